@@ -10,6 +10,7 @@ from html import escape
 from numbers import Real
 
 MEASUREMENT_MIME = "application/vnd.ntpcompanion.measurement+json"
+RECORD_MIME = "application/vnd.ntpcompanion.record+json"
 
 
 def measure(claim: str, value: Real | Sequence[Real], *, stderr: Real | Sequence[Real] = 0.0, seed: int | None = None) -> None:

@@ -1,0 +1,211 @@
+"""The command `ntpcompanion`: parses arguments, shows progress, turns errors into sentences and exit codes."""
+
+import functools
+import http.server
+import os
+import time
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ntpcompanion.workflow import baselines, build, freshness, records
+from ntpcompanion.workflow import execute as runner
+from ntpcompanion.workflow.claims import load_claims
+from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.notebooks import choose, find_notebooks
+from ntpcompanion.workflow.profiles import check_profile, parse_overrides, read_profiles
+from ntpcompanion.workflow.project import Project
+from ntpcompanion.workflow.results import Result
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False, help="Execute, check and build the reproducible paper companion.")
+
+Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME ...]", help="Notebooks, by name; all if none is given.")]
+Profile = Annotated[str, typer.Option(help="smoke, book or paper: see notebooks/profiles.yml.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Notebooks or tasks at once, each in a process of its own.")]
+Force = Annotated[bool, typer.Option("--force", help="Run again even what is up to date.")]
+CORES = os.cpu_count() or 1
+
+
+def _sentences(command: Callable) -> Callable:
+    """Show a WorkflowError as text and exit with 1; anything else is a bug and keeps its traceback."""
+
+    @functools.wraps(command)
+    def wrapped(*args: object, **kwargs: object) -> object:
+        try:
+            return command(*args, **kwargs)
+        except WorkflowError as error:
+            Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False)
+            raise typer.Exit(1) from error
+
+    return wrapped
+
+
+@app.command("list")
+@_sentences
+def list_(profile: Profile = "book") -> None:
+    """The notebooks, their state at a profile, and what the last run took."""
+    runs = _runs(Project.find(), [], profile, [])
+    table = Table("notebook", "state", "seconds", "claims measured", "title")
+    for run in runs:
+        reasons = runner.stale_reasons(run)
+        result = None if reasons == ["never run"] else _stored(run)
+        state = "up to date" if not reasons else reasons[0] if reasons == ["never run"] else "stale"
+        table.add_row(run.notebook.name, state, f"{result.seconds:.1f}" if result else "", str(len(result.measurements)) if result else "", run.notebook.title)
+    Console().print(table)
+
+
+@app.command()
+@_sentences
+def execute(
+    names: Names = None,
+    profile: Profile = "book",
+    parameter: Annotated[list[str] | None, typer.Option("-p", metavar="NAME=VALUE", help="Override a parameter; the outcome goes to _build/runs.")] = None,
+    jobs: Jobs = CORES,
+    force: Force = False,
+) -> None:
+    """Run the notebooks that are stale; a failing one does not stop the others."""
+    project = Project.find()
+    runs = _runs(project, names or [], profile, parameter or [])
+    with project.lock():
+        _execute(runs, jobs, force)
+    if parameter:
+        for run in runs:
+            Console(soft_wrap=True).print(f"{run.notebook.name}: {run.page}", highlight=False)
+
+
+@app.command("build")
+@_sentences
+def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) -> None:
+    """Run what is stale, write ledger and status, render the book, assert that it is complete."""
+    project = Project.find()
+    runs = _runs(project, [], profile, [])
+    load_claims(project)  # a fault there is found in a second, not after the runs
+    with project.lock():
+        _execute(runs, jobs, force)
+        html, made = build.build_site(project, runs, profile)
+    Console(soft_wrap=True).print(f"{'Built' if made else 'Unchanged:'} {html / 'index.html'}", highlight=False)
+
+
+@app.command()
+@_sentences
+def check(
+    profile: Profile = "smoke",
+    update: Annotated[bool, typer.Option("--update", help="Accept the present values as the baseline, and show what changes.")] = False,
+) -> None:
+    """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if one moved."""
+    project, console = Project.find(), Console(soft_wrap=True)
+    results = build.current_results(_runs(project, [], profile, []))
+    claims, path = load_claims(project), project.baseline(profile)
+    stored = baselines.read_baseline(path)
+    found = baselines.compare(results, claims, stored, profile)
+    for line in (*found.notes, *found.faults):
+        console.print(escape(line), highlight=False)
+    if update:
+        baselines.write_baseline(path, baselines.updated(stored, results))
+        console.print(f"Wrote {path}; review it with `git diff`.", highlight=False)
+        found = baselines.compare(results, claims, baselines.read_baseline(path), profile)
+    count = sum(len(result.measurements) for result in results.values())
+    if found.faults:
+        raise WorkflowError(f"{len(found.faults)} of the checks on {count} measured values failed at profile {profile}" + (", verdicts among them: a baseline cannot mend those." if update else "."))
+    console.print(f"{count} measured values agree with {path.name} and with the expected verdicts.", highlight=False)
+
+
+@app.command()
+@_sentences
+def why(name: Annotated[str, typer.Argument(help="A notebook.")], profile: Profile = "book") -> None:
+    """Say why a notebook would be run again, or that it would not."""
+    run = _runs(Project.find(), [name], profile, [])[0]
+    reasons = runner.stale_reasons(run)
+    console = Console(soft_wrap=True)
+    if not reasons:
+        parts = freshness.key_parts(run.project, run.notebook, run.parameters)
+        console.print(f"{name} ({profile}) is up to date: key {freshness.key(parts)[:12]} over {len(parts['package source'])} package files.", highlight=False)
+    for reason in reasons:
+        console.print(f"{name} ({profile}): {escape(reason)}", highlight=False)
+
+
+@app.command()
+@_sentences
+def record(name: Annotated[str, typer.Argument(help="An entry of book/records/plans.yml.")], jobs: Jobs = CORES) -> None:
+    """Make a recorded run; run the same command again to resume one that was interrupted."""
+    project = Project.find()
+    with project.lock(f"record-{name}"), _bars() as bars:
+        task = bars.add_task(name, total=None)
+        path = records.make_record(project, name, jobs=jobs, report=lambda done, total: bars.update(task, completed=done, total=total))
+    Console(soft_wrap=True).print(f"Wrote {path}", highlight=False)
+
+
+@app.command()
+@_sentences
+def serve(port: Annotated[int, typer.Option(help="Port on this machine.")] = 8000, profile: Profile = "book") -> None:
+    """Show the built book at http://127.0.0.1:PORT until interrupted."""
+    html = Project.find().html(check_profile(profile))
+    if not (html / "index.html").is_file():
+        raise WorkflowError(f"There is no site in {html}. Run `ntpcompanion build --profile {profile}` first.")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=html)
+    try:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+    except OSError as error:
+        raise WorkflowError(f"Port {port} cannot be used ({error.strerror}). Choose another with --port.") from error
+    Console().print(f"http://127.0.0.1:{port}/index.html   (Ctrl-C ends)", highlight=False)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        server.server_close()
+
+
+def _runs(project: Project, names: list[str], profile: str, overrides: list[str]) -> list[runner.Run]:
+    check_profile(profile)
+    known = find_notebooks(project)
+    profiles = read_profiles(project, known)
+    chosen = choose(known, names)
+    if overrides and len(chosen) != 1:
+        raise WorkflowError("`-p` needs one notebook: `ntpcompanion execute NAME -p NAME=VALUE`.")
+    return [runner.plan(project, notebook, profile, profiles, parse_overrides(notebook, overrides)) for notebook in chosen]
+
+
+def _stored(run: runner.Run) -> Result | None:
+    try:
+        return Result.load(run.results)
+    except WorkflowError:
+        return None
+
+
+def _bars() -> Progress:
+    return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), transient=True, disable=not Console().is_terminal)
+
+
+def _execute(runs: list[runner.Run], jobs: int, force: bool) -> None:
+    began = time.perf_counter()
+    with _bars() as bars:
+        tasks = {run.stem: bars.add_task(run.notebook.name, start=False) for run in runs}
+
+        def report(run: runner.Run, state: str, cell: int, cells: int) -> None:
+            bars.start_task(tasks[run.stem])
+            bars.update(tasks[run.stem], completed=cell, total=cells)
+
+        outcomes = runner.execute(runs, jobs=jobs, force=force, report=report)
+    console = Console(soft_wrap=True)
+    for outcome in outcomes:
+        seconds = f", {outcome.seconds:.1f} s" if outcome.status != "fresh" else ""
+        word = {"fresh": "up to date", "done": "executed", "failed": "[bold red]failed[/]"}[outcome.status]
+        console.print(f"{outcome.run.notebook.name} ({outcome.run.profile}): {word}{seconds}", highlight=False)
+    failures = [outcome.message for outcome in outcomes if outcome.status == "failed"]
+    if failures:
+        raise WorkflowError("\n\n".join(failures))
+    if len(runs) > 1:
+        console.print(f"{len(runs)} notebooks in {time.perf_counter() - began:.1f} s", highlight=False)
+
+
+def main() -> None:
+    """Entry point of `python -m ntpcompanion.cli`."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

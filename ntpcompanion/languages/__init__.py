@@ -1,0 +1,1 @@
+"""What text is: sources of text, tokens, and exact counts of what follows what."""

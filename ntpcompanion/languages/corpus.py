@@ -1,0 +1,66 @@
+"""Sources of real text: a UTF-8 file of the reader's own, or a text that ships with Python."""
+
+import hashlib
+import importlib
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text and where it came from.
+
+    Fields
+    ------
+    source : the path or module name it was asked for by.
+    content : the text itself.
+    version : of the software it ships with ("Python 3.11.7"); empty for a file.
+    """
+
+    source: str
+    content: str
+    version: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the content in UTF-8, which says which text a number belongs to."""
+        return hashlib.sha256(self.content.encode()).hexdigest()
+
+
+def read_text(text: str) -> Text:
+    """The text that the parameter `text` of a notebook names.
+
+    Parameters
+    ----------
+    text : path of a UTF-8 file (`~` allowed), or the dotted name of a module with a dictionary `topics` of texts, such as "pydoc_data.topics", the
+        reference manual in Python's standard library. The topics are joined in the order of their keys. A file wins over a module of the same name.
+
+    Raises
+    ------
+    FileNotFoundError : neither a file nor such a module.
+    ValueError : the file is not UTF-8, or there is nothing but white space in it.
+    """
+    path = Path(text).expanduser()
+    found = Text(text, _read_file(path)) if path.is_file() else Text(text, _read_module(text), f"Python {platform.python_version()}")
+    if not found.content.strip():
+        raise ValueError(f"`text` = {text!r} is empty. Give a text with words in it.")
+    return found
+
+
+def _read_file(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"`text` = {str(path)!r} is not UTF-8: {error.reason} at byte {error.start}. Save it as UTF-8.") from error
+
+
+def _read_module(name: str) -> str:
+    complaint = f"`text` = {name!r} is neither a file nor a Python module with a dictionary `topics` of texts. Give the path of a UTF-8 text."
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise FileNotFoundError(complaint)
+    try:
+        topics = importlib.import_module(name).topics
+        return "\n\n".join(topics[key] for key in sorted(topics))
+    except (ImportError, AttributeError, TypeError) as error:
+        raise FileNotFoundError(complaint) from error

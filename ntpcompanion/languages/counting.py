@@ -1,0 +1,129 @@
+"""Distinct contexts of a text and how often each token follows them: exact, vectorized, sparse."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float, Int, Integer
+from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True, eq=False)
+class ContextCounts:
+    """The m distinct contexts of one length t, seen at n positions of a text, and the tokens that follow them.
+
+    Fields
+    ------
+    contexts : (m, t) the tokens of each context, oldest first.
+    counts : (m, V) sparse; entry (j, z) is how often token z follows context j.
+    context_of : (n,) the context (row) at each predicted position.
+    """
+
+    contexts: Int[np.ndarray, "m t"]
+    counts: csr_array
+    context_of: Int[np.ndarray, " n"]
+
+    @property
+    def length(self) -> int:
+        """Context length t."""
+        return self.contexts.shape[1]
+
+    @property
+    def num_contexts(self) -> int:
+        """Number m of distinct contexts."""
+        return self.contexts.shape[0]
+
+    @property
+    def support_sizes(self) -> Int[np.ndarray, " m"]:
+        """S_j: how many different tokens follow each context."""
+        return np.diff(self.counts.indptr).astype(np.int64)
+
+    @cached_property
+    def frequency(self) -> Float[np.ndarray, " m"]:
+        """π_j: share of the positions at which each context is seen."""
+        return self.counts.sum(axis=1) / self.context_of.size
+
+    @cached_property
+    def laws(self) -> csr_array:
+        """p_j in row j, (m, V) sparse: the empirical next-token law of each context."""
+        totals = np.repeat(self.counts.sum(axis=1), self.support_sizes)
+        return csr_array((self.counts.data / totals, self.counts.indices, self.counts.indptr), shape=self.counts.shape)
+
+    @cached_property
+    def entropy(self) -> float:
+        """H_t = −Σ_j π_j Σ_z p_jz log p_jz in nats: the least loss of any model that sees t tokens of this text."""
+        joint = self.counts.data / self.context_of.size
+        return float(abs(joint @ np.log(self.laws.data)))  # each term is ≤ 0; abs turns the −0.0 of an all one-hot text into 0
+
+    def share_one_hot(self, *, by_frequency: bool) -> float:
+        """The share of contexts with a single successor (S_j = 1): of the m contexts, or weighted by their frequency π_j."""
+        one_hot = self.support_sizes == 1
+        return float(self.frequency[one_hot].sum() if by_frequency else one_hot.mean())
+
+
+def count_contexts(tokens: Integer[np.ndarray, " N"], vocab_size: int, lengths: Sequence[int]) -> list[ContextCounts]:
+    """Count contexts of several lengths at the same positions of one text, so that the counts can be compared.
+
+    The predicted positions are those with at least max(lengths) tokens before them, n = N − max(lengths) in number, for every length. A longer context
+    then splits a shorter one and never mixes two: m_t cannot fall and H_t cannot rise with t. Length 0 is the empty context (a unigram law).
+
+    Parameters
+    ----------
+    tokens : (N,) integers in 0 … vocab_size − 1.
+    lengths : the context lengths t ≥ 0, in any order.
+
+    Returns
+    -------
+    One ContextCounts for each entry of `lengths`, in that order. Contexts are told apart by their tokens, never by a hash.
+
+    Raises
+    ------
+    ValueError : `lengths` empty or negative; `tokens` not a vector of integers in range, or too short for one prediction.
+
+    Cost: max(lengths) sorts of N integers in time, O(N · max(lengths)) in memory.
+    """
+    if not lengths or min(lengths) < 0:
+        raise ValueError(f"`lengths` must hold at least one context length, each 0 or more, got {list(lengths)}.")
+    longest = max(lengths)
+    tokens = _checked_tokens(tokens, vocab_size, longest)
+    following = tokens[longest:]
+    ids, first = np.zeros(following.size, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    found = {}
+    for length in range(longest + 1):
+        if length:
+            ids, first = refine(ids, tokens[longest - length : tokens.size - length], vocab_size)
+        if length in lengths:
+            contexts = tokens[(first + longest - length)[:, None] + np.arange(length)]
+            found[length] = ContextCounts(contexts, tally(ids, following, (first.size, vocab_size)), ids)
+    return [found[length] for length in lengths]
+
+
+def refine(
+    ids: Int[np.ndarray, " n"], tokens: Integer[np.ndarray, " n"], vocab_size: int
+) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " m"]]:
+    """Number the distinct pairs (id, token): contexts one token longer, from contexts and that token.
+
+    Returns the pair's number at each of the n places, in lexicographic order from 0, and where each of the m pairs first occurs.
+    The pair is packed as id · vocab_size + token, which fits 64 bits for any text that fits memory: no two pairs collide.
+    """
+    _, first, numbers = np.unique(ids * np.int64(vocab_size) + tokens, return_index=True, return_inverse=True)
+    return numbers, first
+
+
+def tally(ids: Int[np.ndarray, " n"], following: Integer[np.ndarray, " n"], shape: tuple[int, int]) -> csr_array:
+    """How often each token follows each context: counts of the pairs (id, token), sparse, of the given shape (m, V)."""
+    counts = csr_array((np.ones(ids.size, dtype=np.int64), (ids, following)), shape=shape)
+    counts.sum_duplicates()
+    return counts
+
+
+def _checked_tokens(tokens: Integer[np.ndarray, " N"], vocab_size: int, longest: int) -> Int[np.ndarray, " N"]:
+    tokens = np.asarray(tokens)
+    if tokens.ndim != 1 or not np.issubdtype(tokens.dtype, np.integer):
+        raise ValueError(f"`tokens` must be a vector of integers, got shape {tokens.shape} of {tokens.dtype}. Encode the text first.")
+    if tokens.size <= longest:
+        raise ValueError(f"`tokens` has {tokens.size} entries, but context length {longest} needs at least {longest + 1}. Take more text or a shorter context.")
+    if tokens.min() < 0 or tokens.max() >= vocab_size:
+        raise ValueError(f"`tokens` must lie in 0 … {vocab_size - 1} (`vocab_size` = {vocab_size}), got {tokens.min()} … {tokens.max()}.")
+    return tokens.astype(np.int64)

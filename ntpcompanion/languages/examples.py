@@ -1,0 +1,31 @@
+"""Contexts in words, to be looked at."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ntpcompanion.languages.counting import ContextCounts
+
+
+def frequent_contexts(counts: ContextCounts, vocabulary: Sequence[str], rows: int, successors: int = 3) -> list[dict[str, object]]:
+    """The `rows` most frequent contexts, as rows of a table: the words, how often, S_j, and the likeliest successors with their probability.
+
+    Ties go to the smaller row. Raises ValueError if `rows` or `successors` is below 1.
+    """
+    for name, value in (("rows", rows), ("successors", successors)):
+        if value < 1:
+            raise ValueError(f"`{name}` must be at least 1, got {value}.")
+    order = np.argsort(-counts.frequency, kind="stable")[:rows]
+    return [_row(counts, vocabulary, int(j), successors) for j in order]
+
+
+def _row(counts: ContextCounts, vocabulary: Sequence[str], j: int, successors: int) -> dict[str, object]:
+    law = counts.laws[[j]]
+    likeliest = np.argsort(-law.data, kind="stable")[:successors]
+    followed = ", ".join(f"{vocabulary[law.indices[i]]} {law.data[i]:.2f}" for i in likeliest)
+    return {
+        "context": " ".join(vocabulary[token] for token in counts.contexts[j]),
+        "times seen": int(counts.counts[[j]].sum()),
+        "successors": int(counts.support_sizes[j]),
+        "likeliest": followed,
+    }

@@ -1,0 +1,163 @@
+"""One look for every figure: results and Axes in, Axes out. Only `use_style` changes anything outside its arguments."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from IPython.core.getipython import get_ipython
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+from matplotlib_inline.backend_inline import set_matplotlib_formats
+from numpy.typing import ArrayLike
+
+from ntpcompanion.languages.counting import ContextCounts
+
+WIDTH = 6.5  # inches: the text column of a page
+
+# Axes, text and theory: a grey that reads on white and on the dark page (contrast above 4 on both).
+INK = "#7a7a7a"
+
+_BLUE, _ORANGE, _GREEN, _VERMILION, _PINK = sns.color_palette("colorblind").as_hex()[:5]
+
+# One colour per meaning, in the whole book.
+IN_SUPPORT = _BLUE
+OUT_OF_SUPPORT = _ORANGE
+MEASUREMENT = _GREEN
+PAPER = _PINK
+CONTRAST = _VERMILION  # a second measured quantity beside MEASUREMENT
+THEORY = INK
+
+
+def use_style() -> None:
+    """Set matplotlib's defaults for the book, and SVG figures in a notebook. Call it once, before the first figure.
+
+    Transparent background, mid-grey ink, 9-point text, equal bytes for equal figures.
+    """
+    sns.set_theme(style="ticks", palette="colorblind")
+    mpl.rcParams.update(
+        {
+            **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor", "legend.facecolor"), "none"),
+            **dict.fromkeys(("text.color", "axes.labelcolor", "axes.titlecolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
+            **dict.fromkeys(("font.size", "axes.labelsize", "axes.titlesize", "legend.fontsize"), 9.5),
+            **dict.fromkeys(("xtick.labelsize", "ytick.labelsize"), 9.0),
+            **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+            **dict.fromkeys(("axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.8),
+            "axes.titlelocation": "left",
+            "lines.linewidth": 1.6,
+            "lines.markersize": 5,
+            "figure.constrained_layout.use": True,
+            "svg.hashsalt": "ntpcompanion",
+        }
+    )
+    if get_ipython() is not None:
+        set_matplotlib_formats("svg", bbox_inches=None, metadata={"Date": None})
+
+
+def figure(ncols: int = 1, height: float = 2.8) -> tuple[Figure, list[Axes]]:
+    """A figure as wide as the page with a row of `ncols` panels, `height` inches high; the panels come as a list, also a single one."""
+    from matplotlib import pyplot
+
+    fig, axes = pyplot.subplots(1, ncols, figsize=(WIDTH, height), squeeze=False)
+    return fig, list(axes[0])
+
+
+@dataclass(frozen=True, eq=False)
+class CsvLink:
+    """The data of a figure as a download that is part of the page: `filename` holds `frame` as CSV with full digits."""
+
+    frame: pd.DataFrame
+    filename: str
+
+    def __repr__(self) -> str:
+        return f"{self.filename}: data as CSV ({len(self.frame)} rows)"
+
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(self.frame.to_csv(index=False).encode()).decode()
+        name = escape(self.filename, quote=True)
+        return f'<a class="csv" download="{name}" href="data:text/csv;base64,{data}">data as CSV ({len(self.frame)} rows)</a>'
+
+
+def csv_link(frame: pd.DataFrame, filename: str) -> CsvLink:
+    """What a cell under a figure returns: a link that saves the figure's data as `filename`. Raises ValueError unless it ends in .csv."""
+    if not filename.endswith(".csv"):
+        raise ValueError(f"`filename` must end in .csv, got {filename!r}.")
+    return CsvLink(frame, filename)
+
+
+def label_line(ax: Axes, line: Line2D, text: str, *, at: int = -1, offset: tuple[float, float] = (5, 0)) -> None:
+    """Write `text` beside point `at` of a line, in the line's colour, `offset` points away: a direct label instead of a legend."""
+    x, y = line.get_xydata()[at]
+    side = "left" if offset[0] > 0 else "right" if offset[0] < 0 else "center"
+    ax.annotate(text, (x, y), xytext=offset, textcoords="offset points", color=line.get_color(), ha=side, va="center", annotation_clip=False)
+
+
+def draw_theory(ax: Axes, x: ArrayLike, y: ArrayLike) -> Line2D:
+    """A predicted curve: a thin grey line."""
+    return ax.plot(x, y, color=THEORY, linewidth=1, zorder=1)[0]
+
+
+def draw_measured(ax: Axes, x: ArrayLike, y: ArrayLike, *, colour: str = MEASUREMENT, marker: str = "o") -> Line2D:
+    """An exact measured series: markers joined by a line."""
+    return ax.plot(x, y, color=colour, marker=marker, clip_on=False)[0]
+
+
+def draw_support_sizes(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
+    """The share of contexts with at least s successors against s, one line for each context length; both axes logarithmic."""
+    shades = sns.color_palette(f"light:{MEASUREMENT}", n_colors=len(counts) + 3).as_hex()[3:]  # the palest do not read on white
+    for count, shade in zip(counts, shades, strict=True):
+        sizes, share = survival(count.support_sizes)
+        line = ax.plot(sizes, share, color=shade, drawstyle="steps-pre")[0]
+        middle = int(np.abs(np.log(share) - np.log(share[-1]) / 2).argmin())
+        label_line(ax, line, f"t = {count.length}", at=middle, offset=(4, 4))
+    ax.set(xscale="log", yscale="log", xlabel="successors $s$ (tokens)", ylabel="share of contexts with $S_j \\geq s$")
+    return ax
+
+
+def survival(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values s of `sizes`, ascending, and the share of entries that are at least s."""
+    values, numbers = np.unique(sizes, return_counts=True)
+    return values, numbers[::-1].cumsum()[::-1] / sizes.size
+
+
+def draw_one_hot(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
+    """The share of contexts with one successor against the context length: of the distinct contexts, and of the places in the text."""
+    lengths = [count.length for count in counts]
+    of_contexts = draw_measured(ax, lengths, [count.share_one_hot(by_frequency=False) for count in counts])
+    of_places = draw_measured(ax, lengths, [count.share_one_hot(by_frequency=True) for count in counts], marker="s")
+    label_line(ax, of_contexts, "of contexts", at=len(counts) // 2, offset=(-6, 6))
+    label_line(ax, of_places, "of places in the text", at=min(2, len(counts) - 1), offset=(8, -4))
+    ax.set(xlabel="context length $t$ (tokens)", ylabel="share with one successor", ylim=(0, 1))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return ax
+
+
+def draw_num_contexts(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
+    """The number m_t of distinct contexts against t, beside its bound: the number of predicted positions."""
+    lengths = [count.length for count in counts]
+    positions = counts[0].context_of.size
+    bound = draw_theory(ax, lengths, [positions] * len(counts))
+    label_line(ax, bound, f"{positions:,} positions", at=0, offset=(0.1, 7))
+    draw_measured(ax, lengths, [count.num_contexts for count in counts])
+    ax.set(yscale="log", xlabel="context length $t$ (tokens)", ylabel="distinct contexts $m_t$")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return ax
+
+
+def draw_floor(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
+    """The floor H_t against t = 0, 1, 2, …, and the losses of the unigram (H_0) and bigram (H_1) models, which lose the gap to it."""
+    lengths = [count.length for count in counts]
+    for order, text in enumerate(("unigram model", "bigram model")):
+        level = ax.plot(lengths[order:], [counts[order].entropy] * (len(counts) - order), color=CONTRAST, linewidth=1.2)[0]
+        label_line(ax, level, text, at=-1, offset=(-2, 7))
+    floor = draw_measured(ax, lengths, [count.entropy for count in counts])
+    label_line(ax, floor, "floor $H_t$", at=min(3, len(counts) - 1), offset=(6, 6))
+    ax.set(xlabel="context length $t$ (tokens)", ylabel="loss (nats per token)", ylim=(0, None))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return ax

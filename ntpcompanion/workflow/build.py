@@ -1,0 +1,107 @@
+"""From executed notebooks to the site: pages with present cards, ledger, status, Jupyter Book, assertions."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import nbformat
+
+from ntpcompanion.workflow import ledger
+from ntpcompanion.workflow.claims import Claim, load_claims
+from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.execute import Run, load_executed, stale_reasons
+from ntpcompanion.workflow.files import canonical_json, sha256, write_atomically
+from ntpcompanion.workflow.notebooks import Notebook, toc_chapters
+from ntpcompanion.workflow.pages import check_measured, make_page
+from ntpcompanion.workflow.project import Project
+from ntpcompanion.workflow.provenance import versions
+from ntpcompanion.workflow.records import load_record
+from ntpcompanion.workflow.render import render, site_faults
+from ntpcompanion.workflow.results import Result
+
+
+def current_results(runs: list[Run]) -> dict[str, Result]:
+    """The stored results of runs by notebook. Raises WorkflowError naming each run that is stale, and why."""
+    faults = []
+    for run in runs:
+        reasons = stale_reasons(run)
+        if reasons:
+            faults.append(f"{run.notebook.name} ({run.profile}): {'; '.join(reasons)}")
+    if faults:
+        raise WorkflowError("Stored results do not answer for the present sources. Run `ntpcompanion execute` first.\n" + "\n".join(faults))
+    return {run.notebook.name: Result.load(run.results) for run in runs}
+
+
+def prepare_pages(project: Project, runs: list[Run], profile: str) -> tuple[Path, dict[str, Result]]:
+    """Write every generated page of the book at a profile; return the folder that Jupyter Book is to build, and the results.
+
+    The book profile is prepared in place. Any other is prepared in a copy: its output cannot reach the book's folder.
+    """
+    claims = load_claims(project)
+    notebooks = {run.notebook.name: run.notebook for run in runs}
+    results = current_results(runs)
+    faults = [fault for run in runs for fault in check_measured(run.notebook, results[run.notebook.name], claims)]
+    missing = sorted(set(toc_chapters(project)) - set(notebooks))
+    faults += [f"book/_toc.yml lists chapters/{name}, but there is no notebooks/{name}.md." for name in missing]
+    faults += [f"notebooks/{name}.md is not in book/_toc.yml: nobody would find it." for name in notebooks if name not in toc_chapters(project)]
+    if faults:
+        raise WorkflowError("\n".join(faults))
+    source = project.book if profile == "book" else _staged_copy(project, profile)
+    for run in runs:
+        result = results[run.notebook.name]
+        page = make_page(run.notebook, load_executed(run.page), result, claims, lambda name: load_record(project, name))
+        write_atomically(source / "chapters" / f"{run.notebook.name}.ipynb", nbformat.writes(page))
+    _write_tables(source, claims, results, notebooks, profile)
+    return source, results
+
+
+def build_site(project: Project, runs: list[Run], profile: str) -> tuple[Path, bool]:
+    """Render the site of a profile from its stored results; return its folder, and whether anything had to be rendered."""
+    source, results = prepare_pages(project, runs, profile)
+    html = project.html(profile)
+    stamp, state = html.with_name(f"{html.name}-work") / "stamp.json", _state(project, source)
+    made = _read_stamp(stamp) != state or bool(site_faults(project, html, results))
+    if made:
+        stamp.unlink(missing_ok=True)
+        render(project, source, html)
+        faults = site_faults(project, html, results)
+        if faults:
+            raise WorkflowError("The site was built, but:\n" + "\n".join(faults))
+        write_atomically(stamp, json.dumps(state))
+    return html, made
+
+
+def _write_tables(source: Path, claims: Mapping[str, Claim], results: Mapping[str, Result], notebooks: Mapping[str, Notebook], profile: str) -> None:
+    write_atomically(source / "chapters" / "_ledger.md", ledger.ledger_page(claims, results, notebooks, profile))
+    write_atomically(source / "chapters" / "_status.md", ledger.status_page(results, notebooks, profile))
+
+
+def _staged_copy(project: Project, profile: str) -> Path:
+    """A copy of the book folder without its chapters; unchanged files keep their dates, so that Sphinx can skip them."""
+    target = project.build / f"stage-{profile}" / "book"
+    originals = {path.relative_to(project.book) for path in project.book.rglob("*") if path.is_file() and "chapters" not in path.relative_to(project.book).parts}
+    for relative in originals:
+        (target / relative).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(project.book / relative, target / relative)
+    for path in [p for p in target.rglob("*") if p.is_file() and "chapters" not in p.relative_to(target).parts]:
+        if path.relative_to(target) not in originals:
+            path.unlink()
+    return target
+
+
+def _state(project: Project, source: Path) -> dict[str, str]:
+    """Hashes of everything the rendering reads: all files of the book folder, the configuration, the documented package."""
+    files = [*source.rglob("*"), project.root / "_config.yml", *project.package.rglob("*.py")]
+    listed = sorted(str(path) for path in files if path.is_file())
+    digest = sha256(canonical_json([[path, sha256(Path(path).read_bytes())] for path in listed]))
+    return {"sources": digest, "versions": sha256(canonical_json(versions()))}
+
+
+def _read_stamp(path: Path) -> dict | None:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+

@@ -1,0 +1,216 @@
+"""Run what is stale: one process per notebook, several at a time, each outcome whole or absent."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+
+from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.files import canonical_json, sha256, write_atomically
+from ntpcompanion.workflow.freshness import key, key_parts, what_changed
+from ntpcompanion.workflow.notebooks import Notebook, code_cells, tags
+from ntpcompanion.workflow.parameters import resolve
+from ntpcompanion.workflow.project import Project
+from ntpcompanion.workflow.provenance import hardware, now, versions
+from ntpcompanion.workflow.results import Result, collect_measurements, outputs_digest
+from ntpcompanion.workflow.worker import MARK
+
+CELL_TIMEOUT = {"smoke": 120.0, "book": 900.0, "paper": None}  # seconds; a paper run may take as long as it takes
+
+
+@dataclass(frozen=True)
+class Run:
+    """A notebook under a profile, with its parameters settled. `overrides` is what `-p` gave."""
+
+    project: Project
+    notebook: Notebook
+    profile: str
+    parameters: dict
+    overrides: dict = field(default_factory=dict)
+
+    @property
+    def stem(self) -> Path:
+        """Path of the outcome without suffix. Overrides are part of the name: two variants never overwrite each other."""
+        folder = self.project.runs(self.profile, custom=bool(self.overrides))
+        variant = "-" + sha256(canonical_json(self.overrides))[:8] if self.overrides else ""
+        return folder / (self.notebook.name + variant)
+
+    @property
+    def page(self) -> Path:
+        return self.stem.with_name(self.stem.name + ".ipynb")
+
+    @property
+    def results(self) -> Path:
+        return self.stem.with_name(self.stem.name + ".json")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run: `"fresh"` (kept), `"done"` or `"failed"` with a message."""
+
+    run: Run
+    status: str
+    seconds: float
+    message: str = ""
+
+
+def plan(project: Project, notebook: Notebook, profile: str, profiles: Mapping, overrides: Mapping | None = None) -> Run:
+    """Settle the parameters of a run: notebook defaults, then the profile, then overrides."""
+    given = {**profiles.get(notebook.name, {}).get(profile, {}), **(overrides or {})}
+    parameters = resolve(notebook.parameters, given, f"Notebook {notebook.name!r}")
+    return Run(project, notebook, profile, _absolute_inputs(notebook, parameters, project), dict(overrides or {}))
+
+
+def stale_reasons(run: Run) -> list[str]:
+    """Why the stored outcome of a run does not answer for the present sources; empty when it does."""
+    if not run.results.is_file():
+        return ["never run"]
+    try:
+        result = Result.load(run.results)
+        node = load_executed(run.page)
+    except WorkflowError as error:
+        return [str(error)]
+    parts = key_parts(run.project, run.notebook, run.parameters)
+    if result.key != key(parts):
+        return what_changed(result.key_parts, parts) or ["the stored key does not match its parts"]
+    if result.outputs != outputs_digest(node):
+        return [f"{run.page.name} does not match {run.results.name}: one of them was changed or half-written"]
+    return []
+
+
+def load_executed(path: Path) -> nbformat.NotebookNode:
+    """Read an executed notebook. Raises WorkflowError if it is missing or damaged."""
+    try:
+        return nbformat.read(path, as_version=4)
+    except Exception as error:  # nbformat raises whatever its JSON or schema code meets
+        raise WorkflowError(f"{path} is missing or damaged ({type(error).__name__}): run the notebook again.") from error
+
+
+def execute(runs: Sequence[Run], *, jobs: int = 2, force: bool = False, report: Callable[[Run, str, int, int], None] | None = None) -> list[Outcome]:
+    """Bring every run up to date; a failing one does not stop the others.
+
+    `report(run, state, cell, cells)` is called from worker threads with state `"fresh"`, `"cell"`, `"done"` or `"failed"`.
+    """
+    if jobs < 1:
+        raise WorkflowError(f"`--jobs` must be at least 1, got {jobs}.")
+    tell = report or (lambda *_: None)
+    if not runs:
+        return []
+    scratch = runs[0].project.build / "tmp"
+    shutil.rmtree(scratch, ignore_errors=True)  # left by a run that was killed
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        return list(pool.map(lambda run: _bring_up_to_date(run, scratch, force, tell), runs))
+
+
+def _bring_up_to_date(run: Run, scratch: Path, force: bool, tell: Callable) -> Outcome:
+    cells = len(code_cells(run.notebook.node))
+    began = time.perf_counter()
+    try:
+        if not force and not stale_reasons(run):
+            tell(run, "fresh", cells, cells)
+            return Outcome(run, "fresh", 0.0)
+        _execute_one(run, scratch / run.stem.name, lambda cell: tell(run, "cell", cell, cells))
+    except WorkflowError as error:
+        tell(run, "failed", 0, cells)
+        return Outcome(run, "failed", time.perf_counter() - began, str(error))
+    tell(run, "done", cells, cells)
+    return Outcome(run, "done", time.perf_counter() - began)
+
+
+def _execute_one(run: Run, scratch: Path, progress: Callable[[int], None]) -> None:
+    parts = key_parts(run.project, run.notebook, run.parameters)  # before the run: an edit made meanwhile leaves it stale
+    started, began = now(), time.perf_counter()
+    scratch.mkdir(parents=True, exist_ok=True)
+    job = {
+        "notebook": nbformat.writes(run.notebook.node), "parameters": run.parameters, "root": str(run.project.root),
+        "cell_timeout": CELL_TIMEOUT[run.profile], "output": str(scratch / "executed.ipynb"),
+    }  # fmt: skip
+    (scratch / "job.json").write_text(json.dumps(job), encoding="utf-8")
+    done = _run_worker(run, scratch / "job.json", progress)
+    node = tidy(load_executed(scratch / "executed.ipynb"), run.notebook)
+    result = Result(
+        notebook=run.notebook.name, profile=run.profile, parameters=run.parameters, overrides=run.overrides,
+        measurements=collect_measurements(node), key=key(parts), key_parts=parts, started=started,
+        seconds=round(time.perf_counter() - began, 2), versions=versions(), hardware=hardware(), outputs=outputs_digest(node), **done,
+    )  # fmt: skip
+    write_atomically(run.page, nbformat.writes(node))
+    result.save(run.results)  # last: until it is there, the notebook above counts as stale
+    shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _run_worker(run: Run, job: Path, progress: Callable[[int], None]) -> dict:
+    command = [sys.executable, "-m", "ntpcompanion.workflow.worker", str(job)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_environment(run.project)) as process:
+        stderr: list[str] = []
+        drain = threading.Thread(target=lambda: stderr.append(process.stderr.read()), daemon=True)
+        drain.start()
+        last: dict = {}
+        for line in process.stdout:
+            if line.startswith(MARK):
+                last = json.loads(line[len(MARK) :])
+                if "cell" in last:
+                    progress(last["cell"])
+        process.stdin.close()
+        drain.join()
+    if "done" in last:
+        return last["done"]
+    where = f"Notebook {run.notebook.name!r} ({run.profile})"
+    if "failed" in last:
+        failed = last["failed"]
+        shown = _plain(failed["traceback"]) or failed["source"]
+        raise WorkflowError(f"{where}, code cell {failed['cell']}: {failed['error']}\n{shown}")
+    at = f" in code cell {last['cell']}" if "cell" in last else ""
+    raise WorkflowError(f"{where}: its process ended with code {process.returncode}{at}.\n{_plain(''.join(stderr))[-2000:]}")
+
+
+def tidy(node: nbformat.NotebookNode, source: Notebook) -> nbformat.NotebookNode:
+    """Remove what differs between two equal runs (times, paths), name cells by position, say what the injected values mean."""
+    node.metadata.pop("papermill", None)
+    for index, cell in enumerate(node.cells):
+        for entry in ("papermill", "execution", "collapsed"):
+            cell.metadata.pop(entry, None)
+        cell["id"] = f"cell-{index:03d}"
+        if "injected-parameters" in tags(cell):
+            cell.source = "\n".join(_explained(line, source) for line in cell.source.splitlines() if not line.startswith("#"))
+    return node
+
+
+def _explained(line: str, source: Notebook) -> str:
+    parameter = source.parameters.get(line.partition(" = ")[0])
+    return f"{line}  # {parameter.meaning}" if parameter and parameter.meaning else line
+
+
+def _environment(project: Project) -> dict[str, str]:
+    # one thread per kernel: several notebooks run at once, and default threads made small trainings 2-3 times slower
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
+    # figures carry no date and sets no random order, so that equal runs give equal bytes
+    return {**os.environ, **threads, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": "0", "PYTHONPATH": _python_path(project)}
+
+
+def _python_path(project: Project) -> str:
+    # the kernel imports the package whose sources decide freshness, not another installed copy
+    return os.pathsep.join(filter(None, [str(project.package.parent), os.environ.get("PYTHONPATH")]))
+
+
+def _absolute_inputs(notebook: Notebook, parameters: dict, project: Project) -> dict:
+    """Paths given on the command line are relative to the user's folder; the kernel runs in the project's root."""
+    settled = dict(parameters)
+    for name in notebook.settings.get("inputs", []):
+        here = Path(str(settled[name])).expanduser()
+        if not (project.root / here).is_file() and here.is_file():
+            settled[name] = str(here.resolve())
+    return settled
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)

@@ -1,0 +1,70 @@
+"""Files that are either whole or absent, and JSON that knows when it was touched."""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from ntpcompanion.workflow.errors import WorkflowError
+
+
+def sha256(data: bytes | str) -> str:
+    """Hexadecimal SHA-256 of bytes, or of a text in UTF-8."""
+    return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
+
+
+def canonical_json(data: object) -> str:
+    """JSON with sorted keys and no spaces: equal data, equal text. NaN and infinities are refused."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def write_atomically(path: Path, text: str) -> bool:
+    """Write `text` in UTF-8 by way of a temporary file beside `path`; return whether the file changed.
+
+    A kill or a full disk leaves the old file, never half of a new one. A file that already holds `text` is not touched,
+    so that its date keeps its meaning for incremental builds.
+    """
+    data = text.encode()
+    with contextlib.suppress(OSError):
+        if path.read_bytes() == data:
+            return False
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".tmp", delete=False) as file:
+            temporary = file.name
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)  # a temporary file is private; what replaces `path` is read by servers too
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        raise WorkflowError(f"Could not write {path}: {error.strerror or error}. Free some space or mend the permissions; the old file, if any, is intact.") from error
+    return True
+
+
+def write_sealed(path: Path, data: dict) -> None:
+    """Write `data` as indented JSON with a `checksum` of the rest."""
+    sealed = {**data, "checksum": checksum(data)}
+    write_atomically(path, json.dumps(sealed, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def read_sealed(path: Path) -> dict:
+    """Read what `write_sealed` wrote. Raises WorkflowError if it is no JSON object or was edited by hand or by a fault."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise WorkflowError(f"{path} cannot be read as JSON ({error}). It is truncated or damaged: make it again.") from error
+    if not isinstance(data, dict) or data.get("checksum") != checksum(data):
+        raise WorkflowError(f"{path} does not match its own checksum: it was edited or damaged. Make it again, or restore it from git.")
+    return data
+
+
+def checksum(data: dict) -> str:
+    """SHA-256 of the canonical JSON of `data` without its key `checksum`."""
+    return sha256(canonical_json({key: value for key, value in data.items() if key != "checksum"}))

@@ -1,0 +1,78 @@
+"""When a stored run still answers for the present sources, and what changed when it does not."""
+
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+
+from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.files import canonical_json, sha256
+from ntpcompanion.workflow.notebooks import Notebook, imported_modules
+from ntpcompanion.workflow.project import Project
+from ntpcompanion.workflow.provenance import library_versions, python_minor
+from ntpcompanion.workflow.sources import source_hashes
+
+
+def key_parts(project: Project, notebook: Notebook, parameters: Mapping[str, object]) -> dict:
+    """Everything that decides the numbers of a run, by name. Prose, captions and expectations are not among it."""
+    return {
+        "code cells": notebook.code_digest(),
+        "parameters": dict(parameters),
+        "package source": source_hashes(imported_modules(notebook.node), project.package),
+        "libraries": library_versions(),
+        "python": python_minor(),
+        "inputs": input_hashes(project, notebook, parameters),
+    }
+
+
+def key(parts: Mapping) -> str:
+    """One hash of the parts."""
+    return sha256(canonical_json(parts))
+
+
+def what_changed(old: Mapping, new: Mapping) -> list[str]:
+    """A line for each part that differs, with the file, library or parameter named."""
+    lines = []
+    for part in new:
+        before, after = old.get(part), new[part]
+        if before == after:
+            continue
+        if not isinstance(after, dict) or not isinstance(before, dict):
+            lines.append(f"{part}: changed" if len(str(after)) > 20 else f"{part}: {before} → {after}")
+            continue
+        for name in sorted({*before, *after}):
+            if before.get(name) != after.get(name):
+                lines.append(f"{part}: {_difference(name, before, after)}")
+    return lines
+
+
+def input_hashes(project: Project, notebook: Notebook, parameters: Mapping[str, object]) -> dict[str, str]:
+    """SHA-256 of the content of every input and record the front matter names; what a file is called does not matter."""
+    hashes = {name: sha256(_input_path(project, name, parameters[name], notebook).read_bytes()) for name in notebook.settings.get("inputs", [])}
+    for name in notebook.settings.get("records", []):
+        path = project.records / f"{name}.json"
+        if not path.is_file():
+            raise WorkflowError(f"Notebook {notebook.name!r} shows the record {name!r}, but {path} is missing. Make it with `ntpcompanion record {name}`.")
+        hashes[f"record {name}"] = sha256(path.read_bytes())
+    return hashes
+
+
+def _input_path(project: Project, name: str, value: object, notebook: Notebook) -> Path:
+    path = project.root / Path(str(value)).expanduser()
+    if path.is_file():
+        return path
+    try:
+        spec = importlib.util.find_spec(str(value))
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None or not spec.origin or not Path(spec.origin).is_file():
+        raise WorkflowError(f"Notebook {notebook.name!r}: parameter `{name}` = {value!r} is neither a file nor a Python module. Give the path of a UTF-8 text.")
+    return Path(spec.origin)
+
+
+def _difference(name: str, before: Mapping, after: Mapping) -> str:
+    if name not in before:
+        return f"{name} is new"
+    if name not in after:
+        return f"{name} is gone"
+    short = all(len(str(side[name])) <= 40 for side in (before, after))
+    return f"{name}: {before[name]!r} → {after[name]!r}" if short else f"{name} changed"

@@ -1,0 +1,62 @@
+"""The generated parts of the ledger and status pages, as MyST text."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from ntpcompanion.workflow import cards
+from ntpcompanion.workflow.claims import Claim, Judgement, judge
+from ntpcompanion.workflow.notebooks import Notebook
+from ntpcompanion.workflow.provenance import hardware_line
+from ntpcompanion.workflow.results import Result
+
+VERDICTS = ("supported", "refuted", "inconclusive", "not measured")
+
+
+def judgements(claims: Mapping[str, Claim], results: Mapping[str, Result], profile: str) -> dict[str, tuple[Judgement, dict | None]]:
+    """Verdict and measurement of every claim at a profile."""
+    measured = {item["id"]: item for result in results.values() for item in result.measurements}
+    return {name: (judge(claim, profile, measured.get(name)), measured.get(name)) for name, claim in claims.items()}
+
+
+def ledger_page(claims: Mapping[str, Claim], results: Mapping[str, Result], notebooks: Mapping[str, Notebook], profile: str) -> str:
+    """Counts, then a table of claims per chapter."""
+    judged = judgements(claims, results, profile)
+    counts = Counter(judgement.verdict for judgement, _ in judged.values())
+    parts = [f"**{len(claims)} claims** at profile *{profile}*: " + ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v]) + "."]
+    for name, notebook in notebooks.items():
+        own = [claim for claim in claims.values() if claim.notebook == name]
+        if own:
+            parts += [f"## {notebook.title}", _table([20, 46, 17, 17], [["Verdict", "Claim", "Ours", "Expected"], *(_claim_row(c, *judged[c.id], results.get(name)) for c in own)])]
+    return "\n\n".join(parts) + "\n"
+
+
+def status_page(results: Mapping[str, Result], notebooks: Mapping[str, Notebook], profile: str) -> str:
+    """A table of runs, then versions and machine."""
+    rows = [["Notebook", "Executed (UTC)", "Seconds", "Peak memory", "Key"]]
+    for name, notebook in notebooks.items():
+        result = results.get(name)
+        link = f'<a href="chapters/{name}.html">{notebook.title}</a>'
+        ran = [result.started[:16].replace("T", " "), f"{result.seconds:.1f}", f"{result.peak_memory / 2**20:.0f} MiB", f"`{result.key[:12]}`"] if result else ["not run", "", "", ""]
+        rows.append([link, *ran])
+    parts = [f"Profile: *{profile}*.", _table([36, 20, 12, 16, 16], rows)]
+    for result in list(results.values())[:1]:
+        parts += [f"Machine: {hardware_line(result.hardware)}, {result.hardware['memory_gib']} GiB, {result.hardware['system']} {result.hardware['machine']}.",
+                  _table([50, 50], [["Library", "Version"], *([name, version] for name, version in result.versions.items())])]  # fmt: skip
+    return "\n\n".join(parts) + "\n"
+
+
+def _claim_row(claim: Claim, judgement: Judgement, measurement: dict | None, result: Result | None) -> list[str]:
+    verdict = cards.badge(judgement.verdict)
+    where = f"chapters/{claim.notebook}.html" + (f"#{cards.anchor(claim.id)}" if measurement else "")
+    head = f'<a href="{where}">{claim.locator}</a> {{cite:p}}`{claim.paper}`'
+    ours = f"{cards.show(measurement)}<br><small>{result.profile}, {hardware_line(result.hardware)}</small>" if measurement and result else "–"
+    expected = judgement.expectation.describe() if judgement.expectation else "–"
+    paper = f"<br>paper: {claim.paper_value}" if claim.paper_value is not None else ""
+    return [verdict, f"{head}. {claim.statement}", ours, expected + paper]
+
+
+def _table(widths: list[int], rows: list[list[str]]) -> str:
+    lines = ["::::{div} ntp-scroll", ":::{list-table}", ":header-rows: 1", f":widths: {' '.join(map(str, widths))}", ""]
+    for row in rows:
+        lines += [f"{'* -' if i == 0 else '  -'} {' '.join(cell.split())}" for i, cell in enumerate(row)]
+    return "\n".join([*lines, ":::", "::::"])

@@ -1,0 +1,125 @@
+"""Text notebooks: found, read with jupytext, and joined with outputs."""
+
+import ast
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import jupytext
+import nbformat
+import yaml
+
+from ntpcompanion.workflow.errors import WorkflowError, nearest
+from ntpcompanion.workflow.files import canonical_json, sha256
+from ntpcompanion.workflow.parameters import Parameter, parse_parameters
+from ntpcompanion.workflow.project import Project
+
+_RUN_TAGS = {"raises-exception", "skip-execution"}  # the only tags that change what a cell does
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """A text notebook: `node` as jupytext reads it, with cell ids that depend on the position only."""
+
+    name: str
+    path: Path
+    node: nbformat.NotebookNode
+
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        """What the cell tagged `parameters` assigns; it must be the first code cell."""
+        code = code_cells(self.node)
+        if not code or "parameters" not in tags(code[0]):
+            raise WorkflowError(f"{self.path}: the first code cell must be tagged `parameters`.")
+        return parse_parameters(code[0].source, str(self.path))
+
+    @cached_property
+    def settings(self) -> dict:
+        """The `ntp` entry of the front matter: `inputs` (parameters that name a file or module) and `records` (names)."""
+        settings = self.node.metadata.get("ntp", {})
+        stray = set(settings) - {"inputs", "records"}
+        if stray:
+            raise WorkflowError(f"{self.path}: unknown front matter entry {sorted(stray)} under `ntp`; known: inputs, records.")
+        for name in settings.get("inputs", []):
+            if name not in self.parameters:
+                raise WorkflowError(f"{self.path}: front matter lists the input {name!r}, which is no parameter.{nearest(name, self.parameters)}")
+        return dict(settings)
+
+    @property
+    def title(self) -> str:
+        """The text of the first level-one heading."""
+        lines = (line for cell in self.node.cells if cell.cell_type == "markdown" for line in cell.source.splitlines())
+        return next((line[2:].strip() for line in lines if line.startswith("# ")), self.name)
+
+    def code_digest(self) -> str:
+        """SHA-256 of what the code cells do, the parameters cell left out: its values are accounted for by name."""
+        _ = self.parameters
+        return sha256(canonical_json([[cell.source, sorted(_RUN_TAGS & tags(cell))] for cell in code_cells(self.node)[1:]]))
+
+
+def find_notebooks(project: Project) -> dict[str, Notebook]:
+    """Every `notebooks/*.md` by name, in the order of the table of contents; those it does not list come last."""
+    paths = {path.stem: path for path in sorted(project.notebooks.glob("*.md"))}
+    order = [name for name in toc_chapters(project) if name in paths]
+    return {name: read_notebook(paths[name]) for name in [*order, *(n for n in paths if n not in order)]}
+
+
+def toc_chapters(project: Project) -> list[str]:
+    """The names of the pages `chapters/NAME` that `book/_toc.yml` lists."""
+    return [page.removeprefix("chapters/") for page in toc_pages(project) if page.startswith("chapters/")]
+
+
+def toc_pages(project: Project) -> list[str]:
+    """Every page that `book/_toc.yml` lists, the root first."""
+    toc = yaml.safe_load((project.book / "_toc.yml").read_text(encoding="utf-8"))
+
+    def walk(node: object) -> list[str]:
+        if isinstance(node, dict):
+            own = [str(node[key]) for key in ("root", "file") if key in node]
+            return own + [page for value in node.values() for page in walk(value)]
+        return [page for item in node for page in walk(item)] if isinstance(node, list) else []
+
+    return walk(toc)
+
+
+def choose(notebooks: dict[str, Notebook], names: list[str]) -> list[Notebook]:
+    """The named notebooks, or all. A name is looked up among those found, so no path can leave the folder."""
+    for name in names:
+        if name not in notebooks:
+            raise WorkflowError(f"No notebook {name!r}.{nearest(name, notebooks)} Known: {', '.join(notebooks)}.")
+    return [notebooks[name] for name in names] if names else list(notebooks.values())
+
+
+def read_notebook(path: Path) -> Notebook:
+    """Read one text notebook. Raises WorkflowError where jupytext or Python cannot read it."""
+    try:
+        node = jupytext.read(path, fmt="md:myst")
+        for cell in code_cells(node):
+            ast.parse(_without_magics(cell.source))
+    except SyntaxError as error:
+        raise WorkflowError(f"{path}: a code cell is not Python ({error.msg}: `{(error.text or '').strip()}`).") from error
+    except Exception as error:
+        raise WorkflowError(f"{path} cannot be read as a MyST notebook: {error}") from error
+    for index, cell in enumerate(node.cells):
+        cell["id"] = f"cell-{index:03d}"
+    node.metadata.pop("jupytext", None)
+    return Notebook(path.stem, path, node)
+
+
+def code_cells(node: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """The code cells in order."""
+    return [cell for cell in node.cells if cell.cell_type == "code"]
+
+
+def tags(cell: nbformat.NotebookNode) -> set[str]:
+    """The tags of a cell."""
+    return set(cell.metadata.get("tags", []))
+
+
+def imported_modules(node: nbformat.NotebookNode) -> str:
+    """The Python text of all code cells, magics left out, for the import scanner."""
+    return "\n".join(_without_magics(cell.source) for cell in code_cells(node))
+
+
+def _without_magics(source: str) -> str:
+    return "\n".join(line for line in source.splitlines() if not line.lstrip().startswith(("%", "!")))

@@ -1,0 +1,86 @@
+"""From a stored run to the notebook that is a page: present prose, stored outputs, cards of present verdicts."""
+
+import copy
+from collections.abc import Callable, Mapping
+from html import escape
+
+import nbformat
+
+from ntpcompanion.workflow import cards
+from ntpcompanion.workflow.claims import Claim, judge
+from ntpcompanion.workflow.errors import WorkflowError, nearest
+from ntpcompanion.workflow.measure import MEASUREMENT_MIME, RECORD_MIME
+from ntpcompanion.workflow.notebooks import Notebook, code_cells, tags
+from ntpcompanion.workflow.provenance import hardware_line
+from ntpcompanion.workflow.records import Record, banner
+from ntpcompanion.workflow.results import Result
+
+SMOKE_WARNING = """:::{{warning}}
+This page was made with the **{profile}** profile, to test the machinery. Its numbers are not results.
+:::"""
+
+
+def make_page(
+    notebook: Notebook, executed: nbformat.NotebookNode, result: Result, claims: Mapping[str, Claim], record: Callable[[str], Record]
+) -> nbformat.NotebookNode:
+    """Join the present text with the stored outputs, render cards and banners, say below the title how the page was made.
+
+    Needs no kernel. `record(name)` loads a record. Making the page of a page changes nothing.
+    """
+    page = copy.deepcopy(notebook.node)
+    injected = [cell for cell in code_cells(executed) if "injected-parameters" in tags(cell)]
+    ran = [cell for cell in code_cells(executed) if "injected-parameters" not in tags(cell)]
+    if len(ran) != len(code_cells(page)):
+        raise WorkflowError(f"{notebook.name}: {len(ran)} executed cells for {len(code_cells(page))} in the text. Run the notebook again.")
+    for cell, source in zip(code_cells(page), ran, strict=True):
+        cell["outputs"] = [_drawn(output, result, claims, record) for output in source.outputs]
+        cell["execution_count"] = source.execution_count
+    defaults = code_cells(page)[0]
+    defaults.metadata["tags"] = sorted(tags(defaults) | {"remove-cell"})  # the values that ran stand in the next cell
+    below = page.cells.index(defaults) + 1
+    page.cells[below:below] = injected
+    _insert_below_title(page, _provenance(result))
+    page.metadata.pop("ntp", None)
+    page.metadata["kernelspec"] = executed.metadata["kernelspec"]
+    page.metadata["language_info"] = executed.metadata.get("language_info", {})
+    for index, cell in enumerate(page.cells):
+        cell["id"] = f"cell-{index:03d}"
+    return page
+
+
+def check_measured(notebook: Notebook, result: Result, claims: Mapping[str, Claim]) -> list[str]:
+    """Faults between what a notebook measures and what `claims.yml` says of it."""
+    own = {claim.id for claim in claims.values() if claim.notebook == notebook.name}
+    measured = {item["id"] for item in result.measurements}
+    unknown = [f"{notebook.name} measures {name!r}, which is no claim of this notebook.{nearest(name, own)} Add it to book/claims.yml." for name in sorted(measured - own)]
+    missing = [name for name in sorted(own - measured) if result.profile in claims[name].expect]
+    return unknown + [f"{notebook.name} does not measure the claim {name!r}, though claims.yml expects a value at profile {result.profile}." for name in missing]
+
+
+def _drawn(output: nbformat.NotebookNode, result: Result, claims: Mapping[str, Claim], record: Callable[[str], Record]) -> nbformat.NotebookNode:
+    data = output.get("data", {})
+    if (item := data.get(MEASUREMENT_MIME)) and item["id"] in claims:
+        claim = claims[item["id"]]
+        html = cards.card(claim, judge(claim, result.profile, item), item, result, hardware_line(result.hardware))
+    elif item := data.get(RECORD_MIME):
+        html = banner(record(item["name"]))
+    else:
+        return output
+    output = copy.deepcopy(output)
+    output.data["text/html"] = html
+    return output
+
+
+def _provenance(result: Result) -> str:
+    made = f"Executed {result.started[:10]}, profile <em>{result.profile}</em>, {result.seconds:.0f} s on {escape(hardware_line(result.hardware))}"
+    line = f'<p class="ntp-run">{made} · Python {result.versions["python"]} · <a href="../status.html">all runs</a> · <a href="../ledger.html">all claims</a></p>'
+    return line if result.profile == "book" else SMOKE_WARNING.format(profile=result.profile) + "\n\n" + line
+
+
+def _insert_below_title(page: nbformat.NotebookNode, text: str) -> None:
+    for cell in page.cells:
+        lines = cell.source.splitlines()
+        heading = next((i for i, line in enumerate(lines) if line.startswith("# ")), None)
+        if cell.cell_type == "markdown" and heading is not None:
+            cell.source = "\n".join([*lines[: heading + 1], "", text, "", *lines[heading + 1 :]])
+            return

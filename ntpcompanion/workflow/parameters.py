@@ -1,0 +1,98 @@
+"""The parameters of a notebook: read from its cell tagged `parameters`, checked strictly, never guessed."""
+
+import ast
+import io
+import tokenize
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ntpcompanion.workflow.errors import WorkflowError, nearest
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One assignment `name = default  # meaning` of the parameters cell."""
+
+    name: str
+    default: object
+    meaning: str
+
+
+def parse_parameters(source: str, where: str) -> dict[str, Parameter]:
+    """The parameters assigned in a cell, in order. Raises WorkflowError unless each line assigns a literal to a name."""
+    comments = _trailing_comments(source)
+    found = {}
+    for statement in ast.parse(source).body:
+        target, value = _assignment(statement)
+        if target is None:
+            raise WorkflowError(f"{where}: line {statement.lineno} of the parameters cell must assign a literal to one name, like `seed = 0`.")
+        try:
+            default = ast.literal_eval(value)
+        except ValueError as error:
+            raise WorkflowError(f"{where}: the default of parameter `{target}` must be a literal, got `{ast.unparse(value)}`.") from error
+        found[target] = Parameter(target, list(default) if isinstance(default, tuple) else default, comments.get(statement.end_lineno, ""))
+    if "seed" not in found:
+        raise WorkflowError(f"{where}: the parameters cell has no `seed`. Every notebook takes one, even if it draws nothing.")
+    return found
+
+
+def resolve(parameters: Mapping[str, Parameter], given: Mapping[str, object], where: str) -> dict[str, object]:
+    """Defaults overlaid with `given`, each checked against the type of its default."""
+    for name in given:
+        if name not in parameters:
+            known = "\n".join(f"  {p.name} = {p.default!r}   {p.meaning}" for p in parameters.values())
+            raise WorkflowError(f"{where} has no parameter {name!r}.{nearest(name, parameters)} Known parameters and defaults:\n{known}")
+    return {name: _checked(parameter, given.get(name, parameter.default), where) for name, parameter in parameters.items()}
+
+
+def parse_value(parameter: Parameter, text: str, where: str) -> object:
+    """A value from the command line, read by the type of the default: text stays text, the rest is a Python literal."""
+    if isinstance(parameter.default, str):
+        return text
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        raise _wrong_type(parameter, text, where) from None
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _checked(parameter: Parameter, value: object, where: str) -> object:
+    default = parameter.default
+    if default is None or value is None and default is None:
+        return value
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is not type(default):
+        raise _wrong_type(parameter, value, where)
+    if isinstance(default, list) and default and not all(_same_kind(item, default[0]) for item in value):
+        raise _wrong_type(parameter, value, where)
+    return value
+
+
+def _same_kind(item: object, model: object) -> bool:
+    if isinstance(model, float):
+        return isinstance(item, (int, float)) and not isinstance(item, bool)
+    return type(item) is type(model)
+
+
+def _wrong_type(parameter: Parameter, value: object, where: str) -> WorkflowError:
+    kind = type(parameter.default).__name__
+    if isinstance(parameter.default, list) and parameter.default:
+        kind = f"list of {type(parameter.default[0]).__name__}"
+    return WorkflowError(f"{where}: parameter `{parameter.name}` must be of type {kind}, like {parameter.default!r}, got {value!r}.")
+
+
+def _assignment(statement: ast.stmt) -> tuple[str | None, ast.expr | None]:
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
+        return statement.targets[0].id, statement.value
+    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value is not None:
+        return statement.target.id, statement.value
+    return None, None
+
+
+def _trailing_comments(source: str) -> dict[int, str]:
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {token.start[0]: token.string.lstrip("# ").strip() for token in tokens if token.type == tokenize.COMMENT}

@@ -1,0 +1,71 @@
+"""Where the things of one checkout are."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ntpcompanion.workflow.errors import WorkflowError
+
+PROFILES = ("smoke", "book", "paper")
+
+
+@dataclass(frozen=True)
+class Project:
+    """The folders of one checkout. `package` is the importable package whose sources decide freshness."""
+
+    root: Path
+    package: Path = field(default_factory=lambda: Path(__file__).resolve().parents[1])
+
+    @classmethod
+    def find(cls, start: Path | None = None) -> "Project":
+        """The nearest folder at or above `start` (default: the current one) that holds `_config.yml` and `notebooks/`."""
+        start = (start or Path.cwd()).resolve()
+        for folder in (start, *start.parents):
+            if (folder / "_config.yml").is_file() and (folder / "notebooks").is_dir():
+                return cls(folder)
+        raise WorkflowError(f"No project at or above {start}: a folder with `_config.yml` and `notebooks/` is looked for. Change into the checkout.")
+
+    @property
+    def notebooks(self) -> Path:
+        return self.root / "notebooks"
+
+    @property
+    def book(self) -> Path:
+        return self.root / "book"
+
+    @property
+    def records(self) -> Path:
+        return self.book / "records"
+
+    @property
+    def claims(self) -> Path:
+        return self.book / "claims.yml"
+
+    @property
+    def build(self) -> Path:
+        return self.root / "_build"
+
+    def baseline(self, profile: str) -> Path:
+        """The stored values of a profile, which `check` compares with."""
+        return self.root / "tests" / "baselines" / f"{profile}.json"
+
+    def runs(self, profile: str, *, custom: bool = False) -> Path:
+        """Where executed notebooks of a profile are kept. Only an unmodified book run lands where pages are made."""
+        return self.book / "chapters" if profile == "book" and not custom else self.build / "runs" / profile
+
+    def html(self, profile: str) -> Path:
+        """The rendered site of a profile; only the book's is called `html`."""
+        return self.build / ("html" if profile == "book" else f"html-{profile}")
+
+    @contextlib.contextmanager
+    def lock(self, name: str = "build", timeout: float = 1800) -> Iterator[None]:
+        """One execution or build (or one record of a name) at a time in this folder; a second one waits for the first."""
+        self.build.mkdir(parents=True, exist_ok=True)
+        try:
+            with FileLock(self.build / f".{name}.lock", timeout=timeout):
+                yield
+        except Timeout as error:
+            raise WorkflowError(f"Another ntpcompanion has worked in {self.root} for over {timeout:.0f} s. Wait for it, or stop it and run again.") from error

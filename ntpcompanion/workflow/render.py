@@ -1,0 +1,97 @@
+"""Jupyter Book on the executed notebooks, and proof that the site holds what it should."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from html import unescape
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ntpcompanion.workflow import cards
+from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.notebooks import toc_pages
+from ntpcompanion.workflow.project import Project
+from ntpcompanion.workflow.results import Result
+
+
+def render(project: Project, source: Path, html: Path) -> None:
+    """Build `source` (a book folder) into `html` with warnings as errors. Raises WorkflowError with the warnings."""
+    _require_jupyter_book_1()
+    output = html.with_name(f"{html.name}-work")  # Jupyter Book writes to OUTPUT/_build/html and keeps its doctrees there too
+    command = [
+        sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(source), "--path-output", str(output),
+        "--config", str(project.root / "_config.yml"), "--toc", str(source / "_toc.yml"), "-W", "-n", "--keep-going", "-q",
+    ]  # fmt: skip
+    run = subprocess.run(command, capture_output=True, text=True, cwd=project.root, env={**os.environ, "PYTHONPATH": str(project.package.parent)})
+    if run.returncode:
+        shutil.rmtree(output / "_build" / ".doctrees", ignore_errors=True)  # else the next build skips the pages that warned
+        raise WorkflowError(f"Jupyter Book stopped with code {run.returncode}:\n{_warnings(run.stdout + run.stderr)}")
+    _add_mathjax(output / "_build" / "html")
+    _replace_folder(output / "_build" / "html", html)
+
+
+def site_faults(project: Project, html: Path, results: Mapping[str, Result]) -> list[str]:
+    """Pages of the table of contents that are missing or empty, and measured numbers that their page does not show."""
+    faults = [f"{page}.html is missing" for page in toc_pages(project) if not (html / f"{page}.html").is_file()]
+    if not (html / "index.html").is_file():
+        faults.append("index.html is missing")
+    ledger = _text(html / "ledger.html")
+    for name, result in results.items():
+        page = _text(html / "chapters" / f"{name}.html")
+        for item in result.measurements:
+            faults += [f"{where} does not show {item['id']} = {cards.show(item)}" for where, text in ((f"chapters/{name}.html", page), ("ledger.html", ledger)) if cards.show(item) not in text]
+    return faults
+
+
+def _require_jupyter_book_1() -> None:
+    try:
+        found = version("jupyter-book")
+    except PackageNotFoundError:
+        raise WorkflowError("jupyter-book is not installed. Run `pip install -c constraints.txt -e '.[book,test]'`.") from None
+    if int(found.split(".")[0]) >= 2:
+        raise WorkflowError(f"jupyter-book {found} is installed: version 2 ignores `_config.yml`, builds nothing and exits 0. Install `jupyter-book<2`.")
+
+
+def _add_mathjax(html: Path) -> None:
+    """MathJax and its fonts from the installed package `sphinx-mathjax-offline`: the book makes no request to the network."""
+    spec = importlib.util.find_spec("sphinx-mathjax-offline")
+    if spec is None or spec.origin is None:
+        raise WorkflowError("sphinx-mathjax-offline is not installed. Run `pip install -c constraints.txt -e '.[book,test]'`.")
+    packed = Path(spec.origin).parent / "static" / "mathjax"
+    target = html / "_static" / "mathjax"
+    if not (target / "tex-chtml-full.js").is_file():
+        fonts = Path("output", "chtml", "fonts", "woff-v2")
+        shutil.copytree(packed / fonts, target / fonts, dirs_exist_ok=True)
+        shutil.copy2(packed / "tex-chtml-full.js", target)
+
+
+def _replace_folder(made: Path, target: Path) -> None:
+    """Put a complete copy in place of the old site; the old one stays until the new one is whole."""
+    fresh = target.with_name(f".{target.name}-new")
+    old = target.with_name(f".{target.name}-old")
+    for leftover in (fresh, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    try:
+        shutil.copytree(made, fresh)
+    except (OSError, shutil.Error) as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise WorkflowError(f"Could not copy the site to {target}: {error}. The old site, if any, is intact.") from error
+    if target.exists():
+        target.rename(old)
+    fresh.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _text(page: Path) -> str:
+    if not page.is_file():
+        return ""
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8"))))
+
+
+def _warnings(log: str) -> str:
+    lines = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", log).splitlines() if re.search(r"WARNING|ERROR|Error|error", line)]
+    return "\n".join(lines[:40]) or log[-3000:]

@@ -1,0 +1,59 @@
+"""Which files of the package a piece of code depends on: its imports, and theirs."""
+
+import ast
+from collections.abc import Iterable
+from pathlib import Path
+
+from ntpcompanion.workflow.files import sha256
+
+
+def source_hashes(code: str, package: Path) -> dict[str, str]:
+    """SHA-256 of every package file that `code` imports, directly or not, by path relative to the package.
+
+    Imports inside functions count; imports by computed names cannot be seen, and the house does not use them.
+    """
+    todo = _imported(code, package, module=None)
+    seen: dict[str, str] = {}
+    while todo:
+        module = todo.pop()
+        path = _file(module, package)
+        if path is None or (key := path.relative_to(package).as_posix()) in seen:
+            continue
+        text = path.read_text(encoding="utf-8")
+        seen[key] = sha256(text)
+        todo |= _imported(text, package, module if path.name == "__init__.py" else module.rpartition(".")[0])
+    return dict(sorted(seen.items()))
+
+
+def _imported(code: str, package: Path, module: str | None) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute(node, module)
+            names.add(base)
+            names.update(f"{base}.{alias.name}" for alias in node.names)
+    own = {name for name in names if name.split(".")[0] == package.name}
+    return own | set(_parents(own))
+
+
+def _absolute(node: ast.ImportFrom, module: str | None) -> str:
+    if not node.level or module is None:
+        return node.module or ""
+    parts = module.split(".")
+    base = parts[: len(parts) - node.level + 1]
+    return ".".join([*base, node.module] if node.module else base)
+
+
+def _parents(names: Iterable[str]) -> Iterable[str]:
+    for name in names:
+        parts = name.split(".")
+        yield from (".".join(parts[:k]) for k in range(1, len(parts)))
+
+
+def _file(module: str, package: Path) -> Path | None:
+    """The file of a module, or None for a name that is a function or class inside one."""
+    stem = package.joinpath(*module.split(".")[1:])
+    candidates = (stem / "__init__.py", stem.with_suffix(".py")) if stem != package else (package / "__init__.py",)
+    return next((path for path in candidates if path.is_file()), None)

@@ -1,0 +1,96 @@
+"""One function over many parameter sets: in parallel processes, each result on disk before the next is waited for."""
+
+import importlib
+import inspect
+import itertools
+import json
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.files import canonical_json, sha256
+
+
+def grid_tasks(fixed: Mapping, grid: Mapping[str, list]) -> list[dict]:
+    """Every combination of the grid's values, with the fixed ones: one task each, in the order of the grid."""
+    return [{**fixed, **dict(zip(grid, values, strict=True))} for values in itertools.product(*grid.values())]
+
+
+def resolve_function(path: str) -> Callable:
+    """The function behind `"package.module:name"`."""
+    module, _, name = path.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise WorkflowError(f"`function: {path}` names no function of the form package.module:name ({error}).") from error
+
+
+def run_tasks(function: str, tasks: list[dict], log: Path, *, jobs: int, report: Callable[[int, int], None] | None = None) -> list[dict]:
+    """Results of all tasks in order, `{"parameters", "result", "seconds"}`; those that `log` already holds are not run again.
+
+    A finished task is a line of `log`, flushed to disk; a line cut short by a kill is dropped. A function that takes an
+    argument `checkpoint` is given a folder of its own, kept until the record is written, to resume within a task.
+    """
+    resolve_function(function)
+    done = {canonical_json(line["parameters"]): line for line in _finished(log)}
+    todo = [task for task in tasks if canonical_json(task) not in done]
+    tell = report or (lambda *_: None)
+    tell(len(tasks) - len(todo), len(tasks))
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a", encoding="utf-8") as file, _one_thread_each(), ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+        futures = [pool.submit(_run_task, function, task, str(log.with_suffix(""))) for task in todo]
+        try:
+            for future in as_completed(futures):
+                line = future.result()
+                file.write("\n" + json.dumps(line))
+                file.flush()
+                os.fsync(file.fileno())
+                done[canonical_json(line["parameters"])] = line
+                tell(len(done), len(tasks))
+        except BrokenProcessPool as error:
+            raise WorkflowError(f"A process of the sweep was killed after {len(done)} of {len(tasks)} tasks. Run the same command again: finished tasks are kept.") from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    return [done[canonical_json(task)] for task in tasks]
+
+
+def _run_task(function: str, task: dict, folder: str) -> dict:
+    call = resolve_function(function)
+    extra = {}
+    if "checkpoint" in inspect.signature(call).parameters:
+        extra["checkpoint"] = Path(folder) / sha256(canonical_json(task))[:12]
+        extra["checkpoint"].mkdir(parents=True, exist_ok=True)
+    began = time.perf_counter()
+    result = call(**task, **extra)
+    return {"parameters": task, "result": result, "seconds": round(time.perf_counter() - began, 3)}
+
+
+def _finished(log: Path) -> Iterator[dict]:
+    if not log.is_file():
+        return
+    for line in log.read_text(encoding="utf-8").splitlines():
+        try:
+            data = json.loads(line)
+        except ValueError:  # cut short by a kill
+            continue
+        if isinstance(data, dict) and {"parameters", "result", "seconds"} <= set(data):
+            yield data
+
+
+class _one_thread_each:
+    """Child processes inherit the environment: one numeric thread per task, several tasks at once."""
+
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+    def __enter__(self) -> None:
+        self.old = {name: os.environ.get(name) for name in self.names}
+        os.environ.update(dict.fromkeys(self.names, "1"))
+
+    def __exit__(self, *_: object) -> None:
+        for name, value in self.old.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})

@@ -1,0 +1,107 @@
+"""One notebook, one process: `python -m ntpcompanion.workflow.worker JOB.json`, started by the runner and by nobody else.
+
+Talks to the runner in lines on standard output that begin with a mark, so that what a kernel prints there does no harm.
+"""
+
+import json
+import os
+import resource
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import nbformat
+import papermill
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from papermill.exceptions import PapermillExecutionError
+from traitlets.config import Config
+
+from ntpcompanion.workflow.notebooks import code_cells, tags
+
+MARK = "\x1entp "
+
+
+def main(job_file: str) -> int:
+    """Execute the notebook that the job names; write it and its timings to the job's folder; 0 if every cell ran."""
+    job = json.loads(Path(job_file).read_text(encoding="utf-8"))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        node, seconds = execute(job["notebook"], job["parameters"], root=job["root"], cell_timeout=job["cell_timeout"])
+    except CellFailed as failure:
+        say({"failed": vars(failure)})
+        return 1
+    Path(job["output"]).write_text(nbformat.writes(node), encoding="utf-8")
+    say({"done": {"cell_seconds": seconds, "peak_memory": _peak_memory()}})
+    return 0
+
+
+class CellFailed(Exception):
+    """A cell raised, ran out of time, or took its kernel down. `cell` counts the code cells of the text notebook from 1."""
+
+    def __init__(self, cell: int, source: str, error: str, traceback: str) -> None:
+        super().__init__(error)
+        self.cell, self.source, self.error, self.traceback = cell, source, error, traceback
+
+
+def execute(notebook: str, parameters: dict, *, root: str, cell_timeout: float | None) -> tuple[nbformat.NotebookNode, list[float]]:
+    """Run a notebook given as JSON with papermill in a kernel of its own; return it executed, and seconds per code cell."""
+    node = nbformat.reads(notebook, as_version=4)
+    clock = _Clock(len(code_cells(node)))
+    with tempfile.TemporaryDirectory(prefix="ntp-") as sockets:  # short: the path of a socket has at most 108 bytes
+        os.environ["JUPYTER_RUNTIME_DIR"] = sockets
+        # sockets rather than TCP ports: those warn, and other users of the machine could reach them
+        connection = {} if sys.platform == "win32" else {"transport": "ipc", "ip": f"{sockets}/kernel"}
+        try:
+            node = papermill.execute_notebook(
+                node, None, parameters, progress_bar=False, cwd=root, kernel_name="python3", execution_timeout=cell_timeout,
+                config=Config(KernelManager=connection), on_cell_start=clock.start, on_cell_executed=clock.stop,
+            )  # fmt: skip
+        except PapermillExecutionError as error:
+            raise clock.failure(error.source, f"{error.ename}: {error.evalue}", "\n".join(error.traceback)) from error
+        except CellTimeoutError as error:
+            raise clock.failure(clock.source, f"the cell ran longer than its limit of {cell_timeout:g} s", "") from error
+        except DeadKernelError as error:
+            raise clock.failure(clock.source, "the kernel died; the machine may be out of memory", "") from error
+    return node, clock.seconds
+
+
+class _Clock:
+    """Times code cells, tells the runner of each, and remembers where a failure happened."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.seconds, self.source, self._number = total, [], "", 0
+
+    def start(self, cell: nbformat.NotebookNode, cell_index: int) -> None:
+        if cell.cell_type == "code" and "injected-parameters" not in tags(cell):
+            self._number, self.source, self._began = self._number + 1, cell.source, time.perf_counter()
+            say({"cell": self._number, "of": self.total})
+
+    def stop(self, cell: nbformat.NotebookNode, cell_index: int, execute_reply: dict) -> None:
+        if "injected-parameters" not in tags(cell):
+            self.seconds.append(round(time.perf_counter() - self._began, 4))
+
+    def failure(self, source: str, error: str, traceback: str) -> CellFailed:
+        return CellFailed(self._number, source, error, traceback)
+
+
+def say(message: dict) -> None:
+    """One line to the runner."""
+    print(MARK + json.dumps(message), flush=True)
+
+
+def _peak_memory() -> int:
+    """Peak resident size of the kernel in bytes: it is the largest finished child of this process."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
+
+
+def _end_with_parent() -> None:
+    """The runner holds the other end of standard input: when it dies, however it dies, so does this process."""
+    sys.stdin.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ntpcompanion.linear.autoregressive import flatten_sequences, recurrent_states
+
+
+def draw(rng, n=30, places=4, vocab=3, dim=5):
+    sequences = rng.integers(0, vocab, (n, places + 1))
+    return sequences, recurrent_states(sequences[:, :-1], vocab, dim, rng), rng.standard_normal((vocab, dim))
+
+
+@given(st.integers(1, 12), st.integers(1, 4), st.integers(2, 4), st.integers(0, 1000))
+def test_loss_and_gradient_equal_those_of_the_sequences(n, places, vocab, seed):
+    sequences, states, W = draw(np.random.default_rng(seed), n, places, vocab)
+    decoder = torch.tensor(W, requires_grad=True)
+    logits = torch.from_numpy(states).flatten(0, 1) @ decoder.T
+    direct = torch.nn.functional.cross_entropy(logits, torch.from_numpy(sequences[:, 1:].flatten()))
+    direct.backward()
+    table = flatten_sequences(sequences, states, vocab)
+    assert table.cross_entropy(W) == pytest.approx(direct.item(), abs=1e-12)
+    assert np.abs(table.gradient(W) - decoder.grad.numpy()).max() < 1e-12
+
+
+def test_one_context_for_each_length_and_prefix(rng):
+    sequences, states, _ = draw(rng)
+    table = flatten_sequences(sequences, states, 3)
+    prefixes = {tuple(row[:t]) for row in sequences.tolist() for t in range(1, 5)}
+    assert table.num_contexts == len(prefixes)
+    assert table.weight[:3].sum() == pytest.approx(1 / 4)
+
+
+def test_states_depend_on_the_past_only(rng):
+    tokens = rng.integers(0, 3, (2, 6))
+    changed = tokens.copy()
+    changed[:, 4:] = (changed[:, 4:] + 1) % 3
+    one, other = (recurrent_states(t, 3, 4, np.random.default_rng(1)) for t in (tokens, changed))
+    assert np.array_equal(one[:, :4], other[:, :4])
+    assert not np.allclose(one[:, 4:], other[:, 4:])
+
+
+def test_a_model_that_looks_ahead_is_refused(rng):
+    sequences, states, _ = draw(rng)
+    with pytest.raises(ValueError, match="`states` differ between equal prefixes of length 1"):
+        flatten_sequences(sequences, states[:, ::-1].copy(), 3)
+
+
+def test_states_of_another_shape_are_refused(rng):
+    sequences, states, _ = draw(rng)
+    with pytest.raises(ValueError, match=r"`states` must have shape \(n, T, d\) .* got \(30, 3, 5\) and \(30, 5\)"):
+        flatten_sequences(sequences, states[:, 1:], 3)
+
+
+def test_tokens_out_of_range_are_refused(rng):
+    sequences, states, _ = draw(rng)
+    with pytest.raises(ValueError, match="`sequences` must hold tokens in 0 … 1, got 0 … 2"):
+        flatten_sequences(sequences, states, 2)

@@ -1,0 +1,32 @@
+"""The one execution of the real notebooks at the smoke profile that several test files read."""
+
+import functools
+import os
+
+from ntpcompanion.workflow import execute as runner
+from ntpcompanion.workflow.build import build_site
+from ntpcompanion.workflow.notebooks import find_notebooks
+from ntpcompanion.workflow.profiles import read_profiles
+from ntpcompanion.workflow.project import Project
+
+
+@functools.cache
+def smoke_runs():
+    """All notebooks brought up to date at smoke. Another test process waits at the lock, then finds them fresh."""
+    project = Project.find()
+    notebooks = find_notebooks(project)
+    profiles = read_profiles(project, notebooks)
+    runs = [runner.plan(project, notebook, "smoke", profiles) for notebook in notebooks.values()]
+    with project.lock():
+        outcomes = runner.execute(runs, jobs=os.cpu_count() or 1)
+    failures = [outcome.message for outcome in outcomes if outcome.status == "failed"]
+    assert not failures, "\n\n".join(failures)
+    return project, runs
+
+
+@functools.cache
+def smoke_site():
+    """The folder of the site rendered from these runs, with warnings as errors."""
+    project, runs = smoke_runs()
+    with project.lock():
+        return build_site(project, runs, "smoke")[0]

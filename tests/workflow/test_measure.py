@@ -1,0 +1,40 @@
+import math
+
+import numpy as np
+import pytest
+
+from ntpcompanion.workflow.measure import measure, measurement
+
+
+def test_numbers_of_any_library_become_json():
+    assert measurement("a.b", np.float32(0.5), stderr=np.array(0.1), seed=3) == {"id": "a.b", "value": 0.5, "stderr": 0.1, "seed": 3}
+    assert measurement("a.b", np.arange(3))["value"] == [0.0, 1.0, 2.0]
+    assert measurement("a.b", np.bool_(True))["value"] == 1.0
+
+
+def test_outside_of_jupyter_it_prints(capsys):
+    measure("a.b", 0.25, stderr=0.125)
+    assert capsys.readouterr().out == "a.b = 0.25 ± 0.125\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "options", "words"),
+    [
+        (math.nan, {}, r"`value` of 'a.b' is nan"),
+        ([1.0, math.inf], {}, r"`value` of 'a.b' is inf"),
+        ([], {}, r"`value` of 'a.b' is empty"),
+        ("0.5", {}, r"`value` of 'a.b' must be a number .* got '0.5'"),
+        ([[1.0]], {}, r"flat sequence of numbers, got \[1.0\]"),
+        (1.0, {"stderr": -0.1}, r"`stderr` of 'a.b' must not be negative, got -0.1"),
+        ([1.0, 2.0], {"stderr": [0.1]}, r"got 1 errors for"),
+        (1.0, {"seed": 1.5}, r"`seed` of 'a.b' must be an integer or None, got 1.5"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(value, options, words):
+    with pytest.raises(ValueError, match=words):
+        measurement("a.b", value, **options)
+
+
+def test_a_claim_has_a_name():
+    with pytest.raises(ValueError, match=r"`claim` must be the id .* got ''"):
+        measurement("", 1.0)

@@ -1,0 +1,62 @@
+import pytest
+
+from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.notebooks import choose, find_notebooks, read_notebook
+from ntpcompanion.workflow.profiles import check_profile, parse_overrides, read_profiles
+
+
+def test_found_in_the_order_of_the_toc(toy):
+    (toy.project.notebooks / "about.md").write_text((toy.project.notebooks / "coin.md").read_text())
+    found = find_notebooks(toy.project)
+    assert list(found) == ["coin", "words", "about"]
+    assert found["coin"].title == "A coin"
+    assert [cell["id"] for cell in found["coin"].node.cells][:2] == ["cell-000", "cell-001"]
+
+
+@pytest.mark.parametrize("name", ["coins", "../coin", "coin.md", "/etc/passwd", "cöin"])
+def test_only_found_names_can_be_chosen(toy, name):
+    with pytest.raises(WorkflowError, match=r"No notebook .* Known: coin, words"):
+        choose(find_notebooks(toy.project), [name])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (":tags: [parameters]\n", "", r"first code cell must be tagged `parameters`"),
+        ("inputs: [text]", "inputs: [texts]", r"lists the input 'texts', which is no parameter. Did you mean 'text'"),
+        ("inputs: [text]", "input: [text]", r"unknown front matter entry \['input'\]"),
+        ("len(Path", "len((Path", r"a code cell is not Python"),
+        ("ntp: {inputs: [text]}", "ntp: {inputs: [text", r"cannot be read as a MyST notebook"),
+    ],
+)
+def test_faults_of_a_text_notebook(toy, old, new, words):
+    toy.edit("notebooks/words.md", old, new)
+    with pytest.raises(WorkflowError, match=words):
+        _ = read_notebook(toy.project.notebooks / "words.md").settings
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("coyn: {smoke: {n: 1}}", r"no notebook 'coyn'. Did you mean 'coin'"),
+        ("coin: {smoky: {n: 1}}", r"No profile 'smoky'. Did you mean 'smoke'"),
+        ("coin: {smoke: {m: 1}}", r"coin.smoke: notebook 'coin' has no parameter 'm'"),
+        ("coin: {smoke: {n: 1e3}}", r"parameter `n` must be of type int, like 1000, got '1e3'"),
+        ("coin: {", r"profiles.yml cannot be read"),
+    ],
+)
+def test_faults_of_the_profiles(toy, text, words):
+    (toy.project.notebooks / "profiles.yml").write_text(text)
+    with pytest.raises(WorkflowError, match=words):
+        read_profiles(toy.project, find_notebooks(toy.project))
+
+
+def test_overrides_are_strict(toy):
+    coin = find_notebooks(toy.project)["coin"]
+    assert parse_overrides(coin, ["n=5", "seed=1"]) == {"n": 5, "seed": 1}
+    with pytest.raises(WorkflowError, match=r"`-p n` must have the form NAME=VALUE"):
+        parse_overrides(coin, ["n"])
+    with pytest.raises(WorkflowError, match=r"no parameter 'seeds'. Did you mean 'seed'"):
+        parse_overrides(coin, ["seeds=1"])
+    with pytest.raises(WorkflowError, match=r"No profile 'quick'"):
+        check_profile("quick")

@@ -1,0 +1,61 @@
+import pytest
+
+from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.parameters import parse_parameters, parse_value, resolve
+
+CELL = 'rate = 0.5  # step size\nsizes = [1, 2]\nname = "gd"\nfast: bool = True\nlimit = None\nseed = 0  # of "everything"'
+
+
+@pytest.fixture
+def parameters():
+    return parse_parameters(CELL, "here")
+
+
+def test_names_defaults_and_meanings(parameters):
+    assert {p.name: p.default for p in parameters.values()} == {"rate": 0.5, "sizes": [1, 2], "name": "gd", "fast": True, "limit": None, "seed": 0}
+    assert parameters["rate"].meaning == "step size"
+    assert parameters["seed"].meaning == 'of "everything"'
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("a, seed = 1, 2", r"here: line 1 of the parameters cell must assign a literal to one name"),
+        ("seed = 0\nimport os", r"line 2 of the parameters cell"),
+        ("seed = f(1)", r"the default of parameter `seed` must be a literal, got `f\(1\)`"),
+        ("rate = 1", r"has no `seed`"),
+    ],
+)
+def test_cells_that_cannot_be_read(cell, words):
+    with pytest.raises(WorkflowError, match=words):
+        parse_parameters(cell, "here")
+
+
+def test_given_values_replace_defaults(parameters):
+    assert resolve(parameters, {"rate": 2, "sizes": []}, "N") | {"limit": None} == {"rate": 2.0, "sizes": [], "name": "gd", "fast": True, "limit": None, "seed": 0}
+    assert resolve(parameters, {"limit": [3]}, "N")["limit"] == [3]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"rates": 1}, r"N has no parameter 'rates'. Did you mean 'rate'\? Known .*\n  rate = 0.5   step size"),
+        ({"rate": "fast"}, r"parameter `rate` must be of type float, like 0.5, got 'fast'"),
+        ({"rate": True}, r"`rate` must be of type float"),
+        ({"seed": 1.5}, r"`seed` must be of type int, like 0, got 1.5"),
+        ({"seed": True}, r"`seed` must be of type int"),
+        ({"sizes": [1, "2"]}, r"`sizes` must be of type list of int"),
+        ({"fast": 1}, r"`fast` must be of type bool"),
+    ],
+)
+def test_wrong_names_and_types(parameters, given, words):
+    with pytest.raises(WorkflowError, match=words):
+        resolve(parameters, given, "N")
+
+
+def test_values_from_the_command_line(parameters):
+    texts = {"rate": "1e-3", "sizes": "(3, 4)", "name": "12", "fast": "false", "limit": "none", "seed": "-7"}
+    values = {name: parse_value(parameters[name], text, "N") for name, text in texts.items()}
+    assert values == {"rate": 1e-3, "sizes": [3, 4], "name": "12", "fast": False, "limit": None, "seed": -7}
+    with pytest.raises(WorkflowError, match=r"`seed` must be of type int, like 0, got 'seven'"):
+        parse_value(parameters["seed"], "seven", "N")
