@@ -21,8 +21,14 @@ from ntpcompanion.workflow.notebooks import choose, find_notebooks
 from ntpcompanion.workflow.profiles import check_profile, parse_overrides, read_profiles
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.results import Result
+from ntpcompanion.workflow.runs import Run, plan, stale_reasons
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_show_locals=False, help="Execute, check and build the reproducible paper companion.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+    help="Execute, check and build the reproducible paper companion.",
+)
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME ...]", help="Notebooks, by name; all if none is given.")]
 Profile = Annotated[str, typer.Option(help="smoke, book or paper: see notebooks/profiles.yml.")]
@@ -52,10 +58,16 @@ def list_(profile: Profile = "book") -> None:
     runs = _runs(Project.find(), [], profile, [])
     table = Table("notebook", "state", "seconds", "claims measured", "title")
     for run in runs:
-        reasons = runner.stale_reasons(run)
+        reasons = stale_reasons(run)
         result = None if reasons == ["never run"] else _stored(run)
         state = "up to date" if not reasons else reasons[0] if reasons == ["never run"] else "stale"
-        table.add_row(run.notebook.name, state, f"{result.seconds:.1f}" if result else "", str(len(result.measurements)) if result else "", run.notebook.title)
+        table.add_row(
+            run.notebook.name,
+            state,
+            f"{result.seconds:.1f}" if result else "",
+            str(len(result.measurements)) if result else "",
+            run.notebook.title,
+        )
     Console().print(table)
 
 
@@ -64,7 +76,9 @@ def list_(profile: Profile = "book") -> None:
 def execute(
     names: Names = None,
     profile: Profile = "book",
-    parameter: Annotated[list[str] | None, typer.Option("-p", metavar="NAME=VALUE", help="Override a parameter; the outcome goes to _build/runs.")] = None,
+    parameter: Annotated[
+        list[str] | None, typer.Option("-p", metavar="NAME=VALUE", help="Override a parameter; the outcome goes to _build/runs.")
+    ] = None,
     jobs: Jobs = CORES,
     force: Force = False,
 ) -> None:
@@ -111,7 +125,10 @@ def check(
         found = baselines.compare(results, claims, baselines.read_baseline(path), profile)
     count = sum(len(result.measurements) for result in results.values())
     if found.faults:
-        raise WorkflowError(f"{len(found.faults)} of the checks on {count} measured values failed at profile {profile}" + (", verdicts among them: a baseline cannot mend those." if update else "."))
+        raise WorkflowError(
+            f"{len(found.faults)} of the checks on {count} measured values failed at profile {profile}"
+            + (", verdicts among them: a baseline cannot mend those." if update else ".")
+        )
     console.print(f"{count} measured values agree with {path.name} and with the expected verdicts.", highlight=False)
 
 
@@ -120,11 +137,14 @@ def check(
 def why(name: Annotated[str, typer.Argument(help="A notebook.")], profile: Profile = "book") -> None:
     """Say why a notebook would be run again, or that it would not."""
     run = _runs(Project.find(), [name], profile, [])[0]
-    reasons = runner.stale_reasons(run)
+    reasons = stale_reasons(run)
     console = Console(soft_wrap=True)
     if not reasons:
         parts = freshness.key_parts(run.project, run.notebook, run.parameters)
-        console.print(f"{name} ({profile}) is up to date: key {freshness.key(parts)[:12]} over {len(parts['package source'])} package files.", highlight=False)
+        console.print(
+            f"{name} ({profile}) is up to date: key {freshness.key(parts)[:12]} over {len(parts['package source'])} package files.",
+            highlight=False,
+        )
     for reason in reasons:
         console.print(f"{name} ({profile}): {escape(reason)}", highlight=False)
 
@@ -159,17 +179,17 @@ def serve(port: Annotated[int, typer.Option(help="Port on this machine.")] = 800
         server.server_close()
 
 
-def _runs(project: Project, names: list[str], profile: str, overrides: list[str]) -> list[runner.Run]:
+def _runs(project: Project, names: list[str], profile: str, overrides: list[str]) -> list[Run]:
     check_profile(profile)
     known = find_notebooks(project)
     profiles = read_profiles(project, known)
     chosen = choose(known, names)
     if overrides and len(chosen) != 1:
         raise WorkflowError("`-p` needs one notebook: `ntpcompanion execute NAME -p NAME=VALUE`.")
-    return [runner.plan(project, notebook, profile, profiles, parse_overrides(notebook, overrides)) for notebook in chosen]
+    return [plan(project, notebook, profile, profiles, parse_overrides(notebook, overrides)) for notebook in chosen]
 
 
-def _stored(run: runner.Run) -> Result | None:
+def _stored(run: Run) -> Result | None:
     try:
         return Result.load(run.results)
     except WorkflowError:
@@ -177,15 +197,22 @@ def _stored(run: runner.Run) -> Result | None:
 
 
 def _bars() -> Progress:
-    return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), transient=True, disable=not Console().is_terminal)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        transient=True,
+        disable=not Console().is_terminal,
+    )
 
 
-def _execute(runs: list[runner.Run], jobs: int, force: bool) -> None:
+def _execute(runs: list[Run], jobs: int, force: bool) -> None:
     began = time.perf_counter()
     with _bars() as bars:
         tasks = {run.stem: bars.add_task(run.notebook.name, start=False) for run in runs}
 
-        def report(run: runner.Run, state: str, cell: int, cells: int) -> None:
+        def report(run: Run, state: str, cell: int, cells: int) -> None:
             bars.start_task(tasks[run.stem])
             bars.update(tasks[run.stem], completed=cell, total=cells)
 

@@ -91,11 +91,13 @@ def csv_link(frame: pd.DataFrame, filename: str) -> CsvLink:
     return CsvLink(frame, filename)
 
 
-def label_line(ax: Axes, line: Line2D, text: str, *, at: int = -1, offset: tuple[float, float] = (5, 0)) -> None:
+def label_line(ax: Axes, line: Line2D, text: str, *, at: int = -1, offset: tuple[float, float] = (5.0, 0.0)) -> None:
     """Write `text` beside point `at` of a line, in the line's colour, `offset` points away: a direct label instead of a legend."""
     x, y = line.get_xydata()[at]
     side = "left" if offset[0] > 0 else "right" if offset[0] < 0 else "center"
-    ax.annotate(text, (x, y), xytext=offset, textcoords="offset points", color=line.get_color(), ha=side, va="center", annotation_clip=False)
+    ax.annotate(
+        text, (x, y), xytext=offset, textcoords="offset points", color=line.get_color(), ha=side, va="center", annotation_clip=False
+    )
 
 
 def draw_theory(ax: Axes, x: ArrayLike, y: ArrayLike) -> Line2D:
@@ -114,8 +116,8 @@ def draw_support_sizes(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     for count, shade in zip(counts, shades, strict=True):
         sizes, share = survival(count.support_sizes)
         line = ax.plot(sizes, share, color=shade, drawstyle="steps-pre")[0]
-        middle = int(np.abs(np.log(share) - np.log(share[-1]) / 2).argmin())
-        label_line(ax, line, f"t = {count.length}", at=middle, offset=(4, 4))
+        lower = int(np.abs(np.log(share) - 0.75 * np.log(share[-1])).argmin())  # where the curves lie farthest apart
+        label_line(ax, line, f"$t = {count.length}$", at=lower, offset=(4.0, 4.0))
     ax.set(xscale="log", yscale="log", xlabel="successors $s$ (tokens)", ylabel="share of contexts with $S_j \\geq s$")
     return ax
 
@@ -131,8 +133,8 @@ def draw_one_hot(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     lengths = [count.length for count in counts]
     of_contexts = draw_measured(ax, lengths, [count.share_one_hot(by_frequency=False) for count in counts])
     of_places = draw_measured(ax, lengths, [count.share_one_hot(by_frequency=True) for count in counts], marker="s")
-    label_line(ax, of_contexts, "of contexts", at=len(counts) // 2, offset=(-6, 6))
-    label_line(ax, of_places, "of places in the text", at=min(2, len(counts) - 1), offset=(8, -4))
+    label_line(ax, of_contexts, "of contexts", at=len(counts) // 2, offset=(-6.0, 6.0))
+    label_line(ax, of_places, "of places in the text", at=min(2, len(counts) - 1), offset=(8.0, -4.0))
     ax.set(xlabel="context length $t$ (tokens)", ylabel="share with one successor", ylim=(0, 1))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     return ax
@@ -143,7 +145,7 @@ def draw_num_contexts(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     lengths = [count.length for count in counts]
     positions = counts[0].context_of.size
     bound = draw_theory(ax, lengths, [positions] * len(counts))
-    label_line(ax, bound, f"{positions:,} positions", at=0, offset=(0.1, 7))
+    label_line(ax, bound, f"{positions:,} positions", at=0, offset=(0.1, 7.0))
     draw_measured(ax, lengths, [count.num_contexts for count in counts])
     ax.set(yscale="log", xlabel="context length $t$ (tokens)", ylabel="distinct contexts $m_t$")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -155,9 +157,9 @@ def draw_floor(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     lengths = [count.length for count in counts]
     for order, text in enumerate(("unigram model", "bigram model")):
         level = ax.plot(lengths[order:], [counts[order].entropy] * (len(counts) - order), color=CONTRAST, linewidth=1.2)[0]
-        label_line(ax, level, text, at=-1, offset=(-2, 7))
+        label_line(ax, level, text, at=-1, offset=(-2.0, 7.0))
     floor = draw_measured(ax, lengths, [count.entropy for count in counts])
-    label_line(ax, floor, "floor $H_t$", at=min(3, len(counts) - 1), offset=(6, 6))
+    label_line(ax, floor, "floor $H_t$", at=min(3, len(counts) - 1), offset=(6.0, 6.0))
     ax.set(xlabel="context length $t$ (tokens)", ylabel="loss (nats per token)", ylim=(0, None))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     return ax

@@ -1,11 +1,12 @@
 """Random streams that depend on a seed and a name only."""
 
 import operator
+from typing import SupportsIndex
 
 import numpy as np
 
 
-def stream(seed: int, name: str) -> np.random.Generator:
+def stream(seed: SupportsIndex, name: str) -> np.random.Generator:
     """A generator for one purpose of one run: it depends on (seed, name) only, so that adding a stream never moves another.
 
     Parameters

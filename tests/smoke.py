@@ -8,6 +8,7 @@ from ntpcompanion.workflow.build import build_site
 from ntpcompanion.workflow.notebooks import find_notebooks
 from ntpcompanion.workflow.profiles import read_profiles
 from ntpcompanion.workflow.project import Project
+from ntpcompanion.workflow.runs import plan
 
 
 @functools.cache
@@ -16,7 +17,7 @@ def smoke_runs():
     project = Project.find()
     notebooks = find_notebooks(project)
     profiles = read_profiles(project, notebooks)
-    runs = [runner.plan(project, notebook, "smoke", profiles) for notebook in notebooks.values()]
+    runs = [plan(project, notebook, "smoke", profiles) for notebook in notebooks.values()]
     with project.lock():
         outcomes = runner.execute(runs, jobs=os.cpu_count() or 1)
     failures = [outcome.message for outcome in outcomes if outcome.status == "failed"]

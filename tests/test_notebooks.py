@@ -6,8 +6,9 @@ import pytest
 
 from ntpcompanion.workflow import baselines
 from ntpcompanion.workflow.build import current_results
+from ntpcompanion.workflow.cells import code_cells
 from ntpcompanion.workflow.claims import load_claims
-from ntpcompanion.workflow.notebooks import code_cells, find_notebooks
+from ntpcompanion.workflow.notebooks import find_notebooks
 from ntpcompanion.workflow.pages import check_measured
 from ntpcompanion.workflow.profiles import read_profiles
 from ntpcompanion.workflow.project import Project

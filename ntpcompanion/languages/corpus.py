@@ -33,8 +33,9 @@ def read_text(text: str) -> Text:
 
     Parameters
     ----------
-    text : path of a UTF-8 file (`~` allowed), or the dotted name of a module with a dictionary `topics` of texts, such as "pydoc_data.topics", the
-        reference manual in Python's standard library. The topics are joined in the order of their keys. A file wins over a module of the same name.
+    text : path of a UTF-8 file (`~` allowed), or the dotted name of a module with a dictionary `topics` of texts, such as
+        "pydoc_data.topics", the reference manual in Python's standard library. The topics are joined in the order of their keys. A file
+        wins over a module of the same name.
 
     Raises
     ------
@@ -56,7 +57,9 @@ def _read_file(path: Path) -> str:
 
 
 def _read_module(name: str) -> str:
-    complaint = f"`text` = {name!r} is neither a file nor a Python module with a dictionary `topics` of texts. Give the path of a UTF-8 text."
+    complaint = (
+        f"`text` = {name!r} is neither a file nor a Python module with a dictionary `topics` of texts. Give the path of a UTF-8 text."
+    )
     if not all(part.isidentifier() for part in name.split(".")):
         raise FileNotFoundError(complaint)
     try:

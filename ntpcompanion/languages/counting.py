@@ -65,8 +65,9 @@ class ContextCounts:
 def count_contexts(tokens: Integer[np.ndarray, " N"], vocab_size: int, lengths: Sequence[int]) -> list[ContextCounts]:
     """Count contexts of several lengths at the same positions of one text, so that the counts can be compared.
 
-    The predicted positions are those with at least max(lengths) tokens before them, n = N − max(lengths) in number, for every length. A longer context
-    then splits a shorter one and never mixes two: m_t cannot fall and H_t cannot rise with t. Length 0 is the empty context (a unigram law).
+    The predicted positions are those with at least max(lengths) tokens before them, n = N − max(lengths) in number, for every length. A
+    longer context then splits a shorter one and never mixes two: m_t cannot fall and H_t cannot rise with t. Length 0 is the empty
+    context (a unigram law).
 
     Parameters
     ----------
@@ -123,7 +124,9 @@ def _checked_tokens(tokens: Integer[np.ndarray, " N"], vocab_size: int, longest:
     if tokens.ndim != 1 or not np.issubdtype(tokens.dtype, np.integer):
         raise ValueError(f"`tokens` must be a vector of integers, got shape {tokens.shape} of {tokens.dtype}. Encode the text first.")
     if tokens.size <= longest:
-        raise ValueError(f"`tokens` has {tokens.size} entries, but context length {longest} needs at least {longest + 1}. Take more text or a shorter context.")
+        raise ValueError(
+            f"`tokens` has {tokens.size} entries, but context length {longest} needs at least {longest + 1}. Take more text."
+        )
     if tokens.min() < 0 or tokens.max() >= vocab_size:
         raise ValueError(f"`tokens` must lie in 0 … {vocab_size - 1} (`vocab_size` = {vocab_size}), got {tokens.min()} … {tokens.max()}.")
     return tokens.astype(np.int64)

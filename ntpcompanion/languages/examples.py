@@ -8,7 +8,7 @@ from ntpcompanion.languages.counting import ContextCounts
 
 
 def frequent_contexts(counts: ContextCounts, vocabulary: Sequence[str], rows: int, successors: int = 3) -> list[dict[str, object]]:
-    """The `rows` most frequent contexts, as rows of a table: the words, how often, S_j, and the likeliest successors with their probability.
+    """The `rows` most frequent contexts, as rows of a table: words, times seen, S_j, likeliest successors with their probability.
 
     Ties go to the smaller row. Raises ValueError if `rows` or `successors` is below 1.
     """

@@ -42,7 +42,8 @@ class Encoding:
 def encode(words: Sequence[str], vocab_size: int) -> Encoding:
     """Number the words: the `vocab_size` − 1 most frequent ones keep their own token, all others share the unknown token 0.
 
-    Equally frequent words are taken in alphabetical order, so that the encoding depends on the words only. Cost O(N) plus a sort of the distinct words.
+    Equally frequent words are taken in alphabetical order, so that the encoding depends on the words only. Cost O(N) plus a sort of the
+    distinct words.
 
     Raises
     ------

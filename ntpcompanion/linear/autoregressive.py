@@ -42,20 +42,25 @@ def flatten_sequences(sequences: Integer[np.ndarray, "n T_plus_1"], states: Floa
 
     Raises
     ------
-    ValueError : shapes that do not agree, tokens out of range, or equal prefixes with different states (a model that sees more than the prefix).
+    ValueError : shapes that do not agree, tokens out of range, or equal prefixes with different states (a model that sees more than the
+        prefix).
 
     Cost O(n T (d + log n)).
     """
+    if sequences.ndim != 2 or sequences.shape[0] < 1 or sequences.shape[1] < 2:
+        raise ValueError(f"`sequences` must have shape (n, T + 1) with n ≥ 1 and T ≥ 1, got {sequences.shape}.")
     n, places = sequences.shape[0], sequences.shape[1] - 1
-    if places < 1 or states.shape[:2] != (n, places):
-        raise ValueError(f"`states` must have shape (n, T, d) for `sequences` of shape (n, T + 1), T ≥ 1, got {states.shape} and {sequences.shape}.")
+    if states.ndim != 3 or states.shape[:2] != (n, places):
+        raise ValueError(f"`states` must have shape ({n}, {places}, d), one state for each prefix of `sequences`, got {states.shape}.")
     if sequences.min() < 0 or sequences.max() >= vocab_size:
         raise ValueError(f"`sequences` must hold tokens in 0 … {vocab_size - 1}, got {sequences.min()} … {sequences.max()}.")
     ids, embeddings, counts = np.zeros(n, dtype=np.int64), [], []
     for t in range(places):
         ids, first = refine(ids, sequences[:, t], vocab_size)
         if np.abs(states[:, t] - states[first[ids], t]).max() > STATE_TOLERANCE * (1 + np.abs(states[:, t]).max()):
-            raise ValueError(f"`states` differ between equal prefixes of length {t + 1}. The embedding of a prefix may depend on its tokens only.")
+            raise ValueError(
+                f"`states` differ between equal prefixes of length {t + 1}. The embedding of a prefix may depend on its tokens only."
+            )
         embeddings.append(states[first, t])
         counts.append(tally(ids, sequences[:, t + 1], (first.size, vocab_size)))
     return _table(np.concatenate(embeddings), csr_array(vstack(counts, format="csr")))

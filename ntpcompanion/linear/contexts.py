@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 from jaxtyping import Float, Int, Integer
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, sparray, spmatrix
 from scipy.special import logsumexp
 
 from ntpcompanion.languages.counting import count_contexts
@@ -29,18 +28,18 @@ class ContextTable:
     Fields
     ------
     embeddings : E, (m, d), finite.
-    next_token : (m, V), dense or `scipy.sparse`; row j is p_j: non-negative, with sum one to within 1e-8. Zeros are exact: the support of context j
-        is {z : p_jz > 0}. It stays dense or sparse as it came (sparse: CSR without stored zeros).
+    next_token : (m, V), dense or `scipy.sparse`; row j is p_j: non-negative, with sum one to within 1e-8. Zeros are exact: the support of
+        context j is {z : p_jz > 0}. It stays dense or sparse as it came (sparse: CSR without stored zeros).
     weight : π, (m,), positive, with sum one to within 1e-8.
 
     Raises
     ------
-    ValueError : NaN or infinity, negative entries, rows or weights that do not sum to one, weights that are not positive, shapes that do not agree,
-        or no context with a token outside its support.
+    ValueError : NaN or infinity, negative entries, rows or weights that do not sum to one, weights that are not positive, shapes that do
+        not agree, or no context with a token outside its support.
     """
 
     embeddings: Float[np.ndarray, "m d"]
-    next_token: Float[np.ndarray, "m V"] | csr_array
+    next_token: Float[np.ndarray, "m V"] | sparray | spmatrix
     weight: Float[np.ndarray, " m"]
 
     def __post_init__(self) -> None:
@@ -50,7 +49,7 @@ class ContextTable:
         object.__setattr__(self, "weight", as_weight("weight", self.weight, len(embeddings)))
 
     @classmethod
-    def random(cls, num_contexts: int, vocab_size: int, support_size: int, dim: int, rng: np.random.Generator) -> Self:
+    def random(cls, num_contexts: int, vocab_size: int, support_size: int, dim: int, rng: np.random.Generator) -> "ContextTable":
         """Random contexts of equal frequency: N(0, 1) embeddings, uniform supports of one size, Dirichlet(1) laws on them; dense.
 
         Raises ValueError unless all sizes are positive and `support_size` < `vocab_size`. Cost O(m (V + d)).
@@ -66,7 +65,9 @@ class ContextTable:
         return cls(rng.standard_normal((num_contexts, dim)), next_token, np.full(num_contexts, 1 / num_contexts))
 
     @classmethod
-    def from_tokens(cls, tokens: Integer[np.ndarray, " N"], vocab_size: int, context_length: int, dim: int, rng: np.random.Generator) -> Self:
+    def from_tokens(
+        cls, tokens: Integer[np.ndarray, " N"], vocab_size: int, context_length: int, dim: int, rng: np.random.Generator
+    ) -> "ContextTable":
         """Count every window of `context_length` + 1 tokens of a text; each distinct context gets an N(0, 1) embedding.
 
         Parameters
@@ -77,7 +78,8 @@ class ContextTable:
         -------
         A sparse table of the distinct contexts; weight is their share of the N − context_length windows.
 
-        Raises ValueError for tokens out of range, too short a text, or a size below 1. Cost O(context_length · N log N) time, O(m d + N) memory.
+        Raises ValueError for tokens out of range, too short a text, or a size below 1. Cost O(context_length · N log N) time, O(m d + N)
+        memory.
         """
         for name, size in (("context_length", context_length), ("dim", dim)):
             if size < 1:
@@ -107,7 +109,7 @@ class ContextTable:
 
     @cached_property
     def support(self) -> csr_array:
-        """The supports S_j as a boolean CSR matrix (m, V): `.indices[.indptr[j]:.indptr[j + 1]]` lists S_j, `.toarray()` is the dense mask."""
+        """The supports S_j, boolean CSR (m, V): `.indices[.indptr[j]:.indptr[j + 1]]` lists S_j, `.toarray()` is the dense mask."""
         return csr_array((np.ones(self.laws.nnz, dtype=bool), self.laws.indices, self.laws.indptr), shape=self.laws.shape)
 
     @cached_property
@@ -131,8 +133,8 @@ class ContextTable:
     def excess(self, W: Float[np.ndarray, "V d"]) -> float:
         """CE(W) − H = Σ_j π_j KL(p_j ‖ softmax(W h_j)) in nats, without the cancellation of the difference: small values keep their digits.
 
-        With q the softmax and q(S) its mass on the support, KL = −log q(S) + Σ_{z∈S} p_z (r_z − 1 − log r_z), r_z = q_z / (q(S) p_z): no term is
-        negative. Raises ValueError if W is not a finite (V, d) matrix. Cost as `cross_entropy`.
+        With q the softmax and q(S) its mass on the support, KL = −log q(S) + Σ_{z∈S} p_z (r_z − 1 − log r_z), r_z = q_z / (q(S) p_z): no
+        term is negative. Raises ValueError if W is not a finite (V, d) matrix. Cost as `cross_entropy`.
         """
         return sum(self._excess_of_block(rows, logits) for rows, logits in self._logits(W))
 
@@ -167,7 +169,9 @@ class ContextTable:
         return float(self.weight[rows] @ lost + self.weight[rows][row] @ within)
 
 
-def _logsumexp_by_row(values: Float[np.ndarray, " nnz"], starts: Integer[np.ndarray, " rows"], row: Int[np.ndarray, " nnz"]) -> Float[np.ndarray, " rows"]:
+def _logsumexp_by_row(
+    values: Float[np.ndarray, " nnz"], starts: Integer[np.ndarray, " rows"], row: Int[np.ndarray, " nnz"]
+) -> Float[np.ndarray, " rows"]:
     peak = np.maximum.reduceat(values, starts)  # no row is empty: its law sums to one
     return peak + np.log(np.add.reduceat(np.exp(values - peak[row]), starts))
 

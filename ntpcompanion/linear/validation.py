@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, sparray, spmatrix
 
 # Rows that were divided by their sum in float64 miss 1 by about 1e-16 times their length; single precision (1e-7) is refused.
 SUM_TOLERANCE = 1e-8
@@ -21,7 +21,7 @@ def as_matrix(name: str, value: ArrayLike, shape: tuple[int | None, int | None])
     return matrix
 
 
-def as_laws(name: str, value: ArrayLike | csr_array, rows: int) -> Float[np.ndarray, "rows vocab"] | csr_array:
+def as_laws(name: str, value: ArrayLike | sparray | spmatrix, rows: int) -> Float[np.ndarray, "rows vocab"] | csr_array:
     """`value` as next-token laws, one a row: sparse (a canonical CSR copy without stored zeros) if it came sparse, else dense.
 
     Raises ValueError unless entries are finite and non-negative, rows sum to one within SUM_TOLERANCE, and some entry is zero.
@@ -41,7 +41,9 @@ def as_laws(name: str, value: ArrayLike | csr_array, rows: int) -> Float[np.ndar
         raise ValueError(f"`{name}` holds the negative entry {entries.min():.6g}. Rows must be probabilities.")
     _refuse_unnormalized(name, laws.sum(axis=1))
     if support == laws.shape[0] * laws.shape[1]:
-        raise ValueError(f"`{name}`: every context can be followed by every token. At least one context needs a token outside its support (a zero).")
+        raise ValueError(
+            f"`{name}`: every context can be followed by every token. At least one context needs a token outside its support (a zero)."
+        )
     return laws
 
 
@@ -63,10 +65,14 @@ def as_weight(name: str, value: ArrayLike, rows: int) -> Float[np.ndarray, " row
 def _refuse_non_finite(name: str, entries: np.ndarray) -> None:
     finite = np.isfinite(entries)
     if not finite.all():
-        raise ValueError(f"`{name}` holds {entries[~finite][0]} ({np.count_nonzero(~finite)} entries are not finite). Remove or replace them.")
+        raise ValueError(
+            f"`{name}` holds {entries[~finite][0]} ({np.count_nonzero(~finite)} entries are not finite). Remove or replace them."
+        )
 
 
 def _refuse_unnormalized(name: str, sums: np.ndarray) -> None:
     row = int(np.abs(sums - 1).argmax())
     if abs(sums[row] - 1) > SUM_TOLERANCE:
-        raise ValueError(f"`{name}` row {row} sums to {sums[row]:.12g}, not to 1 within {SUM_TOLERANCE:g}. Divide each row by its sum in float64.")
+        raise ValueError(
+            f"`{name}` row {row} sums to {sums[row]:.12g}, not to 1 within {SUM_TOLERANCE:g}. Divide each row by its sum in float64."
+        )

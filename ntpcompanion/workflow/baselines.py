@@ -42,7 +42,12 @@ def compare(results: Mapping[str, Result], claims: Mapping[str, Claim], stored: 
             if known is not None:
                 faults += _drift(claim, item, known)
     measured = {item["id"] for result in results.values() for item in result.measurements}
-    gone = [name for result in results.values() for name in stored.get(input_key(result), {}) if claims.get(name) and claims[name].notebook == result.notebook and name not in measured]
+    gone = [
+        name
+        for result in results.values()
+        for name in stored.get(input_key(result), {})
+        if claims.get(name) and claims[name].notebook == result.notebook and name not in measured
+    ]
     return Comparison(faults + [f"{name}: has a baseline but was not measured" for name in gone], notes)
 
 

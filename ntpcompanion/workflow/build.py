@@ -10,7 +10,6 @@ import nbformat
 from ntpcompanion.workflow import ledger
 from ntpcompanion.workflow.claims import Claim, load_claims
 from ntpcompanion.workflow.errors import WorkflowError
-from ntpcompanion.workflow.execute import Run, load_executed, stale_reasons
 from ntpcompanion.workflow.files import canonical_json, sha256, write_atomically
 from ntpcompanion.workflow.notebooks import Notebook, toc_chapters
 from ntpcompanion.workflow.pages import check_measured, make_page
@@ -19,6 +18,7 @@ from ntpcompanion.workflow.provenance import versions
 from ntpcompanion.workflow.records import load_record
 from ntpcompanion.workflow.render import render, site_faults
 from ntpcompanion.workflow.results import Result
+from ntpcompanion.workflow.runs import Run, load_executed, stale_reasons
 
 
 def current_results(runs: list[Run]) -> dict[str, Result]:
@@ -44,7 +44,9 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> tuple[Path
     faults = [fault for run in runs for fault in check_measured(run.notebook, results[run.notebook.name], claims)]
     missing = sorted(set(toc_chapters(project)) - set(notebooks))
     faults += [f"book/_toc.yml lists chapters/{name}, but there is no notebooks/{name}.md." for name in missing]
-    faults += [f"notebooks/{name}.md is not in book/_toc.yml: nobody would find it." for name in notebooks if name not in toc_chapters(project)]
+    faults += [
+        f"notebooks/{name}.md is not in book/_toc.yml: nobody would find it." for name in notebooks if name not in toc_chapters(project)
+    ]
     if faults:
         raise WorkflowError("\n".join(faults))
     source = project.book if profile == "book" else _staged_copy(project, profile)
@@ -72,7 +74,9 @@ def build_site(project: Project, runs: list[Run], profile: str) -> tuple[Path, b
     return html, made
 
 
-def _write_tables(source: Path, claims: Mapping[str, Claim], results: Mapping[str, Result], notebooks: Mapping[str, Notebook], profile: str) -> None:
+def _write_tables(
+    source: Path, claims: Mapping[str, Claim], results: Mapping[str, Result], notebooks: Mapping[str, Notebook], profile: str
+) -> None:
     write_atomically(source / "chapters" / "_ledger.md", ledger.ledger_page(claims, results, notebooks, profile))
     write_atomically(source / "chapters" / "_status.md", ledger.status_page(results, notebooks, profile))
 
@@ -80,7 +84,11 @@ def _write_tables(source: Path, claims: Mapping[str, Claim], results: Mapping[st
 def _staged_copy(project: Project, profile: str) -> Path:
     """A copy of the book folder without its chapters; unchanged files keep their dates, so that Sphinx can skip them."""
     target = project.build / f"stage-{profile}" / "book"
-    originals = {path.relative_to(project.book) for path in project.book.rglob("*") if path.is_file() and "chapters" not in path.relative_to(project.book).parts}
+    originals = {
+        path.relative_to(project.book)
+        for path in project.book.rglob("*")
+        if path.is_file() and "chapters" not in path.relative_to(project.book).parts
+    }
     for relative in originals:
         (target / relative).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(project.book / relative, target / relative)
@@ -103,5 +111,3 @@ def _read_stamp(path: Path) -> dict | None:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-
-

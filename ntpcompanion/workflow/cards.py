@@ -16,12 +16,14 @@ def card(claim: Claim, judgement: Judgement, measurement: dict, result: Result, 
     facts = [f"ours {show(measurement)}", f"expected {expected}"]
     if claim.paper_value is not None:
         facts.append(f"paper {claim.paper_value}")
-    summary = f'{badge(judgement.verdict)} <span class="ntp-locator">{mathematics(claim.locator)}</span> <span class="ntp-facts">{escape(" · ".join(facts))}</span>'
+    summary = f'{badge(judgement.verdict)} <span class="ntp-locator">{mathematics(claim.locator)}</span>'
+    summary += f' <span class="ntp-facts">{escape(" · ".join(facts))}</span>'
+    seed = "none: nothing random enters" if measurement["seed"] is None else str(measurement["seed"])
     rows = {
         "Claim": mathematics(claim.statement), "Measured": mathematics(claim.measures), "Expected number from": mathematics(claim.source),
-        "Values": escape(show(measurement, shown=None)), "Expected verdict": claim.expected_verdict, "Id": f"<code>{escape(claim.id)}</code>",
+        "Values": escape(show(measurement, shown=None)), "Expected verdict": claim.expected_verdict,
         "Parameters": escape(", ".join(f"{k} = {v!r}" for k, v in result.parameters.items())),
-        "Seed": escape(str(measurement["seed"] if measurement["seed"] is not None else "none: nothing random enters")), "Made on": escape(hardware),
+        "Seed": seed, "Made on": escape(hardware), "Id": f"<code>{escape(claim.id)}</code>",
     }  # fmt: skip
     body = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows.items())
     return f'<details class="ntp-card mathjax_process" id="{anchor(claim.id)}"><summary>{summary}</summary><dl>{body}</dl></details>'

@@ -111,7 +111,10 @@ class Judgement:
 
 
 def load_claims(project: Project) -> dict[str, Claim]:
-    """All claims by id, in file order. Raises WorkflowError naming every fault: a missing source, a predicate that cannot fail, an id used twice, ..."""
+    """All claims by id, in file order.
+
+    Raises WorkflowError naming every fault: a missing source, a predicate that cannot fail, an id used twice, ...
+    """
     try:
         items = yaml.safe_load(project.claims.read_text(encoding="utf-8")) or []
     except (OSError, yaml.YAMLError) as error:
@@ -160,7 +163,9 @@ def _gaps(expectation: Expectation, value: float | list, stderr: float | list, n
     if kind in ("increasing", "decreasing"):
         return _steps(value, stderr, 1 if kind == "increasing" else -1, bound == "strictly", name)
     if isinstance(value, list):
-        raise WorkflowError(f"Claim {name!r} expects {expectation.describe()}, which is about one number, but {len(value)} numbers were measured.")
+        raise WorkflowError(
+            f"Claim {name!r} expects {expectation.describe()}, which is about one number, but {len(value)} numbers were measured."
+        )
     error = STANDARD_ERRORS * stderr
     match kind:
         case "equals" | "order":

@@ -8,50 +8,25 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 
+from ntpcompanion.workflow.cells import code_cells, tags
 from ntpcompanion.workflow.errors import WorkflowError
-from ntpcompanion.workflow.files import canonical_json, sha256, write_atomically
-from ntpcompanion.workflow.freshness import key, key_parts, what_changed
-from ntpcompanion.workflow.notebooks import Notebook, code_cells, tags
-from ntpcompanion.workflow.parameters import resolve
+from ntpcompanion.workflow.files import write_atomically
+from ntpcompanion.workflow.freshness import key, key_parts
+from ntpcompanion.workflow.messages import heard
+from ntpcompanion.workflow.notebooks import Notebook
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.provenance import hardware, now, versions
 from ntpcompanion.workflow.results import Result, collect_measurements, outputs_digest
-from ntpcompanion.workflow.worker import MARK
+from ntpcompanion.workflow.runs import Run, load_executed, stale_reasons
 
 CELL_TIMEOUT = {"smoke": 120.0, "book": 900.0, "paper": None}  # seconds; a paper run may take as long as it takes
-
-
-@dataclass(frozen=True)
-class Run:
-    """A notebook under a profile, with its parameters settled. `overrides` is what `-p` gave."""
-
-    project: Project
-    notebook: Notebook
-    profile: str
-    parameters: dict
-    overrides: dict = field(default_factory=dict)
-
-    @property
-    def stem(self) -> Path:
-        """Path of the outcome without suffix. Overrides are part of the name: two variants never overwrite each other."""
-        folder = self.project.runs(self.profile, custom=bool(self.overrides))
-        variant = "-" + sha256(canonical_json(self.overrides))[:8] if self.overrides else ""
-        return folder / (self.notebook.name + variant)
-
-    @property
-    def page(self) -> Path:
-        return self.stem.with_name(self.stem.name + ".ipynb")
-
-    @property
-    def results(self) -> Path:
-        return self.stem.with_name(self.stem.name + ".json")
 
 
 @dataclass(frozen=True)
@@ -64,39 +39,9 @@ class Outcome:
     message: str = ""
 
 
-def plan(project: Project, notebook: Notebook, profile: str, profiles: Mapping, overrides: Mapping | None = None) -> Run:
-    """Settle the parameters of a run: notebook defaults, then the profile, then overrides."""
-    given = {**profiles.get(notebook.name, {}).get(profile, {}), **(overrides or {})}
-    parameters = resolve(notebook.parameters, given, f"Notebook {notebook.name!r}")
-    return Run(project, notebook, profile, _absolute_inputs(notebook, parameters, project), dict(overrides or {}))
-
-
-def stale_reasons(run: Run) -> list[str]:
-    """Why the stored outcome of a run does not answer for the present sources; empty when it does."""
-    if not run.results.is_file():
-        return ["never run"]
-    try:
-        result = Result.load(run.results)
-        node = load_executed(run.page)
-    except WorkflowError as error:
-        return [str(error)]
-    parts = key_parts(run.project, run.notebook, run.parameters)
-    if result.key != key(parts):
-        return what_changed(result.key_parts, parts) or ["the stored key does not match its parts"]
-    if result.outputs != outputs_digest(node):
-        return [f"{run.page.name} does not match {run.results.name}: one of them was changed or half-written"]
-    return []
-
-
-def load_executed(path: Path) -> nbformat.NotebookNode:
-    """Read an executed notebook. Raises WorkflowError if it is missing or damaged."""
-    try:
-        return nbformat.read(path, as_version=4)
-    except Exception as error:  # nbformat raises whatever its JSON or schema code meets
-        raise WorkflowError(f"{path} is missing or damaged ({type(error).__name__}): run the notebook again.") from error
-
-
-def execute(runs: Sequence[Run], *, jobs: int = 2, force: bool = False, report: Callable[[Run, str, int, int], None] | None = None) -> list[Outcome]:
+def execute(
+    runs: Sequence[Run], *, jobs: int = 2, force: bool = False, report: Callable[[Run, str, int, int], None] | None = None
+) -> list[Outcome]:
     """Bring every run up to date; a failing one does not stop the others.
 
     `report(run, state, cell, cells)` is called from worker threads with state `"fresh"`, `"cell"`, `"done"` or `"failed"`.
@@ -119,8 +64,8 @@ def _bring_up_to_date(run: Run, scratch: Path, force: bool, tell: Callable) -> O
         if not force and not stale_reasons(run):
             tell(run, "fresh", cells, cells)
             return Outcome(run, "fresh", 0.0)
-        _execute_one(run, scratch / run.stem.name, lambda cell: tell(run, "cell", cell, cells))
-    except WorkflowError as error:
+        _execute_one(run, scratch / f"{run.profile}-{run.stem.name}", lambda cell: tell(run, "cell", cell, cells))
+    except (WorkflowError, OSError) as error:  # OSError: a full or read-only disk below _build
         tell(run, "failed", 0, cells)
         return Outcome(run, "failed", time.perf_counter() - began, str(error))
     tell(run, "done", cells, cells)
@@ -150,16 +95,17 @@ def _execute_one(run: Run, scratch: Path, progress: Callable[[int], None]) -> No
 
 def _run_worker(run: Run, job: Path, progress: Callable[[int], None]) -> dict:
     command = [sys.executable, "-m", "ntpcompanion.workflow.worker", str(job)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_environment(run.project)) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_environment(run.project)
+    ) as process:
         stderr: list[str] = []
         drain = threading.Thread(target=lambda: stderr.append(process.stderr.read()), daemon=True)
         drain.start()
         last: dict = {}
         for line in process.stdout:
-            if line.startswith(MARK):
-                last = json.loads(line[len(MARK) :])
-                if "cell" in last:
-                    progress(last["cell"])
+            last = heard(line) or last
+            if "cell" in last:
+                progress(last["cell"])
         process.stdin.close()
         drain.join()
     if "done" in last:
@@ -200,16 +146,6 @@ def _environment(project: Project) -> dict[str, str]:
 def _python_path(project: Project) -> str:
     # the kernel imports the package whose sources decide freshness, not another installed copy
     return os.pathsep.join(filter(None, [str(project.package.parent), os.environ.get("PYTHONPATH")]))
-
-
-def _absolute_inputs(notebook: Notebook, parameters: dict, project: Project) -> dict:
-    """Paths given on the command line are relative to the user's folder; the kernel runs in the project's root."""
-    settled = dict(parameters)
-    for name in notebook.settings.get("inputs", []):
-        here = Path(str(settled[name])).expanduser()
-        if not (project.root / here).is_file() and here.is_file():
-            settled[name] = str(here.resolve())
-    return settled
 
 
 def _plain(text: str) -> str:

@@ -44,7 +44,9 @@ def write_atomically(path: Path, text: str) -> bool:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
-        raise WorkflowError(f"Could not write {path}: {error.strerror or error}. Free some space or mend the permissions; the old file, if any, is intact.") from error
+        raise WorkflowError(
+            f"Could not write {path}: {error.strerror or error}. Free some space or mend the permissions; the old file, if any, is intact."
+        ) from error
     return True
 
 

@@ -47,11 +47,15 @@ def what_changed(old: Mapping, new: Mapping) -> list[str]:
 
 def input_hashes(project: Project, notebook: Notebook, parameters: Mapping[str, object]) -> dict[str, str]:
     """SHA-256 of the content of every input and record the front matter names; what a file is called does not matter."""
-    hashes = {name: sha256(_input_path(project, name, parameters[name], notebook).read_bytes()) for name in notebook.settings.get("inputs", [])}
+    hashes = {
+        name: sha256(_input_path(project, name, parameters[name], notebook).read_bytes()) for name in notebook.settings.get("inputs", [])
+    }
     for name in notebook.settings.get("records", []):
         path = project.records / f"{name}.json"
         if not path.is_file():
-            raise WorkflowError(f"Notebook {notebook.name!r} shows the record {name!r}, but {path} is missing. Make it with `ntpcompanion record {name}`.")
+            raise WorkflowError(
+                f"Notebook {notebook.name!r} shows the record {name!r}, but {path} is missing. Make it with `ntpcompanion record {name}`."
+            )
         hashes[f"record {name}"] = sha256(path.read_bytes())
     return hashes
 
@@ -65,7 +69,10 @@ def _input_path(project: Project, name: str, value: object, notebook: Notebook) 
     except (ImportError, ValueError):
         spec = None
     if spec is None or not spec.origin or not Path(spec.origin).is_file():
-        raise WorkflowError(f"Notebook {notebook.name!r}: parameter `{name}` = {value!r} is neither a file nor a Python module. Give the path of a UTF-8 text.")
+        raise WorkflowError(
+            f"Notebook {notebook.name!r}: parameter `{name}` = {value!r} is neither a file nor a Python module. "
+            "Give the path of a UTF-8 text."
+        )
     return Path(spec.origin)
 
 

@@ -26,7 +26,13 @@ def ledger_page(claims: Mapping[str, Claim], results: Mapping[str, Result], note
     for name, notebook in notebooks.items():
         own = [claim for claim in claims.values() if claim.notebook == name]
         if own:
-            parts += [f"## {notebook.title}", _table([20, 46, 17, 17], [["Verdict", "Claim", "Ours", "Expected"], *(_claim_row(c, *judged[c.id], results.get(name)) for c in own)])]
+            parts += [
+                f"## {notebook.title}",
+                _table(
+                    [20, 46, 17, 17],
+                    [["Verdict", "Claim", "Ours", "Expected"], *(_claim_row(c, *judged[c.id], results.get(name)) for c in own)],
+                ),
+            ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -36,11 +42,21 @@ def status_page(results: Mapping[str, Result], notebooks: Mapping[str, Notebook]
     for name, notebook in notebooks.items():
         result = results.get(name)
         link = f'<a href="chapters/{name}.html">{notebook.title}</a>'
-        ran = [result.started[:16].replace("T", " "), f"{result.seconds:.1f}", f"{result.peak_memory / 2**20:.0f} MiB", f"`{result.key[:12]}`"] if result else ["not run", "", "", ""]
+        ran = (
+            [
+                result.started[:16].replace("T", " "),
+                f"{result.seconds:.1f}",
+                f"{result.peak_memory / 2**20:.0f} MiB",
+                f"`{result.key[:12]}`",
+            ]
+            if result
+            else ["not run", "", "", ""]
+        )
         rows.append([link, *ran])
     parts = [f"Profile: *{profile}*.", _table([36, 20, 12, 16, 16], rows)]
     for result in list(results.values())[:1]:
-        parts += [f"Machine: {hardware_line(result.hardware)}, {result.hardware['memory_gib']} GiB, {result.hardware['system']} {result.hardware['machine']}.",
+        where = f"{result.hardware['memory_gib']} GiB, {result.hardware['system']} {result.hardware['machine']}"
+        parts += [f"Machine: {hardware_line(result.hardware)}, {where}.",
                   _table([50, 50], [["Library", "Version"], *([name, version] for name, version in result.versions.items())])]  # fmt: skip
     return "\n\n".join(parts) + "\n"
 
@@ -49,7 +65,9 @@ def _claim_row(claim: Claim, judgement: Judgement, measurement: dict | None, res
     verdict = cards.badge(judgement.verdict)
     where = f"chapters/{claim.notebook}.html" + (f"#{cards.anchor(claim.id)}" if measurement else "")
     head = f'<a href="{where}">{claim.locator}</a> {{cite:p}}`{claim.paper}`'
-    ours = f"{cards.show(measurement)}<br><small>{result.profile}, {hardware_line(result.hardware)}</small>" if measurement and result else "–"
+    ours = (
+        f"{cards.show(measurement)}<br><small>{result.profile}, {hardware_line(result.hardware)}</small>" if measurement and result else "–"
+    )
     expected = judgement.expectation.describe() if judgement.expectation else "–"
     paper = f"<br>paper: {claim.paper_value}" if claim.paper_value is not None else ""
     return [verdict, f"{head}. {claim.statement}", ours, expected + paper]

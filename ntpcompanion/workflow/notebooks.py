@@ -9,6 +9,7 @@ import jupytext
 import nbformat
 import yaml
 
+from ntpcompanion.workflow.cells import code_cells, tags
 from ntpcompanion.workflow.errors import WorkflowError, nearest
 from ntpcompanion.workflow.files import canonical_json, sha256
 from ntpcompanion.workflow.parameters import Parameter, parse_parameters
@@ -42,7 +43,9 @@ class Notebook:
             raise WorkflowError(f"{self.path}: unknown front matter entry {sorted(stray)} under `ntp`; known: inputs, records.")
         for name in settings.get("inputs", []):
             if name not in self.parameters:
-                raise WorkflowError(f"{self.path}: front matter lists the input {name!r}, which is no parameter.{nearest(name, self.parameters)}")
+                raise WorkflowError(
+                    f"{self.path}: front matter lists the input {name!r}, which is no parameter.{nearest(name, self.parameters)}"
+                )
         return dict(settings)
 
     @property
@@ -104,16 +107,6 @@ def read_notebook(path: Path) -> Notebook:
         cell["id"] = f"cell-{index:03d}"
     node.metadata.pop("jupytext", None)
     return Notebook(path.stem, path, node)
-
-
-def code_cells(node: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """The code cells in order."""
-    return [cell for cell in node.cells if cell.cell_type == "code"]
-
-
-def tags(cell: nbformat.NotebookNode) -> set[str]:
-    """The tags of a cell."""
-    return set(cell.metadata.get("tags", []))
 
 
 def imported_modules(node: nbformat.NotebookNode) -> str:

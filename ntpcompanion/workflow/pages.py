@@ -7,10 +7,11 @@ from html import escape
 import nbformat
 
 from ntpcompanion.workflow import cards
+from ntpcompanion.workflow.cells import code_cells, tags
 from ntpcompanion.workflow.claims import Claim, judge
 from ntpcompanion.workflow.errors import WorkflowError, nearest
 from ntpcompanion.workflow.measure import MEASUREMENT_MIME, RECORD_MIME
-from ntpcompanion.workflow.notebooks import Notebook, code_cells, tags
+from ntpcompanion.workflow.notebooks import Notebook
 from ntpcompanion.workflow.provenance import hardware_line
 from ntpcompanion.workflow.records import Record, banner
 from ntpcompanion.workflow.results import Result
@@ -52,12 +53,20 @@ def check_measured(notebook: Notebook, result: Result, claims: Mapping[str, Clai
     """Faults between what a notebook measures and what `claims.yml` says of it."""
     own = {claim.id for claim in claims.values() if claim.notebook == notebook.name}
     measured = {item["id"] for item in result.measurements}
-    unknown = [f"{notebook.name} measures {name!r}, which is no claim of this notebook.{nearest(name, own)} Add it to book/claims.yml." for name in sorted(measured - own)]
+    unknown = [
+        f"{notebook.name} measures {name!r}, which is no claim of this notebook.{nearest(name, own)} Add it to book/claims.yml."
+        for name in sorted(measured - own)
+    ]
     missing = [name for name in sorted(own - measured) if result.profile in claims[name].expect]
-    return unknown + [f"{notebook.name} does not measure the claim {name!r}, though claims.yml expects a value at profile {result.profile}." for name in missing]
+    return unknown + [
+        f"{notebook.name} does not measure the claim {name!r}, though claims.yml expects a value at profile {result.profile}."
+        for name in missing
+    ]
 
 
-def _drawn(output: nbformat.NotebookNode, result: Result, claims: Mapping[str, Claim], record: Callable[[str], Record]) -> nbformat.NotebookNode:
+def _drawn(
+    output: nbformat.NotebookNode, result: Result, claims: Mapping[str, Claim], record: Callable[[str], Record]
+) -> nbformat.NotebookNode:
     data = output.get("data", {})
     if (item := data.get(MEASUREMENT_MIME)) and item["id"] in claims:
         claim = claims[item["id"]]
@@ -72,8 +81,10 @@ def _drawn(output: nbformat.NotebookNode, result: Result, claims: Mapping[str, C
 
 
 def _provenance(result: Result) -> str:
-    made = f"Executed {result.started[:10]}, profile <em>{result.profile}</em>, {result.seconds:.0f} s on {escape(hardware_line(result.hardware))}"
-    line = f'<p class="ntp-run">{made} · Python {result.versions["python"]} · <a href="../status.html">all runs</a> · <a href="../ledger.html">all claims</a></p>'
+    machine = escape(hardware_line(result.hardware))
+    made = f"Executed {result.started[:10]}, profile <em>{result.profile}</em>, {result.seconds:.0f} s on {machine}"
+    links = '<a href="../status.html">all runs</a> · <a href="../ledger.html">all claims</a>'
+    line = f'<p class="ntp-run">{made} · Python {result.versions["python"]} · {links}</p>'
     return line if result.profile == "book" else SMOKE_WARNING.format(profile=result.profile) + "\n\n" + line
 
 

@@ -25,7 +25,9 @@ def parse_parameters(source: str, where: str) -> dict[str, Parameter]:
     for statement in ast.parse(source).body:
         target, value = _assignment(statement)
         if target is None:
-            raise WorkflowError(f"{where}: line {statement.lineno} of the parameters cell must assign a literal to one name, like `seed = 0`.")
+            raise WorkflowError(
+                f"{where}: line {statement.lineno} of the parameters cell must assign a literal to one name, like `seed = 0`."
+            )
         try:
             default = ast.literal_eval(value)
         except ValueError as error:
@@ -61,7 +63,7 @@ def parse_value(parameter: Parameter, text: str, where: str) -> object:
 
 def _checked(parameter: Parameter, value: object, where: str) -> object:
     default = parameter.default
-    if default is None or value is None and default is None:
+    if default is None:
         return value
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)

@@ -38,7 +38,11 @@ def parse_overrides(notebook: Notebook, texts: list[str]) -> dict[str, object]:
         name, equals, value = text.partition("=")
         if not equals:
             raise WorkflowError(f"`-p {text}` must have the form NAME=VALUE.")
-        resolve(notebook.parameters, {name: notebook.parameters[name].default} if name in notebook.parameters else {name: None}, f"Notebook {notebook.name!r}")
+        resolve(
+            notebook.parameters,
+            {name: notebook.parameters[name].default} if name in notebook.parameters else {name: None},
+            f"Notebook {notebook.name!r}",
+        )
         overrides[name] = parse_value(notebook.parameters[name], value, f"Notebook {notebook.name!r}")
     resolve(notebook.parameters, overrides, f"Notebook {notebook.name!r}")
     return overrides

@@ -26,7 +26,9 @@ class Project:
         for folder in (start, *start.parents):
             if (folder / "_config.yml").is_file() and (folder / "notebooks").is_dir():
                 return cls(folder)
-        raise WorkflowError(f"No project at or above {start}: a folder with `_config.yml` and `notebooks/` is looked for. Change into the checkout.")
+        raise WorkflowError(
+            f"No project at or above {start}: a folder with `_config.yml` and `notebooks/` is looked for. Change into the checkout."
+        )
 
     @property
     def notebooks(self) -> Path:
@@ -68,4 +70,6 @@ class Project:
             with FileLock(self.build / f".{name}.lock", timeout=timeout):
                 yield
         except Timeout as error:
-            raise WorkflowError(f"Another ntpcompanion has worked in {self.root} for over {timeout:.0f} s. Wait for it, or stop it and run again.") from error
+            raise WorkflowError(
+                f"Another ntpcompanion has worked in {self.root} for over {timeout:.0f} s. Wait for it, or stop it and run again."
+            ) from error

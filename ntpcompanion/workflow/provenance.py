@@ -10,7 +10,21 @@ from pathlib import Path
 
 import psutil
 
-NUMERIC_LIBRARIES = ("numpy", "scipy", "torch", "cvxpy", "clarabel", "highspy", "osqp", "scs", "pandas", "sympy", "matplotlib", "seaborn", "scikit-learn")
+NUMERIC_LIBRARIES = (
+    "numpy",
+    "scipy",
+    "torch",
+    "cvxpy",
+    "clarabel",
+    "highspy",
+    "osqp",
+    "scs",
+    "pandas",
+    "sympy",
+    "matplotlib",
+    "seaborn",
+    "scikit-learn",
+)
 
 
 @cache

@@ -89,7 +89,8 @@ def load_record(project: Project, name: str) -> Record:
     plan = read_plans(project).get(name)
     if plan is None or plan.model_dump() != data["plan"]:
         outdated.append("book/records/plans.yml")
-    made = f"{data['finished'][:10]}, {data['seconds']:.0f} s of computing on {hardware_line(data['hardware'])}, source {sha256(canonical_json(data['sources']))[:12]}"
+    made = f"{data['finished'][:10]}, {data['seconds']:.0f} s of computing on {hardware_line(data['hardware'])}"
+    made += f", source {sha256(canonical_json(data['sources']))[:12]}"
     return Record(name, data["results"], data["plan"]["about"], made, outdated)
 
 

@@ -26,7 +26,9 @@ def render(project: Project, source: Path, html: Path) -> None:
         sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(source), "--path-output", str(output),
         "--config", str(project.root / "_config.yml"), "--toc", str(source / "_toc.yml"), "-W", "-n", "--keep-going", "-q",
     ]  # fmt: skip
-    run = subprocess.run(command, capture_output=True, text=True, cwd=project.root, env={**os.environ, "PYTHONPATH": str(project.package.parent)})
+    run = subprocess.run(
+        command, capture_output=True, text=True, cwd=project.root, env={**os.environ, "PYTHONPATH": str(project.package.parent)}
+    )
     if run.returncode:
         shutil.rmtree(output / "_build" / ".doctrees", ignore_errors=True)  # else the next build skips the pages that warned
         raise WorkflowError(f"Jupyter Book stopped with code {run.returncode}:\n{_warnings(run.stdout + run.stderr)}")
@@ -43,7 +45,11 @@ def site_faults(project: Project, html: Path, results: Mapping[str, Result]) -> 
     for name, result in results.items():
         page = _text(html / "chapters" / f"{name}.html")
         for item in result.measurements:
-            faults += [f"{where} does not show {item['id']} = {cards.show(item)}" for where, text in ((f"chapters/{name}.html", page), ("ledger.html", ledger)) if cards.show(item) not in text]
+            faults += [
+                f"{where} does not show {item['id']} = {cards.show(item)}"
+                for where, text in ((f"chapters/{name}.html", page), ("ledger.html", ledger))
+                if cards.show(item) not in text
+            ]
     return faults
 
 
@@ -53,7 +59,9 @@ def _require_jupyter_book_1() -> None:
     except PackageNotFoundError:
         raise WorkflowError("jupyter-book is not installed. Run `pip install -c constraints.txt -e '.[book,test]'`.") from None
     if int(found.split(".")[0]) >= 2:
-        raise WorkflowError(f"jupyter-book {found} is installed: version 2 ignores `_config.yml`, builds nothing and exits 0. Install `jupyter-book<2`.")
+        raise WorkflowError(
+            f"jupyter-book {found} is installed: version 2 ignores `_config.yml`, builds nothing and exits 0. Install `jupyter-book<2`."
+        )
 
 
 def _add_mathjax(html: Path) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import nbformat
 
+from ntpcompanion.workflow.cells import code_cells, tags
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import canonical_json, read_sealed, sha256, write_sealed
 from ntpcompanion.workflow.measure import MEASUREMENT_MIME, RECORD_MIME
-from ntpcompanion.workflow.notebooks import code_cells, tags
 
 SCHEMA = 1
 
@@ -59,7 +59,10 @@ def outputs_digest(node: nbformat.NotebookNode) -> str:
 
 
 def collect_measurements(node: nbformat.NotebookNode) -> list[dict]:
-    """All measurements among the outputs, in order, each with the number of its code cell in the text, from 1. Raises if one id comes twice."""
+    """All measurements among the outputs, in order, each with the number of its code cell in the text, from 1.
+
+    Raises WorkflowError if one id comes twice.
+    """
     found: list[dict] = []
     for index, cell in enumerate((cell for cell in code_cells(node) if "injected-parameters" not in tags(cell)), 1):
         for output in cell.outputs:

@@ -42,7 +42,11 @@ def run_tasks(function: str, tasks: list[dict], log: Path, *, jobs: int, report:
     tell = report or (lambda *_: None)
     tell(len(tasks) - len(todo), len(tasks))
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("a", encoding="utf-8") as file, _one_thread_each(), ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+    with (
+        log.open("a", encoding="utf-8") as file,
+        _one_thread_each(),
+        ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool,
+    ):
         futures = [pool.submit(_run_task, function, task, str(log.with_suffix(""))) for task in todo]
         try:
             for future in as_completed(futures):
@@ -53,7 +57,10 @@ def run_tasks(function: str, tasks: list[dict], log: Path, *, jobs: int, report:
                 done[canonical_json(line["parameters"])] = line
                 tell(len(done), len(tasks))
         except BrokenProcessPool as error:
-            raise WorkflowError(f"A process of the sweep was killed after {len(done)} of {len(tasks)} tasks. Run the same command again: finished tasks are kept.") from error
+            raise WorkflowError(
+                f"A process of the sweep was killed after {len(done)} of {len(tasks)} tasks. "
+                "Run the same command again: finished tasks are kept."
+            ) from error
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
     return [done[canonical_json(task)] for task in tasks]

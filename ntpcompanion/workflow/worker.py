@@ -1,11 +1,7 @@
-"""One notebook, one process: `python -m ntpcompanion.workflow.worker JOB.json`, started by the runner and by nobody else.
-
-Talks to the runner in lines on standard output that begin with a mark, so that what a kernel prints there does no harm.
-"""
+"""One notebook, one process: `python -m ntpcompanion.workflow.worker JOB.json`, started by the runner and by nobody else."""
 
 import json
 import os
-import resource
 import sys
 import tempfile
 import threading
@@ -18,9 +14,13 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
-from ntpcompanion.workflow.notebooks import code_cells, tags
+from ntpcompanion.workflow.cells import code_cells, tags
+from ntpcompanion.workflow.messages import say
 
-MARK = "\x1entp "
+try:
+    import resource
+except ImportError:  # Windows has none; the peak memory is then unknown
+    resource = None
 
 
 def main(job_file: str) -> int:
@@ -86,13 +86,10 @@ class _Clock:
         return CellFailed(self._number, source, error, traceback)
 
 
-def say(message: dict) -> None:
-    """One line to the runner."""
-    print(MARK + json.dumps(message), flush=True)
-
-
 def _peak_memory() -> int:
-    """Peak resident size of the kernel in bytes: it is the largest finished child of this process."""
+    """Peak resident size of the kernel in bytes: it is the largest finished child of this process. 0 where it cannot be known."""
+    if resource is None:
+        return 0
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
 

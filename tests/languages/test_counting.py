@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,7 +24,9 @@ def test_counts_equal_a_dictionary(text, lengths):
         assert counts.length == length
         assert as_dictionary(counts) == {context: dict(counter) for context, counter in expected.items()}
         assert counts.entropy == pytest.approx(conditional_entropy(expected), abs=1e-13)
-        assert [tuple(counts.contexts[j]) for j in counts.context_of] == [tuple(tokens[i - length : i]) for i in range(max(lengths), len(tokens))]
+        assert [tuple(counts.contexts[j]) for j in counts.context_of] == [
+            tuple(tokens[i - length : i]) for i in range(max(lengths), len(tokens))
+        ]
 
 
 @given(texts)
@@ -42,8 +46,8 @@ def test_laws_frequencies_and_shares_follow_from_the_counts(text):
 def test_contexts_grow_and_the_floor_falls_with_the_length(text):
     vocab, tokens = text
     counts = count_contexts(np.array(tokens), vocab, range(5))
-    assert all(a.num_contexts <= b.num_contexts for a, b in zip(counts, counts[1:], strict=False))
-    assert all(a.entropy >= b.entropy - 1e-14 for a, b in zip(counts, counts[1:], strict=False))
+    assert all(a.num_contexts <= b.num_contexts for a, b in pairwise(counts))
+    assert all(a.entropy >= b.entropy - 1e-14 for a, b in pairwise(counts))
 
 
 @pytest.mark.parametrize("memory", [0, 1, 2])
@@ -60,7 +64,12 @@ def test_a_text_of_one_repeated_token_has_floor_zero():
 def test_large_vocabularies_do_not_collide():
     vocab = 2**31
     tokens = np.array([0, 1, 2**31 - 1, 0, 1, 2**31 - 1, 5, 0])
-    assert as_small(count_contexts(tokens, vocab, [3])[0]) == {(0, 1, 2**31 - 1): 2, (1, 2**31 - 1, 0): 1, (2**31 - 1, 0, 1): 1, (1, 2**31 - 1, 5): 1}
+    assert as_small(count_contexts(tokens, vocab, [3])[0]) == {
+        (0, 1, 2**31 - 1): 2,
+        (1, 2**31 - 1, 0): 1,
+        (2**31 - 1, 0, 1): 1,
+        (1, 2**31 - 1, 5): 1,
+    }
 
 
 def as_small(counts):

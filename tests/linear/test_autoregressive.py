@@ -9,7 +9,7 @@ from ntpcompanion.linear.autoregressive import flatten_sequences, recurrent_stat
 
 def draw(rng, n=30, places=4, vocab=3, dim=5):
     sequences = rng.integers(0, vocab, (n, places + 1))
-    return sequences, recurrent_states(sequences[:, :-1], vocab, dim, rng), rng.standard_normal((vocab, dim))
+    return sequences, recurrent_states(sequences[:, :-1], vocab, dim, rng), rng.standard_normal((vocab + 1, dim))
 
 
 @given(st.integers(1, 12), st.integers(1, 4), st.integers(2, 4), st.integers(0, 1000))
@@ -19,7 +19,7 @@ def test_loss_and_gradient_equal_those_of_the_sequences(n, places, vocab, seed):
     logits = torch.from_numpy(states).flatten(0, 1) @ decoder.T
     direct = torch.nn.functional.cross_entropy(logits, torch.from_numpy(sequences[:, 1:].flatten()))
     direct.backward()
-    table = flatten_sequences(sequences, states, vocab)
+    table = flatten_sequences(sequences, states, vocab + 1)  # one token never occurs: some context lacks it
     assert table.cross_entropy(W) == pytest.approx(direct.item(), abs=1e-12)
     assert np.abs(table.gradient(W) - decoder.grad.numpy()).max() < 1e-12
 
@@ -47,10 +47,18 @@ def test_a_model_that_looks_ahead_is_refused(rng):
         flatten_sequences(sequences, states[:, ::-1].copy(), 3)
 
 
+@pytest.mark.usefixtures("unchecked_shapes")
 def test_states_of_another_shape_are_refused(rng):
     sequences, states, _ = draw(rng)
-    with pytest.raises(ValueError, match=r"`states` must have shape \(n, T, d\) .* got \(30, 3, 5\) and \(30, 5\)"):
+    with pytest.raises(ValueError, match=r"`states` must have shape \(30, 4, d\), .* got \(30, 3, 5\)"):
         flatten_sequences(sequences, states[:, 1:], 3)
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+@pytest.mark.parametrize("shape", [(30,), (0, 5), (30, 1)])
+def test_what_is_no_set_of_sequences_is_refused(shape):
+    with pytest.raises(ValueError, match=rf"`sequences` must have shape \(n, T \+ 1\) with n ≥ 1 and T ≥ 1, got \({shape[0]},"):
+        flatten_sequences(np.zeros(shape, dtype=int), np.zeros((30, 4, 5)), 2)
 
 
 def test_tokens_out_of_range_are_refused(rng):

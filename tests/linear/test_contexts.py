@@ -18,7 +18,7 @@ GAP = np.array([[0.25, 0.75, 0.0], [0.2, 0.3, 0.5]])  # the second context can b
 
 @st.composite
 def tables(draw):
-    """All shapes: one context, one dimension, one-hot rows, full rows (never all of them full), repeated embeddings, unequal frequencies."""
+    """All shapes: one context, one dimension, one-hot rows, full rows (never all full), repeated embeddings, unequal frequencies."""
     m, d, vocab = draw(st.integers(1, 5)), draw(st.integers(1, 3)), draw(st.integers(2, 5))
     rng = np.random.default_rng(draw(st.integers(0, 10_000)))
     sizes = [draw(st.integers(1, vocab - 1)), *(draw(st.integers(1, vocab)) for _ in range(m - 1))]
@@ -112,7 +112,7 @@ def test_a_stored_zero_is_outside_the_support():
 
 
 def test_sizes_and_entropy():
-    table = ContextTable([[1, 2], [3, 4]], GAP, [0.25, 0.75])
+    table = ContextTable(np.array([[1.0, 2.0], [3.0, 4.0]]), GAP, np.array([0.25, 0.75]))
     assert (table.num_contexts, table.dim, table.vocab_size) == (2, 2, 3)
     assert table.support_sizes.tolist() == [2, 3]
     p = GAP[GAP > 0]
@@ -177,7 +177,7 @@ REFUSED = [
     ("next_token", csr_array(GAP[:1]), r"`next_token` must be a matrix of shape \(2, any\), got shape \(1, 3\)"),
     ("next_token", np.where(GAP == 0.3, np.nan, GAP), r"`next_token` holds nan"),
     ("next_token", csr_array(np.where(GAP == 0.3, np.inf, GAP)), r"`next_token` holds inf"),
-    ("next_token", GAP + [[0, 0.5, -0.5], [0, 0, 0]], r"`next_token` holds the negative entry -0.5"),
+    ("next_token", GAP + np.array([[0, 0.5, -0.5], [0, 0, 0]]), r"`next_token` holds the negative entry -0.5"),
     ("next_token", GAP * [[1], [0.9]], r"`next_token` row 1 sums to 0.9, not to 1 within 1e-08. Divide each row by its sum"),
     ("next_token", csr_array(GAP * [[0], [1]]), r"`next_token` row 0 sums to 0, not to 1"),
     ("next_token", GAP * (1 + 1e-7), r"`next_token` row . sums to 1.0000001, not to 1 within 1e-08"),
@@ -191,16 +191,21 @@ REFUSED = [
 ]
 
 
+@pytest.mark.usefixtures("unchecked_shapes")
 @pytest.mark.parametrize(("name", "value", "words"), REFUSED)
 def test_what_is_no_table_is_refused(name, value, words):
     with pytest.raises(ValueError, match=words):
         ContextTable(**{**OK, name: value})
 
 
+@pytest.mark.usefixtures("unchecked_shapes")
 @pytest.mark.parametrize("method", ["cross_entropy", "excess", "gradient"])
 @pytest.mark.parametrize(
     ("W", "words"),
-    [(np.ones((2, 3)), r"`W` must be a matrix of shape \(3, 2\), got shape \(2, 3\)"), (np.full((3, 2), np.inf), r"`W` holds inf \(6 entries")],
+    [
+        (np.ones((2, 3)), r"`W` must be a matrix of shape \(3, 2\), got shape \(2, 3\)"),
+        (np.full((3, 2), np.inf), r"`W` holds inf \(6 entries"),
+    ],
 )
 def test_what_is_no_decoder_is_refused(method, W, words):
     with pytest.raises(ValueError, match=words):

@@ -11,6 +11,7 @@ from ntpcompanion.workflow import execute as runner
 from ntpcompanion.workflow.notebooks import find_notebooks
 from ntpcompanion.workflow.profiles import read_profiles
 from ntpcompanion.workflow.project import Project
+from ntpcompanion.workflow.runs import plan, stale_reasons
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = """---
@@ -70,7 +71,7 @@ class Toy:
     def runs(self, profile="book", names=(), overrides=None):
         known = find_notebooks(self.project)
         profiles = read_profiles(self.project, known)
-        return [runner.plan(self.project, nb, profile, profiles, overrides) for name, nb in known.items() if not names or name in names]
+        return [plan(self.project, nb, profile, profiles, overrides) for name, nb in known.items() if not names or name in names]
 
     def execute(self, profile="book", names=(), **options):
         return {o.run.notebook.name: o for o in runner.execute(self.runs(profile, names), **options)}
@@ -82,7 +83,7 @@ class Toy:
         file.write_text(text.replace(old, new))
 
     def reasons(self, name, profile="book"):
-        return runner.stale_reasons(self.runs(profile, [name])[0])
+        return stale_reasons(self.runs(profile, [name])[0])
 
 
 def write_claims(project, **changes):
@@ -111,7 +112,9 @@ def toy(tmp_path, monkeypatch):
     for page in ("ledger.md", "status.md"):
         shutil.copy(ROOT / "book" / page, root / "book")
     (root / "book" / "intro.md").write_text("# Intro\n\n{cite:t}`liu2023same`\n\n```{bibliography}\n```\n")
-    (root / "book" / "references.bib").write_text("@inproceedings{liu2023same, title={Same}, author={Liu, H.}, year={2023}, booktitle={ICML}}\n")
+    (root / "book" / "references.bib").write_text(
+        "@inproceedings{liu2023same, title={Same}, author={Liu, H.}, year={2023}, booktitle={ICML}}\n"
+    )
     pages = [{"file": f"chapters/{name}"} for name in ("coin", "words")] + [{"file": "ledger"}, {"file": "status"}]
     (root / "book" / "_toc.yml").write_text(yaml.safe_dump({"format": "jb-book", "root": "intro", "chapters": pages}))
     (root / "notebooks" / "coin.md").write_text(COIN)

@@ -9,7 +9,8 @@ from ntpcompanion.workflow.results import Result
 def result(notebook, inputs=None, **values):
     items = [{"id": name.replace("_", "."), "value": value, "stderr": 0.0, "seed": None, "cell": 1} for name, value in values.items()]
     return Result(
-        notebook=notebook, profile="book", parameters={}, overrides={}, measurements=items, key="k", key_parts={"inputs": inputs or {}}, started="2026-01-01T00:00:00+00:00",
+        notebook=notebook, profile="book", parameters={}, overrides={}, measurements=items, key="k", key_parts={"inputs": inputs or {}},
+        started="2026-01-01T00:00:00+00:00",
         seconds=1.0, cell_seconds=[], peak_memory=0, versions={}, hardware={}, outputs="o",
     )  # fmt: skip
 
@@ -24,7 +25,10 @@ def test_within_the_band_is_green_and_outside_is_named(claims):
     near = baselines.compare({"coin": result("coin", toy_half=0.5049, toy_powers=[1.0, 2.0])}, claims, stored, "book")
     assert near == baselines.Comparison([], [])
     far = baselines.compare({"coin": result("coin", toy_half=0.52, toy_powers=[1.0, 2.5])}, claims, stored, "book")
-    assert far.faults == ["toy.half: baseline 0.5, now 0.52, moved 0.02, band ± 0.005", "toy.powers: baseline 2, now 2.5, moved 0.5, band ± 0"]
+    assert far.faults == [
+        "toy.half: baseline 0.5, now 0.52, moved 0.02, band ± 0.005",
+        "toy.powers: baseline 2, now 2.5, moved 0.5, band ± 0",
+    ]
 
 
 def test_an_unexpected_verdict_is_red_whatever_the_baseline(claims):
@@ -35,10 +39,18 @@ def test_an_unexpected_verdict_is_red_whatever_the_baseline(claims):
 
 def test_new_and_vanished_values_are_red(claims):
     stored = baselines.updated({}, {"coin": result("coin", toy_half=0.5)})
-    assert "toy.powers: no baseline yet" in baselines.compare({"coin": result("coin", toy_half=0.5, toy_powers=[1, 2])}, claims, stored, "book").faults[0]
+    assert (
+        "toy.powers: no baseline yet"
+        in baselines.compare({"coin": result("coin", toy_half=0.5, toy_powers=[1, 2])}, claims, stored, "book").faults[0]
+    )
     stored = baselines.updated({}, {"coin": result("coin", toy_half=0.5, toy_powers=[1, 2])})
-    assert baselines.compare({"coin": result("coin", toy_half=0.5)}, claims, stored, "book").faults == ["toy.powers: has a baseline but was not measured"]
-    assert "3 values, the baseline has 2" in baselines.compare({"coin": result("coin", toy_half=0.5, toy_powers=[1, 2, 3])}, claims, stored, "book").faults[0]
+    assert baselines.compare({"coin": result("coin", toy_half=0.5)}, claims, stored, "book").faults == [
+        "toy.powers: has a baseline but was not measured"
+    ]
+    assert (
+        "3 values, the baseline has 2"
+        in baselines.compare({"coin": result("coin", toy_half=0.5, toy_powers=[1, 2, 3])}, claims, stored, "book").faults[0]
+    )
 
 
 def test_values_of_a_text_are_kept_under_its_hash(claims):

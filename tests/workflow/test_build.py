@@ -90,7 +90,10 @@ def test_a_page_without_its_number_is_a_fault(executed, tmp_path):
     (tmp_path / "chapters").mkdir()
     for page in ("intro", "index", "ledger", "status", "chapters/coin", "chapters/words"):
         (tmp_path / f"{page}.html").write_text("<p>0.<b>5</b> 1, 2, 4 and nothing else</p>")
-    assert site_faults(executed.project, tmp_path, results) == ["chapters/words.html does not show toy.words = 3", "ledger.html does not show toy.words = 3"]
+    assert site_faults(executed.project, tmp_path, results) == [
+        "chapters/words.html does not show toy.words = 3",
+        "ledger.html does not show toy.words = 3",
+    ]
 
 
 @pytest.mark.parametrize("found", ["2.1.7", "3.0"])

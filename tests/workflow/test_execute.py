@@ -35,7 +35,9 @@ def test_a_run_leaves_a_clean_notebook_and_its_results(executed):
     text = nbformat.writes(node)
     assert "papermill" not in text
     assert str(executed.project.root) not in text
-    assert [cell.source for cell in node.cells if "injected-parameters" in cell.metadata.get("tags", [])] == ["n = 1000  # throws\nseed = 0  # of the generator"]
+    assert [cell.source for cell in node.cells if "injected-parameters" in cell.metadata.get("tags", [])] == [
+        "n = 1000  # throws\nseed = 0  # of the generator"
+    ]
 
 
 def test_nothing_changed_nothing_runs(executed):
@@ -145,8 +147,13 @@ def test_a_missing_input_is_named(toy):
 def test_a_killed_runner_leaves_nothing_behind_and_can_be_repeated(toy):
     toy.edit("notebooks/coin.md", "from toypkg.half import half", "from toypkg.half import half\nimport time; time.sleep(3)")
     environment = {**os.environ, "PYTHONPATH": str(toy.project.root)}
-    process = subprocess.Popen([sys.executable, "-m", "ntpcompanion.cli", "execute", "coin", "--profile", "smoke"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    job = toy.project.build / "tmp" / "coin" / "job.json"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ntpcompanion.cli", "execute", "coin", "--profile", "smoke"],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    job = toy.project.build / "tmp" / "smoke-coin" / "job.json"
     deadline = time.monotonic() + 20
     while not job.exists() and time.monotonic() < deadline:
         time.sleep(0.05)

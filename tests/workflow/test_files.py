@@ -30,7 +30,9 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
 
 
-@pytest.mark.parametrize("damage", [lambda t: t[: len(t) // 2], lambda t: t.replace("0.5", "0.6"), lambda t: "[1]", lambda t: t.replace("checksum", "x")])
+@pytest.mark.parametrize(
+    "damage", [lambda t: t[: len(t) // 2], lambda t: t.replace("0.5", "0.6"), lambda t: "[1]", lambda t: t.replace("checksum", "x")]
+)
 def test_damage_is_detected(tmp_path, damage):
     path = tmp_path / "a.json"
     write_sealed(path, {"value": 0.5, "text": "ü"})

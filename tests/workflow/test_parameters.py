@@ -12,7 +12,14 @@ def parameters():
 
 
 def test_names_defaults_and_meanings(parameters):
-    assert {p.name: p.default for p in parameters.values()} == {"rate": 0.5, "sizes": [1, 2], "name": "gd", "fast": True, "limit": None, "seed": 0}
+    assert {p.name: p.default for p in parameters.values()} == {
+        "rate": 0.5,
+        "sizes": [1, 2],
+        "name": "gd",
+        "fast": True,
+        "limit": None,
+        "seed": 0,
+    }
     assert parameters["rate"].meaning == "step size"
     assert parameters["seed"].meaning == 'of "everything"'
 
@@ -32,7 +39,14 @@ def test_cells_that_cannot_be_read(cell, words):
 
 
 def test_given_values_replace_defaults(parameters):
-    assert resolve(parameters, {"rate": 2, "sizes": []}, "N") | {"limit": None} == {"rate": 2.0, "sizes": [], "name": "gd", "fast": True, "limit": None, "seed": 0}
+    assert resolve(parameters, {"rate": 2, "sizes": []}, "N") | {"limit": None} == {
+        "rate": 2.0,
+        "sizes": [],
+        "name": "gd",
+        "fast": True,
+        "limit": None,
+        "seed": 0,
+    }
     assert resolve(parameters, {"limit": [3]}, "N")["limit"] == [3]
 
 

@@ -90,7 +90,7 @@ def test_edited_foreign_or_missing_records_are_refused(study):
 def test_a_killed_record_resumes_from_its_last_task(study):
     plans(study, slow={**PLAN, "function": "toypkg.study:slow", "fixed": {}, "grid": {"n": [0, 1, 2]}})
     process = subprocess.Popen(
-        [sys.executable, "-c", "if __name__ == '__main__':\n import sys; from ntpcompanion.cli import app; app()", "record", "slow", "--jobs", "1"],
+        [sys.executable, "-m", "ntpcompanion.cli", "record", "slow", "--jobs", "1"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     deadline = time.monotonic() + 30
