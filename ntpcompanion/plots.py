@@ -163,3 +163,47 @@ def draw_floor(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     ax.set(xlabel="context length $t$ (tokens)", ylabel="loss (nats per token)", ylim=(0, None))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     return ax
+
+
+def draw_share(ax: Axes, ratio: ArrayLike, share: ArrayLike, draws: int, *, colour: str = MEASUREMENT, marker: str = "o") -> Line2D:
+    """The share of `draws` random tables with a property against d/m: markers joined by a line, with binomial standard errors."""
+    share = np.asarray(share, dtype=float)
+    ax.errorbar(ratio, share, yerr=np.sqrt(share * (1 - share) / draws), color=colour, linestyle="none", clip_on=False)
+    line = draw_measured(ax, ratio, share, colour=colour, marker=marker)
+    ax.set(xlabel="embedding dimension / contexts, $d/m$", ylabel="share of tables", ylim=(0, 1))
+    return line
+
+
+def draw_verdict_shares(ax: Axes, frame: pd.DataFrame, draws: int) -> Axes:
+    """Shares of compatible, separable and undecided tables against d/m, and the point d = m from which Lemma 1 promises both.
+
+    `frame` has the columns "d/m", "compatible", "separable" and "undecided", one row for each d.
+    """
+    lemma = draw_theory(ax, [1, 1], [0, 1])
+    label_line(ax, lemma, "$d = m$", at=0, offset=(-4, 26))
+    for column, colour, marker in (("compatible", IN_SUPPORT, "s"), ("separable", MEASUREMENT, "o")):
+        line = draw_share(ax, frame["d/m"], frame[column], draws, colour=colour, marker=marker)
+        ax.annotate(column, rise(line), xytext=(9, 0), textcoords="offset points", color=line.get_color(), va="center")
+    undecided = draw_share(ax, frame["d/m"], frame["undecided"], draws, colour=CONTRAST, marker="x")
+    label_line(ax, undecided, "undecided", at=5 * len(frame) // 6, offset=(0, 8))
+    return ax
+
+
+def rise(line: Line2D) -> tuple[float, float]:
+    """Where a line from 0 to 1 first passes ½: halfway (on a logarithmic axis) between the two points around it."""
+    x, y = line.get_xydata().T
+    after = int(np.argmax(y >= 0.5))
+    before = max(after - 1, 0)
+    return float(np.sqrt(x[before] * x[after])), float((y[before] + y[after]) / 2)
+
+
+def draw_excess(ax: Axes, gamma: ArrayLike, excess: ArrayLike, bound: ArrayLike) -> Axes:
+    """The loss above the floor along W^p + γ W^d (points) and its explicit bound (line) against γ; the losses on a logarithmic axis."""
+    line = draw_theory(ax, gamma, bound)
+    points = draw_measured(ax, gamma, excess)
+    points.set_linestyle("none")
+    middle = len(np.asarray(gamma)) // 2
+    label_line(ax, line, "bound", at=middle, offset=(6, 6))
+    label_line(ax, points, "measured", at=middle, offset=(-6, -8))
+    ax.set(yscale="log", xlabel="$\\gamma$", ylabel="excess loss (nats)")
+    return ax

@@ -141,3 +141,29 @@ def test_the_floor_is_drawn_beside_the_unigram_and_bigram_losses(ax, counts):
     assert floor.get_xydata().tolist() == [[c.length, c.entropy] for c in counts]
     assert unigram.get_xydata().tolist() == [[t, counts[0].entropy] for t in LENGTHS]
     assert bigram.get_xydata().tolist() == [[t, counts[1].entropy] for t in LENGTHS[1:]]
+
+
+SHARES = pd.DataFrame({"d/m": [0.25, 0.5, 1.0], "compatible": [0.0, 1.0, 1.0], "separable": [0.0, 0.25, 1.0], "undecided": [0.0, 0.0, 0.0]})
+
+
+def test_shares_are_drawn_with_their_binomial_errors_and_none_is_left_out(ax):
+    drawn = plots.draw_verdict_shares(ax, SHARES, draws=12)
+    points = [line.get_xydata() for line in drawn.lines if line.get_marker() in ("s", "o", "x")]
+    for column, xy in zip(("compatible", "separable", "undecided"), points, strict=True):
+        assert np.array_equal(xy, SHARES[["d/m", column]])
+    bars = drawn.containers[1].lines[2][0].get_segments()
+    assert np.allclose(bars[1], [[0.5, 0.125], [0.5, 0.375]])
+    assert {text.get_text() for text in drawn.texts} == {"$d = m$", "compatible", "separable", "undecided"}
+
+
+@pytest.mark.parametrize(("share", "at"), [([0.0, 0.0, 1.0], (np.sqrt(0.5), 0.5)), ([1.0, 1.0, 1.0], (0.25, 1.0)), ([0.0, 0.0, 0.0], (0.25, 0.0))])
+def test_a_label_stands_where_its_line_rises(ax, share, at):
+    assert plots.rise(plots.draw_share(ax, [0.25, 0.5, 1.0], share, 4)) == pytest.approx(at)
+
+
+def test_the_excess_is_drawn_as_points_beside_its_bound(ax):
+    drawn = plots.draw_excess(ax, [0.0, 1.0, 2.0], [1.0, 0.1, 0.01], [2.0, 0.2, 0.02])
+    bound, measured = drawn.lines
+    assert np.array_equal(bound.get_ydata(), [2.0, 0.2, 0.02])
+    assert np.array_equal(measured.get_xydata(), [[0, 1], [1, 0.1], [2, 0.01]])
+    assert (drawn.get_yscale(), drawn.get_ylabel(), measured.get_linestyle()) == ("log", "excess loss (nats)", "None")

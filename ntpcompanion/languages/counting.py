@@ -36,23 +36,23 @@ class ContextCounts:
 
     @property
     def support_sizes(self) -> Int[np.ndarray, " m"]:
-        """S_j: how many different tokens follow each context."""
+        """How many different tokens follow each context, S_j."""
         return np.diff(self.counts.indptr).astype(np.int64)
 
     @cached_property
     def frequency(self) -> Float[np.ndarray, " m"]:
-        """π_j: share of the positions at which each context is seen."""
+        """The share π_j of the positions at which each context is seen."""
         return self.counts.sum(axis=1) / self.context_of.size
 
     @cached_property
     def laws(self) -> csr_array:
-        """p_j in row j, (m, V) sparse: the empirical next-token law of each context."""
+        """The empirical next-token law of each context, p_j in row j; sparse, (m, V)."""
         totals = np.repeat(self.counts.sum(axis=1), self.support_sizes)
         return csr_array((self.counts.data / totals, self.counts.indices, self.counts.indptr), shape=self.counts.shape)
 
     @cached_property
     def entropy(self) -> float:
-        """H_t = −Σ_j π_j Σ_z p_jz log p_jz in nats: the least loss of any model that sees t tokens of this text."""
+        """The least loss in nats of any model that sees t tokens of this text, H_t = −Σ_j π_j Σ_z p_jz log p_jz."""
         joint = self.counts.data / self.context_of.size
         return float(abs(joint @ np.log(self.laws.data)))  # each term is ≤ 0; abs turns the −0.0 of an all one-hot text into 0
 

@@ -31,10 +31,11 @@ class Compatibility:
     Fields
     ------
     verdict : COMPATIBLE, NOT_COMPATIBLE or UNDECIDED.
-    finite_part : (V, d). If compatible, W*: the only solution of (4) in F, and the one of least norm. Otherwise the least-squares solution in F for
-        embeddings scaled to length 1.
+    finite_part : (V, d). If compatible, W*: the only solution of (4) in F, and the one of least norm. Otherwise the least-squares
+        solution in F for embeddings scaled to length 1.
     residual : the largest error of a log-odds, max |(e_z − e_z')ᵀ W h_j − log(p_jz / p_jz')| over z, z' in S_j, in nats.
-    certificate : Λ (m, V), when not compatible: EᵀΛ = 0, Λ1 = 0, zero off support, and ⟨Λ, log p⟩ > 0 where a compatible decoder would make it 0.
+    certificate : Λ (m, V), when not compatible: EᵀΛ = 0, Λ1 = 0, zero off support, and ⟨Λ, log p⟩ > 0 where a compatible decoder would
+        make it 0.
     """
 
     verdict: CompatibilityVerdict
@@ -46,7 +47,8 @@ class Compatibility:
 def check_compatibility(table: ContextTable, *, max_iterations: int = 10_000) -> Compatibility:
     """Solve (e_z − e_z')ᵀ W h_j = log(p_jz / p_jz') for all j and z, z' ∈ S_j by least squares, or prove that there is no solution.
 
-    The residual of least squares is orthogonal to all that decoders can do. If it is not zero it is itself the proof (Fredholm's alternative).
+    The residual of least squares is orthogonal to all that decoders can do. If it is not zero it is itself the proof (Fredholm's
+    alternative).
 
     Parameters
     ----------
@@ -76,8 +78,8 @@ def check_compatibility(table: ContextTable, *, max_iterations: int = 10_000) ->
 def contradicts(table: ContextTable, certificate: Float[np.ndarray, "m V"]) -> bool:
     """Whether Λ proves that the table is not compatible: a decoder with the log-odds of the data would give 0 = ⟨EWᵀ, Λ⟩ = ⟨log p, Λ⟩ > 0.
 
-    EᵀΛ = 0 and Λ1 = 0 are asked for relative to the largest entries that cancel (1e-10, as for certificates of separability), zeros off support exactly,
-    and ⟨log p, Λ⟩ as a share of ⟨|log p|, |Λ|⟩ (1e-7).
+    EᵀΛ = 0 and Λ1 = 0 are asked for relative to the largest entries that cancel (1e-10, as for certificates of separability), zeros off
+    support exactly, and ⟨log p, Λ⟩ as a share of ⟨|log p|, |Λ|⟩ (1e-7).
     """
     rows, lengths = unit_rows(table.embeddings)
     scaled = certificate * lengths[:, None]

@@ -104,12 +104,12 @@ class ContextTable:
 
     @cached_property
     def laws(self) -> csr_array:
-        """`next_token` as CSR (m, V) without stored zeros, whatever form it came in: `.data` holds the p_jz on the supports, row by row."""
+        """`next_token` as CSR (m, V) without stored zeros, whatever form it came in. `.data` holds the p_jz on the supports, row by row."""
         return csr_array(self.next_token)
 
     @cached_property
     def support(self) -> csr_array:
-        """The supports S_j, boolean CSR (m, V): `.indices[.indptr[j]:.indptr[j + 1]]` lists S_j, `.toarray()` is the dense mask."""
+        """The supports S_j as boolean CSR (m, V). Row j of its `toarray()` is the mask of S_j; `indices` and `indptr` list it."""
         return csr_array((np.ones(self.laws.nnz, dtype=bool), self.laws.indices, self.laws.indptr), shape=self.laws.shape)
 
     @cached_property
@@ -119,7 +119,7 @@ class ContextTable:
 
     @cached_property
     def entropy(self) -> float:
-        """H = −Σ_j π_j Σ_z p_jz log p_jz in nats: the floor below which no decoder's cross-entropy gets."""
+        """The floor in nats below which no decoder's cross-entropy gets, H = −Σ_j π_j Σ_z p_jz log p_jz."""
         p = self.laws.data
         return float(abs(np.repeat(self.weight, self.support_sizes) @ (p * np.log(p))))
 

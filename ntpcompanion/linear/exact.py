@@ -26,11 +26,14 @@ def exact_embeddings(embeddings: Float[np.ndarray, "m d"]) -> list[list[int]] | 
 
 
 def exact_weights(embeddings: list[list[int]], support: Bool[np.ndarray, "m V"], W: Float[np.ndarray, "V d"]) -> FractionMatrix | None:
-    """A decoder over fractions near W with exact ties and margins of at least 1, or None if none is found. For up to MAX_UNKNOWNS entries."""
+    """A decoder over fractions near W with exact ties and margins of at least 1, or None if none is found.
+
+    For up to MAX_UNKNOWNS entries.
+    """
     V, d = W.shape
     equations = []
     for h, row in zip(embeddings, support, strict=True):
-        anchor, *others = np.flatnonzero(row)
+        anchor, *others = np.flatnonzero(row).tolist()
         equations += [{anchor * d + c: h[c] for c in range(d)} | {z * d + c: -h[c] for c in range(d)} for z in others]
     for values in _solutions(equations, W.ravel() / np.abs(W).max()):
         candidate = [values[v * d : (v + 1) * d] for v in range(V)]
@@ -40,24 +43,29 @@ def exact_weights(embeddings: list[list[int]], support: Bool[np.ndarray, "m V"],
     return None
 
 
-def exact_certificate(embeddings: list[list[int]], support: Bool[np.ndarray, "m V"], certificate: Float[np.ndarray, "m V"]) -> FractionMatrix | None:
+def exact_certificate(
+    embeddings: list[list[int]], support: Bool[np.ndarray, "m V"], certificate: Float[np.ndarray, "m V"]
+) -> FractionMatrix | None:
     """A certificate over fractions near Γ: EᵀΓ = 0, Γ1 = 0, Γ ≤ 0 off support, not all zero there; or None if none is found.
 
     For up to MAX_UNKNOWNS entries.
     """
     scaled = certificate / np.abs(certificate).max()
     for level in ZERO_LEVELS:
-        places = np.argwhere(support | (np.abs(scaled) > level))
-        for values in _solutions(_certificate_equations(embeddings, support.shape[1], places), scaled[tuple(places.T)]):
+        face = support | (np.abs(scaled) > level)
+        places = [(j, v) for j, v in np.argwhere(face).tolist()]
+        for values in _solutions(_certificate_equations(embeddings, support.shape[1], places), scaled[face]):
             off = [value for value, (j, v) in zip(values, places, strict=True) if not support[j, v]]
             if off and max(off) <= 0 and min(off) < 0:
                 return _matrix(support.shape, places, values)
     return None
 
 
-def _certificate_equations(embeddings: list[list[int]], V: int, places: np.ndarray) -> list[dict[int, int]]:
+def _certificate_equations(embeddings: list[list[int]], V: int, places: list[tuple[int, int]]) -> list[dict[int, int]]:
     sums = [{i: 1 for i, (j, _) in enumerate(places) if j == row} for row in range(len(embeddings))]
-    columns = [{i: embeddings[j][c] for i, (j, v) in enumerate(places) if v == column} for column in range(V) for c in range(len(embeddings[0]))]
+    columns = [
+        {i: embeddings[j][c] for i, (j, v) in enumerate(places) if v == column} for column in range(V) for c in range(len(embeddings[0]))
+    ]
     return sums + columns
 
 
@@ -87,7 +95,7 @@ def _smallest_margin(embeddings: list[list[int]], support: Bool[np.ndarray, "m V
     return min(margins)
 
 
-def _matrix(shape: tuple[int, int], places: np.ndarray, values: list[Fraction]) -> FractionMatrix:
+def _matrix(shape: tuple[int, int], places: list[tuple[int, int]], values: list[Fraction]) -> FractionMatrix:
     matrix = [[Fraction(0)] * shape[1] for _ in range(shape[0])]
     for (j, v), value in zip(places, values, strict=True):
         matrix[j][v] = value

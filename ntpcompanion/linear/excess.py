@@ -1,5 +1,7 @@
 """The explicit bound on the loss above the floor along W^p + γ W^d (Proposition 1)."""
 
+from numbers import Real
+
 import numpy as np
 from jaxtyping import Float
 from scipy.special import logsumexp
@@ -8,7 +10,7 @@ from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.validation import as_matrix
 
 
-def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gamma: float) -> float:
+def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gamma: Real) -> float:
     """e^{−γ} Σ_j π_j Σ_{z∈S_j} p_jz² Σ_{v∉S_j} exp((e_v − e_z)ᵀ W^p h_j), in nats: no less than CE(W^p + γ W^d) − H for any separating W^d.
 
     Parameters
@@ -20,8 +22,8 @@ def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gam
     ------
     ValueError : `finite_part` is not a finite (V, d) matrix, or `gamma` is negative.
 
-    Why: on the support e^{logit} = c_j p_jz, so the loss above the floor is log(1 + Z_off / c_j) ≤ Z_off / c_j with Z_off = Σ_v e^{logit_v}; margins of at
-    least 1 divide Z_off by e^γ, and 1 / c_j = Σ_z p_jz² e^{−logit_z}. Cost O(m V d).
+    Why: on the support e^{logit} = c_j p_jz, so the loss above the floor is log(1 + Z_off / c_j) ≤ Z_off / c_j with Z_off = Σ_v
+    e^{logit_v}; margins of at least 1 divide Z_off by e^γ, and 1 / c_j = Σ_z p_jz² e^{−logit_z}. Cost O(m V d).
     """
     W = as_matrix("finite_part", finite_part, (table.vocab_size, table.dim))
     if not gamma >= 0:

@@ -43,7 +43,9 @@ class WeightsProof:
 
 @dataclass(frozen=True)
 class CertificateProof:
-    """How well Γ proves that no decoder separates. Row j of Γ is first multiplied by |h_j|, so that nothing depends on the lengths of embeddings.
+    """How well Γ proves that no decoder separates.
+
+    Row j of Γ is first multiplied by |h_j|, so that nothing depends on the lengths of embeddings.
 
     Fields
     ------
@@ -92,7 +94,9 @@ def check_certificate(table: ContextTable, certificate: Float[np.ndarray, "m V"]
         return CertificateProof(0.0, 0.0, 0.0, 0.0)
     gamma = gamma / largest
     off = gamma[~table.support.toarray()]
-    return CertificateProof(orthogonality(rows, gamma), float(np.abs(gamma.sum(axis=1)).max()), float(off.max()), float(max(0.0, -off.min())))
+    return CertificateProof(
+        orthogonality(rows, gamma), float(np.abs(gamma.sum(axis=1)).max()), float(off.max()), float(max(0.0, -off.min()))
+    )
 
 
 def orthogonality(rows: Float[np.ndarray, "m d"], gamma: Float[np.ndarray, "m V"]) -> float:

@@ -1,4 +1,4 @@
-"""Is there a decoder that ties in-support logits and beats the rest? A decision with a proof either way (Thrampoulidis 2024, equation 6)."""
+"""Is there a decoder that ties in-support logits and beats the rest? A decision with its proof (Thrampoulidis 2024, equation 6)."""
 
 import enum
 from collections.abc import Iterator
@@ -50,10 +50,12 @@ class Verification:
 
     Fields
     ------
-    holds : the proof is valid: within the tolerances of `ntpcompanion.linear.proofs` and, if the embeddings are integers, over fractions too.
+    holds : the proof is valid: within the tolerances of `ntpcompanion.linear.proofs` and, if the embeddings are integers, over fractions
+        too.
     floats : ties and margins, or the conditions on Γ, recomputed from the table; None when UNDECIDED.
-    exact : the decoder (V, d) or certificate (m, V) as fractions that satisfy every condition exactly. None if the embeddings are not integers, if
-        there are more than MAX_UNKNOWNS unknowns (then floats alone decide), or if no exact solution was found near the floats.
+    exact : the decoder (V, d) or certificate (m, V) as fractions that satisfy every condition exactly. None if the embeddings are not
+        integers, if there are more than MAX_UNKNOWNS unknowns (then floats alone decide), or if no exact solution was found near the
+        floats.
     """
 
     holds: bool
@@ -81,13 +83,16 @@ class Separability:
     def verify(self, table: ContextTable) -> Verification:
         """Read the proof again: every condition is recomputed from `table`, and proved over fractions if its embeddings are integers.
 
-        For integers the system is solved anew over fractions, with the unknowns that the float solution leaves at zero (`ntpcompanion.linear.exact`).
+        For integers the system is solved anew over fractions, with the unknowns that the float solution leaves at zero
+        (`ntpcompanion.linear.exact`).
         An UNDECIDED verdict does not hold. Raises ValueError if the proof does not have the table's shape.
         """
         if self.verdict is Verdict.UNDECIDED:
             return Verification(holds=False)
         separable = self.verdict is Verdict.SEPARABLE
-        given, check, prove = (self.weights, check_weights, exact_weights) if separable else (self.certificate, check_certificate, exact_certificate)
+        given, check, prove = (
+            (self.weights, check_weights, exact_weights) if separable else (self.certificate, check_certificate, exact_certificate)
+        )
         floats = check(table, given)
         integers = exact_embeddings(table.embeddings)
         if integers is None or given.size > MAX_UNKNOWNS or not floats.holds:
@@ -115,8 +120,9 @@ def check_separability(table: ContextTable, *, max_iterations: int = 6_300) -> S
     ------
     ValueError : `max_iterations` below 1.
 
-    The embeddings enter through an orthonormal basis of their column space after rows are scaled to length 1; see `descend_to_weights` for the idea
-    (Moreau's decomposition makes the two proofs the two parts of one vector). Cost O(m r V) a step with r the rank of E, dense in (m, V).
+    The embeddings enter through an orthonormal basis of their column space after rows are scaled to length 1; see `descend_to_weights`
+    for the idea (Moreau's decomposition makes the two proofs the two parts of one vector). Cost O(m r V) a step with r the rank of E,
+    dense in (m, V).
     """
     if max_iterations < 1:
         raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
@@ -182,5 +188,9 @@ class _Search:
         return self._if_it_holds(Separability(Verdict.NOT_SEPARABLE, certificate=gamma / self.lengths[:, None]))
 
     def _if_it_holds(self, found: Separability) -> Separability | None:
-        floats = check_weights(self.table, found.weights) if found.verdict is Verdict.SEPARABLE else check_certificate(self.table, found.certificate)
+        floats = (
+            check_weights(self.table, found.weights)
+            if found.verdict is Verdict.SEPARABLE
+            else check_certificate(self.table, found.certificate)
+        )
         return found if floats.holds else None

@@ -10,6 +10,7 @@ from ntpcompanion.linear.validation import as_matrix
 # LSQR stops at rounding; its answer is refined this often, so that an ill-conditioned system still ends there.
 ROUNDING = 1e-15
 REFINEMENTS = 4
+OUT_OF_STEPS = 7  # LSQR's own code
 
 
 def unit_rows(embeddings: Float[np.ndarray, "m d"]) -> tuple[Float[np.ndarray, "m d"], Float[np.ndarray, " m"]]:
@@ -31,8 +32,8 @@ def centre(values: Float[np.ndarray, "m V"], face: Bool[np.ndarray, "m V"]) -> F
 def tie_operator(rows: Float[np.ndarray, "m r"], face: Bool[np.ndarray, "m V"]) -> LinearOperator:
     """T: X ↦ centre(rows X, face) for X in R^{r×V}, both flattened.
 
-    With face = the supports, the kernel of T holds the (transposed) decoders that tie in-support logits, and the range of Tᵀ is F. The kernel of Tᵀ holds
-    the Γ on `face` with Γ1 = 0 and rowsᵀ Γ = 0: certificates, but for their signs. One product costs O(m r V).
+    With face = the supports, the kernel of T holds the (transposed) decoders that tie in-support logits, and the range of Tᵀ is F. The
+    kernel of Tᵀ holds the Γ on `face` with Γ1 = 0 and rowsᵀ Γ = 0: certificates, but for their signs. One product costs O(m r V).
     """
     m, V = face.shape
     return LinearOperator(
@@ -56,14 +57,18 @@ def least_squares(
     for _ in range(REFINEMENTS):
         if np.linalg.norm(rows.T @ residual) <= 10 * ROUNDING * np.linalg.norm(start):
             break  # at rounding already: LSQR would follow a direction made of noise
-        step = lsqr(tie, residual.ravel(), atol=ROUNDING, btol=ROUNDING, conlim=0, iter_lim=iterations)[0].reshape(solution.shape)
-        solution = solution + step
-        residual = centre(residual - rows @ step, face)
+        step, stopped, *_ = lsqr(tie, residual.ravel(), atol=ROUNDING, btol=ROUNDING, conlim=0, iter_lim=iterations)
+        solution = solution + step.reshape(solution.shape)
+        residual = centre(residual - rows @ step.reshape(solution.shape), face)
+        if stopped == OUT_OF_STEPS:
+            break
     return solution, residual
 
 
 def project_onto_F(table: ContextTable, W: Float[np.ndarray, "V d"], *, max_iterations: int = 10_000) -> Float[np.ndarray, "V d"]:
-    """P_F W, the part of a decoder that moves in-support log-odds: F = span{(e_z − e_z') h_jᵀ : z, z' ∈ S_j} (Thrampoulidis 2024, equation 5).
+    """P_F W, the part of a decoder that moves in-support log-odds (Thrampoulidis 2024, equation 5).
+
+    F = span{(e_z − e_z') h_jᵀ : z, z' ∈ S_j for some j}.
 
     W − P_F W ties the in-support logits of every context, and is orthogonal to P_F W. One-hot contexts only: F = {0}.
 
@@ -81,5 +86,7 @@ def project_onto_F(table: ContextTable, W: Float[np.ndarray, "V d"], *, max_iter
     projection, _ = least_squares(rows, support, logits, max_iterations)
     error = np.abs(centre(rows @ (W.T - projection), support)).max()
     if error > 1e-9 * np.abs(logits).max():
-        raise RuntimeError(f"`project_onto_F` left ties off by {error:.2g} after {max_iterations} LSQR steps a round. Raise `max_iterations`.")
+        raise RuntimeError(
+            f"`project_onto_F` left ties off by {error:.2g} after {max_iterations} LSQR steps a round. Raise `max_iterations`."
+        )
     return projection.T

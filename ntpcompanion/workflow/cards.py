@@ -17,7 +17,7 @@ def card(claim: Claim, judgement: Judgement, measurement: dict, result: Result, 
     if claim.paper_value is not None:
         facts.append(f"paper {claim.paper_value}")
     summary = f'{badge(judgement.verdict)} <span class="ntp-locator">{mathematics(claim.locator)}</span>'
-    summary += f' <span class="ntp-facts">{escape(" · ".join(facts))}</span>'
+    summary += f' <span class="ntp-facts">{mathematics(" · ".join(facts))}</span>'
     seed = "none: nothing random enters" if measurement["seed"] is None else str(measurement["seed"])
     rows = {
         "Claim": mathematics(claim.statement), "Measured": mathematics(claim.measures), "Expected number from": mathematics(claim.source),

@@ -83,6 +83,7 @@ class Band(_Strict):
     absolute: Annotated[Finite, Field(ge=0)] = 0.0
 
     def width(self, stored: float) -> float:
+        """The largest drift allowed from a stored value."""
         return max(self.absolute, self.relative * abs(stored))
 
 

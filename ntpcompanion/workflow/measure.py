@@ -8,12 +8,15 @@ import math
 from collections.abc import Sequence
 from html import escape
 from numbers import Real
+from typing import SupportsFloat
 
 MEASUREMENT_MIME = "application/vnd.ntpcompanion.measurement+json"
 RECORD_MIME = "application/vnd.ntpcompanion.record+json"
 
+Number = SupportsFloat  # of Python, NumPy or torch
 
-def measure(claim: str, value: Real | Sequence[Real], *, stderr: Real | Sequence[Real] = 0.0, seed: int | None = None) -> None:
+
+def measure(claim: str, value: Number | Sequence[Number], *, stderr: Number | Sequence[Number] = 0.0, seed: int | None = None) -> None:
     """Display the measured value of a claim, and hand it to whoever executes the notebook.
 
     Parameters
@@ -41,7 +44,7 @@ def measure(claim: str, value: Real | Sequence[Real], *, stderr: Real | Sequence
     display({MEASUREMENT_MIME: data, "text/html": f"<p><code>{escape(text)}</code></p>", "text/plain": text}, raw=True)
 
 
-def measurement(claim: str, value: Real | Sequence[Real], *, stderr: Real | Sequence[Real] = 0.0, seed: int | None = None) -> dict:
+def measurement(claim: str, value: Number | Sequence[Number], *, stderr: Number | Sequence[Number] = 0.0, seed: int | None = None) -> dict:
     """The JSON form of one measurement: `{"id", "value", "stderr", "seed"}`, checked as `measure` describes."""
     if not isinstance(claim, str) or not claim.strip():
         raise ValueError(f"`claim` must be the id of an item of book/claims.yml, got {claim!r}.")

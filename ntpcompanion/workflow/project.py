@@ -32,22 +32,27 @@ class Project:
 
     @property
     def notebooks(self) -> Path:
+        """The text notebooks and `profiles.yml`."""
         return self.root / "notebooks"
 
     @property
     def book(self) -> Path:
+        """What a reader reads that is not a notebook; the source folder of Jupyter Book."""
         return self.root / "book"
 
     @property
     def records(self) -> Path:
+        """Recorded long runs, and their plans."""
         return self.book / "records"
 
     @property
     def claims(self) -> Path:
+        """The claims file."""
         return self.book / "claims.yml"
 
     @property
     def build(self) -> Path:
+        """Everything generated except the chapters of the book."""
         return self.root / "_build"
 
     def baseline(self, profile: str) -> Path:

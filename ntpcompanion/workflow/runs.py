@@ -34,10 +34,12 @@ class Run:
 
     @property
     def page(self) -> Path:
+        """The executed notebook."""
         return self.stem.with_name(self.stem.name + ".ipynb")
 
     @property
     def results(self) -> Path:
+        """The results file beside it."""
         return self.stem.with_name(self.stem.name + ".json")
 
 

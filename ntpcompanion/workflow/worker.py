@@ -1,5 +1,6 @@
 """One notebook, one process: `python -m ntpcompanion.workflow.worker JOB.json`, started by the runner and by nobody else."""
 
+import _thread
 import json
 import os
 import sys
@@ -95,8 +96,10 @@ def _peak_memory() -> int:
 
 
 def _end_with_parent() -> None:
-    """The runner holds the other end of standard input: when it dies, however it dies, so does this process."""
+    """The runner holds the other end of standard input: when it dies, however it dies, this process shuts its kernel and ends too."""
     sys.stdin.read()
+    _thread.interrupt_main()
+    time.sleep(10.0)
     os._exit(1)
 
 

@@ -48,5 +48,6 @@ def test_the_runner_adds_at_most_half_a_second(tmp_path):
     ours = [str(binary / "ntpcompanion"), "execute", "--profile", "smoke", "--force"]
     pairs = [(seconds(ours, tmp_path), seconds(bare, tmp_path)) for _ in range(6)][1:]  # the first warms the disk
     added = statistics.median(a - b for a, b in pairs)
-    print(f"\nrunner {pairs[0][0]:.2f} s, bare papermill {pairs[0][1]:.2f} s, added {added:.2f} s (median of 5); {hardware_line(hardware())}; Python {versions()['python']}")
+    machine = f"{hardware_line(hardware())}; Python {versions()['python']}"
+    print(f"\nrunner {pairs[0][0]:.2f} s, bare papermill {pairs[0][1]:.2f} s, added {added:.2f} s (median of 5); {machine}")
     assert added <= 0.5

@@ -10,7 +10,7 @@ SCALES = (1e-3, 1e-2, 1.0, 10.0, 1e3)
 
 @st.composite
 def degenerate_tables(draw: st.DrawFn) -> ContextTable:
-    """Small tables: one context, one dimension, one-hot and full supports, integer or normal, repeated, rank-one or badly scaled embeddings."""
+    """Small tables: one context, one dimension, one-hot and full supports, all kinds of embeddings."""
     m, d, V = draw(st.integers(1, 7)), draw(st.integers(1, 6)), draw(st.integers(2, 5))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     density = draw(st.sampled_from([0.0, 0.1, 0.4, 0.7, 0.95]))

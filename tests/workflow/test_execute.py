@@ -8,6 +8,7 @@ import sys
 import time
 
 import nbformat
+import psutil
 import pytest
 
 from ntpcompanion.workflow import execute as runner
@@ -144,6 +145,10 @@ def test_a_missing_input_is_named(toy):
         toy.execute(jobs=0)
 
 
+def worker_alive(job):
+    return any(str(job) in " ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
+
+
 def test_a_killed_runner_leaves_nothing_behind_and_can_be_repeated(toy):
     toy.edit("notebooks/coin.md", "from toypkg.half import half", "from toypkg.half import half\nimport time; time.sleep(3)")
     environment = {**os.environ, "PYTHONPATH": str(toy.project.root)}
@@ -160,6 +165,9 @@ def test_a_killed_runner_leaves_nothing_behind_and_can_be_repeated(toy):
     time.sleep(1.0)
     process.send_signal(signal.SIGKILL)
     process.wait()
+    while worker_alive(job) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not worker_alive(job), "the worker ends with its runner"
     run = toy.runs("smoke", ["coin"])[0]
     assert not run.results.exists()
     assert runner.execute([run])[0].status == "done"

@@ -30,6 +30,7 @@ def test_outside_of_jupyter_it_prints(capsys):
         (1.0, {"seed": 1.5}, r"`seed` of 'a.b' must be an integer or None, got 1.5"),
     ],
 )
+@pytest.mark.usefixtures("unchecked_shapes")
 def test_what_cannot_be_judged_is_refused(value, options, words):
     with pytest.raises(ValueError, match=words):
         measurement("a.b", value, **options)

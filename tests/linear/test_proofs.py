@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.linear.contexts import ContextTable
+from ntpcompanion.linear.proofs import CertificateProof, WeightsProof, check_certificate, check_weights, orthogonality
+from tests.linear.cases import table
+
+PARALLEL = table([[1, 0], [2, 0]], [[1, 0], [0, 1]])
+GAMMA = np.array([[2.0, -2.0], [-1.0, 1.0]])
+
+
+def test_the_numbers_of_a_decoder_are_its_ties_and_margins():
+    two = table([[1, 0], [0, 2]], [[1, 1, 0], [0, 0, 1]])
+    proof = check_weights(two, np.array([[3.0, 1.0], [2.5, 0.0], [1.0, 4.0]]))
+    assert (proof.tie_error, proof.smallest_margin) == (0.5, 1.5)
+    assert 0 < proof.rounding < 1e-14
+
+
+@pytest.mark.parametrize(
+    ("proof", "holds"),
+    [
+        (WeightsProof(0.0, 1.0, 1e-12), True),
+        (WeightsProof(1e-8, 1 - 1e-8, 1e-12), True),
+        (WeightsProof(2e-8, 1.0, 1e-12), False),
+        (WeightsProof(0.0, 1 - 2e-8, 1e-12), False),
+        (WeightsProof(0.0, 1.0, 1e-3), False),
+        (CertificateProof(1e-12, 1e-12, 0.0, 1.0), True),
+        (CertificateProof(1e-9, 0.0, 0.0, 1.0), False),
+        (CertificateProof(0.0, 1e-9, 0.0, 1.0), False),
+        (CertificateProof(0.0, 0.0, 1e-300, 1.0), False),
+        (CertificateProof(0.0, 0.0, 0.0, 1e-7), False),
+    ],
+)
+def test_every_condition_counts(proof, holds):
+    assert proof.holds is holds
+
+
+def test_a_certificate_is_read_from_the_table_alone():
+    proof = check_certificate(PARALLEL, GAMMA)
+    assert proof == CertificateProof(0.0, 0.0, -1.0, 1.0)
+    assert check_certificate(PARALLEL, 7 * GAMMA) == proof
+    assert not check_certificate(PARALLEL, -GAMMA).holds
+    assert not check_certificate(PARALLEL, np.array([[1.0, -1.0], [-1.0, 1.0]])).holds
+    assert not check_certificate(PARALLEL, np.zeros((2, 2))).holds
+
+
+def test_lengths_of_embeddings_do_not_change_the_conditions():
+    stretched = table([[1e-6, 0], [2e6, 0]], [[1, 0], [0, 1]])
+    assert check_certificate(stretched, GAMMA * [[1e6], [1e-6]]).holds
+
+
+def test_a_residual_bounds_the_norm_of_every_separating_decoder(rng):
+    """What a tolerance on EᵀΓ is worth: |W| ≥ Σ|Γ off support| / |EᵀΓ|, on a separable table and an arbitrary Γ of the right signs."""
+    drawn = ContextTable.random(5, 4, 2, 5, rng)
+    support = drawn.support.toarray()
+    gamma = np.where(support, 0.0, -rng.random((5, 4)))
+    gamma[support] = np.repeat(-gamma.sum(axis=1) / 2, 2)
+    logits = np.where(support, 1.0, 0.0)
+    W = np.linalg.solve(drawn.embeddings, logits).T  # ties and margins of exactly 1
+    assert check_weights(drawn, W).holds
+    assert np.linalg.norm(W) * np.linalg.norm(drawn.embeddings.T @ gamma) >= -gamma[~support].sum() * (1 - 1e-12)
+
+
+def test_orthogonality_is_relative_to_the_scale_of_each_column():
+    rows = np.array([[1.0, 1e-9, 0.0], [-1.0, 1e-9, 0.0]])
+    assert orthogonality(rows, np.array([[1.0], [1.0]])) == pytest.approx(2.0)
+    assert orthogonality(rows[:, [0, 2]], np.array([[3.0], [3.0]])) == 0
+
+
+def test_errors_say_what_to_do():
+    with pytest.raises(ValueError, match=r"`W` must be a matrix of shape \(2, 2\), got shape \(3, 2\)"):
+        check_weights(PARALLEL, np.zeros((3, 2)))
+    with pytest.raises(ValueError, match=r"`certificate` holds inf"):
+        check_certificate(PARALLEL, np.full((2, 2), np.inf))

@@ -1,0 +1,73 @@
+"""The package map: who may import whom."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "ntpcompanion"
+MAY_IMPORT = {
+    "__init__": set(),
+    "randomness": set(),
+    "languages": {"randomness"},
+    "flatness": {"randomness"},
+    "linear": {"languages", "randomness"},
+    "dyck": {"languages", "randomness"},
+    "mlm": {"languages", "randomness"},
+    "plots": {"languages", "linear", "flatness", "dyck", "mlm"},  # for the types of results
+    "workflow": set(),  # knows no mathematics
+    "cli": {"workflow"},
+}
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room(path):
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path):
+    tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    names = []
+    for node in tree:
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path.name}: imports are absolute"
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return names
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_imports_follow_the_map(path):
+    rooms = {name.split(".")[1] for name in imported(path) if name.startswith("ntpcompanion.")}
+    stray = rooms - {room(path)} - MAY_IMPORT[room(path)]
+    assert not stray, f"{room(path)} may not import {sorted(stray)}"
+
+
+def test_numerical_and_drawing_libraries_stay_in_their_rooms():
+    heavy = {"torch", "scipy", "cvxpy", "matplotlib", "seaborn", "numpy"}
+    found = {path.name for path in FILES if room(path) in ("workflow", "cli") for name in imported(path) if name.split(".")[0] in heavy}
+    assert found == set()
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import sys, ntpcompanion, ntpcompanion.workflow; print(sorted({'torch', 'matplotlib', 'scipy', 'cvxpy', 'numpy'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_every_module_has_its_test_file():
+    exempt = {"__init__", "cli"}  # the command line is tested as workflow/test_cli.py
+    tests = PACKAGE.parent / "tests"
+    expected = {path: tests / path.relative_to(PACKAGE).with_name(f"test_{path.name}") for path in FILES if path.stem not in exempt}
+    missing = {path.relative_to(PACKAGE).as_posix() for path, test in expected.items() if not test.is_file()}
+    covered_elsewhere = {
+        "linear/validation.py",  # every refusal is tested through ContextTable
+        "workflow/cells.py", "workflow/messages.py", "workflow/worker.py", "workflow/runs.py",  # test_execute.py starts real workers
+        "workflow/errors.py", "workflow/project.py", "workflow/profiles.py",  # test_notebooks.py, test_cli.py
+        "workflow/freshness.py", "workflow/results.py", "workflow/provenance.py",  # test_execute.py, test_sources.py
+        "workflow/pages.py", "workflow/ledger.py", "workflow/render.py",  # test_build.py builds real sites
+        "workflow/sweep.py",  # test_records.py
+    }  # fmt: skip
+    assert missing <= covered_elsewhere, f"no test file for {sorted(missing - covered_elsewhere)}"
