@@ -180,12 +180,12 @@ def draw_verdict_shares(ax: Axes, frame: pd.DataFrame, draws: int) -> Axes:
     `frame` has the columns "d/m", "compatible", "separable" and "undecided", one row for each d.
     """
     lemma = draw_theory(ax, [1, 1], [0, 1])
-    label_line(ax, lemma, "$d = m$", at=0, offset=(-4, 26))
+    label_line(ax, lemma, "$d = m$", at=0, offset=(-4.0, 26.0))
     for column, colour, marker in (("compatible", IN_SUPPORT, "s"), ("separable", MEASUREMENT, "o")):
         line = draw_share(ax, frame["d/m"], frame[column], draws, colour=colour, marker=marker)
         ax.annotate(column, rise(line), xytext=(9, 0), textcoords="offset points", color=line.get_color(), va="center")
     undecided = draw_share(ax, frame["d/m"], frame["undecided"], draws, colour=CONTRAST, marker="x")
-    label_line(ax, undecided, "undecided", at=5 * len(frame) // 6, offset=(0, 8))
+    label_line(ax, undecided, "undecided", at=5 * len(frame) // 6, offset=(0.0, 8.0))
     return ax
 
 
@@ -203,7 +203,7 @@ def draw_excess(ax: Axes, gamma: ArrayLike, excess: ArrayLike, bound: ArrayLike)
     points = draw_measured(ax, gamma, excess)
     points.set_linestyle("none")
     middle = len(np.asarray(gamma)) // 2
-    label_line(ax, line, "bound", at=middle, offset=(6, 6))
-    label_line(ax, points, "measured", at=middle, offset=(-6, -8))
+    label_line(ax, line, "bound", at=middle, offset=(6.0, 6.0))
+    label_line(ax, points, "measured", at=middle, offset=(-6.0, -8.0))
     ax.set(yscale="log", xlabel="$\\gamma$", ylabel="excess loss (nats)")
     return ax

@@ -11,12 +11,15 @@ def stream(seed: SupportsIndex, name: str) -> np.random.Generator:
 
     Parameters
     ----------
-    seed : non-negative integer, the `seed` parameter of a notebook.
-    name : what the draws are for, such as "embeddings".
+    seed
+        non-negative integer, the `seed` parameter of a notebook.
+    name
+        what the draws are for, such as "embeddings".
 
     Raises
     ------
-    ValueError : a seed that is not a non-negative integer, an empty name.
+    ValueError
+        a seed that is not a non-negative integer, an empty name.
     """
     try:
         number = operator.index(seed)

@@ -44,7 +44,7 @@ def cross_entropy(embeddings: list, next_token: list, weight: list, W: list) -> 
 
 
 def largest_margin(embeddings: np.ndarray, support: np.ndarray) -> float:
-    """max t with ties, margins of at least t and |W_ij| ≤ 1, by HiGHS with a dense row for each condition; positive exactly if separable."""
+    """max t with ties, margins of at least t and |W_ij| ≤ 1, by HiGHS, a dense row for each condition; positive exactly if separable."""
     (m, d), V = embeddings.shape, support.shape[1]
     ties, margins = [], []
     for j in range(m):

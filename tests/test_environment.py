@@ -15,7 +15,7 @@ import ntpcompanion
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-REQUIRED = [Requirement(text) for text in [*PROJECT["dependencies"], *sum(PROJECT["optional-dependencies"].values(), [])]]
+REQUIRED = [Requirement(text) for group in (PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()) for text in group]
 PINS = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().split("\n") if line and not line.startswith("#"))
 PINS = {canonicalize_name(name): pin.split(";")[0].strip() for name, pin in PINS.items()}
 

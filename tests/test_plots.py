@@ -156,7 +156,10 @@ def test_shares_are_drawn_with_their_binomial_errors_and_none_is_left_out(ax):
     assert {text.get_text() for text in drawn.texts} == {"$d = m$", "compatible", "separable", "undecided"}
 
 
-@pytest.mark.parametrize(("share", "at"), [([0.0, 0.0, 1.0], (np.sqrt(0.5), 0.5)), ([1.0, 1.0, 1.0], (0.25, 1.0)), ([0.0, 0.0, 0.0], (0.25, 0.0))])
+@pytest.mark.parametrize(
+    ("share", "at"),
+    [([0.0, 0.0, 1.0], (np.sqrt(0.5), 0.5)), ([1.0, 1.0, 1.0], (0.25, 1.0)), ([0.0, 0.0, 0.0], (0.25, 0.0))],
+)
 def test_a_label_stands_where_its_line_rises(ax, share, at):
     assert plots.rise(plots.draw_share(ax, [0.25, 0.5, 1.0], share, 4)) == pytest.approx(at)
 

@@ -13,9 +13,12 @@ class Text:
 
     Fields
     ------
-    source : the path or module name it was asked for by.
-    content : the text itself.
-    version : of the software it ships with ("Python 3.11.7"); empty for a file.
+    source
+        the path or module name it was asked for by.
+    content
+        the text itself.
+    version
+        of the software it ships with ("Python 3.11.7"); empty for a file.
     """
 
     source: str
@@ -33,14 +36,17 @@ def read_text(text: str) -> Text:
 
     Parameters
     ----------
-    text : path of a UTF-8 file (`~` allowed), or the dotted name of a module with a dictionary `topics` of texts, such as
+    text
+        path of a UTF-8 file (`~` allowed), or the dotted name of a module with a dictionary `topics` of texts, such as
         "pydoc_data.topics", the reference manual in Python's standard library. The topics are joined in the order of their keys. A file
         wins over a module of the same name.
 
     Raises
     ------
-    FileNotFoundError : neither a file nor such a module.
-    ValueError : the file is not UTF-8, or there is nothing but white space in it.
+    FileNotFoundError
+        neither a file nor such a module.
+    ValueError
+        the file is not UTF-8, or there is nothing but white space in it.
     """
     path = Path(text).expanduser()
     found = Text(text, _read_file(path)) if path.is_file() else Text(text, _read_module(text), f"Python {platform.python_version()}")

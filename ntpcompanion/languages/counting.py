@@ -15,9 +15,12 @@ class ContextCounts:
 
     Fields
     ------
-    contexts : (m, t) the tokens of each context, oldest first.
-    counts : (m, V) sparse; entry (j, z) is how often token z follows context j.
-    context_of : (n,) the context (row) at each predicted position.
+    contexts
+        (m, t) the tokens of each context, oldest first.
+    counts
+        (m, V) sparse; entry (j, z) is how often token z follows context j.
+    context_of
+        (n,) the context (row) at each predicted position.
     """
 
     contexts: Int[np.ndarray, "m t"]
@@ -71,8 +74,10 @@ def count_contexts(tokens: Integer[np.ndarray, " N"], vocab_size: int, lengths: 
 
     Parameters
     ----------
-    tokens : (N,) integers in 0 … vocab_size − 1.
-    lengths : the context lengths t ≥ 0, in any order.
+    tokens
+        (N,) integers in 0 … vocab_size − 1.
+    lengths
+        the context lengths t ≥ 0, in any order.
 
     Returns
     -------
@@ -80,8 +85,11 @@ def count_contexts(tokens: Integer[np.ndarray, " N"], vocab_size: int, lengths: 
 
     Raises
     ------
-    ValueError : `lengths` empty or negative; `tokens` not a vector of integers in range, or too short for one prediction.
+    ValueError
+        `lengths` empty or negative; `tokens` not a vector of integers in range, or too short for one prediction.
 
+    Notes
+    -----
     Cost: max(lengths) sorts of N integers in time, O(N · max(lengths)) in memory.
     """
     if not lengths or min(lengths) < 0:
@@ -124,9 +132,7 @@ def _checked_tokens(tokens: Integer[np.ndarray, " N"], vocab_size: int, longest:
     if tokens.ndim != 1 or not np.issubdtype(tokens.dtype, np.integer):
         raise ValueError(f"`tokens` must be a vector of integers, got shape {tokens.shape} of {tokens.dtype}. Encode the text first.")
     if tokens.size <= longest:
-        raise ValueError(
-            f"`tokens` has {tokens.size} entries, but context length {longest} needs at least {longest + 1}. Take more text."
-        )
+        raise ValueError(f"`tokens` has {tokens.size} entries, but context length {longest} needs at least {longest + 1}. Take more text.")
     if tokens.min() < 0 or tokens.max() >= vocab_size:
         raise ValueError(f"`tokens` must lie in 0 … {vocab_size - 1} (`vocab_size` = {vocab_size}), got {tokens.min()} … {tokens.max()}.")
     return tokens.astype(np.int64)

@@ -26,8 +26,10 @@ class Encoding:
 
     Fields
     ------
-    tokens : (N,) the number of each word of the text; 0 is the unknown token.
-    vocabulary : the V words by number; `vocabulary[0]` is "<unk>", then the kept words from the most frequent on.
+    tokens
+        (N,) the number of each word of the text; 0 is the unknown token.
+    vocabulary
+        the V words by number; `vocabulary[0]` is "<unk>", then the kept words from the most frequent on.
     """
 
     tokens: Int[np.ndarray, " N"]
@@ -47,7 +49,8 @@ def encode(words: Sequence[str], vocab_size: int) -> Encoding:
 
     Raises
     ------
-    ValueError : no words; `vocab_size` below 2, or larger than the number of distinct words plus one.
+    ValueError
+        no words; `vocab_size` below 2, or larger than the number of distinct words plus one.
     """
     counts = Counter(words)
     if not counts:

@@ -33,8 +33,10 @@ def flatten_sequences(sequences: Integer[np.ndarray, "n T_plus_1"], states: Floa
 
     Parameters
     ----------
-    sequences : (n, T + 1) tokens in 0 … vocab_size − 1.
-    states : (n, T, d); `states[i, t − 1]` is the embedding of the first t tokens of sequence i.
+    sequences
+        (n, T + 1) tokens in 0 … vocab_size − 1.
+    states
+        (n, T, d); `states[i, t − 1]` is the embedding of the first t tokens of sequence i.
 
     Returns
     -------
@@ -42,9 +44,12 @@ def flatten_sequences(sequences: Integer[np.ndarray, "n T_plus_1"], states: Floa
 
     Raises
     ------
-    ValueError : shapes that do not agree, tokens out of range, or equal prefixes with different states (a model that sees more than the
+    ValueError
+        shapes that do not agree, tokens out of range, or equal prefixes with different states (a model that sees more than the
         prefix).
 
+    Notes
+    -----
     Cost O(n T (d + log n)).
     """
     if sequences.ndim != 2 or sequences.shape[0] < 1 or sequences.shape[1] < 2:

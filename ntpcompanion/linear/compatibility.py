@@ -30,11 +30,15 @@ class Compatibility:
 
     Fields
     ------
-    verdict : COMPATIBLE, NOT_COMPATIBLE or UNDECIDED.
-    finite_part : (V, d). If compatible, W*: the only solution of (4) in F, and the one of least norm. Otherwise the least-squares
+    verdict
+        COMPATIBLE, NOT_COMPATIBLE or UNDECIDED.
+    finite_part
+        (V, d). If compatible, W*: the only solution of (4) in F, and the one of least norm. Otherwise the least-squares
         solution in F for embeddings scaled to length 1.
-    residual : the largest error of a log-odds, max |(e_z − e_z')ᵀ W h_j − log(p_jz / p_jz')| over z, z' in S_j, in nats.
-    certificate : Λ (m, V), when not compatible: EᵀΛ = 0, Λ1 = 0, zero off support, and ⟨Λ, log p⟩ > 0 where a compatible decoder would
+    residual
+        the largest error of a log-odds: the largest (e_z − e_z')ᵀ W h_j − log(p_jz / p_jz') over z, z' in S_j, in nats.
+    certificate
+        Λ (m, V), when not compatible: EᵀΛ = 0, Λ1 = 0, zero off support, and ⟨Λ, log p⟩ > 0 where a compatible decoder would
         make it 0.
     """
 
@@ -52,11 +56,13 @@ def check_compatibility(table: ContextTable, *, max_iterations: int = 10_000) ->
 
     Parameters
     ----------
-    max_iterations : LSQR steps, O(m V d) each; matrix-free. Fewer than Σ (S_j − 1) suffice if the embeddings are well conditioned.
+    max_iterations
+        LSQR steps, O(m V d) each; matrix-free. Fewer than Σ (S_j − 1) suffice if the embeddings are well conditioned.
 
     Raises
     ------
-    ValueError : `max_iterations` below 1.
+    ValueError
+        `max_iterations` below 1.
     """
     if max_iterations < 1:
         raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
@@ -79,7 +85,7 @@ def contradicts(table: ContextTable, certificate: Float[np.ndarray, "m V"]) -> b
     """Whether Λ proves that the table is not compatible: a decoder with the log-odds of the data would give 0 = ⟨EWᵀ, Λ⟩ = ⟨log p, Λ⟩ > 0.
 
     EᵀΛ = 0 and Λ1 = 0 are asked for relative to the largest entries that cancel (1e-10, as for certificates of separability), zeros off
-    support exactly, and ⟨log p, Λ⟩ as a share of ⟨|log p|, |Λ|⟩ (1e-7).
+    support exactly, and ⟨log p, Λ⟩ as a share of the sum of its terms without signs (1e-7).
     """
     rows, lengths = unit_rows(table.embeddings)
     scaled = certificate * lengths[:, None]

@@ -27,14 +27,18 @@ class ContextTable:
 
     Fields
     ------
-    embeddings : E, (m, d), finite.
-    next_token : (m, V), dense or `scipy.sparse`; row j is p_j: non-negative, with sum one to within 1e-8. Zeros are exact: the support of
+    embeddings
+        E, (m, d), finite.
+    next_token
+        (m, V), dense or `scipy.sparse`; row j is p_j: non-negative, with sum one to within 1e-8. Zeros are exact: the support of
         context j is {z : p_jz > 0}. It stays dense or sparse as it came (sparse: CSR without stored zeros).
-    weight : π, (m,), positive, with sum one to within 1e-8.
+    weight
+        π, (m,), positive, with sum one to within 1e-8.
 
     Raises
     ------
-    ValueError : NaN or infinity, negative entries, rows or weights that do not sum to one, weights that are not positive, shapes that do
+    ValueError
+        NaN or infinity, negative entries, rows or weights that do not sum to one, weights that are not positive, shapes that do
         not agree, or no context with a token outside its support.
     """
 
@@ -72,7 +76,8 @@ class ContextTable:
 
         Parameters
         ----------
-        tokens : (N,) integers in 0 … vocab_size − 1.
+        tokens
+            (N,) integers in 0 … vocab_size − 1.
 
         Returns
         -------

@@ -25,9 +25,12 @@ class WeightsProof:
 
     Fields
     ------
-    tie_error : the largest difference of two in-support logits of a context.
-    smallest_margin : the smallest of an in-support logit minus one off support, over all contexts.
-    rounding : a bound on the rounding error of a difference of two logits.
+    tie_error
+        the largest difference of two in-support logits of a context.
+    smallest_margin
+        the smallest of an in-support logit minus one off support, over all contexts.
+    rounding
+        a bound on the rounding error of a difference of two logits.
     """
 
     tie_error: float
@@ -45,14 +48,18 @@ class WeightsProof:
 class CertificateProof:
     """How well Γ proves that no decoder separates.
 
-    Row j of Γ is first multiplied by |h_j|, so that nothing depends on the lengths of embeddings.
+    Row j of Γ is first multiplied by ‖h_j‖, so that nothing depends on the lengths of embeddings.
 
     Fields
     ------
-    orthogonality : the largest |EᵀΓ| of each column of E, relative to the largest entry of Γ times that of the column; the worst column.
-    row_sum : the largest |Γ1|, relative to the largest entry of Γ.
-    largest_off_support : the largest entry off support, relative to the largest of all: must not be positive.
-    mass : the most negative entry off support, relative to the largest of all, with its sign turned.
+    orthogonality
+        the largest entry of EᵀΓ for a column of E, relative to the largest of Γ times that of the column; the worst one.
+    row_sum
+        the largest entry of Γ1, relative to the largest entry of Γ.
+    largest_off_support
+        the largest entry off support, relative to the largest of all: must not be positive.
+    mass
+        the most negative entry off support, relative to the largest of all, with its sign turned.
     """
 
     orthogonality: float
@@ -64,8 +71,8 @@ class CertificateProof:
     def holds(self) -> bool:
         """EᵀΓ and Γ1 vanish to 1e-10, signs are exact, and the mass is at least 1e-6.
 
-        What a residual of EᵀΓ leaves open: for unit embeddings, any W with margins of at least 1 has ⟨W, ΓᵀE⟩ ≥ Σ |Γ| off support, hence
-        |W| ≥ Σ |Γ| / |EᵀΓ|, beyond 1e9.
+        What a residual of EᵀΓ leaves open: for unit embeddings, any W with margins of at least 1 has ⟨W, ΓᵀE⟩ ≥ Σ −Γ_jv (v off support),
+        hence ‖W‖ ≥ Σ −Γ_jv / ‖EᵀΓ‖, which is huge.
         """
         cancels = max(self.orthogonality, self.row_sum) <= CANCELLATION_TOLERANCE
         return cancels and self.largest_off_support <= 0 and self.mass >= MASS_TOLERANCE
@@ -100,7 +107,7 @@ def check_certificate(table: ContextTable, certificate: Float[np.ndarray, "m V"]
 
 
 def orthogonality(rows: Float[np.ndarray, "m d"], gamma: Float[np.ndarray, "m V"]) -> float:
-    """The largest |rowsᵀ Γ| of each column of `rows`, relative to the largest entry of Γ times that of the column; the worst column."""
+    """The largest entry of rowsᵀ Γ for a column of `rows`, relative to the largest of Γ times that of the column; the worst one."""
     scale = np.abs(rows).max(axis=0) * np.abs(gamma).max()
     remains = np.abs(rows.T @ gamma).max(axis=1)
     return float(np.divide(remains, scale, out=np.zeros_like(scale), where=scale > 0).max())

@@ -36,7 +36,7 @@ def project_signs(values: Float[np.ndarray, "m V"], support: Bool[np.ndarray, "m
 def descend_to_weights(
     basis: Float[np.ndarray, "m r"], support: Bool[np.ndarray, "m V"], start: Float[np.ndarray, "r V"], iterations: int
 ) -> Float[np.ndarray, "r V"]:
-    """Minimize ½|P(G − basis X)|², P = project_signs, G = 0 on the supports and −1 off them.
+    """Minimize ½‖P(G − basis X)‖², P = project_signs, G = 0 on the supports and −1 off them.
 
     By Moreau the value is 0 exactly if X ties and has all margins at least 1; otherwise Γ = P(G − basis X) is, at the minimum, the
     projection of G onto the cone of certificates, and not zero. Either X or Γ is a proof. L-BFGS, O(m r V) a step.

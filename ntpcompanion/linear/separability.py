@@ -50,10 +50,13 @@ class Verification:
 
     Fields
     ------
-    holds : the proof is valid: within the tolerances of `ntpcompanion.linear.proofs` and, if the embeddings are integers, over fractions
+    holds
+        the proof is valid: within the tolerances of `ntpcompanion.linear.proofs` and, if the embeddings are integers, over fractions
         too.
-    floats : ties and margins, or the conditions on Γ, recomputed from the table; None when UNDECIDED.
-    exact : the decoder (V, d) or certificate (m, V) as fractions that satisfy every condition exactly. None if the embeddings are not
+    floats
+        ties and margins, or the conditions on Γ, recomputed from the table; None when UNDECIDED.
+    exact
+        the decoder (V, d) or certificate (m, V) as fractions that satisfy every condition exactly. None if the embeddings are not
         integers, if there are more than MAX_UNKNOWNS unknowns (then floats alone decide), or if no exact solution was found near the
         floats.
     """
@@ -69,10 +72,14 @@ class Separability:
 
     Fields
     ------
-    verdict : SEPARABLE, NOT_SEPARABLE or UNDECIDED.
-    weights : (V, d), when separable: ties to 1e-8 and margins of at least 1 − 1e-8.
-    certificate : Γ (m, V), when not separable: EᵀΓ = 0, Γ1 = 0, Γ ≤ 0 off support and not all zero there.
-    gap : |EᵀΓ| / |Γ| of the last attempt (unit embeddings) when undecided: how far the search was from a certificate. Otherwise 0.
+    verdict
+        SEPARABLE, NOT_SEPARABLE or UNDECIDED.
+    weights
+        (V, d), when separable: ties to 1e-8 and margins of at least 1 − 1e-8.
+    certificate
+        Γ (m, V), when not separable: EᵀΓ = 0, Γ1 = 0, Γ ≤ 0 off support and not all zero there.
+    gap
+        ‖EᵀΓ‖ / ‖Γ‖ of the last attempt (unit embeddings) when undecided: how far the search was from a certificate. Otherwise 0.
     """
 
     verdict: Verdict
@@ -109,7 +116,8 @@ def check_separability(table: ContextTable, *, max_iterations: int = 6_300) -> S
 
     Parameters
     ----------
-    max_iterations : steps of each of two descents, in rounds of 100, 200, 400, …; after each round a proof is attempted.
+    max_iterations
+        steps of each of two descents, in rounds of 100, 200, 400, …; after each round a proof is attempted.
 
     Returns
     -------
@@ -118,8 +126,11 @@ def check_separability(table: ContextTable, *, max_iterations: int = 6_300) -> S
 
     Raises
     ------
-    ValueError : `max_iterations` below 1.
+    ValueError
+        `max_iterations` below 1.
 
+    Notes
+    -----
     The embeddings enter through an orthonormal basis of their column space after rows are scaled to length 1; see `descend_to_weights`
     for the idea (Moreau's decomposition makes the two proofs the two parts of one vector). Cost O(m r V) a step with r the rank of E,
     dense in (m, V).

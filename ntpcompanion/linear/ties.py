@@ -47,7 +47,7 @@ def tie_operator(rows: Float[np.ndarray, "m r"], face: Bool[np.ndarray, "m V"]) 
 def least_squares(
     rows: Float[np.ndarray, "m r"], face: Bool[np.ndarray, "m V"], values: Float[np.ndarray, "m V"], iterations: int
 ) -> tuple[Float[np.ndarray, "r V"], Float[np.ndarray, "m V"]]:
-    """The least-norm X that minimizes |centre(values − rows X, face)|, and that residual: the part of `values` in the kernel of Tᵀ.
+    """The least-norm X that minimizes ‖centre(values − rows X, face)‖, and that residual: the part of `values` in the kernel of Tᵀ.
 
     At most `iterations` LSQR steps of O(m r V) for each of REFINEMENTS rounds.
     """
@@ -74,9 +74,13 @@ def project_onto_F(table: ContextTable, W: Float[np.ndarray, "V d"], *, max_iter
 
     Raises
     ------
-    ValueError : W is not a finite (V, d) matrix.
-    RuntimeError : after `max_iterations` LSQR steps a tie is off by more than 1e-9 of the largest logit (embeddings of unit length).
+    ValueError
+        W is not a finite (V, d) matrix.
+    RuntimeError
+        after `max_iterations` LSQR steps a tie is off by more than 1e-9 of the largest logit (embeddings of unit length).
 
+    Notes
+    -----
     Matrix-free: O(m V d) a step, fewer than dim F steps if the embeddings are well conditioned.
     """
     W = as_matrix("W", W, (table.vocab_size, table.dim))

@@ -66,7 +66,7 @@ class Expectation(_Strict):
         bound = getattr(self, self.kind)
         match self.kind:
             case "equals" | "order":
-                return f"= {bound:g} ± {self.within:g}"
+                return f"= {bound:g}" + (f" ± {self.within:g}" if self.within else "")
             case "at_least" | "at_most":
                 return f"{'≥' if self.kind == 'at_least' else '≤'} {bound:g}"
             case "interval":

@@ -76,5 +76,11 @@ def _claim_row(claim: Claim, judgement: Judgement, measurement: dict | None, res
 def _table(widths: list[int], rows: list[list[str]]) -> str:
     lines = ["::::{div} ntp-scroll", ":::{list-table}", ":header-rows: 1", f":widths: {' '.join(map(str, widths))}", ""]
     for row in rows:
-        lines += [f"{'* -' if i == 0 else '  -'} {' '.join(cell.split())}" for i, cell in enumerate(row)]
+        lines += [f"{'* -' if i == 0 else '  -'} {_inline(cell)}" for i, cell in enumerate(row)]
     return "\n".join([*lines, ":::", "::::"])
+
+
+def _inline(text: str) -> str:
+    """One line of MyST that starts no quotation, list or heading, whatever its first character: `> 0` is a predicate."""
+    line = " ".join(text.split())
+    return "\\" + line if line[:1] in tuple(">-+=#*") else line

@@ -21,14 +21,19 @@ def measure(claim: str, value: Number | Sequence[Number], *, stderr: Number | Se
 
     Parameters
     ----------
-    claim : id of an item of `book/claims.yml`.
-    value : a number, or a sequence of numbers where the claim is about an order (increasing, decreasing).
-    stderr : standard error of each value, in its units; 0 states that the value is exact.
-    seed : the seed behind a random estimate, shown on the card.
+    claim
+        id of an item of `book/claims.yml`.
+    value
+        a number, or a sequence of numbers where the claim is about an order (increasing, decreasing).
+    stderr
+        standard error of each value, in its units; 0 states that the value is exact.
+    seed
+        the seed behind a random estimate, shown on the card.
 
     Raises
     ------
-    ValueError : an empty claim id, an empty sequence, a value that is not finite, a negative standard error.
+    ValueError
+        an empty claim id, an empty sequence, a value that is not finite, a negative standard error.
     """
     data = measurement(claim, value, stderr=stderr, seed=seed)
     text = f"{claim} = {_text(data['value'])}" + (f" ± {_text(data['stderr'])}" if _any(data["stderr"]) else "")

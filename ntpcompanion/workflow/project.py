@@ -25,7 +25,8 @@ class Project:
         start = (start or Path.cwd()).resolve()
         for folder in (start, *start.parents):
             if (folder / "_config.yml").is_file() and (folder / "notebooks").is_dir():
-                return cls(folder)
+                # kernels run in the root, where the checkout's own package comes first
+                return cls(folder, folder / "ntpcompanion") if (folder / "ntpcompanion").is_dir() else cls(folder)
         raise WorkflowError(
             f"No project at or above {start}: a folder with `_config.yml` and `notebooks/` is looked for. Change into the checkout."
         )

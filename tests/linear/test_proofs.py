@@ -50,7 +50,7 @@ def test_lengths_of_embeddings_do_not_change_the_conditions():
 
 
 def test_a_residual_bounds_the_norm_of_every_separating_decoder(rng):
-    """What a tolerance on EᵀΓ is worth: |W| ≥ Σ|Γ off support| / |EᵀΓ|, on a separable table and an arbitrary Γ of the right signs."""
+    """What a tolerance on EᵀΓ is worth: ‖W‖ ≥ Σ −Γ_jv / ‖EᵀΓ‖, on a separable table and an arbitrary Γ of the right signs."""
     drawn = ContextTable.random(5, 4, 2, 5, rng)
     support = drawn.support.toarray()
     gamma = np.where(support, 0.0, -rng.random((5, 4)))

@@ -92,6 +92,7 @@ def test_a_claims_file_that_is_none(toy, text, words):
 def test_descriptions_are_short():
     shown = [
         {"equals": 1.445, "within": 0.05},
+        {"equals": 1, "within": 0},
         {"at_least": 0.5},
         {"at_most": 1e-12},
         {"interval": [0, 1]},
@@ -101,6 +102,7 @@ def test_descriptions_are_short():
     ]
     assert [Expectation.model_validate(e).describe() for e in shown] == [
         "= 1.445 ± 0.05",
+        "= 1",
         "≥ 0.5",
         "≤ 1e-12",
         "in [0, 1]",

@@ -1,4 +1,6 @@
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -15,6 +17,19 @@ def test_numbers_of_any_library_become_json():
 def test_outside_of_jupyter_it_prints(capsys):
     measure("a.b", 0.25, stderr=0.125)
     assert capsys.readouterr().out == "a.b = 0.25 ± 0.125\n"
+
+
+def test_in_plain_ipython_it_shows():
+    command = [
+        sys.executable,
+        "-m",
+        "IPython",
+        "--quick",
+        "--no-banner",
+        "-c",
+        "from ntpcompanion.workflow import measure; measure('a.b', [1, 2])",
+    ]
+    assert "a.b = [1, 2]" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.parametrize(

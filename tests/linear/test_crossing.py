@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.linear import crossing
+from ntpcompanion.linear.contexts import ContextTable
+from ntpcompanion.linear.crossing import separability_crossing, text_crossing
+from ntpcompanion.linear.separability import Separability, Verdict
+from tests.oracles import largest_margin
+
+
+def first_by_enumeration(table):
+    """Every d from 1 on, each put to a general solver."""
+    support = table.support.toarray()
+    return next((d for d in range(1, table.dim + 1) if largest_margin(table.embeddings[:, :d], support) > 1e-7), None)
+
+
+@pytest.mark.parametrize(("m", "V", "S"), [(6, 4, 1), (8, 5, 2), (10, 4, 3)])
+def test_bisection_finds_what_enumeration_finds(rng, m, V, S):
+    for _ in range(4):
+        table = ContextTable.random(m, V, S, m, rng)
+        found = separability_crossing(table)
+        assert found.separable_from == first_by_enumeration(table)
+        assert found.not_separable_to == found.separable_from - 1
+
+
+def test_a_table_that_no_dimension_separates_is_said_in_one_check(rng, monkeypatch):
+    table = ContextTable(np.ones((2, 3)), np.eye(2), np.full(2, 0.5))
+    calls = []
+    monkeypatch.setattr(crossing, "check_separability", lambda t, **_: calls.append(t.dim) or Separability(Verdict.NOT_SEPARABLE))
+    assert separability_crossing(table) == crossing.Crossing(None, 3)
+    assert calls == [3]
+
+
+def test_an_undecided_check_leaves_the_two_proved_sides(rng, monkeypatch):
+    table = ContextTable.random(8, 4, 2, 8, rng)
+    verdicts = {8: Verdict.SEPARABLE, 4: Verdict.NOT_SEPARABLE, 6: Verdict.UNDECIDED}
+    monkeypatch.setattr(crossing, "check_separability", lambda t, **_: Separability(verdicts[t.dim]))
+    assert separability_crossing(table) == crossing.Crossing(8, 4)
+
+
+def test_the_crossing_of_a_text_says_what_it_was_measured_on(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("a b a c a b b c a a c b a b c c a b a c " * 2)
+    found = text_crossing(30, 4, 1, 0, str(path))
+    assert found["contexts"] == 3
+    assert 1 <= found["separable_from"] <= 3
+    assert found["mean_support"] > 1
+    with pytest.raises(ValueError, match=r"`num_words` must lie in 1 … 40, .*, got 41"):
+        text_crossing(41, 4, 1, 0, str(path))

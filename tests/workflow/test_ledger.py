@@ -1,0 +1,39 @@
+from ntpcompanion.workflow.claims import load_claims
+from ntpcompanion.workflow.ledger import ledger_page, status_page
+from ntpcompanion.workflow.notebooks import find_notebooks
+from tests.workflow.conftest import write_claims
+from tests.workflow.test_baselines import result
+
+MACHINE = {"processor": "a processor", "cores": 2, "memory_gib": 24, "system": "Linux", "machine": "x86_64"}
+
+
+def page(toy, **values):
+    made = result("coin", **values)
+    made.hardware.update(MACHINE)
+    return ledger_page(load_claims(toy.project), {"coin": made} if values else {}, find_notebooks(toy.project), "book")
+
+
+def test_counts_and_rows(toy):
+    text = page(toy, toy_half=0.5, toy_powers=[2.0, 1.0])
+    assert text.startswith("**3 claims** at profile *book*: 1 supported, 1 refuted, 1 not measured.")
+    assert '<a href="chapters/coin.html#claim-toy-half">Theorem 1</a> {cite:p}`liu2023same`. One half is $1/2$.' in text
+    assert "0.5<br><small>book, a processor, 2 cores</small>" in text
+
+
+def test_nothing_measured_is_said(toy):
+    assert page(toy).startswith("**3 claims** at profile *book*: 3 not measured.")
+
+
+def test_no_cell_starts_a_quotation_or_a_list(toy):
+    write_claims(toy.project, expect={"book": {"sign": "positive"}})
+    assert "  - \\> 0\n" in page(toy, toy_half=0.5)
+
+
+def test_status_lists_what_was_run_and_what_was_not(toy):
+    made = result("coin", toy_half=0.5)
+    made.hardware.update(MACHINE)
+    made.versions.update({"python": "3.11.7", "numpy": "2.4.6"})
+    text = status_page({"coin": made}, find_notebooks(toy.project), "book")
+    assert "2026-01-01 00:00" in text
+    assert "not run" in text
+    assert "numpy" in text
