@@ -21,7 +21,7 @@ from ntpcompanion.workflow.files import write_atomically
 from ntpcompanion.workflow.freshness import key, key_parts
 from ntpcompanion.workflow.messages import heard
 from ntpcompanion.workflow.notebooks import Notebook
-from ntpcompanion.workflow.project import Project
+from ntpcompanion.workflow.project import ONE_THREAD, Project
 from ntpcompanion.workflow.provenance import hardware, now, versions
 from ntpcompanion.workflow.results import Result, collect_measurements, outputs_digest
 from ntpcompanion.workflow.runs import Run, load_executed, stale_reasons
@@ -137,10 +137,8 @@ def _explained(line: str, source: Notebook) -> str:
 
 
 def _environment(project: Project) -> dict[str, str]:
-    # one thread per kernel: several notebooks run at once, and default threads made small trainings 2-3 times slower
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
     # figures carry no date and sets no random order, so that equal runs give equal bytes
-    return {**os.environ, **threads, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": "0", "PYTHONPATH": _python_path(project)}
+    return {**os.environ, **ONE_THREAD, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": "0", "PYTHONPATH": _python_path(project)}
 
 
 def _python_path(project: Project) -> str:

@@ -11,6 +11,9 @@ from ntpcompanion.workflow.errors import WorkflowError
 
 PROFILES = ("smoke", "book", "paper")
 
+# Several processes compute at once; with default threads each, small trainings were 2-3 times slower.
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
+
 
 @dataclass(frozen=True)
 class Project:

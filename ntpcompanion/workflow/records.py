@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ntpcompanion.workflow.errors import WorkflowError, nearest
 from ntpcompanion.workflow.files import canonical_json, read_sealed, sha256, write_sealed
-from ntpcompanion.workflow.measure import RECORD_MIME
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.provenance import hardware, hardware_line, now, versions
 from ntpcompanion.workflow.sources import source_hashes
@@ -92,15 +91,6 @@ def load_record(project: Project, name: str) -> Record:
     made = f"{data['finished'][:10]}, {data['seconds']:.0f} s of computing on {hardware_line(data['hardware'])}"
     made += f", source {sha256(canonical_json(data['sources']))[:12]}"
     return Record(name, data["results"], data["plan"]["about"], made, outdated)
-
-
-def show_record(name: str) -> list[dict]:
-    """In a notebook: the results of a record, `{"parameters", "result", "seconds"}` each, under a banner made at build time."""
-    from IPython.display import display
-
-    record = load_record(Project.find(), name)
-    display({RECORD_MIME: {"name": name}, "text/html": banner(record), "text/plain": f"record {name}: {record.made}"}, raw=True)
-    return record.results
 
 
 def banner(record: Record) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import canonical_json, sha256
+from ntpcompanion.workflow.project import ONE_THREAD
 
 
 def grid_tasks(fixed: Mapping, grid: Mapping[str, list]) -> list[dict]:
@@ -42,11 +43,8 @@ def run_tasks(function: str, tasks: list[dict], log: Path, *, jobs: int, report:
     tell = report or (lambda *_: None)
     tell(len(tasks) - len(todo), len(tasks))
     log.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        log.open("a", encoding="utf-8") as file,
-        _one_thread_each(),
-        ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool,
-    ):
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=_limit_threads)
+    with log.open("a", encoding="utf-8") as file, pool:
         futures = [pool.submit(_run_task, function, task, str(log.with_suffix(""))) for task in todo]
         try:
             for future in as_completed(futures):
@@ -64,6 +62,11 @@ def run_tasks(function: str, tasks: list[dict], log: Path, *, jobs: int, report:
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
     return [done[canonical_json(task)] for task in tasks]
+
+
+def _limit_threads() -> None:
+    """In each process, before a task imports a numeric library."""
+    os.environ.update(ONE_THREAD)
 
 
 def _run_task(function: str, task: dict, folder: str) -> dict:
@@ -87,17 +90,3 @@ def _finished(log: Path) -> Iterator[dict]:
             continue
         if isinstance(data, dict) and {"parameters", "result", "seconds"} <= set(data):
             yield data
-
-
-class _one_thread_each:
-    """Child processes inherit the environment: one numeric thread per task, several tasks at once."""
-
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-
-    def __enter__(self) -> None:
-        self.old = {name: os.environ.get(name) for name in self.names}
-        os.environ.update(dict.fromkeys(self.names, "1"))
-
-    def __exit__(self, *_: object) -> None:
-        for name, value in self.old.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})

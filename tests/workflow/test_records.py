@@ -8,9 +8,11 @@ import time
 import pytest
 import yaml
 
+from ntpcompanion.workflow.build import prepare_pages
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import checksum
 from ntpcompanion.workflow.project import Project
+from ntpcompanion.workflow.recorded import show_record
 from ntpcompanion.workflow.records import banner, load_record, make_record, read_plans
 
 PLAN = {"about": "Halves of numbers.", "function": "toypkg.study:half_of", "fixed": {"scale": 2}, "grid": {"n": [1, 2, 3]}}
@@ -62,6 +64,28 @@ def test_a_record_says_what_made_it(study):
     assert record.outdated == []
     assert "matches the present code" in banner(record)
     assert not list((study.project.build / "records").glob("*"))
+
+
+def test_a_notebook_shows_a_record_under_a_banner_of_the_present(study):
+    with pytest.raises(WorkflowError, match=r"No record 'halves' at or above .* Make it with `ntpcompanion record halves`"):
+        show_record("halves")
+    make_record(study.project, "halves", jobs=1)
+    assert [item["result"]["half"] for item in show_record("halves")] == [1.0, 2.0, 3.0]
+    study.edit("notebooks/words.md", "inputs: [text]", "inputs: [text], records: [halves]")
+    study.edit("notebooks/words.md", "from ntpcompanion.workflow import measure", "from ntpcompanion.workflow import measure, show_record")
+    study.edit("notebooks/words.md", 'measure("toy.words"', 'show_record("halves")\nmeasure("toy.words"')
+    assert study.execute()["words"].status == "done"
+    source, _ = prepare_pages(study.project, study.runs(), "book")
+    page = (source / "chapters" / "words.ipynb").read_text()
+    assert "Recorded run" in page
+    assert "matches the present code" in page
+    study.edit("toypkg/two.py", "TWO = 2", "TWO = 2  # changed")
+    study.execute()
+    prepare_pages(study.project, study.runs(), "book")
+    assert "outdated: two.py changed since" in (source / "chapters" / "words.ipynb").read_text()
+    plans(study, halves={**PLAN, "fixed": {"scale": 3}})
+    make_record(study.project, "halves", jobs=1)
+    assert study.reasons("words") == ["inputs: record halves changed"]
 
 
 def test_changed_code_or_plan_is_said(study):
