@@ -32,8 +32,19 @@ def render(project: Project, source: Path, html: Path) -> None:
     if run.returncode:
         shutil.rmtree(output / "_build" / ".doctrees", ignore_errors=True)  # else the next build skips the pages that warned
         raise WorkflowError(f"Jupyter Book stopped with code {run.returncode}:\n{_warnings(run.stdout + run.stderr)}")
+    drop_removed_pages(output / "_build" / "html", toc_pages(project))
     _add_mathjax(output / "_build" / "html")
     _replace_folder(output / "_build" / "html", html)
+
+
+def drop_removed_pages(html: Path, pages: list[str]) -> None:
+    """Delete what an earlier build left of pages that the table of contents no longer lists; Sphinx never does."""
+    sources = html / "_sources"
+    for path in [path for path in sources.rglob("*") if path.is_file()]:
+        page = path.relative_to(sources).with_suffix("").as_posix()
+        if page not in pages:
+            path.unlink()
+            (html / f"{page}.html").unlink(missing_ok=True)
 
 
 def site_faults(project: Project, html: Path, results: Mapping[str, Result]) -> list[str]:
