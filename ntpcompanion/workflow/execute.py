@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -15,8 +14,8 @@ from pathlib import Path
 
 import nbformat
 
-from ntpcompanion.workflow.cells import code_cells, tags
-from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.cells import code_cells, is_injected
+from ntpcompanion.workflow.errors import WorkflowError, plain
 from ntpcompanion.workflow.files import write_atomically
 from ntpcompanion.workflow.freshness import key, key_parts
 from ntpcompanion.workflow.messages import heard
@@ -113,10 +112,10 @@ def _run_worker(run: Run, job: Path, progress: Callable[[int], None]) -> dict:
     where = f"Notebook {run.notebook.name!r} ({run.profile})"
     if "failed" in last:
         failed = last["failed"]
-        shown = _plain(failed["traceback"]) or failed["source"]
+        shown = plain(failed["traceback"]) or failed["source"]
         raise WorkflowError(f"{where}, code cell {failed['cell']}: {failed['error']}\n{shown}")
     at = f" in code cell {last['cell']}" if "cell" in last else ""
-    raise WorkflowError(f"{where}: its process ended with code {process.returncode}{at}.\n{_plain(''.join(stderr))[-2000:]}")
+    raise WorkflowError(f"{where}: its process ended with code {process.returncode}{at}.\n{plain(''.join(stderr))[-2000:]}")
 
 
 def tidy(node: nbformat.NotebookNode, source: Notebook) -> nbformat.NotebookNode:
@@ -126,7 +125,7 @@ def tidy(node: nbformat.NotebookNode, source: Notebook) -> nbformat.NotebookNode
         for entry in ("papermill", "execution", "collapsed"):
             cell.metadata.pop(entry, None)
         cell["id"] = f"cell-{index:03d}"
-        if "injected-parameters" in tags(cell):
+        if is_injected(cell):
             cell.source = "\n".join(_explained(line, source) for line in cell.source.splitlines() if not line.startswith("#"))
     return node
 
@@ -144,7 +143,3 @@ def _environment(project: Project) -> dict[str, str]:
 def _python_path(project: Project) -> str:
     # the kernel imports the package whose sources decide freshness, not another installed copy
     return os.pathsep.join(filter(None, [str(project.package.parent), os.environ.get("PYTHONPATH")]))
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)

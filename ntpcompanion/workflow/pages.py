@@ -7,7 +7,7 @@ from html import escape
 import nbformat
 
 from ntpcompanion.workflow import cards
-from ntpcompanion.workflow.cells import code_cells, tags
+from ntpcompanion.workflow.cells import code_cells, is_injected, tags, written_cells
 from ntpcompanion.workflow.claims import Claim, judge
 from ntpcompanion.workflow.errors import WorkflowError, nearest
 from ntpcompanion.workflow.measure import MEASUREMENT_MIME, RECORD_MIME
@@ -16,8 +16,8 @@ from ntpcompanion.workflow.provenance import hardware_line
 from ntpcompanion.workflow.records import Record, banner
 from ntpcompanion.workflow.results import Result
 
-SMOKE_WARNING = """:::{{warning}}
-This page was made with the **{profile}** profile, to test the machinery. Its numbers are not results.
+SMOKE_WARNING = """:::{warning}
+This page was made with the **smoke** profile, to test the machinery. Its numbers are not results.
 :::"""
 
 
@@ -29,8 +29,7 @@ def make_page(
     Needs no kernel. `record(name)` loads a record. Making the page of a page changes nothing.
     """
     page = copy.deepcopy(notebook.node)
-    injected = [cell for cell in code_cells(executed) if "injected-parameters" in tags(cell)]
-    ran = [cell for cell in code_cells(executed) if "injected-parameters" not in tags(cell)]
+    injected, ran = [cell for cell in code_cells(executed) if is_injected(cell)], written_cells(executed)
     if len(ran) != len(code_cells(page)):
         raise WorkflowError(f"{notebook.name}: {len(ran)} executed cells for {len(code_cells(page))} in the text. Run the notebook again.")
     for cell, source in zip(code_cells(page), ran, strict=True):
@@ -85,7 +84,7 @@ def _provenance(result: Result) -> str:
     made = f"Executed {result.started[:10]}, profile <em>{result.profile}</em>, {result.seconds:.0f} s on {machine}"
     links = '<a href="../status.html">all runs</a> · <a href="../ledger.html">all claims</a>'
     line = f'<p class="ntp-run">{made} · Python {result.versions["python"]} · {links}</p>'
-    return line if result.profile == "book" else SMOKE_WARNING.format(profile=result.profile) + "\n\n" + line
+    return f"{SMOKE_WARNING}\n\n{line}" if result.profile == "smoke" else line
 
 
 def _insert_below_title(page: nbformat.NotebookNode, text: str) -> None:

@@ -41,10 +41,16 @@ def parse_parameters(source: str, where: str) -> dict[str, Parameter]:
 def resolve(parameters: Mapping[str, Parameter], given: Mapping[str, object], where: str) -> dict[str, object]:
     """Defaults overlaid with `given`, each checked against the type of its default."""
     for name in given:
-        if name not in parameters:
-            known = "\n".join(f"  {p.name} = {p.default!r}   {p.meaning}" for p in parameters.values())
-            raise WorkflowError(f"{where} has no parameter {name!r}.{nearest(name, parameters)} Known parameters and defaults:\n{known}")
+        lookup(parameters, name, where)
     return {name: _checked(parameter, given.get(name, parameter.default), where) for name, parameter in parameters.items()}
+
+
+def lookup(parameters: Mapping[str, Parameter], name: str, where: str) -> Parameter:
+    """The parameter of that name. Raises WorkflowError with the nearest name and all known ones."""
+    if name not in parameters:
+        known = "\n".join(f"  {p.name} = {p.default!r}   {p.meaning}" for p in parameters.values())
+        raise WorkflowError(f"{where} has no parameter {name!r}.{nearest(name, parameters)} Known parameters and defaults:\n{known}")
+    return parameters[name]
 
 
 def parse_value(parameter: Parameter, text: str, where: str) -> object:

@@ -4,7 +4,7 @@ import yaml
 
 from ntpcompanion.workflow.errors import WorkflowError, nearest
 from ntpcompanion.workflow.notebooks import Notebook
-from ntpcompanion.workflow.parameters import parse_value, resolve
+from ntpcompanion.workflow.parameters import lookup, parse_value, resolve
 from ntpcompanion.workflow.project import PROFILES, Project
 
 
@@ -33,16 +33,11 @@ def check_profile(profile: str) -> str:
 
 def parse_overrides(notebook: Notebook, texts: list[str]) -> dict[str, object]:
     """`["NAME=VALUE", ...]` of the command line as values, checked by name and type."""
-    overrides = {}
+    where, overrides = f"Notebook {notebook.name!r}", {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
             raise WorkflowError(f"`-p {text}` must have the form NAME=VALUE.")
-        resolve(
-            notebook.parameters,
-            {name: notebook.parameters[name].default} if name in notebook.parameters else {name: None},
-            f"Notebook {notebook.name!r}",
-        )
-        overrides[name] = parse_value(notebook.parameters[name], value, f"Notebook {notebook.name!r}")
-    resolve(notebook.parameters, overrides, f"Notebook {notebook.name!r}")
+        overrides[name] = parse_value(lookup(notebook.parameters, name, where), value, where)
+    resolve(notebook.parameters, overrides, where)
     return overrides

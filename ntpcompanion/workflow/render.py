@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ntpcompanion.workflow import cards
-from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.errors import WorkflowError, plain
 from ntpcompanion.workflow.notebooks import toc_pages
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.results import Result
@@ -112,5 +112,5 @@ def _text(page: Path) -> str:
 
 
 def _warnings(log: str) -> str:
-    lines = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", log).splitlines() if re.search(r"WARNING|ERROR|Error|error", line)]
+    lines = [line for line in plain(log).splitlines() if re.search(r"WARNING|ERROR|Error|error", line)]
     return "\n".join(lines[:40]) or log[-3000:]

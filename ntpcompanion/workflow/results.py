@@ -5,7 +5,7 @@ from pathlib import Path
 
 import nbformat
 
-from ntpcompanion.workflow.cells import code_cells, tags
+from ntpcompanion.workflow.cells import code_cells, tags, written_cells
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import canonical_json, read_sealed, sha256, write_sealed
 from ntpcompanion.workflow.measure import MEASUREMENT_MIME, RECORD_MIME
@@ -64,7 +64,7 @@ def collect_measurements(node: nbformat.NotebookNode) -> list[dict]:
     Raises WorkflowError if one id comes twice.
     """
     found: list[dict] = []
-    for index, cell in enumerate((cell for cell in code_cells(node) if "injected-parameters" not in tags(cell)), 1):
+    for index, cell in enumerate(written_cells(node), 1):
         for output in cell.outputs:
             data = output.get("data", {}).get(MEASUREMENT_MIME)
             if data is not None:

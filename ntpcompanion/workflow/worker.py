@@ -15,7 +15,7 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
-from ntpcompanion.workflow.cells import code_cells, tags
+from ntpcompanion.workflow.cells import code_cells, is_injected
 from ntpcompanion.workflow.messages import say
 
 try:
@@ -60,11 +60,11 @@ def execute(notebook: str, parameters: dict, *, root: str, cell_timeout: float |
                 config=Config(KernelManager=connection), on_cell_start=clock.start, on_cell_executed=clock.stop,
             )  # fmt: skip
         except PapermillExecutionError as error:
-            raise clock.failure(error.source, f"{error.ename}: {error.evalue}", "\n".join(error.traceback)) from error
+            raise clock.failure(f"{error.ename}: {error.evalue}", "\n".join(error.traceback)) from error
         except CellTimeoutError as error:
-            raise clock.failure(clock.source, f"the cell ran longer than its limit of {cell_timeout:g} s", "") from error
+            raise clock.failure(f"the cell ran longer than its limit of {cell_timeout:g} s", "") from error
         except DeadKernelError as error:
-            raise clock.failure(clock.source, "the kernel died; the machine may be out of memory", "") from error
+            raise clock.failure("the kernel died; the machine may be out of memory", "") from error
     return node, clock.seconds
 
 
@@ -75,16 +75,16 @@ class _Clock:
         self.total, self.seconds, self.source, self._number = total, [], "", 0
 
     def start(self, cell: nbformat.NotebookNode, cell_index: int) -> None:
-        if cell.cell_type == "code" and "injected-parameters" not in tags(cell):
+        if cell.cell_type == "code" and not is_injected(cell):
             self._number, self.source, self._began = self._number + 1, cell.source, time.perf_counter()
             say({"cell": self._number, "of": self.total})
 
     def stop(self, cell: nbformat.NotebookNode, cell_index: int, execute_reply: dict) -> None:
-        if "injected-parameters" not in tags(cell):
+        if not is_injected(cell):
             self.seconds.append(round(time.perf_counter() - self._began, 4))
 
-    def failure(self, source: str, error: str, traceback: str) -> CellFailed:
-        return CellFailed(self._number, source, error, traceback)
+    def failure(self, error: str, traceback: str) -> CellFailed:
+        return CellFailed(self._number, self.source, error, traceback)
 
 
 def _peak_memory() -> int:
