@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from ntpcompanion.workflow import cards
 from ntpcompanion.workflow.claims import Claim, Judgement, judge
+from ntpcompanion.workflow.files import canonical_json
 from ntpcompanion.workflow.notebooks import Notebook
 from ntpcompanion.workflow.provenance import hardware_line
 from ntpcompanion.workflow.results import Result
@@ -37,7 +38,7 @@ def ledger_page(claims: Mapping[str, Claim], results: Mapping[str, Result], note
 
 
 def status_page(results: Mapping[str, Result], notebooks: Mapping[str, Notebook], profile: str) -> str:
-    """A table of runs, then versions and machine."""
+    """A table of runs, then each machine and set of versions they were made with."""
     rows = [["Notebook", "Executed (UTC)", "Seconds", "Peak memory", "Key"]]
     for name, notebook in notebooks.items():
         result = results.get(name)
@@ -54,10 +55,11 @@ def status_page(results: Mapping[str, Result], notebooks: Mapping[str, Notebook]
         )
         rows.append([link, *ran])
     parts = [f"Profile: *{profile}*.", _table([36, 20, 12, 16, 16], rows)]
-    for result in list(results.values())[:1]:
-        where = f"{result.hardware['memory_gib']} GiB, {result.hardware['system']} {result.hardware['machine']}"
-        parts += [f"Machine: {hardware_line(result.hardware)}, {where}.",
-                  _table([50, 50], [["Library", "Version"], *([name, version] for name, version in result.versions.items())])]  # fmt: skip
+    for machine, versions in {canonical_json([r.hardware, r.versions]): (r.hardware, r.versions) for r in results.values()}.values():
+        made = [notebooks[name].title for name, r in results.items() if (r.hardware, r.versions) == (machine, versions)]
+        where = f"{hardware_line(machine)}, {machine['memory_gib']} GiB, {machine['system']} {machine['machine']}"
+        rows = [["Library", "Version"], *(list(pair) for pair in versions.items())]
+        parts += [f"Made on {where}: {', '.join(made)}", _table([50, 50], rows)]
     return "\n\n".join(parts) + "\n"
 
 

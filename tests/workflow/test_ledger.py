@@ -37,3 +37,9 @@ def test_status_lists_what_was_run_and_what_was_not(toy):
     assert "2026-01-01 00:00" in text
     assert "not run" in text
     assert "numpy" in text
+    other = result("words", toy_words=3.0)
+    other.hardware.update({**MACHINE, "processor": "another one"})
+    other.versions.update(made.versions)
+    both = status_page({"coin": made, "words": other}, find_notebooks(toy.project), "book")
+    assert "Made on a processor, 2 cores, 24 GiB, Linux x86_64: A coin\n" in both
+    assert "Made on another one, 2 cores, 24 GiB, Linux x86_64: Words\n" in both
