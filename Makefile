@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+SPHINX := _build/sphinx/env
 
 book: $(READY)
 	$(BIN)/ntpcompanion build
 
-test: $(READY)
+test: $(READY) browser
 	$(BIN)/pytest
 
 smoke: $(READY)
@@ -16,11 +17,25 @@ smoke: $(READY)
 bench: $(READY)
 	$(BIN)/pytest -m benchmark -n 0 -s tests/benchmarks
 
+mutants: $(READY)
+	$(BIN)/python -m tests.mutants
+
 serve: $(READY)
 	$(BIN)/ntpcompanion serve
 
+# the book without Jupyter Book, in _build/sphinx/html; for a newer Sphinx remove _build/sphinx/env
+sphinx: $(READY) $(SPHINX)/ready
+	$(BIN)/ntpcompanion execute
+	$(BIN)/python -m ntpcompanion.workflow.plain_sphinx
+
 clean:
 	rm -rf _build book/chapters .pytest_cache .ruff_cache .hypothesis
+
+# the tests that read the built pages need one; they are skipped without it, and fail where CI is set
+browser:
+	@for name in chromium google-chrome chrome; do command -v $$name >/dev/null && exit; done; \
+	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium; } || \
+	echo "No Chromium or Chrome on PATH: the built pages are not crawled until there is one. Debian: sudo apt-get install chromium. Ubuntu: sudo snap install chromium. macOS: a script named chrome that starts the program inside Google Chrome.app. Elsewhere: chromium, google-chrome or chrome on PATH."
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed, this is ' + sys.version.split()[0] + '. Name another: make PYTHON=python3.12 book')"
@@ -28,4 +43,12 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,test]'
 	touch $@
 
-.PHONY: book test smoke bench serve clean
+# the newest Sphinx and what the book uses of it, with the package, which the API page imports; of constraints.txt only torch, the largest
+$(SPHINX)/ready: pyproject.toml
+	$(PYTHON) -m venv --clear $(SPHINX)
+	$(SPHINX)/bin/python -m pip install --quiet --disable-pip-version-check -e . "$$(grep ^torch== constraints.txt)" \
+		'sphinx>=9' myst-nb sphinx-book-theme sphinx-comments sphinx-copybutton sphinx-design sphinx-external-toc sphinx-jupyterbook-latex \
+		sphinx-mathjax-offline sphinx-multitoc-numbering sphinx-proof sphinx-togglebutton sphinxcontrib-bibtex
+	touch $@
+
+.PHONY: book test smoke bench mutants serve sphinx clean browser

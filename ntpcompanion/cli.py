@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
-from ntpcompanion.workflow import baselines, build, freshness, records
+from ntpcompanion.workflow import baselines, build, doctor, freshness, records
 from ntpcompanion.workflow import execute as runner
 from ntpcompanion.workflow.claims import load_claims
 from ntpcompanion.workflow.errors import WorkflowError
@@ -154,10 +155,28 @@ def why(name: Annotated[str, typer.Argument(help="A notebook.")], profile: Profi
 def record(name: Annotated[str, typer.Argument(help="An entry of book/records/plans.yml.")], jobs: Jobs = CORES) -> None:
     """Make a recorded run; run the same command again to resume one that was interrupted."""
     project = Project.find()
-    with project.lock(f"record-{name}"), _bars() as bars:
+    with _bars() as bars:
         task = bars.add_task(name, total=None)
         path = records.make_record(project, name, jobs=jobs, report=lambda done, total: bars.update(task, completed=done, total=total))
     Console(soft_wrap=True).print(f"Wrote {path}", highlight=False)
+
+
+@app.command("doctor")
+@_sentences
+def doctor_() -> None:
+    """Say what is wrong with this environment and machine, and how to mend it; exit 1 if the book could not be made."""
+    project, console = Project.find(), Console(soft_wrap=True)
+    with console.status("Looking at packages, kernel, torch, browser and folders ..."):
+        found = doctor.examine(project)
+    for check in found:
+        line = Text(doctor.shown(check, min(console.width, 110)))
+        line.stylize({"ok": "green", "warning": "bold yellow", "fault": "bold red"}[check.state], 0, len(check.state))
+        console.print(line)
+    states = [check.state for check in found]
+    counts = [f"{n} {word}{'s' * (n != 1)}" for word in ("fault", "warning") if (n := states.count(word))]
+    console.print(f"{len(found)} checks: {', '.join(counts) or 'all ok'}.", highlight=False)
+    if "fault" in states:
+        raise typer.Exit(1)
 
 
 @app.command()

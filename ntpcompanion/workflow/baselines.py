@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ntpcompanion.workflow import cards
-from ntpcompanion.workflow.claims import Claim, judge
+from ntpcompanion.workflow.claims import Claim, check_measured, judge
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import canonical_json, sha256, write_atomically
 from ntpcompanion.workflow.results import Result
@@ -23,30 +23,32 @@ class Comparison:
 
 
 def compare(results: Mapping[str, Result], claims: Mapping[str, Claim], stored: Mapping[str, dict], profile: str) -> Comparison:
-    """Every measured value within its band of the baseline, every verdict as `claims.yml` expects it.
+    """Every claim measured, every value within its band of the baseline, every verdict as `claims.yml` expects it.
 
     Values that depend on an input text are stored under the hash of that text; for an unknown text only verdicts are checked.
     """
     faults: list[str] = []
     notes: list[str] = []
     for result in results.values():
+        faults += check_measured(result.notebook, profile, result.measured, claims)
         # a text may be the user's own and have no baseline; a notebook without inputs must have one
         known = stored.get(input_key(result), {} if input_key(result) == NO_INPUT else None)
         if known is None and result.measurements:
             notes.append(f"{result.notebook}: no baseline for its input ({input_key(result)[:12]}); only verdicts were checked")
         for item in result.measurements:
-            claim = claims[item["id"]]
+            claim = claims.get(item["id"])
+            if claim is None:
+                continue
             verdict = judge(claim, profile, item).verdict
             if verdict not in (claim.expected_verdict, "not measured"):
                 faults.append(f"{claim.id}: verdict {verdict}, expected {claim.expected_verdict} (ours {cards.show(item)})")
             if known is not None:
                 faults += _drift(claim, item, known)
-    measured = {item["id"] for result in results.values() for item in result.measurements}
     gone = [
         name
         for result in results.values()
         for name in stored.get(input_key(result), {})
-        if claims.get(name) and claims[name].notebook == result.notebook and name not in measured
+        if claims.get(name) and claims[name].notebook == result.notebook and name not in result.measured
     ]
     return Comparison(faults + [f"{name}: has a baseline but was not measured" for name in gone], notes)
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import nbformat
 
 from ntpcompanion.workflow import ledger
-from ntpcompanion.workflow.claims import Claim, load_claims
+from ntpcompanion.workflow.claims import Claim, check_measured, load_claims
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import canonical_json, sha256, write_atomically
 from ntpcompanion.workflow.notebooks import Notebook, toc_chapters
-from ntpcompanion.workflow.pages import check_measured, make_page
+from ntpcompanion.workflow.pages import make_page
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.provenance import versions
 from ntpcompanion.workflow.records import load_record
@@ -41,7 +41,7 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> tuple[Path
     claims = load_claims(project)
     notebooks = {run.notebook.name: run.notebook for run in runs}
     results = current_results(runs)
-    faults = [fault for run in runs for fault in check_measured(run.notebook, results[run.notebook.name], claims)]
+    faults = [fault for name, result in results.items() for fault in check_measured(name, profile, result.measured, claims)]
     missing = sorted(set(toc_chapters(project)) - set(notebooks))
     faults += [f"book/_toc.yml lists chapters/{name}, but there is no notebooks/{name}.md." for name in missing]
     faults += [
@@ -62,16 +62,17 @@ def build_site(project: Project, runs: list[Run], profile: str) -> tuple[Path, b
     """Render the site of a profile from its stored results; return its folder, and whether anything had to be rendered."""
     source, results = prepare_pages(project, runs, profile)
     html = project.html(profile)
-    stamp, state = html.with_name(f"{html.name}-work") / "stamp.json", _state(project, source)
-    made = _read_stamp(stamp) != state or bool(site_faults(project, html, results))
-    if made:
-        stamp.unlink(missing_ok=True)
-        render(project, source, html)
-        faults = site_faults(project, html, results)
-        if faults:
-            raise WorkflowError("The site was built, but:\n" + "\n".join(faults))
-        write_atomically(stamp, json.dumps(state))
-    return html, made
+    work = html.with_name(f"{html.name}-work")
+    stamp, state = work / "stamp.json", _state(project, source)
+    if _read_stamp(stamp) == {**state, "site": _digest([html])}:
+        return html, False
+    stamp.unlink(missing_ok=True)
+    render(project, source, html)
+    if faults := site_faults(project, html, results):
+        shutil.rmtree(work, ignore_errors=True)  # the next build starts from nothing
+        raise WorkflowError("The site was built, but:\n" + "\n".join(faults))
+    write_atomically(stamp, json.dumps({**state, "site": _digest([html])}))
+    return html, True
 
 
 def _write_tables(
@@ -100,10 +101,14 @@ def _staged_copy(project: Project, profile: str) -> Path:
 
 def _state(project: Project, source: Path) -> dict[str, str]:
     """Hashes of everything the rendering reads: all files of the book folder, the configuration, the documented package."""
-    files = [*source.rglob("*"), project.root / "_config.yml", *project.package.rglob("*.py")]
-    listed = sorted(str(path) for path in files if path.is_file())
-    digest = sha256(canonical_json([[path, sha256(Path(path).read_bytes())] for path in listed]))
+    digest = _digest([source, project.root / "_config.yml", *project.package.rglob("*.py")])
     return {"sources": digest, "versions": sha256(canonical_json(versions()))}
+
+
+def _digest(paths: list[Path]) -> str:
+    """One hash over files and over all files of folders, with their names."""
+    files = sorted({file for path in paths for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file()})
+    return sha256(canonical_json([[str(file), sha256(file.read_bytes())] for file in files]))
 
 
 def _read_stamp(path: Path) -> dict | None:

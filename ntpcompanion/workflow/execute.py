@@ -84,7 +84,7 @@ def _execute_one(run: Run, scratch: Path, progress: Callable[[int], None]) -> No
     node = tidy(load_executed(scratch / "executed.ipynb"), run.notebook)
     result = Result(
         notebook=run.notebook.name, profile=run.profile, parameters=run.parameters, overrides=run.overrides,
-        measurements=collect_measurements(node), key=key(parts), key_parts=parts, started=started,
+        measurements=collect_measurements(node, run.notebook.name), key=key(parts), key_parts=parts, started=started,
         seconds=round(time.perf_counter() - began, 2), versions=versions(), hardware=hardware(), outputs=outputs_digest(node), **done,
     )  # fmt: skip
     write_atomically(run.page, nbformat.writes(node))

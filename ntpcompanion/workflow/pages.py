@@ -9,7 +9,7 @@ import nbformat
 from ntpcompanion.workflow import cards
 from ntpcompanion.workflow.cells import code_cells, is_injected, tags, written_cells
 from ntpcompanion.workflow.claims import Claim, judge
-from ntpcompanion.workflow.errors import WorkflowError, nearest
+from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.notebooks import Notebook
 from ntpcompanion.workflow.provenance import hardware_line
@@ -46,21 +46,6 @@ def make_page(
     for index, cell in enumerate(page.cells):
         cell["id"] = f"cell-{index:03d}"
     return page
-
-
-def check_measured(notebook: Notebook, result: Result, claims: Mapping[str, Claim]) -> list[str]:
-    """Faults between what a notebook measures and what `claims.yml` says of it."""
-    own = {claim.id for claim in claims.values() if claim.notebook == notebook.name}
-    measured = {item["id"] for item in result.measurements}
-    unknown = [
-        f"{notebook.name} measures {name!r}, which is no claim of this notebook.{nearest(name, own)} Add it to book/claims.yml."
-        for name in sorted(measured - own)
-    ]
-    missing = [name for name in sorted(own - measured) if result.profile in claims[name].expect]
-    return unknown + [
-        f"{notebook.name} does not measure the claim {name!r}, though claims.yml expects a value at profile {result.profile}."
-        for name in missing
-    ]
 
 
 def _drawn(

@@ -6,16 +6,18 @@ import tokenize
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ntpcompanion.workflow.domains import Domain, parse_domain
 from ntpcompanion.workflow.errors import WorkflowError, nearest
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One assignment `name = default  # meaning` of the parameters cell."""
+    """One assignment `name = default  # meaning  [low, high)` of the parameters cell; `domain` is None where any value will do."""
 
     name: str
     default: object
     meaning: str
+    domain: Domain | None = None
 
 
 def parse_parameters(source: str, where: str) -> dict[str, Parameter]:
@@ -32,17 +34,25 @@ def parse_parameters(source: str, where: str) -> dict[str, Parameter]:
             default = ast.literal_eval(value)
         except ValueError as error:
             raise WorkflowError(f"{where}: the default of parameter `{target}` must be a literal, got `{ast.unparse(value)}`.") from error
-        found[target] = Parameter(target, list(default) if isinstance(default, tuple) else default, comments.get(statement.end_lineno, ""))
+        comment = comments.get(statement.end_lineno, "")
+        domain = parse_domain(comment, f"{where}: parameter `{target}`")
+        found[target] = Parameter(target, list(default) if isinstance(default, tuple) else default, comment, domain)
     if "seed" not in found:
         raise WorkflowError(f"{where}: the parameters cell has no `seed`. Every notebook takes one, even if it draws nothing.")
     return found
 
 
 def resolve(parameters: Mapping[str, Parameter], given: Mapping[str, object], where: str) -> dict[str, object]:
-    """Defaults overlaid with `given`, each checked against the type of its default."""
+    """Defaults overlaid with `given`, each checked against the type of its default and the domain its comment ends in."""
     for name in given:
         lookup(parameters, name, where)
-    return {name: _checked(parameter, given.get(name, parameter.default), where) for name, parameter in parameters.items()}
+    values = {name: _typed(parameter, given.get(name, parameter.default), where) for name, parameter in parameters.items()}
+    for name, value in values.items():
+        domain = parameters[name].domain
+        if domain and value is not None and not all(item in domain for item in (value if isinstance(value, list) else [value])):
+            meaning = parameters[name].meaning.removesuffix(str(domain)).strip()
+            raise WorkflowError(f"{where}: parameter `{name}` must be in {domain}, got {value!r}. Meaning: {meaning or 'not said'}.")
+    return values
 
 
 def lookup(parameters: Mapping[str, Parameter], name: str, where: str) -> Parameter:
@@ -67,7 +77,7 @@ def parse_value(parameter: Parameter, text: str, where: str) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _checked(parameter: Parameter, value: object, where: str) -> object:
+def _typed(parameter: Parameter, value: object, where: str) -> object:
     default = parameter.default
     if default is None:
         return value

@@ -74,11 +74,19 @@ class Project:
     @contextlib.contextmanager
     def lock(self, name: str = "build", timeout: float = 1800) -> Iterator[None]:
         """One execution or build (or one record of a name) at a time in this folder; a second one waits for the first."""
-        self.build.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.build / f".{name}.lock", timeout=timeout)
         try:
-            with FileLock(self.build / f".{name}.lock", timeout=timeout):
-                yield
+            self.build.mkdir(parents=True, exist_ok=True)
+            lock.acquire()
         except Timeout as error:
             raise WorkflowError(
                 f"Another ntpcompanion has worked in {self.root} for over {timeout:.0f} s. Wait for it, or stop it and run again."
             ) from error
+        except OSError as error:
+            raise WorkflowError(
+                f"Could not write to {self.build}: {error.strerror or error}. Mend the permissions or free some space."
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()

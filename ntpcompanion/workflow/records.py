@@ -1,5 +1,6 @@
 """Runs too long for the book: planned in `book/records/plans.yml`, made once, kept as sealed JSON with their provenance."""
 
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -48,9 +49,13 @@ def read_plans(project: Project) -> dict[str, Plan]:
         return {}
     try:
         table = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        return {name: Plan.model_validate(entry) for name, entry in table.items()}
+        plans = {name: Plan.model_validate(entry) for name, entry in table.items()}
     except (yaml.YAMLError, ValidationError, AttributeError) as error:
         raise WorkflowError(f"{path}: {error}") from error
+    for name in plans:
+        if not re.fullmatch(r"[\w-]+", str(name)):  # it becomes the name of a file
+            raise WorkflowError(f"{path}: {name!r} is no name of a record: letters, digits, - and _ only.")
+    return plans
 
 
 def make_record(project: Project, name: str, *, jobs: int = 2, report: Callable[[int, int], None] | None = None) -> Path:
@@ -58,7 +63,11 @@ def make_record(project: Project, name: str, *, jobs: int = 2, report: Callable[
     plans = read_plans(project)
     if name not in plans:
         raise WorkflowError(f"No record {name!r}.{nearest(name, plans)} Known: {', '.join(plans) or 'none'}.")
-    plan = plans[name].model_dump()
+    with project.lock(f"record-{name}"):
+        return _make_record(project, name, plans[name].model_dump(), jobs, report)
+
+
+def _make_record(project: Project, name: str, plan: dict, jobs: int, report: Callable[[int, int], None] | None) -> Path:
     sources = _sources(project, plan["function"])
     # the name holds plan and code: a changed plan never resumes from results of another, and those are not lost
     log = project.build / "records" / f"{name}-{sha256(canonical_json([plan, sources, versions()]))[:12]}.jsonl"

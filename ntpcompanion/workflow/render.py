@@ -20,7 +20,7 @@ from ntpcompanion.workflow.results import Result
 
 def render(project: Project, source: Path, html: Path) -> None:
     """Build `source` (a book folder) into `html` with warnings as errors. Raises WorkflowError with the warnings."""
-    _require_jupyter_book_1()
+    require_jupyter_book_1()
     output = html.with_name(f"{html.name}-work")  # Jupyter Book writes to OUTPUT/_build/html and keeps its doctrees there too
     command = [
         sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(source), "--path-output", str(output),
@@ -64,7 +64,8 @@ def site_faults(project: Project, html: Path, results: Mapping[str, Result]) -> 
     return faults
 
 
-def _require_jupyter_book_1() -> None:
+def require_jupyter_book_1() -> None:
+    """Raises WorkflowError unless a Jupyter Book of version 1 is installed."""
     try:
         found = version("jupyter-book")
     except PackageNotFoundError:

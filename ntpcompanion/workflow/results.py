@@ -5,7 +5,7 @@ from pathlib import Path
 
 import nbformat
 
-from ntpcompanion.workflow.cells import code_cells, tags, written_cells
+from ntpcompanion.workflow.cells import code_cells, is_injected, tags, written_cells
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import canonical_json, read_sealed, sha256, write_sealed
 from ntpcompanion.workflow.measure import MEASUREMENT_MIME, RECORD_MIME
@@ -36,6 +36,11 @@ class Result:
     outputs: str
     schema: int = SCHEMA
 
+    @property
+    def measured(self) -> set[str]:
+        """The ids of the claims it measured."""
+        return {item["id"] for item in self.measurements}
+
     def save(self, path: Path) -> None:
         """Write the file, sealed with a checksum."""
         write_sealed(path, asdict(self))
@@ -53,12 +58,16 @@ class Result:
 
 
 def outputs_digest(node: nbformat.NotebookNode) -> str:
-    """SHA-256 of sources and outputs of the code cells; how a measurement is drawn and the comments on defaults do not count."""
+    """SHA-256 of what a page takes from an executed notebook: kernel, sources and outputs of the code cells.
+
+    How a measurement is drawn and the comments on defaults do not count.
+    """
     cells = [cell for cell in code_cells(node) if "parameters" not in tags(cell)]
-    return sha256(canonical_json([[cell.source, [_bare(output) for output in cell.outputs]] for cell in cells]))
+    ran = [[cell.source, cell.execution_count, is_injected(cell), [_bare(output) for output in cell.outputs]] for cell in cells]
+    return sha256(canonical_json([node.metadata.get("kernelspec"), node.metadata.get("language_info"), ran]))
 
 
-def collect_measurements(node: nbformat.NotebookNode) -> list[dict]:
+def collect_measurements(node: nbformat.NotebookNode, name: str) -> list[dict]:
     """All measurements among the outputs, in order, each with the number of its code cell in the text, from 1.
 
     Raises WorkflowError if one id comes twice.
@@ -70,14 +79,15 @@ def collect_measurements(node: nbformat.NotebookNode) -> list[dict]:
             if data is not None:
                 found.append({**data, "cell": index})
     ids = [item["id"] for item in found]
-    twice = sorted({name for name in ids if ids.count(name) > 1})
+    twice = sorted({claim for claim in ids if ids.count(claim) > 1})
     if twice:
-        raise WorkflowError(f"The notebook measures {', '.join(twice)} more than once. One claim, one number.")
+        raise WorkflowError(f"Notebook {name!r} measures {', '.join(twice)} more than once. One claim, one number.")
     return found
 
 
 def _bare(output: nbformat.NotebookNode) -> dict:
-    data = output.get("data", {})
-    if drawn_at_build := {mime: data[mime] for mime in (MEASUREMENT_MIME, RECORD_MIME) if mime in data}:
-        return drawn_at_build
-    return {key: value for key, value in output.items() if key != "execution_count"}
+    bare = {key: value for key, value in output.items() if key != "execution_count"}
+    data = bare.get("data", {})
+    if MEASUREMENT_MIME in data or RECORD_MIME in data:
+        bare["data"] = {mime: content for mime, content in data.items() if mime != "text/html"}  # drawn anew at every build
+    return bare

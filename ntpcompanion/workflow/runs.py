@@ -70,7 +70,9 @@ def stale_reasons(run: Run) -> list[str]:
 def load_executed(path: Path) -> nbformat.NotebookNode:
     """Read an executed notebook. Raises WorkflowError if it is missing or damaged."""
     try:
-        return nbformat.read(path, as_version=4)
+        node = nbformat.v4.reads(path.read_text(encoding="utf-8"))
+        nbformat.validate(node)  # `nbformat.read` only logs what is invalid
+        return node
     except Exception as error:  # nbformat raises whatever its JSON or schema code meets
         raise WorkflowError(f"{path} is missing or damaged ({type(error).__name__}): run the notebook again.") from error
 

@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
@@ -42,26 +42,42 @@ def run_tasks(function: str, tasks: list[dict], log: Path, *, jobs: int, report:
     todo = [task for task in tasks if canonical_json(task) not in done]
     tell = report or (lambda *_: None)
     tell(len(tasks) - len(todo), len(tasks))
+    try:
+        for line in _run_and_keep(function, todo, log, jobs):
+            done[canonical_json(line["parameters"])] = line
+            tell(len(done), len(tasks))
+    except (WorkflowError, OSError) as error:
+        reason = f"Could not write {log}: {error.strerror or error}." if isinstance(error, OSError) else str(error)
+        kept = f"{len(done)} of {len(tasks)} tasks are finished and kept: mend it and run the same command again."
+        raise WorkflowError(f"{reason}\n{kept}") from error
+    return [done[canonical_json(task)] for task in tasks]
+
+
+def _run_and_keep(function: str, tasks: list[dict], log: Path, jobs: int) -> Iterator[dict]:
+    """Run tasks in processes of their own; each result is on the disk before it is given out."""
     log.parent.mkdir(parents=True, exist_ok=True)
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=_limit_threads)
     with log.open("a", encoding="utf-8") as file, pool:
-        futures = [pool.submit(_run_task, function, task, str(log.with_suffix(""))) for task in todo]
+        futures = {pool.submit(_run_task, function, task, str(log.with_suffix(""))): task for task in tasks}
         try:
             for future in as_completed(futures):
-                line = future.result()
-                file.write("\n" + json.dumps(line))
+                line = _result(future, futures[future])
+                file.write("\n" + json.dumps(line))  # the line break comes first: a line that was cut short spoils no other
                 file.flush()
                 os.fsync(file.fileno())
-                done[canonical_json(line["parameters"])] = line
-                tell(len(done), len(tasks))
-        except BrokenProcessPool as error:
-            raise WorkflowError(
-                f"A process of the sweep was killed after {len(done)} of {len(tasks)} tasks. "
-                "Run the same command again: finished tasks are kept."
-            ) from error
+                yield line
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-    return [done[canonical_json(task)] for task in tasks]
+
+
+def _result(future: Future, task: dict) -> dict:
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        raise WorkflowError("A process of the sweep was killed; the machine may be out of memory.") from error
+    except Exception as error:
+        # the cause is the traceback of the process, as text
+        raise WorkflowError(f"The task {task} failed: {type(error).__name__}: {error}\n{error.__cause__ or ''}") from error
 
 
 def _limit_threads() -> None:

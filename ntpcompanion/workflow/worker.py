@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nbformat
 import papermill
+from ipykernel.kernelspec import write_kernel_spec
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
@@ -52,6 +53,9 @@ def execute(notebook: str, parameters: dict, *, root: str, cell_timeout: float |
     clock = _Clock(len(code_cells(node)))
     with tempfile.TemporaryDirectory(prefix="ntp-") as sockets:  # short: the path of a socket has at most 108 bytes
         os.environ["JUPYTER_RUNTIME_DIR"] = sockets
+        # a kernel of this interpreter, before any of that name a user may have installed: another Python would give other numbers
+        write_kernel_spec(f"{sockets}/kernels/python3")
+        os.environ["JUPYTER_PATH"] = os.environ["IPYTHONDIR"] = sockets  # nor what a user runs at the start of IPython
         # sockets rather than TCP ports: those warn, and other users of the machine could reach them
         connection = {} if sys.platform == "win32" else {"transport": "ipc", "ip": f"{sockets}/kernel"}
         try:
@@ -65,6 +69,9 @@ def execute(notebook: str, parameters: dict, *, root: str, cell_timeout: float |
             raise clock.failure(f"the cell ran longer than its limit of {cell_timeout:g} s", "") from error
         except DeadKernelError as error:
             raise clock.failure("the kernel died; the machine may be out of memory", "") from error
+    if left := [output for cell in code_cells(node) for output in cell.outputs if output.output_type == "error"]:
+        # papermill takes `sys.exit()` for an early end that went well; the cells below were not run
+        raise clock.failure(f"{left[0].ename}: the cell ended the notebook early", "")
     return node, clock.seconds
 
 

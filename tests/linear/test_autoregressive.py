@@ -65,3 +65,31 @@ def test_tokens_out_of_range_are_refused(rng):
     sequences, states, _ = draw(rng)
     with pytest.raises(ValueError, match="`sequences` must hold tokens in 0 … 1, got 0 … 2"):
         flatten_sequences(sequences, states, 2)
+
+
+def test_the_recurrence_is_that_of_the_formula(rng):
+    tokens = rng.integers(3, size=(4, 5))
+    states = recurrent_states(tokens, 3, 6, np.random.default_rng(1))
+    again = np.random.default_rng(1)
+    A, b = again.standard_normal((6, 6)) / np.sqrt(6), again.standard_normal((3, 6))
+    for sequence, path in zip(tokens, states, strict=True):
+        h = np.zeros(6)
+        for token, state in zip(sequence, path, strict=True):
+            h = np.tanh(A @ h + b[token])
+            np.testing.assert_allclose(state, h, atol=1e-14)
+
+
+@pytest.mark.parametrize("token", [-1, 3])
+def test_one_token_out_of_range_is_enough(rng, token):
+    sequences, states = np.array([[0, 1, 2], [2, 1, token]]), rng.standard_normal((2, 2, 4))
+    with pytest.raises(ValueError, match=r"`sequences` must hold tokens in 0 … 2"):
+        flatten_sequences(sequences, states, 3)
+
+
+@pytest.mark.parametrize(("size", "allowed", "refused"), [(0.1, 0.9e-9, 1.5e-9), (1e3, 0.9e-6, 1.5e-6)])
+def test_equal_prefixes_may_differ_by_rounding_only(size, allowed, refused):
+    sequences = np.array([[0, 1], [0, 2]])
+    states = np.array([[[size, 0.0]], [[size, 0.0]]])
+    assert flatten_sequences(sequences, states + np.array([0, allowed])[:, None, None], 3).num_contexts == 1
+    with pytest.raises(ValueError, match=r"`states` differ between equal prefixes of length 1"):
+        flatten_sequences(sequences, states + np.array([0, refused])[:, None, None], 3)

@@ -85,3 +85,29 @@ def test_too_few_steps_leave_it_undecided(rng):
 def test_errors_say_what_to_do():
     with pytest.raises(ValueError, match=r"`max_iterations` must be at least 1, got 0\."):
         check_compatibility(table([[1]], [[1, 0]]), max_iterations=0)
+
+
+TRIPLE = ContextTable(
+    np.array([[1.0, 0], [1, 0], [0, 1]]),
+    np.array([[0.5, 0.5, 0, 0], [0.25, 0.75, 0, 0], [0, 0, 0.5, 0.5]]),
+    np.full(3, 1 / 3),
+)
+PROOF = np.array([[1.0, -1, 0, 0], [-1, 1, 0, 0], [0, 0, 0, 0]])
+
+
+def test_the_scale_of_a_certificate_does_not_matter():
+    assert [contradicts(TRIPLE, scale * PROOF) for scale in (1e-6, 1.0, 1e6)] == [True] * 3
+    assert not contradicts(TRIPLE, -PROOF)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        [[0, -1e-3, 1e-3, 0], [0, 1e-3, -1e-3, 0], [0, 0, 0, 0]],  # an entry off support
+        [[1e-8, 0, 0, 0], [-1e-8, 0, 0, 0], [0, 0, 0, 0]],  # rows that do not sum to zero
+        [[1e-8, -1e-8, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]],  # columns that are not orthogonal to the embeddings
+    ],
+)
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_every_condition_on_a_certificate_counts(change, scale):
+    assert not contradicts(TRIPLE, scale * (PROOF + np.array(change)))

@@ -2,6 +2,7 @@ import subprocess
 import sys
 from collections import Counter
 
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -235,3 +236,50 @@ def test_sizes_of_no_text_table_are_refused(name, rng):
 def test_importing_the_table_loads_no_heavy_package():
     code = "import sys, ntpcompanion.linear.contexts; print(sorted({'torch', 'matplotlib', 'pandas', 'cvxpy'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_the_series_near_zero_has_all_digits():
+    x = np.array([-1e-3, -3e-4, -1e-9, 1e-9, 3e-4, 1e-3])
+    with mpmath.workdps(40):
+        exact = [float(mpmath.expm1(mpmath.mpf(float(value))) - mpmath.mpf(float(value))) for value in x]
+    np.testing.assert_allclose(contexts._remainder(x), exact, rtol=1e-14)
+
+
+@pytest.mark.parametrize(("entries", "sizes"), [(8, [2, 2, 1]), (7, [1] * 5), (3, [1] * 5), (100, [5])])
+def test_blocks_hold_as_many_pairs_as_they_may(rng, monkeypatch, entries, sizes):
+    monkeypatch.setattr(contexts, "BLOCK_ENTRIES", entries)
+    table = ContextTable.random(5, 4, 2, 3, rng)
+    blocks = list(table._logits(np.zeros((4, 3))))
+    assert [rows.stop - rows.start for rows, _ in blocks] == sizes
+    assert [logits.shape for _, logits in blocks] == [(size, 4) for size in sizes]
+
+
+def test_supported_logits_far_apart_do_not_overflow():
+    table = ContextTable(np.array([[1.0]]), np.array([[0.5, 0.5, 0.0]]), np.array([1.0]))
+    assert table.excess(np.array([[1000.0], [0.0], [-1000.0]])) == pytest.approx(500 - np.log(2))
+
+
+def test_supports_of_random_tables_are_those_of_the_smallest_draws():
+    table = ContextTable.random(6, 7, 3, 2, np.random.default_rng(5))
+    smallest = np.argsort(np.random.default_rng(5).random((6, 7)), axis=1)[:, :3]
+    assert [set(np.flatnonzero(row)) for row in table.support.toarray()] == [set(row) for row in smallest]
+
+
+def test_the_worst_row_is_named_whichever_side_of_one_it_is_on():
+    laws = np.array([[1.0, 0.0], [0.7, 0.8], [0.5, 0.5]])
+    with pytest.raises(ValueError, match=r"`next_token` row 1 sums to 1.5"):
+        ContextTable(np.eye(3), laws, np.full(3, 1 / 3))
+
+
+def test_repeated_entries_of_a_sparse_table_are_one():
+    repeated = csr_array((np.array([0.25, 0.25, 0.5, 1.0]), np.array([0, 0, 1, 2]), np.array([0, 3, 4])), shape=(2, 3))
+    table = ContextTable(np.eye(2), repeated, np.array([0.5, 0.5]))
+    assert table.support_sizes.tolist() == [2, 1]
+    assert table.entropy == pytest.approx(0.5 * np.log(2))
+
+
+def test_arrays_of_a_table_are_read_only(rng):
+    table = ContextTable.random(3, 4, 2, 2, rng)
+    for array in (table.embeddings, table.next_token, table.weight):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0

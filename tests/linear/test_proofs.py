@@ -72,3 +72,29 @@ def test_errors_say_what_to_do():
         check_weights(PARALLEL, np.zeros((3, 2)))
     with pytest.raises(ValueError, match=r"`certificate` holds inf"):
         check_certificate(PARALLEL, np.full((2, 2), np.inf))
+
+
+def test_each_number_of_a_certificate_is_what_it_says():
+    three = table([[1, 0], [3, 5]], [[1, 0, 0], [0, 1, 0]])
+    gamma = np.array([[2.0, -0.5, -1.0], [-0.25, 1.0, 0.125]]) / np.linalg.norm(three.embeddings, axis=1)[:, None]
+    scaled = np.array([[2.0, -0.5, -1.0], [-0.25, 1.0, 0.125]]) / 2
+    proof = check_certificate(three, gamma)
+    rows = three.embeddings / np.linalg.norm(three.embeddings, axis=1)[:, None]
+    assert proof.orthogonality == pytest.approx((np.abs(rows.T @ scaled).max(axis=1) / np.abs(rows).max(axis=0)).max())
+    assert proof.row_sum == pytest.approx(0.875 / 2)
+    assert proof.largest_off_support == pytest.approx(0.125 / 2)
+    assert proof.mass == pytest.approx(0.5)
+    assert check_certificate(three, np.zeros((2, 3))) == CertificateProof(0.0, 0.0, 0.0, 0.0)
+    assert check_certificate(PARALLEL, np.array([[1.0, 1.0], [1.0, 1.0]])).mass == 0
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_orthogonality_is_relative_to_the_largest_entries(scale):
+    rows, gamma = np.array([[1.0, 0.0], [3.0, 5.0]]), np.array([[2.0, -2.0], [1.0, -1.0]])
+    assert orthogonality(rows, scale * gamma) == pytest.approx(5 / 6)
+
+
+def test_the_bound_on_rounding_is_that_of_a_dot_product():
+    E, W = np.array([[1.0, 2, 3, 4, 5], [5, 4, 3, 2, -1]]), np.array([[1.0, -1, 1, -1, 1], [2, 0, 0, 0, 3]])
+    given = table(E, [[1, 0], [0, 1]])
+    assert check_weights(given, W).rounding == pytest.approx(2 * 5 * 2.0**-52 * 17)

@@ -86,3 +86,41 @@ def test_finished_weights_tie_exactly_and_move_nothing_else(rng):
     logits = basis @ tied
     assert (np.where(support, logits, -np.inf).max(axis=1) - np.where(support, logits, np.inf).min(axis=1)).max() < 1e-13
     assert abs(np.vdot(tied, X - tied)) < 1e-12
+
+
+@pytest.mark.parametrize("descent", [search.descend_to_weights, search.descend_to_certificate])
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_gradients_of_both_descents_equal_finite_differences(rng, monkeypatch, descent):
+    basis, support = basis_and_support(ContextTable.random(6, 5, 2, 3, rng))
+    monkeypatch.setattr(search, "_lbfgs", lambda value, start, iterations: value)
+    start = np.zeros((3, 5)) if descent is search.descend_to_weights else np.zeros((6, 5))
+    value = descent(basis, support, start, 1)
+    point, direction = rng.standard_normal((2, start.size))
+    step = 1e-6
+    slope = (value(point + step * direction)[0] - value(point - step * direction)[0]) / (2 * step)
+    assert value(point)[1] @ direction == pytest.approx(slope, rel=1e-6)
+
+
+def test_the_descent_to_a_strict_certificate_reaches_its_bound(rng):
+    basis, support = basis_and_support(ContextTable.random(12, 5, 2, 2, rng))
+    Y = search.descend_to_certificate(basis, support, np.zeros(support.shape), 2000)
+    gamma = Y - basis @ (basis.T @ Y)
+    np.testing.assert_allclose(gamma.sum(axis=1), 0, atol=1e-6)
+    assert gamma[~support].max() == pytest.approx(-0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_a_finished_certificate_is_one_whatever_the_guess(scale):
+    found = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        basis, support = basis_and_support(ContextTable.random(8, 4, 2, 3, rng))
+        gamma = search.finish_certificate(basis, support, scale * rng.standard_normal(support.shape), 500)
+        if gamma is not None:
+            found += 1
+            size = np.abs(gamma).max()
+            assert np.abs(gamma.sum(axis=1)).max() <= 1e-12 * size
+            assert np.abs(basis.T @ gamma).max() <= 1e-9 * size
+            assert gamma[~support].max() <= 0
+            assert gamma[~support].min() < 0
+    assert found >= 8

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.exact import MAX_UNKNOWNS
-from ntpcompanion.linear.separability import Separability, Verdict, check_separability
+from ntpcompanion.linear.separability import Separability, Verdict, _rounds, check_separability
 from tests.linear.cases import degenerate_tables, table
 from tests.oracles import largest_margin, refutes, separates
 
@@ -141,3 +141,26 @@ def test_errors_say_what_to_do(rng):
         Separability(Verdict.SEPARABLE, weights=np.zeros((4, 2))).verify(drawn)
     with pytest.raises(ValueError, match=r"`certificate` must be a matrix of shape \(3, 4\), got shape \(3, 3\)\."):
         Separability(Verdict.NOT_SEPARABLE, certificate=np.zeros((3, 3))).verify(drawn)
+
+
+def test_rounds_double_and_add_up():
+    assert list(_rounds(1000)) == [100, 200, 400, 300]
+    assert list(_rounds(100)) == [100]
+    assert list(_rounds(1)) == [1]
+
+
+def test_one_step_is_allowed(rng):
+    assert check_separability(ContextTable.random(2, 4, 1, 8, rng), max_iterations=1).verdict in (Verdict.SEPARABLE, Verdict.UNDECIDED)
+
+
+def test_stretching_the_embeddings_of_a_separable_table_keeps_its_verdict():
+    found = 0
+    for seed in range(25):
+        short = ContextTable.random(10, 6, 3, 8, np.random.default_rng(seed))
+        if check_separability(short, max_iterations=700).verdict is Verdict.SEPARABLE:
+            found += 1
+            stretched = ContextTable(short.embeddings * np.logspace(-3, 3, 10)[:, None], short.next_token, short.weight)
+            answer = check_separability(stretched, max_iterations=700)
+            assert answer.verdict is Verdict.SEPARABLE
+            assert answer.verify(stretched).holds
+    assert found > 10

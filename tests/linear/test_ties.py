@@ -80,3 +80,12 @@ def test_errors_say_what_to_do(rng):
     hard = table(rng.standard_normal((20, 18)), ContextTable.random(20, 6, 3, 1, rng).support.toarray())
     with pytest.raises(RuntimeError, match=r"left ties off by .* after 1 LSQR steps a round\. Raise `max_iterations`\."):
         project_onto_F(hard, rng.standard_normal((6, 18)), max_iterations=1)
+
+
+@pytest.mark.parametrize(("iterations", "calls"), [(1, 1), (2000, 2)])
+def test_least_squares_is_refined_unless_it_ran_out_of_steps(rng, monkeypatch, iterations, calls):
+    counted, original = [], ties.lsqr
+    monkeypatch.setattr(ties, "lsqr", lambda *args, **options: counted.append(1) or original(*args, **options))
+    stretched = rng.standard_normal((8, 6)) * np.logspace(0, -6, 6)
+    least_squares(stretched, rng.random((8, 5)) < 0.6, rng.standard_normal((8, 5)), iterations)
+    assert len(counted) == calls if iterations == 1 else len(counted) >= calls

@@ -45,7 +45,8 @@ def test_new_and_vanished_values_are_red(claims):
     )
     stored = baselines.updated({}, {"coin": result("coin", toy_half=0.5, toy_powers=[1, 2])})
     assert baselines.compare({"coin": result("coin", toy_half=0.5)}, claims, stored, "book").faults == [
-        "toy.powers: has a baseline but was not measured"
+        "coin does not measure the claim 'toy.powers', though claims.yml expects a value at profile book.",
+        "toy.powers: has a baseline but was not measured",
     ]
     assert (
         "3 values, the baseline has 2"

@@ -3,7 +3,7 @@ from pydantic import ValidationError
 
 from ntpcompanion.workflow.claims import Claim, Expectation, judge, load_claims
 from ntpcompanion.workflow.errors import WorkflowError
-from tests.workflow.conftest import CLAIM, write_claims
+from tests.toy import CLAIM, write_claims
 
 
 def verdict(expectation, value, stderr=0.0, profile="book"):

@@ -11,15 +11,8 @@ from ntpcompanion.workflow.project import Project
 
 
 @pytest.fixture
-def run(toy, monkeypatch):
-    monkeypatch.setattr(cli.Project, "find", classmethod(lambda cls: toy.project))
-
-    def call(*arguments, code=0):
-        result = CliRunner().invoke(cli.app, list(arguments))
-        assert result.exit_code == code, result.output
-        return " ".join(result.output.split())
-
-    return call
+def run(toy):
+    return toy.command
 
 
 def test_execute_check_why_and_list(run, toy):

@@ -1,7 +1,7 @@
 from ntpcompanion.workflow.claims import load_claims
 from ntpcompanion.workflow.ledger import ledger_page, status_page
 from ntpcompanion.workflow.notebooks import find_notebooks
-from tests.workflow.conftest import write_claims
+from tests.toy import write_claims
 from tests.workflow.test_baselines import result
 
 MACHINE = {"processor": "a processor", "cores": 2, "memory_gib": 24, "system": "Linux", "machine": "x86_64"}

@@ -73,3 +73,27 @@ def test_values_from_the_command_line(parameters):
     assert values == {"rate": 1e-3, "sizes": [3, 4], "name": "12", "fast": False, "limit": None, "seed": -7}
     with pytest.raises(WorkflowError, match=r"`seed` must be of type int, like 0, got 'seven'"):
         parse_value(parameters["seed"], "seven", "N")
+
+
+DOMAINS = 'n = 3  # throws  [1, 10)\nrates = [0.1]  # (0, 1]\nrule = "gd"  # {gd, adam}\nlimit = None  # [0, 1]\nseed = 0'
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"n": 10}, r"N: parameter `n` must be in \[1, 10\), got 10. Meaning: throws"),
+        ({"rates": [0.5, 0.0]}, r"`rates` must be in \(0, 1\], got \[0.5, 0.0\]"),
+        ({"rule": "sgd"}, r"`rule` must be in \{gd, adam\}, got 'sgd'"),
+        ({"limit": 2}, r"`limit` must be in \[0, 1\], got 2"),
+    ],
+)
+def test_values_outside_of_the_domain_are_refused(given, words):
+    with pytest.raises(WorkflowError, match=words):
+        resolve(parse_parameters(DOMAINS, "here"), given, "N")
+
+
+def test_values_inside_of_the_domain_pass_and_a_default_outside_does_not():
+    given = {"n": 1, "rates": [1.0], "rule": "adam", "limit": None, "seed": -5}
+    assert resolve(parse_parameters(DOMAINS, "here"), given, "N") == given
+    with pytest.raises(WorkflowError, match=r"`seed` must be in \[1, 2\], got 0"):
+        resolve(parse_parameters("seed = 0  # [1, 2]", "here"), {}, "N")

@@ -1,0 +1,56 @@
+"""The values a parameter may take, written as mathematicians do at the end of its comment: `[1, inf)` or `{gd, adam}`."""
+
+import re
+from dataclasses import dataclass
+
+from ntpcompanion.workflow.errors import WorkflowError
+
+# at the end of the comment, braces or a pair that begins with a number are meant as a domain; other brackets are prose
+_MEANT = re.compile(r"(\{[^{}]*\}|[\[(]\s*(?:[-+.\d∞]|inf\b)[^\[\](){}]*[,;][^\[\](){}]*[\])])$")
+_INTERVAL = re.compile(r"([\[(])\s*(\S+)\s*,\s*(\S+?)\s*([\])])$")
+
+
+@dataclass(frozen=True)
+class Domain:
+    """An interval or a set of words; `text` is how it was written."""
+
+    text: str
+    low: float = float("-inf")
+    high: float = float("inf")
+    without_low: bool = False
+    without_high: bool = False
+    words: tuple[str, ...] = ()
+
+    def __contains__(self, value: object) -> bool:
+        if self.words:
+            return value in self.words
+        if not isinstance(value, (int, float)):
+            return False
+        above = value > self.low if self.without_low else value >= self.low
+        return above and (value < self.high if self.without_high else value <= self.high)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parse_domain(comment: str, where: str) -> Domain | None:
+    """The domain that a comment ends in, or None. Raises WorkflowError for one that cannot be read: it would check nothing."""
+    meant = _MEANT.search(comment)
+    if not meant:
+        return None
+    text = meant[0]
+    if text.startswith("{"):
+        words = tuple(word.strip() for word in text[1:-1].split(","))
+        if all(words):
+            return Domain(text, words=words)
+    elif interval := _INTERVAL.fullmatch(text):
+        opening, low, high, closing = interval.groups()
+        try:
+            domain = Domain(text, float(low), float(high), opening == "(", closing == ")")
+        except ValueError:
+            domain = None
+        if domain and domain.low < domain.high:
+            return domain
+    raise WorkflowError(
+        f"{where}: its comment ends in {text!r}, which is no domain. Write an interval like [1, inf) or words like {{gd, adam}}."
+    )

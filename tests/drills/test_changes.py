@@ -1,0 +1,85 @@
+"""What changes a number runs again, and only that; what does not, starts no kernel; `why` names the file."""
+
+import subprocess
+
+import pytest
+
+from ntpcompanion.workflow.provenance import library_versions, python_minor
+from tests.toy import ROOT, write_claims
+
+
+@pytest.fixture
+def executed(toy):
+    assert "2 notebooks in" in toy.command("execute")
+    return toy
+
+
+@pytest.fixture
+def no_kernel(monkeypatch):
+    """From the moment it is called, starting a kernel is an error."""
+
+    def refuse(*_):
+        raise AssertionError("a kernel was started")
+
+    return lambda: monkeypatch.setattr("ntpcompanion.workflow.execute._run_worker", refuse)
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "name", "reason"),
+    [
+        ("toypkg/two.py", "TWO = 2", "TWO = 2.0", "coin", "package source: two.py changed"),
+        ("notebooks/coin.md", "half(8)", "half(16)", "coin", "code cells: changed"),
+        ("notebooks/coin.md", "n = 1000", "n = 2000", "coin", "parameters: n: 1000 → 2000"),
+        ("notebooks/profiles.yml", "coin: {smoke: {n: 10}}", "coin: {book: {n: 10}}", "coin", "parameters: n: 1000 → 10"),
+        ("words.txt", "one", "zero one", "words", "inputs: text changed"),
+    ],
+)
+def test_what_decides_a_number_runs_again_and_only_that(executed, path, old, new, name, reason):
+    other = {"coin": "words", "words": "coin"}[name]
+    assert f"{name} (book) is up to date" in executed.command("why", name)
+    executed.edit(path, old, new)
+    assert executed.command("why", name) == f"{name} (book): {reason}"
+    assert f"{name} (book): {reason}" in executed.command("check", "--profile", "book", code=1), "a check never uses what is stale"
+    output = executed.command("execute")
+    assert f"{name} (book): executed" in output
+    assert f"{other} (book): up to date" in output
+
+
+def test_libraries_and_python_run_everything_again(executed, monkeypatch):
+    monkeypatch.setattr("ntpcompanion.workflow.freshness.library_versions", lambda: {**library_versions(), "numpy": "9.9"})
+    monkeypatch.setattr("ntpcompanion.workflow.freshness.python_minor", lambda: "3.99")
+    for name in ("coin", "words"):
+        reasons = executed.command("why", name)
+        assert f"libraries: numpy: {library_versions()['numpy']!r} → '9.9'" in reasons
+        assert f"python: {python_minor()} → 3.99" in reasons
+
+
+@pytest.mark.parametrize("file", ["constraints.txt", "pyproject.toml"])
+def test_changed_constraints_install_first(file):
+    plan = subprocess.run(["make", "--dry-run", f"--what-if={file}", "book"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "-m pip install" in plan
+    assert plan.index("-m pip install") < plan.index("ntpcompanion build")
+
+
+def test_prose_comments_and_strangers_start_no_kernel(executed, no_kernel):
+    no_kernel()
+    executed.edit("notebooks/coin.md", "Prose with", "Other prose with")
+    executed.edit("notebooks/coin.md", "# throws", "# number of throws")
+    (executed.project.package / "unrelated.py").write_text("X = 2\n")
+    output = executed.command("execute")
+    assert "coin (book): up to date words (book): up to date" in output
+
+
+def test_prose_and_expectations_change_the_page_without_a_kernel(executed, no_kernel):
+    assert "Built" in executed.command("build")
+    page, ledger = (executed.project.html("book") / name for name in ("chapters/coin.html", "ledger.html"))
+    assert 'class="ntp-badge ntp-supported"' in page.read_text()
+    assert "Unchanged" in executed.command("build")
+    no_kernel()
+    executed.edit("notebooks/coin.md", "Prose with", "Rewritten prose with")
+    write_claims(executed.project, expect={"book": {"at_least": 0.75}})
+    assert "Built" in executed.command("build")
+    assert "Rewritten prose" in page.read_text()
+    assert 'class="ntp-badge ntp-refuted"' in page.read_text()
+    assert "1 refuted" in ledger.read_text()
+    assert "toy.half: verdict refuted, expected supported (ours 0.5)" in executed.command("check", "--profile", "book", code=1)

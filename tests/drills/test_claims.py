@@ -1,0 +1,93 @@
+"""Claims, notebooks and pages that do not fit together: red before or instead of a page, each fault named."""
+
+import pytest
+
+from tests.toy import write_claims
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"source": None}, "toy.half: source: Field required"),
+        ({"notebook": "dice"}, "toy.half: notebook: there is no notebooks/dice.md"),
+        ({"expect": {"book": {"at_least": float("-inf")}}}, "a predicate that cannot fail decides nothing"),
+        ({"expect": {"book": {"equals": 1, "within": float("inf")}}}, "a predicate that cannot fail decides nothing"),
+        ({"expect": {"book": {}}}, "must hold exactly one predicate, got none"),
+        ({"id": "toy.words"}, "toy.words: the id is used twice"),
+        ({"verdict": "supported"}, "toy.half: verdict: Extra inputs are not permitted"),
+    ],
+)
+def test_a_faulty_claim_stops_the_build_before_any_kernel(toy, monkeypatch, changes, words):
+    monkeypatch.setattr("ntpcompanion.workflow.execute._run_worker", lambda *_: pytest.fail("a kernel was started"))
+    write_claims(toy.project, **changes)
+    output = toy.command("build", code=1)
+    assert "claims.yml:" in output
+    assert words in output
+
+
+def test_what_is_measured_and_what_is_claimed_must_agree(toy):
+    toy.edit("book/claims.yml", "id: toy.powers", "id: toy.power")
+    output = toy.command("build", code=1)
+    assert "coin measures 'toy.powers', which is no claim of this notebook. Did you mean 'toy.power'? Add it to book/claims.yml." in output
+    assert "coin does not measure the claim 'toy.power', though claims.yml expects a value at profile book." in output
+    assert not toy.project.html("book").exists()
+    assert "error: " in toy.command("check", "--profile", "book", code=1)
+
+
+def test_a_missing_glue_key_stops_the_build(toy):
+    toy.edit("notebooks/coin.md", "from toypkg.half", 'from myst_nb import glue\nglue("halved", half(n), display=False)\nfrom toypkg.half')
+    toy.edit("notebooks/coin.md", 'import glue\nglue("halved", half(n), display=False)\nfrom toypkg.half import half', "import glue")
+    toy.edit(
+        "notebooks/coin.md",
+        'measure("toy.half"',
+        'from toypkg.half import half\nglue("halved", half(n), display=False)\nmeasure("toy.half"',
+    )
+    toy.edit("book/intro.md", "# Intro", "# Intro\n\n{glue:text}`chapters/coin.ipynb::halved:.1f`")
+    toy.command("build")
+    assert "500.0" in (toy.project.html("book") / "intro.html").read_text()
+    toy.edit("book/intro.md", "::halved:", "::halfed:")
+    output = toy.command("build", code=1)
+    assert "Jupyter Book stopped with code 1" in output
+    assert "halfed" in output
+    assert "500.0" in (toy.project.html("book") / "intro.html").read_text(), "the old site stays"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("# Intro", "# Intro\n\n{prf:ref}`nowhere`", "nowhere"),
+        ("liu2023same", "liu2032same", "liu2032same"),
+        ("# Intro", "# Intro\n\n![x](no.png)", "no.png"),
+    ],
+    ids=["reference", "citation", "picture"],
+)
+def test_a_page_that_points_nowhere_stops_the_build(toy, old, new, words):
+    toy.edit("book/intro.md", old, new)
+    output = toy.command("build", code=1)
+    assert "Jupyter Book stopped with code 1" in output
+    assert words in output
+
+
+def test_the_table_of_contents_and_the_notebooks_must_agree(toy):
+    toy.edit("book/_toc.yml", "chapters/words", "chapters/wörter")
+    output = toy.command("build", code=1)
+    assert "lists chapters/wörter, but there is no notebooks/wörter.md" in output
+    assert "notebooks/words.md is not in book/_toc.yml" in output
+
+
+def test_a_baseline_that_moved_is_red_and_only_that(toy):
+    toy.command("execute")
+    assert "no baseline yet (ours 0.5)" in toy.command("check", "--profile", "book", code=1)
+    assert "Wrote" in toy.command("check", "--profile", "book", "--update")
+    assert "3 measured values agree with book.json" in toy.command("check", "--profile", "book")
+    toy.edit("toypkg/half.py", "n / TWO", "n / TWO + 0.004 * n")
+    toy.edit("notebooks/coin.md", "half(2), half(4), half(8)", "1, 2, 4")
+    toy.command("execute")
+    assert "agree with book.json" in toy.command("check", "--profile", "book"), "inside of its band"
+    toy.edit("toypkg/half.py", "0.004", "0.011")
+    toy.command("execute")
+    output = toy.command("check", "--profile", "book", code=1)
+    assert "toy.half: baseline 0.5, now 0.511, moved 0.011, band ± 0.005" in output
+    assert "1 of the checks on 3 measured values failed at profile book" in output
+    (toy.project.baseline("book")).write_text("{")
+    assert "book.json is not JSON" in toy.command("check", "--profile", "book", code=1)

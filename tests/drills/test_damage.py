@@ -1,0 +1,117 @@
+"""Stored runs that were cut short or flipped: found and run again, never used. A site with a page missing or damaged: made again."""
+
+import random
+
+import pytest
+
+from ntpcompanion.workflow.build import current_results, prepare_pages
+from ntpcompanion.workflow.claims import load_claims
+from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.pages import make_page
+from ntpcompanion.workflow.render import site_faults
+from ntpcompanion.workflow.runs import load_executed, stale_reasons
+
+FLIPS = 300
+
+
+@pytest.fixture
+def executed(toy):
+    toy.command("execute")
+    return toy
+
+
+@pytest.mark.parametrize(
+    ("suffix", "damage", "words"),
+    [
+        (".json", lambda t: t[: len(t) // 2], "cannot be read as JSON"),
+        (".json", lambda t: "", "cannot be read as JSON"),
+        (".json", lambda t: t.replace('"value": 0.5', '"value": 0.7'), "does not match its own checksum"),
+        (".ipynb", lambda t: t[: len(t) // 2], "missing or damaged"),
+        (".ipynb", lambda t: t.replace("half(n)", "half(m)"), "does not match"),
+        (".ipynb", lambda t: t.replace("0.5", "0.7"), "does not match"),
+    ],
+)
+def test_damaged_results_are_run_again_never_used(executed, suffix, damage, words):
+    path = executed.project.book / "chapters" / f"coin{suffix}"
+    path.write_text(damage(path.read_text()))
+    assert words in executed.command("why", "coin")
+    assert words in executed.command("check", "--profile", "book", code=1)
+    assert "coin (book): executed" in executed.command("execute")
+    assert "coin (book) is up to date" in executed.command("why", "coin")
+
+
+@pytest.mark.parametrize("suffix", [".json", ".ipynb"])
+def test_a_flipped_bit_is_found_or_makes_no_difference(executed, suffix):
+    run = executed.runs(names=["coin"])[0]
+    path, claims, draw = run.stem.with_suffix(suffix), load_claims(executed.project), random.Random(20240228)
+
+    def page():
+        result = current_results([run])["coin"]
+        return [
+            (cell.source, cell.get("outputs"))
+            for cell in make_page(run.notebook, load_executed(run.page), result, claims, lambda name: None).cells
+        ]
+
+    whole, shown = path.read_bytes(), page()
+    found = 0
+    for _ in range(FLIPS):
+        place, bit = draw.randrange(len(whole)), draw.randrange(8)
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
+        if stale_reasons(run):
+            found += 1
+        else:
+            assert page() == shown, f"bit {bit} of byte {place}"
+    assert found > FLIPS / 2
+    path.write_bytes(whole)
+    assert stale_reasons(run) == []
+
+
+def test_a_damaged_site_is_made_again(executed):
+    executed.command("build")
+    html = executed.project.html("book")
+    damages = {
+        "ledger.html": lambda path: path.unlink(),
+        "intro.html": lambda path: path.write_bytes(path.read_bytes()[:2000]),
+        "_static/mathjax/tex-chtml-full.js": lambda path: path.write_bytes(b""),
+    }
+    for name, damage in damages.items():
+        whole = (html / name).read_bytes()
+        damage(html / name)
+        assert "Built" in executed.command("build"), name
+        assert (html / name).read_bytes() == whole
+    assert "Unchanged" in executed.command("build")
+
+
+def test_a_page_without_its_number_is_a_fault(executed, tmp_path):
+    results = current_results(executed.runs())
+    (tmp_path / "chapters").mkdir()
+    for page in ("intro", "index", "ledger", "status", "chapters/coin", "chapters/words"):
+        (tmp_path / f"{page}.html").write_text("<p>0.<b>5</b> 1, 2, 4 and nothing else</p>")
+    assert site_faults(executed.project, tmp_path, results) == [
+        "chapters/words.html does not show toy.words = 3",
+        "ledger.html does not show toy.words = 3",
+    ]
+    (tmp_path / "chapters" / "coin.html").unlink()
+    assert "chapters/coin.html is missing" in site_faults(executed.project, tmp_path, results)
+
+
+def test_smoke_output_never_reaches_the_book(toy):
+    toy.command("execute", "--profile", "smoke")
+    chapters = toy.project.book / "chapters"
+    assert not chapters.exists()
+    assert "coin (book): never run" in toy.command("check", "--profile", "book", code=1)
+    chapters.mkdir()
+    for path in (toy.project.build / "runs" / "smoke").iterdir():
+        (chapters / path.name).write_bytes(path.read_bytes())
+    with pytest.raises(WorkflowError, match=r"coin \(book\): parameters: n: 10 → 1000"):
+        prepare_pages(toy.project, toy.runs("book"), "book")
+    output = toy.command("execute", "coin")
+    assert "coin (book): executed" in output, "what was smuggled in is replaced"
+
+
+def test_a_smoke_page_says_what_it_is(toy):
+    toy.command("execute", "--profile", "smoke")
+    source, _ = prepare_pages(toy.project, toy.runs("smoke"), "smoke")
+    assert source == toy.project.build / "stage-smoke" / "book"
+    assert "Its numbers are not results" in (source / "chapters" / "coin.ipynb").read_text()
+    assert not (toy.project.book / "chapters").exists()

@@ -1,0 +1,93 @@
+"""A full disk and a folder that cannot be written: a sentence, exit code 1, and the old files whole."""
+
+import json
+
+import pytest
+import yaml
+
+from tests.drills.machine import needs_namespaces, read_only, small_disk
+
+
+@pytest.fixture
+def executed(toy):
+    needs_namespaces()
+    toy.command("execute")
+    return toy
+
+
+def snapshot(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_full_while_a_run_is_stored(executed):
+    chapters = executed.project.book / "chapters"
+    before = snapshot(chapters)
+    executed.edit("notebooks/coin.md", "half(8)", "half(16)")
+    output = executed.run("execute", "coin", code=1, before=small_disk(chapters, 0, then='ls -A "$0"'))
+    assert "coin (book): failed" in output
+    assert "error: Could not write" in output
+    assert "coin.ipynb: No space left on device. Free some space or mend the permissions; the old file, if any, is intact." in output
+    assert ".tmp" not in output, "no temporary file is left on the full disk"
+    assert snapshot(chapters) == before
+    assert executed.reasons("coin") == ["code cells: changed"]
+    assert "coin (book): executed" in executed.run("execute")
+
+
+@pytest.mark.parametrize("free", [2**13, 2**22, 9_000_000])
+def test_full_while_the_book_is_built(executed, free):
+    executed.command("build")
+    before = (executed.project.html("book") / "intro.html").read_text()
+    executed.edit("book/intro.md", "# Intro", "# Another intro")
+    output = executed.run("build", code=1, before=small_disk(executed.project.build, free))
+    assert "error: " in output
+    assert "No space left on device" in output
+    assert (executed.project.html("book") / "intro.html").read_text() == before
+    assert "Built" in executed.run("build")
+
+
+def test_full_while_a_record_is_made(toy):
+    needs_namespaces()
+    (toy.project.package / "study.py").write_text("def long(n):\n    return 'x' * 300_000\n")
+    plan = {"function": "toypkg.study:long", "about": "Long texts.", "grid": {"n": [0, 1, 2]}}
+    (toy.project.records / "plans.yml").write_text(yaml.safe_dump({"long": plan}))
+    root = str(toy.project.root)
+    toy.project.build.mkdir()
+    output = toy.run("record", "long", "--jobs", "1", code=1, PYTHONPATH=root, before=small_disk(toy.project.build, 700_000))
+    assert "No space left on device" in output
+    assert "2 of 3 tasks are finished and kept: mend it and run the same command again." in output
+    output = toy.run("record", "long", "--jobs", "1", code=1, PYTHONPATH=root, before=small_disk(toy.project.records, 500_000))
+    assert "error: Could not write" in output
+    assert not (toy.project.records / "long.json").exists()
+    toy.run("record", "long", "--jobs", "1", PYTHONPATH=root)
+    assert len(json.loads((toy.project.records / "long.json").read_text())["results"]) == 3
+
+
+@pytest.mark.parametrize("folder", ["_build", "book/chapters", "book"])
+def test_read_only(executed, folder):
+    before = snapshot(executed.project.book / "chapters")
+    executed.edit("notebooks/coin.md", "half(8)", "half(16)")
+    output = executed.run("build", code=1, before=read_only(executed.project.root / folder))
+    assert "error: Could not write" in output
+    assert "Read-only file system" in output
+    assert snapshot(executed.project.book / "chapters") == before
+
+
+@pytest.mark.parametrize(("command", "folder"), [("record", "book/records"), ("check", "tests/baselines")])
+def test_read_only_for_what_is_kept(executed, command, folder):
+    (executed.project.package / "study.py").write_text("def one(n):\n    return n\n")
+    plan = {"function": "toypkg.study:one", "about": "Numbers.", "grid": {"n": [0, 1]}}
+    (executed.project.records / "plans.yml").write_text(yaml.safe_dump({"ones": plan}))
+    path = executed.project.root / folder
+    path.mkdir(parents=True, exist_ok=True)
+    arguments = {"record": ["record", "ones"], "check": ["check", "--profile", "book", "--update"]}[command]
+    output = executed.run(*arguments, code=1, PYTHONPATH=str(executed.project.root), before=read_only(path))
+    assert "error: Could not write" in output
+    assert "Read-only file system" in output
+
+
+def test_a_finished_book_can_be_read_from_a_disk_that_cannot_be_written(executed):
+    executed.command("check", "--profile", "book", "--update")
+    root = executed.project.root
+    assert "3 measured values agree" in executed.run("check", "--profile", "book", before=read_only(root))
+    assert "coin (book) is up to date" in executed.run("why", "coin", before=read_only(root))
+    assert "up to date" in executed.run("list", before=read_only(root))

@@ -1,0 +1,102 @@
+"""A machine that is not as the project wants it: Jupyter Book 2, a kernel of another Python, no ipykernel, no network, odd paths."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from ntpcompanion.workflow.project import Project
+from tests.toy import Toy
+
+
+def put(folder, files):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return str(folder)
+
+
+def test_jupyter_book_2_is_refused_before_it_builds_nothing(toy, tmp_path):
+    found = "jupyter_book-2.1.7.dist-info/METADATA"
+    other = put(tmp_path / "site", {found: "Metadata-Version: 2.1\nName: jupyter-book\nVersion: 2.1.7\n"})
+    output = toy.run("build", code=1, PYTHONPATH=other)
+    assert (
+        "error: jupyter-book 2.1.7 is installed: version 2 ignores `_config.yml`, builds nothing and exits 0. Install `jupyter-book<2`"
+        in output
+    )
+    assert not toy.project.html("book").exists()
+
+
+def test_a_kernel_of_another_python_is_not_used(toy, tmp_path):
+    stranger = {"argv": ["/bin/false", "{connection_file}"], "display_name": "Python 3", "language": "python"}
+    folder = put(tmp_path / "jupyter", {"kernels/python3/kernel.json": json.dumps(stranger)})
+    output = toy.run("execute", "coin", JUPYTER_PATH=folder, JUPYTER_DATA_DIR=folder, JUPYTER_PREFER_ENV_PATH="0")
+    assert "coin (book): executed" in output
+
+
+def test_what_a_user_runs_at_the_start_of_ipython_is_left_out(toy, tmp_path):
+    folder = put(tmp_path / "ipython", {"profile_default/startup/00.py": "n = 7\nimport builtins\nbuiltins.len = lambda _: 99\n"})
+    toy.run("execute", IPYTHONDIR=folder)
+    assert '"value": 3.0' in (toy.project.book / "chapters" / "words.json").read_text()
+
+
+@pytest.mark.parametrize("module", ["ipykernel", "papermill"])
+def test_a_missing_package_is_named(toy, tmp_path, module):
+    other = put(tmp_path / "site", {f"{module}.py": f"raise ModuleNotFoundError(\"No module named '{module}'\", name='{module}')\n"})
+    output = toy.start("execute", "coin", PYTHONPATH=other).communicate(timeout=60)[0]
+    assert "error: Notebook 'coin' (book): its process ended with code 1." in output
+    assert f"No module named '{module}'" in output
+
+
+NO_NETWORK = """import socket
+connect = socket.socket.connect
+def refuse(self, address):
+    if self.family in (socket.AF_INET, socket.AF_INET6):
+        with open({log!r}, "a") as file:
+            file.write(repr(address) + "\\n")
+        raise OSError(101, "Network is unreachable")
+    return connect(self, address)
+socket.socket.connect = refuse
+socket.getaddrinfo = lambda *_, **__: refuse(socket.socket(), _)
+"""
+
+
+def test_nothing_needs_the_network(toy, tmp_path):
+    log = tmp_path / "asked"
+    blocked = put(tmp_path / "site", {"sitecustomize.py": NO_NETWORK.format(log=str(log))})
+    assert "Built" in toy.run("build", PYTHONPATH=blocked)
+    assert "3 measured values agree" in toy.run("check", "--profile", "book", "--update", PYTHONPATH=blocked)
+    assert not log.exists(), log.read_text()
+    code = "import urllib.request; urllib.request.urlopen('http://192.0.2.1/')"
+    done = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": blocked}, capture_output=True, text=True)
+    assert "Network is unreachable" in done.stderr
+    assert "192.0.2.1" in log.read_text(), "the drill does notice"
+
+
+def test_a_folder_and_a_notebook_with_spaces_and_accents(toy, tmp_path):
+    moved = shutil.copytree(toy.project.root, tmp_path / "Prêt à lire" / "ein Buch")
+    project = Toy(Project(moved, moved / "toypkg"))
+    (moved / "notebooks" / "coin.md").rename(moved / "notebooks" / "münze zwei.md")
+    project.edit("notebooks/profiles.yml", "coin:", "münze zwei:")
+    project.edit("book/_toc.yml", "chapters/coin", "chapters/münze zwei")
+    project.edit("book/claims.yml", "notebook: coin", "notebook: münze zwei")
+    assert "Built" in project.run("build")
+    assert "ours 0.5" in (project.project.html("book") / "chapters" / "münze zwei.html").read_text()
+    assert "münze zwei (book) is up to date" in project.run("why", "münze zwei")
+
+
+@pytest.mark.parametrize("name", ["../words", "notebooks/coin", "coin.md", "/etc/passwd", "", "coin\n"])
+def test_a_name_that_is_a_path_is_no_notebook(toy, name):
+    before = sorted(path for path in toy.project.root.parent.rglob("*"))
+    assert f"No notebook {name!r}." in toy.command("execute", name, code=1)
+    assert [path for path in toy.project.root.parent.rglob("*") if path not in before and path.name not in ("_build", ".build.lock")] == []
+
+
+def test_a_page_outside_of_the_book_is_no_page(toy):
+    (toy.project.root / "outside.md").write_text("# Outside\n")
+    toy.edit("book/_toc.yml", "- file: ledger", "- file: ../outside\n- file: ledger")
+    output = toy.command("build", code=1)
+    assert "../outside" in output
+    assert not (toy.project.root / "outside.html").exists()

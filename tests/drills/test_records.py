@@ -1,0 +1,89 @@
+"""A record that was edited by hand, is outdated, of another schema, or missing; a plan that reaches out of its folder."""
+
+import json
+import sys
+
+import pytest
+import yaml
+
+from ntpcompanion.workflow.files import checksum
+
+PLAN = {"function": "toypkg.half:half", "about": "Halves of numbers.", "grid": {"n": [1, 2]}}
+SHOWN = {
+    "inputs: [text]": "inputs: [text], records: [halves]",
+    "import measure": "import measure, show_record",
+    'measure("toy.words"': '_ = show_record("halves")\nmeasure("toy.words"',
+}
+
+
+@pytest.fixture
+def recorded(toy, monkeypatch):
+    """The notebook `words` shows the record `halves`."""
+    monkeypatch.syspath_prepend(str(toy.project.root))
+    monkeypatch.setenv("PYTHONPATH", str(toy.project.root))
+    for name in [name for name in sys.modules if name.split(".")[0] == "toypkg"]:
+        monkeypatch.delitem(sys.modules, name)
+    plans(toy, halves=PLAN)
+    for old, new in SHOWN.items():
+        toy.edit("notebooks/words.md", old, new)
+    assert "Wrote" in toy.command("record", "halves", "--jobs", "1")
+    return toy
+
+
+def plans(toy, **entries):
+    (toy.project.records / "plans.yml").write_text(yaml.safe_dump(entries))
+
+
+def page(toy):
+    return (toy.project.html("book") / "chapters" / "words.html").read_text()
+
+
+def test_an_outdated_record_is_shown_as_outdated(recorded):
+    recorded.command("build")
+    assert "matches the present code" in page(recorded)
+    recorded.edit("toypkg/two.py", "TWO = 2", "TWO = 2  # changed")
+    assert "words (book): up to date" in recorded.command("build"), "the record did not change, so its notebook does not run"
+    assert "outdated: two.py changed since" in page(recorded)
+    plans(recorded, halves={**PLAN, "about": "Other words."})
+    recorded.command("build")
+    assert "outdated: two.py, book/records/plans.yml changed since" in page(recorded)
+    assert "Wrote" in recorded.command("record", "halves", "--jobs", "1")
+    assert recorded.command("why", "words") == "words (book): inputs: record halves changed"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda data: data | {"results": []}, "halves.json does not match its own checksum: it was edited or damaged"),
+        (lambda data: sealed(data | {"schema": 2}), "is no record 'halves' of schema 1. Make it again with `ntpcompanion record halves`"),
+        (lambda data: sealed(data | {"name": "other"}), "is no record 'halves' of schema 1"),
+        (lambda data: sealed({k: v for k, v in data.items() if k != "hardware"}), "is no record 'halves' of schema 1"),
+        (lambda data: [data], "does not match its own checksum"),
+    ],
+    ids=["edited", "other schema", "other name", "no hardware", "no object"],
+)
+def test_a_record_that_cannot_be_trusted_stops_the_build(recorded, change, words):
+    recorded.command("execute")
+    path = recorded.project.records / "halves.json"
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    output = recorded.command("build", code=1)
+    assert words in output
+    assert not recorded.project.html("book").exists()
+
+
+def sealed(data):
+    return data | {"checksum": checksum(data)}
+
+
+def test_a_missing_record_is_named(recorded):
+    (recorded.project.records / "halves.json").unlink()
+    output = recorded.command("build", code=1)
+    assert "Notebook 'words' shows the record 'halves'" in output
+    assert "Make it with `ntpcompanion record halves`" in output
+
+
+@pytest.mark.parametrize("name", ["../../outside", "a/b", "/tmp/outside", "a name", ""])
+def test_no_record_is_written_outside_of_its_folder(recorded, name):
+    plans(recorded, **{name: PLAN})
+    output = recorded.command("record", name, code=1)
+    assert f"plans.yml: {name!r} is no name of a record: letters, digits, - and _ only" in output

@@ -1,0 +1,215 @@
+"""`make mutants`: would a test notice a small fault? Plants one fault after another in a copy and runs the tests that pass over its line.
+
+`python -m tests.mutants [ROOM ...] [--again]`: rooms are `linear` and `workflow`; `--again` tries only those that survived last time.
+Takes about two hours on two cores, needs a POSIX system, and is not part of CI. Survivors that no test can notice are in
+`mutants.yml`, each with a reason.
+"""
+
+import argparse
+import contextlib
+import functools
+import itertools
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import coverage
+import pytest
+import yaml
+
+from tests.mutations import Mutant, mutants
+
+ROOT = Path(__file__).resolve().parents[1]
+WORK = ROOT / "_build" / "mutants"
+ROOMS = {"linear": ["tests/linear"], "workflow": ["tests/workflow", "tests/drills"]}
+REASONS = ROOT / "tests" / "mutants.yml"
+ALLOWED = 0.05  # share of survivors
+OPTIONS = ["-q", "-n0", "-p", "no:cacheprovider", "-p", "no:unraisableexception", "--timeout=120", "-W", "ignore:Module already imported"]
+BUDGET = 6.0  # seconds of tests for a mutant; `--again` runs all of them
+STARTS_PROCESSES = 0.4  # seconds: quicker tests do not start a process of their own
+MOMENTS = itertools.count(10**9)
+PRELOADED = "numpy scipy.sparse scipy.optimize torch cvxpy pandas hypothesis nbformat jupytext papermill pydantic typer rich psutil IPython"
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Which tests run which line of which file, and how many seconds each test takes."""
+
+    lines: dict[str, dict[int, list[str]]]
+    seconds: dict[str, float]
+
+    def tests_of(self, file: str, line: int, budget: float) -> list[str]:
+        """The tests that may notice a fault at a line, the quickest first, within a budget of seconds."""
+        lines = self.lines.get(file, {})
+        # a line of the module's body is run once, by whatever imports it: every test of the file may notice
+        found = lines.get(line) or {test for tests in lines.values() for test in tests}
+        # what runs in no test's own process is run, if at all, by a process that a test starts
+        found = found or {test for test, seconds in self.seconds.items() if seconds > STARTS_PROCESSES}
+        ordered = sorted(found, key=lambda test: self.seconds.get(test, 0.0))
+        spent = itertools.accumulate(self.seconds.get(test, 0.0) for test in ordered)
+        return [test for test, sum_ in zip(ordered, spent, strict=True) if sum_ <= budget] or ordered[:1]
+
+
+class _Recorder:
+    """A pytest plugin: one context of `coverage` for each test, and its time."""
+
+    def __init__(self, cover: coverage.Coverage) -> None:
+        self.cover, self.seconds = cover, defaultdict(float)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self.cover.switch_context(item.nodeid)
+        began = time.perf_counter()
+        yield
+        self.seconds[item.nodeid] = time.perf_counter() - began
+        self.cover.switch_context("")
+
+
+def measure_coverage(copy: Path, room: str) -> Coverage:
+    """Run the tests of a room once, in a child process; they must pass."""
+    found = WORK / f"{room}-coverage.json"
+    code = _in_child(lambda: _record(copy, room, found), copy, limit=1800)
+    if code:
+        raise SystemExit(f"The tests of {room} do not pass in {copy}; see {copy.with_suffix('.log')}.")
+    data = json.loads(found.read_text())
+    return Coverage({file: {int(k): v for k, v in lines.items()} for file, lines in data["lines"].items()}, data["seconds"])
+
+
+def _record(copy: Path, room: str, target: Path) -> int:
+    cover = coverage.Coverage(data_file=None, include=[f"{copy}/ntpcompanion/{room}/*"], config_file=False)
+    recorder = _Recorder(cover)
+    cover.start()
+    code = pytest.main([*OPTIONS, *ROOMS[room]], plugins=[recorder])
+    cover.stop()
+    data = cover.get_data()
+    lines = {
+        Path(file).relative_to(copy).as_posix(): {
+            line: [c for c in contexts if c] for line, contexts in data.contexts_by_lineno(file).items() if any(contexts)
+        }
+        for file in data.measured_files()
+    }
+    target.write_text(json.dumps({"lines": lines, "seconds": recorder.seconds}))
+    return int(code)
+
+
+def survives(mutant: Mutant, copy: Path, tests: list[str], limit: float) -> bool:
+    """Whether all `tests` pass with the mutant in place. A run over the limit counts as noticed."""
+    path = copy / mutant.file
+    original, stat = path.read_bytes(), path.stat()
+    path.write_text(mutant.source, encoding="utf-8")
+    os.utime(path, (moment := next(MOMENTS), moment))  # no two versions share a date: bytecode of one is never taken for another
+    try:
+        return _in_child(lambda: int(pytest.main([*OPTIONS, "-x", *tests])), copy, limit) == 0
+    finally:
+        path.write_bytes(original)
+        os.utime(path, (stat.st_atime, stat.st_mtime))
+
+
+def _in_child(work: object, copy: Path, limit: float) -> int:
+    """Exit code of `work()` in a forked process whose folder and imports are those of the copy; -1 over the limit."""
+    child = os.fork()
+    if not child:
+        os.setsid()
+        code = 1
+        try:
+            os.chdir(copy)
+            sys.path.insert(0, str(copy))
+            for name in [name for name in sys.modules if name.split(".")[0] in ("ntpcompanion", "tests")]:
+                del sys.modules[name]
+            os.environ["PYTHONPATH"] = str(copy)
+            log = os.open(copy.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            code = work()
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            os._exit(code)
+    deadline = time.monotonic() + limit
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return -1
+
+
+def _make_copy(room: str, index: int) -> Path:
+    copy = WORK / f"{room}-{index}"
+    shutil.rmtree(copy, ignore_errors=True)
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines():
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy / name)
+    return copy
+
+
+def _try(task: tuple[Mutant, list[str], float], room: str, jobs: int) -> tuple[str, bool]:
+    mutant, tests, limit = task
+    # processes of one pool have consecutive numbers: each has a copy of its own
+    copy = WORK / f"{room}-{multiprocessing.current_process()._identity[0] % jobs}"
+    return mutant.key, survives(mutant, copy, tests, limit)
+
+
+def main() -> int:
+    """Try the mutants of the rooms; 0 if few survive and every survivor is known with its reason."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rooms", nargs="*", default=list(ROOMS), choices=list(ROOMS))
+    parser.add_argument("--again", action="store_true", help="only those that survived last time")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    for module in PRELOADED.split():
+        __import__(module)
+    WORK.mkdir(parents=True, exist_ok=True)
+    known, code = yaml.safe_load(REASONS.read_text(encoding="utf-8")) or {}, 0
+    for room in options.rooms:
+        code |= _try_room(room, known.get(room, {}), options)
+    return code
+
+
+def _try_room(room: str, known: dict[str, str], options: argparse.Namespace) -> int:
+    copies = [_make_copy(room, index) for index in range(options.jobs)]
+    cover = measure_coverage(copies[0], room)
+    files = sorted((copies[0] / "ntpcompanion" / room).rglob("*.py"))
+    found = [m for path in files for m in mutants(path.relative_to(copies[0]).as_posix(), path.read_text(encoding="utf-8"))]
+    last = WORK / f"{room}-survivors.json"
+    if options.again:
+        found = [mutant for mutant in found if mutant.key in json.loads(last.read_text())]
+    tasks = []
+    for mutant in found:
+        tests = cover.tests_of(mutant.file, mutant.line, float("inf") if options.again else BUDGET)
+        tasks.append((mutant, tests, 30 + 4 * sum(cover.seconds.get(test, 0.0) for test in tests)))
+    survivors = []
+    with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
+        for number, (key, alive) in enumerate(pool.imap_unordered(functools.partial(_try, room=room, jobs=options.jobs), tasks), 1):
+            if number % 50 == 0:
+                print(f"{number}/{len(tasks)}", flush=True)
+            if alive:
+                survivors.append(key)
+                print(f"{number}/{len(tasks)} survives: {key}", flush=True)
+    last.write_text(json.dumps(survivors))
+    unknown, gone = sorted(set(survivors) - set(known)), sorted(set(known) - set(survivors)) if not options.again else []
+    print(
+        f"{room}: {len(found)} mutants, {len(survivors)} survive ({len(survivors) / max(1, len(found)):.1%}), {len(unknown)} without a reason"
+    )
+    print("\n".join([*(f"  no reason given: {key}" for key in unknown), *(f"  listed, but noticed or gone: {key}" for key in gone)]))
+    return int(bool(unknown or gone) or (not options.again and len(survivors) > ALLOWED * len(found)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+"""A small project of its own: two notebooks, a package of three modules, three claims.
+
+`python -m tests.toy ARGUMENT ...` is its command line.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from ntpcompanion import cli
+from ntpcompanion.workflow import execute as runner
+from ntpcompanion.workflow.notebooks import find_notebooks
+from ntpcompanion.workflow.profiles import read_profiles
+from ntpcompanion.workflow.project import Project
+from ntpcompanion.workflow.runs import plan, stale_reasons
+
+ROOT = Path(__file__).resolve().parents[1]
+HEAD = """---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+"""
+COIN = (
+    HEAD
+    + """---
+(coin)=
+# A coin
+
+Prose with $p = 1/2$.
+
+```{code-cell} ipython3
+:tags: [parameters]
+n = 1000  # throws
+seed = 0  # of the generator
+```
+
+```{code-cell} ipython3
+from ntpcompanion.workflow import measure
+from toypkg.half import half
+measure("toy.half", half(n) / n, seed=seed)
+measure("toy.powers", [half(2), half(4), half(8)])
+```
+"""
+)
+WORDS = (
+    HEAD
+    + """ntp: {inputs: [text]}
+---
+# Words
+
+```{code-cell} ipython3
+:tags: [parameters]
+text = "words.txt"  # a file
+seed = 0  # unused
+```
+
+```{code-cell} ipython3
+from pathlib import Path
+from ntpcompanion.workflow import measure
+measure("toy.words", len(Path(text).read_text().split()))
+```
+"""
+)
+CLAIM = {"paper": "liu2023same", "locator": "Theorem 1", "statement": "One half is $1/2$.", "measures": "a share", "source": "symmetry"}
+
+
+@dataclass
+class Toy:
+    """The project with shorthands for what the tests do to it."""
+
+    project: Project
+
+    def runs(self, profile="book", names=(), overrides=None):
+        known = find_notebooks(self.project)
+        profiles = read_profiles(self.project, known)
+        return [plan(self.project, nb, profile, profiles, overrides) for name, nb in known.items() if not names or name in names]
+
+    def execute(self, profile="book", names=(), **options):
+        return {o.run.notebook.name: o for o in runner.execute(self.runs(profile, names), **options)}
+
+    def edit(self, path, old, new):
+        file = self.project.root / path
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new))
+
+    def reasons(self, name, profile="book"):
+        return stale_reasons(self.runs(profile, [name])[0])
+
+    def command(self, *arguments, code=0):
+        """What a command of this project prints, its spaces normalized; it must end with that exit code."""
+        with mock.patch.object(Project, "find", return_value=self.project):
+            done = CliRunner().invoke(cli.app, list(arguments))
+        assert done.exit_code == code, done.output
+        return " ".join(done.output.split())
+
+    def start(self, *arguments, before=(), **environment):
+        """The same command as a process of its own, in a group that can be killed. `before` is a wrapper such as `unshare`."""
+        path = os.pathsep.join([*filter(None, [environment.pop("PYTHONPATH", None)]), str(ROOT)])
+        return subprocess.Popen(
+            [*before, sys.executable, "-m", "tests.toy", *arguments], cwd=self.project.root, start_new_session=True, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **environment, "PYTHONPATH": path},
+        )  # fmt: skip
+
+    def run(self, *arguments, code=0, **options):
+        """What it prints as a process of its own."""
+        process = self.start(*arguments, **options)
+        output = " ".join(process.communicate(timeout=120)[0].split())
+        assert process.returncode == code, output
+        assert "Traceback (most recent call last)" not in re.sub(r"code cell \d+:.*", "", output), f"a mistake is a sentence: {output}"
+        return output
+
+
+def write_claims(project, **changes):
+    """The three claims of the toy project, with some fields of the first changed (None removes)."""
+    first = {"id": "toy.half", **CLAIM, "notebook": "coin", "expect": {"book": {"equals": 0.5, "within": 0.1}}, "band": {"relative": 0.01}}
+    first = {key: value for key, value in {**first, **changes}.items() if value is not None}
+    items = [first]
+    items.append({"id": "toy.powers", **CLAIM, "notebook": "coin", "expect": {"book": {"increasing": "strictly"}}})
+    items.append({"id": "toy.words", **CLAIM, "notebook": "words", "expect": {"book": {"at_least": 2}}})
+    project.claims.write_text(yaml.safe_dump(items, allow_unicode=True))
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A toy project; the current folder is its root."""
+    root = tmp_path / "toy"
+    package = root / "toypkg"
+    for folder in (package, root / "notebooks", root / "book" / "records"):
+        folder.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "half.py").write_text("from toypkg.two import TWO\n\n\ndef half(n):\n    return n / TWO\n")
+    (package / "two.py").write_text("TWO = 2\n")
+    (package / "unrelated.py").write_text("X = 1\n")
+    shutil.copy(ROOT / "_config.yml", root)
+    shutil.copytree(ROOT / "book" / "assets", root / "book" / "assets")
+    for page in ("ledger.md", "status.md"):
+        shutil.copy(ROOT / "book" / page, root / "book")
+    (root / "book" / "intro.md").write_text("# Intro\n\n{cite:t}`liu2023same`\n\n```{bibliography}\n```\n")
+    (root / "book" / "references.bib").write_text(
+        "@inproceedings{liu2023same, title={Same}, author={Liu, H.}, year={2023}, booktitle={ICML}}\n"
+    )
+    pages = [{"file": f"chapters/{name}"} for name in ("coin", "words")] + [{"file": "ledger"}, {"file": "status"}]
+    (root / "book" / "_toc.yml").write_text(yaml.safe_dump({"format": "jb-book", "root": "intro", "chapters": pages}))
+    (root / "notebooks" / "coin.md").write_text(COIN)
+    (root / "notebooks" / "words.md").write_text(WORDS)
+    (root / "notebooks" / "profiles.yml").write_text("coin: {smoke: {n: 10}}\n")
+    (root / "words.txt").write_text("one two three\n")
+    project = Project(root, package)
+    write_claims(project)
+    monkeypatch.chdir(root)
+    return Toy(project)
+
+
+if __name__ == "__main__":
+    Project.find = classmethod(lambda cls, start=None: cls(Path.cwd(), Path.cwd() / "toypkg"))
+    cli.main()

@@ -1,0 +1,192 @@
+"""Facts from a real kernel, a real torch and fakes in their place; the command and its exit code."""
+
+import json
+import os
+import sys
+import tempfile
+from importlib.metadata import version
+
+import psutil
+import pytest
+from jupyter_client.kernelspec import KernelSpecManager
+from typer.testing import CliRunner
+
+from ntpcompanion import cli
+from ntpcompanion.workflow import doctor, machine
+from ntpcompanion.workflow.environment import Check
+
+FAKE_TORCH = """
+import warnings
+from types import SimpleNamespace as Space
+__version__ = "9.9"
+get_num_threads = lambda: 7
+version = Space(cuda="13.0")
+card = Space(name="Card", total_memory=2**30)
+cuda = Space(is_available=lambda: True, device_count=lambda: 2, get_device_properties=lambda i: card)
+warnings.warn("CUDA initialization: old driver")
+warnings.warn("something else")
+"""
+
+
+def states(checks):
+    return {check.name: check.state for check in checks}
+
+
+def named(checks, name):
+    return next(check for check in checks if check.name == name)
+
+
+def test_this_machine_has_no_fault_and_the_toy_project_lacks_what_it_lacks(toy):
+    checks = doctor.examine(toy.project)
+    assert [check for check in checks if check.state == "fault"] == []
+    assert named(checks, "pyproject.toml").found == f"not in {toy.project.root}: what is installed was not compared with it"
+    assert states(checks)["constraints.txt"] == "warning"
+    assert named(checks, "kernel").found == "starts, and imports toypkg from here"
+    assert named(checks, "torch").found.split("+")[0] == version("torch").split("+")[0]
+    assert [check.name for check in checks].count("disk") == 2
+    assert all(check.mend for check in checks if check.state != "ok")
+    assert not toy.project.build.exists()
+
+
+def test_a_kernel_that_dies_says_why(toy):
+    (toy.project.root / "ipykernel_launcher.py").write_text("import missing_thing")
+    assert "ModuleNotFoundError: No module named 'missing_thing'" in doctor.ask_kernel(toy.project)["failed"]
+
+
+def test_a_kernel_that_never_answers_is_given_up_and_ended(toy, monkeypatch):
+    (toy.project.root / "ipykernel_launcher.py").write_text(
+        "import os, time\nprint(os.getpid(), file=open('pid', 'w'), flush=True)\ntime.sleep(100)"
+    )
+    monkeypatch.setattr(doctor, "LIMIT", 2)
+    with tempfile.TemporaryDirectory() as scratch:  # not below that of pytest: the path of a socket must be short
+        monkeypatch.setenv("TMPDIR", scratch)
+        monkeypatch.setattr(tempfile, "tempdir", scratch)
+        assert doctor.ask_kernel(toy.project) == {"failed": "no answer within 2 s"}
+        assert os.listdir(scratch) == []
+    started = toy.project.root / "pid"
+    assert not started.is_file() or not psutil.pid_exists(int(started.read_text()))
+
+
+def test_torch_is_asked_in_a_process_of_its_own(tmp_path, monkeypatch):
+    fake = tmp_path / "torch.py"
+    fake.write_text(FAKE_TORCH)
+    answer = doctor.ask_torch(tmp_path)
+    assert answer == {
+        "version": "9.9",
+        "threads": 7,
+        "cuda": "13.0",
+        "gpus": [["Card", 2**30]] * 2,
+        "said": "CUDA initialization: old driver",
+    }
+    assert "torch" not in sys.modules or not hasattr(sys.modules["torch"], "card")
+    fake.write_text("raise ImportError('libgomp.so.1 is missing')")
+    assert doctor.ask_torch(tmp_path) == {"failed": "ImportError: libgomp.so.1 is missing"}
+    fake.write_text("raise SystemExit(3)")
+    assert doctor.ask_torch(tmp_path) == {"failed": "code 3"}
+    fake.write_text("import time\ntime.sleep(100)")
+    monkeypatch.setattr(doctor, "LIMIT", 0.3)
+    assert doctor.ask_torch(tmp_path) == {"failed": "no answer within 0.3 s"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the fake browsers are shell scripts")
+@pytest.mark.parametrize(
+    ("script", "words"), [("echo broken >&2; exit 3", "broken"), ("exit 3", "code 3"), ("exec sleep 9", "within 0.3 s")]
+)
+def test_browsers_that_do_not_start(tmp_path, monkeypatch, script, words):
+    browser = tmp_path / "chromium"
+    browser.write_text("#!/bin/sh\necho Chromium 1.2")
+    browser.chmod(0o755)
+    assert doctor.ask_version(str(browser)) == "Chromium 1.2"
+    browser.write_text(f"#!/bin/sh\n{script}")
+    monkeypatch.setattr(doctor, "LIMIT", 0.3)
+    with pytest.raises(OSError, match=words):
+        doctor.ask_version(str(browser))
+
+
+@pytest.fixture
+def quick(monkeypatch, toy):
+    """The toy project on a machine whose kernel, torch and browser answer at once."""
+    good = {"interpreter": sys.executable, "package": str(toy.project.package / "__init__.py")}
+    monkeypatch.setattr(doctor, "ask_kernel", lambda project: good)
+    monkeypatch.setattr(doctor, "ask_torch", lambda root: {"version": "9.9", "threads": 1, "cuda": None, "gpus": [], "said": ""})
+    monkeypatch.setattr(doctor, "ask_version", lambda path: "Chromium 1.2")
+    return toy
+
+
+def test_what_the_checkout_asks_for_is_compared_with_what_is_installed(quick):
+    root = quick.project.root
+    (root / "pyproject.toml").write_text(
+        '[project]\nrequires-python = ">=99"\ndependencies = ["numpy>=99"]\noptional-dependencies = {test = ["absent"]}'
+    )
+    (root / "constraints.txt").write_text("numpy==0.1\n")
+    checks = doctor.examine(quick.project)
+    assert {name: state for name, state in states(checks).items() if state == "fault"} == {"Python": "fault", "packages": "fault"}
+    assert named(checks, "packages").found == f"numpy {version('numpy')} (needs >=99)"
+    assert named(checks, "packages for test").found == "absent is missing"
+    assert named(checks, "pinned versions").found == f"not those of constraints.txt: numpy {version('numpy')} (0.1)"
+
+
+def test_nothing_is_said_to_install_from_another_checkout(quick):
+    (quick.project.root / "ntpcompanion").mkdir()
+    (quick.project.root / "pyproject.toml").write_text('[project]\ndependencies = ["absent"]')
+    checks = doctor.examine(quick.project)
+    assert states(checks)["ntpcompanion"] == "fault"
+    assert not {"packages", "pinned versions"} & set(states(checks))
+    assert not any("pip install" in check.mend for check in checks)
+
+
+def test_a_kernelspec_of_the_user_is_seen(quick, tmp_path, monkeypatch):
+    folder = tmp_path / "jupyter" / "kernels" / "python3"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(KernelSpecManager, "kernel_dirs", [str(folder.parent)])
+    (folder / "kernel.json").write_text(json.dumps({"argv": ["/other/python3"], "display_name": "mine", "language": "python"}))
+    assert "would run /other/python3" in named(doctor.examine(quick.project), "kernel of Jupyter").found
+    (folder / "kernel.json").write_text("{")
+    broken = named(doctor.examine(quick.project), "kernel of Jupyter")
+    assert (broken.state, "cannot be read" in broken.found) == ("warning", True)
+
+
+def test_a_check_that_falls_over_is_a_fault_and_no_end(quick, monkeypatch):
+    def fall(*_):
+        raise ZeroDivisionError("a surprise")
+
+    monkeypatch.setattr(machine, "check_memory", fall)
+    (quick.project.root / "pyproject.toml").write_text("[project")
+    checks = doctor.examine(quick.project)
+    assert named(checks, "folders").found == "could not be examined further: ZeroDivisionError: a surprise"
+    assert named(checks, "packages").state == "fault"
+    assert [check.name for check in checks].count("disk") == 2
+
+
+def test_lines_are_aligned_and_leave_paths_and_commands_whole():
+    path = "/a/very/long/path/that/does/not/fit/into/the/line/and/must/be/copied-by-hand"
+    lines = doctor.shown(Check("write access", "fault", f"refused: {path}", "Run `x`. " * 9), 60).splitlines()
+    assert lines[0] == "fault    write access       refused:"
+    assert lines[1] == " " * 28 + path
+    assert " ".join(lines[2:]).split() == ["Run", "`x`."] * 9
+    assert all(line.startswith(" " * 9) and len(line) <= 60 for line in lines[2:])
+    assert doctor.shown(Check("torch", "ok", "2.13.0"), 60) == "ok       torch              2.13.0"
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "last"),
+    [
+        (["ok", "ok"], 0, "2 checks: all ok."),
+        (["ok", "warning"], 0, "2 checks: 1 warning."),
+        (["fault", "warning", "warning", "fault", "ok"], 1, "5 checks: 2 faults, 2 warnings."),
+    ],
+)
+def test_exit_codes_for_scripts(toy, monkeypatch, found, code, last):
+    checks = [Check(f"check {i}", state, "[bold] is no markup", "" if state == "ok" else "Mend it.") for i, state in enumerate(found)]
+    monkeypatch.setattr(doctor, "examine", lambda project: checks)
+    output = toy.command("doctor", code=code)
+    assert output.endswith(last)
+    assert output.count("Mend it.") == len(found) - found.count("ok")
+    assert f"{found[0]} check 0 [bold] is no markup" in output
+
+
+def test_outside_of_a_checkout(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli.app, ["doctor"])
+    assert result.exit_code == 1
+    assert "Change into the checkout." in " ".join(result.output.split())

@@ -1,0 +1,67 @@
+"""The way out of Jupyter Book, in the toy project, with the Sphinx of this environment in place of the newest."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+from ntpcompanion.workflow import plain_sphinx
+from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.plain_sphinx import build_with_sphinx, export_sources
+
+HERE = Path(sys.executable)
+
+
+def files(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file() and "_build" not in path.parts}
+
+
+def test_the_configuration_does_without_jupyter_book_and_the_checkout_stays_as_it_was(toy):
+    target = toy.project.build / "sphinx" / "source"
+    target.mkdir(parents=True)
+    (target / "removed.md").write_text("# A page that has left the book")
+    before = files(toy.project.root)
+    export_sources(toy.project, toy.project.book, target)
+    settings = runpy.run_path(str(target / "conf.py"))
+    assert "jupyter_book" not in settings["extensions"]
+    assert {"myst_nb", "sphinx_external_toc", "sphinx_proof", "sphinx-mathjax-offline"} <= set(settings["extensions"])
+    assert settings["nb_execution_mode"] == "off"
+    assert settings["html_static_path"] == ["assets"]
+    assert (target / "assets" / "companion.css").is_file()
+    assert not (target / "removed.md").exists()
+    assert files(toy.project.root) == before
+
+
+def test_a_configuration_that_jupyter_book_refuses_is_shown(toy):
+    with (toy.project.root / "_config.yml").open("a") as config:
+        config.write("repository: [unfinished\n")
+    with pytest.raises(WorkflowError, match=r"(?s)Jupyter Book stopped with code 1:.*unfinished"):
+        export_sources(toy.project, toy.project.book, toy.project.build / "source")
+
+
+def test_the_same_pages_show_the_same_numbers(toy, monkeypatch):
+    toy.execute()
+    html = build_with_sphinx(toy.project, toy.runs(), HERE)
+    assert "ours 0.5 · expected = 0.5 ± 0.1" in (html / "chapters" / "coin.html").read_text()
+    assert (html / "_static" / "mathjax" / "tex-chtml.js").is_file()
+    assert "http-equiv" in (html / "index.html").read_text(), "index.html leads to the first page"
+    toy.edit("book/intro.md", "{cite:t}`liu2023same`", "{cite:t}`liu2032same`")
+    with pytest.raises(WorkflowError, match=r"(?s)Sphinx stopped with code 1:.*liu2032same"):
+        build_with_sphinx(toy.project, toy.runs(), HERE)
+
+    (html / "intro.html").write_text("a page of an earlier build")
+    monkeypatch.setattr(plain_sphinx, "_run", lambda *_: "")  # a Sphinx that ends well and has built nothing
+    with pytest.raises(WorkflowError, match=r"(?s)but:\nintro.html is missing.*chapters/coin.html does not show toy.half = 0.5"):
+        build_with_sphinx(toy.project, toy.runs(), HERE)
+
+
+def test_stale_results_are_refused(toy):
+    with pytest.raises(WorkflowError, match=r"Run `ntpcompanion execute` first.\ncoin \(book\): never run"):
+        build_with_sphinx(toy.project, toy.runs(), HERE)
+
+
+@pytest.mark.usefixtures("toy")
+def test_without_its_environment_the_command_says_how_to_make_it():
+    with pytest.raises(SystemExit, match=r"error: There is no .*_build.sphinx.env.bin.python. Run `make sphinx`"):
+        plain_sphinx.main()
