@@ -193,7 +193,7 @@ def _try_room(room: str, known: dict[str, str], options: argparse.Namespace) -> 
     tasks = []
     for mutant in found:
         tests = cover.tests_of(mutant.file, mutant.line, float("inf") if options.again else BUDGET)
-        tasks.append((mutant, tests, 30 + 4 * sum(cover.seconds.get(test, 0.0) for test in tests)))
+        tasks.append((mutant, tests, 15 + 4 * sum(cover.seconds.get(test, 0.0) for test in tests)))
     survivors = []
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
         for number, (key, alive) in enumerate(pool.imap_unordered(functools.partial(_try, room=room, jobs=options.jobs), tasks), 1):
@@ -204,11 +204,10 @@ def _try_room(room: str, known: dict[str, str], options: argparse.Namespace) -> 
                 print(f"{number}/{len(tasks)} survives: {key}", flush=True)
     last.write_text(json.dumps(survivors))
     unknown, gone = sorted(set(survivors) - set(known)), sorted(set(known) - set(survivors)) if not options.again else []
-    print(
-        f"{room}: {len(found)} mutants, {len(survivors)} survive ({len(survivors) / max(1, len(found)):.1%}), {len(unknown)} without a reason"
-    )
+    share = len(survivors) / max(1, len(found))
+    print(f"{room}: {len(found)} mutants, {len(survivors)} survive ({share:.1%}), {len(unknown)} without a reason")
     print("\n".join([*(f"  no reason given: {key}" for key in unknown), *(f"  listed, but noticed or gone: {key}" for key in gone)]))
-    return int(bool(unknown or gone) or (not options.again and len(survivors) > ALLOWED * len(found)))
+    return int(bool(unknown or gone) or (not options.again and share > ALLOWED))
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def test_every_module_has_its_test_file():
         "linear/validation.py",  # every refusal is tested through ContextTable
         "workflow/cells.py", "workflow/messages.py", "workflow/worker.py", "workflow/runs.py",  # test_execute.py starts real workers
         "workflow/errors.py", "workflow/project.py", "workflow/profiles.py",  # test_notebooks.py, test_cli.py
-        "workflow/freshness.py", "workflow/results.py", "workflow/provenance.py",  # test_execute.py, drills/test_changes.py, drills/test_damage.py
+        "workflow/freshness.py", "workflow/results.py", "workflow/provenance.py",  # test_execute.py, the drills
         "workflow/build.py", "workflow/pages.py",  # the drills build real sites
         "workflow/recorded.py", "workflow/sweep.py",  # test_records.py
     }  # fmt: skip

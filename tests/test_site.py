@@ -1,66 +1,174 @@
-"""The real book, rendered from its smoke run and read as a browser reads it, from disk, at desktop and phone width."""
+"""The real book, rendered from its smoke run and read as a browser reads it; and proof that this reading finds faults."""
 
 import os
-import shutil
+import re
+from contextlib import contextmanager
 from pathlib import Path
 
+import nbformat
 import pytest
-from playwright.sync_api import sync_playwright
 
 from ntpcompanion.workflow.notebooks import toc_pages
 from ntpcompanion.workflow.project import Project
+from tests.crawl import BROWSER, Crawl, chromium, crawl, served
 from tests.smoke import smoke_site
-
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-LOCAL = ("file:", "data:", "blob:", "about:")
 
 pytestmark = pytest.mark.skipif(
     BROWSER is None and not os.environ.get("CI"), reason="no Chromium on this machine; on Debian: apt-get install chromium"
 )
 
+# Pieces of templates that the themes leave among their style sheets.
+NOT_PAGES = {"_static/webpack-macros.html", "_static/sbt-webpack-macros.html"}
+
+PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title><link rel="icon" href="data:,"><style>
+body {{ background: #fff; color: #000 }} a {{ color: inherit }}
+@media (prefers-color-scheme: dark) {{ body {{ background: #000; color: #fff }} }}
+</style></head><body><h1>A page</h1>{body}</body></html>"""
+DOT = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>"
+
+# One fault on each page, and the words that must name it.
+PLANTED = {
+    "picture-elsewhere": ('<img alt="a picture" src="https://example.org/x.png">', "request leaves: https://example.org/x.png"),
+    "socket-elsewhere": ("<script>new WebSocket('wss://example.org/x')</script>", "request leaves: wss://example.org/x"),
+    "host-elsewhere": ('<link rel="preconnect" href="https://example.org">', "request leaves: https://example.org/"),
+    "icon-missing": ('<link rel="icon" href="gone.ico">', r"dead link: .*/gone\.ico"),
+    "style-missing": ('<link rel="stylesheet" href="gone.css">', r"ERR_FILE_NOT_FOUND .*/gone\.css|answer 404: .*/gone\.css"),
+    "console": ("<script>console.error('it broke')</script>", "console error: it broke"),
+    "warned": ("<script>console.warn('it will break')</script>", "console warning: it will break"),
+    "script": ("<script>throw new Error('it threw')</script>", "script error: it threw"),
+    "late-script": ("<script>addEventListener('load', () => { throw new Error('late') })</script>", "script error: late"),
+    "unset": ('<span class="math">x</span>', "formula not set: x"),
+    "misspelled": ('<span class="math"><mjx-container><mjx-merror>no \\such</mjx-merror></mjx-container></span>', "formula in error: no"),
+    "raw-tex": ("<p>So $a_1 < b$ holds.</p>", r"TeX shown as text: \$a_1"),
+    "raw-macro": ("<p>The set \\mathcal{S} is finite.</p>", r"TeX shown as text: \\mathcal"),
+    "dead-link": ('<a href="nowhere.html">there</a>', r"dead link: .*/nowhere\.html"),
+    "dead-folder": ('<a href="folder/">there</a>', "dead link: .*/folder/"),
+    "dead-anchor": ('<a href="index.html#nowhere">there</a>', r"dead anchor: .*/index\.html#nowhere"),
+    "dead-own-anchor": ('<a href="#nowhere">there</a>', r"dead anchor: .*/dead-own-anchor\.html#nowhere"),
+    "not-https": ('<a href="http://example.org/">there</a>', "link is not https: http://example.org/"),
+    "empty-download": ('<a href="empty.md">save</a>', r"empty download: empty\.md"),
+    "empty-saved": ('<a href="data:text/plain," download="plan.txt">save</a>', r"empty download: plan\.txt"),
+    "empty-table": ('<a href="data:text/csv;base64,YSxi" download="data.csv">save</a>', r"unreadable download: data\.csv: 1 rows"),
+    "ragged-table": ('<a href="data:text/csv,a,b%0A1" download="data.csv">save</a>', r"unreadable download: data\.csv: 2 rows"),
+    "no-notebook": ('<a href="cut.ipynb">save</a>', r"unreadable download: cut\.ipynb: Notebook does not appear to be JSON"),
+    "bad-notebook": ('<a href="bare.ipynb">save</a>', r"unreadable download: bare\.ipynb: .*missing an expected key: cells"),
+    "no-alt": (f'<img src="{DOT}">', "image without alternative text"),
+    "alt-is-a-name": (f'<img src="{DOT}" alt="plot_3.svg">', r"alternative text is a file name: plot_3\.svg"),
+    "broken-picture": ('<img src="data:image/png;base64,AAAA" alt="a plot">', "broken image"),
+    "two-titles": ("<h1>Another</h1>", "2 headings of the first level"),
+    "nameless": ("<script>document.title = ''; document.documentElement.lang = ''</script>", "no language.*no title"),
+    "shut": ("<details><summary>a card</summary></details>", "does not open: details"),
+    "faint": ('<p style="color: #bbb; background: #fff">whisper</p>', r"text hard to read, contrast 1\.9: whisper"),
+}
+# Faults that only one way of looking shows.
+PLANTED_IN_ONE_LOOK = {
+    "wide": ('<p style="width: 600px">wide</p>', "p reaches 2.. pixels beyond the window", "390 px, light"),
+    "cut-off": ('<div style="overflow: hidden"><p style="width: 700px">wide</p></div>', "p reaches 3.. pixels", "390 px, light"),
+    "day": ("<style>body { background: #ddd; color: #000 }</style>", "bright in dark mode: the page", "1280 px, dark"),
+    "sheet": ('<p style="background: #eee; color: #000">white sheet</p>', "bright in dark mode: p", "1280 px, dark"),
+    "frame": ('<p style="border: 1px solid #ccc">white frame</p>', "bright in dark mode: p", "1280 px, dark"),
+}
+SOUND = """<h2 id="here">Sound</h2><a href="#here">up</a> <a href="folder/deep.html?x=1#caf%C3%A9">deep</a> <a href="https://example.org">out</a>
+<a href="table.csv" download>table</a> <a href="sound.ipynb">notebook</a> <code>$x$ \\(y\\)</code> <form action="found.html"></form>
+<span class="math"><mjx-container>x</mjx-container></span> <div style="overflow: auto"><p style="width: 900px">a wide table</p></div>
+<details><summary>a card</summary><p>its body</p></details> <img alt="A dot" src="{dot}">""".replace("{dot}", DOT)
+FILES = {
+    "empty.md": "",
+    "table.csv": "a,b\n1,2\n",
+    "sound.ipynb": nbformat.writes(nbformat.v4.new_notebook()),
+    "bare.ipynb": '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}}',
+    "cut.ipynb": '{"cells": [',
+}
+
 
 @pytest.fixture(scope="module")
-def crawled():
-    """Complaints per page and width: requests that leave the disk, script errors, unset mathematics, overflow, missing alt text."""
+def browser():
     assert BROWSER, "Chromium is needed under CI: apt-get install chromium"
+    with chromium() as browser:
+        yield browser
+
+
+@contextmanager
+def read_twice(browser, site: Path, names: set[str]):
+    """The site read from disk and over http."""
+    with served(site) as address:
+        yield [crawl(browser, base, names) for base in (f"{site.as_uri()}/", address)]
+
+
+def complaints(readings: list[Crawl]) -> dict[tuple[str, str], list[str]]:
+    return {key: faults for reading in readings for key, faults in reading.complaints.items()}
+
+
+@pytest.fixture(scope="module")
+def book(browser):
     site = smoke_site()
-    complaints = {}
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=BROWSER, args=FLAGS)
-        for width in (1280, 390):
-            page = browser.new_page(viewport={"width": width, "height": 900})
-            heard = []
-            page.on("console", lambda m, heard=heard: heard.append(m.text) if m.type in ("error", "warning") else None)
-            page.on("pageerror", lambda e, heard=heard: heard.append(str(e)))
-            page.on("request", lambda r, heard=heard: None if r.url.startswith(LOCAL) else heard.append(f"request leaves: {r.url}"))
-            for name in toc_pages(Project.find()):
-                heard.clear()
-                page.goto(f"file://{site}/{name}.html", wait_until="load")
-                page.wait_for_function("!window.MathJax?.startup?.promise || window.MathJax.startup.promise.then(() => true)")
-                complaints[name, width] = [*heard, *_faults(page, site / f"{name}.html")]
-            page.close()
-        browser.close()
-    return complaints
+    files = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
+    with read_twice(browser, site, files - NOT_PAGES | {f"{page}.html" for page in toc_pages(Project.find())}) as readings:
+        yield readings
 
 
-def _faults(page, path: Path) -> list[str]:
-    found = page.evaluate("""() => ({
-        'images without alt text': [...document.querySelectorAll('article img')].filter(i => !i.alt || /\\.(svg|png)$/.test(i.alt)).length,
-        'formulas not set': [...document.querySelectorAll('article .math')].filter(e => !e.querySelector('mjx-container')).length,
-        'formulas in error': document.querySelectorAll('mjx-merror, .problematic').length,
-        'pixels wider than the window': Math.max(0, document.documentElement.scrollWidth - window.innerWidth - 2),
-    })""")
-    targets = page.evaluate("[...document.querySelectorAll('a[href]')].map(a => a.href).filter(h => h.startsWith('file:'))")
-    dead = sorted({t for t in targets if not Path(page.evaluate("u => decodeURIComponent(new URL(u).pathname)", t)).exists()})
-    return [f"{count} {what}" for what, count in found.items() if count] + [f"dead link {target}" for target in dead]
+def test_nothing_to_complain_about(book):
+    assert complaints(book) == {}
 
 
-def test_nothing_to_complain_about(crawled):
-    assert {key: value for key, value in crawled.items() if value} == {}
-
-
-def test_every_page_was_seen_and_carries_the_smoke_warning(crawled):
-    assert len(crawled) == 2 * len(toc_pages(Project.find()))
+def test_every_page_was_read_and_each_chapter_carries_the_smoke_warning(book):
+    listed = {f"{page}.html" for page in toc_pages(Project.find())}
+    assert all(listed | {"genindex.html", "py-modindex.html", "search.html"} <= set(reading.said) for reading in book)
     for chapter in (smoke_site() / "chapters").glob("*.html"):
         assert "Its numbers are not results" in chapter.read_text(encoding="utf-8")
+
+
+def test_a_reader_who_searches_finds_pages(book):
+    for reading in book:
+        found = {reading.page_of(link) for link in reading.search("entropy")}
+        assert {"notation.html", "chapters/sparse_contexts.html"} <= found
+        assert reading.search("rhinoceros") == []
+        assert reading.complaints == {}
+
+
+def test_a_card_opens_by_keyboard(book):
+    page = book[0].page
+    page.goto(f"{book[0].base}chapters/separability.html")
+    card = page.locator(".ntp-card").first
+    assert not card.locator("dl").is_visible()
+    card.locator("summary").press("Enter")
+    assert card.locator("dl").is_visible()
+
+
+@pytest.fixture(scope="module")
+def planted(browser, tmp_path_factory):
+    """A site of small pages with one fault each, a sound one, and one to which nothing leads."""
+    site = tmp_path_factory.mktemp("a site")
+    pages = {name: body for name, (body, *_) in {**PLANTED, **PLANTED_IN_ONE_LOOK}.items()} | {"sound": SOUND}
+    index = "".join(f'<a href="{name}.html">{name}</a> ' for name in pages)
+    pages |= {"index": index, "found": "", "folder/deep": '<p id="café"></p>', "orphan": ""}
+    (site / "folder").mkdir()
+    for name, text in (FILES | {f"{name}.html": PAGE.format(body=body) for name, body in pages.items()}).items():
+        (site / name).write_text(text, encoding="utf-8")
+    with read_twice(browser, site, {f"{name}.html" for name in [*pages, "listed"]}) as readings:
+        return readings
+
+
+@pytest.mark.parametrize("page", PLANTED)
+def test_a_planted_fault_is_named_from_disk_and_over_http(planted, page):
+    for reading in planted:
+        said = " | ".join(fault for (name, _), faults in reading.complaints.items() if name == f"{page}.html" for fault in faults)
+        assert re.search(PLANTED[page][1], said), said
+
+
+@pytest.mark.parametrize("page", PLANTED_IN_ONE_LOOK)
+def test_a_fault_of_one_look_is_named_with_it(planted, page):
+    _, words, look = PLANTED_IN_ONE_LOOK[page]
+    said = {setting: " | ".join(faults) for (name, setting), faults in complaints(planted).items() if name == f"{page}.html"}
+    assert set(said) == {"file, 1280 px, dark"} if "dark" in look else {"file, 390 px, light", "http, 390 px, light"}
+    assert all(re.search(words, faults) for faults in said.values()), said
+
+
+def test_a_page_to_which_nothing_leads_is_named(planted):
+    unreached = {name for (name, _), faults in complaints(planted).items() if faults == ["no link leads here"]}
+    assert unreached == {"orphan.html", "listed.html"}
+
+
+def test_no_other_page_is_blamed(planted):
+    expected = {f"{name}.html" for name in [*PLANTED, *PLANTED_IN_ONE_LOOK, "orphan", "listed"]}
+    assert {name for name, _ in complaints(planted)} == expected

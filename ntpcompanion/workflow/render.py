@@ -44,7 +44,10 @@ def drop_removed_pages(html: Path, pages: list[str]) -> None:
         page = path.relative_to(sources).with_suffix("").as_posix()
         if page not in pages:
             path.unlink()
-            (html / f"{page}.html").unlink(missing_ok=True)
+    made = {"index", "genindex", "py-modindex", "search", *pages}  # what Sphinx makes beside the table of contents
+    for path in [path for path in html.rglob("*.html") if "_static" not in path.relative_to(html).parts]:
+        if path.relative_to(html).with_suffix("").as_posix() not in made:
+            path.unlink()
 
 
 def site_faults(project: Project, html: Path, results: Mapping[str, Result]) -> list[str]:

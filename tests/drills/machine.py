@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals, memory limits and make are those of POSIX systems")
 ISOLATED = ["unshare", "--user", "--map-root-user", "--mount"]
 
 

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from ntpcompanion.workflow.provenance import library_versions, python_minor
+from tests.drills.machine import POSIX
 from tests.toy import ROOT, write_claims
 
 
@@ -54,6 +55,7 @@ def test_libraries_and_python_run_everything_again(executed, monkeypatch):
         assert f"python: {python_minor()} → 3.99" in reasons
 
 
+@POSIX
 @pytest.mark.parametrize("file", ["constraints.txt", "pyproject.toml"])
 def test_changed_constraints_install_first(file):
     plan = subprocess.run(["make", "--dry-run", f"--what-if={file}", "book"], cwd=ROOT, capture_output=True, text=True, check=True).stdout

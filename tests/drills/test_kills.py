@@ -9,6 +9,9 @@ import psutil
 import pytest
 import yaml
 
+from tests.drills.machine import POSIX
+
+pytestmark = POSIX
 IMPORT = "from toypkg.half import half"
 SLEEP = f"""{IMPORT}
 import time, pathlib

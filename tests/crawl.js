@@ -1,0 +1,167 @@
+// What a reader would complain about in the page that is open. tests/crawl.py puts it into every page before the page's own scripts.
+window.crawl = {
+  // The complaints under one width and one set of colours.
+  async look(width, colours) {
+    await crawl.settled(width, colours);
+    const folded = crawl.folded();
+    for (const moving of document.getAnimations()) if (moving.effect.getComputedTiming().endTime < Infinity) moving.finish();
+    return [folded, crawl.structure(), crawl.mathematics(), crawl.images(), crawl.width(), crawl.colours()].flat();
+  },
+
+  // Mathematics set, fonts and images there, width and colours in force and answered by the page's scripts.
+  async settled(width, colours) {
+    await window.MathJax?.startup?.promise;
+    await document.fonts.ready;
+    for (const image of document.images) image.loading = "eager";
+    await Promise.all([...document.images].map(image => image.decode().catch(() => {})));
+    do await new Promise(resolve => requestAnimationFrame(resolve));
+    while (innerWidth !== width || !matchMedia(`(prefers-color-scheme: ${colours})`).matches);
+  },
+
+  // For the links between pages, which no page can judge alone. Those of the head serve browsers: they have to hold, but lead no reader.
+  said() {
+    const head = [...document.querySelectorAll("link[href]")].map(link => ({url: link.href}));
+    const links = [...document.links].map(link => ({url: link.href, saved: link.getAttribute("download")}));
+    const forms = [...document.forms].map(form => ({url: form.action}));
+    const ids = [...document.querySelectorAll("[id]")].map(element => element.id);
+    const names = [...document.querySelectorAll("a[name]")].map(anchor => anchor.name);
+    return {head, links: [...links, ...forms], anchors: [...ids, ...names]};
+  },
+
+  seen: {visibilityProperty: true, opacityProperty: true},
+
+  main: () => document.querySelector("article, .bd-search-container") ?? document.body,
+
+  named(element) {
+    const name = element.id ? `#${element.id}` : [...element.classList].map(word => `.${word}`).join("");
+    return element.localName + name;
+  },
+
+  structure() {
+    const hosts = [...document.querySelectorAll("link[rel~=preconnect], link[rel~=dns-prefetch]")];
+    const headings = [...document.querySelectorAll("h1")].filter(heading => heading.checkVisibility());
+    return [
+      headings.length !== 1 && `${headings.length} headings of the first level`,
+      !document.documentElement.lang && "no language",
+      !document.title.trim() && "no title",
+      ...hosts.map(host => `request leaves: ${host.href}`),
+    ].filter(Boolean);
+  },
+
+  mathematics() {
+    const formulas = ".math, span.mathjax_process";
+    const unset = [...document.querySelectorAll(formulas)].filter(formula => !formula.querySelector("mjx-container"));
+    const wrong = [...document.querySelectorAll("mjx-merror, .problematic")];
+    const said = element => element.textContent.trim().slice(0, 60);
+    return [
+      ...unset.map(formula => `formula not set: ${said(formula)}`),
+      ...wrong.map(formula => `formula in error: ${said(formula)}`),
+      ...crawl.texts(document.body).filter(text => !text.parentElement.closest(`${formulas}, code, pre`))
+        .map(text => text.data.match(/\$[^$]+\$|\\[([\])]|\\[a-zA-Z]{2,}/)?.[0]).filter(Boolean).map(found => `TeX shown as text: ${found}`),
+    ];
+  },
+
+  // Text that is seen. Formulas are set by MathJax from shapes and carry a hidden copy for screen readers: not text in this sense.
+  texts(root) {
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT), found = [];
+    while (walker.nextNode()) {
+      const text = walker.currentNode, parent = text.parentElement;
+      if (text.data.trim() && parent.checkVisibility(crawl.seen) && !parent.closest("script, style, noscript, mjx-container")) found.push(text);
+    }
+    return found;
+  },
+
+  images() {
+    const name = image => decodeURI(image.src).split("/").pop().slice(0, 60);
+    return [...document.images].flatMap(image => [
+      !image.alt.trim() && `image without alternative text: ${name(image)}`,
+      /\.\w{3,4}$/.test(image.alt) && `alternative text is a file name: ${image.alt}`,
+      !image.naturalWidth && `broken image: ${name(image)}`,
+    ].filter(Boolean));
+  },
+
+  // What is folded opens by a click, shows something, and stays open, so that it is measured with the rest.
+  folded() {
+    return [...document.querySelectorAll("details")].filter(fold => {
+      fold.open = false;
+      fold.querySelector(":scope > summary")?.click();
+      return !fold.open || ![...fold.children].some(child => child.localName !== "summary" && child.offsetHeight);
+    }).map(fold => `does not open: ${crawl.named(fold)}`);
+  },
+
+  width() {
+    const beyond = element => Math.round(element.getBoundingClientRect().right - innerWidth);
+    const held = element => /auto|scroll/.test(getComputedStyle(element).overflowX) && beyond(element) < 2;
+    const loose = element => { for (let at = element; at; at = at.parentElement) if (held(at)) return false; return true; };
+    const seen = element => element.checkVisibility() && !element.closest("mjx-assistive-mml, .visually-hidden");
+    const wide = [...crawl.main().querySelectorAll("*")].find(element => beyond(element) > 1 && seen(element) && loose(element));
+    const page = document.documentElement.scrollWidth - innerWidth;
+    return [
+      wide && `${crawl.named(wide)} reaches ${beyond(wide)} pixels beyond the window`,
+      page > 1 && `the page is ${page} pixels wider than the window`,
+    ].filter(Boolean);
+  },
+
+  // Contrast as WCAG 2 defines it: 4.5 for text, 3 for large text. In the dark also: no bright page, sheet or frame.
+  colours() {
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const boxes = dark ? [...crawl.main().querySelectorAll("*")].filter(box => box.checkVisibility(crawl.seen)) : [];
+    const faint = crawl.texts(document.body).filter(text => crawl.contrast(text.parentElement) < crawl.least(text.parentElement));
+    return [
+      ...faint.map(text => `text hard to read, contrast ${crawl.contrast(text.parentElement).toFixed(1)}: ${text.data.trim().slice(0, 60)}`),
+      dark && crawl.luminance(crawl.behind(document.body)) > 0.2 && "bright in dark mode: the page",
+      ...boxes.filter(crawl.bright).map(box => `bright in dark mode: ${crawl.named(box)}`),
+    ].filter(Boolean);
+  },
+
+  least(element) {
+    const style = getComputedStyle(element), size = parseFloat(style.fontSize);
+    return size >= 24 || (size >= 18.66 && style.fontWeight >= 700) ? 3 : 4.5;
+  },
+
+  contrast(element) {
+    const behind = crawl.behind(element), [r, g, b, alpha] = crawl.rgba(getComputedStyle(element).color);
+    let share = alpha;
+    for (let at = element; at; at = at.parentElement) share *= getComputedStyle(at).opacity;
+    return crawl.ratio(crawl.over([r, g, b, share], behind), behind);
+  },
+
+  bright(box) {
+    const style = getComputedStyle(box), ground = crawl.rgba(style.backgroundColor), behind = crawl.behind(box);
+    const frame = crawl.over(crawl.rgba(style.borderTopColor), behind);
+    const framed = parseFloat(style.borderTopWidth) > 0 && style.borderTopStyle !== "none" && box.offsetWidth > 300;
+    return (ground[3] > 0.5 && crawl.luminance(ground) > 0.2) || (framed && crawl.luminance(frame) > 0.2);
+  },
+
+  // The colour on which an element's content is painted.
+  behind(element) {
+    if (!element) return [255, 255, 255, 1];
+    const own = crawl.rgba(getComputedStyle(element).backgroundColor);
+    return own[3] === 1 ? own : crawl.over(own, crawl.behind(element.parentElement));
+  },
+
+  over: ([r, g, b, alpha], under) => [...[r, g, b].map((value, i) => alpha * value + (1 - alpha) * under[i]), 1],
+
+  ratio(one, other) {
+    const [low, high] = [crawl.luminance(one), crawl.luminance(other)].sort((x, y) => x - y);
+    return (high + 0.05) / (low + 0.05);
+  },
+
+  luminance: rgb => [0.2126, 0.7152, 0.0722].reduce((sum, weight, i) => {
+    const value = rgb[i] / 255;
+    return sum + weight * (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+  }, 0),
+
+  // Any CSS colour as red, green, blue to 255 and opacity to 1: a canvas knows all notations.
+  rgba(colour) {
+    crawl.known ??= new Map();
+    if (!crawl.known.has(colour)) {
+      const pen = new OffscreenCanvas(1, 1).getContext("2d");
+      pen.fillStyle = colour;
+      pen.fillRect(0, 0, 1, 1);
+      const [r, g, b, a] = pen.getImageData(0, 0, 1, 1).data;
+      crawl.known.set(colour, [r, g, b, a / 255]);
+    }
+    return crawl.known.get(colour);
+  },
+};
