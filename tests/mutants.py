@@ -178,11 +178,11 @@ def main() -> int:
     WORK.mkdir(parents=True, exist_ok=True)
     known, code = yaml.safe_load(REASONS.read_text(encoding="utf-8")) or {}, 0
     for room in options.rooms:
-        code |= _try_room(room, known.get(room, {}), options)
+        code |= _try_room(room, {item["mutant"] for item in known.get(room, [])}, options)
     return code
 
 
-def _try_room(room: str, known: dict[str, str], options: argparse.Namespace) -> int:
+def _try_room(room: str, known: set[str], options: argparse.Namespace) -> int:
     copies = [_make_copy(room, index) for index in range(options.jobs)]
     cover = measure_coverage(copies[0], room)
     files = sorted((copies[0] / "ntpcompanion" / room).rglob("*.py"))
@@ -203,7 +203,7 @@ def _try_room(room: str, known: dict[str, str], options: argparse.Namespace) -> 
                 survivors.append(key)
                 print(f"{number}/{len(tasks)} survives: {key}", flush=True)
     last.write_text(json.dumps(survivors))
-    unknown, gone = sorted(set(survivors) - set(known)), sorted(set(known) - set(survivors)) if not options.again else []
+    unknown, gone = sorted(set(survivors) - known), sorted(known - set(survivors)) if not options.again else []
     share = len(survivors) / max(1, len(found))
     print(f"{room}: {len(found)} mutants, {len(survivors)} survive ({share:.1%}), {len(unknown)} without a reason")
     print("\n".join([*(f"  no reason given: {key}" for key in unknown), *(f"  listed, but noticed or gone: {key}" for key in gone)]))

@@ -1,7 +1,9 @@
 import ast
 
 import pytest
+import yaml
 
+from tests.mutants import ALLOWED, REASONS, ROOT, Coverage
 from tests.mutations import mutants
 
 
@@ -53,3 +55,22 @@ def test_every_mutant_is_python_and_has_a_key_of_its_own():
     assert len({mutant.key for mutant in found}) == len(found)
     assert "a.py f: `1` → `2` in `x = [1, 1]` (2)" in {mutant.key for mutant in found}
     assert [mutant.line for mutant in mutants("a.py", "\n\nx = not a\n")] == [3]
+
+
+def test_the_quickest_tests_of_a_line_come_first_within_the_budget():
+    cover = Coverage({"a.py": {3: ["slow", "quick"], 4: ["other"]}}, {"slow": 5.0, "quick": 0.1, "other": 1.0, "starts": 2.0})
+    assert cover.tests_of("a.py", 3, 10.0) == ["quick", "slow"]
+    assert cover.tests_of("a.py", 3, 2.0) == ["quick"]
+    assert cover.tests_of("a.py", 3, 0.0) == ["quick"], "one is always run"
+    assert cover.tests_of("a.py", 9, 10.0) == ["quick", "other", "slow"], "the body of the module: every test of the file"
+    assert cover.tests_of("b.py", 1, 10.0) == ["other", "starts", "slow"], "run in processes of its own"
+
+
+def test_every_known_survivor_names_a_mutant_of_the_present_code():
+    known = yaml.safe_load(REASONS.read_text(encoding="utf-8"))
+    for room, items in known.items():
+        paths = sorted((ROOT / "ntpcompanion" / room).glob("*.py"))
+        keys = {m.key for path in paths for m in mutants(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))}
+        assert {item["mutant"] for item in items} <= keys
+        assert all(len(item["reason"]) > 20 for item in items)
+        assert len(items) <= ALLOWED * len(keys)

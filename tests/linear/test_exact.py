@@ -72,3 +72,10 @@ def test_the_scale_of_a_decoder_does_not_matter(scale):
 def test_the_smallest_margin_is_that_of_the_lowest_logit_inside():
     logits = [[Fraction(3)], [Fraction(1)], [Fraction(-2)], [Fraction(0)]]
     assert exact._smallest_margin([[1], [2]], np.array([[True, True, False, False], [True, False, True, False]]), logits) == -6
+
+
+def test_entries_that_the_equations_force_to_zero_do_no_harm():
+    support = np.array([[True, False], [False, True], [True, False]])
+    guess = np.array([[2.0, -2.0], [-1.0, 1.0], [0.01, -0.01]])
+    found = exact_certificate([[1, 0], [2, 0], [0, 1]], support, guess)
+    assert found == tuple(tuple(Fraction(x) for x in row) for row in ([1, -1], [Fraction(-1, 2), Fraction(1, 2)], [0, 0]))

@@ -97,4 +97,4 @@ def test_orthogonality_is_relative_to_the_largest_entries(scale):
 def test_the_bound_on_rounding_is_that_of_a_dot_product():
     E, W = np.array([[1.0, 2, 3, 4, 5], [5, 4, 3, 2, -1]]), np.array([[1.0, -1, 1, -1, 1], [2, 0, 0, 0, 3]])
     given = table(E, [[1, 0], [0, 1]])
-    assert check_weights(given, W).rounding == pytest.approx(2 * 5 * 2.0**-52 * 17)
+    assert check_weights(given, W).rounding == pytest.approx(2 * 5 * 2.0**-52 * 17, rel=1e-9, abs=0)

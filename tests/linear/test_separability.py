@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from ntpcompanion.linear import separability
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.exact import MAX_UNKNOWNS
+from ntpcompanion.linear.search import project_signs
 from ntpcompanion.linear.separability import Separability, Verdict, _rounds, check_separability
 from tests.linear.cases import degenerate_tables, table
 from tests.oracles import largest_margin, refutes, separates
@@ -164,3 +166,39 @@ def test_stretching_the_embeddings_of_a_separable_table_keeps_its_verdict():
             assert answer.verdict is Verdict.SEPARABLE
             assert answer.verify(stretched).holds
     assert found > 10
+
+
+@pytest.fixture
+def search(monkeypatch):
+    """A search whose descents stand still at a given X; finishing it is counted."""
+    table = ContextTable(np.eye(2), np.array([[1.0, 0, 0], [0, 0.5, 0.5]]), np.array([0.5, 0.5]))
+    state, finished = separability._Search(table), []
+    for name in ("descend_to_weights", "descend_to_certificate"):
+        monkeypatch.setattr(separability, name, lambda basis, support, start, iterations: start)
+    original = separability.finish_weights
+    monkeypatch.setattr(separability, "finish_weights", lambda *arguments: finished.append(1) or original(*arguments))
+    return state, finished
+
+
+@pytest.mark.parametrize("worst", [[0.0, 0.0], [1.0, -1.0], [-1.0, -1.0], [1.0, 0.0]])
+def test_logits_that_do_not_separate_are_not_finished(search, worst):
+    state, finished = search
+    logits = np.array([[worst[0], 0, -1.0], [2.0, worst[1] + 2.0, 3.0]])
+    state.X = state.basis.T @ logits
+    assert next(state.attempts(10)) is None
+    assert finished == []
+
+
+def test_logits_that_separate_are_finished(search):
+    state, finished = search
+    state.X = state.basis.T @ np.array([[1.0, 0, -1.0], [-2.0, 1.0, 1.5]])
+    assert next(state.attempts(10)).verdict is Verdict.SEPARABLE
+    assert finished == [1]
+
+
+def test_the_gap_is_that_of_the_projected_goal(search):
+    state, _ = search
+    state.X = np.array([[0.3, -0.2, 0.1], [0.4, 0.2, -0.5]])
+    list(state.attempts(10))
+    gamma = project_signs(np.array([[0, -1.0, -1], [-1, 0, 0]]) - state.basis @ state.X, state.support)
+    assert state.gap == pytest.approx(np.linalg.norm(state.basis.T @ gamma) / np.linalg.norm(gamma))
