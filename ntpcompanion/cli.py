@@ -21,6 +21,7 @@ from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.notebooks import choose, find_notebooks
 from ntpcompanion.workflow.profiles import check_profile, parse_overrides, read_profiles
 from ntpcompanion.workflow.project import Project
+from ntpcompanion.workflow.render import require_jupyter_book_1
 from ntpcompanion.workflow.results import Result
 from ntpcompanion.workflow.runs import Run, plan, stale_reasons
 
@@ -99,7 +100,8 @@ def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) 
     """Run what is stale, write ledger and status, render the book, assert that it is complete."""
     project = Project.find()
     runs = _runs(project, [], profile, [])
-    load_claims(project)  # a fault there is found in a second, not after the runs
+    load_claims(project)  # faults there and of Jupyter Book are found in a second, not after the runs
+    require_jupyter_book_1()
     with project.lock():
         _execute(runs, jobs, force)
         html, made = build.build_site(project, runs, profile)

@@ -4,7 +4,6 @@ import csv
 import functools
 import http.server
 import re
-import shutil
 import threading
 import urllib.request
 from collections import defaultdict
@@ -14,16 +13,8 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote, urldefrag, urlsplit
 
 import nbformat
-from playwright.sync_api import Browser, ConsoleMessage, Request, Response, WebSocket, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Request, Response, WebSocket
 
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--proxy-server=127.0.0.1:9",  # what is not on this machine is asked of a port where nobody listens: nothing leaves, not even a name
-]
 SCRIPT = Path(__file__).with_suffix(".js")
 # How a page is looked at: width in pixels and colours. It is loaded under the first and then only shown in another way.
 LOOKS = {"file": [(1280, "light"), (1280, "dark"), (390, "light")], "http": [(390, "light"), (1280, "light")]}
@@ -32,23 +23,16 @@ SEARCHED = "/finished|did not match/.test(document.querySelector('.search-summar
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """A headless browser that knows no host but this machine."""
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=BROWSER, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@contextmanager
 def served(site: Path) -> Iterator[str]:
     """The address of a site over http, for as long as the context lasts."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Host, directory=site)) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 class Host(http.server.SimpleHTTPRequestHandler):
@@ -127,7 +111,7 @@ class Crawl:
         """The pages found by a reader who types a word on the first page."""
         self.page.goto(f"{self.base}index.html", wait_until="commit")
         self.page.wait_for_url(self.base + self.first_page())
-        self.page.keyboard.press("Control+K")
+        self.page.keyboard.press("ControlOrMeta+K")
         self.page.keyboard.type(word)
         self.page.keyboard.press("Enter")
         self.page.wait_for_url(f"{self.base}search.html?q={word}")

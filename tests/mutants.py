@@ -12,6 +12,7 @@ import itertools
 import json
 import multiprocessing
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -32,6 +33,7 @@ from tests.mutations import Mutant, mutants
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "_build" / "mutants"
 ROOMS = {"linear": ["tests/linear"], "workflow": ["tests/workflow", "tests/drills"]}
+EXTRA = {"linear": [], "workflow": ["--jaxtyping-packages="]}  # no arrays there: without their checks everything starts sooner
 REASONS = ROOT / "tests" / "mutants.yml"
 ALLOWED = 0.05  # share of survivors
 OPTIONS = ["-q", "-n0", "-p", "no:cacheprovider", "-p", "no:unraisableexception", "--timeout=120", "-W", "ignore:Module already imported"]
@@ -89,7 +91,7 @@ def _record(copy: Path, room: str, target: Path) -> int:
     cover = coverage.Coverage(data_file=None, include=[f"{copy}/ntpcompanion/{room}/*"], config_file=False)
     recorder = _Recorder(cover)
     cover.start()
-    code = pytest.main([*OPTIONS, *ROOMS[room]], plugins=[recorder])
+    code = pytest.main([*OPTIONS, *EXTRA[room], *ROOMS[room]], plugins=[recorder])
     cover.stop()
     data = cover.get_data()
     lines = {
@@ -102,14 +104,14 @@ def _record(copy: Path, room: str, target: Path) -> int:
     return int(code)
 
 
-def survives(mutant: Mutant, copy: Path, tests: list[str], limit: float) -> bool:
-    """Whether all `tests` pass with the mutant in place. A run over the limit counts as noticed."""
+def survives(mutant: Mutant, copy: Path, arguments: list[str], limit: float) -> bool:
+    """Whether pytest passes with the mutant in place. A run over the limit counts as noticed."""
     path = copy / mutant.file
     original, stat = path.read_bytes(), path.stat()
     path.write_text(mutant.source, encoding="utf-8")
     os.utime(path, (moment := next(MOMENTS), moment))  # no two versions share a date: bytecode of one is never taken for another
     try:
-        return _in_child(lambda: int(pytest.main([*OPTIONS, "-x", *tests])), copy, limit) == 0
+        return _in_child(lambda: int(pytest.main([*OPTIONS, "-x", *arguments])), copy, limit) == 0
     finally:
         path.write_bytes(original)
         os.utime(path, (stat.st_atime, stat.st_mtime))
@@ -163,7 +165,7 @@ def _try(task: tuple[Mutant, list[str], float], room: str, jobs: int) -> tuple[s
     mutant, tests, limit = task
     # processes of one pool have consecutive numbers: each has a copy of its own
     copy = WORK / f"{room}-{multiprocessing.current_process()._identity[0] % jobs}"
-    return mutant.key, survives(mutant, copy, tests, limit)
+    return mutant.key, survives(mutant, copy, [*EXTRA[room], *tests], limit)
 
 
 def main() -> int:
@@ -194,6 +196,7 @@ def _try_room(room: str, known: set[str], options: argparse.Namespace) -> int:
     for mutant in found:
         tests = cover.tests_of(mutant.file, mutant.line, float("inf") if options.again else BUDGET)
         tasks.append((mutant, tests, 15 + 4 * sum(cover.seconds.get(test, 0.0) for test in tests)))
+    random.Random(0).shuffle(tasks)  # a run that is stopped has tried a fair sample
     survivors = []
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
         for number, (key, alive) in enumerate(pool.imap_unordered(functools.partial(_try, room=room, jobs=options.jobs), tasks), 1):

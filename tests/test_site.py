@@ -2,19 +2,30 @@
 
 import os
 import re
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
 import pytest
+from playwright.sync_api import sync_playwright
 
 from ntpcompanion.workflow.notebooks import toc_pages
 from ntpcompanion.workflow.project import Project
-from tests.crawl import BROWSER, Crawl, chromium, crawl, served
+from ntpcompanion.workflow.questions import find_browser
+from tests.crawl import Crawl, crawl, served
 from tests.smoke import smoke_site
 
+BROWSER = find_browser()
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--proxy-server=127.0.0.1:9",  # what is not on this machine is asked of a port where nobody listens: nothing leaves, not even a name
+]
 pytestmark = pytest.mark.skipif(
-    BROWSER is None and not os.environ.get("CI"), reason="no Chromium on this machine; on Debian: apt-get install chromium"
+    BROWSER is None and not os.environ.get("CI"), reason="no Chromium on this machine; `make browser` gets one or says how"
 )
 
 # Pieces of templates that the themes leave among their style sheets.
@@ -83,8 +94,9 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def browser():
-    assert BROWSER, "Chromium is needed under CI: apt-get install chromium"
-    with chromium() as browser:
+    """A headless browser that knows no host but this machine."""
+    assert BROWSER, "Chromium is needed under CI; `make browser` gets one or says how"
+    with sync_playwright() as play, play.chromium.launch(executable_path=BROWSER, args=FLAGS) as browser:
         yield browser
 
 
@@ -133,6 +145,13 @@ def test_a_card_opens_by_keyboard(book):
     assert not card.locator("dl").is_visible()
     card.locator("summary").press("Enter")
     assert card.locator("dl").is_visible()
+
+
+def test_a_host_ends_when_a_reading_fails(tmp_path):
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError), served(tmp_path):
+        raise ZeroDivisionError
+    assert threading.active_count() == before
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """The workflows of the host, as far as they can be read without it."""
 
+import itertools
 import re
 import subprocess
 import sys
@@ -69,6 +70,13 @@ def test_every_python_that_is_promised_is_tested():
     }
     assert weekly == {"lowest-direct": versions[0], "highest": versions[-1]}
     assert WORKFLOWS["weekly"]["jobs"]["sphinx"]["steps"][1]["with"]["python-version"] == versions[-1]
+
+
+def test_where_linux_runs_the_tests_the_drills_may_have_disks_of_their_own():
+    allow = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+    for where in ("tests: make", "weekly: dependencies"):
+        before = itertools.takewhile(lambda step: step.get("id") != "test", JOBS[where]["steps"])
+        assert [step.get("if", "always") for step in before if step.get("run") == allow] in (["always"], ["runner.os == 'Linux'"]), where
 
 
 def test_a_failure_of_the_week_is_reported_whichever_job_it_was_in():

@@ -92,6 +92,10 @@ class Toy:
         assert old in text
         file.write_text(text.replace(old, new))
 
+    def plan_records(self, **entries):
+        """Write the plans of recorded runs."""
+        (self.project.records / "plans.yml").write_text(yaml.safe_dump(entries))
+
     def reasons(self, name, profile="book"):
         return stale_reasons(self.runs(profile, [name])[0])
 
@@ -113,7 +117,10 @@ class Toy:
     def run(self, *arguments, code=0, **options):
         """What it prints as a process of its own."""
         process = self.start(*arguments, **options)
-        output = " ".join(process.communicate(timeout=120)[0].split())
+        try:
+            output = " ".join(process.communicate(timeout=120)[0].split())
+        finally:
+            process.kill()
         assert process.returncode == code, output
         assert "Traceback (most recent call last)" not in re.sub(r"code cell \d+:.*", "", output), f"a mistake is a sentence: {output}"
         return output
@@ -158,6 +165,26 @@ def toy(tmp_path, monkeypatch):
     write_claims(project)
     monkeypatch.chdir(root)
     return Toy(project)
+
+
+@pytest.fixture
+def no_kernel(monkeypatch):
+    """A function: after it is called, starting a kernel is an error."""
+
+    def refuse(*_):
+        raise AssertionError("a kernel was started")
+
+    return lambda: monkeypatch.setattr("ntpcompanion.workflow.execute._run_worker", refuse)
+
+
+@pytest.fixture
+def importable(toy, monkeypatch):
+    """The toy project, whose package this process and those it starts can import."""
+    monkeypatch.syspath_prepend(str(toy.project.root))
+    monkeypatch.setenv("PYTHONPATH", str(toy.project.root))
+    for name in [name for name in sys.modules if name.split(".")[0] == "toypkg"]:
+        monkeypatch.delitem(sys.modules, name)
+    return toy
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """Notebook regression: measured values against those stored in `tests/baselines`, verdicts against those expected."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ntpcompanion.workflow import cards
-from ntpcompanion.workflow.claims import Claim, check_measured, judge
-from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.claims import Claim, judge
+from ntpcompanion.workflow.errors import WorkflowError, nearest
 from ntpcompanion.workflow.files import canonical_json, sha256, write_atomically
 from ntpcompanion.workflow.results import Result
 
@@ -30,27 +30,37 @@ def compare(results: Mapping[str, Result], claims: Mapping[str, Claim], stored: 
     faults: list[str] = []
     notes: list[str] = []
     for result in results.values():
-        faults += check_measured(result.notebook, profile, result.measured, claims)
         # a text may be the user's own and have no baseline; a notebook without inputs must have one
         known = stored.get(input_key(result), {} if input_key(result) == NO_INPUT else None)
         if known is None and result.measurements:
             notes.append(f"{result.notebook}: no baseline for its input ({input_key(result)[:12]}); only verdicts were checked")
+        faults += check_measured(result.notebook, profile, result.measured, claims)
         for item in result.measurements:
-            claim = claims.get(item["id"])
-            if claim is None:
-                continue
-            verdict = judge(claim, profile, item).verdict
-            if verdict not in (claim.expected_verdict, "not measured"):
-                faults.append(f"{claim.id}: verdict {verdict}, expected {claim.expected_verdict} (ours {cards.show(item)})")
-            if known is not None:
-                faults += _drift(claim, item, known)
-    gone = [
-        name
-        for result in results.values()
-        for name in stored.get(input_key(result), {})
-        if claims.get(name) and claims[name].notebook == result.notebook and name not in result.measured
+            if claim := claims.get(item["id"]):
+                faults += _unexpected(claim, item, profile) + (_drift(claim, item, known) if known is not None else [])
+        own = (name for name in known or {} if name in claims and claims[name].notebook == result.notebook)
+        faults += [f"{name}: has a baseline but was not measured" for name in own if name not in result.measured]
+    return Comparison(faults, notes)
+
+
+def check_measured(notebook: str, profile: str, measured: Collection[str], claims: Mapping[str, Claim]) -> list[str]:
+    """Faults between the ids that a notebook measures and the claims that name it."""
+    own = {claim.id for claim in claims.values() if claim.notebook == notebook}
+    unknown = [
+        f"{notebook} measures {name!r}, which is no claim of this notebook.{nearest(name, own)} Add it to book/claims.yml."
+        for name in sorted(set(measured) - own)
     ]
-    return Comparison(faults + [f"{name}: has a baseline but was not measured" for name in gone], notes)
+    missing = [name for name in sorted(own - set(measured)) if profile in claims[name].expect]
+    return unknown + [
+        f"{notebook} does not measure the claim {name!r}, though claims.yml expects a value at profile {profile}." for name in missing
+    ]
+
+
+def _unexpected(claim: Claim, item: dict, profile: str) -> list[str]:
+    verdict = judge(claim, profile, item).verdict
+    if verdict in (claim.expected_verdict, "not measured"):
+        return []
+    return [f"{claim.id}: verdict {verdict}, expected {claim.expected_verdict} (ours {cards.show(item)})"]
 
 
 def _drift(claim: Claim, item: dict, known: Mapping[str, dict]) -> list[str]:
@@ -87,9 +97,12 @@ def read_baseline(path: Path) -> dict[str, dict]:
     if not path.is_file():
         return {}
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise WorkflowError(f"{path} is not JSON ({error}). Restore it from git.") from error
+    if not isinstance(values, dict):
+        raise WorkflowError(f"{path} must hold an object, got {type(values).__name__}. Restore it from git.")
+    return values
 
 
 def write_baseline(path: Path, values: Mapping[str, dict]) -> None:

@@ -3,18 +3,19 @@
 import json
 import shutil
 from collections.abc import Mapping
+from importlib.metadata import distributions
 from pathlib import Path
 
 import nbformat
 
 from ntpcompanion.workflow import ledger
-from ntpcompanion.workflow.claims import Claim, check_measured, load_claims
+from ntpcompanion.workflow.baselines import check_measured
+from ntpcompanion.workflow.claims import Claim, load_claims
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import canonical_json, sha256, write_atomically
 from ntpcompanion.workflow.notebooks import Notebook, toc_chapters
 from ntpcompanion.workflow.pages import make_page
 from ntpcompanion.workflow.project import Project
-from ntpcompanion.workflow.provenance import versions
 from ntpcompanion.workflow.records import load_record
 from ntpcompanion.workflow.render import render, site_faults
 from ntpcompanion.workflow.results import Result
@@ -66,10 +67,11 @@ def build_site(project: Project, runs: list[Run], profile: str) -> tuple[Path, b
     stamp, state = work / "stamp.json", _state(project, source)
     if _read_stamp(stamp) == {**state, "site": _digest([html])}:
         return html, False
+    if not stamp.is_file():
+        shutil.rmtree(work, ignore_errors=True)  # the last rendering did not end: Sphinx would keep what it cut short
     stamp.unlink(missing_ok=True)
     render(project, source, html)
     if faults := site_faults(project, html, results):
-        shutil.rmtree(work, ignore_errors=True)  # the next build starts from nothing
         raise WorkflowError("The site was built, but:\n" + "\n".join(faults))
     write_atomically(stamp, json.dumps({**state, "site": _digest([html])}))
     return html, True
@@ -100,9 +102,10 @@ def _staged_copy(project: Project, profile: str) -> Path:
 
 
 def _state(project: Project, source: Path) -> dict[str, str]:
-    """Hashes of everything the rendering reads: all files of the book folder, the configuration, the documented package."""
+    """Hashes of everything that decides the site: book folder, configuration, documented package, installed packages."""
+    installed = sorted(f"{package.name} {package.version}" for package in distributions())
     digest = _digest([source, project.root / "_config.yml", *project.package.rglob("*.py")])
-    return {"sources": digest, "versions": sha256(canonical_json(versions()))}
+    return {"sources": digest, "installed": sha256(canonical_json(installed))}
 
 
 def _digest(paths: list[Path]) -> str:

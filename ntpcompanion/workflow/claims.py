@@ -1,6 +1,5 @@
 """Claims of the papers as data, and verdicts as a function of a measurement and an expectation."""
 
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import hypot, isfinite
@@ -9,7 +8,7 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from ntpcompanion.workflow.errors import WorkflowError, nearest
+from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.project import Project
 
 Verdict = Literal["supported", "refuted", "inconclusive", "not measured"]
@@ -140,19 +139,6 @@ def load_claims(project: Project) -> dict[str, Claim]:
     if faults:
         raise WorkflowError(f"{project.claims}:\n" + "\n".join(f"  {fault}" for fault in faults))
     return claims
-
-
-def check_measured(notebook: str, profile: str, measured: Collection[str], claims: Mapping[str, Claim]) -> list[str]:
-    """Faults between the ids that a notebook measures and the claims that name it."""
-    own = {claim.id for claim in claims.values() if claim.notebook == notebook}
-    unknown = [
-        f"{notebook} measures {name!r}, which is no claim of this notebook.{nearest(name, own)} Add it to book/claims.yml."
-        for name in sorted(set(measured) - own)
-    ]
-    missing = [name for name in sorted(own - set(measured)) if profile in claims[name].expect]
-    return unknown + [
-        f"{notebook} does not measure the claim {name!r}, though claims.yml expects a value at profile {profile}." for name in missing
-    ]
 
 
 def judge(claim: Claim, profile: str, measurement: dict | None) -> Judgement:

@@ -66,7 +66,8 @@ def _bring_up_to_date(run: Run, scratch: Path, force: bool, tell: Callable) -> O
         _execute_one(run, scratch / f"{run.profile}-{run.stem.name}", lambda cell: tell(run, "cell", cell, cells))
     except (WorkflowError, OSError) as error:  # OSError: a full or read-only disk below _build
         tell(run, "failed", 0, cells)
-        return Outcome(run, "failed", time.perf_counter() - began, str(error))
+        message = str(error) if isinstance(error, WorkflowError) else f"Notebook {run.notebook.name!r} ({run.profile}): {error}"
+        return Outcome(run, "failed", time.perf_counter() - began, message)
     tell(run, "done", cells, cells)
     return Outcome(run, "done", time.perf_counter() - began)
 
@@ -74,12 +75,11 @@ def _bring_up_to_date(run: Run, scratch: Path, force: bool, tell: Callable) -> O
 def _execute_one(run: Run, scratch: Path, progress: Callable[[int], None]) -> None:
     parts = key_parts(run.project, run.notebook, run.parameters)  # before the run: an edit made meanwhile leaves it stale
     started, began = now(), time.perf_counter()
-    scratch.mkdir(parents=True, exist_ok=True)
     job = {
         "notebook": nbformat.writes(run.notebook.node), "parameters": run.parameters, "root": str(run.project.root),
         "cell_timeout": CELL_TIMEOUT[run.profile], "output": str(scratch / "executed.ipynb"),
     }  # fmt: skip
-    (scratch / "job.json").write_text(json.dumps(job), encoding="utf-8")
+    write_atomically(scratch / "job.json", json.dumps(job))
     done = _run_worker(run, scratch / "job.json", progress)
     node = tidy(load_executed(scratch / "executed.ipynb"), run.notebook)
     result = Result(

@@ -18,7 +18,7 @@ BROWSERS = ("chromium", "google-chrome", "chrome")
 
 def check_writing(root: Path, folders: Iterable[Path]) -> Check:
     """Every folder that runs and builds write to, or the place where it will be made, can be written."""
-    refusals = {str(folder.relative_to(root)): _refusal(folder) for folder in folders}
+    refusals = {folder.relative_to(root).as_posix(): _refusal(folder) for folder in folders}
     refused = [f"{folder} ({reason})" for folder, reason in refusals.items() if reason]
     if not refused:
         return Check("write access", "ok", ", ".join(refusals))
@@ -79,14 +79,17 @@ def check_gpu(answer: Mapping, card: str | None, visible: str | None) -> Check:
 
 
 def check_chromium(path: str | None, ask: Callable[[str], str]) -> Check:
-    """The browser at `path`, which `ask` makes tell its version; it raises OSError if that one does not start."""
+    """The browser at `path`, which `ask` makes tell its version (or nothing); it raises OSError if that one does not start."""
     try:
         if path:
-            return Check("Chromium", "ok", f"{ask(path).partition(' built on ')[0]}, {path}")
+            return Check("Chromium", "ok", ", ".join(filter(None, [ask(path).partition(" built on ")[0], path])))
         found = f"none on PATH as {', '.join(BROWSERS)}; the tests that read the built pages are skipped"
     except OSError as error:
         found = f"{path} does not start: {error}"
-    mend = "Debian, Ubuntu: `sudo apt-get install chromium`. macOS: `brew install --cask chromium`. Elsewhere: put one on PATH."
+    mend = (  # in the words of `make browser`
+        "Debian: `sudo apt-get install chromium`. Ubuntu: `sudo snap install chromium`. macOS: a script named chrome that starts "
+        "the program inside Google Chrome.app. Elsewhere: chromium, google-chrome or chrome on PATH."
+    )
     return Check("Chromium", "warning", found, mend)
 
 

@@ -74,7 +74,11 @@ def toc_chapters(project: Project) -> list[str]:
 
 def toc_pages(project: Project) -> list[str]:
     """Every page that `book/_toc.yml` lists, the root first."""
-    toc = yaml.safe_load((project.book / "_toc.yml").read_text(encoding="utf-8"))
+    path = project.book / "_toc.yml"
+    try:
+        toc = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise WorkflowError(f"{path} cannot be read: {error}") from error
 
     def walk(node: object) -> list[str]:
         if isinstance(node, dict):

@@ -22,19 +22,31 @@ def render(project: Project, source: Path, html: Path) -> None:
     """Build `source` (a book folder) into `html` with warnings as errors. Raises WorkflowError with the warnings."""
     require_jupyter_book_1()
     output = html.with_name(f"{html.name}-work")  # Jupyter Book writes to OUTPUT/_build/html and keeps its doctrees there too
-    command = [
-        sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(source), "--path-output", str(output),
-        "--config", str(project.root / "_config.yml"), "--toc", str(source / "_toc.yml"), "-W", "-n", "--keep-going", "-q",
+    arguments = [
+        "build", str(source), "--path-output", str(output), "--config", str(project.root / "_config.yml"),
+        "--toc", str(source / "_toc.yml"), "-W", "-n", "--keep-going", "-q",
     ]  # fmt: skip
-    run = subprocess.run(
-        command, capture_output=True, text=True, cwd=project.root, env={**os.environ, "PYTHONPATH": str(project.package.parent)}
-    )
-    if run.returncode:
-        shutil.rmtree(output / "_build" / ".doctrees", ignore_errors=True)  # else the next build skips the pages that warned
-        raise WorkflowError(f"Jupyter Book stopped with code {run.returncode}:\n{_warnings(run.stdout + run.stderr)}")
+    done = _run_jupyter_book(arguments, project)
+    if done.returncode:
+        raise WorkflowError(f"Jupyter Book stopped with code {done.returncode}:\n{_warnings(done.stdout + done.stderr)}")
     drop_removed_pages(output / "_build" / "html", toc_pages(project))
     _add_mathjax(output / "_build" / "html")
     _replace_folder(output / "_build" / "html", html)
+
+
+def _run_jupyter_book(arguments: list[str], project: Project) -> subprocess.CompletedProcess:
+    """Run it in a process that ends with this one, however this one ends: two must never write to one folder."""
+    code = "import os, threading\nthreading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()\n"
+    code += "from jupyter_book.cli.main import main\nmain()"
+    environment = {**os.environ, "PYTHONPATH": str(project.package.parent)}
+    theirs, ours = os.pipe()  # it reads until our end is closed, by us or by the end of our process
+    try:
+        return subprocess.run(
+            [sys.executable, "-c", code, *arguments], stdin=theirs, capture_output=True, text=True, cwd=project.root, env=environment
+        )
+    finally:
+        os.close(theirs)
+        os.close(ours)
 
 
 def drop_removed_pages(html: Path, pages: list[str]) -> None:
@@ -45,16 +57,16 @@ def drop_removed_pages(html: Path, pages: list[str]) -> None:
         if page not in pages:
             path.unlink()
     made = {"index", "genindex", "py-modindex", "search", *pages}  # what Sphinx makes beside the table of contents
-    for path in [path for path in html.rglob("*.html") if "_static" not in path.relative_to(html).parts]:
+    for path in [path for path in html.rglob("*.html") if not path.relative_to(html).parts[0].startswith("_")]:
         if path.relative_to(html).with_suffix("").as_posix() not in made:
             path.unlink()
 
 
 def site_faults(project: Project, html: Path, results: Mapping[str, Result]) -> list[str]:
-    """Pages of the table of contents that are missing or empty, and measured numbers that their page does not show."""
-    faults = [f"{page}.html is missing" for page in toc_pages(project) if not (html / f"{page}.html").is_file()]
-    if not (html / "index.html").is_file():
-        faults.append("index.html is missing")
+    """Pages of the table of contents that are missing or cut short, and measured numbers that their page does not show."""
+    faults = [f"{page}.html is missing or cut short" for page in toc_pages(project) if "</html>" not in _raw(html / f"{page}.html")]
+    if not _raw(html / "index.html"):
+        faults.append("index.html is missing or empty")
     ledger = _text(html / "ledger.html")
     for name, result in results.items():
         page = _text(html / "chapters" / f"{name}.html")
@@ -109,10 +121,12 @@ def _replace_folder(made: Path, target: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
+def _raw(page: Path) -> str:
+    return page.read_text(encoding="utf-8") if page.is_file() else ""
+
+
 def _text(page: Path) -> str:
-    if not page.is_file():
-        return ""
-    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8"))))
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", _raw(page))))
 
 
 def _warnings(log: str) -> str:

@@ -59,6 +59,8 @@ def stale_reasons(run: Run) -> list[str]:
         node = load_executed(run.page)
     except WorkflowError as error:
         return [str(error)]
+    if (result.notebook, result.profile) != (run.notebook.name, run.profile):
+        return [f"{run.results.name} holds {result.notebook} at profile {result.profile}"]
     parts = key_parts(run.project, run.notebook, run.parameters)
     if result.key != key(parts):
         return what_changed(result.key_parts, parts) or ["the stored key does not match its parts"]

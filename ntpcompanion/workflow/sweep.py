@@ -6,9 +6,10 @@ import itertools
 import json
 import multiprocessing
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
@@ -56,18 +57,28 @@ def run_tasks(function: str, tasks: list[dict], log: Path, *, jobs: int, report:
 def _run_and_keep(function: str, tasks: list[dict], log: Path, jobs: int) -> Iterator[dict]:
     """Run tasks in processes of their own; each result is on the disk before it is given out."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=_limit_threads)
-    with log.open("a", encoding="utf-8") as file, pool:
+    failure = None
+    with log.open("a", encoding="utf-8") as file, ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _prepare) as pool:
         futures = {pool.submit(_run_task, function, task, str(log.with_suffix(""))): task for task in tasks}
+        pending = set(futures)
         try:
-            for future in as_completed(futures):
-                line = _result(future, futures[future])
-                file.write("\n" + json.dumps(line))  # the line break comes first: a line that was cut short spoils no other
-                file.flush()
-                os.fsync(file.fileno())
-                yield line
+            while pending:
+                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    try:
+                        line = _result(future, futures[future])
+                    except WorkflowError as error:
+                        failure = failure or error
+                        pending = {other for other in pending if not other.cancel()}  # what runs may end, and is kept
+                        continue
+                    file.write("\n" + json.dumps(line))  # the line break comes first: a line that was cut short spoils no other
+                    file.flush()
+                    os.fsync(file.fileno())
+                    yield line
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+    if failure:
+        raise failure
 
 
 def _result(future: Future, task: dict) -> dict:
@@ -80,9 +91,16 @@ def _result(future: Future, task: dict) -> dict:
         raise WorkflowError(f"The task {task} failed: {type(error).__name__}: {error}\n{error.__cause__ or ''}") from error
 
 
-def _limit_threads() -> None:
+def _prepare() -> None:
     """In each process, before a task imports a numeric library."""
     os.environ.update(ONE_THREAD)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """However the command ends, its processes end too: two must never share a checkpoint."""
+    multiprocessing.parent_process().join()
+    os._exit(1)
 
 
 def _run_task(function: str, task: dict, folder: str) -> dict:

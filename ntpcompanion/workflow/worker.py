@@ -17,6 +17,8 @@ from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
 from ntpcompanion.workflow.cells import code_cells, is_injected
+from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.files import write_atomically
 from ntpcompanion.workflow.messages import say
 
 try:
@@ -34,7 +36,10 @@ def main(job_file: str) -> int:
     except CellFailed as failure:
         say({"failed": vars(failure)})
         return 1
-    Path(job["output"]).write_text(nbformat.writes(node), encoding="utf-8")
+    try:
+        write_atomically(Path(job["output"]), nbformat.writes(node))
+    except WorkflowError as error:
+        sys.exit(str(error))
     say({"done": {"cell_seconds": seconds, "peak_memory": _peak_memory()}})
     return 0
 
@@ -104,7 +109,7 @@ def _peak_memory() -> int:
 
 def _end_with_parent() -> None:
     """The runner holds the other end of standard input: when it dies, however it dies, this process shuts its kernel and ends too."""
-    sys.stdin.read()
+    os.read(0, 1)  # not sys.stdin: at the end of Python nobody may still wait in its lock
     _thread.interrupt_main()
     time.sleep(10.0)
     os._exit(1)

@@ -15,16 +15,6 @@ def executed(toy):
     return toy
 
 
-@pytest.fixture
-def no_kernel(monkeypatch):
-    """From the moment it is called, starting a kernel is an error."""
-
-    def refuse(*_):
-        raise AssertionError("a kernel was started")
-
-    return lambda: monkeypatch.setattr("ntpcompanion.workflow.execute._run_worker", refuse)
-
-
 @pytest.mark.parametrize(
     ("path", "old", "new", "name", "reason"),
     [
@@ -46,7 +36,7 @@ def test_what_decides_a_number_runs_again_and_only_that(executed, path, old, new
     assert f"{other} (book): up to date" in output
 
 
-def test_libraries_and_python_run_everything_again(executed, monkeypatch):
+def test_libraries_and_python_make_everything_stale(executed, monkeypatch):
     monkeypatch.setattr("ntpcompanion.workflow.freshness.library_versions", lambda: {**library_versions(), "numpy": "9.9"})
     monkeypatch.setattr("ntpcompanion.workflow.freshness.python_minor", lambda: "3.99")
     for name in ("coin", "words"):
@@ -58,6 +48,8 @@ def test_libraries_and_python_run_everything_again(executed, monkeypatch):
 @POSIX
 @pytest.mark.parametrize("file", ["constraints.txt", "pyproject.toml"])
 def test_changed_constraints_install_first(file):
+    if not (ROOT / ".venv" / "ready").is_file():
+        pytest.skip("the environment was not made by make")
     plan = subprocess.run(["make", "--dry-run", f"--what-if={file}", "book"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "-m pip install" in plan
     assert plan.index("-m pip install") < plan.index("ntpcompanion build")

@@ -86,13 +86,31 @@ def test_a_page_without_its_number_is_a_fault(executed, tmp_path):
     results = current_results(executed.runs())
     (tmp_path / "chapters").mkdir()
     for page in ("intro", "index", "ledger", "status", "chapters/coin", "chapters/words"):
-        (tmp_path / f"{page}.html").write_text("<p>0.<b>5</b> 1, 2, 4 and nothing else</p>")
+        (tmp_path / f"{page}.html").write_text("<p>0.<b>5</b> 1, 2, 4 and nothing else</p></html>")
     assert site_faults(executed.project, tmp_path, results) == [
         "chapters/words.html does not show toy.words = 3",
         "ledger.html does not show toy.words = 3",
     ]
     (tmp_path / "chapters" / "coin.html").unlink()
-    assert "chapters/coin.html is missing" in site_faults(executed.project, tmp_path, results)
+    (tmp_path / "intro.html").write_text("<p>half a pa")
+    (tmp_path / "index.html").write_text("")
+    assert site_faults(executed.project, tmp_path, results)[:3] == [
+        "intro.html is missing or cut short",
+        "chapters/coin.html is missing or cut short",
+        "index.html is missing or empty",
+    ]
+
+
+def test_what_a_killed_rendering_left_is_not_published(executed):
+    executed.command("build")
+    work = executed.project.html("book").with_name("html-work")
+    whole = {name: (work / "_build" / "html" / name).read_bytes() for name in ("intro.html", "_static/mathjax/tex-chtml-full.js")}
+    for name, content in whole.items():
+        (work / "_build" / "html" / name).write_bytes(content[:1000])
+    (work / "stamp.json").unlink()
+    assert "Built" in executed.command("build")
+    for name, content in whole.items():
+        assert (executed.project.html("book") / name).read_bytes() == content
 
 
 def test_smoke_output_never_reaches_the_book(toy):
@@ -103,10 +121,10 @@ def test_smoke_output_never_reaches_the_book(toy):
     chapters.mkdir()
     for path in (toy.project.build / "runs" / "smoke").iterdir():
         (chapters / path.name).write_bytes(path.read_bytes())
-    with pytest.raises(WorkflowError, match=r"coin \(book\): parameters: n: 10 → 1000"):
+    holds = r"coin \(book\): coin.json holds coin at profile smoke\nwords \(book\): words.json holds words at profile smoke"
+    with pytest.raises(WorkflowError, match=holds):
         prepare_pages(toy.project, toy.runs("book"), "book")
-    output = toy.command("execute", "coin")
-    assert "coin (book): executed" in output, "what was smuggled in is replaced"
+    assert "coin (book): executed" in toy.command("execute"), "what was smuggled in is replaced"
 
 
 def test_a_smoke_page_says_what_it_is(toy):

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import yaml
 
 from tests.drills.machine import needs_namespaces, read_only, small_disk
 
@@ -23,43 +22,57 @@ def test_full_while_a_run_is_stored(executed):
     chapters = executed.project.book / "chapters"
     before = snapshot(chapters)
     executed.edit("notebooks/coin.md", "half(8)", "half(16)")
-    output = executed.run("execute", "coin", code=1, before=small_disk(chapters, 0, then='ls -A "$0"'))
+    output = executed.run("execute", "coin", code=1, before=small_disk(chapters, 0, after=chapters))
     assert "coin (book): failed" in output
     assert "error: Could not write" in output
     assert "coin.ipynb: No space left on device. Free some space or mend the permissions; the old file, if any, is intact." in output
-    assert ".tmp" not in output, "no temporary file is left on the full disk"
-    assert snapshot(chapters) == before
+    assert snapshot(chapters) == before, "no old file is touched, no temporary one is left"
     assert executed.reasons("coin") == ["code cells: changed"]
     assert "coin (book): executed" in executed.run("execute")
 
 
-@pytest.mark.parametrize("free", [2**13, 2**22, 9_000_000])
-def test_full_while_the_book_is_built(executed, free):
+def test_full_while_a_notebook_runs(executed):
+    executed.edit("notebooks/coin.md", "half(8)", "half(16)")
+    build = executed.project.build
+    output = executed.run("execute", "coin", code=1, before=small_disk(build, 8192, after=build))
+    assert "error: Notebook 'coin' (book): its process ended with code 1 in code cell 2. Could not write" in output
+    assert "executed.ipynb: No space left on device" in output
+    assert "coin (book): executed" in executed.run("execute")
+
+
+@pytest.mark.parametrize("stage", ["pages", "rendering", "copying"])
+def test_full_while_the_book_is_built(executed, stage):
     executed.command("build")
-    before = (executed.project.html("book") / "intro.html").read_text()
+    html, build = executed.project.html("book"), executed.project.build
+    before = (html / "intro.html").read_text()
+    site = sum(4096 * -(-path.stat().st_size // 4096) for path in html.rglob("*") if path.is_file())
     executed.edit("book/intro.md", "# Intro", "# Another intro")
-    output = executed.run("build", code=1, before=small_disk(executed.project.build, free))
+    free = {"pages": 2**13, "rendering": 2**18, "copying": site - 2**20}[stage]
+    output = executed.run("build", code=1, before=small_disk(build, free, after=build))
     assert "error: " in output
     assert "No space left on device" in output
-    assert (executed.project.html("book") / "intro.html").read_text() == before
+    assert (html / "intro.html").read_text() == before
     assert "Built" in executed.run("build")
+    assert "Another intro" in (html / "intro.html").read_text()
 
 
 def test_full_while_a_record_is_made(toy):
     needs_namespaces()
-    (toy.project.package / "study.py").write_text("def long(n):\n    return 'x' * 300_000\n")
+    (toy.project.package / "study.py").write_text(
+        "def long(n):\n    with open('calls.txt', 'a') as file:\n        file.write(f'{n} ')\n    return 'x' * 300_000\n"
+    )
     plan = {"function": "toypkg.study:long", "about": "Long texts.", "grid": {"n": [0, 1, 2]}}
-    (toy.project.records / "plans.yml").write_text(yaml.safe_dump({"long": plan}))
-    root = str(toy.project.root)
-    toy.project.build.mkdir()
-    output = toy.run("record", "long", "--jobs", "1", code=1, PYTHONPATH=root, before=small_disk(toy.project.build, 700_000))
-    assert "No space left on device" in output
-    assert "2 of 3 tasks are finished and kept: mend it and run the same command again." in output
-    output = toy.run("record", "long", "--jobs", "1", code=1, PYTHONPATH=root, before=small_disk(toy.project.records, 500_000))
+    toy.plan_records(long=plan)
+    (root, build, records) = (str(toy.project.root), toy.project.build, toy.project.records)
+    build.mkdir()
+    output = toy.run("record", "long", "--jobs", "1", code=1, PYTHONPATH=root, before=small_disk(build, 700_000, after=build))
+    assert "No space left on device. 2 of 3 tasks are finished and kept: mend it and run the same command again." in output
+    output = toy.run("record", "long", "--jobs", "1", code=1, PYTHONPATH=root, before=small_disk(records, 500_000, after=records))
     assert "error: Could not write" in output
-    assert not (toy.project.records / "long.json").exists()
+    assert not (records / "long.json").exists()
     toy.run("record", "long", "--jobs", "1", PYTHONPATH=root)
-    assert len(json.loads((toy.project.records / "long.json").read_text())["results"]) == 3
+    assert len(json.loads((records / "long.json").read_text())["results"]) == 3
+    assert (toy.project.root / "calls.txt").read_text().split() == ["0", "1", "2", "2"], "finished tasks are not run again"
 
 
 @pytest.mark.parametrize("folder", ["_build", "book/chapters", "book"])
@@ -76,7 +89,7 @@ def test_read_only(executed, folder):
 def test_read_only_for_what_is_kept(executed, command, folder):
     (executed.project.package / "study.py").write_text("def one(n):\n    return n\n")
     plan = {"function": "toypkg.study:one", "about": "Numbers.", "grid": {"n": [0, 1]}}
-    (executed.project.records / "plans.yml").write_text(yaml.safe_dump({"ones": plan}))
+    executed.plan_records(ones=plan)
     path = executed.project.root / folder
     path.mkdir(parents=True, exist_ok=True)
     arguments = {"record": ["record", "ones"], "check": ["check", "--profile", "book", "--update"]}[command]

@@ -1,13 +1,11 @@
 """`kill -9` of a run, of its worker, of its kernel and of a record, then the same command again; two builds at once."""
 
+import contextlib
 import json
-import os
-import signal
 import time
 
 import psutil
 import pytest
-import yaml
 
 from tests.drills.machine import POSIX
 
@@ -20,16 +18,36 @@ with open("started", "a") as file:
 time.sleep(pathlib.Path("slow").exists() * 30)"""
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=90):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "nothing happened"
         time.sleep(0.05)
 
 
-def below(process, word):
+def below(process, word=""):
     """Processes that a command has started, whose command line holds a word."""
-    return [child for child in psutil.Process(process.pid).children(recursive=True) if word in " ".join(child.cmdline())]
+    found = []
+    for child in psutil.Process(process.pid).children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it may end while we look
+            found += [child] if word in " ".join(child.cmdline()) else []
+    return found
+
+
+def ended(process):
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def kill(process):
+    """`kill -9` of a command alone; what it has started must end by itself."""
+    children = below(process)
+    assert children
+    process.kill()
+    process.communicate()
+    wait_for(lambda: all(ended(child) for child in children))
 
 
 @pytest.fixture
@@ -45,13 +63,14 @@ def test_a_killed_worker_or_kernel_is_an_error_and_can_be_repeated(slow, victim)
     process = slow.start("execute", "coin")
     wait_for(lambda: (slow.project.root / "started").exists())
     kernels = below(process, "ipykernel_launcher")
+    assert kernels
     for killed in below(process, victim):
         killed.kill()
     output = " ".join(process.communicate(timeout=60)[0].split())
     assert process.returncode == 1
     assert "error: Notebook 'coin' (book)" in output
     assert ("its process ended with code -9 in code cell 2" if "worker" in victim else "code cell 2: the kernel died") in output
-    wait_for(lambda: not any(kernel.is_running() and kernel.status() != psutil.STATUS_ZOMBIE for kernel in kernels))
+    wait_for(lambda: all(ended(kernel) for kernel in kernels))
     assert not (slow.project.book / "chapters").exists()
     (slow.project.root / "slow").unlink()
     assert "coin (book): executed" in slow.run("execute", "coin")
@@ -60,10 +79,7 @@ def test_a_killed_worker_or_kernel_is_an_error_and_can_be_repeated(slow, victim)
 def test_a_killed_run_leaves_nothing_behind_and_can_be_repeated(slow):
     process = slow.start("execute", "coin")
     wait_for(lambda: (slow.project.root / "started").exists())
-    left = below(process, "")
-    process.kill()
-    process.communicate()
-    wait_for(lambda: not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in left))
+    kill(process)
     assert not (slow.project.book / "chapters").exists()
     (slow.project.root / "slow").unlink()
     assert "coin (book): executed" in slow.run("execute", "coin")
@@ -78,13 +94,13 @@ def test_a_killed_record_resumes_from_its_last_task(toy):
         "    time.sleep((n == 2 and pathlib.Path('slow').exists()) * 30)\n    return n\n"
     )
     plan = {"function": "toypkg.study:slow", "about": "Waits.", "grid": {"n": [0, 1, 2]}}
-    (toy.project.records / "plans.yml").write_text(yaml.safe_dump({"slow": plan}))
+    toy.plan_records(slow=plan)
     (root / "slow").touch()
     process = toy.start("record", "slow", "--jobs", "1", PYTHONPATH=str(root))
     calls = root / "calls.txt"
     wait_for(lambda: calls.exists() and "2" in calls.read_text())
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    wait_for(lambda: '"n": 1' in "".join(log.read_text() for log in (toy.project.build / "records").glob("*.jsonl")))
+    kill(process)
     assert not (toy.project.records / "slow.json").exists()
     (root / "slow").unlink()
     assert "Wrote" in toy.run("record", "slow", "--jobs", "1", PYTHONPATH=str(root))
@@ -98,8 +114,7 @@ def test_a_killed_build_leaves_the_old_site_and_can_be_repeated(toy):
     toy.edit("book/intro.md", "# Intro", "# Another intro")
     process = toy.start("build")
     wait_for(lambda: below(process, "jupyter_book"))
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    kill(process)
     assert "Another intro" not in page.read_text()
     assert "Built" in toy.run("build")
     assert "Another intro" in page.read_text()

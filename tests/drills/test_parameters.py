@@ -4,11 +4,9 @@ import pytest
 
 
 @pytest.fixture
-def no_kernel(toy, monkeypatch):
-    def refuse(*_):
-        raise AssertionError("a kernel was started")
-
-    monkeypatch.setattr("ntpcompanion.workflow.execute._run_worker", refuse)
+def strict(toy, no_kernel):
+    """The toy project with a domain for `n`, and without kernels."""
+    no_kernel()
     toy.edit("notebooks/coin.md", "n = 1000  # throws", "n = 1000  # throws  [1, inf)")
     return toy
 
@@ -24,8 +22,8 @@ def no_kernel(toy, monkeypatch):
         ("n", "`-p n` must have the form NAME=VALUE"),
     ],
 )
-def test_on_the_command_line(no_kernel, parameter, words):
-    assert words in no_kernel.command("execute", "coin", "-p", parameter, code=1)
+def test_on_the_command_line(strict, parameter, words):
+    assert words in strict.command("execute", "coin", "-p", parameter, code=1)
 
 
 @pytest.mark.parametrize(
@@ -36,11 +34,11 @@ def test_on_the_command_line(no_kernel, parameter, words):
         ("{papper: {n: 3}}", "No profile 'papper'. Did you mean 'paper'?"),
     ],
 )
-def test_in_the_profiles_whatever_profile_is_asked_for(no_kernel, entry, words):
-    (no_kernel.project.notebooks / "profiles.yml").write_text(f"coin: {entry}\n")
-    assert words in no_kernel.command("build", code=1)
+def test_in_the_profiles_whatever_profile_is_asked_for(strict, entry, words):
+    (strict.project.notebooks / "profiles.yml").write_text(f"coin: {entry}\n")
+    assert words in strict.command("build", code=1)
 
 
-def test_in_the_notebook_itself(no_kernel):
-    no_kernel.edit("notebooks/coin.md", "[1, inf)", "[1, ∞)")
-    assert "coin.md: parameter `n`: its comment ends in '[1, ∞)', which is no domain" in no_kernel.command("list", code=1)
+def test_in_the_notebook_itself(strict):
+    strict.edit("notebooks/coin.md", "[1, inf)", "[1, ∞)")
+    assert "coin.md: parameter `n`: its comment ends in '[1, ∞)', which is no domain" in strict.command("list", code=1)

@@ -1,10 +1,8 @@
 """A record that was edited by hand, is outdated, of another schema, or missing; a plan that reaches out of its folder."""
 
 import json
-import sys
 
 import pytest
-import yaml
 
 from ntpcompanion.workflow.files import checksum
 
@@ -17,21 +15,13 @@ SHOWN = {
 
 
 @pytest.fixture
-def recorded(toy, monkeypatch):
+def recorded(importable):
     """The notebook `words` shows the record `halves`."""
-    monkeypatch.syspath_prepend(str(toy.project.root))
-    monkeypatch.setenv("PYTHONPATH", str(toy.project.root))
-    for name in [name for name in sys.modules if name.split(".")[0] == "toypkg"]:
-        monkeypatch.delitem(sys.modules, name)
-    plans(toy, halves=PLAN)
+    importable.plan_records(halves=PLAN)
     for old, new in SHOWN.items():
-        toy.edit("notebooks/words.md", old, new)
-    assert "Wrote" in toy.command("record", "halves", "--jobs", "1")
-    return toy
-
-
-def plans(toy, **entries):
-    (toy.project.records / "plans.yml").write_text(yaml.safe_dump(entries))
+        importable.edit("notebooks/words.md", old, new)
+    assert "Wrote" in importable.command("record", "halves", "--jobs", "1")
+    return importable
 
 
 def page(toy):
@@ -44,7 +34,7 @@ def test_an_outdated_record_is_shown_as_outdated(recorded):
     recorded.edit("toypkg/two.py", "TWO = 2", "TWO = 2  # changed")
     assert "words (book): up to date" in recorded.command("build"), "the record did not change, so its notebook does not run"
     assert "outdated: two.py changed since" in page(recorded)
-    plans(recorded, halves={**PLAN, "about": "Other words."})
+    recorded.plan_records(halves={**PLAN, "about": "Other words."})
     recorded.command("build")
     assert "outdated: two.py, book/records/plans.yml changed since" in page(recorded)
     assert "Wrote" in recorded.command("record", "halves", "--jobs", "1")
@@ -84,6 +74,6 @@ def test_a_missing_record_is_named(recorded):
 
 @pytest.mark.parametrize("name", ["../../outside", "a/b", "/tmp/outside", "a name", ""])
 def test_no_record_is_written_outside_of_its_folder(recorded, name):
-    plans(recorded, **{name: PLAN})
+    recorded.plan_records(**{name: PLAN})
     output = recorded.command("record", name, code=1)
     assert f"plans.yml: {name!r} is no name of a record: letters, digits, - and _ only" in output

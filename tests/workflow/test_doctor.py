@@ -1,31 +1,16 @@
-"""Facts from a real kernel, a real torch and fakes in their place; the command and its exit code."""
+"""What is examined on this machine and with fakes in place of what is slow; the command and its exit code."""
 
 import json
-import os
 import sys
-import tempfile
 from importlib.metadata import version
 
-import psutil
 import pytest
 from jupyter_client.kernelspec import KernelSpecManager
 from typer.testing import CliRunner
 
 from ntpcompanion import cli
-from ntpcompanion.workflow import doctor, machine
+from ntpcompanion.workflow import doctor, machine, questions
 from ntpcompanion.workflow.environment import Check
-
-FAKE_TORCH = """
-import warnings
-from types import SimpleNamespace as Space
-__version__ = "9.9"
-get_num_threads = lambda: 7
-version = Space(cuda="13.0")
-card = Space(name="Card", total_memory=2**30)
-cuda = Space(is_available=lambda: True, device_count=lambda: 2, get_device_properties=lambda i: card)
-warnings.warn("CUDA initialization: old driver")
-warnings.warn("something else")
-"""
 
 
 def states(checks):
@@ -48,68 +33,13 @@ def test_this_machine_has_no_fault_and_the_toy_project_lacks_what_it_lacks(toy):
     assert not toy.project.build.exists()
 
 
-def test_a_kernel_that_dies_says_why(toy):
-    (toy.project.root / "ipykernel_launcher.py").write_text("import missing_thing")
-    assert "ModuleNotFoundError: No module named 'missing_thing'" in doctor.ask_kernel(toy.project)["failed"]
-
-
-def test_a_kernel_that_never_answers_is_given_up_and_ended(toy, monkeypatch):
-    (toy.project.root / "ipykernel_launcher.py").write_text(
-        "import os, time\nprint(os.getpid(), file=open('pid', 'w'), flush=True)\ntime.sleep(100)"
-    )
-    monkeypatch.setattr(doctor, "LIMIT", 2)
-    with tempfile.TemporaryDirectory() as scratch:  # not below that of pytest: the path of a socket must be short
-        monkeypatch.setenv("TMPDIR", scratch)
-        monkeypatch.setattr(tempfile, "tempdir", scratch)
-        assert doctor.ask_kernel(toy.project) == {"failed": "no answer within 2 s"}
-        assert os.listdir(scratch) == []
-    started = toy.project.root / "pid"
-    assert not started.is_file() or not psutil.pid_exists(int(started.read_text()))
-
-
-def test_torch_is_asked_in_a_process_of_its_own(tmp_path, monkeypatch):
-    fake = tmp_path / "torch.py"
-    fake.write_text(FAKE_TORCH)
-    answer = doctor.ask_torch(tmp_path)
-    assert answer == {
-        "version": "9.9",
-        "threads": 7,
-        "cuda": "13.0",
-        "gpus": [["Card", 2**30]] * 2,
-        "said": "CUDA initialization: old driver",
-    }
-    assert "torch" not in sys.modules or not hasattr(sys.modules["torch"], "card")
-    fake.write_text("raise ImportError('libgomp.so.1 is missing')")
-    assert doctor.ask_torch(tmp_path) == {"failed": "ImportError: libgomp.so.1 is missing"}
-    fake.write_text("raise SystemExit(3)")
-    assert doctor.ask_torch(tmp_path) == {"failed": "code 3"}
-    fake.write_text("import time\ntime.sleep(100)")
-    monkeypatch.setattr(doctor, "LIMIT", 0.3)
-    assert doctor.ask_torch(tmp_path) == {"failed": "no answer within 0.3 s"}
-
-
-@pytest.mark.skipif(os.name == "nt", reason="the fake browsers are shell scripts")
-@pytest.mark.parametrize(
-    ("script", "words"), [("echo broken >&2; exit 3", "broken"), ("exit 3", "code 3"), ("exec sleep 9", "within 0.3 s")]
-)
-def test_browsers_that_do_not_start(tmp_path, monkeypatch, script, words):
-    browser = tmp_path / "chromium"
-    browser.write_text("#!/bin/sh\necho Chromium 1.2")
-    browser.chmod(0o755)
-    assert doctor.ask_version(str(browser)) == "Chromium 1.2"
-    browser.write_text(f"#!/bin/sh\n{script}")
-    monkeypatch.setattr(doctor, "LIMIT", 0.3)
-    with pytest.raises(OSError, match=words):
-        doctor.ask_version(str(browser))
-
-
 @pytest.fixture
 def quick(monkeypatch, toy):
     """The toy project on a machine whose kernel, torch and browser answer at once."""
     good = {"interpreter": sys.executable, "package": str(toy.project.package / "__init__.py")}
-    monkeypatch.setattr(doctor, "ask_kernel", lambda project: good)
-    monkeypatch.setattr(doctor, "ask_torch", lambda root: {"version": "9.9", "threads": 1, "cuda": None, "gpus": [], "said": ""})
-    monkeypatch.setattr(doctor, "ask_version", lambda path: "Chromium 1.2")
+    monkeypatch.setattr(questions, "ask_kernel", lambda project: good)
+    monkeypatch.setattr(questions, "ask_torch", lambda root: {"version": "9.9", "threads": 1, "cuda": None, "gpus": [], "said": ""})
+    monkeypatch.setattr(questions, "ask_version", lambda path: "Chromium 1.2")
     return toy
 
 

@@ -1,6 +1,7 @@
 """What the checks of a machine say of facts that are made up, and of folders that are not."""
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -19,6 +20,7 @@ def test_folders_that_can_be_written_are_left_as_they_were(tmp_path):
     assert [path.name for path in tmp_path.rglob("*")] == ["book"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="compares a path as a POSIX shell quotes it")
 def test_folders_that_cannot_be_written(tmp_path, monkeypatch):
     def refuse(dir):
         raise PermissionError(13, "Permission denied") if Path(dir).name == "book" else OSError(28, "No space left on device")
@@ -39,6 +41,7 @@ def test_what_a_run_with_sudo_left_behind(tmp_path, monkeypatch):
     assert (check.state, check.found) == ("fault", f"in {tmp_path} refused: _build (permission denied in its html)")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="compares the words of a POSIX system")
 def test_a_file_where_a_folder_should_be(tmp_path):
     (tmp_path / "_build").touch()
     assert "_build (not a directory)" in machine.check_writing(tmp_path, [tmp_path / "_build"]).found
@@ -47,7 +50,7 @@ def test_a_file_where_a_folder_should_be(tmp_path):
 @pytest.mark.parametrize(("free", "state", "shown"), [(2**31, "ok", "2.0 GiB"), (2**31 - 1, "warning", "2.0"), (2**27, "fault", "128 MiB")])
 def test_disk(free, state, shown):
     check = machine.check_disk(Path("/somewhere"), free)
-    assert (check.state, f"{shown}" in check.found, "below /somewhere" in check.found) == (state, True, True)
+    assert (check.state, f"{shown}" in check.found, f"below {Path('/somewhere')}" in check.found) == (state, True, True)
     assert ("`make clean`" in check.mend) == (state != "ok")
 
 
@@ -103,8 +106,9 @@ def test_chromium():
     assert (asked.state, asked.found) == ("ok", "Chromium 156.0, /usr/bin/chromium")
     none = machine.check_chromium(None, fall)
     assert (none.state, "the tests that read the built pages are skipped" in none.found) == ("warning", True)
-    assert "apt-get install chromium" in none.mend
-    assert "brew install --cask chromium" in none.mend
+    assert "Ubuntu: `sudo snap install chromium`." in none.mend
+    assert none.mend.replace("`", "") in (Path(__file__).parents[2] / "Makefile").read_text(), "one story, here and in `make browser`"
+    assert machine.check_chromium("/usr/bin/chromium", lambda path: "").found == "/usr/bin/chromium"
     assert machine.check_chromium("/usr/bin/chromium", fall).found == "/usr/bin/chromium does not start: missing library"
 
 
