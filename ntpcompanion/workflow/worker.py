@@ -63,6 +63,7 @@ def execute(notebook: str, parameters: dict, *, root: str, cell_timeout: float |
         os.environ["JUPYTER_PATH"] = os.environ["IPYTHONDIR"] = sockets  # nor what a user runs at the start of IPython
         # sockets rather than TCP ports: those warn, and other users of the machine could reach them
         connection = {} if sys.platform == "win32" else {"transport": "ipc", "ip": f"{sockets}/kernel"}
+        connection["connection_file"] = f"{sockets}/kernel.json"  # else in the common temporary folder, where a killed run leaves it
         try:
             node = papermill.execute_notebook(
                 node, None, parameters, progress_bar=False, cwd=root, kernel_name="python3", execution_timeout=cell_timeout,

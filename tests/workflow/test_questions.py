@@ -1,5 +1,6 @@
 """Answers of a real kernel, and of torch, browsers and kernels that are faked; what is given up leaves nothing behind."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -44,7 +45,9 @@ def assert_given_up(toy, scratch):
     assert questions.ask_kernel(toy.project) == {"failed": f"no answer within {questions.LIMIT} s"}
     assert list(scratch.iterdir()) == []
     started = toy.project.root / "pid"
-    assert not started.is_file() or not psutil.pid_exists(int(started.read_text()))
+    if started.is_file():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            psutil.Process(int(started.read_text())).wait(10)  # ended, though perhaps not yet reaped; the kernel sleeps 100 s
 
 
 def test_a_kernel_that_never_answers_is_given_up_and_ended(toy, scratch, monkeypatch):
