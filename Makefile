@@ -23,7 +23,7 @@ mutants: $(READY)
 serve: $(READY)
 	$(BIN)/ntpcompanion serve
 
-# the book without Jupyter Book, in _build/sphinx/html; for a newer Sphinx remove _build/sphinx/env
+# the book by plain Sphinx (Jupyter Book only translates _config.yml into conf.py), in _build/sphinx/html; for a newer Sphinx remove _build/sphinx/env
 sphinx: $(READY) $(SPHINX)/ready
 	$(BIN)/ntpcompanion execute
 	$(BIN)/python -m ntpcompanion.workflow.plain_sphinx

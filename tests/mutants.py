@@ -19,15 +19,12 @@ import subprocess
 import sys
 import time
 import traceback
-from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import coverage
 import pytest
 import yaml
 
+from tests.covered import Coverage, record
 from tests.mutations import Mutant, mutants
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,87 +35,35 @@ REASONS = ROOT / "tests" / "mutants.yml"
 ALLOWED = 0.05  # share of survivors
 OPTIONS = ["-q", "-n0", "-p", "no:cacheprovider", "-p", "no:unraisableexception", "--timeout=120", "-W", "ignore:Module already imported"]
 BUDGET = 6.0  # seconds of tests for a mutant; `--again` runs all of them
-STARTS_PROCESSES = 0.4  # seconds: quicker tests do not start a process of their own
+OVER = -1  # exit code of what was stopped for its time
 MOMENTS = itertools.count(10**9)
 PRELOADED = "numpy scipy.sparse scipy.optimize torch cvxpy pandas hypothesis nbformat jupytext papermill pydantic typer rich psutil IPython"
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """Which tests run which line of which file, and how many seconds each test takes."""
-
-    lines: dict[str, dict[int, list[str]]]
-    seconds: dict[str, float]
-
-    def tests_of(self, file: str, line: int, budget: float) -> list[str]:
-        """The tests that may notice a fault at a line, the quickest first, within a budget of seconds."""
-        lines = self.lines.get(file, {})
-        # a line of the module's body is run once, by whatever imports it: every test of the file may notice
-        found = lines.get(line) or {test for tests in lines.values() for test in tests}
-        # what runs in no test's own process is run, if at all, by a process that a test starts
-        found = found or {test for test, seconds in self.seconds.items() if seconds > STARTS_PROCESSES}
-        ordered = sorted(found, key=lambda test: self.seconds.get(test, 0.0))
-        spent = itertools.accumulate(self.seconds.get(test, 0.0) for test in ordered)
-        return [test for test, sum_ in zip(ordered, spent, strict=True) if sum_ <= budget] or ordered[:1]
-
-
-class _Recorder:
-    """A pytest plugin: one context of `coverage` for each test, and its time."""
-
-    def __init__(self, cover: coverage.Coverage) -> None:
-        self.cover, self.seconds = cover, defaultdict(float)
-
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        self.cover.switch_context(item.nodeid)
-        began = time.perf_counter()
-        yield
-        self.seconds[item.nodeid] = time.perf_counter() - began
-        self.cover.switch_context("")
 
 
 def measure_coverage(copy: Path, room: str) -> Coverage:
     """Run the tests of a room once, in a child process; they must pass."""
     found = WORK / f"{room}-coverage.json"
-    code = _in_child(lambda: _record(copy, room, found), copy, limit=1800)
+    code = _in_child(lambda: record(copy, f"ntpcompanion/{room}", [*OPTIONS, *EXTRA[room], *ROOMS[room]], found), copy, limit=1800)
     if code:
         raise SystemExit(f"The tests of {room} do not pass in {copy}; see {copy.with_suffix('.log')}.")
-    data = json.loads(found.read_text())
-    return Coverage({file: {int(k): v for k, v in lines.items()} for file, lines in data["lines"].items()}, data["seconds"])
+    return Coverage.load(found)
 
 
-def _record(copy: Path, room: str, target: Path) -> int:
-    cover = coverage.Coverage(data_file=None, include=[f"{copy}/ntpcompanion/{room}/*"], config_file=False)
-    recorder = _Recorder(cover)
-    cover.start()
-    code = pytest.main([*OPTIONS, *EXTRA[room], *ROOMS[room]], plugins=[recorder])
-    cover.stop()
-    data = cover.get_data()
-    lines = {
-        Path(file).relative_to(copy).as_posix(): {
-            line: [c for c in contexts if c] for line, contexts in data.contexts_by_lineno(file).items() if any(contexts)
-        }
-        for file in data.measured_files()
-    }
-    target.write_text(json.dumps({"lines": lines, "seconds": recorder.seconds}))
-    return int(code)
-
-
-def survives(mutant: Mutant, copy: Path, arguments: list[str], limit: float) -> bool:
-    """Whether pytest passes with the mutant in place. A run over the limit counts as noticed."""
+def code_with(mutant: Mutant, copy: Path, arguments: list[str], limit: float) -> int:
+    """Exit code of pytest with the mutant in place: 0 if nothing notices it, `OVER` for a run over the limit, which does."""
     path = copy / mutant.file
     original, stat = path.read_bytes(), path.stat()
     path.write_text(mutant.source, encoding="utf-8")
     os.utime(path, (moment := next(MOMENTS), moment))  # no two versions share a date: bytecode of one is never taken for another
     try:
-        return _in_child(lambda: int(pytest.main([*OPTIONS, "-x", *arguments])), copy, limit) == 0
+        return _in_child(lambda: int(pytest.main([*OPTIONS, "-x", *arguments])), copy, limit)
     finally:
         path.write_bytes(original)
         os.utime(path, (stat.st_atime, stat.st_mtime))
 
 
 def _in_child(work: object, copy: Path, limit: float) -> int:
-    """Exit code of `work()` in a forked process whose folder and imports are those of the copy; -1 over the limit."""
+    """Exit code of `work()` in a forked process whose folder and imports are those of the copy; `OVER` after the limit."""
     child = os.fork()
     if not child:
         os.setsid()
@@ -147,7 +92,7 @@ def _in_child(work: object, copy: Path, limit: float) -> int:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return -1
+    return OVER
 
 
 def _make_copy(room: str, index: int) -> Path:
@@ -161,11 +106,11 @@ def _make_copy(room: str, index: int) -> Path:
     return copy
 
 
-def _try(task: tuple[Mutant, list[str], float], room: str, jobs: int) -> tuple[str, bool]:
+def _try(task: tuple[Mutant, list[str], float], room: str, jobs: int) -> tuple[str, int]:
     mutant, tests, limit = task
     # processes of one pool have consecutive numbers: each has a copy of its own
     copy = WORK / f"{room}-{multiprocessing.current_process()._identity[0] % jobs}"
-    return mutant.key, survives(mutant, copy, [*EXTRA[room], *tests], limit)
+    return mutant.key, code_with(mutant, copy, [*EXTRA[room], *tests], limit)
 
 
 def main() -> int:
@@ -197,18 +142,21 @@ def _try_room(room: str, known: set[str], options: argparse.Namespace) -> int:
         tests = cover.tests_of(mutant.file, mutant.line, float("inf") if options.again else BUDGET)
         tasks.append((mutant, tests, 15 + 4 * sum(cover.seconds.get(test, 0.0) for test in tests)))
     random.Random(0).shuffle(tasks)  # a run that is stopped has tried a fair sample
-    survivors = []
+    survivors, stopped = [], 0
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
-        for number, (key, alive) in enumerate(pool.imap_unordered(functools.partial(_try, room=room, jobs=options.jobs), tasks), 1):
+        for number, (key, code) in enumerate(pool.imap_unordered(functools.partial(_try, room=room, jobs=options.jobs), tasks), 1):
             if number % 50 == 0:
                 print(f"{number}/{len(tasks)}", flush=True)
-            if alive:
+            stopped += code == OVER
+            if code == 0:
                 survivors.append(key)
                 print(f"{number}/{len(tasks)} survives: {key}", flush=True)
     last.write_text(json.dumps(survivors))
     unknown, gone = sorted(set(survivors) - known), sorted(known - set(survivors)) if not options.again else []
     share = len(survivors) / max(1, len(found))
-    print(f"{room}: {len(found)} mutants, {len(survivors)} survive ({share:.1%}), {len(unknown)} without a reason")
+    print(
+        f"{room}: {len(found)} mutants, {len(survivors)} survive ({share:.1%}), {len(unknown)} without a reason; {stopped} noticed by time"
+    )
     print("\n".join([*(f"  no reason given: {key}" for key in unknown), *(f"  listed, but noticed or gone: {key}" for key in gone)]))
     return int(bool(unknown or gone) or (not options.again and share > ALLOWED))
 

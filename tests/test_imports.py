@@ -68,8 +68,6 @@ def test_every_module_has_its_test_file():
         "linear/validation.py",  # every refusal is tested through ContextTable
         "workflow/cells.py", "workflow/messages.py", "workflow/worker.py", "workflow/runs.py",  # test_execute.py starts real workers
         "workflow/errors.py", "workflow/project.py", "workflow/profiles.py",  # test_notebooks.py, test_cli.py
-        "workflow/freshness.py", "workflow/results.py", "workflow/provenance.py",  # test_execute.py, the drills
-        "workflow/build.py", "workflow/pages.py",  # the drills build real sites
         "workflow/recorded.py", "workflow/sweep.py",  # test_records.py
     }  # fmt: skip
     assert missing <= covered_elsewhere, f"no test file for {sorted(missing - covered_elsewhere)}"

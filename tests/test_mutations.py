@@ -3,7 +3,8 @@ import ast
 import pytest
 import yaml
 
-from tests.mutants import ALLOWED, REASONS, ROOT, Coverage
+from tests.covered import Coverage
+from tests.mutants import ALLOWED, REASONS, ROOT
 from tests.mutations import mutants
 
 

@@ -82,12 +82,12 @@ def ask_version(browser: str) -> str:
 
 
 def _worker(job: Path, project: Project) -> str:
-    """Start a worker, wait for its end, and return in a line why it failed, if it did."""
+    """Start a worker whose temporary folder is that of its job, wait for its end, and return in a line why it failed, if it did."""
     path = os.pathsep.join(filter(None, [str(project.package.parent), os.environ.get("PYTHONPATH")]))
     log = job.with_name("log.txt")  # a file: a kernel that does not end would keep a pipe open
     with log.open("w") as file, subprocess.Popen(
         [sys.executable, "-m", "ntpcompanion.workflow.worker", str(job)], stdin=subprocess.PIPE, stdout=file, stderr=subprocess.STDOUT,
-        env={**os.environ, **ONE_THREAD, "PYTHONPATH": path},
+        env={**os.environ, **ONE_THREAD, "PYTHONPATH": path, "TMPDIR": str(job.parent)},
     ) as process:  # fmt: skip
         try:
             process.wait(LIMIT)
@@ -100,14 +100,12 @@ def _worker(job: Path, project: Project) -> str:
 
 
 def _end(worker: subprocess.Popen) -> None:
-    worker.stdin.close()  # as when its runner dies: it ends its kernel and tidies up
-    for child in psutil.Process(worker.pid).children(recursive=True):
+    """Kill a worker and what it started. What they leave lies below the temporary folder that they were given."""
+    process = psutil.Process(worker.pid)
+    process.suspend()  # so that it starts nothing between the look and the end
+    for each in (*process.children(recursive=True), process):
         with contextlib.suppress(psutil.NoSuchProcess):
-            child.kill()
-    try:
-        worker.wait(20.0)  # more than it gives itself
-    except subprocess.TimeoutExpired:
-        worker.kill()
+            each.kill()
 
 
 def _reason(text: str) -> str:

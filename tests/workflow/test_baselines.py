@@ -71,3 +71,12 @@ def test_the_file_survives_a_round_trip_and_damage_is_named(tmp_path):
     path.write_text("{")
     with pytest.raises(WorkflowError, match=r"book.json is not JSON"):
         baselines.read_baseline(path)
+    path.write_text("[]")
+    with pytest.raises(WorkflowError, match=r"book.json must hold an object, got list"):
+        baselines.read_baseline(path)
+
+
+def test_of_many_values_that_moved_the_first_is_shown(claims):
+    stored = baselines.updated({}, {"coin": result("coin", toy_half=0.5, toy_powers=[1.0, 2.0, 3.0])})
+    far = baselines.compare({"coin": result("coin", toy_half=0.5, toy_powers=[1.0, 2.5, 3.5])}, claims, stored, "book")
+    assert far.faults == ["toy.powers: baseline 2, now 2.5, moved 0.5, band ± 0"]

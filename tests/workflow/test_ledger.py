@@ -15,6 +15,7 @@ def page(toy, **values):
 
 def test_counts_and_rows(toy):
     text = page(toy, toy_half=0.5, toy_powers=[2.0, 1.0])
+    assert all(sum(map(int, line.split()[1:])) == 100 for line in text.splitlines() if line.startswith(":widths:"))
     assert text.startswith("**3 claims** at profile *book*: 1 supported, 1 refuted, 1 not measured.")
     assert '<a href="chapters/coin.html#claim-toy-half">Theorem 1</a> {cite:p}`liu2023same`. One half is $1/2$.' in text
     assert "0.5<br><small>book, a processor, 2 cores</small>" in text
@@ -34,7 +35,9 @@ def test_status_lists_what_was_run_and_what_was_not(toy):
     made.hardware.update(MACHINE)
     made.versions.update({"python": "3.11.7", "numpy": "2.4.6"})
     text = status_page({"coin": made}, find_notebooks(toy.project), "book")
-    assert "2026-01-01 00:00" in text
+    assert "  - 2026-01-01 00:00\n  - 1.0\n  - 0 MiB\n  - `k`\n" in text
+    widths = [sum(map(int, line.split()[1:])) for line in text.splitlines() if line.startswith(":widths:")]
+    assert widths == [100, 100]
     assert "not run" in text
     assert "numpy" in text
     other = result("words", toy_words=3.0)

@@ -19,6 +19,16 @@ def test_outside_of_jupyter_it_prints(capsys):
     assert capsys.readouterr().out == "a.b = 0.25 ± 0.125\n"
 
 
+def test_without_ipython_it_prints(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "IPython.core.getipython", None)
+    measure("a.b", [1.0, 2.0], stderr=[0.0, 0.5])
+    assert capsys.readouterr().out == "a.b = [1, 2] ± [0, 0.5]\n"
+
+
+def test_what_is_not_random_carries_no_error():
+    assert measurement("a.b", 1) == {"id": "a.b", "value": 1.0, "stderr": 0.0, "seed": None}
+
+
 def test_in_plain_ipython_it_shows():
     command = [
         sys.executable,
@@ -42,6 +52,8 @@ def test_in_plain_ipython_it_shows():
         ([[1.0]], {}, r"flat sequence of numbers, got \[1.0\]"),
         (1.0, {"stderr": -0.1}, r"`stderr` of 'a.b' must not be negative, got -0.1"),
         ([1.0, 2.0], {"stderr": [0.1]}, r"got 1 errors for"),
+        (1.0, {"stderr": [0.1]}, r"must be one number or as many as `value`, got 1 errors for 1.0"),
+        (1.0, {"seed": True}, r"`seed` of 'a.b' must be an integer or None, got True"),
         (1.0, {"seed": 1.5}, r"`seed` of 'a.b' must be an integer or None, got 1.5"),
     ],
 )

@@ -67,11 +67,10 @@ def test_a_kernel_that_ends_while_it_is_being_ended_is_no_fault(monkeypatch):
     def vanish():
         raise psutil.NoSuchProcess(1)
 
-    gone = SimpleNamespace(children=lambda recursive: [SimpleNamespace(kill=vanish)])
-    monkeypatch.setattr(psutil, "Process", lambda pid: gone)
-    with subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE) as worker:
+    monkeypatch.setattr(psutil.Process, "children", lambda self, recursive: [SimpleNamespace(kill=vanish)])
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"]) as worker:
         questions._end(worker)
-        assert worker.poll() == 0
+        assert worker.wait(10) != 0
 
 
 def test_torch_is_asked_in_a_process_of_its_own(tmp_path, monkeypatch):
