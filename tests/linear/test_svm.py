@@ -1,0 +1,191 @@
+"""Every solution is judged by its own KKT conditions, read here from table and answer alone; programs of cvxpy are the second oracle."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+
+from ntpcompanion.linear.contexts import ContextTable
+from ntpcompanion.linear.proofs import check_certificate, check_weights
+from ntpcompanion.linear.separability import check_separability
+from ntpcompanion.linear.svm import Verdict, solve_ntp_svm
+from tests.linear.cases import SCALES, degenerate_tables, table
+
+
+def random_table(m=12, V=6, S=3, d=15, seed=0):
+    return ContextTable.random(m, V, S, d, np.random.default_rng(seed))
+
+
+def kkt(table, answer):
+    """Violations, all relative: ties, margins, signs, row sums, W = ΓᵀE, multipliers of margins that are not tight, primal minus dual."""
+    support, gamma, W = table.support.toarray(), answer.dual, answer.weights
+    logits = table.embeddings @ W.T
+    level = np.where(support, logits, 0).sum(axis=1) / support.sum(axis=1)
+    slack = np.where(support, 0.0, level[:, None] - logits - 1)
+    off = np.where(support, 0.0, gamma)
+    square = (W**2).sum()
+    return {
+        "ties": np.abs(np.where(support, logits - level[:, None], 0)).max(),
+        "margins": max(0.0, -slack.min()),
+        "signs": max(0.0, off.max()) / np.abs(gamma).max(),
+        "sums": (np.abs(gamma.sum(axis=1)) / np.abs(gamma).sum(axis=1).max()).max(),
+        "stationarity": np.linalg.norm(W - gamma.T @ table.embeddings) / np.sqrt(square),
+        "slackness": abs((off * slack).sum()) / square,
+        "gap": abs(square + off.sum()) / square,  # ‖W‖² = Σ −Γ_jv at the optimum
+    }
+
+
+def assert_solved(table, answer, tol):
+    assert answer.verdict is Verdict.SEPARABLE
+    found = kkt(table, answer)
+    limits = {
+        "ties": 1e-8,
+        "margins": 1e-8,
+        "signs": 0.0,
+        "sums": 1e-10,
+        "stationarity": 2 * tol**0.5,
+        "slackness": 2 * tol,
+        "gap": 2 * tol,
+    }
+    assert {name: value for name, value in found.items() if value > limits[name]} == {}
+    assert answer.duality_gap <= tol
+    proof = check_weights(table, answer.weights)
+    assert (answer.margin, answer.tie_violation) == (proof.smallest_margin, proof.tie_error)
+
+
+CASES = {
+    "one-hot": random_table(S=1),
+    "d below m": random_table(m=20, V=8, S=2, d=14),
+    "d = m": random_table(d=12),
+    "d above m": random_table(d=40),
+    "scales of 1e-3 … 1e3": ContextTable(
+        random_table().embeddings * np.resize(SCALES, 12)[:, None], random_table().next_token, random_table().weight
+    ),
+    "a full support": table([[1, 0], [0, 1]], [[1, 1, 1], [1, 0, 0]]),
+    "the same context twice": table([[1, 2], [1, 2], [0, 1]], [[1, 1, 0], [1, 1, 0], [0, 1, 0]]),
+    "unequal support sizes": table(np.eye(4), [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 1]]),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_solutions_meet_the_kkt_conditions_and_agree_with_the_textbook_program(case):
+    answer = solve_ntp_svm(case, tol=1e-9)
+    assert_solved(case, answer, 1e-9)
+    textbook = solve_ntp_svm(case, method="cvxpy")
+    assert_solved(case, textbook, 1e-6)
+    scale = np.abs(textbook.weights).max()
+    np.testing.assert_allclose(answer.weights, textbook.weights, atol=1e-5 * scale)
+
+
+def test_by_hand():
+    """One context h = (3, 4), one word against another: W = ±h / (2 ‖h‖²), and ‖W‖² = 1 / (2 ‖h‖²)."""
+    answer = solve_ntp_svm(table([[3, 4]], [[1, 0]]), tol=1e-12)
+    np.testing.assert_allclose(answer.weights, [[0.06, 0.08], [-0.06, -0.08]], atol=1e-12)
+    np.testing.assert_allclose(answer.dual, [[0.02, -0.02]], atol=1e-12)
+    assert answer.margin == pytest.approx(1, abs=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(degenerate_tables())
+def test_degenerate_tables_are_solved_or_refuted_as_the_separability_check_says(case):
+    answer = solve_ntp_svm(case, max_iterations=4000)
+    if answer.verdict is Verdict.SEPARABLE:
+        assert_solved(case, answer, 1e-6)
+        assert check_separability(case).verdict is Verdict.SEPARABLE
+    elif answer.verdict is Verdict.NOT_SEPARABLE:
+        assert answer.weights is None
+        assert check_certificate(case, answer.dual).holds
+        assert (np.isnan(answer.margin), np.isnan(answer.tie_violation), answer.duality_gap) == (True, True, np.inf)
+    else:
+        assert answer.iterations >= 4000
+
+
+def test_near_the_threshold_either_proof_is_found():
+    verdicts = []
+    for d in (28, 30, 34, 36):
+        near = random_table(m=40, V=10, S=6, d=d)
+        answer = solve_ntp_svm(near)
+        verdicts.append(answer.verdict)
+        if answer.verdict is Verdict.SEPARABLE:
+            assert_solved(near, answer, 1e-6)
+        else:
+            assert check_certificate(near, answer.dual).holds
+    assert verdicts == [Verdict.NOT_SEPARABLE, Verdict.NOT_SEPARABLE, Verdict.SEPARABLE, Verdict.SEPARABLE]
+
+
+def test_a_budget_ends_the_search_with_what_was_found():
+    hard = random_table(m=40, V=10, S=6, d=36)
+    nothing = solve_ntp_svm(hard, max_iterations=10)
+    assert (nothing.verdict, nothing.weights, nothing.dual, nothing.duality_gap) == (Verdict.UNDECIDED, None, None, np.inf)
+    assert 10 <= nothing.iterations <= 25
+    some = solve_ntp_svm(hard, max_iterations=600)
+    assert some.verdict is Verdict.UNDECIDED
+    assert 1e-6 < some.duality_gap < 1
+    assert check_weights(hard, some.weights).holds, "feasible, though not the best"
+    assert (some.weights**2).sum() > (solve_ntp_svm(hard).weights ** 2).sum()
+
+
+def test_tokens_contexts_and_constants_do_not_matter():
+    case, rng = random_table(), np.random.default_rng(1)
+    W = solve_ntp_svm(case, tol=1e-10).weights
+    tokens, contexts = rng.permutation(6), rng.permutation(12)
+    moved = ContextTable(case.embeddings[contexts], case.next_token[contexts][:, tokens], case.weight[contexts])
+    np.testing.assert_allclose(solve_ntp_svm(moved, tol=1e-10).weights, W[tokens], atol=1e-5)
+    np.testing.assert_allclose(W.sum(axis=0), 0, atol=1e-10)  # a constant row added to all words only adds norm
+    other_laws = ContextTable(case.embeddings, table(case.embeddings, case.next_token > 0).next_token, case.weight)
+    np.testing.assert_array_equal(solve_ntp_svm(other_laws, tol=1e-10).weights, W, "supports alone decide")
+
+
+def test_words_of_the_same_supports_coincide():
+    case = table(np.random.default_rng(0).standard_normal((5, 8)), [[1, 1, 0, 0]] * 2 + [[0, 0, 1, 0]] * 2 + [[1, 1, 0, 1]])
+    W = solve_ntp_svm(case, tol=1e-12).weights
+    np.testing.assert_allclose(W[0], W[1], atol=1e-6)
+    assert np.abs(W[0] - W[2]).max() > 0.1
+
+
+def test_single_precision_is_proved_in_double():
+    case = random_table(m=30, V=20, S=4, d=40)
+    single = solve_ntp_svm(case, dtype=torch.float32, tol=1e-4)
+    assert single.weights.dtype == single.dual.dtype == np.float64
+    assert check_weights(case, single.weights).holds
+    best = np.linalg.norm(solve_ntp_svm(case, tol=1e-10).weights)
+    assert best * (1 - 1e-9) <= np.linalg.norm(single.weights) <= best * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("case", [random_table(), random_table(S=1), table([[1, 0], [0, 1]], [[1, 1, 1], [1, 0, 0]])])
+def test_the_largest_entry_is_minimized_by_a_linear_program(case):
+    answer = solve_ntp_svm(case, norm="max")
+    assert answer.verdict is Verdict.SEPARABLE
+    assert check_weights(case, answer.weights).holds
+    support, size = case.support.toarray(), np.abs(answer.weights).max()
+    gamma = answer.dual
+    assert np.abs(gamma.sum(axis=1)).max() <= 1e-8
+    assert gamma[~support].max() <= 1e-9
+    bound = -gamma[~support].sum() / np.abs(gamma.T @ case.embeddings).sum()  # Hölder: Σ −Γ_jv ≤ ⟨W, ΓᵀE⟩ ≤ max|W| Σ|ΓᵀE|
+    assert size * (1 - 1e-6) <= bound <= size * (1 + 1e-12)
+    assert size <= np.abs(solve_ntp_svm(case).weights).max() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("options", [{"method": "cvxpy"}, {"norm": "max"}])
+def test_programs_without_a_solution_come_with_a_certificate(options):
+    same = table([[1.0], [1.0]], [[1, 0], [0, 1]])
+    answer = solve_ntp_svm(same, **options)
+    assert (answer.verdict, answer.weights) == (Verdict.NOT_SEPARABLE, None)
+    assert check_certificate(same, answer.dual).holds
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"tol": 0.0}, r"`tol` must lie between 0 and 1, .* got 0.0"),
+        ({"tol": float("nan")}, r"`tol` must lie between 0 and 1, .* got nan"),
+        ({"method": "primal"}, r"`method` must be one of 'dual', 'cvxpy', got 'primal'"),
+        ({"norm": "nuclear"}, r"`norm` must be one of 'frobenius', 'max', got 'nuclear'"),
+        ({"dtype": torch.float16}, r"`dtype` must be torch.float32 or torch.float64, got torch.float16"),
+        ({"max_iterations": 0}, r"`max_iterations` must be at least 1, got 0"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_what_cannot_be_asked_is_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        solve_ntp_svm(random_table(), **options)
