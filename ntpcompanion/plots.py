@@ -207,3 +207,48 @@ def draw_excess(ax: Axes, gamma: ArrayLike, excess: ArrayLike, bound: ArrayLike)
     label_line(ax, points, "measured", at=middle, offset=(-6.0, -8.0))
     ax.set(yscale="log", xlabel="$\\gamma$", ylabel="excess loss (nats)")
     return ax
+
+
+def draw_laws(ax: Axes, laws: ArrayLike) -> Axes:
+    """Next-token laws as a table of cells, one row for each context: probabilities written in, black where a token cannot follow."""
+    laws = np.asarray(laws, dtype=float)
+    ax.imshow(np.where(laws > 0, 1.0, 0.0), cmap="gray", vmin=0, vmax=1, aspect="auto")
+    for (row, column), p in np.ndenumerate(laws):
+        if p > 0:
+            ax.text(column, row, f"{p:.2f}".removeprefix("0"), ha="center", va="center", fontsize=8, color="black")
+    m, V = laws.shape
+    ax.set(xticks=range(V), xticklabels=range(1, V + 1), yticks=range(m), yticklabels=[f"$h_{j}$" for j in range(1, m + 1)])
+    ax.set(xlabel="token", ylabel="context")
+    ax.tick_params(length=0)
+    return ax
+
+
+def draw_plane(ax: Axes, contexts: ArrayLike, words: ArrayLike) -> Axes:
+    """Word vectors in the plane as numbered dots, and the directions of the contexts as arrows as long as the longest word vector.
+
+    Words that coincide (to a hundredth of that length) share a dot and a label.
+    """
+    contexts, words = np.asarray(contexts, dtype=float), np.asarray(words, dtype=float)
+    reach = np.linalg.norm(words, axis=1).max()
+    for j, h in enumerate(contexts, 1):
+        tip = reach * h / np.linalg.norm(h)
+        ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "->", "color": THEORY, "shrinkA": 0, "shrinkB": 0})
+        ax.text(*(1.18 * tip), f"$h_{j}$", color=THEORY, ha="center", va="center")
+    left = list(range(len(words)))
+    while left:
+        here = [z for z in left if np.linalg.norm(words[z] - words[left[0]]) < 0.01 * reach]
+        left = [z for z in left if z not in here]
+        ax.plot(*words[here[0]], "o", color=MEASUREMENT)
+        label = ", ".join(str(z + 1) for z in here)
+        ax.annotate(label, words[here[0]], xytext=(4, 4), textcoords="offset points", color=MEASUREMENT)
+    ax.set(xlim=(-1.4 * reach, 1.4 * reach), ylim=(-1.4 * reach, 1.4 * reach), aspect="equal", xlabel="first coordinate")
+    ax.set_ylabel("second coordinate")
+    return ax
+
+
+def draw_overlap(ax: Axes, overlap: ArrayLike, cosine: ArrayLike) -> Axes:
+    """The cosine of two word vectors against the overlap of the contexts they follow, one faint dot for each pair of words."""
+    ax.plot(overlap, cosine, "o", color=MEASUREMENT, markersize=2.5, alpha=0.25, markeredgewidth=0, rasterized=True)
+    ax.axhline(0, color=THEORY, linewidth=0.8)
+    ax.set(xlabel="overlap of the contexts of two words", ylabel="cosine in $W^{\\mathrm{mm}}$", xlim=(-0.02, 1.02), ylim=(-1, 1.02))
+    return ax

@@ -170,3 +170,23 @@ def test_the_excess_is_drawn_as_points_beside_its_bound(ax):
     assert np.array_equal(bound.get_ydata(), [2.0, 0.2, 0.02])
     assert np.array_equal(measured.get_xydata(), [[0, 1], [1, 0.1], [2, 0.01]])
     assert (drawn.get_yscale(), drawn.get_ylabel(), measured.get_linestyle()) == ("log", "excess loss (nats)", "None")
+
+
+def test_laws_are_written_into_cells_and_what_cannot_follow_is_black(ax):
+    plots.draw_laws(ax, [[0.25, 0.75, 0.0], [0.0, 0.0, 1.0]])
+    assert ax.images[0].get_array().tolist() == [[1, 1, 0], [0, 0, 1]]
+    assert [text.get_text() for text in ax.texts] == [".25", ".75", "1.00"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["$h_1$", "$h_2$"]
+
+
+def test_words_that_coincide_share_a_dot(ax):
+    plots.draw_plane(ax, [[0.0, 5.0]], [[1.0, 0.0], [0.0, 2.0], [1.0, 1e-9]])
+    assert [line.get_xydata().tolist() for line in ax.lines] == [[[1, 0]], [[0, 2]]]
+    assert [text.get_text() for text in ax.texts if text.get_text()] == ["$h_1$", "1, 3", "2"]
+    arrow = ax.texts[0]
+    assert tuple(arrow.xy) == (0, 2), "as long as the longest word"
+
+
+def test_pairs_of_words_are_drawn_as_they_are(ax):
+    plots.draw_overlap(ax, [0.0, 1.0], [-0.5, 1.0])
+    assert ax.lines[0].get_xydata().tolist() == [[0, -0.5], [1, 1]]

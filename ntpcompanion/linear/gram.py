@@ -17,6 +17,10 @@ POWER_STEPS, HEADROOM = 60, 1.02
 FALLEN = {torch.float64: 1e-28, torch.float32: 1e-12}
 # Residuals below so many roundings of KΓ are noise: conjugate gradients would follow them anywhere.
 NOISE = 10
+# The level of a projection is found when no Newton step lowers it by more than this share.
+ROUNDING, NEWTON_STEPS = 1e-15, 100
+# Blocks of K may need this many times its memory.
+BLOCKS = 4
 # A direction whose curvature is below this share of the largest eigenvalue is a ray: the dual grows along it without bound.
 FLAT = 1e-13
 
@@ -41,6 +45,8 @@ class GramDual:
 
     def __post_init__(self) -> None:
         self.sizes = self.support.sum(1).to(self.gram.dtype)
+        self.inside = self.support.flatten().nonzero()[:, 0]  # places of the supports in a flattened (m, V) matrix, and their rows
+        self.row = self.inside // self.support.shape[1]
         self.lipschitz = HEADROOM * largest_eigenvalue(self.gram)
         self.level = torch.zeros_like(self.threshold)  # where the last projection cut: the next one starts there
         self.products = 0  # of K with an (m, V) matrix: the cost of all that happens here
@@ -50,56 +56,64 @@ class GramDual:
         zero = torch.zeros(self.support.shape, dtype=self.gram.dtype, device=self.gram.device)
         return Point(zero, zero.clone())
 
-    def times_gram(self, gamma: Float[Tensor, "m V"]) -> Float[Tensor, "m V"]:
+    def times_gram(self, gamma: Float[Tensor, "m V"], out: Float[Tensor, "m V"] | None = None) -> Float[Tensor, "m V"]:
         """K Γ, counted."""
         self.products += 1
-        return self.gram @ gamma
+        return torch.mm(self.gram, gamma, out=out)
 
     def linear(self, gamma: Float[Tensor, "m V"]) -> float:
-        """⟨G, Γ⟩ = −Σ_j c_j Σ_{v ∉ S_j} Γ_jv."""
-        return -float(self.threshold @ torch.where(self.support, 0.0, gamma).sum(1))
+        """⟨G, Γ⟩ = −Σ_j c_j Σ_{v ∉ S_j} Γ_jv = Σ_j c_j Σ_{z ∈ S_j} Γ_jz, as rows sum to zero."""
+        return float(self.threshold[self.row] @ gamma.flatten()[self.inside])
 
     def uphill(self, gram_gamma: Float[Tensor, "m V"]) -> Float[Tensor, "m V"]:
         """G − KΓ, the gradient."""
         return torch.where(self.support, -gram_gamma, -gram_gamma - self.threshold[:, None])
 
-    def project(self, values: Float[Tensor, "m V"]) -> Float[Tensor, "m V"]:
+    def project_(self, values: Float[Tensor, "m V"], out: Float[Tensor, "m V"]) -> Float[Tensor, "m V"]:
         """The nearest Γ with Γ1 = 0 and Γ ≤ 0 off support: x − ν on the support, min(x − ν, 0) off it, with the ν that makes the sum 0.
 
-        The sum is concave and decreasing in ν: one Newton step from anywhere lands above the root, the next ones fall onto it.
+        It is written to `out`; `values` lose what they have on the supports. The sum is concave and decreasing in ν: one Newton step from
+        anywhere lands above the root, the next ones fall onto it.
         """
-        off = torch.where(self.support, torch.inf, values)
-        inside = torch.where(self.support, values, 0.0).sum(1)
-        level, previous = self.level, None
-        while True:
-            below = off < level[:, None]
-            count = below.sum(1)
-            if previous is not None and torch.equal(count, previous):
+        on_support = values.flatten()[self.inside]
+        total = torch.zeros_like(self.threshold).index_add_(0, self.row, on_support)
+        values.view(-1)[self.inside] = torch.inf
+        level, falling = self.level, False
+        for _ in range(NEWTON_STEPS):
+            torch.sub(values, level[:, None], out=out).clamp_(max=0.0)
+            step = (out.sum(1) + total - self.sizes * level) / (self.sizes + torch.count_nonzero(out, 1))
+            if falling and bool((step >= -ROUNDING * level.abs()).all()):
                 break
-            level, previous = (inside + torch.where(below, off, 0.0).sum(1)) / (self.sizes + count), count
+            level, falling = level + (step.clamp(max=0.0) if falling else step), True
         self.level = level
-        shifted = values - level[:, None]
-        return torch.where(self.support, shifted, shifted.clamp(max=0.0))
+        out.view(-1)[self.inside] = on_support - level[self.row]
+        return out
 
     def ascend(self, point: "Point", steps: int) -> "Point":
-        """Accelerated projected gradient with restarts (Nesterov; O'Donoghue and Candès 2015). One product with K a step."""
-        ahead, momentum = point, 1.0
+        """Accelerated projected gradient with restarts (Nesterov; O'Donoghue and Candès 2015). One product with K a step.
+
+        Six (m, V) matrices, reused: at these sizes fresh memory costs more than arithmetic.
+        """
+        goal = self.uphill(torch.zeros_like(point.gamma)).div_(self.lipschitz)
+        old, ahead = Point(point.gamma.clone(), point.gram_gamma.clone()), Point(point.gamma.clone(), point.gram_gamma.clone())
+        new, target, momentum = self.start(), torch.empty_like(goal), 1.0
         for _ in range(steps):
-            gamma = self.project(ahead.gamma + self.uphill(ahead.gram_gamma) / self.lipschitz)
-            new = Point(gamma, self.times_gram(gamma))
-            move = new.gamma - point.gamma
-            if float(((ahead.gamma - new.gamma) * move).sum()) > 0:
+            torch.add(ahead.gamma, ahead.gram_gamma, alpha=-1 / self.lipschitz, out=target).add_(goal)
+            self.project_(target, out=new.gamma)
+            self.times_gram(new.gamma, out=new.gram_gamma)
+            turned = _dot(ahead.gamma, new.gamma) - _dot(ahead.gamma, old.gamma) - _dot(new.gamma, new.gamma) + _dot(new.gamma, old.gamma)
+            if turned > 0:
                 momentum, share = 1.0, 0.0
             else:
                 following = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
                 momentum, share = following, (momentum - 1) / following
-            gram_move = new.gram_gamma - point.gram_gamma
-            ahead = Point(new.gamma + share * move, new.gram_gamma + share * gram_move)
-            point = new
-        curvature, length = float((move * gram_move).sum()), float(move.square().sum())
-        if curvature > self.lipschitz * length:
-            self.lipschitz = HEADROOM * curvature / length
-        return point
+            torch.mul(new.gamma, 1 + share, out=ahead.gamma).add_(old.gamma, alpha=-share)
+            torch.mul(new.gram_gamma, 1 + share, out=ahead.gram_gamma).add_(old.gram_gamma, alpha=-share)
+            old, new = new, old
+        move, gram_move = old.gamma - new.gamma, old.gram_gamma - new.gram_gamma
+        if (curvature := _dot(move, gram_move)) > self.lipschitz * _dot(move, move):
+            self.lipschitz = HEADROOM * curvature / _dot(move, move)
+        return old
 
     def polish(self, point: "Point", steps: int, close: float) -> "Point":
         """The maximum over the face of Γ (entries that are zero off support stay there) by conjugate gradients, as far as it is feasible.
@@ -107,31 +121,50 @@ class GramDual:
         On the right face this is the solution to rounding. On a wrong one, the way there is cut off at the boundary, or bent along it
         where that goes higher (Moré and Toraldo 1991). Ends early where no margin on the face is off by more than `close` · c_j.
         """
-        face = self.support | (point.gamma < 0)
-        noise = NOISE * torch.finfo(point.gamma.dtype).eps * self.lipschitz * float(point.gamma.abs().max())
-        move, ray = _conjugate_gradients(
-            lambda x: _centre(self.times_gram(x), face),
-            _centre(self.uphill(point.gram_gamma), face),
-            steps,
-            flat=FLAT * self.lipschitz,
-            close=(close * self.threshold[:, None]).clamp(min=noise),
-        )
+        face = (self.support | (point.gamma < 0)).to(self.gram.dtype)
+        noise = NOISE * torch.finfo(face.dtype).eps * self.lipschitz * float(point.gamma.abs().max())
+        enough = max(close * float(self.threshold.min()), noise)
+        move, gram_move, ray = self._towards(centre_(self.uphill(point.gram_gamma), face), face, steps, enough)
         if ray is not None:  # as far as Γ is long, and on in the next round
             move = ray * ((1 + torch.linalg.norm(point.gamma)) / torch.linalg.norm(ray))
-        gram_move = self.times_gram(move)
-        shrinking = ~self.support & (move > 0) & face
+            gram_move = self.times_gram(move)
+        shrinking = ~self.support & (move > 0) & (face > 0)
         room = float((-point.gamma[shrinking] / move[shrinking]).min()) if bool(shrinking.any()) else math.inf
         straight = min(1.0, room)
         best = Point(point.gamma + straight * move, point.gram_gamma + straight * gram_move)
         best = Point(torch.where(self.support, best.gamma, best.gamma.clamp(max=0.0)), best.gram_gamma)
         height, share = self.height(best), 1.0
         while share > straight and share > 1e-3:
-            bent = self.project(point.gamma + share * move)
+            bent = self.project_(point.gamma + share * move, out=torch.empty_like(move))
             bent = Point(bent, self.times_gram(bent))
             if self.height(bent) > height:
                 return bent
             share /= 4
         return best
+
+    def _towards(
+        self, residual: Float[Tensor, "m V"], face: Float[Tensor, "m V"], steps: int, enough: float
+    ) -> tuple[Float[Tensor, "m V"], Float[Tensor, "m V"], Float[Tensor, "m V"] | None]:
+        """The way to the maximum over a face (a mask of 0 and 1), its product with K, and the ray that ended the search or None."""
+        move, gram_move, direction = torch.zeros_like(residual), torch.zeros_like(residual), residual.clone()
+        image, centred = torch.empty_like(residual), torch.empty_like(residual)
+        squared = start = _dot(residual, residual)
+        for _ in range(steps):
+            if squared <= FALLEN[residual.dtype] * start or float(residual.abs().max()) <= enough:
+                break
+            self.times_gram(direction, out=image)
+            centre_(centred.copy_(image), face)
+            curvature = _dot(direction, centred)
+            if curvature <= FLAT * self.lipschitz * _dot(direction, direction):
+                return move, gram_move, direction
+            length = squared / curvature
+            move.add_(direction, alpha=length)
+            gram_move.add_(image, alpha=length)
+            residual.sub_(centred, alpha=length)
+            following = _dot(residual, residual)
+            direction.mul_(following / squared).add_(residual)
+            squared = following
+        return move, gram_move, None
 
     def height(self, point: "Point") -> float:
         """The dual objective."""
@@ -147,19 +180,41 @@ class GramDual:
     def untied(self, ties: Float[Tensor, "m V"], steps: int) -> Float[Tensor, "m V"]:
         """Δ on the supports with Δ1 = 0 and centre(KΔ) = ties: what is to be taken from Γ so that its decoder ties.
 
-        Conjugate gradients on blocks of K, one for each token: the contexts that it can follow. Cost O(Σ_v n_v²) a step.
+        Conjugate gradients. A product costs O(m² V), or O(V n²) if the blocks of K that it needs (of the at most n contexts that a token
+        can follow) fit into a few times the memory of K.
         """
-        face = self.support
-        rows = [torch.nonzero(face[:, v])[:, 0] for v in range(face.shape[1])]
-        blocks = [(v, index, self.gram[index[:, None], index]) for v, index in enumerate(rows) if len(index)]
+        face = self.support.to(self.gram.dtype)
+        product = self._blocks() or (lambda x: torch.mm(self.gram, x))
+        residual = ties.to(self.gram.dtype)
+        solution, direction = torch.zeros_like(residual), residual.clone()
+        squared = start = _dot(residual, residual)
+        for _ in range(steps):
+            image = centre_(product(direction), face)
+            curvature = _dot(direction, image)
+            if squared <= FALLEN[face.dtype] * start or curvature <= 0:
+                break
+            solution.add_(direction, alpha=squared / curvature)
+            residual = residual - (squared / curvature) * image
+            following = _dot(residual, residual)
+            direction.mul_(following / squared).add_(residual)
+            squared = following
+        return solution
+
+    def _blocks(self) -> Callable[[Tensor], Tensor] | None:
+        """The product with K on the supports alone, token by token and all at once; None if it would need too much memory."""
+        order = torch.argsort((~self.support).to(torch.uint8), dim=0, stable=True)  # the contexts of each token first
+        most = int(self.support.sum(0).max())
+        if self.support.shape[1] * most**2 > BLOCKS * len(self.gram) ** 2:
+            return None
+        rows = order[:most].T.contiguous()  # (V, n): some tokens follow fewer contexts, the rest is masked by `centre_`
+        blocks = self.gram[rows[:, :, None], rows[:, None, :]]
 
         def product(x: Float[Tensor, "m V"]) -> Float[Tensor, "m V"]:
-            out = torch.zeros_like(x)
-            for v, index, block in blocks:
-                out[index, v] = block @ x[index, v]
-            return _centre(out, face)
+            # x is zero off the supports, so what the padding picks up adds nothing
+            out = torch.bmm(blocks, x.T.gather(1, rows)[:, :, None])[:, :, 0]
+            return torch.zeros_like(x.T).scatter_(1, rows, out).T.contiguous()
 
-        return _conjugate_gradients(product, ties.to(self.gram.dtype), steps)[0]
+        return product
 
 
 @dataclass
@@ -172,7 +227,7 @@ class Point:
     @property
     def square(self) -> float:
         """tr(Γᵀ K Γ), the squared norm of its decoder."""
-        return float((self.gamma * self.gram_gamma).sum())
+        return _dot(self.gamma, self.gram_gamma)
 
 
 def largest_eigenvalue(gram: Float[Tensor, "m m"]) -> float:
@@ -183,26 +238,11 @@ def largest_eigenvalue(gram: Float[Tensor, "m m"]) -> float:
     return float(torch.linalg.norm(vector))
 
 
-def _centre(values: Float[Tensor, "m V"], face: Bool[Tensor, "m V"]) -> Float[Tensor, "m V"]:
-    inside = torch.where(face, values, 0.0)
-    return torch.where(face, inside - (inside.sum(1) / face.sum(1))[:, None], 0.0)
+def centre_(values: Float[Tensor, "m V"], face: Float[Tensor, "m V"]) -> Float[Tensor, "m V"]:
+    """In place: 0 off a face (a mask of 0 and 1), and on it the values minus their mean over it, row by row."""
+    values.mul_(face)
+    return values.addcmul_(face, (values.sum(1) / face.sum(1))[:, None], value=-1.0)
 
 
-def _conjugate_gradients(
-    product: Callable[[Tensor], Tensor], residual: Tensor, steps: int, flat: float = 0.0, close: Tensor | float = 0.0
-) -> tuple[Tensor, Tensor | None]:
-    """Solve product(x) = residual: x as far as steps reach, and the ray that ended them (of curvature at most `flat`) or None."""
-    x, direction = torch.zeros_like(residual), residual
-    squared = start = float(residual.square().sum())
-    for _ in range(steps):
-        if squared <= FALLEN[residual.dtype] * start or bool((residual.abs() <= close).all()):
-            break
-        image = product(direction)
-        curvature = float((direction * image).sum())
-        if curvature <= flat * float(direction.square().sum()):
-            return x, direction
-        x = x + (squared / curvature) * direction
-        residual = residual - (squared / curvature) * image
-        following = float(residual.square().sum())
-        direction, squared = residual + (following / squared) * direction, following
-    return x, None
+def _dot(x: Tensor, y: Tensor) -> float:
+    return float(torch.dot(x.reshape(-1), y.reshape(-1)))

@@ -16,14 +16,15 @@ from ntpcompanion.linear.proofs import check_certificate, check_weights
 from ntpcompanion.linear.search import finish_certificate
 from ntpcompanion.linear.separability import Verdict, check_separability
 from ntpcompanion.linear.ties import unit_rows
+from ntpcompanion.linear.validation import as_matrix
 
-__all__ = ["NTPSVMSolution", "Verdict", "solve_ntp_svm"]
+__all__ = ["NTPSVMSolution", "Verdict", "certified_gap", "solve_ntp_svm"]
 
 # A round: so many steps of accelerated ascent, which find the face, then at most as many on it. Each round is longer than the last.
 FIRST_ROUND, GROWTH = 50, 1.5
 DEFAULT_PRODUCTS = 20_000
 # Ties are solved again with the error that remains, until it is rounding.
-TIE_ROUNDS, TIE_STEPS, TIE_ROUNDING = 4, 500, 1e-13
+TIE_ROUNDS, TIE_STEPS, TIE_ROUNDING = 4, 500, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,7 @@ def solve_ntp_svm(
     method
         "dual": ascent on the Gram matrix, for any d. "cvxpy": the program as it is written above, in V·d unknowns, for small tables.
     norm
-        "frobenius", or "max" for the largest |W_zi|: a linear program, solved by HiGHS whatever the method.
+        "frobenius", or "max" for the largest absolute entry: a linear program, solved by HiGHS whatever the method.
     dtype, device
         of the ascent; float64 on the CPU by default. The clean-up and the proof are always float64.
     max_iterations
@@ -110,6 +111,19 @@ def solve_ntp_svm(
     if method == "cvxpy":
         return _by_program(table, least_frobenius_norm, _frobenius, _frobenius, tol)
     return _Ascent(table, dtype or torch.float64, torch.device(device or "cpu")).run(tol, max_iterations or DEFAULT_PRODUCTS)
+
+
+def certified_gap(table: ContextTable, dual: Float[np.ndarray, "m V"]) -> float:
+    """The relative duality gap that any Γ (m, V) proves: of its projection onto the dual cone against the decoder made feasible from it.
+
+    Infinite if that decoder is not feasible. Raises ValueError unless Γ is a finite (m, V) matrix. Cost O(m² V).
+    """
+    dual = as_matrix("dual", dual, (table.num_contexts, table.vocab_size))
+    ascent = _Ascent(table, torch.float64, torch.device("cpu"))
+    gamma = torch.tensor(np.ascontiguousarray(dual * ascent.lengths[:, None]))
+    gamma = ascent.problem.project_(gamma, out=torch.empty_like(gamma))
+    ascent.prove(Point(gamma, ascent.problem.times_gram(gamma)))
+    return ascent.gap
 
 
 def _frobenius(W: Float[np.ndarray, "V d"]) -> float:

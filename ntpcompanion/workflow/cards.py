@@ -51,7 +51,7 @@ def show(measurement: dict, shown: int | None = LIST_SHOWN) -> str:
     return ", ".join(texts)
 
 
-def number(value: float, error: float = 0.0) -> str:
+def number(value: float, error: float) -> str:
     """`0.1234 ± 0.0021`: two digits of the error and the value to the same place; four digits of an exact value."""
     if not error:
         if value == int(value) and abs(value) < 1e15:

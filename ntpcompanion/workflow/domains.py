@@ -6,28 +6,24 @@ from dataclasses import dataclass
 from ntpcompanion.workflow.errors import WorkflowError
 
 # at the end of the comment, braces or a pair that begins with a number are meant as a domain; other brackets are prose
-_MEANT = re.compile(r"(\{[^{}]*\}|[\[(]\s*(?:[-+.\d∞]|inf\b)[^\[\](){}]*[,;][^\[\](){}]*[\])])$")
-_INTERVAL = re.compile(r"([\[(])\s*(\S+)\s*,\s*(\S+?)\s*([\])])$")
+_MEANT = re.compile(r"(?:\{[^{}]*\}|[\[(]\s*(?:[-+.\d∞]|inf\b)[^\[\](){}]*[,;][^\[\](){}]*[\])])$")
+_INTERVAL = re.compile(r"[\[(]\s*(\S+)\s*,\s*(\S+?)\s*[\])]$")
 
 
 @dataclass(frozen=True)
 class Domain:
-    """An interval or a set of words; `text` is how it was written."""
+    """An interval or a set of words; `text` is how it was written, and its brackets say which ends belong to it."""
 
     text: str
     low: float = float("-inf")
     high: float = float("inf")
-    without_low: bool = False
-    without_high: bool = False
     words: tuple[str, ...] = ()
 
     def __contains__(self, value: object) -> bool:
-        if self.words:
+        if self.words or not isinstance(value, (int, float)):
             return value in self.words
-        if not isinstance(value, (int, float)):
-            return False
-        above = value > self.low if self.without_low else value >= self.low
-        return above and (value < self.high if self.without_high else value <= self.high)
+        above = value > self.low if self.text.startswith("(") else value >= self.low
+        return above and (value < self.high if self.text.endswith(")") else value <= self.high)
 
     def __str__(self) -> str:
         return self.text
@@ -44,9 +40,8 @@ def parse_domain(comment: str, where: str) -> Domain | None:
         if all(words):
             return Domain(text, words=words)
     elif interval := _INTERVAL.fullmatch(text):
-        opening, low, high, closing = interval.groups()
         try:
-            domain = Domain(text, float(low), float(high), opening == "(", closing == ")")
+            domain = Domain(text, *map(float, interval.groups()))
         except ValueError:
             domain = None
         if domain and domain.low < domain.high:

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +24,7 @@ from ntpcompanion.workflow.provenance import hardware, now, versions
 from ntpcompanion.workflow.results import Result, collect_measurements, outputs_digest
 from ntpcompanion.workflow.runs import Run, load_executed, stale_reasons
 
-CELL_TIMEOUT = {"smoke": 120.0, "book": 900.0, "paper": None}  # seconds; a paper run may take as long as it takes
+CELL_TIMEOUT = {"smoke": 120, "book": 900, "paper": None}  # seconds; a paper run may take as long as it takes
 
 
 @dataclass(frozen=True)
@@ -94,19 +93,15 @@ def _execute_one(run: Run, scratch: Path, progress: Callable[[int], None]) -> No
 
 def _run_worker(run: Run, job: Path, progress: Callable[[int], None]) -> dict:
     command = [sys.executable, "-m", "ntpcompanion.workflow.worker", str(job)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_environment(run.project)
-    ) as process:
-        stderr: list[str] = []
-        drain = threading.Thread(target=lambda: stderr.append(process.stderr.read()), daemon=True)
-        drain.start()
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with ThreadPoolExecutor() as drain, subprocess.Popen(command, **pipes, env=_environment(run.project)) as process:
+        errors = drain.submit(process.stderr.read)  # beside the messages: a full pipe would stop the worker
         last: dict = {}
         for line in process.stdout:
             last = heard(line) or last
             if "cell" in last:
                 progress(last["cell"])
-        process.stdin.close()
-        drain.join()
+        said = errors.result()
     if "done" in last:
         return last["done"]
     where = f"Notebook {run.notebook.name!r} ({run.profile})"
@@ -115,7 +110,7 @@ def _run_worker(run: Run, job: Path, progress: Callable[[int], None]) -> dict:
         shown = plain(failed["traceback"]) or failed["source"]
         raise WorkflowError(f"{where}, code cell {failed['cell']}: {failed['error']}\n{shown}")
     at = f" in code cell {last['cell']}" if "cell" in last else ""
-    raise WorkflowError(f"{where}: its process ended with code {process.returncode}{at}.\n{plain(''.join(stderr))[-2000:]}")
+    raise WorkflowError(f"{where}: its process ended with code {process.returncode}{at}.\n{plain(said)[-2000:]}")
 
 
 def tidy(node: nbformat.NotebookNode, source: Notebook) -> nbformat.NotebookNode:

@@ -107,7 +107,6 @@ def _refusal(folder: Path) -> str:
     try:
         with tempfile.TemporaryFile(dir=place) as file:  # has no name, so that nothing is left even after a kill
             file.write(b"x")
-            file.flush()
         closed = [path.name for path in folder.glob("*") if path.is_dir() and not os.access(path, os.W_OK | os.X_OK)]
     except OSError as error:
         return str(error.strerror or error).lower() + ("" if place == folder else f" to make it in {place.name}")

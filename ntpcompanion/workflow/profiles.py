@@ -32,12 +32,11 @@ def check_profile(profile: str) -> str:
 
 
 def parse_overrides(notebook: Notebook, texts: list[str]) -> dict[str, object]:
-    """`["NAME=VALUE", ...]` of the command line as values, checked by name and type."""
+    """`["NAME=VALUE", ...]` of the command line by name, read by the type of each default; whoever plans the run checks the values."""
     where, overrides = f"Notebook {notebook.name!r}", {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
             raise WorkflowError(f"`-p {text}` must have the form NAME=VALUE.")
         overrides[name] = parse_value(lookup(notebook.parameters, name, where), value, where)
-    resolve(notebook.parameters, overrides, where)
     return overrides

@@ -74,10 +74,8 @@ class Project:
     @contextlib.contextmanager
     def lock(self, name: str = "build", timeout: float = 1800) -> Iterator[None]:
         """One execution or build (or one record of a name) at a time in this folder; a second one waits for the first."""
-        lock = FileLock(self.build / f".{name}.lock", timeout=timeout)
         try:
-            self.build.mkdir(parents=True, exist_ok=True)
-            lock.acquire()
+            held = FileLock(self.build / f".{name}.lock", timeout=timeout).acquire()  # makes the folder, too
         except Timeout as error:
             raise WorkflowError(
                 f"Another ntpcompanion has worked in {self.root} for over {timeout:.0f} s. Wait for it, or stop it and run again."
@@ -86,7 +84,5 @@ class Project:
             raise WorkflowError(
                 f"Could not write to {self.build}: {error.strerror or error}. Mend the permissions or free some space."
             ) from error
-        try:
+        with held:
             yield
-        finally:
-            lock.release()

@@ -1,5 +1,6 @@
 """What made a number: versions, hardware, date."""
 
+import contextlib
 import datetime
 import os
 import platform
@@ -32,10 +33,8 @@ def library_versions() -> dict[str, str]:
     """Installed versions of the libraries that can move a number or a line of a figure."""
     found = {}
     for name in NUMERIC_LIBRARIES:
-        try:
+        with contextlib.suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
 
 
@@ -75,7 +74,7 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.machine()
 
 

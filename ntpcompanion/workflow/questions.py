@@ -95,7 +95,8 @@ def _worker(job: Path, project: Project) -> str:
             _end(process)
             return f"no answer within {LIMIT} s"
     said = log.read_text(encoding="utf-8", errors="replace")
-    failed = [message["failed"]["error"] for line in said.splitlines() if (message := heard(line)) and "failed" in message]
+    # not `splitlines`, which takes the first character of a message for the end of a line
+    failed = [message["failed"]["error"] for line in said.split("\n") if (message := heard(line)) and "failed" in message]
     return failed[0] if failed else _reason(said)
 
 

@@ -24,7 +24,7 @@ _FIELDS = {"schema", "name", "plan", "results", "sources", "versions", "hardware
 class Plan(BaseModel):
     """A function `package.module:name`, called once for every point of `grid` with the `fixed` parameters."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
     function: Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
     about: Annotated[str, Field(min_length=3)]
     fixed: dict = {}

@@ -32,8 +32,7 @@ def _imported(code: str, package: Path, module: str | None) -> set[str]:
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = _absolute(node, module)
-            names.add(base)
-            names.update(f"{base}.{alias.name}" for alias in node.names)
+            names.update(f"{base}.{alias.name}" for alias in node.names)  # whether module or not; its parents are added below
     own = {name for name in names if name.split(".")[0] == package.name}
     return own | set(_parents(own))
 

@@ -76,7 +76,7 @@ def _run_and_keep(function: str, tasks: list[dict], log: Path, jobs: int) -> Ite
                     os.fsync(file.fileno())
                     yield line
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
     if failure:
         raise failure
 

@@ -1,3 +1,54 @@
-"""The toy project, for the tests of this folder."""
+"""The toy project, for the tests of this folder, and ways to run its notebooks without a kernel."""
 
+import json
+import sys
+
+import nbformat
+import pytest
+
+from ntpcompanion.workflow import execute as runner
+from ntpcompanion.workflow.measure import MEASUREMENT_MIME, measurement
 from tests.toy import importable, no_kernel, toy  # noqa: F401
+
+MEASURED = {"coin": {"toy.half": 0.5, "toy.powers": [1.0, 2.0, 4.0]}, "words": {"toy.words": 3.0}}
+INJECTED = {"coin": "# Parameters\nn = 1000\nseed = 0\n", "words": '# Parameters\ntext = "words.txt"\nseed = 0\n'}
+
+
+def executed_by_hand(name, text):
+    """The notebook of the toy project as a worker leaves it, with the numbers of `MEASURED`."""
+    node = nbformat.reads(text, as_version=4)
+    node.metadata["language_info"] = {"name": "python"}
+    place = 1 + next(i for i, cell in enumerate(node.cells) if cell.cell_type == "code")
+    node.cells.insert(place, nbformat.v4.new_code_cell(INJECTED[name], metadata={"tags": ["injected-parameters"]}))
+    for claim, value in MEASURED[name].items():
+        data = {MEASUREMENT_MIME: measurement(claim, value), "text/html": claim, "text/plain": claim}
+        node.cells[-1].outputs.append(nbformat.v4.new_output("display_data", data))
+    return nbformat.writes(node)
+
+
+@pytest.fixture
+def instant(toy, monkeypatch):  # noqa: F811
+    """The toy project, whose notebooks are executed by hand, at once."""
+
+    def run_worker(run, job, progress):
+        facts = json.loads(job.read_text())
+        for cell in (1, 2):
+            progress(cell)
+        job.with_name("executed.ipynb").write_text(executed_by_hand(run.notebook.name, facts["notebook"]))
+        return {"cell_seconds": [0.1, 0.2], "peak_memory": 2**25}
+
+    monkeypatch.setattr(runner, "_run_worker", run_worker)
+    return toy
+
+
+@pytest.fixture
+def worker_that(monkeypatch, tmp_path):
+    """A function: the workers started from now on are this shell script."""
+
+    def install(script):
+        path = tmp_path / "worker"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(path))
+
+    return install

@@ -4,6 +4,7 @@ from ntpcompanion.workflow import baselines
 from ntpcompanion.workflow.claims import load_claims
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.results import Result
+from tests.toy import ROOT
 
 
 def result(notebook, inputs=None, **values):
@@ -80,3 +81,16 @@ def test_of_many_values_that_moved_the_first_is_shown(claims):
     stored = baselines.updated({}, {"coin": result("coin", toy_half=0.5, toy_powers=[1.0, 2.0, 3.0])})
     far = baselines.compare({"coin": result("coin", toy_half=0.5, toy_powers=[1.0, 2.5, 3.5])}, claims, stored, "book")
     assert far.faults == ["toy.powers: baseline 2, now 2.5, moved 0.5, band ± 0"]
+
+
+def test_one_baseline_serves_many_notebooks_and_may_hold_claims_that_are_gone(claims):
+    both = {"coin": result("coin", toy_half=0.5, toy_powers=[1.0, 2.0]), "words": result("words", toy_words=3.0)}
+    stored = baselines.updated({}, both)
+    stored["-"]["toy.gone"] = {"value": 1.0}
+    assert baselines.compare(both, claims, stored, "book") == baselines.Comparison([], [])
+
+
+def test_what_did_not_move_leaves_the_file_in_git_as_it_is(tmp_path):
+    stored = ROOT / "tests" / "baselines" / "smoke.json"
+    baselines.write_baseline(tmp_path / "smoke.json", baselines.read_baseline(stored))
+    assert (tmp_path / "smoke.json").read_text() == stored.read_text()

@@ -19,6 +19,7 @@ def verdict(expectation, value, stderr=0.0, profile="book"):
         ({"at_least": 2.0}, (2.0, 0.0), (1.9999, 0.0), (2.1, 0.06)),
         ({"at_most": 2.0}, (1.0, 0.4), (3.0, 0.4), (2.5, 0.3)),
         ({"interval": [0.0, 1.0]}, (0.5, 0.2), (-0.1, 0.04), (0.9, 0.1)),
+        ({"interval": [1.0, 2.0]}, (1.5, 0.2), (0.9, 0.04), (1.1, 0.1)),
         ({"sign": "positive"}, (1e-300, 0.0), (0.0, 0.0), (0.1, 0.06)),
         ({"sign": "negative"}, (-1.0, 0.4), (1.0, 0.4), (-1.0, 0.6)),
         ({"increasing": "weakly"}, ([1, 1, 2], 0.0), ([1, 3, 2], 0.0), ([1.0, 2.0, 1.8], 0.1)),
@@ -110,3 +111,9 @@ def test_descriptions_are_short():
         "non-decreasing",
         "decreasing",
     ]
+
+
+def test_nothing_that_judges_a_claim_can_change_it(toy):
+    claim = load_claims(toy.project)["toy.half"]
+    with pytest.raises(ValidationError, match="Instance is frozen"):
+        claim.expected_verdict = "refuted"

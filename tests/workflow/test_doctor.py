@@ -1,7 +1,9 @@
 """What is examined on this machine and with fakes in place of what is slow; the command and its exit code."""
 
+import importlib.util
 import json
 import sys
+from importlib.machinery import ModuleSpec
 from importlib.metadata import version
 
 import pytest
@@ -65,6 +67,18 @@ def test_nothing_is_said_to_install_from_another_checkout(quick):
     assert not any("pip install" in check.mend for check in checks)
 
 
+def test_threads_are_judged_where_torch_says_how_many(quick, monkeypatch):
+    assert named(doctor._torch(quick.project.root), "threads").state == "ok"
+    monkeypatch.setattr(questions, "ask_torch", lambda root: {"failed": "ImportError"})
+    assert [check.name for check in doctor._torch(quick.project.root)] == ["torch", "GPU"]
+
+
+@pytest.mark.parametrize("spec", [None, ModuleSpec("sphinx-mathjax-offline", None)], ids=["missing", "an empty folder"])
+def test_a_missing_mathjax_is_a_fault_and_no_surprise(monkeypatch, spec):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+    assert named(doctor._rendering(), "MathJax").found == "sphinx-mathjax-offline is not installed"
+
+
 def test_a_kernelspec_of_the_user_is_seen(quick, tmp_path, monkeypatch):
     folder = tmp_path / "jupyter" / "kernels" / "python3"
     folder.mkdir(parents=True)
@@ -94,7 +108,8 @@ def test_lines_are_aligned_and_leave_paths_and_commands_whole():
     assert lines[0] == "fault    write access       refused:"
     assert lines[1] == " " * 28 + path
     assert " ".join(lines[2:]).split() == ["Run", "`x`."] * 9
-    assert all(line.startswith(" " * 9) and len(line) <= 60 for line in lines[2:])
+    assert all(line.startswith(" " * 9 + "Run") or line.startswith(" " * 9 + "`x`") for line in lines[2:])
+    assert all(len(line) <= 60 for line in lines[2:])
     assert doctor.shown(Check("torch", "ok", "2.13.0"), 60) == "ok       torch              2.13.0"
 
 

@@ -12,7 +12,7 @@ from ntpcompanion.workflow.errors import WorkflowError
         ("a power [-2.5, 3e2)", [-2.5, 299], [-2.6, 300]),
         ("open at both ends (0, 2)", [1], [0, 2]),
         ("anything below (-inf, 0]", [-1e300, 0], [1]),
-        ("the rule {gd, adam}", ["gd", "adam"], ["sgd", "", "gd, adam"]),
+        ("the rule {gd, adam}", ["gd", "adam"], ["sgd", "", "gd, adam", 3]),
     ],
 )
 def test_values_are_inside_or_outside(comment, inside, outside):

@@ -1,17 +1,20 @@
 import json
+import math
 import os
+import stat
+import sys
 
 import pytest
 
 from ntpcompanion.workflow.errors import WorkflowError
-from ntpcompanion.workflow.files import read_sealed, write_atomically, write_sealed
+from ntpcompanion.workflow.files import canonical_json, read_sealed, write_atomically, write_sealed
 
 
 def test_an_unchanged_file_keeps_its_date(tmp_path):
     path = tmp_path / "deep" / "a.txt"
     assert write_atomically(path, "x")
     os.utime(path, (1, 1))
-    assert not write_atomically(path, "x")
+    assert write_atomically(path, "x") is False
     assert path.stat().st_mtime == 1
     assert write_atomically(path, "y")
 
@@ -47,3 +50,45 @@ def test_layout_of_the_file_is_free(tmp_path):
     write_sealed(path, {"b": [1, 2], "a": {"c": None}})
     path.write_text(json.dumps(json.loads(path.read_text()), indent=8, sort_keys=True))
     assert read_sealed(path)["b"] == [1, 2]
+
+
+SEALED = """{
+ "text": "ü",
+ "values": [
+  0.5,
+  1e-12
+ ],
+ "checksum": "17a7771bc7e1b5a94a1b23ce2d139ebacdccfd8d049fb416ff7baaec289560fd"
+}
+"""
+
+
+def test_what_was_sealed_once_is_whole_for_ever_and_written_the_same(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(SEALED, encoding="utf-8")
+    data = read_sealed(path)
+    path.unlink()
+    write_sealed(path, {"text": data["text"], "values": data["values"]})
+    assert path.read_text(encoding="utf-8") == SEALED
+
+
+def test_what_is_no_number_is_not_stored(tmp_path):
+    for value in (math.nan, math.inf):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            canonical_json([value])
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            write_sealed(tmp_path / "a.json", {"value": value})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_whole_file_is_on_the_disk_before_it_takes_its_place(tmp_path, monkeypatch):
+    sizes = []
+    monkeypatch.setattr(os, "fsync", lambda file: sizes.append((os.fstat(file).st_size, (tmp_path / "a.txt").exists())))
+    write_atomically(tmp_path / "a.txt", "ü" * 100)
+    assert sizes == [(200, False)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX systems")
+def test_what_is_written_can_be_read_by_all(tmp_path):
+    write_atomically(tmp_path / "a.txt", "x")
+    assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == 0o644

@@ -1,7 +1,8 @@
 import pytest
 
 from ntpcompanion.workflow.errors import WorkflowError
-from ntpcompanion.workflow.freshness import _input_path, what_changed
+from ntpcompanion.workflow.files import sha256
+from ntpcompanion.workflow.freshness import _input_path, input_hashes, key, what_changed
 from ntpcompanion.workflow.notebooks import find_notebooks
 
 
@@ -29,3 +30,23 @@ def test_an_input_is_a_file_or_a_module(toy, monkeypatch):
     for value in ("no.such.module", "sys", "no such file.txt", ".."):
         with pytest.raises(WorkflowError, match=r"parameter `text` = '.*' is neither a file nor a Python module"):
             _input_path(toy.project, "text", value, words)
+
+
+def test_inputs_and_records_are_known_by_their_content(toy):
+    words = find_notebooks(toy.project)["words"]
+    content = sha256((toy.project.root / "words.txt").read_bytes())
+    assert input_hashes(toy.project, words, {"text": "words.txt"}) == {"text": content}
+    toy.edit("notebooks/words.md", "inputs: [text]", "inputs: [text], records: [halves]")
+    record = toy.project.records / "halves.json"
+    record.write_text("{}")
+    shown = find_notebooks(toy.project)["words"]
+    assert input_hashes(toy.project, shown, {"text": "words.txt"}) == {"text": content, "record halves": sha256("{}")}
+    record.unlink()
+    with pytest.raises(WorkflowError, match=r"'words' shows the record 'halves', but .*halves.json is missing"):
+        input_hashes(toy.project, shown, {"text": "words.txt"})
+
+
+def test_equal_parts_have_one_key_and_others_another():
+    parts = {"parameters": {"n": 1, "m": 2}, "python": "3.11"}
+    assert key(parts) == key({"python": "3.11", "parameters": {"m": 2, "n": 1}})
+    assert len({key(parts), key({**parts, "python": "3.12"}), key({**parts, "parameters": {"n": 2, "m": 2}})}) == 3

@@ -14,10 +14,10 @@ SEES = {"version": "2.13.0", "cuda": "13.0", "gpus": [("NVIDIA H200", 139 * 2**3
 
 
 def test_folders_that_can_be_written_are_left_as_they_were(tmp_path):
-    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "records").mkdir(parents=True)
     check = machine.check_writing(tmp_path, [tmp_path / "_build" / "html", tmp_path / "book"])
     assert (check.state, check.found) == ("ok", "_build/html, book")
-    assert [path.name for path in tmp_path.rglob("*")] == ["book"]
+    assert [path.name for path in tmp_path.rglob("*")] == ["book", "records"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="compares a path as a POSIX shell quotes it")
@@ -34,9 +34,18 @@ def test_folders_that_cannot_be_written(tmp_path, monkeypatch):
     assert f'sudo chown -R "$USER" {tmp_path}' in check.mend
 
 
-def test_what_a_run_with_sudo_left_behind(tmp_path, monkeypatch):
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full disk to write to")
+def test_a_disk_that_takes_a_file_but_nothing_in_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda dir: open("/dev/full", "wb"))
+    assert "refused: _build (no space left on device to make it in" in machine.check_writing(tmp_path, [tmp_path / "_build"]).found
+
+
+@pytest.mark.parametrize("refused", [os.W_OK, os.X_OK])
+def test_what_a_run_with_sudo_left_behind(tmp_path, monkeypatch, refused):
     (tmp_path / "_build" / "html").mkdir(parents=True)
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "html")
+    (tmp_path / "_build" / "log").touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name == "tmp" or not mode & refused)
+    (tmp_path / "_build" / "tmp").mkdir()
     check = machine.check_writing(tmp_path, [tmp_path / "_build"])
     assert (check.state, check.found) == ("fault", f"in {tmp_path} refused: _build (permission denied in its html)")
 

@@ -4,8 +4,11 @@ import sys
 
 import numpy as np
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from traitlets.config import Config
 
-from ntpcompanion.workflow.measure import measure, measurement
+from ntpcompanion.workflow.measure import MEASUREMENT_MIME, measure, measurement
 
 
 def test_numbers_of_any_library_become_json():
@@ -17,6 +20,28 @@ def test_numbers_of_any_library_become_json():
 def test_outside_of_jupyter_it_prints(capsys):
     measure("a.b", 0.25, stderr=0.125)
     assert capsys.readouterr().out == "a.b = 0.25 ± 0.125\n"
+
+
+def test_what_is_exact_is_shown_without_an_error(capsys):
+    measure("a.b", 0.25)
+    assert capsys.readouterr().out == "a.b = 0.25\n"
+
+
+def test_in_a_kernel_it_is_an_output_of_the_cell(tmp_path, monkeypatch):
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    try:
+        with capture_output() as captured:
+            measure("a.b<c>", 0.5, stderr=0.25, seed=3)
+    finally:
+        InteractiveShell.clear_instance()
+    assert [output.data for output in captured.outputs] == [
+        {
+            MEASUREMENT_MIME: {"id": "a.b<c>", "value": 0.5, "stderr": 0.25, "seed": 3},
+            "text/plain": "a.b<c> = 0.5 ± 0.25",
+            "text/html": "<p><code>a.b&lt;c&gt; = 0.5 ± 0.25</code></p>",
+        }
+    ]
 
 
 def test_without_ipython_it_prints(monkeypatch, capsys):
@@ -51,6 +76,7 @@ def test_in_plain_ipython_it_shows():
         ("0.5", {}, r"`value` of 'a.b' must be a number .* got '0.5'"),
         ([[1.0]], {}, r"flat sequence of numbers, got \[1.0\]"),
         (1.0, {"stderr": -0.1}, r"`stderr` of 'a.b' must not be negative, got -0.1"),
+        ([1.0, 2.0], {"stderr": [-0.1, 0.2]}, r"must not be negative, got \[-0.1, 0.2\]"),
         ([1.0, 2.0], {"stderr": [0.1]}, r"got 1 errors for"),
         (1.0, {"stderr": [0.1]}, r"must be one number or as many as `value`, got 1 errors for 1.0"),
         (1.0, {"seed": True}, r"`seed` of 'a.b' must be an integer or None, got True"),

@@ -58,5 +58,23 @@ def test_faults_of_the_profiles(toy, text, words):
 def test_overrides_are_strict(toy):
     coin = find_notebooks(toy.project)["coin"]
     assert parse_overrides(coin, ["n=5", "seed=1"]) == {"n": 5, "seed": 1}
+    with pytest.raises(WorkflowError, match=r"Notebook 'coin' has no parameter 'm'"):
+        parse_overrides(coin, ["m=1"])
     with pytest.raises(WorkflowError, match=r"No profile 'quick'"):
         check_profile("quick")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("Prose with", "Other prose with", True),
+        ("n = 1000  # throws", "n = 2000  # number of throws", True),
+        ("from ntpcompanion.workflow", ":tags: [hide-input]\nfrom ntpcompanion.workflow", True),
+        ("from ntpcompanion.workflow", ":tags: [raises-exception]\nfrom ntpcompanion.workflow", False),
+        ("half(8)", "half(16)", False),
+    ],
+)
+def test_the_digest_of_the_code_changes_with_what_the_cells_do(toy, old, new, same):
+    before = find_notebooks(toy.project)["coin"].code_digest()
+    toy.edit("notebooks/coin.md", old, new)
+    assert (find_notebooks(toy.project)["coin"].code_digest() == before) is same

@@ -5,6 +5,7 @@ from dataclasses import replace
 import nbformat
 import pytest
 
+from ntpcompanion.workflow.cells import code_cells
 from ntpcompanion.workflow.claims import load_claims
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.measure import MEASUREMENT_MIME, RECORD_MIME
@@ -24,7 +25,7 @@ def coin(toy):
 
 
 def executed(coin, outputs=()):
-    defaults, code = [nbformat.v4.new_code_cell(cell.source, execution_count=n) for n, cell in enumerate(coin.node.cells[1:], 1)]
+    defaults, code = [nbformat.v4.new_code_cell(cell.source, execution_count=n) for n, cell in enumerate(code_cells(coin.node), 1)]
     defaults.metadata.tags = ["parameters"]
     injected = nbformat.v4.new_code_cell("n = 1000", metadata={"tags": ["injected-parameters"]}, execution_count=2)
     code.outputs = [nbformat.v4.new_output("display_data", data) for data in outputs]
@@ -39,16 +40,19 @@ def page(toy, coin, outputs=(), profile="book"):
 
 
 def test_the_order_of_a_page(toy, coin):
+    coin.node.metadata["ntp"] = {"records": []}
     made = page(toy, coin)
     title, defaults, injected, code = made.cells
-    assert title.source.splitlines()[:4] == [
+    assert title.source.splitlines() == [
         "(coin)=",
         "# A coin",
         "",
         '<p class="ntp-run">Executed 2026-01-01, profile <em>book</em>, 2 s on A chip, 2 cores · Python 3.11.7 · '
         '<a href="../status.html">all runs</a> · <a href="../ledger.html">all claims</a></p>',
+        "",
+        "",
+        "Prose with $p = 1/2$.",
     ]
-    assert title.source.endswith("Prose with $p = 1/2$.")
     assert defaults.metadata["tags"] == ["parameters", "remove-cell"]
     assert (injected.source, code.execution_count) == ("n = 1000", 2)
     assert [cell["id"] for cell in made.cells] == ["cell-000", "cell-001", "cell-002", "cell-003"]
@@ -66,6 +70,17 @@ def test_cards_and_banners_are_drawn_and_the_rest_is_kept(toy, coin):
     assert "<dt>Seed</dt><dd>3</dd>" in shown[1]
     assert shown[2] == "as it was"
     assert "<strong>Recorded run</strong> thirds: Halves. Made yesterday; matches the present code." in shown[3]
+
+
+def test_how_a_page_was_made_stands_below_its_title_wherever_that_is(toy, coin):
+    title = coin.node.cells[0]
+    title.source = "# A coin\nProse."
+    coin.node.cells[0:0] = [nbformat.v4.new_markdown_cell("A note before the title."), nbformat.v4.new_raw_cell("# no title")]
+    note, raw, title = page(toy, coin).cells[:3]
+    assert (note.source, raw.source) == ("A note before the title.", "# no title")
+    lines = title.source.splitlines()
+    assert (lines[:2], lines[3:]) == (["# A coin", ""], ["", "Prose."])
+    assert lines[2].startswith('<p class="ntp-run">Executed 2026-01-01')
 
 
 def test_a_smoke_page_carries_its_warning(toy, coin):

@@ -59,6 +59,7 @@ def test_given_values_replace_defaults(parameters):
         ({"seed": 1.5}, r"`seed` must be of type int, like 0, got 1.5"),
         ({"seed": True}, r"`seed` must be of type int"),
         ({"sizes": [1, "2"]}, r"`sizes` must be of type list of int"),
+        ({"sizes": [1, 2.5]}, r"`sizes` must be of type list of int"),
         ({"fast": 1}, r"`fast` must be of type bool"),
     ],
 )
@@ -67,10 +68,19 @@ def test_wrong_names_and_types(parameters, given, words):
         resolve(parameters, given, "N")
 
 
+def test_a_list_of_numbers_takes_any_and_nothing_else():
+    rates = parse_parameters("rates = [0.5]\nseed = 0", "here")
+    assert resolve(rates, {"rates": [1, 0.25]}, "N")["rates"] == [1, 0.25]
+    for given in ([0.5, True], ["0.5"], [None]):
+        with pytest.raises(WorkflowError, match=r"`rates` must be of type list of float, like \[0.5\], got "):
+            resolve(rates, {"rates": given}, "N")
+
+
 def test_values_from_the_command_line(parameters):
     texts = {"rate": "1e-3", "sizes": "(3, 4)", "name": "12", "fast": "false", "limit": "none", "seed": "-7"}
     values = {name: parse_value(parameters[name], text, "N") for name, text in texts.items()}
     assert values == {"rate": 1e-3, "sizes": [3, 4], "name": "12", "fast": False, "limit": None, "seed": -7}
+    assert parse_value(parameters["fast"], "True", "N") is True
     with pytest.raises(WorkflowError, match=r"`seed` must be of type int, like 0, got 'seven'"):
         parse_value(parameters["seed"], "seven", "N")
 

@@ -65,3 +65,21 @@ def test_stale_results_are_refused(toy):
 def test_without_its_environment_the_command_says_how_to_make_it():
     with pytest.raises(SystemExit, match=r"error: There is no .*_build.sphinx.env.bin.python. Run `make sphinx`"):
         plain_sphinx.main()
+
+
+@pytest.mark.usefixtures("toy")
+def test_run_as_a_module_it_is_the_command():
+    with pytest.raises(SystemExit, match=r"error: There is no .*python. Run `make sphinx`"):
+        runpy.run_path(plain_sphinx.__file__, run_name="__main__")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the fake Sphinx is a shell script")
+def test_the_command_says_which_sphinx_built_what(toy, monkeypatch, capsys):
+    python = toy.project.build / "sphinx" / "env" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\necho a warning of some import >&2\necho __main__.py 9.0.4\n")
+    python.chmod(0o755)
+    html = toy.project.build / "sphinx" / "html"
+    monkeypatch.setattr(plain_sphinx, "build_with_sphinx", lambda project, runs, found: html if found == python else None)
+    plain_sphinx.main()
+    assert capsys.readouterr().out == f"Sphinx 9.0.4 built {html / 'index.html'}\n"

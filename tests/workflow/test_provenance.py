@@ -2,6 +2,7 @@ import datetime
 import os
 import platform
 import subprocess
+import sys
 
 import numpy as np
 import psutil
@@ -17,8 +18,9 @@ def test_the_hardware_is_that_of_this_process(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2} if process == 0 else {0}, raising=False)
     assert provenance.hardware.__wrapped__()["cores"] == 3
     monkeypatch.delattr(os, "sched_getaffinity")
-    monkeypatch.setattr(os, "cpu_count", lambda: 7)
-    assert provenance.hardware.__wrapped__()["cores"] == 7
+    for count, cores in ((7, 7), (None, 1)):
+        monkeypatch.setattr(os, "cpu_count", lambda count=count: count)
+        assert provenance.hardware.__wrapped__()["cores"] == cores
 
 
 @pytest.mark.parametrize(
@@ -32,19 +34,26 @@ def test_the_processor_is_named_by_linux_or_by_python(monkeypatch, tmp_path, tex
     assert provenance._processor() == (platform.processor() or platform.machine())
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the fake driver is a shell script")
 @pytest.mark.parametrize(
-    ("answer", "gpu"),
-    [((0, "NVIDIA X\nNVIDIA Y\n"), "NVIDIA X"), ((0, " \n"), None), ((9, "no driver"), None), (OSError(), None)],
+    ("script", "gpu"),
+    [("echo NVIDIA X; echo NVIDIA Y", "NVIDIA X"), ("echo ' '", None), ("echo no driver; exit 9", None), (None, None)],
 )
-def test_a_gpu_is_what_its_driver_names(monkeypatch, answer, gpu):
-    def run(command, **_):
-        if isinstance(answer, OSError):
-            raise answer
-        return subprocess.CompletedProcess(command, answer[0], answer[1])
-
-    monkeypatch.setattr(provenance.subprocess, "run", run)
+def test_a_gpu_is_what_its_driver_names(monkeypatch, tmp_path, script, gpu):
+    if script:
+        (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
     assert provenance._gpu() == gpu
     assert provenance.hardware.__wrapped__().get("gpu") == gpu
+
+
+def test_a_driver_that_hangs_names_no_gpu(monkeypatch):
+    def run(command, timeout, **_):
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr(provenance.subprocess, "run", run)
+    assert provenance._gpu() is None
 
 
 def test_only_installed_libraries_have_versions(monkeypatch):

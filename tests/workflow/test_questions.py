@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +13,9 @@ import psutil
 import pytest
 
 from ntpcompanion.workflow import questions
+from tests.workflow.test_execute import saying
 
+POSIX = pytest.mark.skipif(os.name == "nt", reason="what is faked is a shell script")
 FAKE_TORCH = """
 import warnings
 from types import SimpleNamespace as Space
@@ -67,10 +70,48 @@ def test_a_kernel_that_ends_while_it_is_being_ended_is_no_fault(monkeypatch):
     def vanish():
         raise psutil.NoSuchProcess(1)
 
-    monkeypatch.setattr(psutil.Process, "children", lambda self, recursive: [SimpleNamespace(kill=vanish)])
+    def look(process, recursive):
+        deadline = time.monotonic() + 10
+        while process.status() != psutil.STATUS_STOPPED:
+            assert time.monotonic() < deadline, "it could still start another"
+        return [SimpleNamespace(kill=vanish)]
+
+    monkeypatch.setattr(psutil.Process, "children", look)
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"]) as worker:
         questions._end(worker)
         assert worker.wait(10) != 0
+
+
+@POSIX
+def test_what_a_kernel_has_started_ends_with_it():
+    with subprocess.Popen(["sh", "-c", "sh -c 'sleep 100 & echo $!; wait'; true"], stdout=subprocess.PIPE, text=True) as worker:
+        last = psutil.Process(int(worker.stdout.readline()))
+        questions._end(worker)
+    deadline = time.monotonic() + 10
+    with contextlib.suppress(psutil.NoSuchProcess):
+        while last.status() != psutil.STATUS_ZOMBIE:
+            assert time.monotonic() < deadline, "it sleeps 100 s"
+            time.sleep(0.01)
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        (saying({"cell": 1, "of": 1}, {"failed": {"error": "the kernel died"}}), "the kernel died"),
+        ("echo KeyError: 1; echo TypeError: 2; echo x.ValueError: 3; echo done", "TypeError: 2; x.ValueError: 3"),
+        ("echo first; echo last >&2; echo", "last"),
+        ("true", ""),
+    ],
+    ids=["said by it", "exceptions", "last line", "silent"],
+)
+def test_why_a_worker_failed_is_one_short_line(toy, worker_that, script, reason):
+    worker_that(script)
+    assert questions.ask_kernel(toy.project) == {"failed": reason}
+
+
+def test_a_long_reason_is_cut():
+    assert questions._reason("no such module\n" * 9 + "x" * 999) == "x" * 300
 
 
 def test_torch_is_asked_in_a_process_of_its_own(tmp_path, monkeypatch):
@@ -94,7 +135,7 @@ def test_torch_is_asked_in_a_process_of_its_own(tmp_path, monkeypatch):
     assert questions.ask_torch(tmp_path) == {"failed": "no answer within 0.3 s"}
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the fake browsers are shell scripts")
+@POSIX
 @pytest.mark.parametrize(
     ("script", "words"), [("echo broken >&2; exit 3", "broken"), ("exit 3", "code 3"), ("exec sleep 9", "no answer within 0.3 s")]
 )

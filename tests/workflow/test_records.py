@@ -4,13 +4,16 @@ import sys
 
 import pytest
 
+from ntpcompanion.workflow import records
 from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.files import canonical_json, sha256, write_sealed
 from ntpcompanion.workflow.records import banner, load_record, make_record, read_plans
 
 PLAN = {"about": "Halves of numbers.", "function": "toypkg.study:half_of", "fixed": {"scale": 2}, "grid": {"n": [1, 2, 3]}}
 STUDY = """from toypkg.half import half
 
-def half_of(n, scale):
+def half_of(n, scale, checkpoint):
+    (checkpoint / "begun").touch()
     if n == 0:
         raise ZeroDivisionError("nothing to halve")
     return {"half": half(n) * scale}
@@ -31,10 +34,38 @@ def test_a_record_says_what_made_it(study):
     assert data["results"][2]["parameters"] == {"scale": 2, "n": 3}
     assert set(data["sources"]) == {"__init__.py", "half.py", "study.py", "two.py"}
     assert data["versions"]["python"] == ".".join(map(str, sys.version_info[:3]))
-    record = load_record(study.project, "halves")
-    assert record.outdated == []
-    assert "matches the present code" in banner(record)
+    assert data["seconds"] == pytest.approx(sum(item["seconds"] for item in data["results"]), abs=0.05)
     assert not list((study.project.build / "records").glob("*"))
+
+
+@pytest.mark.parametrize("change", [{"schema": 2}, {"name": "other"}, {"hardware": None}, {"more": 1}], ids=str)
+def test_what_is_no_such_record_is_not_read(study, change):
+    data = {name: {} for name in records._FIELDS - {"checksum"}} | {"schema": records.SCHEMA, "name": "halves"} | change
+    write_sealed(study.project.records / "halves.json", {name: value for name, value in data.items() if value is not None})
+    with pytest.raises(
+        WorkflowError, match=r"halves.json is no record 'halves' of schema 1. Make it again with `ntpcompanion record halves`"
+    ):
+        load_record(study.project, "halves")
+
+
+def test_a_record_says_what_no_longer_matches_it(study):
+    plan = {"about": "Halves of numbers.", "function": "toypkg.half:half", "grid": {"n": [1, 2]}}
+    study.plan_records(halves=plan)
+    path = make_record(study.project, "halves", jobs=1)
+    text = banner(load_record(study.project, "halves"))
+    assert text.startswith('<p class="ntp-record ntp-current"><strong>Recorded run</strong> halves: Halves of numbers. Made 2')
+    source = sha256(canonical_json(json.loads(path.read_text())["sources"]))[:12]
+    assert text.endswith(f", source {source}; matches the present code.</p>")
+    study.edit("toypkg/two.py", "TWO = 2", "TWO = 3")
+    study.plan_records(halves={**plan, "about": "Thirds."})
+    text = banner(load_record(study.project, "halves"))
+    assert text.startswith('<p class="ntp-record ntp-outdated">')
+    assert text.endswith("; outdated: two.py, book/records/plans.yml changed since.</p>")
+    study.plan_records()
+    assert load_record(study.project, "halves").outdated == ["two.py", "book/records/plans.yml"]
+    path.unlink()
+    with pytest.raises(WorkflowError, match=r"halves.json does not exist. Make it with `ntpcompanion record halves`"):
+        load_record(study.project, "halves")
 
 
 @pytest.mark.parametrize(
@@ -52,12 +83,20 @@ def test_faults_of_the_plans(study, change, words):
         read_plans(study.project)
 
 
+@pytest.mark.parametrize("name", ["../outside", "a name", ""])
+def test_a_record_has_the_name_of_a_file(study, name):
+    study.plan_records(**{name: PLAN})
+    with pytest.raises(WorkflowError, match=rf"plans.yml: '{name}' is no name of a record: letters, digits, - and _ only"):
+        read_plans(study.project)
+
+
 def test_unknown_names(study):
     with pytest.raises(WorkflowError, match=r"No record 'halfs'. Did you mean 'halves'\?"):
         make_record(study.project, "halfs")
     study.plan_records(halves={**PLAN, "function": "toypkg.study:halve"})
-    with pytest.raises(WorkflowError, match=r"`function: toypkg.study:halve` names no function"):
+    with pytest.raises(WorkflowError, match=r"^`function: toypkg.study:halve` names no function"):
         make_record(study.project, "halves", jobs=1)
+    assert not (study.project.build / "records").exists(), "known before anything is started"
 
 
 def test_a_failing_task_is_named_with_its_traceback_and_the_others_are_kept(study):
@@ -69,5 +108,5 @@ def test_a_failing_task_is_named_with_its_traceback_and_the_others_are_kept(stud
     assert "in half_of" in words
     kept = int(re.search(r"(\d) of 3 tasks are finished and kept: mend it and run the same command again.$", words)[1])
     assert kept >= 1, "what ran beside it was waited for"
-    log = next((study.project.build / "records").glob("*.jsonl"))
+    (log,) = (study.project.build / "records").glob("*.jsonl")
     assert len(log.read_text().split("\n")) - 1 == kept

@@ -1,10 +1,12 @@
 import json
 
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import checksum
-from ntpcompanion.workflow.results import Result
+from ntpcompanion.workflow.measure import MEASUREMENT_MIME, RECORD_MIME
+from ntpcompanion.workflow.results import Result, collect_measurements, outputs_digest
 from tests.workflow.test_baselines import result
 
 
@@ -23,3 +25,46 @@ def test_results_of_another_schema_are_not_read(tmp_path, change):
     path.unlink()
     with pytest.raises(WorkflowError, match=r"coin.json does not exist: the notebook has not been run"):
         Result.load(path)
+
+
+def notebook(**changes):
+    """An executed notebook of three code cells, the second of them injected; `changes` are made to its last cell."""
+    cells = [new_code_cell("n = 1  # of them", metadata={"tags": ["parameters"]}), new_code_cell("n = 2"), new_code_cell("f(n)")]
+    cells[1].metadata["tags"] = ["injected-parameters"]
+    shown = {MEASUREMENT_MIME: {"id": "toy.half", "value": 0.5}, "text/html": "<p>0.5</p>"}
+    cells[2].update({"execution_count": 3, "outputs": [new_output("display_data", shown)], **changes})
+    return new_notebook(cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+
+
+def test_the_digest_of_outputs_is_that_of_what_a_page_takes():
+    def digest(node=None, **changes):
+        return outputs_digest(node or notebook(**changes))
+
+    def shown(**data):
+        return [new_output("display_data", data)]
+
+    measured = {MEASUREMENT_MIME: {"id": "toy.half", "value": 0.5}}
+    recorded = {RECORD_MIME: {"name": "halves"}}
+    assert digest(outputs=shown(**measured, **{"text/html": "drawn otherwise"})) == digest()
+    assert digest(outputs=shown(**recorded, **{"text/html": "a"})) == digest(outputs=shown(**recorded, **{"text/html": "b"}))
+    counted = [[new_output("execute_result", {"text/plain": "1"}, execution_count=n)] for n in (3, 4)]
+    assert digest(outputs=counted[0]) == digest(outputs=counted[1])
+    defaults, kernel = notebook(), notebook()
+    defaults.cells[0].source = "n = 1  # of those"
+    kernel.metadata["kernelspec"]["name"] = "other"
+    assert digest(defaults) == digest()
+    others = [
+        digest(kernel), digest(source="g(n)"), digest(execution_count=4), digest(outputs=[]), digest(outputs=counted[0]),
+        digest(outputs=shown(**{**measured, MEASUREMENT_MIME: {"id": "toy.half", "value": 0.6}})),
+        digest(outputs=shown(**{"text/html": "a"})), digest(outputs=shown(**{"text/html": "b"})),
+        digest(outputs=[new_output("stream", text="a")]), digest(outputs=[new_output("stream", text="b")]),
+    ]  # fmt: skip
+    assert len({digest(), *others}) == 1 + len(others)
+
+
+def test_measurements_carry_the_number_of_their_cell_and_come_once():
+    node = notebook()
+    assert collect_measurements(node, "coin") == [{"id": "toy.half", "value": 0.5, "cell": 2}]
+    node.cells[0].outputs = node.cells[2].outputs
+    with pytest.raises(WorkflowError, match=r"Notebook 'coin' measures toy.half more than once. One claim, one number"):
+        collect_measurements(node, "coin")

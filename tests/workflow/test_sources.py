@@ -27,3 +27,14 @@ def test_changes_are_named():
         "python: 3.11 → 3.12",
     ]  # fmt: skip
     assert what_changed(new, new) == []
+
+
+def test_imports_relative_to_a_folder_above_are_followed(toy):
+    folder = toy.project.package / "deep" / "deeper"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("from .. import unrelated\n")
+    (folder / "__init__.py").write_text("")
+    (folder / "late.py").write_text("from ...half import half\n")
+    assert set(source_hashes("import toypkg.deep.deeper.late", toy.project.package)) == {
+        "__init__.py", "deep/__init__.py", "deep/deeper/__init__.py", "deep/deeper/late.py", "half.py", "two.py", "unrelated.py",
+    }  # fmt: skip

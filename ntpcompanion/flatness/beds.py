@@ -1,0 +1,167 @@
+"""Models small enough that everything about them can be enumerated, from a closed form to a network; each with a point to start from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ntpcompanion.flatness.manifold import nearest_minimizer
+from ntpcompanion.flatness.model import ConditionalModel
+
+
+@dataclass(frozen=True, eq=False)
+class Bed:
+    """A model, and parameters `start` (d,) to begin at: a minimizer wherever there is one."""
+
+    model: ConditionalModel
+    start: Float[Tensor, " d"]
+
+
+def bernoulli(probability: float, a: float) -> Bed:
+    """One Bernoulli(p) with logit a·b, θ = (a, b), from the given a and b = logit(p) / a.
+
+    Everything is known: tr ∇²L = p(1−p)(a² + b²) on Γ = {ab = logit p}, and a² − b² = D decays along the limiting flow with batch size B
+    like D(t) = D(0) e^{−p(1−p)t/B}.
+
+    Raises ValueError unless 0 < p < 1 and a ≠ 0.
+    """
+    if not 0 < probability < 1:
+        raise ValueError(f"`probability` must lie strictly between 0 and 1, got {probability}.")
+    if a == 0 or not np.isfinite(a):
+        raise ValueError(f"`a` must be finite and not zero, got {a}.")
+    law = torch.tensor([[1 - probability, probability]], dtype=torch.float64)
+
+    def logits(theta: Tensor) -> Tensor:
+        z = theta[..., :1] * theta[..., 1:]
+        return torch.cat([torch.zeros_like(z), z], -1)[..., None, :]
+
+    start = torch.tensor([a, np.log(probability / (1 - probability)) / a], dtype=torch.float64)
+    return Bed(ConditionalModel(logits, law, torch.ones(1, dtype=torch.float64)), start)
+
+
+def softmax_product(law: Sequence[float], a: Sequence[float]) -> Bed:
+    """One law over c classes with logits a⊙b, θ = (a, b), from the given a and b = (log Pr) / a.
+
+    The trace of ∇²L is Σ_v p_v(1−p_v)(a_v² + b_v²) on Γ = {a⊙b = log Pr + const}, of dimension c + 1.
+
+    Raises ValueError unless the law is positive with sum one, and a finite, without zeros and as long.
+    """
+    probabilities, factors = torch.tensor([law], dtype=torch.float64), torch.tensor(a, dtype=torch.float64)
+    if not (probabilities > 0).all():
+        raise ValueError(f"`law` must be positive, got {list(law)}: a zero has no minimizer.")
+    if factors.shape != probabilities[0].shape or not factors.isfinite().all() or (factors == 0).any():
+        raise ValueError(f"`a` must hold {len(law)} finite numbers that are not zero, got {list(a)}.")
+
+    def logits(theta: Tensor) -> Tensor:
+        left, right = theta.chunk(2, -1)
+        return (left * right)[..., None, :]
+
+    model = ConditionalModel(logits, probabilities, torch.ones(1, dtype=torch.float64))
+    return Bed(model, torch.cat([factors, probabilities[0].log() / factors]))
+
+
+def hmm_network(rng: np.random.Generator, *, states: int = 2, vocab: int = 3, length: int = 3, width: int = 16) -> Bed:
+    """A network tanh(X W₁ᵀ + b₁) W₂ᵀ + b₂ that gives the masked conditionals of a random hidden Markov model exactly.
+
+    Inputs are all sentences of the length with one token masked, as one-hot vectors of (token or mask) at every position; their laws
+    come from the probabilities of all vocab^length sentences. The start is the nearest minimizer to random parameters that Gauss–Newton
+    finds.
+
+    Raises ValueError for a size below 1, and RuntimeError if no minimizer is found: make `width` larger.
+    """
+    _check_sizes(states=states, vocab=vocab, length=length, width=width)
+    inputs, laws, weight = _masked_conditionals(*_random_hmm(rng, states, vocab), length)
+    size = inputs.shape[1]
+    sizes = [width * size, width, vocab * width, vocab]
+
+    def logits(theta: Tensor) -> Tensor:
+        first, offset, last, bias = theta.split(sizes, -1)
+        lead = theta.shape[:-1]
+        hidden = torch.tanh(inputs @ first.reshape(*lead, width, size).mT + offset[..., None, :])
+        return hidden @ last.reshape(*lead, vocab, width).mT + bias[..., None, :]
+
+    model = ConditionalModel(logits, laws, weight)
+    scales = np.repeat([length**-0.5, 0.0, width**-0.5, 0.0], sizes)
+    return Bed(model, nearest_minimizer(model, torch.tensor(scales * rng.standard_normal(sum(sizes)))))
+
+
+def linear_product(rng: np.random.Generator, *, contexts: int = 5, vocab: int = 4, dim: int = 3) -> Bed:
+    """Next-token prediction with logits E Wᵀ over random contexts E (m, d), W = U Vᵀ of full width, θ = (U, V).
+
+    The laws are those of the start: they have full support, and the start is a minimizer. Raises ValueError for a size below 1.
+    """
+    _check_sizes(contexts=contexts, vocab=vocab, dim=dim)
+    embeddings = torch.tensor(rng.standard_normal((contexts, dim)))
+    logits, start = _factorized(rng, embeddings, vocab)
+    return Bed(ConditionalModel(logits, logits(start).softmax(-1), _uniform(contexts)), start)
+
+
+def sparse_linear(rng: np.random.Generator, *, contexts: int = 5, vocab: int = 4, dim: int = 6, support_size: int = 2) -> Bed:
+    """`linear_product` with laws uniform on random supports: no finite θ gives a zero, so that there is no minimizer and no manifold.
+
+    The start is random. Assumption 4.1 fails: along a path that lowers the loss the parameters grow for ever, and the eigenvalues that
+    belong to tokens off the support tend to zero with the excess loss. Raises ValueError unless 0 < `support_size` < `vocab`, and for a
+    size below 1.
+    """
+    if not 0 < support_size < vocab:
+        raise ValueError(f"`support_size` must lie in 1 … {vocab - 1} (`vocab` − 1), got {support_size}.")
+    _check_sizes(contexts=contexts, vocab=vocab, dim=dim)
+    embeddings = torch.tensor(rng.standard_normal((contexts, dim)))
+    logits, start = _factorized(rng, embeddings, vocab)
+    laws = np.zeros((contexts, vocab))
+    for row in laws:
+        row[rng.choice(vocab, support_size, replace=False)] = 1 / support_size
+    return Bed(ConditionalModel(logits, torch.tensor(laws), _uniform(contexts)), start)
+
+
+def _check_sizes(**sizes: int) -> None:
+    for name, value in sizes.items():
+        if value < 1:
+            raise ValueError(f"`{name}` must be at least 1, got {value}.")
+
+
+def _factorized(rng: np.random.Generator, embeddings: Tensor, vocab: int) -> tuple:
+    """The logits E V Uᵀ as a function of θ = (U, V), and a random θ."""
+    dim = embeddings.shape[1]
+    rank = min(vocab, dim)
+    sizes = [vocab * rank, dim * rank]
+
+    def logits(theta: Tensor) -> Tensor:
+        left, right = theta.split(sizes, -1)
+        lead = theta.shape[:-1]
+        return embeddings @ right.reshape(*lead, dim, rank) @ left.reshape(*lead, vocab, rank).mT
+
+    return logits, torch.tensor(rng.standard_normal(sum(sizes)))
+
+
+def _uniform(rows: int) -> Tensor:
+    return torch.full((rows,), 1 / rows, dtype=torch.float64)
+
+
+def _random_hmm(rng: np.random.Generator, states: int, vocab: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return rng.dirichlet(np.ones(states)), rng.dirichlet(np.ones(states), states), rng.dirichlet(np.ones(vocab), states)
+
+
+def _masked_conditionals(initial: np.ndarray, transition: np.ndarray, emission: np.ndarray, length: int) -> tuple[Tensor, Tensor, Tensor]:
+    """One-hot inputs with one mask, the law of the masked token, and the probability of the input, for all of them."""
+    vocab = emission.shape[1]
+    probability = np.empty((vocab,) * length)
+    for sentence in product(range(vocab), repeat=length):
+        forward = initial * emission[:, sentence[0]]
+        for token in sentence[1:]:
+            forward = (forward @ transition) * emission[:, token]
+        probability[sentence] = forward.sum()
+    one_hot = np.eye(vocab + 1)  # the last is the mask
+    inputs, masses = [], []
+    for position in range(length):
+        for rest in product(range(vocab), repeat=length - 1):
+            masked = (*rest[:position], vocab, *rest[position:])
+            inputs.append(one_hot[list(masked)].ravel())
+            masses.append(probability[(*rest[:position], slice(None), *rest[position:])] / length)
+    mass = np.array(masses)
+    weight = mass.sum(1)
+    return torch.tensor(np.array(inputs)), torch.tensor(mass / weight[:, None]), torch.tensor(weight)

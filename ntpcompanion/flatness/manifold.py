@@ -1,0 +1,131 @@
+"""The manifold of minimizers Γ = {f_θ = Pr}: its tangent space, the rank of assumption 4.1, and the way back to it."""
+
+import warnings
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ntpcompanion.flatness.hessian import check_vector
+from ntpcompanion.flatness.model import ConditionalModel
+
+# Singular values of the scores below this share of the largest count as zero; they are square roots of eigenvalues of the Hessian, and
+# rounding leaves some 1e-15 of an exact zero.
+RANK_TOLERANCE = 1e-8
+
+# |f − Pr| at which a point counts as a minimizer.
+ON_MANIFOLD = 1e-6
+
+CORRECTIONS, HALVINGS = 100, 40
+
+
+@dataclass(frozen=True, eq=False)
+class TangentSpace:
+    """The tangent space of Γ at a point: the kernel of the Hessian.
+
+    Fields
+    ------
+    basis
+        (d, d − M), orthonormal columns.
+    normal
+        (d, M), orthonormal columns: the eigenvectors of the Hessian that are not in its kernel.
+    eigenvalues
+        (M,), those of the Hessian that are not zero, falling.
+    rank
+        M.
+    gap
+        the smallest singular value of the scores that counts over the largest that does not, infinite if there is none: near 1, the rank is
+        in doubt.
+    gradient_norm
+        ‖∇L‖ at the point, zero at a minimizer.
+    """
+
+    basis: Float[Tensor, "d free"]
+    normal: Float[Tensor, "d M"]
+    eigenvalues: Float[Tensor, " M"]
+    rank: int
+    gap: float
+    gradient_norm: float
+
+
+def tangent_basis(model: ConditionalModel, theta: Float[Tensor, " d"]) -> TangentSpace:
+    """The tangent space of the manifold of minimizers at θ, from the singular values of the scores, with its numerical rank.
+
+    Assumption 4.1 asks that the Hessian has one rank all along Γ; compare `rank` at two points.
+
+    Raises
+    ------
+    ValueError
+        θ is not a finite float64 vector.
+
+    Warns
+    -----
+    UserWarning
+        θ is not a minimizer: an entry of f − Pr exceeds 1e-6. The scores are then no square root of the Hessian.
+    """
+    check_float64("theta", theta)
+    scores = model.scores(theta)
+    gradient_norm = float((model.joint.flatten().sqrt() @ scores).norm())
+    if (away := float(model.departure(theta))) > ON_MANIFOLD:
+        text = f"`theta` is not a minimizer: |f − Pr| is up to {away:.3g}, the norm of the gradient of the loss is {gradient_norm:.3g}."
+        warnings.warn(text, stacklevel=2)
+    _, singular, rows = torch.linalg.svd(scores, full_matrices=True)
+    rank = numerical_rank(singular)
+    gap = float(singular[rank - 1] / singular[rank]) if 0 < rank < len(singular) and singular[rank] > 0 else torch.inf
+    return TangentSpace(rows[rank:].T, rows[:rank].T, singular[:rank] ** 2, rank, gap, gradient_norm)
+
+
+def numerical_rank(singular: Float[Tensor, " k"]) -> int:
+    """How many of falling singular values exceed RANK_TOLERANCE times the first."""
+    return int((singular > RANK_TOLERANCE * singular[0]).sum())
+
+
+def nearest_minimizer(model: ConditionalModel, theta: Float[Tensor, " d"], tol: float = 1e-13) -> Float[Tensor, " d"]:
+    """A point of Γ near θ, by Gauss–Newton steps of least length on log f = log Pr, halved while the excess loss does not fall.
+
+    Ends when no entry of f − Pr exceeds `tol`, or when rounding stops it below 1e-6.
+
+    Raises
+    ------
+    ValueError
+        a law with a zero: no finite logits give it, so that there is no minimizer (assumption 4.1 fails); θ is not a finite float64 vector.
+    RuntimeError
+        no minimizer was reached.
+    """
+    check_float64("theta", theta)
+    if (model.laws == 0).any():
+        row = int((model.laws == 0).any(1).nonzero()[0])
+        raise ValueError(
+            f"`model` has no minimizer: `laws` row {row} holds a zero, which no finite logits give. The loss falls for ever, and "
+            "assumption 4.1 fails. Use laws with full support."
+        )
+    best = float(model.excess(theta))
+    for _ in range(CORRECTIONS):
+        if float(model.departure(theta)) <= tol or (closer := _step(model, theta, best)) is None:
+            break
+        theta, best = closer
+    if not float(model.departure(theta)) <= ON_MANIFOLD:
+        away = float(model.departure(theta))
+        raise RuntimeError(f"no minimizer was reached: |f − Pr| is still {away:.3g}. Can the model express the laws? Start nearer to them.")
+    return theta
+
+
+def _step(model: ConditionalModel, theta: Tensor, excess: float) -> tuple[Tensor, float] | None:
+    """One correction, and the excess loss after it; None if no step makes it smaller."""
+    scores = model.scores(theta)
+    residual = model.joint.sqrt() * (model.log_probabilities(theta) - model.laws.log())
+    direction = torch.linalg.pinv(scores, rtol=RANK_TOLERANCE) @ residual.flatten()
+    for halving in range(HALVINGS):
+        candidate = theta - 0.5**halving * direction
+        if (reached := float(model.excess(candidate))) < excess:
+            return candidate, reached
+    return None
+
+
+def check_float64(name: str, theta: Tensor) -> None:
+    """Raise ValueError unless `theta` is a finite float64 vector on the CPU."""
+    check_vector(name, theta)
+    if theta.dtype != torch.float64 or theta.device.type != "cpu":
+        got = f"{theta.dtype} on {theta.device}"
+        raise ValueError(f"`{name}` must be float64 on the CPU, got {got}: ranks cannot be told in fewer digits. Use `{name}.double()`.")

@@ -1,0 +1,48 @@
+"""The gradient of a mini-batch, in many replicas at once."""
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ntpcompanion.flatness.model import ConditionalModel
+
+# Draws are made for this many at a time: 8 MiB.
+BLOCK_DRAWS = 2**20
+
+
+class MeanGradient:
+    """A function of thetas (replicas, d): the gradient of the mean of −log f_θ(v_i | x_i) over a fresh batch for each replica.
+
+    Batches are drawn from the true law Pr(x, v), independently in every replica and every call; with `batch_size` None the gradient is that
+    of the population loss. One forward and backward pass over all n inputs of all replicas.
+    """
+
+    def __init__(self, model: ConditionalModel, batch_size: int | None, replicas: int, rng: np.random.Generator) -> None:
+        self.model, self.batch_size, self.replicas, self.rng = model, batch_size, replicas, rng
+        self.cumulative = model.joint.flatten().cumsum(0).numpy()[:-1]  # the last is 1, up to rounding
+        self.batches = iter(())
+
+    def __call__(self, thetas: Float[Tensor, "replicas d"]) -> Float[Tensor, "replicas d"]:
+        """The gradient of a fresh batch in every replica."""
+        thetas = thetas.detach().requires_grad_()
+        with torch.enable_grad():
+            log_probabilities = self.model.logits(thetas).log_softmax(-1)
+        return torch.autograd.grad(log_probabilities, thetas, -self._frequencies())[0]
+
+    def _frequencies(self) -> Tensor:
+        """How often each pair (x, v) is in the batch of each replica, over the batch size: (replicas, n, c)."""
+        if self.batch_size is None:
+            return self.model.joint.expand(self.replicas, *self.model.laws.shape)
+        if (batch := next(self.batches, None)) is None:
+            self.batches = iter(self._draw())
+            batch = next(self.batches)
+        empty = torch.zeros(self.replicas, self.model.laws.numel(), dtype=torch.float64)
+        counts = empty.scatter_add_(1, batch, torch.full((1, 1), 1 / self.batch_size, dtype=torch.float64).expand(batch.shape))
+        return counts.view(self.replicas, *self.model.laws.shape)
+
+    def _draw(self) -> Tensor:
+        """Pairs as indices into the flat joint law, (steps, replicas, batch)."""
+        steps = max(1, BLOCK_DRAWS // (self.replicas * self.batch_size))
+        uniform = self.rng.random((steps, self.replicas, self.batch_size))
+        return torch.tensor(np.searchsorted(self.cumulative, uniform, side="right"))

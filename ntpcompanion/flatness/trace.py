@@ -1,0 +1,179 @@
+"""The trace of a Hessian: exactly, by random probes, and by labels that the model draws for itself (Liu et al. 2023, appendix B.1)."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.func import vjp, vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import one_hot
+
+from ntpcompanion.flatness.hessian import BATCH_ENTRIES, FlatModule, Loss, check_loss, check_vector, symmetric_products
+from ntpcompanion.flatness.layers import Weigh, has_layer_rules, squared_norms
+
+Logits = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class TraceEstimate:
+    """An estimate of a trace.
+
+    Fields
+    ------
+    value
+        the estimate.
+    stderr
+        its standard error; 0 if the value is exact.
+    samples
+        how many independent draws the standard error rests on: probes, or inputs; 0 if the value is exact.
+    """
+
+    value: float
+    stderr: float
+    samples: int
+
+
+def exact_trace(loss: Loss, theta: Float[Tensor, " d"]) -> TraceEstimate:
+    """The trace of ∇²L(θ), from d Hessian-vector products. Raises ValueError for what `check_loss` refuses."""
+    check_loss(loss, theta)
+    products = symmetric_products(loss, theta)
+    # the diagonal alone is kept: a d × d matrix would not fit for a network
+    total = sum(float((products(rows) * rows).sum()) for rows in _unit_vectors(theta))
+    return TraceEstimate(total, 0.0, 0)
+
+
+def hutchinson_trace(loss: Loss, theta: Float[Tensor, " d"], *, probes: int, generator: torch.Generator) -> TraceEstimate:
+    """The trace E zᵀ∇²L(θ)z of ∇²L(θ) over random signs z: the mean of `probes` draws (Hutchinson 1989).
+
+    Unbiased for every loss and at every θ. The variance of one probe is 2 Σ_{i≠j} H_ij²: a diagonal Hessian is met exactly. A CPU
+    generator gives the same probes on every device.
+
+    Raises
+    ------
+    ValueError
+        fewer than 2 probes; what `check_loss` refuses.
+    """
+    _require_two("probes", probes)
+    check_loss(loss, theta)
+    products = symmetric_products(loss, theta)
+    forms = []
+    for rows in _rows_at_once(probes, len(theta)):
+        bits = torch.randint(2, (rows, len(theta)), generator=generator, device=generator.device)
+        signs = (2 * bits - 1).to(theta)
+        forms.append((products(signs) * signs).sum(1))
+    return _mean(torch.cat(forms))
+
+
+def fisher_trace(
+    logits: Logits,
+    theta: Float[Tensor, " d"],
+    inputs: Tensor,
+    *,
+    labels_per_input: int,
+    generator: torch.Generator,
+    chunk_size: int | None = None,
+) -> TraceEstimate:
+    """The trace of the Fisher information, E_x E_{v∼f_θ(x)} ‖∇_θ log f_θ(v | x)‖², with labels that the model draws (appendix B.1).
+
+    Parameters
+    ----------
+    logits
+        `logits(theta, inputs)` is (n, classes), row i a function of input i alone. A `FlatModule` whose parameters all belong to
+        `nn.Linear`, `nn.Embedding` and `nn.LayerNorm` layers is measured layer by layer, without forming gradients; anything else through
+        `torch.func.vmap`.
+    inputs
+        (n, …), independent draws, n ≥ 2.
+    labels_per_input
+        k labels are drawn for every input.
+    chunk_size
+        so many of the n k gradients are in memory at once; None: all of them.
+
+    Returns
+    -------
+    The mean over inputs of the mean over an input's labels. Its standard error treats the inputs as the sample: labels within an input
+    are averaged first, so that more labels never pretend to be more data.
+
+    Raises
+    ------
+    ValueError
+        fewer than 2 inputs, fewer than 1 label or gradient at once, logits that are not (n, classes) or not finite.
+
+    Notes
+    -----
+    Unbiased for the Fisher trace at every θ. For tr ∇²L it is unbiased only where f_θ = Pr. Elsewhere
+
+        tr ∇²L − tr Fisher = E_x Σ_v (f_v − Pr_v) Δ_θ log f_v,
+
+    with Δ_θ the trace of second derivatives. Since ‖f − Pr‖₁ ≤ √(2 KL(Pr ‖ f)) (Pinsker) and E_x √KL ≤ √(E_x KL), the bias is at most
+    √(2 KL) · max ‖Δ_θ log f_v‖, with KL the excess of the loss over its floor: of the order of its square root, not of itself.
+    """
+    check_vector("theta", theta)
+    _require_two("inputs", len(inputs))
+    for name, count in (("labels_per_input", labels_per_input), ("chunk_size", 1 if chunk_size is None else chunk_size)):
+        if count < 1:
+            raise ValueError(f"`{name}` must be at least 1, got {count}.")
+    chunk_size = chunk_size or len(inputs) * labels_per_input
+    weigh = partial(_draw, labels=labels_per_input, generator=generator)
+    norms = squared_norms if isinstance(logits, FlatModule) and has_layer_rules(logits, theta, inputs) else norms_by_vmap
+    parts = inputs.split(max(1, chunk_size // labels_per_input))
+    return _mean(torch.cat([norms(logits, theta, part, weigh) for part in parts]))
+
+
+def norms_by_vmap(logits: Logits, theta: Float[Tensor, " d"], inputs: Tensor, weigh: Weigh) -> Float[Tensor, " n"]:
+    """What `squared_norms` computes, for any function `logits` that `torch.func.vmap` can take; all gradients are formed."""
+    with torch.no_grad():
+        scores = logits(theta, inputs)
+    if len(scores) != len(inputs):
+        raise ValueError(f"`logits` must return a row for each of the {len(inputs)} inputs, got {len(scores)}.")
+    labels, shares = weigh(scores.log_softmax(-1))
+
+    def norms(example: Tensor, labels: Tensor, shares: Tensor) -> Tensor:
+        log_probabilities, pull = vjp(lambda t: logits(t, example[None])[0].log_softmax(0), theta)
+        chosen = one_hot(labels, len(log_probabilities)).to(log_probabilities)
+        return shares @ vmap(lambda row: pull(row)[0].square().sum())(chosen)
+
+    with sdpa_kernel(SDPBackend.MATH):  # fused attention takes one example at a time under vmap
+        return vmap(norms)(inputs, labels, shares)
+
+
+def _draw(log_probabilities: Tensor, labels: int, generator: torch.Generator) -> tuple[Int[Tensor, "n j"], Float[Tensor, "n j"]]:
+    """Draws from every row; of few classes all, with their frequencies, since a class that was drawn twice is worked out once then."""
+    if log_probabilities.ndim != 2:
+        raise ValueError(f"`logits` must return a matrix (inputs, classes), got shape {tuple(log_probabilities.shape)}.")
+    if not log_probabilities.isfinite().all():
+        raise ValueError("`logits` returned entries that are not finite, at `theta` and some of the `inputs`.")
+    (n, classes), device = log_probabilities.shape, log_probabilities.device
+    drawn = torch.multinomial(log_probabilities.detach().exp().to(generator.device), labels, replacement=True, generator=generator)
+    drawn, shares = drawn.to(device), torch.full((n, labels), 1 / labels, dtype=log_probabilities.dtype, device=device)
+    if labels < classes:
+        return drawn, shares
+    frequencies = torch.zeros(n, classes, dtype=shares.dtype, device=device).scatter_add_(1, drawn, shares)
+    return torch.arange(classes, device=device).expand(n, classes), frequencies
+
+
+def _mean(draws: Float[Tensor, " n"]) -> TraceEstimate:
+    draws = draws.double()
+    return TraceEstimate(float(draws.mean()), float(draws.std()) / len(draws) ** 0.5, len(draws))
+
+
+def _require_two(name: str, count: int) -> None:
+    if count < 2:
+        raise ValueError(f"`{name}` must be at least 2 for a standard error, got {count}.")
+
+
+def _rows_at_once(rows: int, width: int) -> list[int]:
+    """`rows` cut into batches of at most BATCH_ENTRIES entries."""
+    size = max(1, BATCH_ENTRIES // width)
+    return [min(size, rows - first) for first in range(0, rows, size)]
+
+
+def _unit_vectors(theta: Float[Tensor, " d"]) -> Iterator[Float[Tensor, "k d"]]:
+    first = 0
+    for rows in _rows_at_once(len(theta), len(theta)):
+        unit = torch.zeros(rows, len(theta), dtype=theta.dtype, device=theta.device)
+        unit[torch.arange(rows), torch.arange(first, first + rows)] = 1
+        first += rows
+        yield unit

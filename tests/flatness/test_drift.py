@@ -1,0 +1,201 @@
+import numpy as np
+import pytest
+import torch
+from torch.func import jacrev
+
+from ntpcompanion.flatness import drift
+from ntpcompanion.flatness.beds import bernoulli, sparse_linear
+from ntpcompanion.flatness.drift import follow_ode, follow_sgd
+from ntpcompanion.flatness.hessian import full_hessian
+from ntpcompanion.flatness.model import ConditionalModel
+from tests.flatness.cases import BEDS
+
+HORIZON = {"bernoulli": 5.0, "softmax": 2.0, "network": 0.5, "linear": 1.0}
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def imbalance(thetas):
+    """D = a² − b² of the Bernoulli bed, which decays at a known rate."""
+    return thetas[..., 0] ** 2 - thetas[..., 1] ** 2
+
+
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_the_flow_of_one_bernoulli_is_its_closed_form(batch_size):
+    """On ab = c, tr ∇²L = s(a² + b²) with s = p(1 − p); D decays like e^{−st/B}, and a² + b² = √(D² + 4c²)."""
+    bed = bernoulli(0.8, 2.0)
+    path = follow_ode(bed.model, bed.start, 5.0, batch_size=batch_size, points=11)
+    D = imbalance(bed.start) * torch.exp(-0.16 * path.times / batch_size)
+    S = (D**2 + 4 * np.log(4) ** 2).sqrt()
+    assert torch.allclose(path.thetas, torch.stack([((S + D) / 2).sqrt(), ((S - D) / 2).sqrt()], 1), rtol=1e-10)
+    assert torch.allclose(path.trace, 0.16 * S, rtol=1e-10)
+    assert path.times.tolist() == pytest.approx(np.linspace(0, 5, 11))
+
+
+@pytest.mark.parametrize("name", BEDS)
+def test_the_flow_stays_on_the_floor_and_lowers_the_trace(name):
+    bed = BEDS[name]()
+    path = follow_ode(bed.model, bed.start, HORIZON[name], points=4)
+    assert float(bed.model.excess(path.thetas).max()) < 1e-8
+    assert float(path.departure.max()) < 1e-10
+    assert float(path.corrected.max()) < 1e-6
+    assert (path.trace.diff() < 0).all()
+    assert float(path.trace[-1]) == pytest.approx(float(full_hessian(bed.model.loss, path.thetas[-1]).trace()), rel=1e-8)
+    assert torch.equal(path.thetas[0], bed.start)
+
+
+def test_the_velocity_is_minus_a_quarter_of_the_projected_gradient_of_the_trace():
+    """Against the trace of the full Hessian, differentiated by autograd."""
+    bed = BEDS["linear"]()
+    path = follow_ode(bed.model, bed.start, 2e-4, batch_size=2, points=3)
+    slope = torch.func.grad(lambda t: jacrev(jacrev(bed.model.loss))(t).trace())(path.thetas[1])
+    basis = drift.tangent_basis(bed.model, path.thetas[1]).basis
+    expected = -basis @ (basis.T @ slope) / 8
+    assert torch.allclose((path.thetas[2] - path.thetas[0]) / 2e-4, expected, atol=1e-5)
+    assert expected.norm() > 0.1
+
+
+def test_what_the_integrator_leaves_is_corrected_and_reported(monkeypatch):
+    bed = BEDS["softmax"]()
+    monkeypatch.setattr(drift, "TOLERANCE", 1e-2)
+    path = follow_ode(bed.model, bed.start, 20.0, points=2)
+    assert 1e-10 < float(path.corrected[-1]) < 1e-2
+    assert float(path.departure.max()) < 1e-12
+
+
+def test_a_start_off_the_manifold_is_moved_to_it():
+    bed = bernoulli(0.8, 2.0)
+    path = follow_ode(bed.model, bed.start + 0.1, 1.0, points=2)
+    assert float(path.thetas[0] @ torch.tensor([0.5, 0.0]).double()) == pytest.approx(1.05, abs=0.05)
+    assert float(path.departure.max()) < 1e-12
+
+
+def test_a_rank_that_changes_along_the_path_is_told():
+    """Two fair coins with logits a·b = 0: both a shrink, that of the more frequent input faster, until its part does not count."""
+
+    def logits(theta):
+        z = theta[..., :2] * theta[..., 2:]
+        return torch.stack([torch.zeros_like(z), z], -1)
+
+    model = ConditionalModel(logits, torch.full((2, 2), 0.5).double(), torch.tensor([0.9, 0.1], dtype=torch.float64))
+    start = torch.tensor([1.0, 1.0, 0.0, 0.0]).double()
+    path = follow_ode(model, start, 20.0, points=2)
+    assert path.thetas[-1].tolist() == pytest.approx([np.exp(-0.9 * 20 / 8), np.exp(-0.1 * 20 / 8), 0, 0], rel=1e-7)
+    with pytest.raises(RuntimeError, match=r"the rank of the Hessian changes from 2 to 1 at t = 1[89]\d.*assumption 4\.1 fails there"):
+        follow_ode(model, start, 300.0, points=2)
+
+
+def test_sparse_supports_have_no_flow():
+    bed = sparse_linear(rng())
+    with pytest.raises(ValueError, match=r"holds a zero, which no finite logits give.*assumption 4\.1 fails"):
+        follow_ode(bed.model, bed.start, 1.0)
+
+
+def test_an_integrator_that_never_ends_is_stopped(monkeypatch):
+    bed = BEDS["softmax"]()
+    monkeypatch.setattr(drift, "EVALUATIONS", 5)
+    with pytest.raises(RuntimeError, match=r"`follow_ode` stopped at t = .*: 5 evaluations are spent"):
+        follow_ode(bed.model, bed.start, 1.0)
+
+
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_sgd_follows_the_flow_within_its_error(batch_size):
+    """The imbalance decays by 1 − η²g² at every step, whatever the noise: its bias at η = .02 is far below the error of 300 runs."""
+    bed, eta, horizon = bernoulli(0.8, 2.0), 0.04, 2.0
+    path = follow_sgd(bed.model, bed.start, eta, round(horizon / eta**2), batch_size, 300, rng(), snapshots=3)
+    flow = follow_ode(bed.model, bed.start, horizon, batch_size=batch_size, points=3)
+    difference, error = path.thetas.mean(1) - flow.thetas, path.thetas.std(1) / 300**0.5
+    assert path.times.tolist() == pytest.approx(flow.times.tolist())
+    assert (difference[1:].abs() < 4 * error[1:]).all()
+    moved = imbalance(flow.thetas[0]) - imbalance(path.thetas[-1]).mean()
+    assert float(moved) == pytest.approx(float(imbalance(flow.thetas[0]) - imbalance(flow.thetas[-1])), rel=0.06)
+
+
+def test_the_error_of_the_mean_is_of_first_order_in_the_learning_rate():
+    bed, horizon, rates = bernoulli(0.8, 2.0), 1.0, np.array([0.2, 0.1, 0.05])
+    end = imbalance(follow_ode(bed.model, bed.start, horizon, points=2).thetas[-1])
+    gaps, errors = [], []
+    for eta in rates:
+        ends = imbalance(follow_sgd(bed.model, bed.start, eta, round(horizon / eta**2), 1, 4000, rng(), snapshots=2).thetas[-1])
+        gaps.append(float((ends - end).mean()))
+        errors.append(float(ends.std()) / 4000**0.5)
+    order = np.log(gaps[0] / gaps[2]) / np.log(4)
+    assert order == pytest.approx(1, abs=0.3)
+    assert abs(2 * gaps[2] - gaps[1]) < 4 * np.hypot(2 * errors[2], errors[1])
+
+
+def test_full_batch_descent_moves_back_and_does_not_drift():
+    """Off the manifold by the spread of SGD, without its noise."""
+    bed, eta = bernoulli(0.8, 2.0), 0.04
+    thetas = follow_sgd(bed.model, bed.start, eta, 1250, 1, 50, rng(), snapshots=2).thetas[-1]
+    spread = thetas - thetas.mean(0)
+    quiet = follow_sgd(bed.model, bed.start + spread, eta, 1250, None, 50, rng(), snapshots=2)
+    assert float(bed.model.excess(quiet.thetas[-1]).max()) < 1e-12
+    change = (imbalance(quiet.thetas[-1]) - imbalance(quiet.thetas[0])).abs().max()
+    assert float(change) < 0.02 * float(imbalance(bed.start) - imbalance(thetas).mean())
+
+
+def test_the_ensemble_keeps_what_was_asked_and_can_be_repeated():
+    bed = BEDS["linear"]()
+    path = follow_sgd(bed.model, bed.start, 0.1, 10, 2, 3, rng(), snapshots=4)
+    assert path.steps.tolist() == [0, 3, 7, 10]
+    assert path.times.tolist() == pytest.approx([0, 0.03, 0.07, 0.1])
+    assert path.thetas.shape == (4, 3, 21)
+    assert torch.equal(path.thetas[0], bed.start.expand(3, -1))
+    again = follow_sgd(bed.model, bed.start, 0.1, 10, 2, 3, rng(), snapshots=2)
+    assert torch.equal(again.thetas[-1], path.thetas[-1])
+    from_rows = follow_sgd(bed.model, bed.start.repeat(3, 1), 0.1, 10, 2, 3, rng(), snapshots=100)
+    assert from_rows.steps.tolist() == list(range(11))
+    assert torch.equal(from_rows.thetas[-1], path.thetas[-1])
+
+
+def test_a_learning_rate_that_is_too_large_is_told():
+    bed = bernoulli(0.8, 2.0)
+    with pytest.raises(RuntimeError, match=r"SGD diverged before step \d+: make `learning_rate` smaller than 1e\+200"):
+        follow_sgd(bed.model, bed.start, 1e200, 200, 1, 5, rng())
+
+
+def test_logits_without_replicas_are_refused():
+    bed = bernoulli(0.8, 2.0)
+    single = ConditionalModel(lambda theta: bed.model.logits(theta.flatten()[:2]), bed.model.laws, bed.model.weight)
+    with pytest.raises(ValueError, match=r"`logits` must be of shape \(3, 1, 2\) for parameters \(3, 2\), got \(1, 2\)"):
+        follow_sgd(single, bed.start, 0.1, 1, 1, 3, rng())
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"learning_rate": 0.0}, r"`learning_rate` must be positive and finite, got 0\.0"),
+        ({"learning_rate": np.inf}, "`learning_rate` must be positive and finite, got inf"),
+        ({"steps": 0}, "`steps` must be at least 1, got 0"),
+        ({"batch_size": 0}, "`batch_size` must be at least 1, got 0"),
+        ({"replicas": 0}, "`replicas` must be at least 1, got 0"),
+        ({"snapshots": 1}, "`snapshots` must be at least 2, got 1"),
+        (
+            {"start": torch.zeros(3, 2).double()},
+            r"`start` must be a vector, or a matrix with a row for each of the 2 replicas, got \(3, 2\)",
+        ),
+        ({"start": torch.zeros(2)}, r"`start` must be float64 on the CPU, got torch\.float32"),
+    ],
+)
+def test_runs_that_are_none_are_refused(change, words):
+    bed = bernoulli(0.8, 2.0)
+    run = {"start": bed.start, "learning_rate": 0.1, "steps": 2, "batch_size": 1, "replicas": 2, "snapshots": 2} | change
+    with pytest.raises(ValueError, match=words):
+        follow_sgd(bed.model, rng=rng(), **run)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"horizon": 0.0}, r"`horizon` must be positive and finite, got 0\.0"),
+        ({"batch_size": 0}, "`batch_size` must be at least 1, got 0"),
+        ({"points": 1}, "`points` must be at least 2, got 1"),
+    ],
+)
+def test_flows_that_are_none_are_refused(change, words):
+    bed = bernoulli(0.8, 2.0)
+    with pytest.raises(ValueError, match=words):
+        follow_ode(bed.model, bed.start, **{"horizon": 1.0} | change)

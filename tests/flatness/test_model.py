@@ -1,0 +1,99 @@
+import pytest
+import torch
+
+from ntpcompanion.flatness.hessian import full_hessian
+from ntpcompanion.flatness.model import ConditionalModel, gradient_covariance
+from tests.flatness.cases import BEDS, seeded
+
+LAWS = torch.tensor([[0.25, 0.75, 0.0], [0.2, 0.3, 0.5]], dtype=torch.float64)
+WEIGHT = torch.tensor([0.4, 0.6], dtype=torch.float64)
+
+
+def free(laws=LAWS, weight=WEIGHT):
+    """Every logit is a parameter."""
+    return ConditionalModel(lambda theta: theta.unflatten(-1, (2, 3)), laws, weight)
+
+
+def enumerated_moments(model, theta):
+    """The mean and the second moment of the gradient of one draw, pair by pair."""
+    mean, second = 0, 0
+    for i, row in enumerate(model.laws):
+        for v, p in enumerate(row):
+            leaf = theta.clone().requires_grad_()
+            g = torch.autograd.grad(-model.logits(leaf).log_softmax(-1)[i, v], leaf)[0]
+            mass = model.weight[i] * p
+            mean, second = mean + mass * g, second + mass * torch.outer(g, g)
+    return mean, second
+
+
+@pytest.mark.parametrize("bed", BEDS.values(), ids=BEDS)
+def test_lemma_4_2_the_covariance_of_the_gradient_is_the_hessian(bed):
+    model, start = bed().model, bed().start
+    mean, second = enumerated_moments(model, start)
+    hessian = torch.autograd.functional.hessian(model.loss, start, vectorize=True)
+    assert mean.abs().max() < 1e-10
+    assert (second - hessian).abs().max() < 1e-10
+    assert (gradient_covariance(model, start) - hessian).abs().max() < 1e-10
+    assert (full_hessian(model.loss, start) - hessian).abs().max() < 1e-10
+
+
+def test_off_the_manifold_covariance_and_hessian_differ():
+    model, theta = free(), torch.randn(6, generator=seeded(), dtype=torch.float64)
+    mean, second = enumerated_moments(model, theta)
+    covariance = gradient_covariance(model, theta)
+    assert torch.allclose(covariance, second - torch.outer(mean, mean), rtol=1e-12, atol=1e-14)
+    assert (covariance - full_hessian(model.loss, theta)).abs().max() > 0.01
+
+
+@pytest.mark.parametrize("bed", BEDS.values(), ids=BEDS)
+def test_the_square_of_the_scores_and_the_trace_of_the_hessian_have_one_slope_along_the_manifold(bed):
+    """By central differences of the exact trace along two tangent directions."""
+    model, start = bed().model, bed().start
+    slope = torch.func.grad(lambda theta: model.scores(theta).square().sum())(start)
+    _, _, rows = torch.linalg.svd(model.scores(start))
+    rank = int((torch.linalg.eigvalsh(full_hessian(model.loss, start)) > 1e-10).sum())
+    for direction in rows[[rank, -1]]:
+        ahead, behind = (full_hessian(model.loss, start + h * direction).trace() for h in (1e-5, -1e-5))
+        assert float(slope @ direction) == pytest.approx(float(ahead - behind) / 2e-5, abs=1e-6)
+
+
+def test_loss_excess_and_departure_are_their_definitions():
+    model, theta = free(), torch.randn(4, 6, generator=seeded(), dtype=torch.float64)
+    f = theta.view(4, 2, 3).softmax(-1)
+    loss = -(WEIGHT[:, None] * LAWS * f.log()).sum((1, 2))
+    entropy = -(WEIGHT[:, None] * torch.xlogy(LAWS, LAWS)).sum()
+    assert torch.allclose(model.loss(theta), loss, rtol=1e-12)
+    assert torch.allclose(model.excess(theta), loss - entropy, rtol=1e-10)
+    assert torch.allclose(model.departure(theta), (f - LAWS).abs().amax((1, 2)), rtol=1e-12)
+
+
+def test_a_small_excess_keeps_its_digits():
+    laws = LAWS[[1, 1]]
+    theta = laws.log().flatten() + torch.tensor([1e-7, 0, 0, 0, 0, 0], dtype=torch.float64)
+    expected = 0.4 * 0.2 * 0.8 * 1e-14 / 2
+    assert float(free(laws).excess(theta)) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("laws", "weight", "words"),
+    [
+        (LAWS.float(), WEIGHT, r"`laws` must be a float64 tensor with 2 axes on the CPU, got torch\.float32 of shape \(2, 3\) on cpu"),
+        (LAWS[0], WEIGHT, r"`laws` must be a float64 tensor with 2 axes on the CPU, got torch\.float64 of shape \(3,\)"),
+        (LAWS - 0.1, WEIGHT, "`laws` must hold probabilities, got -0.1"),
+        (LAWS * torch.inf, WEIGHT, "`laws` must hold probabilities, got inf"),
+        (LAWS * 1.01, WEIGHT, r"`laws` misses the sum 1 by 0\.01\. Divide it by its sum"),
+        (LAWS, WEIGHT / 2, r"`weight` misses the sum 1 by 0\.5"),
+        (LAWS, torch.ones(1).double(), "`weight` must hold a positive frequency for every row of `laws`, got 1 weights for 2 laws"),
+        (LAWS, torch.tensor([0.0, 1.0]).double(), "got 2 weights for 2 laws, the smallest 0"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_laws_that_are_none_are_refused(laws, weight, words):
+    with pytest.raises(ValueError, match=words):
+        free(laws, weight)
+
+
+def test_logits_of_another_shape_are_refused():
+    model = ConditionalModel(lambda theta: theta, LAWS, WEIGHT)
+    with pytest.raises(ValueError, match=r"`logits` must be of shape \(5, 2, 3\) for parameters \(5, 6\), got \(5, 6\)"):
+        model.loss(torch.zeros(5, 6, dtype=torch.float64))

@@ -1,0 +1,101 @@
+import json
+
+import numpy as np
+import pytest
+
+from ntpcompanion.linear.adam_bias import RATES, adam_bias, leads_to, least_weighted_norm
+from ntpcompanion.linear.alignment import cosine_distance, measure_alignment, smallest_margins
+from ntpcompanion.linear.contexts import ContextTable
+from ntpcompanion.linear.descent import descend
+from ntpcompanion.linear.svm import solve_ntp_svm
+from ntpcompanion.linear.ties import project_onto_F
+from ntpcompanion.randomness import stream
+
+PAPER = {"support_size": 6, "rate": "constant", "beta2": 0.99, "epsilon": 1e-8, "steps": 600, "seed": 0}
+
+
+def test_with_equal_weights_it_is_the_next_token_svm(rng):
+    table = ContextTable.random(12, 6, 3, 14, rng)
+    for scale in (1.0, 1e-9, 1e9):
+        assert np.allclose(least_weighted_norm(table, np.full((6, 14), scale)), solve_ntp_svm(table, tol=1e-12).weights, atol=1e-6)
+
+
+@pytest.mark.parametrize("support_size", [1, 3])
+def test_the_weighted_solution_is_optimal(rng, support_size):
+    table, scale = ContextTable.random(9, 5, support_size, 11, rng), rng.uniform(0.1, 10, (5, 11))
+    W = least_weighted_norm(table, scale)
+    assert smallest_margins(table, W[None])[0] == pytest.approx(1, abs=1e-7)
+    assert np.abs(project_onto_F(table, W)).max() < 1e-7
+    for _ in range(20):  # no feasible neighbour is smaller
+        other = W + 0.01 * rng.standard_normal(W.shape)
+        other -= project_onto_F(table, other)
+        other /= smallest_margins(table, other[None])[0]
+        assert (scale * W**2).sum() <= (scale * other**2).sum() + 1e-7
+    table_not_separable = ContextTable(np.ones((2, 1)), np.eye(2), np.full(2, 0.5))
+    with pytest.raises(RuntimeError, match=r"Clarabel ends with 'infeasible.*'\. Is the table separable\?"):
+        least_weighted_norm(table_not_separable, np.ones((2, 1)))
+
+
+def test_a_run_returns_plain_numbers_that_can_be_found_again():
+    result = adam_bias(**PAPER)
+    assert json.loads(json.dumps(result)) == result
+    table = ContextTable.random(50, 10, 6, 60, stream(0, "table 6"))
+    settings = {"optimizer": "adam", "learning_rate": 0.01, "betas": (0.9, 0.99), "steps": 600, "rng": stream(0, "start")}
+    weights = [snapshot.weights for snapshot in descend(table, keep=result["steps"], **settings)]
+    mm, largest = solve_ntp_svm(table, tol=1e-10).weights, solve_ntp_svm(table, norm="max").weights
+    found, other = measure_alignment(table, weights, mm), measure_alignment(table, weights, largest)
+    assert np.allclose(result["cosine_frobenius"], found.cosine_rest, atol=1e-5)
+    assert np.allclose(result["cosine_max"], other.cosine_rest, atol=1e-3)
+    assert np.allclose(result["share_frobenius"], found.margin / found.rest_norm * np.linalg.norm(mm), atol=1e-5)
+    assert np.allclose(result["share_max"], found.margin / found.rest_largest * np.abs(largest).max(), atol=1e-5)
+    assert result["excess"] == found.excess.tolist()
+    assert result["between"] == pytest.approx(1 - cosine_distance(mm[None], largest)[0], abs=1e-3)
+    assert max(result["share_frobenius"] + result["share_max"]) <= 1
+    assert result["steps"][-1] == 600
+
+
+def test_the_growth_is_that_of_the_last_two_thirds():
+    result = adam_bias(**PAPER)
+    table = ContextTable.random(50, 10, 6, 60, stream(0, "table 6"))
+    settings = {"optimizer": "adam", "learning_rate": 0.01, "betas": (0.9, 0.99), "steps": 600, "rng": stream(0, "start")}
+    first, last = descend(table, keep=[200, 600], **settings)
+    mm = solve_ntp_svm(table, tol=1e-10).weights
+    growth = last.weights - first.weights
+    assert result["growth_frobenius"] == pytest.approx(1 - cosine_distance(growth[None], mm)[0], abs=0.01)
+
+
+def test_a_large_epsilon_makes_the_weighted_solution_the_frobenius_one():
+    result = adam_bias(**PAPER | {"epsilon": 1e6})
+    assert result["weighted"] == pytest.approx(1, abs=1e-9)
+
+
+def test_one_hot_runs_are_cut_where_squares_would_underflow():
+    with_floor = adam_bias(1, "constant", 0.9, 1e-150, 20_000, 0)
+    assert with_floor["steps"][-1] < 20_000
+    assert with_floor["cosine_max"][-1] > 0.98
+
+
+def test_rates_are_those_of_the_first_step_and_later():
+    assert RATES["constant"](1) == RATES["constant"](10**6) == 0.01
+    assert RATES["decaying"](3000) == pytest.approx(0.005)
+
+
+@pytest.mark.parametrize(
+    ("cosines", "verdict"),
+    [
+        ((0.6, 0.995, 0.99, 0.985), "Frobenius"),
+        ((0.96, 0.8, 0.99, 0.8), "max"),
+        ((0.6, 0.985, 0.998, 0.985), "weighted"),
+        ((0.6, 0.996, 0.997, 0.9995), "Frobenius"),
+        ((0.89, 0.9, 0.97, 0.9), "undecided"),
+    ],
+)
+def test_the_verdict_names_the_widest_margin_or_the_nearest_solution(cosines, verdict):
+    assert leads_to(*cosines) == verdict
+
+
+def test_errors_say_what_to_do(rng):
+    with pytest.raises(ValueError, match=r"`rate` must be one of constant, decaying, got 'cosine'\."):
+        adam_bias(**PAPER | {"rate": "cosine"})
+    with pytest.raises(ValueError, match=r"`scale` must be positive, its smallest entry is 0\.0\."):
+        least_weighted_norm(ContextTable.random(3, 4, 2, 5, rng), np.zeros((4, 5)))

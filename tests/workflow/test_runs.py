@@ -1,0 +1,33 @@
+import json
+
+import pytest
+
+from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.notebooks import find_notebooks
+from ntpcompanion.workflow.runs import load_executed, plan
+
+
+def test_a_path_on_the_command_line_is_one_of_the_users_folder(toy, tmp_path, monkeypatch):
+    here = tmp_path / "elsewhere"
+    here.mkdir()
+    for name in ("mine.txt", "words.txt"):
+        (here / name).write_text("four words of mine")
+    monkeypatch.chdir(here)
+    words = find_notebooks(toy.project)["words"]
+    settled = {
+        text: plan(toy.project, words, "book", {}, {"text": text}).parameters["text"] for text in ("mine.txt", "words.txt", "json.decoder")
+    }
+    assert settled == {"mine.txt": str(here / "mine.txt"), "words.txt": "words.txt", "json.decoder": "json.decoder"}
+
+
+@pytest.mark.parametrize("damage", [lambda node: node["cells"][0].pop("outputs"), lambda node: node.pop("cells")])
+def test_an_executed_notebook_that_is_no_notebook_is_damaged(instant, damage):
+    run = instant.runs(names=["coin"])[0]
+    instant.execute(names=["coin"])
+    assert load_executed(run.page).cells[0].cell_type == "markdown"
+    node = json.loads(run.page.read_text())
+    node["cells"].pop(0)
+    damage(node)
+    run.page.write_text(json.dumps(node))
+    with pytest.raises(WorkflowError, match=r"coin.ipynb is missing or damaged \(.*Error\): run the notebook again"):
+        load_executed(run.page)
