@@ -1,10 +1,14 @@
 """Which files of the package a piece of code depends on: its imports, and theirs."""
 
 import ast
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
 from ntpcompanion.workflow.files import sha256
+
+# CPython 3.11 counts the depth of a syntax tree once for all threads: two that parse at a time can end in a SystemError.
+ONE_PARSES = threading.Lock()
 
 
 def source_hashes(code: str, package: Path) -> dict[str, str]:
@@ -27,7 +31,9 @@ def source_hashes(code: str, package: Path) -> dict[str, str]:
 
 def _imported(code: str, package: Path, module: str | None) -> set[str]:
     names: set[str] = set()
-    for node in ast.walk(ast.parse(code)):
+    with ONE_PARSES:
+        tree = ast.parse(code)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
