@@ -69,6 +69,7 @@ def _in_child(work: object, copy: Path, limit: float) -> int:
         os.setsid()
         code = 1
         try:
+            multiprocessing.current_process()._config["daemon"] = False  # those of a pool may not start processes: tests do
             os.chdir(copy)
             sys.path.insert(0, str(copy))
             for name in [name for name in sys.modules if name.split(".")[0] in ("ntpcompanion", "tests")]:
