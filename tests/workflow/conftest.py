@@ -5,6 +5,9 @@ import sys
 
 import nbformat
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from traitlets.config import Config
 
 from ntpcompanion.workflow import execute as runner
 from ntpcompanion.workflow.measure import MEASUREMENT_MIME, measurement
@@ -39,6 +42,16 @@ def instant(toy, monkeypatch):  # noqa: F811
 
     monkeypatch.setattr(runner, "_run_worker", run_worker)
     return toy
+
+
+@pytest.fixture
+def displayed(monkeypatch, tmp_path):
+    """IPython in this process, and a function: the data of what was displayed in it so far."""
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    with capture_output() as captured:
+        yield lambda: [output.data for output in captured.outputs]
+    InteractiveShell.clear_instance()
 
 
 @pytest.fixture

@@ -56,6 +56,9 @@ def test_what_the_checkout_asks_for_is_compared_with_what_is_installed(quick):
     assert named(checks, "packages").found == f"numpy {version('numpy')} (needs >=99)"
     assert named(checks, "packages for test").found == "absent is missing"
     assert named(checks, "pinned versions").found == f"not those of constraints.txt: numpy {version('numpy')} (0.1)"
+    assert not {"pyproject.toml", "constraints.txt"} & set(states(checks))
+    (root / "pyproject.toml").unlink()
+    assert named(doctor.examine(quick.project), "pyproject.toml").mend == "Restore it from git."
 
 
 def test_nothing_is_said_to_install_from_another_checkout(quick):

@@ -4,9 +4,6 @@ import sys
 
 import numpy as np
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from IPython.utils.capture import capture_output
-from traitlets.config import Config
 
 from ntpcompanion.workflow.measure import MEASUREMENT_MIME, measure, measurement
 
@@ -27,15 +24,9 @@ def test_what_is_exact_is_shown_without_an_error(capsys):
     assert capsys.readouterr().out == "a.b = 0.25\n"
 
 
-def test_in_a_kernel_it_is_an_output_of_the_cell(tmp_path, monkeypatch):
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
-    try:
-        with capture_output() as captured:
-            measure("a.b<c>", 0.5, stderr=0.25, seed=3)
-    finally:
-        InteractiveShell.clear_instance()
-    assert [output.data for output in captured.outputs] == [
+def test_in_a_kernel_it_is_an_output_of_the_cell(displayed):
+    measure("a.b<c>", 0.5, stderr=0.25, seed=3)
+    assert displayed() == [
         {
             MEASUREMENT_MIME: {"id": "a.b<c>", "value": 0.5, "stderr": 0.25, "seed": 3},
             "text/plain": "a.b<c> = 0.5 ± 0.25",
