@@ -1,4 +1,4 @@
-"""Stochastic gradient descent along a valley of minimizers, and the differential equation it is said to follow (theorem 4.3)."""
+"""The differential equations that SGD (theorem 4.3) and Adam follow along a valley of minimizers."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,34 +10,15 @@ from scipy.integrate import solve_ivp
 from torch import Tensor
 from torch.func import grad
 
-from ntpcompanion.flatness.manifold import RANK_TOLERANCE, check_float64, nearest_minimizer, numerical_rank, tangent_basis
+from ntpcompanion.flatness.ensemble import follow_sgd
+from ntpcompanion.flatness.manifold import RANK_TOLERANCE, nearest_minimizer, numerical_rank, tangent_basis
 from ntpcompanion.flatness.model import ConditionalModel
-from ntpcompanion.flatness.noise import MeanGradient
 
-__all__ = ["FlowPath", "SGDPath", "follow_ode", "follow_sgd", "tangent_basis"]
+__all__ = ["FlowPath", "follow_adam_ode", "follow_ode", "follow_sgd", "tangent_basis"]
 
 # Relative and absolute tolerance of the integrator between two corrections; what it leaves is then removed by the correction.
 TOLERANCE = 1e-9
 EVALUATIONS = 20_000
-
-
-@dataclass(frozen=True, eq=False)
-class SGDPath:
-    """An ensemble of runs of SGD.
-
-    Fields
-    ------
-    steps
-        (k,), the numbers of steps at which the runs are kept, from 0 to the last.
-    times
-        (k,), η² times the number of steps: the time of theorem 4.3.
-    thetas
-        (k, replicas, d).
-    """
-
-    steps: Float[Tensor, " k"]
-    times: Float[Tensor, " k"]
-    thetas: Float[Tensor, "k replicas d"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,58 +49,6 @@ class FlowPath:
     rank: int
 
 
-def follow_sgd(
-    model: ConditionalModel,
-    start: Float[Tensor, "*replicas d"],
-    learning_rate: float,
-    steps: int,
-    batch_size: int | None,
-    replicas: int,
-    rng: np.random.Generator,
-    *,
-    snapshots: int = 101,
-) -> SGDPath:
-    """θ_{k+1} = θ_k − η ∇ mean_i −log f_θ(v_i | x_i), a fresh batch (x_i, v_i) of the true law at every step, in many replicas at once.
-
-    Parameters
-    ----------
-    start
-        (d,), or (replicas, d) for a start of its own for each.
-    batch_size
-        None: no noise, the gradient of the population loss.
-    snapshots
-        so many states are kept, evenly spaced, the first and the last among them.
-
-    Raises
-    ------
-    ValueError
-        sizes below 1 (`snapshots` below 2), a learning rate that is not positive and finite, a start of another shape.
-    RuntimeError
-        a replica left the finite numbers: the learning rate is too large.
-
-    Notes
-    -----
-    Each step evaluates the logits of all n inputs: meant for models whose inputs can be enumerated. Memory O(snapshots · replicas · d).
-    """
-    _check_run(learning_rate, steps, batch_size, replicas, snapshots)
-    check_float64("start", start.flatten())
-    if start.ndim not in (1, 2) or (start.ndim == 2 and len(start) != replicas):
-        raise ValueError(f"`start` must be a vector, or a matrix with a row for each of the {replicas} replicas, got {tuple(start.shape)}.")
-    thetas = start.expand(replicas, start.shape[-1]).clone()
-    model.log_probabilities(thetas)  # refuses logits of another shape
-    gradient = MeanGradient(model, batch_size, replicas, rng)
-    marks = np.unique(np.linspace(0, steps, snapshots).round().astype(int))
-    kept = [thetas.clone()]
-    for first, last in pairwise(marks):
-        for _ in range(last - first):
-            thetas -= learning_rate * gradient(thetas)
-        if not thetas.isfinite().all():
-            raise RuntimeError(f"SGD diverged before step {last}: make `learning_rate` smaller than {learning_rate}.")
-        kept.append(thetas.clone())
-    counted = torch.tensor(marks, dtype=torch.float64)
-    return SGDPath(counted, learning_rate**2 * counted, torch.stack(kept))
-
-
 def follow_ode(model: ConditionalModel, start: Float[Tensor, " d"], horizon: float, *, batch_size: int = 1, points: int = 51) -> FlowPath:
     """dθ/dt = −(1/4B) P ∇ tr ∇²L(θ) on the manifold of minimizers, P the projection on its tangent space (equation 1, theorem 4.3).
 
@@ -138,62 +67,92 @@ def follow_ode(model: ConditionalModel, start: Float[Tensor, " d"], horizon: flo
     tangent part, and no third derivative of the loss is needed. Explicit Runge–Kutta between the `points`, a Gauss–Newton correction at
     each. One evaluation costs a singular value decomposition of the (n c, d) scores.
     """
-    if not 0 < horizon < np.inf:
-        raise ValueError(f"`horizon` must be positive and finite, got {horizon}.")
-    for name, value, least in (("batch_size", batch_size, 1), ("points", points, 2)):
-        if value < least:
-            raise ValueError(f"`{name}` must be at least {least}, got {value}.")
-    return _Flow(model, batch_size).run(nearest_minimizer(model, start), np.linspace(0, horizon, points))
+    if batch_size < 1:
+        raise ValueError(f"`batch_size` must be at least 1, got {batch_size}.")
+    return _Flow(model, 1 / (4 * batch_size), adaptive=False).run(start, horizon, points)
 
 
-def _check_run(learning_rate: float, steps: int, batch_size: int | None, replicas: int, snapshots: int) -> None:
-    if not 0 < learning_rate < np.inf:
-        raise ValueError(f"`learning_rate` must be positive and finite, got {learning_rate}.")
-    sizes = (("steps", steps, 1), ("batch_size", batch_size, 1), ("replicas", replicas, 1), ("snapshots", snapshots, 2))
-    for name, value, least in sizes:
-        if value is not None and value < least:
-            raise ValueError(f"`{name}` must be at least {least}, got {value}.")
+def follow_adam_ode(model: ConditionalModel, start: Float[Tensor, " d"], horizon: float, *, points: int = 51) -> FlowPath:
+    """The flow of Adam without weight decay: that of `follow_ode` with Σ √H_ii for the trace, in the metric of its own step sizes.
+
+    Adam divides the gradient by the root of its second moments, which near a minimizer are those of the noise, H_ii / B (Lemma 4.2). In
+    coordinates φ = D^{1/4} θ, D = diag(H) frozen, it is SGD, so that with time η² · steps
+
+        dθ/dt = −(1/4) D^{−1/4} P_φ D^{−1/4} ∇ Σ_i H_ii / √D_ii,    and Σ H_ii / √D_ii has the gradient of 2 Σ √H_ii,
+
+    P_φ the projection on the tangent space in these coordinates. The batch size cancels: noise of variance 1/B, step sizes √B, squared. The
+    sharpness is that of Li, Wen and Lyu (2025); second moments are taken to follow H at once and without noise.
+
+    Raises
+    ------
+    ValueError, RuntimeError
+        as `follow_ode`; RuntimeError also where an entry H_ii vanishes, and the steps of Adam have no limit.
+
+    Notes
+    -----
+    `trace` of the path is still tr ∇²L, which need not fall: Σ √H_ii does.
+    """
+    return _Flow(model, 1 / 4, adaptive=True).run(start, horizon, points)
 
 
 class _Flow:
-    """The integration of the flow, with the rank it began with."""
+    """The integration of a flow, with the rank it began with."""
 
-    def __init__(self, model: ConditionalModel, batch_size: int) -> None:
-        self.model, self.batch_size, self.evaluations = model, batch_size, 0
-        self.slope = grad(self._trace, has_aux=True)
+    def __init__(self, model: ConditionalModel, speed: float, *, adaptive: bool) -> None:
+        self.model, self.speed, self.adaptive, self.evaluations = model, speed, adaptive, 0
+        self.slope = grad(self._sharpness, has_aux=True)
 
-    def _trace(self, theta: Tensor) -> tuple[Tensor, Tensor]:
+    def _sharpness(self, theta: Tensor) -> tuple[Tensor, Tensor]:
         scores = self.model.scores(theta)
+        if self.adaptive:
+            return 2 * scores.square().sum(0).sqrt().sum(), scores
         return scores.square().sum(), scores
 
-    def run(self, theta: Tensor, times: np.ndarray) -> FlowPath:
-        self.rank = tangent_basis(self.model, theta).rank
-        thetas, corrected = [theta], [0.0]
+    def run(self, start: Tensor, horizon: float, points: int) -> FlowPath:
+        if not 0 < horizon < np.inf:
+            raise ValueError(f"`horizon` must be positive and finite, got {horizon}.")
+        if points < 2:
+            raise ValueError(f"`points` must be at least 2, got {points}.")
+        times = np.linspace(0, horizon, points)
+        thetas, corrected = [nearest_minimizer(self.model, start)], [0.0]
+        self.rank = tangent_basis(self.model, thetas[0]).rank
         for begin, end in pairwise(times):
             moved = self._integrate(thetas[-1], begin, end)
             thetas.append(nearest_minimizer(self.model, moved))
             corrected.append(float((thetas[-1] - moved).norm()))
         path = torch.stack(thetas)
-        trace = torch.stack([self._trace(at)[0] for at in path])
+        trace = torch.stack([self.model.scores(at).square().sum() for at in path])
         return FlowPath(torch.tensor(times), path, trace, self.model.departure(path), torch.tensor(corrected), self.rank)
 
     def _integrate(self, theta: Tensor, begin: float, end: float) -> Tensor:
         solved = solve_ivp(self._velocity, (begin, end), theta.numpy(), method="DOP853", t_eval=[end], rtol=TOLERANCE, atol=TOLERANCE)
         if not solved.success:
-            raise RuntimeError(f"`follow_ode` stopped at t = {begin:.4g}: {solved.message}")
+            raise RuntimeError(f"The flow stopped at t = {begin:.4g}: {solved.message}")
         return torch.tensor(solved.y[:, -1])
 
     def _velocity(self, time: float, state: np.ndarray) -> np.ndarray:
         self.evaluations += 1
         if self.evaluations > EVALUATIONS:
-            raise RuntimeError(f"`follow_ode` stopped at t = {time:.4g}: {EVALUATIONS} evaluations are spent. Take a shorter `horizon`.")
+            raise RuntimeError(f"The flow stopped at t = {time:.4g}: {EVALUATIONS} evaluations are spent. Take a shorter `horizon`.")
         theta = torch.tensor(state)
         slope, scores = self.slope(theta)
-        _, singular, rows = torch.linalg.svd(scores, full_matrices=False)
+        root = self._root_of_steps(scores, time)
+        _, singular, rows = torch.linalg.svd(scores * root, full_matrices=False)
         if (rank := numerical_rank(singular)) != self.rank:
             raise RuntimeError(
                 f"the rank of the Hessian changes from {self.rank} to {rank} at t = {time:.4g} (singular values below "
                 f"{RANK_TOLERANCE:g} of the largest count as zero): assumption 4.1 fails there. Take a shorter `horizon`."
             )
-        normal = rows[:rank]
-        return (-(slope - normal.T @ (normal @ slope)) / (4 * self.batch_size)).numpy()
+        normal, pull = rows[:rank], root * slope
+        return (-self.speed * root * (pull - normal.T @ (normal @ pull))).numpy()
+
+    def _root_of_steps(self, scores: Tensor, time: float) -> Tensor:
+        """The square root of the step size of each parameter, as a multiple of η."""
+        diagonal = scores.square().sum(0)
+        if not self.adaptive:
+            return torch.ones_like(diagonal)
+        if diagonal.min() <= RANK_TOLERANCE**2 * diagonal.max():
+            raise RuntimeError(
+                f"H_ii of parameter {int(diagonal.argmin())} vanishes at t = {time:.4g}: the steps of Adam have no limit there."
+            )
+        return diagonal**-0.25

@@ -16,9 +16,13 @@ class MeanGradient:
 
     Batches are drawn from the true law Pr(x, v), independently in every replica and every call; with `batch_size` None the gradient is that
     of the population loss. One forward and backward pass over all n inputs of all replicas.
+
+    Raises ValueError for a batch size below 1.
     """
 
     def __init__(self, model: ConditionalModel, batch_size: int | None, replicas: int, rng: np.random.Generator) -> None:
+        if batch_size is not None and batch_size < 1:
+            raise ValueError(f"`batch_size` must be at least 1, or None for the population loss, got {batch_size}.")
         self.model, self.batch_size, self.replicas, self.rng = model, batch_size, replicas, rng
         self.cumulative = model.joint.flatten().cumsum(0).numpy()[:-1]  # the last is 1, up to rounding
         self.batches = iter(())

@@ -5,7 +5,8 @@ from torch.func import jacrev
 
 from ntpcompanion.flatness import drift
 from ntpcompanion.flatness.beds import bernoulli, sparse_linear
-from ntpcompanion.flatness.drift import follow_ode, follow_sgd
+from ntpcompanion.flatness.drift import follow_adam_ode, follow_ode, follow_sgd
+from ntpcompanion.flatness.ensemble import follow_adam
 from ntpcompanion.flatness.hessian import full_hessian
 from ntpcompanion.flatness.model import ConditionalModel
 from tests.flatness.cases import BEDS
@@ -57,6 +58,47 @@ def test_the_velocity_is_minus_a_quarter_of_the_projected_gradient_of_the_trace(
     assert expected.norm() > 0.1
 
 
+def test_the_flow_of_adam_for_one_bernoulli_is_its_closed_form():
+    """On ab = c > 0 the ratio r = log(a / b) obeys r' = −tanh(r/2) / c: sinh(r/2) decays like e^{−t/2c}, whatever p is else."""
+    bed, c = bernoulli(0.8, 2.0), np.log(4)
+    path = follow_adam_ode(bed.model, bed.start, 3.0, points=7)
+    a, b = path.thetas.T
+    assert torch.allclose(a * b, torch.full_like(a, c), rtol=1e-12)
+    decayed = np.sinh(np.log(4 / c) / 2) * torch.exp(-path.times / (2 * c))
+    assert torch.allclose(torch.sinh((a / b).log() / 2), decayed, rtol=1e-9)
+
+
+def test_the_velocity_of_adam_is_that_of_sgd_in_the_coordinates_of_its_steps():
+    """Against the full Hessian in φ = D^{1/4} θ, D its frozen diagonal: a quarter of the projected slope of its trace there."""
+    bed = BEDS["linear"]()
+    path = follow_adam_ode(bed.model, bed.start, 2e-5, points=3)
+    at = path.thetas[1]
+    root = full_hessian(bed.model.loss, at).diagonal() ** -0.25
+    frozen = lambda phi: bed.model.loss(root * phi)  # noqa: E731
+    slope = torch.func.grad(lambda phi: jacrev(jacrev(frozen))(phi).trace())(at / root)
+    values, vectors = torch.linalg.eigh(full_hessian(frozen, at / root))
+    kernel = vectors[:, values < 1e-10]
+    expected = -root * (kernel @ (kernel.T @ slope)) / 4
+    assert torch.allclose((path.thetas[2] - path.thetas[0]) / 2e-5, expected, atol=1e-4)
+    assert expected.norm() > 1
+
+
+@pytest.mark.parametrize("name", ["bernoulli", "softmax", "linear"])
+def test_the_flow_of_adam_stays_on_the_floor_and_lowers_the_sum_of_roots(name):
+    bed = BEDS[name]()
+    path = follow_adam_ode(bed.model, bed.start, 0.2, points=4)
+    assert float(path.departure.max()) < 1e-10
+    roots = torch.stack([bed.model.scores(at).square().sum(0).sqrt().sum() for at in path.thetas])
+    assert (roots.diff() < 0).all()
+
+
+def test_a_parameter_without_curvature_has_no_flow_of_adam():
+    """b = 0 takes the curvature of a with it."""
+    bed = bernoulli(0.5, 2.0)
+    with pytest.raises(RuntimeError, match=r"H_ii of parameter 0 vanishes at t = 0: the steps of Adam have no limit there"):
+        follow_adam_ode(bed.model, bed.start, 1.0)
+
+
 def test_what_the_integrator_leaves_is_corrected_and_reported(monkeypatch):
     bed = BEDS["softmax"]()
     monkeypatch.setattr(drift, "TOLERANCE", 1e-2)
@@ -96,7 +138,7 @@ def test_sparse_supports_have_no_flow():
 def test_an_integrator_that_never_ends_is_stopped(monkeypatch):
     bed = BEDS["softmax"]()
     monkeypatch.setattr(drift, "EVALUATIONS", 5)
-    with pytest.raises(RuntimeError, match=r"`follow_ode` stopped at t = .*: 5 evaluations are spent"):
+    with pytest.raises(RuntimeError, match=r"The flow stopped at t = .*: 5 evaluations are spent"):
         follow_ode(bed.model, bed.start, 1.0)
 
 
@@ -126,6 +168,24 @@ def test_the_error_of_the_mean_is_of_first_order_in_the_learning_rate():
     assert abs(2 * gaps[2] - gaps[1]) < 4 * np.hypot(2 * errors[2], errors[1])
 
 
+@pytest.mark.parametrize("batch_size", [4, 16])
+def test_adam_follows_its_own_flow_whatever_the_batch_size(batch_size):
+    """The share of the flow's way tends to 1 like 1 − const · η; SGD at batch size 16 would go 1/16 of its way."""
+    bed, horizon, replicas, rates = bernoulli(0.8, 2.0), 0.5, 200, (0.02, 0.01)
+    flow = follow_adam_ode(bed.model, bed.start, horizon, points=2)
+    way = flow.thetas[1] - flow.thetas[0]
+    shares, errors = [], []
+    for eta in rates:
+        steps = round(horizon / eta**2)
+        path = follow_adam(bed.model, bed.start, eta, steps, batch_size, replicas, rng(), betas=(0.9, 0.999), snapshots=2)
+        share = (path.thetas[1] - bed.start) @ way / (way @ way)
+        shares.append(float(share.mean()))
+        errors.append(float(share.std()) / replicas**0.5)
+    limit, error = 2 * shares[1] - shares[0], np.hypot(2 * errors[1], errors[0])
+    assert error < 0.08
+    assert limit == pytest.approx(1, abs=3 * error)
+
+
 def test_full_batch_descent_moves_back_and_does_not_drift():
     """Off the manifold by the spread of SGD, without its noise."""
     bed, eta = bernoulli(0.8, 2.0), 0.04
@@ -135,56 +195,6 @@ def test_full_batch_descent_moves_back_and_does_not_drift():
     assert float(bed.model.excess(quiet.thetas[-1]).max()) < 1e-12
     change = (imbalance(quiet.thetas[-1]) - imbalance(quiet.thetas[0])).abs().max()
     assert float(change) < 0.02 * float(imbalance(bed.start) - imbalance(thetas).mean())
-
-
-def test_the_ensemble_keeps_what_was_asked_and_can_be_repeated():
-    bed = BEDS["linear"]()
-    path = follow_sgd(bed.model, bed.start, 0.1, 10, 2, 3, rng(), snapshots=4)
-    assert path.steps.tolist() == [0, 3, 7, 10]
-    assert path.times.tolist() == pytest.approx([0, 0.03, 0.07, 0.1])
-    assert path.thetas.shape == (4, 3, 21)
-    assert torch.equal(path.thetas[0], bed.start.expand(3, -1))
-    again = follow_sgd(bed.model, bed.start, 0.1, 10, 2, 3, rng(), snapshots=2)
-    assert torch.equal(again.thetas[-1], path.thetas[-1])
-    from_rows = follow_sgd(bed.model, bed.start.repeat(3, 1), 0.1, 10, 2, 3, rng(), snapshots=100)
-    assert from_rows.steps.tolist() == list(range(11))
-    assert torch.equal(from_rows.thetas[-1], path.thetas[-1])
-
-
-def test_a_learning_rate_that_is_too_large_is_told():
-    bed = bernoulli(0.8, 2.0)
-    with pytest.raises(RuntimeError, match=r"SGD diverged before step \d+: make `learning_rate` smaller than 1e\+200"):
-        follow_sgd(bed.model, bed.start, 1e200, 200, 1, 5, rng())
-
-
-def test_logits_without_replicas_are_refused():
-    bed = bernoulli(0.8, 2.0)
-    single = ConditionalModel(lambda theta: bed.model.logits(theta.flatten()[:2]), bed.model.laws, bed.model.weight)
-    with pytest.raises(ValueError, match=r"`logits` must be of shape \(3, 1, 2\) for parameters \(3, 2\), got \(1, 2\)"):
-        follow_sgd(single, bed.start, 0.1, 1, 1, 3, rng())
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"learning_rate": 0.0}, r"`learning_rate` must be positive and finite, got 0\.0"),
-        ({"learning_rate": np.inf}, "`learning_rate` must be positive and finite, got inf"),
-        ({"steps": 0}, "`steps` must be at least 1, got 0"),
-        ({"batch_size": 0}, "`batch_size` must be at least 1, got 0"),
-        ({"replicas": 0}, "`replicas` must be at least 1, got 0"),
-        ({"snapshots": 1}, "`snapshots` must be at least 2, got 1"),
-        (
-            {"start": torch.zeros(3, 2).double()},
-            r"`start` must be a vector, or a matrix with a row for each of the 2 replicas, got \(3, 2\)",
-        ),
-        ({"start": torch.zeros(2)}, r"`start` must be float64 on the CPU, got torch\.float32"),
-    ],
-)
-def test_runs_that_are_none_are_refused(change, words):
-    bed = bernoulli(0.8, 2.0)
-    run = {"start": bed.start, "learning_rate": 0.1, "steps": 2, "batch_size": 1, "replicas": 2, "snapshots": 2} | change
-    with pytest.raises(ValueError, match=words):
-        follow_sgd(bed.model, rng=rng(), **run)
 
 
 @pytest.mark.parametrize(
@@ -199,3 +209,6 @@ def test_flows_that_are_none_are_refused(change, words):
     bed = bernoulli(0.8, 2.0)
     with pytest.raises(ValueError, match=words):
         follow_ode(bed.model, bed.start, **{"horizon": 1.0} | change)
+    if "batch_size" not in change:
+        with pytest.raises(ValueError, match=words):
+            follow_adam_ode(bed.model, bed.start, **{"horizon": 1.0} | change)

@@ -26,8 +26,10 @@ CELLS = [
 ]
 NOTEBOOK = nbformat.writes(new_notebook(cells=CELLS, metadata=KERNEL))
 INJECTED = new_code_cell("n = 3", metadata={"tags": ["injected-parameters"]})
-ASKED = """import os, sys
-print([n, sys.executable, os.getcwd(), os.environ["JUPYTER_RUNTIME_DIR"], get_ipython().ipython_dir])"""
+ASKED = """import json, os, sys
+from ipykernel.connect import get_connection_info
+folders = [os.getcwd(), os.environ["JUPYTER_RUNTIME_DIR"], get_ipython().ipython_dir]
+print([n, sys.executable, *folders, json.loads(get_connection_info())["transport"]])"""
 BEGUN = [{"cell": 1, "of": 2}, {"cell": 2, "of": 2}]
 
 
@@ -63,14 +65,22 @@ def papermill_that(monkeypatch):
     return install
 
 
-def test_in_a_kernel(tmp_path, said):
+def test_in_a_kernel(tmp_path, monkeypatch, capfd):
+    installed = tmp_path / "share" / "kernels" / "python3"
+    installed.mkdir(parents=True)
+    spec = {"argv": ["no-such-python"], "display_name": "Python 3", "language": "python"}
+    (installed / "kernel.json").write_text(json.dumps(spec))
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "share"))
     source = nbformat.writes(new_notebook(cells=[*CELLS[:3], new_code_cell(ASKED)], metadata=KERNEL))
     node, seconds = worker.execute(source, {"n": 3}, root=str(tmp_path), cell_timeout=60)
-    n, interpreter, folder, sockets, ipython = ast.literal_eval(node.cells[-1].outputs[0].text)
-    assert (n, interpreter, folder) == (3, sys.executable, str(tmp_path))
+    n, interpreter, folder, sockets, ipython, transport = ast.literal_eval(node.cells[-1].outputs[0].text)
+    assert (n, interpreter, folder) == (3, sys.executable, str(tmp_path)), "a kernel of that name that a user has installed is not used"
+    assert transport == ("tcp" if sys.platform == "win32" else "ipc")
     assert Path(ipython).is_relative_to(sockets), "nothing of the user's is run at its start"
     assert not Path(sockets).exists()
-    assert said() == BEGUN
+    written = capfd.readouterr()
+    assert [message for line in written.out.split("\n") if (message := heard(line))] == BEGUN
+    assert "Executing" not in written.err, "no progress bar: the runner tells of cells"
     assert len(seconds) == 2
     assert all(0 <= each < 30 for each in seconds)
 

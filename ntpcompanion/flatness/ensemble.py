@@ -1,0 +1,135 @@
+"""Ensembles of runs of SGD and of Adam from one point, in one vectorized run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ntpcompanion.flatness.manifold import check_float64
+from ntpcompanion.flatness.model import ConditionalModel
+from ntpcompanion.flatness.noise import MeanGradient
+
+
+@dataclass(frozen=True, eq=False)
+class EnsemblePath:
+    """An ensemble of runs of SGD or Adam.
+
+    Fields
+    ------
+    steps
+        (k,), the numbers of steps at which the runs are kept, from 0 to the last.
+    times
+        (k,), η² times the number of steps: the time of theorem 4.3.
+    thetas
+        (k, replicas, d).
+    """
+
+    steps: Float[Tensor, " k"]
+    times: Float[Tensor, " k"]
+    thetas: Float[Tensor, "k replicas d"]
+
+
+def follow_sgd(
+    model: ConditionalModel,
+    start: Float[Tensor, "*replicas d"],
+    learning_rate: float,
+    steps: int,
+    batch_size: int | None,
+    replicas: int,
+    rng: np.random.Generator,
+    *,
+    snapshots: int = 101,
+) -> EnsemblePath:
+    """θ_{k+1} = θ_k − η ∇ mean_i −log f_θ(v_i | x_i), a fresh batch (x_i, v_i) of the true law at every step, in many replicas at once.
+
+    Parameters
+    ----------
+    start
+        (d,), or (replicas, d) for a start of its own for each.
+    batch_size
+        None: no noise, the gradient of the population loss.
+    snapshots
+        so many states are kept, evenly spaced, the first and the last among them.
+
+    Raises
+    ------
+    ValueError
+        sizes below 1 (`snapshots` below 2), a learning rate that is not positive and finite, a start of another shape.
+    RuntimeError
+        a replica left the finite numbers: the learning rate is too large.
+
+    Notes
+    -----
+    Each step evaluates the logits of all n inputs: meant for models whose inputs can be enumerated. Memory O(snapshots · replicas · d).
+    """
+    thetas = _starts(model, start, learning_rate, replicas)
+    gradient = MeanGradient(model, batch_size, replicas, rng)
+
+    def step() -> None:
+        thetas.sub_(learning_rate * gradient(thetas))
+
+    return _repeat(step, thetas, learning_rate, steps, snapshots)
+
+
+def follow_adam(
+    model: ConditionalModel,
+    start: Float[Tensor, "*replicas d"],
+    learning_rate: float,
+    steps: int,
+    batch_size: int | None,
+    replicas: int,
+    rng: np.random.Generator,
+    *,
+    betas: tuple[float, float] = (0.9, 0.999),
+    weight_decay: float = 0.0,
+    epsilon: float = 1e-12,
+    snapshots: int = 101,
+) -> EnsemblePath:
+    """The runs of `follow_sgd` with `torch.optim.AdamW` in place of the plain step; every replica has moments of its own.
+
+    Raises ValueError and RuntimeError as `follow_sgd`, and ValueError for what torch refuses.
+    """
+    thetas = _starts(model, start, learning_rate, replicas)
+    gradient = MeanGradient(model, batch_size, replicas, rng)
+    adam = torch.optim.AdamW([thetas], lr=learning_rate, betas=betas, eps=epsilon, weight_decay=weight_decay)
+
+    def step() -> None:
+        thetas.grad = gradient(thetas)
+        adam.step()
+
+    return _repeat(step, thetas, learning_rate, steps, snapshots)
+
+
+def _starts(model: ConditionalModel, start: Tensor, learning_rate: float, replicas: int) -> Tensor:
+    """A row of parameters for each replica, or a ValueError about what cannot be run."""
+    if not 0 < learning_rate < np.inf:
+        raise ValueError(f"`learning_rate` must be positive and finite, got {learning_rate}.")
+    if replicas < 1:
+        raise ValueError(f"`replicas` must be at least 1, got {replicas}.")
+    check_float64("start", start.flatten())
+    if start.ndim not in (1, 2) or (start.ndim == 2 and len(start) != replicas):
+        raise ValueError(f"`start` must be a vector, or a matrix with a row for each of the {replicas} replicas, got {tuple(start.shape)}.")
+    thetas = start.expand(replicas, start.shape[-1]).clone()
+    model.log_probabilities(thetas)  # refuses logits of another shape
+    return thetas
+
+
+def _repeat(step: Callable[[], None], thetas: Tensor, learning_rate: float, steps: int, snapshots: int) -> EnsemblePath:
+    """Take `steps` steps, each of which changes `thetas` in place."""
+    for name, value, least in (("steps", steps, 1), ("snapshots", snapshots, 2)):
+        if value < least:
+            raise ValueError(f"`{name}` must be at least {least}, got {value}.")
+    marks = np.unique(np.linspace(0, steps, snapshots).round().astype(int))
+    kept = [thetas.clone()]
+    for first, last in pairwise(marks):
+        for _ in range(last - first):
+            step()
+        if not thetas.isfinite().all():
+            raise RuntimeError(f"The runs diverged before step {last}: make `learning_rate` smaller than {learning_rate}.")
+        kept.append(thetas.clone())
+    counted = torch.tensor(marks, dtype=torch.float64)
+    return EnsemblePath(counted, learning_rate**2 * counted, torch.stack(kept))

@@ -1,0 +1,48 @@
+"""How far the trace of the Fisher information is from that of the Hessian above the floor of the loss, by enumeration."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor
+from torch.func import jacrev
+
+from ntpcompanion.flatness.manifold import check_float64
+from ntpcompanion.flatness.model import ConditionalModel
+
+
+@dataclass(frozen=True)
+class FisherBias:
+    """The two traces at one point.
+
+    Fields
+    ------
+    excess
+        the loss above its floor in nats, E_x KL(Pr ‖ f_θ).
+    fisher
+        E_x Σ_v f_v ‖∇ log f_v‖², what appendix B.1 of Liu et al. (2023) estimates.
+    bias
+        tr ∇²L − `fisher`, from its own formula E_x Σ_v (f_v − Pr_v) Δ log f_v: small values keep their digits.
+    bound
+        √(2 · `excess`) · max ‖Δ log f_v‖, which the bias does not exceed.
+    """
+
+    excess: float
+    fisher: float
+    bias: float
+    bound: float
+
+
+def fisher_bias(model: ConditionalModel, theta: Float[Tensor, " d"]) -> FisherBias:
+    """The bias of the Fisher trace as an estimate of tr ∇²L(θ), exactly, and its bound by Pinsker's inequality.
+
+    Raises ValueError unless θ is a finite float64 vector. All second derivatives are formed: O(n c d²) memory.
+    """
+    check_float64("theta", theta)
+    probabilities = model.log_probabilities(theta).exp()
+    slopes = jacrev(model.log_probabilities)(theta)
+    laplacians = jacrev(jacrev(model.log_probabilities))(theta).diagonal(dim1=-2, dim2=-1).sum(-1)
+    weight, excess = model.weight[:, None], model.excess(theta)
+    fisher = (weight * probabilities * slopes.square().sum(-1)).sum()
+    bias = (weight * (probabilities - model.laws) * laplacians).sum()
+    bound = (2 * excess).sqrt() * laplacians.abs().max()
+    return FisherBias(float(excess), float(fisher), float(bias), float(bound))

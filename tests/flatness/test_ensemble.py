@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+import torch
+
+from ntpcompanion.flatness.beds import bernoulli
+from ntpcompanion.flatness.ensemble import follow_adam, follow_sgd
+from ntpcompanion.flatness.model import ConditionalModel
+from tests.flatness.cases import BEDS
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def test_the_ensemble_keeps_what_was_asked_and_can_be_repeated():
+    bed = BEDS["linear"]()
+    path = follow_sgd(bed.model, bed.start, 0.1, 10, 2, 3, rng(), snapshots=4)
+    assert path.steps.tolist() == [0, 3, 7, 10]
+    assert path.times.tolist() == pytest.approx([0, 0.03, 0.07, 0.1])
+    assert path.thetas.shape == (4, 3, 21)
+    assert torch.equal(path.thetas[0], bed.start.expand(3, -1))
+    again = follow_sgd(bed.model, bed.start, 0.1, 10, 2, 3, rng(), snapshots=2)
+    assert torch.equal(again.thetas[-1], path.thetas[-1])
+    from_rows = follow_sgd(bed.model, bed.start.repeat(3, 1), 0.1, 10, 2, 3, rng(), snapshots=100)
+    assert from_rows.steps.tolist() == list(range(11))
+    assert torch.equal(from_rows.thetas[-1], path.thetas[-1])
+
+
+def test_adam_is_its_textbook_recursion():
+    """Kingma and Ba's algorithm with decoupled weight decay, on the population gradient."""
+    bed, eta, (b1, b2), decay, eps = bernoulli(0.8, 2.0), 0.05, (0.8, 0.95), 0.1, 1e-3
+    path = follow_adam(bed.model, bed.start + 0.1, eta, 7, None, 2, rng(), betas=(b1, b2), weight_decay=decay, epsilon=eps, snapshots=8)
+    theta, m, v = bed.start + 0.1, torch.zeros(2), torch.zeros(2)
+    for k in range(1, 8):
+        g = torch.func.grad(bed.model.loss)(theta)
+        m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g**2
+        theta = theta - eta * decay * theta - eta * (m / (1 - b1**k)) / ((v / (1 - b2**k)).sqrt() + eps)
+        assert torch.allclose(path.thetas[k], theta.expand(2, -1), rtol=1e-12)
+    assert path.times.tolist() == pytest.approx([eta**2 * k for k in range(8)])
+
+
+def test_every_replica_of_adam_has_its_own_noise_and_moments():
+    bed = BEDS["softmax"]()
+    path = follow_adam(bed.model, bed.start, 0.01, 20, 2, 4, rng(), snapshots=2)
+    assert path.thetas[1].std(0).min() > 0
+    again = follow_adam(bed.model, bed.start, 0.01, 20, 2, 4, rng(), snapshots=2)
+    assert torch.equal(path.thetas, again.thetas)
+
+
+def test_a_learning_rate_that_is_too_large_is_told():
+    bed = bernoulli(0.8, 2.0)
+    with pytest.raises(RuntimeError, match=r"The runs diverged before step \d+: make `learning_rate` smaller than 1e\+200"):
+        follow_sgd(bed.model, bed.start, 1e200, 200, 1, 5, rng())
+
+
+def test_logits_without_replicas_are_refused():
+    bed = bernoulli(0.8, 2.0)
+    single = ConditionalModel(lambda theta: bed.model.logits(theta.flatten()[:2]), bed.model.laws, bed.model.weight)
+    with pytest.raises(ValueError, match=r"`logits` must be of shape \(3, 1, 2\) for parameters \(3, 2\), got \(1, 2\)"):
+        follow_sgd(single, bed.start, 0.1, 1, 1, 3, rng())
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"learning_rate": 0.0}, r"`learning_rate` must be positive and finite, got 0\.0"),
+        ({"learning_rate": np.inf}, "`learning_rate` must be positive and finite, got inf"),
+        ({"steps": 0}, "`steps` must be at least 1, got 0"),
+        ({"batch_size": 0}, "`batch_size` must be at least 1, .*got 0"),
+        ({"replicas": 0}, "`replicas` must be at least 1, got 0"),
+        ({"snapshots": 1}, "`snapshots` must be at least 2, got 1"),
+        (
+            {"start": torch.zeros(3, 2).double()},
+            r"`start` must be a vector, or a matrix with a row for each of the 2 replicas, got \(3, 2\)",
+        ),
+        ({"start": torch.zeros(2)}, r"`start` must be float64 on the CPU, got torch\.float32"),
+    ],
+)
+def test_runs_that_are_none_are_refused(change, words):
+    bed = bernoulli(0.8, 2.0)
+    run = {"start": bed.start, "learning_rate": 0.1, "steps": 2, "batch_size": 1, "replicas": 2, "snapshots": 2} | change
+    with pytest.raises(ValueError, match=words):
+        follow_sgd(bed.model, rng=rng(), **run)
+    with pytest.raises(ValueError, match=words):
+        follow_adam(bed.model, rng=rng(), **run)

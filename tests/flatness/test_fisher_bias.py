@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+import torch
+from torch.func import jacrev
+
+from ntpcompanion.flatness.fisher_bias import fisher_bias
+from ntpcompanion.flatness.hessian import full_hessian
+from tests.flatness.cases import BEDS
+
+
+@pytest.mark.parametrize("name", ["bernoulli", "softmax", "linear"])
+@pytest.mark.parametrize("size", [0.01, 0.3])
+def test_the_bias_is_the_difference_of_the_traces_and_below_its_bound(name, size):
+    """Against the full Hessian and a loop over labels."""
+    bed = BEDS[name]()
+    theta = bed.start + size * torch.tensor(np.random.default_rng(0).standard_normal(len(bed.start)))
+    found = fisher_bias(bed.model, theta)
+    slopes = jacrev(bed.model.log_probabilities)(theta)
+    fisher = 0.0
+    for x, weight in enumerate(bed.model.weight):
+        for v, log_probability in enumerate(bed.model.log_probabilities(theta)[x]):
+            fisher += float(weight * log_probability.exp() * slopes[x, v].square().sum())
+    assert found.fisher == pytest.approx(fisher, rel=1e-12)
+    assert found.bias == pytest.approx(float(full_hessian(bed.model.loss, theta).trace()) - fisher, rel=1e-8)
+    assert 0 < abs(found.bias) <= found.bound
+    assert found.excess == pytest.approx(float(bed.model.excess(theta)))
+
+
+def test_there_is_no_bias_at_a_minimizer():
+    bed = BEDS["network"]()
+    found = fisher_bias(bed.model, bed.start)
+    assert abs(found.bias) < 1e-11 * found.fisher
+    assert found.fisher == pytest.approx(float(bed.model.scores(bed.start).square().sum()), rel=1e-10)
+
+
+def test_another_precision_is_refused():
+    with pytest.raises(ValueError, match=r"`theta` must be float64 on the CPU, got torch\.float32"):
+        fisher_bias(BEDS["bernoulli"]().model, torch.ones(2))
