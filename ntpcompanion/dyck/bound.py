@@ -1,0 +1,103 @@
+"""Lemma D.1: the lower bound 2/√T of the squared gradient at zero loss, inequality by inequality, and when it is attained."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Num
+
+from ntpcompanion.dyck.sentences import check_even
+from ntpcompanion.dyck.transformer import Parameters, forward, gradients
+
+
+def lower_bound(T: int) -> float:
+    """2/√T, below which E‖∇f‖² of no zero-loss solution falls; tr ∇²L is twice that for L = E(f − f*)². ValueError for an odd T."""
+    check_even(T)
+    return 2 / T**0.5
+
+
+def squared_gradient_norm(parameters: Parameters, inputs: Num[np.ndarray, "N T d"], active: Bool[np.ndarray, "N m"] | None = None) -> float:
+    """E‖∇_θ f‖² over all parameters (W_Q, W_K, W_V, u), the mean over inputs (N, T, 2T).
+
+    At zero loss, and where no pre-activation is zero, it is half the trace of the Hessian of E(f − f*)² (Lemma D.4, which drops the 2).
+    `active` (N, m) replaces the indicators 1{W_V h > 0} where these are known exactly.
+    """
+    return float(gradients(parameters, inputs, active).squared_norms().sum(1).mean())
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The terms of Lemma D.1, each at least as large as the next; the last step needs zero loss.
+
+    Fields
+    ------
+    squared_gradient
+        E‖∇f‖² over all parameters.
+    value_layer
+        (6), the part of W_V and u: without that of W_Q and W_K.
+    per_neuron
+        (7), 2E[‖h‖ Σ_j ‖u_j‖ σ(w_j·h)]: arithmetic and geometric mean of each neuron's two parts.
+    no_cancellation
+        (8), 2E[‖h‖ ‖f‖]: the triangle inequality.
+    spread
+        2E‖h‖, the same at zero loss, where ‖f‖ = 1.
+    bound
+        (9), 2/√T: the least is at uniform attention.
+    """
+
+    squared_gradient: float
+    value_layer: float
+    per_neuron: float
+    no_cancellation: float
+    spread: float
+    bound: float
+
+
+def chain(parameters: Parameters, inputs: Num[np.ndarray, "N T d"], active: Bool[np.ndarray, "N m"] | None = None) -> Chain:
+    """The inequalities (6)–(9) of Lemma D.1, term by term, for any parameters and inputs (N, T, 2T). `active` as in `gradients`."""
+    state, norms = forward(parameters, inputs), gradients(parameters, inputs, active).squared_norms().mean(0)
+    length = np.sqrt((state.h**2).sum(1))
+    return Chain(
+        squared_gradient=float(norms.sum()),
+        value_layer=float(norms[2:].sum()),
+        per_neuron=float(2 * np.mean(length * (state.features @ np.abs(parameters.u)))),
+        no_cancellation=float(2 * np.mean(length * np.abs(state.values))),
+        spread=float(2 * length.mean()),
+        bound=lower_bound(inputs.shape[1]),
+    )
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """How far parameters are from the conditions under which the bound is attained; all are zero there.
+
+    Fields
+    ------
+    single_value
+        (3), the largest difference without sign of σ(w_j·h) and ‖u_j‖ ‖h‖ 1{w_j·h > 0} over neurons and inputs.
+    cancellation
+        (4), the largest Σ_j ‖u_j‖ σ(w_j·h) − ‖f‖ over inputs.
+    uniformity
+        (5), the largest difference without sign of a_τ and 1/T.
+    query_key_gradient
+        the largest norm of the gradient of f in W_Q and W_K, which (6) drops: with uniform attention it vanishes if both are zero, not if
+        one is.
+    """
+
+    single_value: float
+    cancellation: float
+    uniformity: float
+    query_key_gradient: float
+
+
+def residuals(parameters: Parameters, inputs: Num[np.ndarray, "N T d"], active: Bool[np.ndarray, "N m"] | None = None) -> Residuals:
+    """The equality conditions of Lemma D.1 as largest residuals over all inputs (N, T, 2T). `active` as in `gradients`."""
+    state, slopes = forward(parameters, inputs), gradients(parameters, inputs, active)
+    on = state.preactivations > 0 if active is None else active
+    size = np.abs(parameters.u)
+    length = np.sqrt((state.h**2).sum(1))
+    return Residuals(
+        single_value=float(np.abs(state.features - on * np.outer(length, size)).max()),
+        cancellation=float((state.features @ size - np.abs(state.values)).max()),
+        uniformity=float(np.abs(state.weights - 1 / inputs.shape[1]).max()),
+        query_key_gradient=float(np.sqrt(slopes.squared_norms()[:, :2].sum(1).max())),
+    )

@@ -1,0 +1,30 @@
+"""Parameters of all kinds: with attention of their own, with none, at zero loss and away from it."""
+
+import numpy as np
+
+from ntpcompanion.dyck.balance import balance_neurons
+from ntpcompanion.dyck.sentences import masked_support
+from ntpcompanion.dyck.solutions import random_features, tilted_attention, with_least_norm_head
+from ntpcompanion.dyck.transformer import Parameters
+
+SIGNS = ("random", "fixed")
+
+
+def attentive(T, width, rng, scale=0.5):
+    """Random parameters: neither uniform attention nor zero loss."""
+    d = 2 * T
+    W_Q, W_K = scale * rng.standard_normal((2, d, d))
+    return Parameters(W_Q, W_K, rng.standard_normal((width, d)), rng.standard_normal(width))
+
+
+def attentive_solution(T, width, rng, mask_sign="random", scale=0.5):
+    """Random neurons and the output weights that give zero loss, with random attention; tilted attention where that has no zero loss."""
+    found = attentive(T, width, rng, scale)
+    if mask_sign == "random":
+        tilted = tilted_attention(T, scale * rng.standard_normal())
+        found = Parameters(tilted.W_Q, tilted.W_K, found.W_V, found.u)
+    return with_least_norm_head(found, *masked_support(T, mask_sign))
+
+
+def balanced_features(T, width, seed=0):
+    return balance_neurons(random_features(T, width, np.random.default_rng(seed)), masked_support(T, "random")[0])

@@ -1,0 +1,123 @@
+import itertools
+from math import comb
+
+import numpy as np
+import pytest
+
+from ntpcompanion.dyck.sentences import (
+    balanced_sentences,
+    check_even,
+    circulant,
+    closed_under_flip,
+    closed_under_swaps,
+    downstream_strings,
+    dyck_sentences,
+    encode,
+    mask_each,
+    masked_support,
+)
+from tests.dyck.cases import SIGNS
+
+
+@pytest.mark.parametrize("T", [2, 4, 6, 8])
+def test_balanced_sentences_are_all_strings_with_equal_counts(T):
+    expected = {s for s in itertools.product((1, -1), repeat=T) if sum(s) == 0}
+    sentences = balanced_sentences(T)
+    assert len(sentences) == len(expected)
+    assert {tuple(row) for row in sentences.tolist()} == expected
+
+
+@pytest.mark.parametrize("T", [2, 4, 6, 8, 10, 12])
+def test_counts_are_binomials(T):
+    """Twice as many inputs if the mask has two signs; none of them twice."""
+    for sign, factor in zip(SIGNS, (2, 1), strict=True):
+        inputs, targets = masked_support(T, sign)
+        assert inputs.shape == (factor * T * comb(T, T // 2), T, 2 * T)
+        assert len({row.tobytes() for row in inputs.sum(1)}) == len(inputs)
+        assert targets.sum() == 0
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_a_masked_input_hides_one_bracket_of_a_sentence(sign):
+    """By the definition, sentence by sentence and position by position."""
+    T, expected = 4, set()
+    for sentence in itertools.product((1, -1), repeat=T):
+        if sum(sentence):
+            continue
+        for t, value in itertools.product(range(T), (1, -1) if sign == "random" else (1,)):
+            rows = np.zeros((T, 2 * T), dtype=int)
+            for tau in range(T):
+                rows[tau, T + tau if tau == t else tau] = value if tau == t else sentence[tau]
+            expected.add((tuple(rows.ravel().tolist()), -sentence[t]))
+    inputs, targets = masked_support(T, sign)
+    assert {(tuple(x.ravel().tolist()), y) for x, y in zip(inputs, targets.tolist(), strict=True)} == expected
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_the_target_is_the_sum_of_what_is_left_and_encodings_are_orthonormal(sign):
+    inputs, targets = masked_support(6, sign)
+    z = inputs.sum(1)
+    assert (z[:, :6].sum(1) == targets).all()
+    assert (np.einsum("ntd,nsd->nts", inputs, inputs) == np.eye(6)).all()
+    assert ((z**2).sum(1) == 6).all()
+
+
+def test_downstream_strings_are_all_of_them_with_variance_T():
+    for T in (2, 4, 6):
+        inputs, targets = downstream_strings(T)
+        assert {tuple(row) for row in inputs.sum(1)[:, :T].tolist()} == set(itertools.product((1, -1), repeat=T))
+        assert not inputs[:, :, T:].any()
+        assert (targets == inputs.sum((1, 2))).all()
+        assert (targets.sum(), (targets**2).mean()) == (0, T)
+
+
+def test_an_encoding_has_one_entry_a_row():
+    assert encode(np.array([[1, -1]])).tolist() == [[[1, 0, 0, 0], [0, -1, 0, 0]]]
+
+
+@pytest.mark.parametrize(("T", "masked"), [(4, 16), (6, 60), (8, 224)])
+def test_true_dyck_words_are_not_closed_under_what_the_proofs_do(T, masked):
+    """Catalan many, by brackets that match; the balanced sentences are closed under both."""
+    words = dyck_sentences(T)
+    assert len(words) == comb(T, T // 2) // (T // 2 + 1)
+    for row in words.tolist():
+        text = "".join("[" if s == 1 else "]" for s in row)
+        while "[]" in text:
+            text = text.replace("[]", "")
+        assert not text
+    assert len(mask_each(words, "random")[0]) == masked
+    assert not closed_under_flip(words)
+    assert not closed_under_swaps(words)
+    assert closed_under_flip(balanced_sentences(T))
+    assert closed_under_swaps(balanced_sentences(T))
+
+
+def test_only_the_random_mask_sign_makes_the_support_symmetric():
+    assert closed_under_flip(masked_support(6, "random")[0].sum(1))
+    assert not closed_under_flip(masked_support(6, "fixed")[0].sum(1))
+
+
+def test_the_circulant_of_four_brackets():
+    assert circulant(4).tolist() == [[1, 1, -1], [-1, 1, 1], [1, -1, 1]]
+    assert circulant(2).tolist() == [[1]]
+
+
+@pytest.mark.parametrize(
+    "function", [balanced_sentences, dyck_sentences, downstream_strings, lambda T: masked_support(T, "random"), circulant]
+)
+@pytest.mark.parametrize("T", [5, 0, -2, 1])
+def test_lengths_that_no_balanced_sentence_has_are_refused(function, T):
+    with pytest.raises(ValueError, match=rf"`T` must be even and at least 2, got {T}: a balanced sentence has as many"):
+        function(T)
+
+
+def test_lengths_that_cannot_be_enumerated_are_refused():
+    check_even(14)
+    for function in (balanced_sentences, downstream_strings):
+        with pytest.raises(ValueError, match="`T` must be at most 12, got 14: all sentences are enumerated"):
+            function(14)
+
+
+def test_another_mask_sign_is_refused():
+    with pytest.raises(ValueError, match="`mask_sign` must be one of 'random', 'fixed', got 'both'"):
+        masked_support(4, "both")
