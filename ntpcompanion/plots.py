@@ -1,7 +1,7 @@
 """One look for every figure: results and Axes in, Axes out. Only `use_style` changes anything outside its arguments."""
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -9,6 +9,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import seaborn as sns
+import torch
 from IPython.core.getipython import get_ipython
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -16,6 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 from numpy.typing import ArrayLike
+from torch import Tensor
 
 from ntpcompanion.languages.counting import ContextCounts
 
@@ -251,4 +253,25 @@ def draw_overlap(ax: Axes, overlap: ArrayLike, cosine: ArrayLike) -> Axes:
     ax.plot(overlap, cosine, "o", color=MEASUREMENT, markersize=2.5, alpha=0.25, markeredgewidth=0, rasterized=True)
     ax.axhline(0, color=THEORY, linewidth=0.8)
     ax.set(xlabel="overlap of the contexts of two words", ylabel="cosine in $W^{\\mathrm{mm}}$", xlim=(-0.02, 1.02), ylim=(-1, 1.02))
+    return ax
+
+
+def rate_axis(ax: Axes, rates: Sequence[float]) -> Axes:
+    """A logarithmic axis of learning rates, with a tick at each of them and no others."""
+    ax.set(xscale="log", xlabel="learning rate $\\eta$")
+    ax.set_xticks(rates)
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.minorticks_off()
+    return ax
+
+
+def draw_valley(ax: Axes, excess: Callable[[Tensor], Tensor], path: ArrayLike, reach: tuple[float, float, float, float]) -> Axes:
+    """Lines of equal excess loss in two parameters, 1e-4 to 0.1 by half powers of ten, and a path; `reach`: left, right, bottom, top."""
+    left, right, bottom, top = reach
+    across, up = np.linspace(left, right, 90), np.linspace(bottom, top, 90)
+    points = torch.tensor(np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2))
+    levels = 10.0 ** np.arange(-4, -0.9, 0.5)
+    ax.contour(across, up, excess(points).reshape(90, 90), levels, colors=THEORY, linewidths=0.5)
+    ax.plot(*np.asarray(path).T, color=CONTRAST, linewidth=2)
+    ax.set(xlabel="$a$", ylabel="$b$", xlim=(left, right), ylim=(bottom, top))
     return ax

@@ -190,3 +190,22 @@ def test_words_that_coincide_share_a_dot(ax):
 def test_pairs_of_words_are_drawn_as_they_are(ax):
     plots.draw_overlap(ax, [0.0, 1.0], [-0.5, 1.0])
     assert ax.lines[0].get_xydata().tolist() == [[0, -0.5], [1, 1]]
+
+
+def test_a_rate_axis_has_a_tick_for_every_rate(ax):
+    ax.plot([0.05, 0.4], [1, 2])
+    plots.rate_axis(ax, [0.05, 0.1, 0.4])
+    ax.figure.canvas.draw()
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0.05", "0.1", "0.4"]
+    assert ax.get_xscale() == "log"
+    assert "learning rate" in ax.get_xlabel()
+
+
+def test_the_valley_has_its_lines_and_the_path(ax):
+    plots.draw_valley(ax, lambda points: (points[:, 0] * points[:, 1] - 1) ** 2, [[2.0, 0.5], [1.0, 1.0]], (0.5, 2.5, 0.2, 2.0))
+    assert ax.lines[0].get_xydata().tolist() == [[2.0, 0.5], [1.0, 1.0]]
+    lines = [path for path in ax.collections[0].get_paths() if len(path.vertices)]
+    assert len(lines) == 7
+    x, y = lines[0].vertices.T
+    assert np.abs((x * y - 1) ** 2 - 1e-4).max() < 1e-3
+    assert (*ax.get_xlim(), *ax.get_ylim()) == (0.5, 2.5, 0.2, 2.0)

@@ -43,6 +43,12 @@ def bernoulli(probability: float, a: float) -> Bed:
     return Bed(ConditionalModel(logits, law, torch.ones(1, dtype=torch.float64)), start)
 
 
+def imbalance(thetas: Float[Tensor, "*any 2"]) -> Float[Tensor, "*any"]:
+    """D = a² − b² of the Bernoulli model: what its flow lets decay."""
+    a, b = thetas.unbind(-1)
+    return a**2 - b**2
+
+
 def softmax_product(law: Sequence[float], a: Sequence[float]) -> Bed:
     """One law over c classes with logits a⊙b, θ = (a, b), from the given a and b = (log Pr) / a.
 

@@ -16,6 +16,9 @@ from ntpcompanion.flatness.layers import Weigh, has_layer_rules, squared_norms
 
 Logits = Callable[[Tensor, Tensor], Tensor]
 
+# Inputs that go through a model at once on a CPU: with more, temporaries are so large that each is fetched from the system anew.
+CACHED_INPUTS = 128
+
 
 @dataclass(frozen=True)
 class TraceEstimate:
@@ -89,7 +92,7 @@ def fisher_trace(
     labels_per_input
         k labels are drawn for every input.
     chunk_size
-        so many of the n k gradients are in memory at once; None: all of them.
+        so many of the n k gradients are in memory at once; None: those of 128 inputs on a CPU, whose caches hold no more, else all.
 
     Returns
     -------
@@ -115,11 +118,12 @@ def fisher_trace(
     for name, count in (("labels_per_input", labels_per_input), ("chunk_size", 1 if chunk_size is None else chunk_size)):
         if count < 1:
             raise ValueError(f"`{name}` must be at least 1, got {count}.")
-    chunk_size = chunk_size or len(inputs) * labels_per_input
+    inputs_at_once = CACHED_INPUTS if theta.device.type == "cpu" else len(inputs)
+    if chunk_size is not None:
+        inputs_at_once = max(1, chunk_size // labels_per_input)
     weigh = partial(_draw, labels=labels_per_input, generator=generator)
     norms = squared_norms if isinstance(logits, FlatModule) and has_layer_rules(logits, theta, inputs) else norms_by_vmap
-    parts = inputs.split(max(1, chunk_size // labels_per_input))
-    return _mean(torch.cat([norms(logits, theta, part, weigh) for part in parts]))
+    return _mean(torch.cat([norms(logits, theta, part, weigh) for part in inputs.split(inputs_at_once)]))
 
 
 def norms_by_vmap(logits: Logits, theta: Float[Tensor, " d"], inputs: Tensor, weigh: Weigh) -> Float[Tensor, " n"]:

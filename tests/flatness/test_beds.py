@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.flatness.beds import bernoulli, hmm_network, linear_product, softmax_product, sparse_linear
+from ntpcompanion.flatness.beds import bernoulli, hmm_network, imbalance, linear_product, softmax_product, sparse_linear
 from tests.flatness.cases import BEDS
 
 
@@ -97,3 +97,7 @@ def test_the_sparse_bed_has_supports_of_its_size_and_no_minimizer():
 def test_what_has_no_bed_is_refused(build, words):
     with pytest.raises(ValueError, match=words):
         build()
+
+
+def test_the_imbalance_of_bernoulli_parameters():
+    assert imbalance(torch.tensor([[[3.0, 2.0]], [[1.0, 1.0]]])).tolist() == [[5.0], [0.0]]

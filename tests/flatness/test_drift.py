@@ -4,7 +4,7 @@ import torch
 from torch.func import jacrev
 
 from ntpcompanion.flatness import drift
-from ntpcompanion.flatness.beds import bernoulli, sparse_linear
+from ntpcompanion.flatness.beds import bernoulli, imbalance, sparse_linear
 from ntpcompanion.flatness.drift import follow_adam_ode, follow_ode, follow_sgd
 from ntpcompanion.flatness.ensemble import follow_adam
 from ntpcompanion.flatness.hessian import full_hessian
@@ -16,11 +16,6 @@ HORIZON = {"bernoulli": 5.0, "softmax": 2.0, "network": 0.5, "linear": 1.0}
 
 def rng(seed=0):
     return np.random.default_rng(seed)
-
-
-def imbalance(thetas):
-    """D = a² − b² of the Bernoulli bed, which decays at a known rate."""
-    return thetas[..., 0] ** 2 - thetas[..., 1] ** 2
 
 
 @pytest.mark.parametrize("batch_size", [1, 4])
