@@ -202,7 +202,7 @@ def test_random_losses_are_refused_by_both_traces():
 
 def test_more_inputs_than_go_through_at_once():
     theta, inputs = linear_case(trace.CACHED_INPUTS + 60)
-    got = fisher_trace(linear_logits, theta, inputs, labels_per_input=200, generator=seeded())
+    got = fisher_trace(linear_logits, theta, inputs, labels_per_input=20_000, generator=seeded())
     assert got.samples == len(inputs)
     assert got.value == pytest.approx(per_input_fisher(theta, inputs).mean(), rel=0.01)
 
