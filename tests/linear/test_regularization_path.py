@@ -61,6 +61,23 @@ def test_every_point_lies_on_its_sphere_where_the_gradient_points_inwards(drawn)
         assert path.gap[n] * drawn.excess(W) == pytest.approx(bound, abs=1e-13)
 
 
+def test_the_gap_of_a_point_that_is_not_the_minimizer_is_what_the_ball_allows(drawn, monkeypatch):
+    """max over the ball of the linear model of the loss: ⟨∇CE, W⟩ + B ‖∇CE‖, at points that were moved along their sphere."""
+    minimize = module._Path._minimize
+
+    def miss(path):
+        minimize(path)
+        path.growing = path.growing + 1e-2 * np.linalg.norm(path.growing) / len(path.growing) ** 0.5
+
+    monkeypatch.setattr(module._Path, "_minimize", miss)
+    path = regularization_path(drawn, [4.0, 8.0])
+    for radius, W, gap in zip(path.radii, path.weights, path.gap, strict=True):
+        gradient = drawn.gradient(W)
+        bound = np.vdot(gradient, W) + radius * np.linalg.norm(gradient)
+        assert gap > 1e-6
+        assert gap * drawn.excess(W) == pytest.approx(bound, rel=1e-6)
+
+
 def test_far_out_it_has_the_direction_of_the_svm_and_the_finite_part(drawn):
     path = regularization_path(drawn, [1e2, 1e4, 1e6])
     svm = textbook_svm(drawn)
