@@ -191,3 +191,10 @@ def test_a_shuffled_text_keeps_its_sizes(tmp_path):
 def test_bad_input_is_named(rng, make, message):
     with pytest.raises(ValueError, match=message):
         make(rng)
+
+
+def test_the_standard_error_joins_the_scatter_of_the_draws_and_what_is_undecided():
+    spread = sample(10, (1, 2), (4, 5), (5, 6), (8, 9))  # middles 1.5, 4.5, 5.5, 8.5: squares of distances to 5 sum to 25
+    assert spread.stderr == pytest.approx(math.sqrt(math.pi / 2 / 4 * 25 / 3) / 10)
+    unsure = sample(20, (3, 4), (3, 4), (3, 4), (2, 7))  # middles 3.5, 3.5, 3.5, 4.5; extremes 3⅓ and 3⅔
+    assert unsure.stderr == pytest.approx(math.hypot(math.sqrt(math.pi / 2 / 4 * 0.25), 1 / 6) / 20, rel=1e-3)
