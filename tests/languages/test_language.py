@@ -1,0 +1,144 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from ntpcompanion.languages.hmm import HMM, random_block_hmm
+from ntpcompanion.languages.language import (
+    PADDING,
+    checked_tokens,
+    cumulative,
+    draw,
+    estimate_entropy_floor,
+    exact_entropy_floor,
+)
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def tiny():
+    return random_block_hmm(np.random.default_rng(3), states=4, vocab=4, blocks=2, length=3)
+
+
+def floor_by_hand(language, lengths):
+    """Σ over all strings of Pr(x) times the mean and the sum over t of −log Pr(x_t | x₋ₜ), from probabilities of strings alone."""
+    strings = [s for n in lengths for s in itertools.product(range(language.vocab_size), repeat=n)]
+    probability = {s: math.exp(float(language.log_prob(torch.tensor([s]))[0])) for s in strings}
+    mass = sum(probability.values())
+    mean = total = words = 0.0
+    for s in (s for s in strings if probability[s] > 0):
+        rest = [math.fsum(probability[(*s[:t], v, *s[t + 1 :])] for v in range(language.vocab_size)) for t in range(len(s))]
+        surprise = math.fsum(math.log(r / probability[s]) for r in rest)
+        mean, total, words = mean + probability[s] * surprise / len(s), total + probability[s] * surprise, words + probability[s] * len(s)
+    return mean / mass, total / words
+
+
+def test_the_exact_floor_is_the_expected_surprise():
+    mean, token_mean = floor_by_hand(tiny(), [3])
+    floor = exact_entropy_floor(tiny(), [3])
+    assert (floor.per_sentence, floor.per_token) == pytest.approx((mean, token_mean), abs=1e-12)
+    assert (floor.per_sentence_stderr, floor.per_token_stderr, floor.sentences) == (0, 0, 16)
+    assert floor.per_sentence > 0.1
+
+
+def test_the_estimate_is_within_five_standard_errors_of_the_exact_floor():
+    exact, floor = exact_entropy_floor(tiny(), [3]), estimate_entropy_floor(tiny(), 3000, generator(), batch=700)
+    assert abs(floor.per_sentence - exact.per_sentence) < 5 * floor.per_sentence_stderr
+    assert 0 < floor.per_sentence_stderr < 0.02
+    assert (floor.per_token, floor.per_token_stderr) == pytest.approx((floor.per_sentence, floor.per_sentence_stderr), rel=1e-9)
+    assert floor.sentences == 3000
+
+
+def test_a_language_of_independent_words_has_their_entropy_as_floor_without_error():
+    law = torch.tensor([[0.5, 0.25, 0.25, 0.0]])
+    floor = estimate_entropy_floor(HMM(torch.ones(1), torch.ones(1, 1), law, 3), 10, generator())
+    assert floor.per_sentence == pytest.approx(1.5 * math.log(2))
+    assert floor.per_sentence_stderr == pytest.approx(0, abs=1e-15)
+
+
+class Mixed:
+    """Independent fair bits, in sentences of one or three of them, with equal probability."""
+
+    vocab_size = 2
+
+    def sample(self, n, generator, device="cpu"):
+        tokens = torch.randint(2, (n, 3), generator=generator)
+        return tokens.masked_fill((torch.rand(n, generator=generator) < 0.5)[:, None] & (torch.arange(3) > 0), PADDING)
+
+    def log_prob(self, tokens):
+        return math.log(0.5) - (tokens != PADDING).sum(1).double() * math.log(2)
+
+    def masked_conditional(self, tokens):
+        """The second word of three is known, the others are fair."""
+        law = torch.full((*tokens.shape, 2), 0.5, dtype=torch.float64)
+        if tokens.shape[1] > 1:
+            law[:, 1] = torch.tensor([1.0, 0.0])
+        return law * (tokens != PADDING)[..., None]
+
+    def latent_posterior(self, tokens):
+        raise NotImplementedError
+
+
+def test_lengths_weigh_as_stated():
+    exact = exact_entropy_floor(Mixed(), [1, 3])
+    assert exact.per_sentence == pytest.approx(math.log(2) * (1 + 2 / 3) / 2)
+    assert exact.per_token == pytest.approx(math.log(2) * (1 + 2) / 4)
+    floor = estimate_entropy_floor(Mixed(), 4000, generator())
+    assert abs(floor.per_sentence - exact.per_sentence) < 5 * floor.per_sentence_stderr
+    assert abs(floor.per_token - exact.per_token) < 5 * floor.per_token_stderr
+    assert 0 < floor.per_token_stderr < 0.01
+    assert exact_entropy_floor(Mixed(), [3]).per_sentence == pytest.approx(math.log(2) * 2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda: estimate_entropy_floor(tiny(), 1, generator()), "`sentences` must be at least 2 .* got 1"),
+        (lambda: estimate_entropy_floor(tiny(), 9, generator(), batch=0), "`batch` must be at least 1, got 0"),
+        (lambda: exact_entropy_floor(tiny(), []), r"`lengths` must hold at least one length, each 1 or more, got \[\]"),
+        (lambda: exact_entropy_floor(tiny(), [2, 0]), r"`lengths` must hold .* got \[2, 0\]"),
+        (lambda: exact_entropy_floor(tiny(), [30]), r"`lengths` = \[30\] means 1152921504606846976 strings.*estimate_entropy_floor"),
+    ],
+)
+def test_what_has_no_floor_is_refused(ask, words):
+    with pytest.raises(ValueError, match=words):
+        ask()
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+@pytest.mark.parametrize(
+    ("tokens", "words"),
+    [
+        (torch.tensor([0, 1]), r"`tokens` must be integers of shape \(batch, length\), got \(2,\) of torch.int64"),
+        ([[0, 1]], "`tokens` must be a tensor of integers .* got a list. Wrap it in torch.tensor"),
+        (torch.zeros(1, 2), "`tokens` must be integers .* of torch.float32"),
+        (torch.tensor([[0, 4]]), r"`tokens` must lie in 0 … 3, or be -1 for padding, got 0 … 4"),
+        (torch.tensor([[0, -2]]), r"`tokens` must lie in 0 … 3.* got -2 … 0"),
+        (torch.tensor([[0, 1], [-1, 1]]), r"`tokens`: row 1 is \[-1, 1\]. Padding \(-1\) may only follow"),
+        (torch.tensor([[0, -1, 1]]), r"`tokens`: row 0 is \[0, -1, 1\]"),
+        (torch.tensor([[-1, -1]]), r"`tokens`: row 0 is \[-1, -1\]"),
+        (torch.zeros(2, 0, dtype=torch.int64), "`tokens` has 2 sentences of no word"),
+    ],
+)
+def test_what_are_no_sentences_is_refused(tokens, words):
+    with pytest.raises(ValueError, match=words):
+        tiny().log_prob(tokens)
+
+
+def test_small_integers_are_tokens_too():
+    tokens, lengths = checked_tokens(torch.tensor([[1, 2], [3, -1]], dtype=torch.int8), 4)
+    assert tokens.dtype == torch.int64
+    assert lengths.tolist() == [2, 1]
+
+
+def test_draws_never_take_an_impossible_choice():
+    law = torch.tensor([[0.0, 1.0, 0.0], [0.3, 0.0, 0.7], [0.0, 0.0, 1.0]], dtype=torch.float64)
+    rows = torch.arange(3).repeat(20000)
+    choices = draw(cumulative(law), rows, 3, generator())
+    assert (law[rows, choices] > 0).all()
+    share = float((choices[rows == 1] == 0).double().mean())
+    assert abs(share - 0.3) < 5 * (0.21 / 20000) ** 0.5
