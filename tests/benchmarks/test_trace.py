@@ -13,14 +13,7 @@ from ntpcompanion.flatness.hessian import FlatModule
 from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
 from ntpcompanion.workflow.provenance import hardware, hardware_line
 from tests.flatness.cases import Transformer, initialized, masked_sentences, seeded
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
 
 @pytest.fixture(scope="module")

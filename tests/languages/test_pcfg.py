@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 
 from ntpcompanion.languages.language import PADDING, Language, estimate_entropy_floor, exact_entropy_floor
 from ntpcompanion.languages.pcfg import NO_LABEL, PCFG, TASK_SPANS, random_levelled_pcfg, span_labels
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
 
 def generator(seed=0):
