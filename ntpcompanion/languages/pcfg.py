@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
+from ntpcompanion.languages.inside_outside import Chart
 from ntpcompanion.languages.language import (
     PADDING,
     checked_entries,
@@ -20,8 +19,6 @@ from ntpcompanion.languages.language import (
     refuse_unnormalized,
 )
 
-TASK_SPANS = {"A": 32, "B": 16, "C": 8}  # words; Liu et al. 2023, section 3.2
-NO_LABEL = -1
 LEAST_SHARE = 1e-4  # of sentences that are short enough: below it, sampling by rejection draws more than 10,000 for each one it keeps
 MOST_WORDS = 1024  # of a sentence, unless asked for: the law of lengths takes quadratic time
 MOST_CELLS = 2**21  # words of the sentences that are expanded at one time: 16 MB in each of about ten tensors
@@ -215,7 +212,7 @@ class PCFG:
     def log_prob(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, " batch"]:
         """The log-probability of each sentence in nats, (batch,); −∞ for an impossible one. Raises ValueError for what are no tokens."""
         tokens, lengths = checked_tokens(tokens, self.vocab_size)
-        return _Chart(self.to(tokens.device), tokens, lengths).log_prob
+        return self._chart(tokens, lengths).log_prob
 
     def log_inside(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, "batch length length S"]:
         """Entry [·, i, w, a] is log Pr(symbol a yields the w + 1 words from word i on) in nats, (batch, length, length, S).
@@ -223,7 +220,7 @@ class PCFG:
         −∞ where that is impossible, and for spans that leave the sentence. Raises ValueError for what are no tokens.
         """
         tokens, lengths = checked_tokens(tokens, self.vocab_size)
-        chart = _Chart(self.to(tokens.device), tokens, lengths)
+        chart = self._chart(tokens, lengths)
         return chart.inside.log() + chart.scale[..., None]
 
     def masked_conditional(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, "batch length vocab"]:
@@ -232,11 +229,11 @@ class PCFG:
         The length of the sentence is among what is given. Raises ValueError for a sentence of probability 0 and for what are no tokens.
         """
         tokens, lengths = checked_tokens(tokens, self.vocab_size)
-        chart = _Chart(self.to(tokens.device), tokens, lengths)
+        chart = self._chart(tokens, lengths)
         refuse_impossible(tokens, chart.log_prob.isfinite())
         if not tokens.numel():
             return tokens.new_zeros((*tokens.shape, self.vocab_size), dtype=torch.float64)
-        law = chart.outside()[:, :, 0] @ chart.grammar.lexical
+        law = chart.outside()[:, :, 0] @ chart.lexical
         return law / torch.where(tokens == PADDING, 1.0, law.sum(-1))[..., None]
 
     def latent_posterior(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, "batch length length S"]:
@@ -246,178 +243,10 @@ class PCFG:
         probability 0 and for what are no tokens.
         """
         tokens, lengths = checked_tokens(tokens, self.vocab_size)
-        chart = _Chart(self.to(tokens.device), tokens, lengths)
+        chart = self._chart(tokens, lengths)
         refuse_impossible(tokens, chart.log_prob.isfinite())
         return chart.outside() * chart.inside
 
-
-class _Chart:
-    """Scaled inside probabilities of all spans of a batch: [·, i, w] is the span of w + 1 words from word i on."""
-
-    def __init__(self, grammar: PCFG, tokens: Tensor, lengths: Tensor) -> None:
-        self.grammar, self.lengths = grammar, lengths
-        self.pairs, self.rules = grammar._rules
-        batch, n = tokens.shape
-        self.inside = tokens.new_zeros((batch, n, n, grammar.num_symbols), dtype=torch.float64)
-        self.scale = self.inside.new_full((batch, n, n), -torch.inf)
-        self.ending = self.inside.clone()  # the same by last word instead of first, so that right parts are slices too
-        self.ending_scale = self.scale.clone()
-        if tokens.numel():
-            self._store(0, grammar.lexical.T[tokens.clamp_min(0)] * (tokens != PADDING)[..., None], torch.zeros_like(self.scale[:, :, 0]))
-        for w in range(1, n):
-            self._store(w, *self._combined(w))
-
-    def _store(self, w: int, values: Tensor, scale: Tensor) -> None:
-        peak = values.amax(-1)
-        scaled = values / torch.where(peak > 0, peak, 1.0)[..., None]
-        scale = torch.where(peak > 0, scale + peak.log(), -torch.inf)
-        starts = scaled.shape[1]
-        self.inside[:, :starts, w], self.scale[:, :starts, w] = scaled, scale
-        self.ending[:, w:, w], self.ending_scale[:, w:, w] = scaled, scale
-
-    def _parts(self, w: int) -> tuple[Tensor, Tensor, Tensor]:
-        """The left and right parts of all spans of w + 1 words, (batch, starts, w, S), and the sums of their scales."""
-        starts = self.inside.shape[1] - w
-        left, right = self.inside[:, :starts, :w], self.ending[:, w:, :w].flip(2)
-        return left, right, self.scale[:, :starts, :w] + self.ending_scale[:, w:, :w].flip(2)
-
-    def _combined(self, w: int) -> tuple[Tensor, Tensor]:
-        left, right, scales = self._parts(w)
-        scale = scales.amax(-1)
-        scale = torch.where(scale.isfinite(), scale, 0.0)
-        pairs = (left * (scales - scale[..., None]).exp()[..., None]).mT @ right
-        return pairs.flatten(2)[..., self.pairs] @ self.rules.T, scale
-
-    @property
-    def _top(self) -> tuple[Tensor, Tensor]:
-        """The place of the whole sentence in the chart."""
-        return torch.arange(len(self.lengths), device=self.lengths.device), self.lengths - 1
-
-    @property
-    def log_prob(self) -> Tensor:
-        """The log-probability of each sentence, (batch,)."""
-        if not len(self.lengths):
-            return self.lengths.double()
-        rows, widths = self._top
-        return (self.inside[rows, 0, widths] @ self.grammar.root).log() + self.scale[rows, 0, widths]
-
-    def outside(self) -> Tensor:
-        """What to multiply `inside` by for the posterior of every span and symbol: the derivative of log Pr by the scaled inside entry."""
-        outside, ending = torch.zeros_like(self.inside), torch.zeros_like(self.inside)
-        if not len(self.lengths):
-            return outside
-        rows, widths = self._top
-        root = self.grammar.root
-        outside[rows, 0, widths] = root / (self.inside[rows, 0, widths] @ root)[:, None]
-        for w in range(self.inside.shape[1] - 1, 0, -1):
-            self._push_down(w, outside, ending)
-        outside[:, :, 0] += ending[:, :, 0]
-        return outside
-
-    def _push_down(self, w: int, outside: Tensor, ending: Tensor) -> None:
-        """Finish the spans of w + 1 words, and give their parts what follows from them."""
-        left, right, scales = self._parts(w)
-        starts, symbols = left.shape[1], left.shape[3]
-        outside[:, :starts, w] += ending[:, w:, w]
-        own = self.scale[:, :starts, w, None]
-        weight = torch.where(own.isfinite(), scales - own, -torch.inf).exp()[..., None]
-        pairs = outside.new_zeros(len(outside), starts, symbols * symbols)
-        pairs[..., self.pairs] = outside[:, :starts, w] @ self.rules
-        pairs = pairs.unflatten(2, (symbols, symbols))
-        outside[:, :starts, :w] += weight * (right @ pairs.mT)
-        ending[:, w:, :w] += (weight * (left @ pairs)).flip(2)
-
-
-def span_labels(grammar: PCFG, tokens: Integer[Tensor, "batch length"], words: int | None, by: str) -> Int[Tensor, " batch"]:
-    """The label of a downstream task: the likeliest symbol of the first `words` words of each sentence, (batch,) int64.
-
-    The paper asks for spans of 32, 16 and 8 words (TASK_SPANS) and is silent about shorter sentences. Its released code takes the whole
-    sentence, the first 4 and the first 2 words. Here the sample of a task are the sentences that have a label; the others get −1 and are to
-    be left out: those with fewer words, and those in which no symbol can span the words.
-
-    Parameters
-    ----------
-    words
-        length of the span, or None for the whole sentence.
-    by
-        "posterior", as the paper words it: argmax_a Pr(a spans the words | sentence), root and outside included.
-        "inside", as the released code does: argmax_a Pr(a yields the words), whatever surrounds them; over the symbols that can start a
-        sentence if the span is the whole of it, over all symbols otherwise.
-
-    Raises
-    ------
-    ValueError
-        `words` below 1, another `by`, or (by posterior) a sentence of probability 0.
-
-    Notes
-    -----
-    Cost that of `log_inside` or `latent_posterior` of the whole batch; give it in batches of about 100 sentences.
-    """
-    if by not in ("posterior", "inside"):
-        raise ValueError(f"`by` must be 'posterior' or 'inside', got {by!r}.")
-    if words is not None and words < 1:
-        raise ValueError(f"`words` must be at least 1, or None for the whole sentence, got {words}.")
-    lengths = checked_tokens(tokens, grammar.vocab_size)[1]
-    spans = lengths if words is None else torch.full_like(lengths, words)
-    if by == "inside":
-        chart = grammar.log_inside(tokens)
-        if words is None:
-            chart = chart.masked_fill(grammar.root.to(tokens.device) == 0, -torch.inf)
-        least = -torch.inf
-    else:
-        chart = grammar.latent_posterior(tokens)
-        least = 0.0
-    width = (spans - 1).clamp_max(max(tokens.shape[1] - 1, 0))
-    best, label = chart[torch.arange(len(tokens), device=tokens.device), 0, width].max(-1) if len(tokens) else (lengths, lengths)
-    return torch.where((best > least) & (spans <= lengths), label, NO_LABEL)
-
-
-def random_levelled_pcfg(
-    rng: np.random.Generator,
-    *,
-    symbols: int = 50,
-    vocab: int = 200,
-    depth: int = 6,
-    pairs: int = 20,
-    words: int = 100,
-    stop: float = 0.15,
-) -> PCFG:
-    """A random grammar of levels, at the sizes of Liu et al. 2023 by default: 50 symbols, 200 words, depth 6, so at most 32 words.
-
-    The paper's grammar is not published, and the one released with its code differs (at most 16 words). The choices here follow
-    the released one in kind: symbols are spread evenly over `depth` levels (the first ones get one more); a sentence starts at a symbol of
-    the first level; a symbol above the last level has `pairs` different pairs of symbols of the next level and one word, a symbol of the
-    last level has `words` words. Which ones is uniform; probabilities are uniform on the simplex (Dirichlet with parameter 1), but for
-    the word of a symbol above the last level, which has probability `stop`: 0.15 makes sentences 17.03 words long on average, where the
-    paper's counts give 17.
-
-    The entropy floor with the defaults (seed 0) is 4.13 ± 0.03 nats per sentence and 4.637 ± 0.008 per token; the released grammar has 4.15
-    and 4.46 ± 0.05, the paper prints 3.196. Fewer pairs and words lower it: 3.40 ± 0.06 per sentence with `pairs` = 10, `words` = 30.
-
-    Raises
-    ------
-    ValueError
-        fewer symbols than levels, more words than the vocabulary, a size below 1, `stop` outside 0 … 1, too many pairs.
-    """
-    for name, size in (("depth", depth), ("pairs", pairs), ("words", words)):
-        if size < 1:
-            raise ValueError(f"`{name}` must be at least 1, got {size}.")
-    if symbols < depth:
-        raise ValueError(f"`symbols` must be at least `depth` = {depth}, one for each level, got {symbols}.")
-    if words > vocab:
-        raise ValueError(f"`words` must be at most `vocab` = {vocab}, got {words}.")
-    if not 0 <= stop <= 1:
-        raise ValueError(f"`stop` must be a probability, got {stop}.")
-    levels = np.array_split(np.arange(symbols), depth)
-    if depth > 1 and pairs > len(levels[-1]) ** 2:
-        raise ValueError(f"`pairs` must be at most {len(levels[-1]) ** 2}, all pairs of the smallest level, got {pairs}.")
-    root, binary, lexical = np.zeros(symbols), np.zeros((symbols,) * 3), np.zeros((symbols, vocab))
-    root[levels[0]] = rng.dirichlet(np.ones(len(levels[0])))
-    for level, below in pairwise(levels):
-        for a in level:
-            left, right = np.divmod(rng.choice(len(below) ** 2, pairs, replace=False), len(below))
-            binary[a, below[left], below[right]] = (1 - stop) * rng.dirichlet(np.ones(pairs))
-            lexical[a, rng.integers(vocab)] = stop
-    for a in levels[-1]:
-        lexical[a, rng.choice(vocab, words, replace=False)] = rng.dirichlet(np.ones(words))
-    return PCFG(torch.tensor(root), torch.tensor(binary), torch.tensor(lexical))
+    def _chart(self, tokens: Tensor, lengths: Tensor) -> Chart:
+        here = self.to(tokens.device)
+        return Chart(here.root, here.lexical, *here._rules, tokens, lengths)

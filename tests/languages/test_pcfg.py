@@ -8,8 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ntpcompanion.languages.grammars import random_levelled_pcfg, span_labels
 from ntpcompanion.languages.language import PADDING, Language, estimate_entropy_floor, exact_entropy_floor
-from ntpcompanion.languages.pcfg import NO_LABEL, PCFG, TASK_SPANS, random_levelled_pcfg, span_labels
+from ntpcompanion.languages.pcfg import PCFG
 from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
 
@@ -91,17 +92,6 @@ def test_everything_equals_the_sum_over_parse_trees(seed, size, zeros):
         assert posterior.numpy() == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("n", range(1, 13))
-def test_one_symbol_has_catalan_many_parses(n):
-    """S → S S and S → word, both with probability 1/2: every tree has probability 2^(1 − 2n), and n words have C(n − 1) trees."""
-    grammar = PCFG(torch.ones(1), torch.full((1, 1, 1), 0.5), torch.full((1, 1), 0.5))
-    count = float(grammar.length_law(n)[n - 1]) * 2 ** (2 * n - 1)
-    assert count == math.comb(2 * n - 2, n - 1) // n  # powers of two are exact in float64
-    log_count = float(grammar.log_prob(torch.zeros(1, n, dtype=torch.int64))) + (2 * n - 1) * math.log(2)
-    assert round(math.exp(log_count)) == count
-    assert math.exp(log_count) == pytest.approx(count, rel=1e-12)
-
-
 def test_the_inside_chart_is_that_of_every_span_alone():
     grammar = small(4, 3, 3, zeros=0.3)
     sentence = [0, 2, 1, 0]
@@ -125,24 +115,6 @@ def test_a_padded_batch_equals_its_sentences_alone():
         assert float(log_prob[row]) == pytest.approx(float(grammar.log_prob(alone)), abs=1e-12)
         assert not conditional[row, n:].any()
         assert float(posterior[row].sum()) == pytest.approx(2 * n - 1)
-
-
-def test_paper_size_in_mixed_lengths_up_to_32():
-    grammar = random_levelled_pcfg(np.random.default_rng(0))
-    tokens = grammar.sample(24, generator())
-    lengths = (tokens != PADDING).sum(1)
-    assert len(set(lengths.tolist())) > 5
-    assert torch.allclose(grammar.masked_conditional(tokens).sum(-1), (tokens != PADDING).double(), atol=1e-12)
-    assert torch.allclose(grammar.latent_posterior(tokens).sum((1, 2, 3)), 2 * lengths.double() - 1, atol=1e-10)
-
-
-def test_long_sentences_do_not_underflow():
-    """The word of probability 1e-9, 120 times: e^-2600, far below float64."""
-    grammar = PCFG(torch.ones(1), torch.full((1, 1, 1), 0.5), torch.tensor([[0.5 - 1e-9, 1e-9]], dtype=torch.float64))
-    tokens = torch.ones(1, 120, dtype=torch.int64)
-    trees_of_120 = math.comb(238, 119) // 120
-    assert float(grammar.log_prob(tokens)) == pytest.approx(math.log(trees_of_120) + 119 * math.log(0.5) + 120 * math.log(1e-9), rel=1e-12)
-    assert grammar.masked_conditional(tokens)[0, 60].tolist() == pytest.approx([1 - 2e-9, 2e-9], rel=1e-9)
 
 
 def test_frequencies_are_within_five_standard_errors():
@@ -264,53 +236,6 @@ def test_an_impossible_sentence_has_log_prob_minus_infinity_and_no_conditional()
             ask(tokens)
 
 
-def test_the_levelled_family_has_its_levels():
-    grammar = random_levelled_pcfg(np.random.default_rng(0), symbols=5, vocab=7, depth=2, pairs=2, words=3, stop=0.25)
-    assert grammar.root.bool().tolist() == [True] * 3 + [False] * 2
-    assert grammar.binary[:3, 3:, 3:].bool().sum((1, 2)).tolist() == [2, 2, 2]
-    assert int(grammar.binary.bool().sum()) == 6
-    assert grammar.lexical.bool().sum(1).tolist() == [1, 1, 1, 3, 3]
-    assert grammar.lexical[:3].sum(1).tolist() == pytest.approx([0.25] * 3)
-    paper = random_levelled_pcfg(np.random.default_rng(0))
-    assert (paper.num_symbols, paper.vocab_size, paper.longest) == (50, 200, 32)
-    law = paper.length_law(32)
-    assert float(law.sum()) == pytest.approx(1)
-    assert float(law @ torch.arange(1, 33).double()) == pytest.approx(17.03, abs=0.01)
-
-
-def ambiguous():
-    """Symbol 1 is the likelier source of word 0, but only symbol 2 may stand on the left of the sentence's only rule."""
-    binary = torch.zeros(3, 3, 3)
-    binary[0, 2, 1] = 1.0
-    return PCFG(torch.tensor([1.0, 0, 0]), binary, torch.tensor([[0.0, 0.0], [0.9, 0.1], [0.2, 0.8]]).double().round(decimals=1))
-
-
-def test_labels_by_posterior_and_by_inside_differ_where_the_context_matters():
-    tokens = torch.tensor([[0, 1], [1, 0]])
-    assert span_labels(ambiguous(), tokens, 1, "inside").tolist() == [1, 2]
-    assert span_labels(ambiguous(), tokens, 1, "posterior").tolist() == [2, 2]
-    assert span_labels(ambiguous(), tokens, None, "posterior").tolist() == [0, 0]
-    assert span_labels(ambiguous(), torch.tensor([[0, 1]]), None, "inside").tolist() == [0]
-
-
-def test_the_whole_sentence_by_inside_is_labelled_by_a_symbol_that_can_start_it():
-    grammar = PCFG(torch.tensor([0.5, 0.5, 0.0]), torch.zeros(3, 3, 3), torch.tensor([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]]))
-    assert span_labels(grammar, torch.tensor([[0]]), None, "inside").tolist() == [1]
-    assert span_labels(grammar, torch.tensor([[0]]), 1, "inside").tolist() == [2]
-
-
-def test_sentences_without_the_span_have_no_label():
-    binary = torch.zeros(3, 3, 3)
-    binary[0, 1, 2], binary[2, 1, 1] = 0.5, 1.0
-    grammar = PCFG(torch.tensor([1.0, 0, 0]), binary, torch.tensor([[0.5], [1.0], [0.0]]))
-    tokens = torch.tensor([[0, PADDING, PADDING], [0, 0, 0]])
-    assert span_labels(grammar, tokens, 2, "inside").tolist() == [NO_LABEL, 2]
-    assert span_labels(grammar, tokens, 2, "posterior").tolist() == [NO_LABEL, NO_LABEL]  # 2 words from the second on, not the first
-    assert span_labels(grammar, tokens, None, "posterior").tolist() == [0, 0]
-    assert span_labels(grammar, tokens, 9, "posterior").tolist() == [NO_LABEL] * 2
-    assert TASK_SPANS == {"A": 32, "B": 16, "C": 8}
-
-
 half = torch.full((1, 1, 1), 0.5)
 
 
@@ -343,16 +268,6 @@ def recursive():
         (lambda: recursive().sample(-3, generator(), max_length=3), "`n` must not be negative, got -3"),
         (lambda: recursive().sample(3, generator(), max_length=0), "`max_length` must be at least 1, got 0"),
         (lambda: PCFG(torch.ones(1), half * 2, torch.zeros(1, 1)).sample(1, generator()), "`max_length` = 1 keeps a share of 0 of all"),
-        (lambda: span_labels(recursive(), torch.zeros(1, 1).long(), 0, "inside"), "`words` must be at least 1, or None .* got 0"),
-        (lambda: span_labels(recursive(), torch.zeros(1, 1).long(), 1, "outside"), "`by` must be 'posterior' or 'inside', got 'outside'"),
-        (lambda: random_levelled_pcfg(np.random.default_rng(0), depth=0), "`depth` must be at least 1, got 0"),
-        (lambda: random_levelled_pcfg(np.random.default_rng(0), symbols=3), "`symbols` must be at least `depth` = 6.* got 3"),
-        (lambda: random_levelled_pcfg(np.random.default_rng(0), words=300), "`words` must be at most `vocab` = 200, got 300"),
-        (lambda: random_levelled_pcfg(np.random.default_rng(0), stop=1.5), r"`stop` must be a probability, got 1\.5"),
-        (
-            lambda: random_levelled_pcfg(np.random.default_rng(0), pairs=65),
-            "`pairs` must be at most 64, all pairs of the smallest level, got 65",
-        ),
     ],
 )
 def test_what_cannot_be_done_is_refused(ask, words):
