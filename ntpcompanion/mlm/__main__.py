@@ -1,0 +1,61 @@
+"""`python -m ntpcompanion.mlm`: one run from the command line, also by several processes under `torchrun`."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+import yaml
+
+from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS, MODEL_PLANS
+from ntpcompanion.mlm.pretraining import pretrain
+from ntpcompanion.mlm.processes import joined
+
+
+def main(
+    language: Annotated[str, typer.Option(help=f"One of {', '.join(LANGUAGE_PLANS)}.")],
+    model: Annotated[str, typer.Option(help=f"One of {', '.join(MODEL_PLANS)}.")],
+    parameter: Annotated[
+        list[str], typer.Option("--parameter", "-p", help="Field of the training plan, NAME=VALUE; steps and batch are needed.")
+    ],
+    sentences: Annotated[int, typer.Option(help="Sentences of the test set.")] = 2000,
+    evaluations: Annotated[int, typer.Option(help="How often the model is compared with the exact conditionals.")] = 20,
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, …; auto is a GPU if there is one.")] = "auto",
+    folder: Annotated[Path | None, typer.Option(help="Where checkpoints are kept: the same command goes on after a kill.")] = None,
+    out: Annotated[Path | None, typer.Option(help="A file for the result, as JSON.")] = None,
+) -> None:
+    """Train a masked language model on an exact language; one line of JSON for each evaluation.
+
+    Several processes: torchrun --nproc-per-node 2 -m ntpcompanion.mlm … -p micro_batch=HALF_THE_BATCH
+    """
+    try:
+        given = dict(item.split("=", 1) for item in parameter)
+    except ValueError:
+        given = None
+    if given is None:
+        _fail(f"`--parameter` must be of the form NAME=VALUE, got {parameter}.")
+    try:
+        with joined(device) as (processes, here):
+            if here.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
+                torch.set_num_threads(1)  # as torchrun has it: small matrices do not gain from more, and suffer on a busy machine
+            result = pretrain(
+                language, model, {name: yaml.safe_load(value) for name, value in given.items()},
+                evaluations=evaluations, sentences=sentences, device=here, checkpoint=folder, processes=processes,
+                report=lambda point: print(json.dumps(point), flush=True),
+            )  # fmt: skip
+            if out and not processes.rank:
+                out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    except (ValueError, FloatingPointError) as error:
+        _fail(str(error))
+
+
+def _fail(message: str) -> None:
+    print(message, file=sys.stderr)
+    raise SystemExit(2)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,38 @@
+"""The plans that have a name: the sizes of Liu et al. (2023), and languages small enough to be saturated while one waits."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from ntpcompanion.mlm.plan import LanguagePlan, ModelPlan
+
+PAPER_TOKENS = {"hmm": 1.6e8, "pcfg": 3.4e8}  # of the pre-training sets of Liu et al. 2023, table in section 3.2
+
+
+def _transformer(width: int, heads: int, layers: int) -> ModelPlan:
+    return ModelPlan("transformer", width, layers, heads, 4 * width)
+
+
+# Liu et al. 2023, Table 3, and the sizes of its LSTMs taken in pairs (section A.3 lists widths and layers apart)
+MODEL_PLANS = {
+    **{f"transformer-{w}x{n}": _transformer(w, h, n) for w, h, n in (
+        (64, 1, 1), (128, 2, 4), (192, 3, 5), (256, 4, 6), (512, 8, 8), (768, 12, 12), (1024, 16, 16), (1280, 20, 20), (1536, 24, 24),
+    )},
+    **{f"lstm-{w}x{n}": ModelPlan("lstm", w, n) for w, n in ((128, 4), (256, 6), (512, 8), (768, 12), (1024, 16))},
+}  # fmt: skip
+# the first two are small enough to be saturated while one waits; the last two have the sizes of the paper
+LANGUAGE_PLANS = {
+    "hmm-4": LanguagePlan("hmm", 4, 20, 8, 2),
+    "hmm-10": LanguagePlan("hmm", 10, 20, 16, 2),
+    "pcfg-12": LanguagePlan("pcfg", 12, 20, 8, 4),
+    "hmm-100": LanguagePlan("hmm", 100, 200, 16, 5),
+    "pcfg-50": LanguagePlan("pcfg", 50, 200, 32, 6),
+}
+
+
+def named(kind: str, name: str, plans: Mapping) -> object:
+    """The plan of that name. Raises ValueError with the nearest name and all known ones."""
+    if name in plans:
+        return plans[name]
+    close = get_close_matches(name, plans, n=1)
+    meant = f" Did you mean {close[0]!r}?" if close else ""
+    raise ValueError(f"`{kind}`: there is no {name!r}.{meant} Known: {', '.join(plans)}.")

@@ -1,0 +1,198 @@
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from ntpcompanion.mlm.checkpoints import load_checkpoint
+from ntpcompanion.mlm.data import MaskedBatch, batch_generator, draw_batch
+from ntpcompanion.mlm.evaluate import draw_test_set, evaluate
+from ntpcompanion.mlm.model import build_model
+from ntpcompanion.mlm.plan import TrainingPlan
+from ntpcompanion.mlm.train import masked_loss, train
+from tests.mlm.cases import LSTM, MIXED, SHORT, SMALL, TRANSFORMER, same
+
+
+def final(model_plan, plan, language, **options):
+    """The parameters after the last step."""
+    *_, last = train(model_plan, plan, language, **options)
+    return last.model.state_dict()
+
+
+def close(first, second, atol):
+    return all(torch.allclose(first[name], second[name], rtol=0, atol=atol) for name in first)
+
+
+def training_batch(plan, language, positions, step, number=0):
+    generator = batch_generator(plan.seed, "training", step * plan.micro_batches + number)
+    return draw_batch(language, plan.batch // plan.micro_batches, positions, plan.mask_share, generator)
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+def test_training_takes_the_steps_of_a_plain_loop(optimizer):
+    plan = replace(SHORT, optimizer=optimizer, weight_decay=0.1, warmup=0.5, schedule="linear")
+    language, model = SMALL.build(), build_model(TRANSFORMER, plan.seed)
+    moments = {p: (torch.zeros_like(p), torch.zeros_like(p)) for p in model.parameters()}
+    rates = [x * plan.rate for x in (1 / 3, 2 / 3, 1, 1, 2 / 3, 1 / 3)]
+    for step, rate in enumerate(rates):
+        batch = training_batch(plan, language, 4, step)
+        law = model(batch.tokens, batch.at)[:, 0].log_softmax(1)
+        gradients = torch.autograd.grad(-law[torch.arange(8), batch.targets[:, 0]].mean(), list(model.parameters()))
+        for (name, p), g in zip(model.named_parameters(), gradients, strict=True):
+            with torch.no_grad():
+                if optimizer == "sgd":
+                    p -= rate * g
+                    continue
+                if p.ndim == 2 and name != "places.weight":
+                    p *= 1 - rate * 0.1
+                m, v = moments[p]
+                m.lerp_(g, 0.1)
+                v.lerp_(g * g, 0.02)
+                t = step + 1
+                p -= rate * (m / (1 - 0.9**t)) / ((v / (1 - 0.98**t)).sqrt() + 1e-6)
+    assert close(final(TRANSFORMER, plan, language), model.state_dict(), 1e-5)
+
+
+@pytest.mark.parametrize(("share", "precision"), [(0.0, "float32"), (0.6, "float32")])
+def test_the_loss_is_a_mean_over_sentences_of_means_over_masks(share, precision):
+    plan, language = replace(SHORT, mask_share=share), MIXED.build()
+    model = build_model(replace(TRANSFORMER, words=8), 0)
+    batch = training_batch(plan, language, 4, 0)
+    each = []
+    for row in range(8):
+        laws = model(batch.tokens[row : row + 1], batch.at[row : row + 1])[0].log_softmax(1)
+        own = [float(-laws[k, w].detach()) for k, w in enumerate(batch.targets[row].tolist()) if w >= 0]
+        each.append(sum(own) / len(own))
+    assert float(masked_loss(model, batch, precision).detach()) == pytest.approx(sum(each) / 8, rel=1e-6)
+
+
+def test_low_precision_computes_about_the_same_loss_and_keeps_its_parameters():
+    language, plan = SMALL.build(), replace(SHORT, precision="bfloat16")
+    model = build_model(TRANSFORMER, 0)
+    batch = training_batch(plan, language, 4, 0)
+    full, low = (float(masked_loss(model, batch, precision).detach()) for precision in ("float32", "bfloat16"))
+    assert low != full
+    assert low == pytest.approx(full, rel=2**-8)
+    assert {p.dtype for p in final(TRANSFORMER, plan, language).values()} == {torch.float32}
+
+
+@pytest.mark.parametrize("model_plan", [TRANSFORMER, LSTM])
+def test_micro_batches_give_the_gradient_of_the_batch(model_plan):
+    plan, language = replace(SHORT, steps=1, micro_batch=2, optimizer="sgd", warmup=0.0), SMALL.build()
+    parts = [training_batch(plan, language, 4, 0, number) for number in range(4)]
+    whole = MaskedBatch(*(torch.cat([getattr(part, name) for part in parts]) for name in ("tokens", "at", "targets")))
+    model = build_model(model_plan, plan.seed)
+    F.cross_entropy(model(whole.tokens, whole.at)[:, 0], whole.targets[:, 0]).backward()
+    with torch.no_grad():
+        for p in model.parameters():
+            p -= plan.rate * p.grad
+    assert close(final(model_plan, plan, language), model.state_dict(), 1e-7)
+
+
+def test_states_come_at_the_stops_and_at_the_end():
+    states = [(s.step, s.sentences, s.loss) for s in train(TRANSFORMER, SHORT, SMALL.build(), stops=[0, 2, 5])]
+    assert [state[:2] for state in states] == [(0, 0), (2, 16), (5, 40), (6, 48)]
+    assert states[0][2] != states[0][2]
+    each = [s.loss for s in train(TRANSFORMER, SHORT, SMALL.build(), stops=range(7))][1:]
+    assert [loss for *_, loss in states[1:]] == pytest.approx([sum(each[:2]) / 2, sum(each[2:5]) / 3, each[5]])
+
+
+def test_the_seed_decides_the_run_and_nothing_else_does():
+    language = SMALL.build()
+    first = final(TRANSFORMER, SHORT, language)
+    torch.manual_seed(5)
+    torch.rand(3)
+    assert same(first, final(TRANSFORMER, SHORT, language))
+    assert not same(first, final(TRANSFORMER, replace(SHORT, seed=1), language))
+
+
+def test_training_approaches_the_floor():
+    language = SMALL.build()
+    test = draw_test_set(language, 500, 4, 0)
+    plan = TrainingPlan(steps=300, batch=64, rate=1e-2)
+    model_plan = replace(TRANSFORMER, width=16, inner=64)
+    first, last = (evaluate(state.model, test).kl for state in train(model_plan, plan, language, stops=[0]))
+    assert first > 0.5
+    assert last < 0.01
+
+
+KILLED = """
+import torch, sys
+from pathlib import Path
+from dataclasses import replace
+from ntpcompanion.mlm.train import train
+from tests.mlm.cases import SHORT, SMALL, {plan}
+torch.set_num_threads(1)
+for state in train({plan}, replace(SHORT, steps=4000), SMALL.build(), checkpoint=Path(sys.argv[1]), save_every=10):
+    pass
+"""
+
+
+@pytest.mark.parametrize("model_plan", [TRANSFORMER, LSTM])
+def test_a_killed_run_ends_where_an_undisturbed_one_does(tmp_path, model_plan):
+    file = tmp_path / "run.pt"
+    code = KILLED.format(plan="TRANSFORMER" if model_plan is TRANSFORMER else "LSTM")
+    process = subprocess.Popen([sys.executable, "-c", code, str(file)])
+    deadline = time.monotonic() + 100
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    plan, language = replace(SHORT, steps=4000), SMALL.build()
+    reached = torch.load(file, weights_only=True)["step"]
+    assert 0 < reached < plan.steps
+    # what follows is compared on the next steps only: the rate of each depends on the whole length of the run
+    ahead = reached + 20
+    states = train(model_plan, plan, language, checkpoint=file, stops=[ahead])
+    resumed = next(states)
+    undisturbed = next(train(model_plan, plan, language, stops=[ahead]))
+    assert resumed.step == undisturbed.step == ahead
+    assert same(resumed.model.state_dict(), undisturbed.model.state_dict())
+    assert resumed.loss == undisturbed.loss  # of all steps since the start, those before the kill included
+
+
+def test_a_run_that_had_ended_is_not_trained_again(tmp_path):
+    file, language = tmp_path / "run.pt", SMALL.build()
+    first = final(TRANSFORMER, SHORT, language, checkpoint=file)
+    states = list(train(TRANSFORMER, SHORT, language, checkpoint=file, stops=[0, 3]))
+    assert [state.step for state in states] == [6]
+    assert same(states[0].model.state_dict(), first)
+
+
+def test_checkpoints_are_written_where_asked(tmp_path):
+    file, seen = tmp_path / "run.pt", []
+    for state in train(TRANSFORMER, SHORT, SMALL.build(), checkpoint=file, save_every=4, stops=[1, 3, 5]):
+        saved = torch.load(file, weights_only=True)["step"] if file.exists() else None
+        seen.append((state.step, saved))
+    assert seen == [(1, None), (3, 1), (5, 4), (6, 5)]
+    assert torch.load(file, weights_only=True)["step"] == 6
+
+
+def test_the_checkpoint_of_another_plan_is_refused(tmp_path):
+    file, language = tmp_path / "run.pt", SMALL.build()
+    final(TRANSFORMER, SHORT, language, checkpoint=file)
+    assert load_checkpoint(file, torch.load(file, weights_only=True)["identity"])["step"] == 6
+    with pytest.raises(ValueError, match="checkpoint of another plan or language"):
+        final(TRANSFORMER, replace(SHORT, rate=0.5), language, checkpoint=file)
+    with pytest.raises(ValueError, match="checkpoint of another plan or language"):
+        final(TRANSFORMER, SHORT, replace(SMALL, seed=1).build(), checkpoint=file)
+
+
+def test_what_does_not_fit_together_is_refused():
+    language = SMALL.build()
+    with pytest.raises(ValueError, match=r"`model_plan` has 9 words and the language 6. Use ModelPlan.for_language"):
+        final(replace(TRANSFORMER, words=9), SHORT, language)
+    with pytest.raises(ValueError, match=r"`stops` must lie in 0 … 6, the `steps` of the plan, got \[7\]"):
+        final(TRANSFORMER, SHORT, language, stops=[2, 7])
+    with pytest.raises(ValueError, match="the model has 3 `positions`"):
+        final(replace(TRANSFORMER, positions=3), SHORT, language)
+    assert TRANSFORMER.for_language(MIXED.build(), 9) == replace(TRANSFORMER, words=8, positions=9)
+
+
+def test_a_loss_that_explodes_is_an_error_that_says_so():
+    with pytest.raises(FloatingPointError, match=r"The training loss is (inf|nan) between steps 0 and 6. Lower `rate` = 1e\+30"):
+        final(TRANSFORMER, replace(SHORT, rate=1e30, optimizer="sgd"), SMALL.build())
