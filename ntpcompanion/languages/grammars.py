@@ -77,8 +77,8 @@ def random_levelled_pcfg(
     the word of a symbol above the last level, which has probability `stop`: 0.15 makes sentences 17.03 words long on average, where the
     paper's counts give 17.
 
-    The entropy floor with the defaults (seed 0) is 4.13 ± 0.03 nats per sentence and 4.637 ± 0.008 per token; the released grammar has 4.15
-    and 4.46 ± 0.05, the paper prints 3.196. Fewer pairs and words lower it: 3.40 ± 0.06 per sentence with `pairs` = 10, `words` = 30.
+    The entropy floor with the defaults (seed 0) is 4.09 ± 0.02 nats per sentence and 4.625 ± 0.006 per token; the released grammar has 4.15
+    and 4.46 ± 0.05, the paper prints 3.196. Fewer pairs and words lower it: 3.47 ± 0.03 per sentence with `pairs` = 10, `words` = 30.
 
     Raises
     ------

@@ -5,6 +5,8 @@ from torch import Tensor
 
 from ntpcompanion.languages.language import PADDING
 
+LARGEST_LOG = 300.0  # of the factor by which one span may weigh more than another: squares still fit into float64
+
 
 class Chart:
     """Scaled inside probabilities of all spans of a batch: [·, i, w] is the span of w + 1 words from word i on.
@@ -17,7 +19,7 @@ class Chart:
         self.root, self.lexical, self.pairs, self.rules, self.lengths = root, lexical, pairs, rules, lengths
         batch, n = tokens.shape
         self.inside = tokens.new_zeros((batch, n, n, len(root)), dtype=torch.float64)
-        self.scale = self.inside.new_full((batch, n, n), -torch.inf)
+        self.scale = self.inside.new_zeros((batch, n, n))
         self.ending = self.inside.clone()  # the same by last word instead of first, so that right parts are slices too
         self.ending_scale = self.scale.clone()
         if tokens.numel():
@@ -28,7 +30,8 @@ class Chart:
     def _store(self, w: int, values: Tensor, scale: Tensor) -> None:
         peak = values.amax(-1)
         scaled = values / torch.where(peak > 0, peak, 1.0)[..., None]
-        scale = torch.where(peak > 0, scale + peak.log(), -torch.inf)
+        # what no symbol can span keeps a scale too: `outside` asks what another word in the place of one of its own would make of it
+        scale = torch.where(peak > 0, scale + peak.log(), scale)
         starts = scaled.shape[1]
         self.inside[:, :starts, w], self.scale[:, :starts, w] = scaled, scale
         self.ending[:, w:, w], self.ending_scale[:, w:, w] = scaled, scale
@@ -41,9 +44,10 @@ class Chart:
 
     def _combined(self, w: int) -> tuple[Tensor, Tensor]:
         left, right, scales = self._parts(w)
-        scale = scales.amax(-1)
-        scale = torch.where(scale.isfinite(), scale, 0.0)
-        pairs = (left * (scales - scale[..., None]).exp()[..., None]).mT @ right
+        possible = (left.amax(-1) > 0) & (right.amax(-1) > 0)
+        scale = torch.where(possible.any(-1), scales.masked_fill(~possible, -torch.inf).amax(-1), scales.amax(-1))
+        weight = (scales - scale[..., None]).clamp_max(0).exp()  # above 0 are only those that are impossible: zeros
+        pairs = (left * weight[..., None]).mT @ right
         return pairs.flatten(2)[..., self.pairs] @ self.rules.T, scale
 
     @property
@@ -76,8 +80,7 @@ class Chart:
         left, right, scales = self._parts(w)
         starts, symbols = left.shape[1], left.shape[3]
         outside[:, :starts, w] += ending[:, w:, w]
-        own = self.scale[:, :starts, w, None]
-        weight = torch.where(own.isfinite(), scales - own, -torch.inf).exp()[..., None]
+        weight = (scales - self.scale[:, :starts, w, None]).clamp_max(LARGEST_LOG).exp()[..., None]
         pairs = outside.new_zeros(len(outside), starts, symbols * symbols)
         pairs[..., self.pairs] = outside[:, :starts, w] @ self.rules
         pairs = pairs.unflatten(2, (symbols, symbols))

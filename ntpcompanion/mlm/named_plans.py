@@ -19,7 +19,7 @@ MODEL_PLANS = {
     )},
     **{f"lstm-{w}x{n}": ModelPlan("lstm", w, n) for w, n in ((128, 4), (256, 6), (512, 8), (768, 12), (1024, 16))},
 }  # fmt: skip
-# the first two are small enough to be saturated while one waits; the last two have the sizes of the paper
+# the last two have the sizes of the paper
 LANGUAGE_PLANS = {
     "hmm-4": LanguagePlan("hmm", 4, 20, 8, 2),
     "hmm-10": LanguagePlan("hmm", 10, 20, 16, 2),

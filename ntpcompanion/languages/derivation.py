@@ -1,0 +1,66 @@
+"""Derivations of a grammar, as trees to look at."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ntpcompanion.languages.pcfg import MOST_WORDS, PCFG
+
+
+@dataclass(frozen=True)
+class Node:
+    """A symbol of a parse tree and the words below it.
+
+    Fields
+    ------
+    symbol
+        its number.
+    start, words
+        its first word's position, and how many words it spans.
+    level
+        distance from the root of the tree.
+    parent
+        place of the symbol above in the list of nodes; None for the root.
+    word
+        the word that the symbol is rewritten as; None if it is rewritten as two symbols.
+    """
+
+    symbol: int
+    start: int
+    words: int
+    level: int
+    parent: int | None
+    word: int | None
+
+
+def draw_derivation(grammar: PCFG, rng: np.random.Generator, max_words: int = MOST_WORDS) -> list[Node]:
+    """One derivation drawn from the grammar: its nodes from the root down, the left part of a node before the right one.
+
+    The words of the sentence are those of the nodes that have one, in this order. Cost O(S² + V) for each node. Raises ValueError for a
+    derivation that outgrows `max_words`, as those of a recursive grammar may.
+    """
+    symbols, words = grammar.num_symbols, grammar.vocab_size
+    rules = np.concatenate([grammar.lexical.cpu().numpy(), grammar.binary.cpu().flatten(1).numpy()], 1)
+    root = rng.choice(symbols, p=grammar.root.cpu().numpy())
+    open_, found, position = [(int(root), 0, None)], [], 0
+    while open_:
+        if position + len(open_) > max_words:
+            raise ValueError(f"`max_words` = {max_words}: a derivation outgrew it. Allow more, or draw again.")
+        symbol, level, parent = open_.pop()
+        rule = int(rng.choice(rules.shape[1], p=rules[symbol] / rules[symbol].sum()))
+        found.append([symbol, position, 0, level, parent, rule if rule < words else None])
+        if rule < words:
+            position += 1
+            _count_word(found)
+        else:
+            left, right = divmod(rule - words, symbols)
+            open_ += [(right, level + 1, len(found) - 1), (left, level + 1, len(found) - 1)]
+    return [Node(*fields) for fields in found]
+
+
+def _count_word(found: list[list]) -> None:
+    """One word more below the last node and all above it."""
+    place = len(found) - 1
+    while place is not None:
+        found[place][2] += 1
+        place = found[place][4]
