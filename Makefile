@@ -40,7 +40,7 @@ browser:
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed, this is ' + sys.version.split()[0] + '. Name another: make PYTHON=python3.12 book')"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,opt,test]'
 	touch $@
 
 # the newest Sphinx and what the book uses of it, with the package, which the API page imports; of constraints.txt only torch, the largest

@@ -114,7 +114,7 @@ def check_kernelspec(argv: Sequence[str], folder: str, interpreter: str) -> Chec
     return Check(name, "warning", f"a notebook opened by hand would run {started}, as {folder} says", mend)
 
 
-def reinstall(what: str = "-e '.[book,test]'") -> str:
+def reinstall(what: str = "-e '.[book,opt,test]'") -> str:
     """The sentence that says how to install a thing again at its pinned version, in the environment of this interpreter."""
     if sys.prefix == sys.base_prefix and "CONDA_PREFIX" not in os.environ:
         return "This Python has no environment of its own: `make book` sets one up in .venv; then use `.venv/bin/ntpcompanion`."

@@ -84,7 +84,7 @@ def require_jupyter_book_1() -> None:
     try:
         found = version("jupyter-book")
     except PackageNotFoundError:
-        raise WorkflowError("jupyter-book is not installed. Run `pip install -c constraints.txt -e '.[book,test]'`.") from None
+        raise WorkflowError("jupyter-book is not installed. Run `pip install -c constraints.txt -e '.[book,opt,test]'`.") from None
     if int(found.split(".")[0]) >= 2:
         raise WorkflowError(
             f"jupyter-book {found} is installed: version 2 ignores `_config.yml`, builds nothing and exits 0. Install `jupyter-book<2`."
@@ -95,7 +95,7 @@ def _add_mathjax(html: Path) -> None:
     """MathJax and its fonts from the installed package `sphinx-mathjax-offline`: the book makes no request to the network."""
     spec = importlib.util.find_spec("sphinx-mathjax-offline")
     if spec is None or spec.origin is None:
-        raise WorkflowError("sphinx-mathjax-offline is not installed. Run `pip install -c constraints.txt -e '.[book,test]'`.")
+        raise WorkflowError("sphinx-mathjax-offline is not installed. Run `pip install -c constraints.txt -e '.[book,opt,test]'`.")
     packed = Path(spec.origin).parent / "static" / "mathjax"
     target = html / "_static" / "mathjax"
     if not (target / "tex-chtml-full.js").is_file():

@@ -49,7 +49,7 @@ def test_packages_that_are_missing_or_out_of_range(extra, state):
     check = environment.check_packages(extra, ["numpy>=2,<2.1", "torch>=2.6", "absent>=1"], INSTALLED)
     assert (check.state, check.name) == (state, f"packages for {extra}" if extra else "packages")
     assert check.found == "numpy 2.4.6 (needs <2.1,>=2); absent is missing"
-    assert ".venv/bin/python -m pip install -c constraints.txt -e '.[book,test]'`" in check.mend
+    assert ".venv/bin/python -m pip install -c constraints.txt -e '.[book,opt,test]'`" in check.mend
     assert ("The book needs none of these." in check.mend) == (state == "warning")
 
 
