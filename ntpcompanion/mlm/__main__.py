@@ -4,13 +4,13 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import typer
-import yaml
 
 from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS, MODEL_PLANS
+from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.pretraining import pretrain
 from ntpcompanion.mlm.processes import joined
 
@@ -32,29 +32,37 @@ def main(
     Several processes: torchrun --nproc-per-node 2 -m ntpcompanion.mlm … -p micro_batch=HALF_THE_BATCH
     """
     try:
-        given = dict(item.split("=", 1) for item in parameter)
-    except ValueError:
-        given = None
-    if given is None:
-        _fail(f"`--parameter` must be of the form NAME=VALUE, got {parameter}.")
-    try:
+        training = dict(_value(item) for item in parameter)
+        if out:
+            out.parent.mkdir(parents=True, exist_ok=True)  # what cannot be written is found out before the training
         with joined(device) as (processes, here):
             if here.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
                 torch.set_num_threads(1)  # as torchrun has it: small matrices do not gain from more, and suffer on a busy machine
             result = pretrain(
-                language, model, {name: yaml.safe_load(value) for name, value in given.items()},
+                language, model, training,
                 evaluations=evaluations, sentences=sentences, device=here, checkpoint=folder, processes=processes,
                 report=lambda point: print(json.dumps(point), flush=True),
             )  # fmt: skip
             if out and not processes.rank:
                 out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    except (ValueError, FloatingPointError) as error:
-        _fail(str(error))
+    except (ValueError, FloatingPointError, OSError) as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from error
 
 
-def _fail(message: str) -> None:
-    print(message, file=sys.stderr)
-    raise SystemExit(2)
+def _value(item: str) -> tuple[str, Any]:
+    """The name and the value of NAME=VALUE, which is JSON or, failing that, a word."""
+    name, equals, text = item.partition("=")
+    if not equals:
+        raise ValueError(f"`--parameter` must be of the form NAME=VALUE, got {item!r}.")
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    kind = TrainingPlan.__dataclass_fields__[name].type if name in TrainingPlan.__dataclass_fields__ else object
+    if not isinstance(value, {float: (int, float), bool: bool, int: int}.get(kind, object)):
+        raise ValueError(f"`{name}` must be of type {kind.__name__}, got {text!r}.")
+    return name, value
 
 
 if __name__ == "__main__":
