@@ -128,7 +128,7 @@ class GramDual:
         if ray is not None:  # as far as Γ is long, and on in the next round
             move = ray * ((1 + torch.linalg.norm(point.gamma)) / torch.linalg.norm(ray))
             gram_move = self.times_gram(move)
-        shrinking = ~self.support & (move > 0) & (face > 0)
+        shrinking = ~self.support & (move > 0)  # nothing moves off the face
         room = float((-point.gamma[shrinking] / move[shrinking]).min()) if bool(shrinking.any()) else math.inf
         straight = min(1.0, room)
         best = Point(point.gamma + straight * move, point.gram_gamma + straight * gram_move)

@@ -148,9 +148,9 @@ def test_a_rate_that_depends_on_the_step_is_asked_for_step_1_2_3(table, rng):
 
 
 def test_normalized_steps_have_the_length_of_the_rate_however_small_the_gradient():
-    table = ContextTable(np.array([[1.0]]), np.array([[1.0, 0.0]]), np.ones(1))
-    far = np.array([[450.0], [-450.0]])  # off-support probability e^-900 underflows: no gradient, no step
-    near = np.array([[200.0], [-200.0]])  # e^-400: its square underflows
+    table = ContextTable(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]]), np.ones(1))  # half of the gradient is zero
+    far = np.array([[450.0, 0.0], [-450.0, 0.0]])  # off-support probability e^-900 underflows: no gradient, no step
+    near = np.array([[200.0, 0.0], [-200.0, 0.0]])  # e^-400: its square underflows
     for start, moved in ((far, 0.0), (near, 0.3)):
         settings = {"optimizer": "ngd", "learning_rate": 0.3, "steps": 1, "keep": [1], "start": start}
         (after,) = descend(table, rng=np.random.default_rng(0), **settings)

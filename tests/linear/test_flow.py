@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
+from scipy.optimize import OptimizeResult, root
 
 from ntpcompanion.linear import flow as flow_module
 from ntpcompanion.linear.compatibility import CompatibilityVerdict, check_compatibility
@@ -142,7 +143,7 @@ def test_times_may_all_be_early_or_all_late_or_one(drawn):
     assert np.allclose(one.weights[0], every.weights[-1], atol=3e-5)
 
 
-@pytest.mark.parametrize("times", [[2.0, 1.0], [1.0, 1.0], [], [np.inf], [[1.0]], [-800.0]])
+@pytest.mark.parametrize("times", [[2.0, 1.0], [1.0, 1.0], [], [1.0, np.inf], [[1.0]], [-800.0]])
 def test_times_must_increase(drawn, times):
     with pytest.raises(ValueError, match=r"`log_times` must be a vector of increasing finite numbers"):
         gradient_flow(drawn, np.array(times))
@@ -165,4 +166,93 @@ def test_an_integration_that_takes_too_long_says_where_it_stopped(drawn, monkeyp
     monkeypatch.setattr(flow_module, "EVALUATIONS", 20)
     words = re.escape("20 gradients are spent. Embeddings of very different lengths are the usual reason.")
     with pytest.raises(RuntimeError, match=rf"`gradient_flow` stopped at log\(1 \+ t\) = [\d.e-]+: {words}"):
+        gradient_flow(drawn, [10.0])
+
+
+def test_the_gradients_that_are_spent_are_counted_one_by_one(drawn, monkeypatch):
+    spent, gradient = [], SplitLoss.gradient
+    monkeypatch.setattr(flow_module, "EVALUATIONS", 20)
+    monkeypatch.setattr(SplitLoss, "gradient", lambda loss, point: spent.append(point) or gradient(loss, point))
+    with pytest.raises(RuntimeError, match="20 gradients are spent"):
+        gradient_flow(drawn, [10.0])
+    assert len(spent) == 20
+
+
+def test_a_loss_that_rises_is_an_error_at_the_time_where_it_does(drawn, monkeypatch):
+    def ending_with(*log_excess):
+        values = iter(log_excess)
+        monkeypatch.setattr(SplitLoss, "log_excess", lambda loss, point: next(values))
+        return gradient_flow(drawn, [0.0, 1.0, 2.0, 3.0], tol=1e-3)
+
+    assert ending_with(0.0, -1.0, -0.9005, -2.0).log_excess[2] == -0.9005  # within a hundred times the tolerance
+    with pytest.raises(RuntimeError, match=r"stopped at log\(1 \+ t\) = 2\.127: the loss rises there, which it never does"):
+        ending_with(0.0, -1.0, -0.8995, -2.0)
+
+
+@pytest.mark.parametrize(("sigma", "far", "renewed"), [(8.0, 0.0, False), (5.0, 0.0, True), (8.0, 9e3, True)])
+@pytest.mark.parametrize("tol", [1e-2, 1e-6])
+def test_the_part_in_F_settles_where_its_velocity_is_zero(drawn, sigma, far, renewed, tol):
+    """Wherever the search begins, and with a curvature that is renewed if that of the limit is too far off; against a general solver."""
+    loss = SplitLoss(drawn)
+    growing = sigma * loss.coordinates((np.linalg.pinv(drawn.embeddings) @ drawn.support.toarray()).T)[1]  # all margins are σ
+    given, start = flow_module._Integration(loss, tol), np.zeros(len(loss.bases.finite))
+    exact = root(lambda x: np.exp(sigma) * loss.gradient(loss.at(x, growing, -sigma))[0] - x, start, tol=1e-13).x
+    limit, given.settled = given.curvatures, start + far * np.sign(exact)
+    found = given._settle(sigma, growing)
+    assert np.linalg.norm(found - exact) <= 1e-3 * tol * np.linalg.norm(exact)
+    assert np.array_equal(given.curvatures, limit) != renewed
+    assert given.evaluations <= 6 or renewed, "near the equilibrium no step is shortened"
+    given.settled = np.full(len(start), np.inf)
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(given._settle(sigma, growing)).all()
+
+
+def test_the_switch_waits_for_the_smallest_curvature_at_the_limit(drawn):
+    hessian = sum(
+        weight * np.kron(np.diag(law) - np.outer(law, law), np.outer(h, h))
+        for weight, law, h in zip(drawn.weight, drawn.laws.toarray(), drawn.embeddings, strict=True)
+    )
+    curvatures = np.linalg.eigvalsh(hessian)
+    smallest = curvatures[curvatures > 1e-10].min()  # zero on what ties
+    assert gradient_flow(drawn, [0.0]).slaved_from == pytest.approx(math.log(1e3 / smallest), rel=1e-9)
+
+
+def test_curvatures_that_vanish_are_taken_as_rounding(drawn):
+    given = flow_module._Integration(SplitLoss(drawn), 1e-6)
+    given._use_curvature(np.diag([0.0, 0.25]))
+    assert given.curvatures == pytest.approx([0.25 * np.finfo(float).eps, 0.25], rel=1e-9, abs=0)
+
+
+def differences(velocity, state, step=1e-5):
+    """The Jacobian of a velocity by central differences."""
+    moves = step * np.eye(len(state))
+    return np.array([(velocity(state + move) - velocity(state - move)) / (2 * step) for move in moves]).T
+
+
+def test_the_jacobians_are_the_derivatives_of_the_velocities(drawn, rng):
+    given, sigma = flow_module._Integration(SplitLoss(drawn), 1e-9), 8.0
+    loss, f = given.loss, given.size
+    growing = sigma * loss.coordinates((np.linalg.pinv(drawn.embeddings) @ drawn.support.toarray()).T)[1]
+    state = np.append(rng.standard_normal(f), growing)
+    free = differences(lambda at: given._free(1.0, at), state)
+    assert np.allclose(given._free_jacobian(1.0, state), free, rtol=0, atol=1e-6 * np.abs(free).max())
+    given.settled = np.zeros(f)
+    given._settle(sigma, growing)
+    slaved = differences(lambda at: given._slaved(sigma, at), growing)
+    held = differences(lambda at: given._free(sigma, np.append(given.settled, at))[f:], growing)
+    answer = given._slaved_jacobian(sigma, growing) - held
+    assert np.allclose(answer, slaved - held, rtol=0, atol=0.01 * np.abs(slaved - held).max())  # e^−σ of it is left out
+
+
+def test_what_the_integrator_says_is_passed_on_with_the_time_it_reached(drawn, monkeypatch):
+    given_up = OptimizeResult(success=False, message="Required step size is too small.", t=np.array([0.5, 1.5]))
+    monkeypatch.setattr(flow_module, "solve_ivp", lambda *given, **options: given_up)
+    with pytest.raises(RuntimeError, match=r"`gradient_flow` stopped at log\(1 \+ t\) = 1\.5: Required step size is too small\. Embed"):
+        gradient_flow(drawn, [10.0])
+
+    def fail(*given, **options):
+        raise ValueError("array must not contain infs or NaNs.")
+
+    monkeypatch.setattr(flow_module, "solve_ivp", fail)
+    with pytest.raises(RuntimeError, match=r"stopped at log\(1 \+ t\) = 0: array must not contain infs or NaNs\. Embeddings of very"):
         gradient_flow(drawn, [10.0])

@@ -11,6 +11,7 @@ from ntpcompanion.linear.compatibility import CompatibilityVerdict, check_compat
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.regularization_path import regularization_path
 from ntpcompanion.linear.separability import Verdict, check_separability
+from ntpcompanion.linear.split import SplitLoss
 from ntpcompanion.linear.ties import project_onto_F
 from tests.linear.cases import degenerate_tables, table
 
@@ -110,6 +111,49 @@ def test_a_warm_start_changes_nothing(drawn):
         assert np.allclose(regularization_path(drawn, [radius]).weights[0], W, rtol=0, atol=1e-9 * radius)
 
 
+@pytest.mark.parametrize("lengths", [[1.0], [0.01, 1.0, 10.0], [1e-3, 10.0]])
+def test_the_first_multiplier_is_nearly_right_whatever_the_lengths(drawn, lengths):
+    """W ≈ −∇CE(0) / λ for logits up to 1: the search begins no farther out, however large the first radius."""
+    scaled = ContextTable(drawn.embeddings * np.resize(lengths, 8)[:, None], drawn.next_token, drawn.weight)
+    path = module._Path(SplitLoss(scaled), 1e3)
+    path._minimize()
+    assert 0.7 < np.linalg.norm(path._weights()) / path.radius < 1
+
+
+def test_a_doubling_of_the_radius_costs_some_ten_dense_systems(drawn, monkeypatch):
+    """Because the next minimizer is predicted along the path: 78 systems for seven radii. Predicted the wrong way, each costs more."""
+    systems, factor = [], module.lu_factor
+    monkeypatch.setattr(module, "lu_factor", lambda matrix: systems.append(matrix.shape) or factor(matrix))
+    regularization_path(drawn, [10.0])  # from 0.2
+    assert len(systems) <= 85
+
+
+def test_the_objective_is_the_loss_over_the_multiplier_and_half_the_square_of_the_norm(drawn, rng):
+    path = module._Path(SplitLoss(drawn), 1.0)
+    for size in (0.1, 1.0, 10.0):
+        finite, growing = size * rng.standard_normal(len(path.finite)), size * rng.standard_normal(len(path.growing))
+        W = path.loss.weights(finite, growing, -path.nu)
+        expected = math.exp(path.nu) * drawn.excess(W) + np.linalg.norm(W) ** 2 / 2
+        assert path._objective(finite, growing) == pytest.approx(expected, rel=1e-9)
+    path.nu = 600.0  # in front of a loss of any size: it stays finite, for trial steps to be refused
+    assert 1e100 < path._objective(path.finite, 1e3 * path.growing + 1) < np.inf
+
+
+@pytest.mark.parametrize(("overshoot", "length"), [(0.6, 1.0), (3.0, 0.5), (6.0, 0.25), (-1.0, None)])
+@pytest.mark.parametrize("part", ["finite", "growing"])
+def test_steps_are_halved_until_the_objective_falls_or_the_length_is_proved(drawn, rng, part, overshoot, length):
+    """A step `overshoot` times as long as the way to the minimizer; one that leads away from it never lowers the objective."""
+    path = module._Path(SplitLoss(drawn), 1.0)
+    path._minimize()
+    away = {name: 5.0 * (name == part) * rng.standard_normal(len(getattr(path, name))) for name in ("finite", "growing")}
+    path.finite, path.growing = path.finite + away["finite"], path.growing + away["growing"]
+    step = -overshoot * away["finite"], -overshoot * away["growing"]
+    reach = path.loss.largest_change(np.exp(-path.nu) * step[0], step[1])
+    assert path._step_length(*step, reach) == pytest.approx(length or math.log1p(reach) / reach, rel=1e-15)
+    assert path._step_length(**away, reach=1.0) == 1.0, "steps that change logits by at most 1 are taken whole"
+    assert path._step_length(**away, reach=1.5) == math.log1p(1.5) / 1.5
+
+
 @settings(max_examples=25)
 @given(degenerate_tables())
 def test_every_point_is_proved_whatever_the_table(given_table):
@@ -122,7 +166,7 @@ def test_every_point_is_proved_whatever_the_table(given_table):
     assert np.all(np.diff(path.log_excess) < 0)
 
 
-@pytest.mark.parametrize("radii", [[], [0.0, 1.0], [2.0, 1.0], [1.0, np.inf], [-1.0], [[1.0]]])
+@pytest.mark.parametrize("radii", [[], [0.0, 1.0], [2.0, 1.0], [1.0, 1.0], [1.0, np.inf], [-1.0], [[1.0]]])
 def test_radii_must_be_positive_and_increase(drawn, radii):
     with pytest.raises(ValueError, match=r"`radii` must be a vector of positive increasing numbers"):
         regularization_path(drawn, np.array(radii))

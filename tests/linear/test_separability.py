@@ -95,6 +95,14 @@ def test_lengths_of_embeddings_from_1e_minus_3_to_1e3_do_not_matter(rng):
     assert proof_holds(found, scaled)
 
 
+def test_ties_that_lengths_blow_up_are_corrected_in_the_decoder_itself():
+    plain = ContextTable.random(8, 5, 3, 10, np.random.default_rng(5))
+    scaled = ContextTable(plain.embeddings * np.resize([1e-3, 1.0, 1e3], 8)[:, None], plain.next_token, plain.weight)
+    found = check_separability(scaled, max_iterations=100)
+    assert found.verdict is Verdict.SEPARABLE
+    assert proof_holds(found, scaled)
+
+
 def test_a_search_that_runs_out_says_so_with_its_gap(rng):
     hard = ContextTable.random(80, 10, 6, 61, rng)
     found = check_separability(hard, max_iterations=3)

@@ -1,11 +1,15 @@
 """Every solution is judged by its own KKT conditions, read here from table and answer alone; programs of cvxpy are the second oracle."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 
+from ntpcompanion.linear import svm
 from ntpcompanion.linear.contexts import ContextTable
+from ntpcompanion.linear.gram import GramDual
 from ntpcompanion.linear.proofs import check_certificate, check_weights
 from ntpcompanion.linear.separability import check_separability
 from ntpcompanion.linear.svm import Verdict, certified_gap, solve_ntp_svm
@@ -118,6 +122,7 @@ def test_a_budget_ends_the_search_with_what_was_found():
     nothing = solve_ntp_svm(hard, max_iterations=10)
     assert (nothing.verdict, nothing.weights, nothing.dual, nothing.duality_gap) == (Verdict.UNDECIDED, None, None, np.inf)
     assert 10 <= nothing.iterations <= 25
+    assert solve_ntp_svm(hard, max_iterations=1).iterations >= 1, "a budget of one product is spent"
     some = solve_ntp_svm(hard, max_iterations=600)
     assert some.verdict is Verdict.UNDECIDED
     assert 1e-6 < some.duality_gap < 1
@@ -163,6 +168,53 @@ def test_single_precision_is_proved_in_double():
     assert check_weights(case, single.weights).holds
     best = np.linalg.norm(solve_ntp_svm(case, tol=1e-10).weights)
     assert best * (1 - 1e-9) <= np.linalg.norm(single.weights) <= best * (1 + 1e-4)
+    square = np.linalg.norm(single.dual.T @ case.embeddings) ** 2
+    assert -single.dual[~case.support.toarray()].sum() == pytest.approx(square, rel=1e-13), "of all multiples of the dual the best"
+
+
+def test_the_best_proof_is_kept():
+    ascent = svm._Ascent(random_table(), torch.float64, torch.device("cpu"))
+    rough = ascent.problem.ascend(ascent.problem.start(), 40)
+    fine = ascent.problem.ascend(rough, 200)
+    gaps = []
+    for point in (rough, fine, rough):
+        ascent.prove(point)
+        gaps.append(ascent.gap)
+    assert gaps[0] > gaps[1] == gaps[2]
+    assert (ascent.weights**2).sum() == pytest.approx((solve_ntp_svm(ascent.table).weights ** 2).sum(), rel=2 * gaps[1] + 1e-6)
+
+
+def test_ties_that_are_rounding_are_not_solved_again(monkeypatch, rng):
+    """Also where all logits of a context are: they are small against the others."""
+    drawn, calls, untied = random_table(m=6, d=15), [], GramDual.untied
+    case = table(drawn.embeddings, np.vstack([drawn.support.toarray()[:5], np.ones((1, 6))]))
+    ascent = svm._Ascent(case, torch.float64, torch.device("cpu"))
+    point = ascent.problem.ascend(ascent.problem.start(), 30)
+    monkeypatch.setattr(GramDual, "untied", lambda *given: calls.append(1) or untied(*given))
+    ascent.prove(point)
+    assert len(calls) == 1
+    assert ascent.gap < 1
+
+
+@pytest.mark.parametrize(("norm", "program"), [("frobenius", "least_frobenius_norm"), ("max", "least_max_norm")])
+@pytest.mark.parametrize("factor", [0.5, 3.0])
+def test_margins_that_a_program_leaves_too_wide_or_too_narrow_become_one(norm, program, factor, monkeypatch):
+    case, solve = random_table(), getattr(svm, program)
+    exact = solve_ntp_svm(case, method="cvxpy", norm=norm)
+    monkeypatch.setattr(svm, program, lambda given: replace(answer := solve(given), weights=factor * answer.weights))
+    answer = solve_ntp_svm(case, method="cvxpy", norm=norm)
+    assert answer.verdict is Verdict.SEPARABLE
+    np.testing.assert_allclose(answer.weights, exact.weights, rtol=1e-12)
+
+
+def test_the_gap_of_a_program_is_that_of_its_answer(monkeypatch):
+    """Another feasible decoder with the multipliers of the best one: its gap is its distance from the optimum."""
+    case, solve = random_table(), svm.least_max_norm
+    best, other = np.abs(solve(case).weights).max(), solve_ntp_svm(case, tol=1e-10).weights
+    monkeypatch.setattr(svm, "least_max_norm", lambda given: replace(solve(given), weights=other))
+    answer = solve_ntp_svm(case, norm="max")
+    assert answer.verdict is Verdict.UNDECIDED
+    assert answer.duality_gap == pytest.approx(1 - best / np.abs(other).max(), rel=1e-6)
 
 
 @pytest.mark.parametrize("case", [random_table(), random_table(S=1), table([[1, 0], [0, 1]], [[1, 1, 1], [1, 0, 0]])])
@@ -191,6 +243,8 @@ def test_programs_without_a_solution_come_with_a_certificate(options):
     ("options", "words"),
     [
         ({"tol": 0.0}, r"`tol` must lie between 0 and 1, .* got 0.0"),
+        ({"tol": 1.0}, r"`tol` must lie between 0 and 1, .* got 1.0"),
+        ({"tol": 1.5}, r"`tol` must lie between 0 and 1, .* got 1.5"),
         ({"tol": float("nan")}, r"`tol` must lie between 0 and 1, .* got nan"),
         ({"method": "primal"}, r"`method` must be one of 'dual', 'cvxpy', got 'primal'"),
         ({"norm": "nuclear"}, r"`norm` must be one of 'frobenius', 'max', got 'nuclear'"),
