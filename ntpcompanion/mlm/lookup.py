@@ -1,0 +1,49 @@
+"""The lookup table: a model whose features are the exact conditionals, of least loss and with nothing learned beside them."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from ntpcompanion.languages.language import Language
+from ntpcompanion.mlm.model import padded_to
+
+
+@torch.no_grad()
+def lookup_features(
+    language: Language,
+    tokens: Int[Tensor, "n length"],
+    positions: int,
+    *,
+    batch: int = 256,
+    projection: Float[Tensor, "dims fewer"] | None = None,
+) -> Float[Tensor, "n columns"]:
+    """Pr(· | x₋ₜ) for every position t in one row of positions · vocab_size numbers, zeros at padded positions; float32.
+
+    A linear probe on them is that of a model with identity output embedding whose masked predictions are perfect (Liu et al. 2023,
+    section 3.3). What it says of position t does not depend on x_t itself.
+
+    Parameters
+    ----------
+    language
+        with its tables on any device; computed where the tokens are.
+    positions
+        columns of the model that this one is compared with.
+    batch
+        sentences at a time: memory is the result and `masked_conditional` on that many.
+    projection
+        each row times this matrix, such as `gaussian_projection`; with 100,000 sentences at the paper's sizes 0.2 GB instead of 1.3 to 2.6.
+
+    Raises
+    ------
+    ValueError
+        a sentence longer than `positions` or of probability 0, a batch below 1.
+    """
+    if batch < 1:
+        raise ValueError(f"`batch` must be at least 1, got {batch}.")
+    columns = positions * language.vocab_size if projection is None else projection.shape[1]
+    rows = torch.empty(len(tokens), columns, device=tokens.device)
+    for first in range(0, len(tokens), batch):
+        part = padded_to(tokens[first : first + batch], positions)
+        laws = language.masked_conditional(part).flatten(1).to(rows.dtype)
+        rows[first : first + batch] = laws if projection is None else laws @ projection
+    return rows

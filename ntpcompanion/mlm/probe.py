@@ -1,0 +1,195 @@
+"""Downstream accuracy of a masked language model: linear probes on its features, fine-tuning, and the lines they are compared with."""
+
+import math
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from ntpcompanion.mlm.downstream import SEEDS, Accuracy, Examples, SeedsResult, accuracy_of, over_seeds
+from ntpcompanion.mlm.model import INITIAL_DEVIATION, MaskedLM, Transformer, padded_to
+
+FEWER_DIGITS = 1e-6  # a feature that varies by less than this share of its mean is constant in float32
+ROWS = 1024  # at a time where nothing is learned
+Forward = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class ProbePlan:
+    """How a head is trained: cross-entropy, AdamW, each epoch in a new order.
+
+    Fields
+    ------
+    rate, warmup
+        learning rate, and over how many steps it rises linearly from 0; constant afterwards.
+    epochs, batch
+        passes over the examples, and how many make a step.
+    weight_decay
+        of all trained parameters.
+    standardize
+        whether each feature of a probe is shifted and divided to mean 0 and variance 1 over the training examples (those that are constant
+        are only shifted). AdamW is not indifferent to scale: without it conditionals of 1/200 learn more slowly than outputs of a
+        LayerNorm.
+
+    Raises
+    ------
+    ValueError
+        a number out of its range.
+
+    Notes
+    -----
+    Liu et al. 2023, appendix A.3: rate 1e-3 and 100 epochs for a probe (the defaults); 1e-4, 10 epochs and 200 steps of warm-up for
+    fine-tuning (FINE_TUNING). It says nothing of the rest: batches of 512 and 128 are those of its code, 0.01 the default of PyTorch,
+    standardizing and the constant rate are our choice.
+    """
+
+    rate: float = 1e-3
+    epochs: int = 100
+    batch: int = 512
+    warmup: int = 0
+    weight_decay: float = 0.01
+    standardize: bool = True
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 1), ("batch", 1), ("warmup", 0), ("weight_decay", 0)):
+            if not (math.isfinite(value := getattr(self, name)) and value >= least):
+                raise ValueError(f"`{name}` must be at least {least}, and finite, got {value}.")
+        if not (math.isfinite(self.rate) and self.rate > 0):
+            raise ValueError(f"`rate` must be positive and finite, got {self.rate}.")
+
+
+FINE_TUNING = ProbePlan(rate=1e-4, epochs=10, batch=128, warmup=200, standardize=False)
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """What a trained head does: accuracy on the examples kept for the test; accuracy and loss in nats on those it was trained on."""
+
+    accuracy: Accuracy
+    training_accuracy: float
+    training_loss: float
+
+
+def token_features(model: MaskedLM, tokens: Int[Tensor, "n length"]) -> Float[Tensor, "n dims"]:
+    """The contextual vectors of all positions, padded ones as they are, in one row of positions · width numbers; without CLS."""
+    positions = model.plan.positions
+    return model.features(padded_to(tokens, positions))[:, -positions:].flatten(1)
+
+
+@torch.no_grad()
+def extract_features(
+    model: MaskedLM, tokens: Int[Tensor, "n length"], *, batch: int = 512, projection: Float[Tensor, "dims fewer"] | None = None
+) -> Float[Tensor, "n columns"]:
+    """The token features of many sentences, `batch` at a time, each times `projection` if there is one; on the device of the model.
+
+    Memory: the result, and the network on one batch. Raises ValueError for a sentence that is too long, or a batch below 1.
+    """
+    if batch < 1:
+        raise ValueError(f"`batch` must be at least 1, got {batch}.")
+    columns = model.plan.positions * model.plan.width if projection is None else projection.shape[1]
+    rows = model.bias.new_empty(len(tokens), columns)
+    for first in range(0, len(tokens), batch):
+        vectors = token_features(model, tokens[first : first + batch].to(rows.device))
+        rows[first : first + batch] = vectors if projection is None else vectors @ projection
+    return rows
+
+
+def gaussian_projection(dims: int, fewer: int, generator: torch.Generator) -> Float[Tensor, "dims fewer"]:
+    """A matrix of N(0, 1/fewer) entries: it keeps squared lengths on average. Liu et al. 2023, A.3, goes to 512 dimensions."""
+    return torch.randn(dims, fewer, generator=generator, device=generator.device) / fewer**0.5
+
+
+def linear_probe(train: Examples, test: Examples, plan: ProbePlan, generator: torch.Generator) -> ProbeResult:
+    """Train a linear head on features and measure it on others; the generator decides first weights and order.
+
+    Raises ValueError for examples of different sizes, or training labels of one class only.
+    """
+    _refuse_mismatch(train, test, "features")
+    head = _new_head(train.inputs.shape[1], train, generator, train.inputs.dtype)
+    mean, scale = torch.zeros_like(train.inputs[0]), torch.ones_like(train.inputs[0])
+    if plan.standardize:
+        std, mean = torch.std_mean(train.inputs, 0, correction=0)
+        scale = torch.where(std > FEWER_DIGITS * mean.abs(), std, 1.0)
+
+    def forward(rows: Tensor) -> Tensor:
+        return F.linear((rows - mean) / scale, *head)
+
+    _fit(forward, head, train, plan, generator)
+    return _measured(forward, train, test)
+
+
+def fine_tune(model: MaskedLM, train: Examples, test: Examples, plan: ProbePlan, generator: torch.Generator) -> ProbeResult:
+    """Train a copy of a transformer, with a new linear head on its CLS vector, and measure it on other sentences.
+
+    `inputs` of the examples are tokens, on the device of the model. The given model is not changed. Raises ValueError as `linear_probe`,
+    and for an LSTM.
+    """
+    if not isinstance(model, Transformer):
+        raise ValueError(f"`model` must be a Transformer, got a {type(model).__name__}: it has no CLS vector. Use `linear_probe`.")
+    _refuse_mismatch(train, test, "tokens")
+    copy = deepcopy(model)
+    head = _new_head(model.plan.width, train, generator, model.bias.dtype)
+
+    def forward(tokens: Tensor) -> Tensor:
+        return F.linear(copy.features(padded_to(tokens, model.plan.positions))[:, 0], *head)
+
+    _fit(forward, [*copy.parameters(), *head], train, plan, generator)
+    return _measured(forward, train, test)
+
+
+def _refuse_mismatch(train: Examples, test: Examples, wanted: str) -> None:
+    if train.inputs.is_floating_point() != (wanted == "features"):
+        raise ValueError(f"`inputs` must be {wanted}, got {train.inputs.dtype}. `extract_features` makes features of tokens.")
+    if train.classes != test.classes or train.inputs.shape[1:] != test.inputs.shape[1:]:
+        shapes = [f"{x.classes} classes, inputs {tuple(x.inputs.shape)}" for x in (train, test)]
+        raise ValueError(f"`test` must have the classes and the columns of `train`, got {shapes[1]} and {shapes[0]}.")
+    if (train.labels == train.labels[0]).all():
+        raise ValueError(f"`train` has examples of class {int(train.labels[0])} only: there is nothing to learn. Draw more of them.")
+
+
+def _new_head(columns: int, train: Examples, generator: torch.Generator, dtype: torch.dtype) -> list[Tensor]:
+    """Weight N(0, 0.02²) and bias 0 of a linear map to the classes, beside the inputs."""
+    weight = INITIAL_DEVIATION * torch.randn(train.classes, columns, generator=generator, device=generator.device)
+    place = {"device": train.inputs.device, "dtype": dtype}
+    return [weight.to(**place).requires_grad_(), torch.zeros(train.classes, **place, requires_grad=True)]
+
+
+def _fit(forward: Forward, parameters: list[Tensor], train: Examples, plan: ProbePlan, generator: torch.Generator) -> None:
+    optimizer = torch.optim.AdamW(parameters, plan.rate, weight_decay=plan.weight_decay, fused=True)
+    step = 0
+    for _ in range(plan.epochs):
+        order = torch.randperm(len(train.labels), generator=generator, device=generator.device).to(train.labels.device)
+        for rows in order.split(plan.batch):
+            step += 1
+            for group in optimizer.param_groups:
+                group["lr"] = plan.rate * min(1.0, step / max(1, plan.warmup))
+            optimizer.zero_grad()
+            F.cross_entropy(forward(train.inputs[rows]), train.labels[rows]).backward()
+            optimizer.step()
+
+
+@torch.no_grad()
+def _guesses(forward: Forward, examples: Examples) -> tuple[Tensor, float]:
+    """Which guesses are right, and the mean loss."""
+    parts = []
+    for inputs, labels in zip(examples.inputs.split(ROWS), examples.labels.split(ROWS), strict=True):
+        logits = forward(inputs)
+        parts.append((logits.argmax(1) == labels, F.cross_entropy(logits, labels, reduction="none")))
+    right, losses = (torch.cat(column) for column in zip(*parts, strict=True))
+    return right, float(losses.double().mean())
+
+
+def _measured(forward: Forward, train: Examples, test: Examples) -> ProbeResult:
+    right, loss = _guesses(forward, train)
+    if not math.isfinite(loss):
+        raise FloatingPointError(f"The training loss of the head is {loss}. Lower `rate`.")
+    return ProbeResult(accuracy_of(_guesses(forward, test)[0]), float(right.double().mean()), loss)
+
+
+def probe_over_seeds(train: Examples, test: Examples, plan: ProbePlan, seeds: Sequence[int] = SEEDS) -> SeedsResult:
+    """`linear_probe` with each of the seeds."""
+    return over_seeds(lambda generator: linear_probe(train, test, plan, generator).accuracy.value, seeds)
