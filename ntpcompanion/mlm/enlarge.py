@@ -40,7 +40,7 @@ def enlarge(model: MaskedLM, plan: ModelPlan, scaling: str, *, zeros: str = "all
     the last LayerNorm repeated and divided by k/s, so that the tied decoder gives Σ_copies (E/s)(s h/k) = E h; its own bias is copied.
 
     Let g be a gradient with respect to a hidden vector of the small model. Each copy gets g/k, since E enters once more with each copy and
-    W/k passes it on unchanged. Squared and summed: weights k² |g xᵀ/k|² = 1 times as much; biases and gains k |g/k|² = 1/k times. An
+    W/k passes it on unchanged. Squared and summed: weights k² ‖g xᵀ/k‖² = 1 times as much; biases and gains k ‖g/k‖² = 1/k times. An
     embedding gets δ h s/k from the decoder and s g/k from LN(x/s), hence k (s/k)²: k times for s = k (released), once for s = √k
     (balanced); the last LayerNorm k (1/s)²: 1/k times or once. `GRADIENT_POWERS` has the list. What is left at 1/k stays there under every
     scaling of these copies that keeps the weights: gelu(c u) ≠ c gelu(u) fixes the scale of the hidden units, so each has g/k.

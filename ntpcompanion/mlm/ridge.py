@@ -13,7 +13,7 @@ from ntpcompanion.mlm.probe import token_features
 
 
 def ridge_head(features: Float[Tensor, "n d"], targets: Float[Tensor, "n classes"], ridge: float) -> Float[Tensor, "d classes"]:
-    """The φ that minimizes |features φ − targets|² + ridge |φ|², without an intercept; differentiable in features and targets.
+    """The φ that minimizes ‖features φ − targets‖² + ridge ‖φ‖², without an intercept; differentiable in features and targets.
 
     (HᵀH + ρI)⁻¹ HᵀY = Hᵀ (HHᵀ + ρI)⁻¹ Y: the smaller of the two systems is solved, in O(n d min(n, d)) time. Source: Liu et al. 2020
     (MeRLin), which Liu et al. 2023, appendix A.4, refers to.
@@ -34,7 +34,7 @@ def ridge_head(features: Float[Tensor, "n d"], targets: Float[Tensor, "n classes
 def validation_loss(
     model: MaskedLM, first: Examples, second: Examples, ridge: float, projection: Tensor | None = None
 ) -> Float[Tensor, ""]:
-    """Mean over `second` of |φᵀh(x) − onehot(y)|², with φ the ridge head of `first`; with its gradient in the model.
+    """Mean over `second` of ‖φᵀh(x) − onehot(y)‖², with φ the ridge head of `first`; with its gradient in the model.
 
     Inputs are tokens of equal length, features those of `linear_probe`: all positions without CLS, times the projection. Solved in float64.
     A head that predicts 0 has loss 1; it can be larger, without a bound, as φ overfits when `first` is few and `ridge` small.
