@@ -18,7 +18,7 @@ class WordModel:
     Fields
     ------
     model
-        of transformers, with an output layer, in evaluation mode, such as AutoModelForCausalLM.from_pretrained gives.
+        a causal language model of transformers, in evaluation mode.
     words
         (c,) different tokens of the model; word i is token words[i].
     bos
