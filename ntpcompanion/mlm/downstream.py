@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from ntpcompanion.languages.language import refuse_unnormalized
@@ -49,6 +49,28 @@ class Examples:
         if not self.inputs.isfinite().all():
             row = int((~self.inputs.isfinite()).flatten(1).any(1).nonzero()[0])
             raise ValueError(f"`inputs` must be finite, row {row} is not. Look at the model that made them.")
+
+
+@torch.no_grad()
+def rows_in_batches(
+    rows_of: Callable[[Tensor], Float[Tensor, "rows columns"]],
+    tokens: Int[Tensor, "n length"],
+    like: Tensor,
+    columns: int,
+    batch: int,
+    projection: Float[Tensor, "columns fewer"] | None = None,
+) -> Float[Tensor, "n kept"]:
+    """`rows_of` the tokens, `batch` sentences at a time, each row times `projection` if there is one; dtype and device are those of `like`.
+
+    Memory: the result, and `rows_of` one batch. Raises ValueError for a batch below 1.
+    """
+    if batch < 1:
+        raise ValueError(f"`batch` must be at least 1, got {batch}.")
+    rows = like.new_empty(len(tokens), columns if projection is None else projection.shape[1])
+    for first in range(0, len(tokens), batch):
+        part = rows_of(tokens[first : first + batch])
+        rows[first : first + batch] = part if projection is None else part @ projection
+    return rows
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ntpcompanion.languages.language import Language
+from ntpcompanion.mlm.downstream import rows_in_batches
 from ntpcompanion.mlm.model import padded_to
 
 
-@torch.no_grad()
 def lookup_features(
     language: Language,
     tokens: Int[Tensor, "n length"],
@@ -38,12 +38,8 @@ def lookup_features(
     ValueError
         a sentence longer than `positions` or of probability 0, a batch below 1.
     """
-    if batch < 1:
-        raise ValueError(f"`batch` must be at least 1, got {batch}.")
-    columns = positions * language.vocab_size if projection is None else projection.shape[1]
-    rows = torch.empty(len(tokens), columns, device=tokens.device)
-    for first in range(0, len(tokens), batch):
-        part = padded_to(tokens[first : first + batch], positions)
-        laws = language.masked_conditional(part).flatten(1).to(rows.dtype)
-        rows[first : first + batch] = laws if projection is None else laws @ projection
-    return rows
+
+    def laws(part: Tensor) -> Tensor:
+        return language.masked_conditional(padded_to(part, positions)).flatten(1).float()
+
+    return rows_in_batches(laws, tokens, torch.empty(0, device=tokens.device), positions * language.vocab_size, batch, projection)

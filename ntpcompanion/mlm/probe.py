@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ntpcompanion.mlm.downstream import SEEDS, Accuracy, Examples, SeedsResult, accuracy_of, over_seeds
+from ntpcompanion.mlm.downstream import SEEDS, Accuracy, Examples, SeedsResult, accuracy_of, over_seeds, rows_in_batches
 from ntpcompanion.mlm.model import INITIAL_DEVIATION, MaskedLM, Transformer, padded_to
 
 FEWER_DIGITS = 1e-6  # a feature that varies by less than this share of its mean is constant in float32
@@ -80,7 +80,6 @@ def token_features(model: MaskedLM, tokens: Int[Tensor, "n length"]) -> Float[Te
     return model.features(padded_to(tokens, positions))[:, -positions:].flatten(1)
 
 
-@torch.no_grad()
 def extract_features(
     model: MaskedLM, tokens: Int[Tensor, "n length"], *, batch: int = 512, projection: Float[Tensor, "dims fewer"] | None = None
 ) -> Float[Tensor, "n columns"]:
@@ -88,14 +87,11 @@ def extract_features(
 
     Memory: the result, and the network on one batch. Raises ValueError for a sentence that is too long, or a batch below 1.
     """
-    if batch < 1:
-        raise ValueError(f"`batch` must be at least 1, got {batch}.")
-    columns = model.plan.positions * model.plan.width if projection is None else projection.shape[1]
-    rows = model.bias.new_empty(len(tokens), columns)
-    for first in range(0, len(tokens), batch):
-        vectors = token_features(model, tokens[first : first + batch].to(rows.device))
-        rows[first : first + batch] = vectors if projection is None else vectors @ projection
-    return rows
+
+    def features(part: Tensor) -> Tensor:
+        return token_features(model, part.to(model.bias.device))
+
+    return rows_in_batches(features, tokens, model.bias, model.plan.positions * model.plan.width, batch, projection)
 
 
 def gaussian_projection(dims: int, fewer: int, generator: torch.Generator) -> Float[Tensor, "dims fewer"]:

@@ -10,7 +10,7 @@ import torch
 from ntpcompanion.languages.grammars import random_levelled_pcfg
 from ntpcompanion.languages.hmm import random_block_hmm
 from ntpcompanion.workflow.provenance import hardware, hardware_line
-from tests.benchmarks.test_trace import seconds
+from tests.benchmarks.timing import seconds
 from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
 

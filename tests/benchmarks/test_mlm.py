@@ -13,7 +13,7 @@ from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS
 from ntpcompanion.mlm.plan import ModelPlan, TrainingPlan
 from ntpcompanion.mlm.train import masked_loss, train
 from ntpcompanion.workflow.provenance import hardware, hardware_line
-from tests.benchmarks.test_trace import seconds
+from tests.benchmarks.timing import seconds
 from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
 SHAPES = [(64, 1, 1), (64, 1, 2), (128, 2, 2), (128, 2, 4), (256, 4, 3)]  # width, heads, layers

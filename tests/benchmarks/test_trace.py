@@ -1,7 +1,5 @@
 """Fisher traces against a loop over samples and one batched pass; Hutchinson's variance per second; an ensemble of SGD runs."""
 
-import time
-
 import numpy as np
 import pytest
 import torch
@@ -12,6 +10,7 @@ from ntpcompanion.flatness.drift import follow_sgd
 from ntpcompanion.flatness.hessian import FlatModule
 from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
 from ntpcompanion.workflow.provenance import hardware, hardware_line
+from tests.benchmarks.timing import seconds
 from tests.flatness.cases import Transformer, initialized, masked_sentences, seeded
 from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
@@ -20,17 +19,6 @@ from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 def transformer():
     """Two layers of width 64, 114,000 parameters, float32, and 256 sentences of length 16 with a mask each."""
     return initialized(lambda: Transformer(vocab=100, width=64, length=16)), masked_sentences(256, 100, 16)
-
-
-def seconds(*runs, repeats=15):
-    """The least time of each, taken in turns, so that a busy machine is busy for all."""
-    least = [np.inf] * len(runs)
-    for _ in range(repeats):
-        for i, run in enumerate(runs):
-            began = time.perf_counter()
-            run()
-            least[i] = min(least[i], time.perf_counter() - began)
-    return least
 
 
 @pytest.mark.benchmark

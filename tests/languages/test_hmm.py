@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ntpcompanion.languages.hmm import HMM, random_block_hmm
-from ntpcompanion.languages.language import PADDING, Language
+from ntpcompanion.languages.language import Language
+from tests.languages.padding import check_padding_changes_nothing
 
 
 def generator(seed=0):
@@ -87,17 +88,8 @@ def test_it_is_a_language_and_takes_arrays():
 
 
 def test_a_padded_batch_equals_its_sentences_alone():
-    hmm = small(1, 3, 4, 5)
-    sentences = [[0, 1, 2, 3, 0], [2], [3, 3, 1]]
-    padded = torch.tensor([s + [PADDING] * (5 - len(s)) for s in sentences])
-    conditional, posterior, log_prob = hmm.masked_conditional(padded), hmm.latent_posterior(padded), hmm.log_prob(padded)
-    for row, sentence in enumerate(sentences):
-        n, alone = len(sentence), torch.tensor([sentence])
-        assert torch.allclose(conditional[row, :n], hmm.masked_conditional(alone)[0], atol=1e-14)
-        assert torch.allclose(posterior[row, :n], hmm.latent_posterior(alone)[0], atol=1e-14)
-        assert float(log_prob[row]) == pytest.approx(float(hmm.log_prob(alone)), abs=1e-13)
-        assert not conditional[row, n:].any()
-        assert not posterior[row, n:].any()
+    posterior, lengths = check_padding_changes_nothing(small(1, 3, 4, 5), atol=1e-14)
+    assert not any(posterior[row, n:].any() for row, n in enumerate(lengths))
 
 
 def test_a_thousand_words_stay_normalized():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ntpcompanion.languages.grammars import random_levelled_pcfg, span_labels
 from ntpcompanion.languages.language import PADDING, Language, estimate_entropy_floor, exact_entropy_floor
 from ntpcompanion.languages.pcfg import PCFG
+from tests.languages.padding import check_padding_changes_nothing
 from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
 
@@ -104,16 +105,8 @@ def test_the_inside_chart_is_that_of_every_span_alone():
 
 
 def test_a_padded_batch_equals_its_sentences_alone():
-    grammar = small(1, 3, 4)
-    sentences = [[0, 1, 2, 3, 0], [2], [3, 3, 1]]
-    padded = torch.tensor([s + [PADDING] * (5 - len(s)) for s in sentences])
-    conditional, posterior, log_prob = grammar.masked_conditional(padded), grammar.latent_posterior(padded), grammar.log_prob(padded)
-    for row, sentence in enumerate(sentences):
-        n, alone = len(sentence), torch.tensor([sentence])
-        assert torch.allclose(conditional[row, :n], grammar.masked_conditional(alone)[0], atol=1e-13)
-        assert torch.allclose(posterior[row, :n, :n], grammar.latent_posterior(alone)[0], atol=1e-13)
-        assert float(log_prob[row]) == pytest.approx(float(grammar.log_prob(alone)), abs=1e-12)
-        assert not conditional[row, n:].any()
+    posterior, lengths = check_padding_changes_nothing(small(1, 3, 4), atol=1e-13)
+    for row, n in enumerate(lengths):
         assert float(posterior[row].sum()) == pytest.approx(2 * n - 1)
 
 
