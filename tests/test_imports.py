@@ -16,6 +16,7 @@ MAY_IMPORT = {
     "linear": {"languages", "randomness"},
     "dyck": {"languages", "randomness"},
     "mlm": {"languages", "randomness"},
+    "comparison": {"languages", "flatness", "mlm"},  # where networks and curvature meet, for runs too long for a notebook
     "plots": {"languages", "linear", "flatness", "dyck", "mlm"},  # for the types of results
     "workflow": set(),  # knows no mathematics
     "cli": {"workflow"},

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -12,8 +12,8 @@ from torch import Tensor
 
 from ntpcompanion.mlm.downstream import SEEDS, Accuracy, Examples, SeedsResult, accuracy_of, over_seeds, rows_in_batches
 from ntpcompanion.mlm.model import INITIAL_DEVIATION, MaskedLM, Transformer, padded_to
+from ntpcompanion.mlm.scaling import refuse_scaling, scaled
 
-FEWER_DIGITS = 1e-6  # a feature that varies by less than this share of its mean is constant in float32
 ROWS = 1024  # at a time where nothing is learned
 Forward = Callable[[Tensor], Tensor]
 
@@ -30,15 +30,14 @@ class ProbePlan:
         passes over the examples, and how many make a step.
     weight_decay
         of all trained parameters.
-    standardize
-        whether each feature of a probe is shifted and divided to mean 0 and variance 1 over the training examples (those that are constant
-        are only shifted). AdamW is not indifferent to scale: without it conditionals of 1/200 learn more slowly than outputs of a
-        LayerNorm.
+    scaling
+        coordinates of the features of a probe, "none", "standardized" or "whitened" (see `scaled`). AdamW is not indifferent to them:
+        without a scaling, conditionals of 1/200 learn more slowly than outputs of a LayerNorm.
 
     Raises
     ------
     ValueError
-        a number out of its range.
+        a number out of its range, or an unknown scaling.
 
     Notes
     -----
@@ -52,9 +51,10 @@ class ProbePlan:
     batch: int = 512
     warmup: int = 0
     weight_decay: float = 0.01
-    standardize: bool = True
+    scaling: str = "standardized"
 
     def __post_init__(self) -> None:
+        refuse_scaling(self.scaling)
         for name, least in (("epochs", 1), ("batch", 1), ("warmup", 0), ("weight_decay", 0)):
             if not (math.isfinite(value := getattr(self, name)) and value >= least):
                 raise ValueError(f"`{name}` must be at least {least}, and finite, got {value}.")
@@ -62,7 +62,7 @@ class ProbePlan:
             raise ValueError(f"`rate` must be positive and finite, got {self.rate}.")
 
 
-FINE_TUNING = ProbePlan(rate=1e-4, epochs=10, batch=128, warmup=200, standardize=False)
+FINE_TUNING = ProbePlan(rate=1e-4, epochs=10, batch=128, warmup=200, scaling="none")
 
 
 @dataclass(frozen=True)
@@ -105,17 +105,19 @@ def linear_probe(train: Examples, test: Examples, plan: ProbePlan, generator: to
     Raises ValueError for examples of different sizes, or training labels of one class only.
     """
     _refuse_mismatch(train, test, "features")
+    train, test = _in_coordinates(train, test, plan.scaling)
     head = _new_head(train.inputs.shape[1], train, generator, train.inputs.dtype)
-    mean, scale = torch.zeros_like(train.inputs[0]), torch.ones_like(train.inputs[0])
-    if plan.standardize:
-        std, mean = torch.std_mean(train.inputs, 0, correction=0)
-        scale = torch.where(std > FEWER_DIGITS * mean.abs(), std, 1.0)
 
     def forward(rows: Tensor) -> Tensor:
-        return F.linear((rows - mean) / scale, *head)
+        return F.linear(rows, *head)
 
     _fit(forward, head, train, plan, generator)
     return _measured(forward, train, test)
+
+
+def _in_coordinates(train: Examples, test: Examples, scaling: str) -> list[Examples]:
+    both = scaled(train.inputs, test.inputs, scaling)
+    return [replace(examples, inputs=inputs) for examples, inputs in zip((train, test), both, strict=True)]
 
 
 def fine_tune(model: MaskedLM, train: Examples, test: Examples, plan: ProbePlan, generator: torch.Generator) -> ProbeResult:
@@ -188,4 +190,6 @@ def _measured(forward: Forward, train: Examples, test: Examples) -> ProbeResult:
 
 def probe_over_seeds(train: Examples, test: Examples, plan: ProbePlan, seeds: Sequence[int] = SEEDS) -> SeedsResult:
     """`linear_probe` with each of the seeds."""
-    return over_seeds(lambda generator: linear_probe(train, test, plan, generator).accuracy.value, seeds)
+    train, test = _in_coordinates(train, test, plan.scaling)  # once for all seeds
+    plain = replace(plan, scaling="none")
+    return over_seeds(lambda generator: linear_probe(train, test, plain, generator).accuracy.value, seeds)

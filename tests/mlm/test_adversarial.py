@@ -55,7 +55,7 @@ def test_without_weight_the_steps_are_those_of_normal_training(model_plan):
     found = final(model_plan, SHORT, language, task(language, 30), replace(ADVERSARY, weight=0.0))
     assert same(found.model.state_dict(), normal.model.state_dict())
     assert found.loss == pytest.approx(normal.loss, rel=1e-6)
-    assert found.validation > 0
+    assert found.term > 0
 
 
 @pytest.mark.parametrize("dims", [0, 5])
@@ -75,18 +75,18 @@ def test_a_step_descends_the_difference_of_the_two_losses(dims):
     for ours, p in zip(found.model.parameters(), model.parameters(), strict=True):
         assert torch.allclose(ours, p - plan.rate * p.grad, rtol=0, atol=1e-7)
     assert found.loss == pytest.approx(float(sum(learned).detach()) / 2, rel=1e-6)
-    assert found.validation == pytest.approx(float(attacked.detach()), rel=1e-6)
+    assert found.term == pytest.approx(float(attacked.detach()), rel=1e-6)
 
 
 def test_states_are_means_since_the_state_before():
     language = SMALL.build()
     arguments = (TRANSFORMER, SHORT, language, task(language, 30), ADVERSARY)
-    each = [(s.loss, s.validation) for s in train_adversarially(*arguments, stops=range(7))]
+    each = [(s.loss, s.term) for s in train_adversarially(*arguments, stops=range(7))]
     assert all(x != x for x in each[0])
     states = list(train_adversarially(*arguments, stops=[2]))
     assert [(s.step, s.sentences) for s in states] == [(2, 16), (6, 48)]
     for state, own in zip(states, (each[1:3], each[3:]), strict=True):
-        assert (state.loss, state.validation) == pytest.approx([sum(column) / len(own) for column in zip(*own, strict=True)], rel=1e-6)
+        assert (state.loss, state.term) == pytest.approx([sum(column) / len(own) for column in zip(*own, strict=True)], rel=1e-6)
 
 
 def test_a_run_starts_from_given_parameters_and_resumes_from_its_checkpoint(tmp_path):
@@ -101,7 +101,7 @@ def test_a_run_starts_from_given_parameters_and_resumes_from_its_checkpoint(tmp_
     states.close()  # killed at step 5: saved at 4
     resumed = final(*arguments, start=start, checkpoint=file)
     assert same(resumed.model.state_dict(), whole.model.state_dict())
-    assert (resumed.loss, resumed.validation) == pytest.approx((whole.loss, whole.validation), rel=1e-6)
+    assert (resumed.loss, resumed.term) == pytest.approx((whole.loss, whole.term), rel=1e-6)
     assert not same(final(*arguments).model.state_dict(), whole.model.state_dict())
     other = build_model(TRANSFORMER, 8).state_dict()
     with pytest.raises(ValueError, match="checkpoint of another plan or language"):
@@ -146,7 +146,7 @@ def test_what_does_not_fit_together_is_refused():
         final(TRANSFORMER, SHORT, language, task(language, 30), ADVERSARY, start=build_model(LSTM, 0).state_dict())
     with pytest.raises(ValueError, match=r"`stops` must lie in 0 … 6"):
         final(TRANSFORMER, SHORT, language, task(language, 30), ADVERSARY, stops=[8])
-    with pytest.raises(FloatingPointError, match=r"The training loss is .* and the validation loss .* Lower `rate`, or `weight`|`ridge`"):
+    with pytest.raises(FloatingPointError, match=r"The training loss is .* and the second term .* Lower `rate`, or `weight`|`ridge`"):
         final(TRANSFORMER, replace(SHORT, rate=1e30, optimizer="sgd"), language, task(language, 30), ADVERSARY)
 
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -88,7 +90,7 @@ def test_the_minimum_is_that_of_scikit_learn():
 
 
 def test_training_takes_the_steps_of_a_plain_loop():
-    plan = ProbePlan(rate=0.05, epochs=2, batch=16, warmup=4, weight_decay=0.3, standardize=False)
+    plan = ProbePlan(rate=0.05, epochs=2, batch=16, warmup=4, weight_decay=0.3, scaling="none")
     train, seeded = planted(40, 3, 3), generator(2)
     weight, bias = 0.02 * torch.randn(3, 3, generator=seeded), torch.zeros(3)
     moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in (weight, bias)]
@@ -112,7 +114,7 @@ def test_standardizing_makes_the_probe_indifferent_to_scale_and_shift():
     moved = [Examples(torch.cat([x.inputs * scale + shift, torch.full((len(x.labels), 1), 0.1)], 1), x.labels, 3) for x in (train, test)]
     plain, other = linear_probe(train, test, QUICK, generator()), linear_probe(*moved, QUICK, generator())
     assert other.accuracy.value == pytest.approx(plain.accuracy.value, abs=0.02)
-    raw = linear_probe(*moved, ProbePlan(rate=3e-2, epochs=20, batch=64, standardize=False), generator())
+    raw = linear_probe(*moved, ProbePlan(rate=3e-2, epochs=20, batch=64, scaling="none"), generator())
     assert raw.accuracy.value < plain.accuracy.value - 0.02
 
 
@@ -135,6 +137,18 @@ def test_the_generator_decides_the_result():
     assert first.training_loss != other.training_loss
     spread = probe_over_seeds(train, test, QUICK, [3, 4])
     assert spread.accuracies == (first.accuracy.value, other.accuracy.value)
+
+
+def test_whitening_finds_in_few_steps_what_another_basis_hides():
+    train, test = planted(4000, 6, 3), planted(2000, 6, 3, seed=1)
+    hide = torch.linalg.qr(torch.randn(6, 6, generator=generator(4)))[0] @ torch.diag(torch.tensor([1.0, 1, 1, 1, 1e-3, 1e-3]))
+    hide = hide @ torch.linalg.qr(torch.randn(6, 6, generator=generator(5)))[0]
+    hidden = [Examples(x.inputs @ hide, x.labels, 3) for x in (train, test)]
+    plan = ProbePlan(rate=1e-2, epochs=10, batch=64, scaling="whitened")
+    seen, direct = linear_probe(*hidden, plan, generator()), linear_probe(train, test, plan, generator())
+    standard = linear_probe(*hidden, replace(plan, scaling="standardized"), generator())
+    assert seen.accuracy.value == pytest.approx(direct.accuracy.value, abs=0.02)
+    assert standard.accuracy.value < direct.accuracy.value - 0.1
 
 
 def test_a_probe_of_a_language_stays_below_bayes_and_comes_near():
@@ -196,3 +210,5 @@ def test_plans_out_of_range_are_refused_by_name(name, value):
         ProbePlan(**{name: value})
     with pytest.raises(ValueError, match="`rate` must be positive and finite, got 0"):
         ProbePlan(rate=0.0)
+    with pytest.raises(ValueError, match="`scaling` must be one of none, standardized, whitened, got 'standard'"):
+        ProbePlan(scaling="standard")
