@@ -1,8 +1,10 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from ntpcompanion.linear import adam_bias as module
 from ntpcompanion.linear.adam_bias import RATES, adam_bias, leads_to, least_weighted_norm
 from ntpcompanion.linear.alignment import cosine_distance, measure_alignment, smallest_margins
 from ntpcompanion.linear.contexts import ContextTable
@@ -72,6 +74,48 @@ def test_the_growth_is_that_of_the_last_two_thirds_and_so_is_the_norm_that_adam_
         assert result[name] == pytest.approx(1 - cosine_distance(one[None], other)[0], abs=1e-6)
 
 
+@pytest.fixture
+def two_decoders(monkeypatch, rng):
+    """In place of the two solutions, which take a second each; a run is compared with whatever they are."""
+    frobenius, largest = rng.standard_normal((2, 10, 60))
+    monkeypatch.setattr(module, "least_weighted_norm", lambda table, scale: frobenius)
+    monkeypatch.setattr(module, "least_max_norm", lambda table: SimpleNamespace(weights=largest))
+    return frobenius, largest
+
+
+def run_again(support_size, steps):
+    """The table, and every step with its decoder and squares, of the run that `PAPER` describes."""
+    table = ContextTable.random(50, 10, support_size, 60, stream(0, f"table {support_size}"))
+    settings = {"optimizer": "adam", "learning_rate": 0.01, "betas": (0.9, 0.99), "steps": steps, "keep": range(1, steps + 1)}
+    return table, {snapshot.step: snapshot for snapshot in descend(table, rng=stream(0, "start"), **settings)}
+
+
+def test_shares_are_margins_over_sizes_each_in_its_norm(two_decoders):
+    result, (table, snapshots) = adam_bias(**PAPER | {"steps": 200}), run_again(6, 200)
+    assert result["steps"] == [3, 28, 53, 82, 128, 200]  # every 25th of 301, back from the last: each by 200^(1/12) larger
+    frobenius, largest = two_decoders
+    for step, in_frobenius, in_max in zip(result["steps"], result["share_frobenius"], result["share_max"], strict=True):
+        rest = snapshots[step].weights - project_onto_F(table, snapshots[step].weights)
+        margin = smallest_margins(table, rest[None])[0]
+        assert in_frobenius == pytest.approx(margin / np.linalg.norm(rest) * np.linalg.norm(frobenius), rel=1e-9)
+        assert in_max == pytest.approx(margin / np.abs(rest).max() * np.abs(largest).max(), rel=1e-9)
+
+
+@pytest.mark.usefixtures("two_decoders")
+def test_snapshots_are_even_in_the_logarithm_over_three_decades(monkeypatch):
+    asked = []
+    monkeypatch.setattr(module, "descend", lambda table, keep, **run: asked.extend(keep) or run_again(6, 2)[1].values())
+    adam_bias(**PAPER | {"steps": 10**6})
+    assert (len(asked), asked[0], asked[150], asked[-1]) == (301, 1000, 31_622, 10**6)
+
+
+@pytest.mark.usefixtures("two_decoders")
+def test_a_run_ends_with_the_last_snapshot_that_has_a_square_above_the_smallest(monkeypatch):
+    largest = run_again(1, 200)[1][128].second_moment.max()  # falls by more than one percent a step
+    monkeypatch.setattr(module, "SMALLEST_SQUARE", 0.999 * largest)
+    assert adam_bias(**PAPER | {"support_size": 1, "steps": 200})["steps"][-1] == 128
+
+
 def test_a_large_epsilon_makes_the_weighted_solution_the_frobenius_one():
     result = adam_bias(**PAPER | {"epsilon": 1e6})
     assert result["weighted"] == pytest.approx(1, abs=1e-9)
@@ -94,6 +138,7 @@ def test_rates_are_those_of_the_first_step_and_later():
         ((0.6, 0.995, 0.99, 0.985), "Frobenius"),
         ((0.96, 0.8, 0.99, 0.8), "max"),
         ((0.6, 0.985, 0.998, 0.985), "weighted"),
+        ((0.6, 0.5, 0.985, 0.6), "weighted"),
         ((0.6, 0.996, 0.997, 0.9995), "Frobenius"),
         ((0.89, 0.9, 0.97, 0.9), "undecided"),
     ],

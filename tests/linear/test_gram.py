@@ -244,6 +244,12 @@ def test_what_is_taken_away_unties_exactly(problem, rng, monkeypatch, blocks):
     assert float(centre_(problem.gram @ (gamma - taken), face.double()).abs().max()) < 1e-12
 
 
+def test_what_no_untying_reaches_is_left():
+    """Twins with all tokens on both supports: the opposite ties of the two cancel in K."""
+    problem = GramDual(torch.ones(2, 2, dtype=torch.float64), torch.ones(2, 2, dtype=torch.bool), torch.ones(2, dtype=torch.float64))
+    assert not problem.untied(torch.tensor([[1.0, -1.0], [-1.0, 1.0]], dtype=torch.float64), 5).any()
+
+
 @pytest.mark.parametrize(("vocab_size", "fit"), [(7, True), (8, False)])
 def test_blocks_are_made_where_they_fit_into_four_times_the_gram_matrix(problem, vocab_size, fit):
     """V · n² numbers for the n = 3 contexts of the most frequent token, against 4 · m² with m = 4: 63 fit into 64, 72 do not."""

@@ -30,6 +30,11 @@ def test_by_hand(program, weights):
     assert answer.dual[0, 2] < 0
 
 
+def test_what_is_solved_before_the_first_iteration_counts_none():
+    assert least_max_norm(table([[1.0]], [[1, 0]])).iterations == 0
+    assert least_max_norm(CASE).iterations > 0
+
+
 @pytest.mark.parametrize("program", [least_frobenius_norm, least_max_norm])
 def test_without_a_solution_there_is_no_answer(program):
     assert program(table([[1.0], [1.0]], [[1, 0], [0, 1]])) is None

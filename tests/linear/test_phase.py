@@ -57,6 +57,7 @@ def test_shares_count_what_is_undecided_on_neither_side():
     assert curve.undecided.tolist() == [0, 0.25, 0.25, 0.25, 0, 0]
     assert curve.ratio.tolist() == [0.2, 0.3, 0.4, 0.6, 0.7, 1.0]
     assert curve.dim.tolist() == [2, 3, 4, 6, 7, 10]
+    assert sample(10, (3, 4), (3, 5)).undecided == 0.5, "a single dimension between the proofs is enough"
 
 
 def wilson(share, n):
@@ -166,6 +167,8 @@ def test_a_shuffled_text_keeps_its_sizes(tmp_path):
     for count in (0, 41):
         with pytest.raises(ValueError, match=rf"`num_words` must lie in 1 … 40, .*, got {count}"):
             shuffled_text_crossing(count, 4, 1, 0, str(path))
+    with pytest.raises(ValueError, match=r"the text has 1 distinct words"):
+        shuffled_text_crossing(1, 4, 1, 0, str(path))  # one word is not too few for `num_words`, but for a vocabulary
 
 
 @pytest.mark.parametrize(
@@ -183,7 +186,7 @@ def test_a_shuffled_text_keeps_its_sizes(tmp_path):
         ),
         (lambda rng: crossing_sample([table_of_sizes([1] * 3, 4, 2, rng)] * 2), r"`tables` must all .* got \(m, d\) = \[\(3, 2\)\]"),
         (lambda rng: sample(10, (3, 4), (3, 4)).shares([0, 1]), r"`dims` must lie in 1 … 10, .* got \[0, 1\]"),
-        (lambda rng: sample(10, (3, 4), (3, 4)).shares([11]), r"`dims` must lie in 1 … 10, .* got \[11\]"),
+        (lambda rng: sample(10, (3, 4), (3, 4)).shares([1, 11]), r"`dims` must lie in 1 … 10, .* got \[1, 11\]"),
         (lambda rng: phase_point(6, 4, [5], 2, 0), r"`support_sizes` must lie in 1 … 4"),
         (lambda rng: phase_point(6, 4, [1], 1, 0), r"`tables` must hold at least 2 tables"),
     ],

@@ -204,9 +204,11 @@ def test_logits_that_separate_are_finished(search):
     assert finished == [1]
 
 
-def test_the_gap_is_that_of_the_projected_goal(search):
-    state, _ = search
+@pytest.mark.usefixtures("search")
+def test_the_gap_is_that_of_the_projected_goal():
+    more = table([[1, 0], [0, 1], [1, 2]], [[1, 0, 0], [0, 1, 1], [0, 1, 0]])  # the basis does not span R³: not every Γ has a gap of 1
+    state = separability._Search(more)
     state.X = np.array([[0.3, -0.2, 0.1], [0.4, 0.2, -0.5]])
     list(state.attempts(10))
-    gamma = project_signs(np.array([[0, -1.0, -1], [-1, 0, 0]]) - state.basis @ state.X, state.support)
+    gamma = project_signs(np.array([[0, -1.0, -1], [-1, 0, 0], [-1, 0, -1]]) - state.basis @ state.X, state.support)
     assert state.gap == pytest.approx(np.linalg.norm(state.basis.T @ gamma) / np.linalg.norm(gamma))

@@ -125,6 +125,14 @@ def test_the_excess_is_finite_where_it_underflows(rng):
     assert far - farther == pytest.approx(1000, abs=1e-6)  # all margins grow by 1000
 
 
+def test_far_from_the_finite_part_nothing_overflows():
+    """Two words of one half each, with logits 2000 apart: q is 1 and e^−2000."""
+    loss = SplitLoss(table([[1.0]], [[1, 1, 0]]))
+    point = loss.at(*loss.coordinates(np.array([[1000.0], [-1000.0], [-5000.0]])), 0.0)
+    assert np.allclose(point.log_ratio, [[math.log(2), math.log(2) - 2000, 0]], rtol=1e-12)
+    assert math.exp(loss.log_excess(point)) == pytest.approx(1000 - math.log(2), rel=1e-12)
+
+
 def test_one_hot_tables_and_full_supports_are_no_special_cases():
     one_hot = SplitLoss(table(np.eye(2), np.eye(2)))
     assert len(one_hot.bases.finite) == 0

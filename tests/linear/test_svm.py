@@ -130,6 +130,27 @@ def test_a_budget_ends_the_search_with_what_was_found():
     assert (some.weights**2).sum() > (solve_ntp_svm(hard).weights ** 2).sum()
 
 
+def test_far_from_the_threshold_some_hundred_products_are_enough_to_rounding():
+    """By ascent alone a thousand: conjugate gradients on the face make the digits."""
+    answer = solve_ntp_svm(CASES["d = m"], tol=1e-12)
+    assert answer.verdict is Verdict.SEPARABLE
+    assert answer.iterations <= 300
+
+
+def test_either_part_of_a_round_has_the_steps_of_the_round_or_what_is_left(monkeypatch):
+    """The first round is 50 steps of ascent and at most 50 on the face; a smaller budget cuts both, down to one product."""
+    case = random_table()
+    for part in ("ascend", "polish"):
+        original = getattr(GramDual, part)
+        monkeypatch.setattr(
+            GramDual, part, lambda given, point, *how, part=part, run=original: taken.append((part, how[0])) or run(given, point, *how)
+        )
+    for budget, first in ((80, 50), (30, 30), (1, 1)):
+        taken = []
+        assert solve_ntp_svm(case, tol=1e-12, max_iterations=budget).iterations >= first
+        assert taken[:2] == [("ascend", first), ("polish", first)]
+
+
 def test_the_gap_of_any_dual_point_bounds_the_distance_to_the_solution():
     case, rng = random_table(), np.random.default_rng(3)
     best = solve_ntp_svm(case, tol=1e-12)
@@ -141,6 +162,8 @@ def test_the_gap_of_any_dual_point_bounds_the_distance_to_the_solution():
         rough = solve_ntp_svm(case, tol=min(2 * gap, 0.5))
         assert np.linalg.norm(rough.weights - best.weights) <= np.sqrt(rough.duality_gap) * np.linalg.norm(rough.weights) + 1e-6
     assert certified_gap(case, np.zeros_like(best.dual)) == np.inf
+    clash = table([[1.0], [1.0]], [[1, 0], [0, 1]])
+    assert certified_gap(clash, np.array([[1.0, -1.0], [-1.0, 1.0]])) == np.inf, "a certificate rises without bound, and has no decoder"
 
 
 def test_tokens_contexts_and_constants_do_not_matter():
@@ -196,6 +219,15 @@ def test_ties_that_are_rounding_are_not_solved_again(monkeypatch, rng):
     assert ascent.gap < 1
 
 
+def test_ties_that_do_not_become_rounding_are_left_after_some_rounds(monkeypatch):
+    case, calls, untied = random_table(), [], GramDual.untied
+    best = solve_ntp_svm(case).dual
+    monkeypatch.setattr(svm, "TIE_STEPS", 1)
+    monkeypatch.setattr(GramDual, "untied", lambda *given: calls.append(1) or untied(*given))
+    assert certified_gap(case, best + np.where(case.support.toarray(), 0.1, 0.0)) == np.inf
+    assert len(calls) == svm.TIE_ROUNDS
+
+
 @pytest.mark.parametrize(("norm", "program"), [("frobenius", "least_frobenius_norm"), ("max", "least_max_norm")])
 @pytest.mark.parametrize("factor", [0.5, 3.0])
 def test_margins_that_a_program_leaves_too_wide_or_too_narrow_become_one(norm, program, factor, monkeypatch):
@@ -235,7 +267,7 @@ def test_the_largest_entry_is_minimized_by_a_linear_program(case):
 def test_programs_without_a_solution_come_with_a_certificate(options):
     same = table([[1.0], [1.0]], [[1, 0], [0, 1]])
     answer = solve_ntp_svm(same, **options)
-    assert (answer.verdict, answer.weights) == (Verdict.NOT_SEPARABLE, None)
+    assert (answer.verdict, answer.weights, answer.iterations) == (Verdict.NOT_SEPARABLE, None, 0)
     assert check_certificate(same, answer.dual).holds
 
 
