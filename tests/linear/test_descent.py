@@ -102,6 +102,14 @@ def test_sgd_comes_close_to_the_floor_of_a_one_hot_table(rng):
     assert table.excess(last.weights) < 0.01
 
 
+def test_a_batch_of_one_moves_along_one_pair(table, rng):
+    settings = {"optimizer": "sgd", "learning_rate": 1.0, "batch_size": 1, "steps": 1, "keep": [1], "start": np.zeros((6, 15))}
+    (after,) = descend(table, rng=rng, **settings)
+    pairs = zip(*np.nonzero(table.support.toarray()), strict=True)
+    moves = [np.outer(np.eye(6)[z] - 1 / 6, table.embeddings[j]) for j, z in pairs]  # (e_z − q) hᵀ, q uniform at W = 0
+    assert min(np.abs(after.weights - move).max() for move in moves) < 1e-12
+
+
 @pytest.mark.parametrize(("optimizer", "batch_size"), [("gd", None), ("ngd", None), ("adam", None), ("sgd", 3)])
 def test_a_run_depends_on_its_generator_only(table, optimizer, batch_size):
     def weights(seed):
