@@ -35,6 +35,15 @@ def test_phases_follow_each_other_and_start_where_the_training_ended(run):
     assert by_phase["adversarial"][0]["kl"] != by_phase["adversarial"][1]["kl"]
 
 
+def test_steps_that_do_not_move_leave_the_model_where_its_training_ended():
+    still = {"steps": 4, "batch": 8, "rate": 1e-12}
+    points = compare(**TINY, sgd=still, attack=still, adversaries=MORE["adversaries"])["points"]
+    last, later = points[2], points[3:]
+    assert len(later) == 6
+    for point in later:
+        assert (point["kl"], point["fisher"]) == pytest.approx((last["kl"], last["fisher"]), rel=1e-5)
+
+
 def test_what_is_optional_is_measured_where_it_was_asked_for(run):
     assert {p["phase"] for p in run["points"] if "fine_tuned" in p} == {"pretraining", "adversarial"}
     assert set(run["enlarged"]) == {"released", "balanced"}
