@@ -61,6 +61,7 @@ def test_small_distances_keep_their_digits():
     turned = direction + 1e-9 * np.array([[-4.0, 3.0]])
     assert cosine_distance(turned[None], direction)[0] == pytest.approx(0.5e-18, rel=1e-6)
     assert cosine_distance(-direction[None], direction)[0] == pytest.approx(2)
+    assert cosine_distance(direction[None], np.array([[0.0, 1.0]]))[0] == pytest.approx(0.2)
 
 
 def test_one_decoder_may_come_without_an_axis(rng):

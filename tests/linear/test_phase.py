@@ -115,6 +115,7 @@ def test_tables_have_the_sizes_asked_for_and_uniform_supports(rng):
     table = table_of_sizes(np.resize([1, 3, 5], 3000), 5, 7, rng)
     assert table.support_sizes.tolist() == [1, 3, 5] * 1000
     assert (table.dim, table.vocab_size) == (7, 5)
+    assert table_of_sizes([1, 3], 5, 1, rng).dim == 1
     counts = table.support.toarray()[1::3].sum(axis=0)  # binomial, 1000 draws with chance 3/5
     assert (np.abs(counts - 600) < 4 * math.sqrt(240)).all()
     assert np.allclose(table.next_token.max(axis=1), 1 / table.support_sizes)
