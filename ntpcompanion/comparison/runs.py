@@ -35,6 +35,7 @@ def compare(
     adversaries: Sequence[Mapping[str, Any]] = (),
     fine_tuning: Mapping[str, Any] | None = None,
     enlarged: Mapping[str, int] | None = None,
+    lines: bool = True,
     device: str = "cpu",
 ) -> dict[str, Any]:
     """Pre-train one model, follow what it is worth downstream, and go on from it with SGD and against adversaries; one record.
@@ -62,6 +63,8 @@ def compare(
         fields of the ProbePlan with which the pre-trained and the attacked models are fine-tuned on that place; None leaves it out.
     enlarged
         the shape of a larger transformer, in which the pre-trained one is embedded with both scalings to measure its Fisher trace there.
+    lines
+        whether to measure what accuracies are compared with; it is the same for models of one language and seed.
     device
         as for torch, or "auto" for a GPU where there is one.
 
@@ -69,7 +72,7 @@ def compare(
     -------
     dict
         `points`: rows as `measured` returns them, with `phase` ("pretraining", "sgd", "adversarial") and step; `lines` of
-        `reference_lines`; `enlarged` by scaling; `parameters`; `device`.
+        `reference_lines`, or none; `enlarged` by scaling; `parameters`; `device`.
 
     Raises
     ------
@@ -103,9 +106,9 @@ def compare(
         hostile, adversary = replace(training_plan(attack), seed=seed + 2), AdversarialPlan(**fields)
         *_, state = train_adversarially(model_plan, hostile, known, measure.tasks[places[0]].train, adversary, start=start, device=here)
         points.append(row("adversarial", state, tuning, weight=adversary.weight, validation=state.term))
-    lines = reference_lines(known, measure)
+    compared_with = reference_lines(known, measure) if lines else {}
     size = parameters_of(build_model(model_plan, 0, "meta"))
-    return {"points": points, "lines": lines, "enlarged": traces, "parameters": size, "device": here.type}
+    return {"points": points, "lines": compared_with, "enlarged": traces, "parameters": size, "device": here.type}
 
 
 def _transformer(shape: Mapping[str, int], spec: LanguagePlan) -> ModelPlan:

@@ -13,13 +13,16 @@ from ntpcompanion.flatness.trace import TraceEstimate, fisher_trace, hutchinson_
 from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.language import Language
 from ntpcompanion.languages.pcfg import PCFG
-from ntpcompanion.mlm.downstream import SeedsResult, chance_accuracy, over_seeds
+from ntpcompanion.mlm.downstream import Accuracy, SeedsResult, chance_accuracy, over_seeds
 from ntpcompanion.mlm.evaluate import TestSet, draw_test_set, evaluate
 from ntpcompanion.mlm.lookup import lookup_features
 from ntpcompanion.mlm.model import MaskedLM
 from ntpcompanion.mlm.one_mask import OneMask, population_loss
 from ntpcompanion.mlm.probe import ProbePlan, extract_features, fine_tune, probe_over_seeds
+from ntpcompanion.mlm.ridge import ridge_accuracy
 from ntpcompanion.mlm.tasks import Task, draw_task
+
+RIDGE = 1e-9  # of the heads in closed form
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,11 @@ class Yardstick:
         of the Fisher trace: so many of the test sentences, so many labels for each (the paper: 10,000 and 50).
     directions
         of Hutchinson's estimate; 0 leaves it out.
+
+    Raises
+    ------
+    ValueError
+        more inputs than there are test sentences.
     """
 
     test: TestSet
@@ -47,6 +55,18 @@ class Yardstick:
     inputs: int = 1000
     labels: int = 5
     directions: int = 0
+
+    def __post_init__(self) -> None:
+        if self.inputs > (sentences := len(self.test.tokens)):
+            raise ValueError(f"`inputs` must be at most the {sentences} test sentences, got {self.inputs}. Draw more sentences.")
+
+
+@dataclass(frozen=True)
+class Heads:
+    """What linear heads make of features on one task: trained as the plan of the probe says, over its seeds, and in closed form."""
+
+    trained: SeedsResult
+    closed_form: Accuracy
 
 
 def draw_yardstick(
@@ -69,12 +89,12 @@ def draw_yardstick(
     return Yardstick(draw_test_set(language, sentences, positions, seed, device), tasks, probe, **options)
 
 
-def probed(yardstick: Yardstick, features_of: Callable[[Tensor], Tensor]) -> dict[int, SeedsResult]:
-    """The accuracy of linear heads on `features_of(tokens)`, for every task."""
+def probed(yardstick: Yardstick, features_of: Callable[[Tensor], Tensor]) -> dict[int, Heads]:
+    """Linear heads on `features_of(tokens)`, for every task by its place."""
     found = {}
     for place, task in yardstick.tasks.items():
         pair = task.with_inputs(features_of(task.train.inputs), features_of(task.test.inputs))
-        found[place] = probe_over_seeds(*pair, yardstick.probe, yardstick.probe_seeds)
+        found[place] = Heads(probe_over_seeds(*pair, yardstick.probe, yardstick.probe_seeds), ridge_accuracy(*pair, RIDGE))
     return found
 
 
@@ -101,13 +121,17 @@ def hutchinson_of(model: MaskedLM, yardstick: Yardstick) -> TraceEstimate:
 
 
 def measured(model: MaskedLM, yardstick: Yardstick) -> dict[str, Any]:
-    """One row: distance from the exact conditionals, traces with standard errors, accuracies over the seeds of the probe by place."""
+    """One row: distance from the exact conditionals, traces with standard errors, and by place what linear heads reach.
+
+    `accuracies` has one for each seed of the probe, `closed_form` that of the head in closed form.
+    """
     evaluation = evaluate(model, yardstick.test)
     row = {**asdict(evaluation), "saturated": evaluation.saturated, **value_and_error("fisher", fisher_of(model, yardstick))}
     if yardstick.directions:
         row |= value_and_error("hutchinson", hutchinson_of(model, yardstick))
     found = probed(yardstick, lambda tokens: extract_features(model, tokens))
-    return row | {"accuracies": {str(place): list(result.accuracies) for place, result in found.items()}}
+    accuracies = {str(place): list(heads.trained.accuracies) for place, heads in found.items()}
+    return row | {"accuracies": accuracies, "closed_form": {str(place): heads.closed_form.value for place, heads in found.items()}}
 
 
 def value_and_error(name: str, estimate: TraceEstimate) -> dict[str, float]:
@@ -122,17 +146,22 @@ def fine_tuned(model: MaskedLM, yardstick: Yardstick, place: int, plan: ProbePla
 
 
 def reference_lines(language: Language, yardstick: Yardstick) -> dict[str, dict[str, Any]]:
-    """What accuracies are compared with, by place: chance, Bayes, and heads on the exact conditionals and on the words themselves."""
+    """What accuracies are compared with, by place: chance, Bayes, and heads on the exact conditionals and on the words themselves.
+
+    Of the heads, `lookup` and `words` have an accuracy for each seed of the probe, `lookup, closed form` and `words, closed form` one.
+    """
     positions, words = yardstick.test.tokens.shape[1], language.vocab_size
-    heads = {
-        "lookup": probed(yardstick, lambda tokens: lookup_features(language, tokens, positions)),
-        "words": probed(yardstick, lambda tokens: one_hot(tokens + 1, words + 1).flatten(1).float()),
+    features = {
+        "lookup": lambda tokens: lookup_features(language, tokens, positions),
+        "words": lambda tokens: one_hot(tokens + 1, words + 1).flatten(1).float(),
     }
+    found = {name: probed(yardstick, features_of) for name, features_of in features.items()}
     return {
         str(place): {
             "chance": chance_accuracy(task.test).value,
             "bayes": task.bayes.value,
-            **{name: list(found[place].accuracies) for name, found in heads.items()},
+            **{name: list(heads[place].trained.accuracies) for name, heads in found.items()},
+            **{f"{name}, closed form": heads[place].closed_form.value for name, heads in found.items()},
         }
         for place, task in yardstick.tasks.items()
     }

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from ntpcompanion.comparison.runs import compare
+from ntpcompanion.comparison.table import recorded_table
 
 TINY = {
     "language": "hmm-4", "shape": {"width": 8, "layers": 1, "heads": 2}, "training": {"steps": 60, "batch": 32, "rate": 1e-2},
@@ -47,9 +48,9 @@ def test_steps_that_do_not_move_leave_the_model_where_its_training_ended():
 def test_what_is_optional_is_measured_where_it_was_asked_for(run):
     assert {p["phase"] for p in run["points"] if "fine_tuned" in p} == {"pretraining", "adversarial"}
     assert set(run["enlarged"]) == {"released", "balanced"}
-    plain = compare(**TINY)
+    plain = compare(**TINY, lines=False)
     assert {p["phase"] for p in plain["points"]} == {"pretraining"}
-    assert plain["enlarged"] == {}
+    assert plain["enlarged"] == plain["lines"] == {}
     assert not any("fine_tuned" in p for p in plain["points"])
     same = [(p["kl"], p["fisher"], p["accuracies"]) for p in plain["points"]]
     assert same == [(p["kl"], p["fisher"], p["accuracies"]) for p in run["points"][:3]]
@@ -58,7 +59,10 @@ def test_what_is_optional_is_measured_where_it_was_asked_for(run):
 def test_the_result_is_plain_values(run):
     assert json.loads(json.dumps(run)) == run
     assert run["parameters"] > 1000
-    assert set(run["lines"]["3"]) == {"chance", "bayes", "lookup", "words"}
+    table = recorded_table([{"parameters": {**TINY, **MORE}, "result": run}])
+    assert table.kl.tolist() == [p["kl"] for p in run["points"]]
+    assert {"probe 3", "closed form 3", "fine-tuned", "lookup 3", "words, closed form 3", "bayes 3"} <= set(table)
+    assert set(run["lines"]["3"]) == {"chance", "bayes", *("lookup", "words"), "lookup, closed form", "words, closed form"}
 
 
 def test_names_are_checked_before_anything_is_trained():

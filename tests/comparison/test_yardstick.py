@@ -6,6 +6,7 @@ from ntpcompanion.mlm.evaluate import evaluate
 from ntpcompanion.mlm.lookup import lookup_features
 from ntpcompanion.mlm.model import build_model
 from ntpcompanion.mlm.probe import ProbePlan, extract_features, linear_probe
+from ntpcompanion.mlm.ridge import ridge_accuracy
 from tests.mlm.cases import SMALL, TRANSFORMER
 
 PROBE = ProbePlan(rate=1e-2, epochs=4, batch=64)
@@ -29,12 +30,13 @@ def test_a_row_holds_what_the_measurements_return(case):
     pair = task.with_inputs(*(extract_features(model, x.inputs) for x in (task.train, task.test)))
     expected = [linear_probe(*pair, PROBE, torch.Generator().manual_seed(seed)).accuracy.value for seed in (0, 1)]
     assert row["accuracies"]["3"] == pytest.approx(expected, abs=1e-9)
-    assert set(row["accuracies"]) == {"2", "3"}
+    assert row["closed_form"]["3"] == ridge_accuracy(*pair, 1e-9).value
+    assert set(row["accuracies"]) == set(row["closed_form"]) == {"2", "3"}
 
 
 def test_traces_are_of_the_first_sentences_only(case):
     language, model, yardstick = case
-    longer = draw_yardstick(language, 4, [2], [10, 10], 60, PROBE, 1, inputs=60, labels=3)
+    longer = draw_yardstick(language, 4, [2], [40, 10], 60, PROBE, 1, inputs=60, labels=3)
     assert fisher_of(model, yardstick).samples == 30
     assert fisher_of(model, longer).samples == 60
     assert "hutchinson" not in measured(model, longer)
@@ -46,10 +48,12 @@ def test_lines_are_ordered_as_they_must_be(case):
     for place, own in lines.items():
         error = 4 * (0.25 / 400) ** 0.5
         assert own["chance"] <= own["bayes"] + error
-        assert max(own["lookup"] + own["words"]) <= own["bayes"] + error
+        closed = [own["lookup, closed form"], own["words, closed form"]]
+        assert max(own["lookup"] + own["words"] + closed) <= own["bayes"] + error
         assert own["bayes"] == yardstick.tasks[int(place)].bayes.value
     exact = probed(yardstick, lambda tokens: lookup_features(language, tokens, 4))
-    assert lines["2"]["lookup"] == list(exact[2].accuracies)
+    assert lines["2"]["lookup"] == list(exact[2].trained.accuracies)
+    assert lines["2"]["lookup, closed form"] == exact[2].closed_form.value
 
 
 def test_fine_tuning_uses_the_seeds_and_leaves_the_model_alone(case):
@@ -62,6 +66,11 @@ def test_fine_tuning_uses_the_seeds_and_leaves_the_model_alone(case):
 
 
 def test_another_seed_draws_other_sentences():
-    first, second = (draw_yardstick(SMALL.build(), 4, [2], [20, 20], 20, PROBE, seed) for seed in (0, 1))
+    first, second = (draw_yardstick(SMALL.build(), 4, [2], [20, 20], 20, PROBE, seed, inputs=20) for seed in (0, 1))
     assert not torch.equal(first.test.tokens, second.test.tokens)
     assert not torch.equal(first.tasks[2].train.inputs, second.tasks[2].train.inputs)
+
+
+def test_more_inputs_than_sentences_are_refused():
+    with pytest.raises(ValueError, match=r"`inputs` must be at most the 20 test sentences, got 21\. Draw more sentences"):
+        draw_yardstick(SMALL.build(), 4, [2], [20, 20], 20, PROBE, 0, inputs=21)
