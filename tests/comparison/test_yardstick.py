@@ -1,5 +1,6 @@
 import pytest
 import torch
+from sklearn.linear_model import RidgeClassifier
 
 from ntpcompanion.comparison.yardstick import draw_yardstick, fine_tuned, fisher_of, hutchinson_of, measured, probed, reference_lines
 from ntpcompanion.mlm.evaluate import evaluate
@@ -7,7 +8,7 @@ from ntpcompanion.mlm.lookup import lookup_features
 from ntpcompanion.mlm.model import build_model
 from ntpcompanion.mlm.probe import ProbePlan, extract_features, linear_probe
 from ntpcompanion.mlm.ridge import ridge_accuracy
-from tests.mlm.cases import SMALL, TRANSFORMER
+from tests.mlm.cases import SMALL, TRANSFORMER, generator
 
 PROBE = ProbePlan(rate=1e-2, epochs=4, batch=64)
 
@@ -32,6 +33,17 @@ def test_a_row_holds_what_the_measurements_return(case):
     assert row["accuracies"]["3"] == pytest.approx(expected, abs=1e-9)
     assert row["closed_form"]["3"] == ridge_accuracy(*pair, 1e-9).value
     assert set(row["accuracies"]) == set(row["closed_form"]) == {"2", "3"}
+
+
+def test_the_closed_form_is_fitted_on_the_one_set_and_measured_on_the_other(case):
+    _, _, yardstick = case
+    task = yardstick.tasks[3]
+    given = [x.labels[:, None] + torch.randn(len(x.labels), 3, generator=generator(k)) for k, x in enumerate((task.train, task.test))]
+    theirs = RidgeClassifier(alpha=1e-6, solver="svd").fit(given[0].numpy(), task.train.labels.numpy())
+    both = [theirs.score(inputs.numpy(), x.labels.numpy()) for inputs, x in zip(given, (task.train, task.test), strict=True)]
+    found = probed(yardstick, lambda tokens: given[tokens is not task.train.inputs])[3].closed_form
+    assert found.value == both[1] != both[0]
+    assert 0.6 < found.value < 0.95
 
 
 def test_traces_are_of_the_first_sentences_only(case):
