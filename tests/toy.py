@@ -69,7 +69,8 @@ measure("toy.words", len(Path(text).read_text().split()))
 ```
 """
 )
-CLAIM = {"paper": "liu2023same", "locator": "Theorem 1", "statement": "One half is $1/2$.", "measures": "a share", "source": "symmetry"}
+CLAIM = {"paper": "liu2023same", "locator": "Theorem 1", "kind": "stated", "basis": "text", "scope": "same"}
+CLAIM |= {"statement": "One half is $1/2$.", "measures": "a share", "source": "symmetry"}
 
 
 @dataclass

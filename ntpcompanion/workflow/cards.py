@@ -1,67 +1,78 @@
 """A claim as one quiet line of HTML that opens: made at build time, so that it always shows the present expectation."""
 
-import re
+from collections.abc import Mapping, Sequence
 from html import escape
-from math import floor, log10
 
-from ntpcompanion.workflow.claims import Claim, Judgement
+from ntpcompanion.workflow.claims import BASES, KINDS, SCOPES, Claim, Judgement
+from ntpcompanion.workflow.formatting import mathematics, show
+from ntpcompanion.workflow.measurement import Measurement
+from ntpcompanion.workflow.provenance import hardware_line
+from ntpcompanion.workflow.records import Record
 from ntpcompanion.workflow.results import Result
 
-LIST_SHOWN = 6
 
-
-def card(claim: Claim, judgement: Judgement, measurement: dict, result: Result, hardware: str) -> str:
-    """The card of a measured claim."""
-    expected = judgement.expectation.describe() if judgement.expectation else f"nothing at profile {result.profile}"
-    facts = [f"ours {show(measurement)}", f"expected {expected}"]
+def card(claim: Claim, judgement: Judgement, measurement: Measurement, result: Result, records: Sequence[Record] = ()) -> str:
+    """The card of a measured claim; `records` are those that its number was computed from."""
+    facts = [f"ours {shown(measurement, judgement)}", expected(claim, judgement, result.profile)]
     if claim.paper_value is not None:
         facts.append(f"paper {claim.paper_value}")
-    summary = f'{badge(judgement.verdict)} <span class="ntp-locator">{mathematics(claim.locator)}</span>'
+    summary = f'{badge(judgement.verdict, claim)} <span class="ntp-locator">{mathematics(claim.locator)}</span>'
     summary += f' <span class="ntp-facts">{mathematics(" · ".join(facts))}</span>'
-    seed = "none: nothing random enters" if measurement["seed"] is None else str(measurement["seed"])
     rows = {
-        "Claim": mathematics(claim.statement), "Measured": mathematics(claim.measures), "Expected number from": mathematics(claim.source),
-        "Values": escape(show(measurement, shown=None)), "Expected verdict": claim.expected_verdict,
-        "Parameters": escape(", ".join(f"{k} = {v!r}" for k, v in result.parameters.items())),
-        "Seed": seed, "Made on": escape(hardware), "Id": f"<code>{escape(claim.id)}</code>",
+        "Claim": mathematics(claim.statement), "Whose": KINDS[claim.kind], "Read from": BASES[claim.basis],
+        "Setting": SCOPES[claim.scope], "Measured": mathematics(claim.measures), "Expected number from": mathematics(claim.source),
+        "Values": escape(show(measurement, shown=None)),
     }  # fmt: skip
+    if claim.expect:
+        rows["Expected verdict"] = claim.expected_verdict
+    rows |= _origin(measurement, result, records)
+    rows["Id"] = f"<code>{escape(claim.id)}</code>"
     body = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows.items())
     return f'<details class="ntp-card mathjax_process" id="{anchor(claim.id)}"><summary>{summary}</summary><dl>{body}</dl></details>'
 
 
-def badge(verdict: str) -> str:
-    """The verdict as text; the colour only repeats it."""
-    return f'<span class="ntp-badge ntp-{verdict.replace(" ", "-")}">{verdict}</span>'
+def badge(verdict: str, claim: Claim) -> str:
+    """The verdict as text, with whose claim it is and whether the setting is smaller; the colour only repeats it."""
+    judged = verdict in ("supported", "refuted", "inconclusive")
+    words = f"{verdict} at our scale" if judged and claim.scope == "smaller" else verdict
+    return f'<span class="ntp-badge ntp-{verdict.replace(" ", "-")}">{words}</span> <span class="ntp-kind">{claim.kind}</span>'
 
 
 def anchor(claim_id: str) -> str:
-    """The id of the card's element, which the ledger links to."""
-    return "claim-" + claim_id.replace(".", "-")
+    """The id of the card's element, which the ledger links to: another one for each claim."""
+    return "claim-" + claim_id.replace(".", "_")  # an id has no underscore of its own
 
 
-def show(measurement: dict, shown: int | None = LIST_SHOWN) -> str:
-    """The measured value with as many digits as its standard error allows; long lists are cut to `shown` values."""
-    value, error = measurement["value"], measurement["stderr"]
-    if not isinstance(value, list):
-        return number(value, error)
-    errors = error if isinstance(error, list) else [error] * len(value)
-    texts = [number(v, e) for v, e in zip(value, errors, strict=True)]
-    if shown is not None and len(texts) > shown:
-        texts = [*texts[: shown - 1], "…", texts[-1]]
-    return ", ".join(texts)
+def shown(measurement: Measurement, judgement: Judgement) -> str:
+    """The value, with enough digits to tell it from what is expected."""
+    return show(measurement, apart_from=judgement.expectation.bounds if judgement.expectation else ())
 
 
-def number(value: float, error: float) -> str:
-    """`0.1234 ± 0.0021`: two digits of the error and the value to the same place; four digits of an exact value."""
-    if not error:
-        if value == int(value) and abs(value) < 1e15:
-            return f"{int(value)}"
-        return f"{value:.4g}"
-    places = max(0, 1 - floor(log10(error)))
-    return f"{value:.2e} ± {error:.1e}" if places > 8 else f"{value:.{places}f} ± {error:.{places}f}"
+def expected(claim: Claim, judgement: Judgement, profile: str) -> str:
+    """What is expected at the profile, or why the number is not judged."""
+    if judgement.expectation:
+        return f"expected {judgement.expectation.describe()}"
+    return f"not judged: {claim.exploratory or f'nothing is expected at profile {profile}'}"
 
 
-def mathematics(text: str) -> str:
-    r"""Escape a text for HTML, with `$...$` turned into `\(...\)` for MathJax."""
-    parts = re.split(r"\$([^$]+)\$", text)
-    return "".join(rf'<span class="mathjax_process">\({escape(p)}\)</span>' if i % 2 else escape(p) for i, p in enumerate(parts))
+def _origin(measurement: Measurement, result: Result, records: Sequence[Record]) -> dict[str, str]:
+    """Parameters, randomness and machine: of the records that the number comes from, else of the notebook's run."""
+    if records:
+        parameters = "; ".join(f"{record.name}: {_pairs(record.parameters)}" for record in records)
+        made = "; ".join(f"record {record.name}, {record.made}" for record in records)
+    else:
+        parameters, made = _pairs(result.parameters), hardware_line(result.hardware)
+    return {"Parameters": escape(parameters), "Random": escape(_randomness(measurement)), "Made on": escape(made)}
+
+
+def _randomness(measurement: Measurement) -> str:
+    seed = [] if measurement.seed is None else [f"seed {measurement.seed}"]
+    if not measurement.exact:
+        return ", ".join([f"{measurement.replicates} independent replicates, 95 % interval of Student's t", *seed])
+    if seed:
+        return f"exact for what {seed[0]} drew"
+    return "no standard error" if measurement.records else "exact: nothing random enters"
+
+
+def _pairs(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} = {value!r}" for name, value in values.items())

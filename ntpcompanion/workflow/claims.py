@@ -1,86 +1,48 @@
 """Claims of the papers as data, and verdicts as a function of a measurement and an expectation."""
 
 from dataclasses import dataclass
-from itertools import pairwise
-from math import hypot, isfinite
+from math import inf
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.expectation import Expectation, NotNegative, Slack
+from ntpcompanion.workflow.intervals import half_widths
+from ntpcompanion.workflow.measurement import Measurement
 from ntpcompanion.workflow.project import Project
 
-Verdict = Literal["supported", "refuted", "inconclusive", "not measured"]
+Verdict = Literal["supported", "refuted", "inconclusive", "exploratory", "not measured"]
 Profile = Literal["smoke", "book", "paper"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3)]
 
-# A random value is judged by the interval of two standard errors around it; an exact value is its own interval.
-STANDARD_ERRORS = 2.0
-
-
-def _finite(value: float) -> float:
-    if not isfinite(value):
-        raise ValueError(f"must be a finite number, got {value}: a predicate that cannot fail decides nothing")
-    return value
-
-
-Finite = Annotated[float, AfterValidator(_finite)]
+# Whose sentence it is, what it was read from, and how its setting compares with the paper's; with the words that pages use.
+KINDS = {
+    "stated": "the paper states it",
+    "reading": "one reading of the paper",
+    "slip": "a printing error and its correction",
+    "ours": "a question of this book",
+}
+BASES = {
+    "text": "the text of the paper",
+    "code": "the authors' code",
+    "abstract": "the abstract only",
+    "secondary": "a secondary source",
+    "derived": "derived in this book",
+}
+SCOPES = {"same": "the paper's setting", "smaller": "a smaller setting than the paper's"}
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Expectation(_Strict):
-    """Exactly one predicate on the measured value; `within` belongs to `equals` and `order`."""
-
-    equals: Finite | None = None
-    order: Finite | None = None
-    within: Annotated[Finite, Field(ge=0)] | None = None
-    at_least: Finite | None = None
-    at_most: Finite | None = None
-    interval: tuple[Finite, Finite] | None = None
-    sign: Literal["positive", "negative"] | None = None
-    increasing: Literal["weakly", "strictly"] | None = None
-    decreasing: Literal["weakly", "strictly"] | None = None
-
-    @model_validator(mode="after")
-    def _one_predicate(self) -> "Expectation":
-        kinds = [name for name in type(self).model_fields if name != "within" and getattr(self, name) is not None]
-        if len(kinds) != 1:
-            raise ValueError(f"must hold exactly one predicate, got {kinds or 'none'}")
-        if (kinds[0] in ("equals", "order")) != (self.within is not None):
-            raise ValueError("`within` goes with `equals` and `order`, and with these only")
-        if self.interval is not None and self.interval[0] >= self.interval[1]:
-            raise ValueError(f"the interval {list(self.interval)} is empty or a point")
-        return self
-
-    @property
-    def kind(self) -> str:
-        """The name of the predicate."""
-        return next(name for name in type(self).model_fields if name != "within" and getattr(self, name) is not None)
-
-    def describe(self) -> str:
-        """The predicate in a few characters, for a card."""
-        bound = getattr(self, self.kind)
-        match self.kind:
-            case "equals" | "order":
-                return f"= {bound:g}" + (f" ± {self.within:g}" if self.within else "")
-            case "at_least" | "at_most":
-                return f"{'≥' if self.kind == 'at_least' else '≤'} {bound:g}"
-            case "interval":
-                return f"in [{bound[0]:g}, {bound[1]:g}]"
-            case "sign":
-                return "> 0" if bound == "positive" else "< 0"
-        return self.kind if bound == "strictly" else f"non-{'decreasing' if self.kind == 'increasing' else 'increasing'}"
-
-
 class Band(_Strict):
-    """How far a value may move from its stored baseline before the build turns red."""
+    """How far an exact value may move from its stored baseline before the build turns red."""
 
-    relative: Annotated[Finite, Field(ge=0, lt=1)] = 0.0
-    absolute: Annotated[Finite, Field(ge=0)] = 0.0
+    relative: Annotated[NotNegative, Field(lt=1)] = 0.0
+    absolute: NotNegative = 0.0
 
     def width(self, stored: float) -> float:
         """The largest drift allowed from a stored value."""
@@ -88,19 +50,34 @@ class Band(_Strict):
 
 
 class Claim(_Strict):
-    """One sentence of a paper that a number decides."""
+    """One sentence that a number decides: a paper's, or one of this book about it."""
 
     id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(\.[a-z0-9-]+)+$")]
     paper: Text
     locator: Text
+    kind: Literal["stated", "reading", "slip", "ours"]
+    basis: Literal["text", "code", "abstract", "secondary", "derived"]
+    scope: Literal["same", "smaller"]
     statement: Text
     measures: Text
     source: Text
     notebook: Text
-    expect: Annotated[dict[Profile, Expectation], Field(min_length=1)]
+    expect: dict[Profile, Expectation] = {}
+    exploratory: Text | None = None
+    close: Text | None = None
     paper_value: float | str | None = None
     expected_verdict: Literal["supported", "refuted", "inconclusive"] = "supported"
     band: Band = Band()
+
+    @model_validator(mode="after")
+    def _judged_or_not(self) -> "Claim":
+        if bool(self.expect) == (self.exploratory is not None):
+            raise ValueError("needs either `expect`, by which it is judged, or `exploratory`, which says why it is not")
+        return self
+
+    def measured_at(self, profile: str) -> bool:
+        """Whether its notebook must measure it at that profile."""
+        return profile in self.expect or self.exploratory is not None
 
 
 @dataclass(frozen=True)
@@ -141,50 +118,40 @@ def load_claims(project: Project) -> dict[str, Claim]:
     return claims
 
 
-def judge(claim: Claim, profile: str, measurement: dict | None) -> Judgement:
-    """The verdict on a claim at a profile, from the measured value and its standard error."""
+def judge(claim: Claim, profile: str, measurement: Measurement | None) -> Judgement:
+    """The verdict on a claim at a profile, from the measured value and its 95 % interval.
+
+    Supported: the whole interval meets the expectation; refuted: no part of it does; inconclusive: some part.
+    What has no expectation at the profile is shown without being judged: exploratory.
+    """
     expectation = claim.expect.get(profile)
-    if measurement is None or expectation is None:
+    if measurement is None:
         return Judgement("not measured", expectation)
-    gaps = _gaps(expectation, measurement["value"], measurement["stderr"], claim.id)
-    if all(_holds(low, strict) for low, _, strict in gaps):
+    if expectation is None:
+        return Judgement("exploratory", None)
+    slacks = _slacks(claim, expectation, measurement)
+    if all(slack.holds("low") for slack in slacks):
         return Judgement("supported", expectation)
-    if any(not _holds(high, strict) for _, high, strict in gaps):
+    if any(not slack.holds("high") for slack in slacks):
         return Judgement("refuted", expectation)
     return Judgement("inconclusive", expectation)
 
 
-def _holds(slack: float, strict: bool) -> bool:
-    return slack > 0 if strict else slack >= 0
+def distance_from_edge(claim: Claim, profile: str, measurement: Measurement) -> float:
+    """How many standard errors the value could move before its side of the expectation changed; infinite if it is exact."""
+    expectation = claim.expect.get(profile)
+    if measurement.exact or expectation is None:
+        return inf
+    # with its standard errors in place of the half widths of its interval
+    slacks = expectation.slack(measurement.values, measurement.errors)
+    ratios = [slack.value / slack.half_width for slack in slacks if slack.half_width]
+    ratios += [inf if slack.value >= 0 else -inf for slack in slacks if not slack.half_width]
+    worst = min(ratios)
+    return worst if worst >= 0 else -worst
 
 
-def _gaps(expectation: Expectation, value: float | list, stderr: float | list, name: str) -> list[tuple[float, float, bool]]:
-    """The predicate as inequalities `slack >= 0` (or > 0 where strict): the least and the largest slack the error allows."""
-    kind, bound = expectation.kind, getattr(expectation, expectation.kind)
-    if kind in ("increasing", "decreasing"):
-        return _steps(value, stderr, 1 if kind == "increasing" else -1, bound == "strictly", name)
-    if isinstance(value, list):
-        raise WorkflowError(
-            f"Claim {name!r} expects {expectation.describe()}, which is about one number, but {len(value)} numbers were measured."
-        )
-    error = STANDARD_ERRORS * stderr
-    match kind:
-        case "equals" | "order":
-            slack = [expectation.within - abs(value - bound)]
-        case "at_least":
-            slack = [value - bound]
-        case "at_most":
-            slack = [bound - value]
-        case "interval":
-            slack = [value - bound[0], bound[1] - value]
-        case _:
-            slack = [value if bound == "positive" else -value]
-    return [(s - error, s + error, kind == "sign") for s in slack]
-
-
-def _steps(value: float | list, stderr: float | list, direction: int, strict: bool, name: str) -> list[tuple[float, float, bool]]:
-    if not isinstance(value, list) or len(value) < 2:
-        raise WorkflowError(f"Claim {name!r} is about an order and needs at least two measured numbers, got {value!r}.")
-    errors = stderr if isinstance(stderr, list) else [stderr] * len(value)
-    steps = [(direction * (b - a), STANDARD_ERRORS * hypot(s, t)) for (a, b), (s, t) in zip(pairwise(value), pairwise(errors), strict=True)]
-    return [(step - error, step + error, strict) for step, error in steps]
+def _slacks(claim: Claim, expectation: Expectation, measurement: Measurement) -> list[Slack]:
+    try:
+        return expectation.slack(measurement.values, half_widths(measurement))
+    except ValueError as error:
+        raise WorkflowError(f"Claim {claim.id!r} expects {error}.") from error

@@ -2,33 +2,35 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from html import escape
 
 from ntpcompanion.workflow import cards
-from ntpcompanion.workflow.claims import Claim, Judgement, judge
+from ntpcompanion.workflow.claims import KINDS, Claim, Judgement, judge
 from ntpcompanion.workflow.files import canonical_json
+from ntpcompanion.workflow.formatting import inert, mathematics
+from ntpcompanion.workflow.measurement import Measurement
 from ntpcompanion.workflow.notebooks import Notebook
 from ntpcompanion.workflow.provenance import hardware_line
 from ntpcompanion.workflow.results import Result
 
-VERDICTS = ("supported", "refuted", "inconclusive", "not measured")
+VERDICTS = ("supported", "refuted", "inconclusive", "exploratory", "not measured")
 
 
-def judgements(claims: Mapping[str, Claim], results: Mapping[str, Result], profile: str) -> dict[str, tuple[Judgement, dict | None]]:
+def judgements(claims: Mapping[str, Claim], results: Mapping[str, Result], profile: str) -> dict[str, tuple[Judgement, Measurement | None]]:
     """Verdict and measurement of every claim at a profile."""
-    measured = {item["id"]: item for result in results.values() for item in result.measurements}
+    measured = {item.claim: item for result in results.values() for item in result.measurements}
     return {name: (judge(claim, profile, measured.get(name)), measured.get(name)) for name, claim in claims.items()}
 
 
 def ledger_page(claims: Mapping[str, Claim], results: Mapping[str, Result], notebooks: Mapping[str, Notebook], profile: str) -> str:
-    """Counts, then a table of claims per chapter."""
+    """Counts per kind of claim, then a table of claims per chapter."""
     judged = judgements(claims, results, profile)
-    counts = Counter(judgement.verdict for judgement, _ in judged.values())
-    parts = [f"**{len(claims)} claims** at profile *{profile}*: " + ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v]) + "."]
+    parts = [f"**{len(claims)} claims** at profile *{profile}*:", _counts(claims, judged)]
     for name, notebook in notebooks.items():
         own = [claim for claim in claims.values() if claim.notebook == name]
         if own:
             parts += [
-                f"## {notebook.title}",
+                f"## {inert(mathematics(notebook.title))}",
                 _table(
                     [20, 46, 17, 17],
                     [["Verdict", "Claim", "Ours", "Expected"], *(_claim_row(c, *judged[c.id], results.get(name)) for c in own)],
@@ -37,12 +39,20 @@ def ledger_page(claims: Mapping[str, Claim], results: Mapping[str, Result], note
     return "\n\n".join(parts) + "\n"
 
 
+def _counts(claims: Mapping[str, Claim], judged: Mapping[str, tuple[Judgement, Measurement | None]]) -> str:
+    counts = Counter((claim.kind, judged[claim.id][0].verdict) for claim in claims.values())
+    shown = [verdict for verdict in VERDICTS if any(counts[kind, verdict] for kind in KINDS)]
+    rows = [[f"{words} (*{kind}*)", *(str(counts[kind, verdict]) for verdict in shown)] for kind, words in KINDS.items()]
+    width = 64 // max(1, len(shown))
+    return _table([100 - width * len(shown), *[width] * len(shown)], [["Whose claim", *shown], *rows])
+
+
 def status_page(results: Mapping[str, Result], notebooks: Mapping[str, Notebook], profile: str) -> str:
     """A table of runs, then each machine and set of versions they were made with."""
     rows = [["Notebook", "Executed (UTC)", "Seconds", "Peak memory", "Key"]]
     for name, notebook in notebooks.items():
         result = results.get(name)
-        link = f'<a href="chapters/{name}.html">{notebook.title}</a>'
+        link = f'<a href="chapters/{name}.html">{inert(mathematics(notebook.title))}</a>'
         ran = (
             [
                 result.started[:16].replace("T", " "),
@@ -63,16 +73,17 @@ def status_page(results: Mapping[str, Result], notebooks: Mapping[str, Notebook]
     return "\n\n".join(parts) + "\n"
 
 
-def _claim_row(claim: Claim, judgement: Judgement, measurement: dict | None, result: Result | None) -> list[str]:
-    verdict = cards.badge(judgement.verdict)
+def _claim_row(claim: Claim, judgement: Judgement, measurement: Measurement | None, result: Result | None) -> list[str]:
     where = f"chapters/{claim.notebook}.html" + (f"#{cards.anchor(claim.id)}" if measurement else "")
-    head = f'<a href="{where}">{claim.locator}</a> {{cite:p}}`{claim.paper}`'
-    ours = (
-        f"{cards.show(measurement)}<br><small>{result.profile}, {hardware_line(result.hardware)}</small>" if measurement and result else "–"
-    )
-    expected = judgement.expectation.describe() if judgement.expectation else "–"
-    paper = f"<br>paper: {claim.paper_value}" if claim.paper_value is not None else ""
-    return [verdict, f"{head}. {claim.statement}", ours, expected + paper]
+    locator, statement = (inert(mathematics(text)) for text in (claim.locator, claim.statement))
+    head = f'<a href="{where}">{locator}</a> {{cite:p}}`{claim.paper}`'
+    ours = "–"
+    if measurement and result:
+        made = f"record {', '.join(measurement.records)}" if measurement.records else hardware_line(result.hardware)
+        ours = f"{inert(cards.shown(measurement, judgement))}<br><small>{result.profile}, {inert(escape(made))}</small>"
+    expected = judgement.expectation.describe() if judgement.expectation else "not judged" if claim.exploratory else "–"
+    paper = f"<br>paper: {inert(mathematics(str(claim.paper_value)))}" if claim.paper_value is not None else ""
+    return [cards.badge(judgement.verdict, claim), f"{head}. {statement}", ours, inert(escape(expected)) + paper]
 
 
 def _table(widths: list[int], rows: list[list[str]]) -> str:

@@ -11,6 +11,7 @@ from ntpcompanion.workflow.cells import code_cells, is_injected, tags, written_c
 from ntpcompanion.workflow.claims import Claim, judge
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.measure import MEASUREMENT_MIME, RECORD_MIME
+from ntpcompanion.workflow.measurement import Measurement
 from ntpcompanion.workflow.notebooks import Notebook
 from ntpcompanion.workflow.provenance import hardware_line
 from ntpcompanion.workflow.records import Record, banner
@@ -33,6 +34,7 @@ def make_page(
     if len(ran) != len(code_cells(page)):
         raise WorkflowError(f"{notebook.name}: {len(ran)} executed cells for {len(code_cells(page))} in the text. Run the notebook again.")
     for cell, source in zip(code_cells(page), ran, strict=True):
+        _check_shown(notebook.name, cell, source)
         cell["outputs"] = [_drawn(output, result, claims, record) for output in source.outputs]
         cell["execution_count"] = source.execution_count
     defaults = code_cells(page)[0]
@@ -48,13 +50,24 @@ def make_page(
     return page
 
 
+def _check_shown(name: str, cell: nbformat.NotebookNode, source: nbformat.NotebookNode) -> None:
+    """Raises WorkflowError where a tag would take a card off the page."""
+    hiding = sorted(tags(cell) & {"remove-output", "remove-cell"})
+    measured = [output["data"][MEASUREMENT_MIME]["id"] for output in source.outputs if MEASUREMENT_MIME in output.get("data", {})]
+    if hiding and measured:
+        raise WorkflowError(
+            f"Notebook {name!r}: the cell that measures {', '.join(measured)} is tagged `{hiding[0]}`, "
+            "and its cards would be missing on the page. Tag it `remove-input` or `hide-input` instead."
+        )
+
+
 def _drawn(
     output: nbformat.NotebookNode, result: Result, claims: Mapping[str, Claim], record: Callable[[str], Record]
 ) -> nbformat.NotebookNode:
     data = output.get("data", {})
     if (item := data.get(MEASUREMENT_MIME)) and item["id"] in claims:
-        claim = claims[item["id"]]
-        html = cards.card(claim, judge(claim, result.profile, item), item, result, hardware_line(result.hardware))
+        claim, item = claims[item["id"]], Measurement.from_json(item)
+        html = cards.card(claim, judge(claim, result.profile, item), item, result, [record(name) for name in item.records])
     elif item := data.get(RECORD_MIME):
         html = banner(record(item["name"]))
     else:

@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Annotated
 
@@ -33,10 +34,13 @@ class Plan(BaseModel):
 
 @dataclass(frozen=True)
 class Record:
-    """A stored record; `outdated` lists the package files that have changed since it was made."""
+    """A stored record; `parameters` are those of its plan, a list for each that was varied; `outdated` lists the package files that
+    have changed since it was made.
+    """
 
     name: str
     results: list[dict]
+    parameters: dict
     about: str
     made: str
     outdated: list[str]
@@ -99,14 +103,16 @@ def load_record(project: Project, name: str) -> Record:
         outdated.append("book/records/plans.yml")
     made = f"{data['finished'][:10]}, {data['seconds']:.0f} s of computing on {hardware_line(data['hardware'])}"
     made += f", source {sha256(canonical_json(data['sources']))[:12]}"
-    return Record(name, data["results"], data["plan"]["about"], made, outdated)
+    parameters = {**data["plan"]["fixed"], **data["plan"]["grid"]}
+    return Record(name, data["results"], parameters, data["plan"]["about"], made, outdated)
 
 
 def banner(record: Record) -> str:
     """HTML that says what is recorded, where and when; or that it no longer matches the code."""
     state = f"outdated: {', '.join(record.outdated)} changed since" if record.outdated else "matches the present code"
     kind = "ntp-outdated" if record.outdated else "ntp-current"
-    return f'<p class="ntp-record {kind}"><strong>Recorded run</strong> {record.name}: {record.about} Made {record.made}; {state}.</p>'
+    text = escape(f"{record.name}: {record.about} Made {record.made}; {state}.")
+    return f'<p class="ntp-record {kind}"><strong>Recorded run</strong> {text}</p>'
 
 
 def _sources(project: Project, function: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ntpcompanion.workflow import cards
+from ntpcompanion.workflow.claims import judge, load_claims
 from ntpcompanion.workflow.errors import WorkflowError, plain
 from ntpcompanion.workflow.notebooks import toc_pages
 from ntpcompanion.workflow.project import Project
@@ -67,14 +68,15 @@ def site_faults(project: Project, html: Path, results: Mapping[str, Result]) -> 
     faults = [f"{page}.html is missing or cut short" for page in toc_pages(project) if "</html>" not in _raw(html / f"{page}.html")]
     if not _raw(html / "index.html"):
         faults.append("index.html is missing or empty")
-    ledger = _text(html / "ledger.html")
+    claims, ledger = load_claims(project), _text(html / "ledger.html")
     for name, result in results.items():
         page = _text(html / "chapters" / f"{name}.html")
         for item in result.measurements:
+            number = cards.shown(item, judge(claims[item.claim], result.profile, item))
             faults += [
-                f"{where} does not show {item['id']} = {cards.show(item)}"
+                f"{where} does not show {item.claim} = {number}"
                 for where, text in ((f"chapters/{name}.html", page), ("ledger.html", ledger))
-                if cards.show(item) not in text
+                if number not in text
             ]
     return faults
 

@@ -1,6 +1,6 @@
 """The results file beside every executed notebook."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import nbformat
@@ -9,8 +9,9 @@ from ntpcompanion.workflow.cells import code_cells, is_injected, tags, written_c
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import canonical_json, read_sealed, sha256, write_sealed
 from ntpcompanion.workflow.measure import MEASUREMENT_MIME, RECORD_MIME
+from ntpcompanion.workflow.measurement import Measurement
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +25,7 @@ class Result:
     profile: str
     parameters: dict
     overrides: dict
-    measurements: list[dict]
+    measurements: list[Measurement]
     key: str
     key_parts: dict
     started: str
@@ -39,11 +40,12 @@ class Result:
     @property
     def measured(self) -> set[str]:
         """The ids of the claims it measured."""
-        return {item["id"] for item in self.measurements}
+        return {item.claim for item in self.measurements}
 
     def save(self, path: Path) -> None:
         """Write the file, sealed with a checksum."""
-        write_sealed(path, asdict(self))
+        data = {field.name: getattr(self, field.name) for field in fields(self)}
+        write_sealed(path, {**data, "measurements": [item.to_json() for item in self.measurements]})
 
     @classmethod
     def load(cls, path: Path) -> "Result":
@@ -54,7 +56,10 @@ class Result:
         data.pop("checksum")
         if data.get("schema") != SCHEMA or set(data) != set(cls.__dataclass_fields__):
             raise WorkflowError(f"{path} has schema {data.get('schema')!r}, this version reads {SCHEMA}. Run the notebook again.")
-        return cls(**data)
+        try:
+            return cls(**{**data, "measurements": [Measurement.from_json(item) for item in data["measurements"]]})
+        except (TypeError, ValueError) as error:
+            raise WorkflowError(f"{path}: {error} Run the notebook again.") from error
 
 
 def outputs_digest(node: nbformat.NotebookNode) -> str:
@@ -67,18 +72,18 @@ def outputs_digest(node: nbformat.NotebookNode) -> str:
     return sha256(canonical_json([node.metadata.get("kernelspec"), node.metadata.get("language_info"), ran]))
 
 
-def collect_measurements(node: nbformat.NotebookNode, name: str) -> list[dict]:
-    """All measurements among the outputs, in order, each with the number of its code cell in the text, from 1.
+def collect_measurements(node: nbformat.NotebookNode, name: str) -> list[Measurement]:
+    """All measurements among the outputs, in order.
 
-    Raises WorkflowError if one id comes twice.
+    Raises WorkflowError if one is none that `measure` would make, or if one claim comes twice.
     """
-    found: list[dict] = []
-    for index, cell in enumerate(written_cells(node), 1):
-        for output in cell.outputs:
-            data = output.get("data", {}).get(MEASUREMENT_MIME)
-            if data is not None:
-                found.append({**data, "cell": index})
-    ids = [item["id"] for item in found]
+    outputs = [output for cell in written_cells(node) for output in cell.outputs]
+    shown = [output["data"][MEASUREMENT_MIME] for output in outputs if MEASUREMENT_MIME in output.get("data", {})]
+    try:
+        found = [Measurement.from_json(data) for data in shown]
+    except ValueError as error:
+        raise WorkflowError(f"Notebook {name!r} shows what is no measurement: {error} Only `measure` makes them.") from error
+    ids = [item.claim for item in found]
     twice = sorted({claim for claim in ids if ids.count(claim) > 1})
     if twice:
         raise WorkflowError(f"Notebook {name!r} measures {', '.join(twice)} more than once. One claim, one number.")

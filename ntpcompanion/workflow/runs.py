@@ -12,7 +12,7 @@ from ntpcompanion.workflow.freshness import key, key_parts, what_changed
 from ntpcompanion.workflow.notebooks import Notebook
 from ntpcompanion.workflow.parameters import resolve
 from ntpcompanion.workflow.project import Project
-from ntpcompanion.workflow.results import Result, outputs_digest
+from ntpcompanion.workflow.results import Result, collect_measurements, outputs_digest
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def stale_reasons(run: Run) -> list[str]:
     parts = key_parts(run.project, run.notebook, run.parameters)
     if result.key != key(parts):
         return what_changed(result.key_parts, parts) or ["the stored key does not match its parts"]
-    if result.outputs != outputs_digest(node):
+    if result.outputs != outputs_digest(node) or result.measurements != collect_measurements(node, run.notebook.name):
         return [f"{run.page.name} does not match {run.results.name}: one of them was changed or half-written"]
     return []
 

@@ -86,4 +86,4 @@ def test_a_baseline_that_moved_is_red_and_only_that(toy):
     assert "toy.half: baseline 0.5, now 0.511, moved 0.011, band ± 0.005" in output
     assert "1 of the checks on 3 measured values failed at profile book" in output
     (toy.project.baseline("book")).write_text("{")
-    assert "book.json is not JSON" in toy.command("check", "--profile", "book", code=1)
+    assert "book.json cannot be read: " in toy.command("check", "--profile", "book", code=1)

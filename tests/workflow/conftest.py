@@ -10,7 +10,8 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 from ntpcompanion.workflow import execute as runner
-from ntpcompanion.workflow.measure import MEASUREMENT_MIME, measurement
+from ntpcompanion.workflow.measure import MEASUREMENT_MIME
+from ntpcompanion.workflow.measurement import Measurement
 from tests.toy import importable, no_kernel, toy  # noqa: F401
 
 MEASURED = {"coin": {"toy.half": 0.5, "toy.powers": [1.0, 2.0, 4.0]}, "words": {"toy.words": 3.0}}
@@ -24,7 +25,7 @@ def executed_by_hand(name, text):
     place = 1 + next(i for i, cell in enumerate(node.cells) if cell.cell_type == "code")
     node.cells.insert(place, nbformat.v4.new_code_cell(INJECTED[name], metadata={"tags": ["injected-parameters"]}))
     for claim, value in MEASURED[name].items():
-        data = {MEASUREMENT_MIME: measurement(claim, value), "text/html": claim, "text/plain": claim}
+        data = {MEASUREMENT_MIME: Measurement.of(claim, value).to_json(), "text/html": claim, "text/plain": claim}
         node.cells[-1].outputs.append(nbformat.v4.new_output("display_data", data))
     return nbformat.writes(node)
 

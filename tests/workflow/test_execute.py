@@ -31,7 +31,7 @@ def executed(toy):
 def test_a_run_leaves_a_clean_notebook_and_its_results(executed):
     run = executed.runs(names=["coin"])[0]
     result = Result.load(run.results)
-    assert [(m["id"], m["value"], m["cell"]) for m in result.measurements] == [("toy.half", 0.5, 2), ("toy.powers", [1.0, 2.0, 4.0], 2)]
+    assert [(m.claim, m.value) for m in result.measurements] == [("toy.half", 0.5), ("toy.powers", (1.0, 2.0, 4.0))]
     assert result.parameters == {"n": 1000, "seed": 0}
     assert result.peak_memory > 2**24
     assert len(result.cell_seconds) == 2

@@ -9,14 +9,15 @@ from ntpcompanion.workflow.cells import code_cells
 from ntpcompanion.workflow.claims import load_claims
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.measure import MEASUREMENT_MIME, RECORD_MIME
+from ntpcompanion.workflow.measurement import Measurement
 from ntpcompanion.workflow.notebooks import find_notebooks
 from ntpcompanion.workflow.pages import make_page
 from ntpcompanion.workflow.records import Record
 from tests.workflow.test_baselines import result
 
-HALF = {"id": "toy.half", "value": 0.5, "stderr": 0.0, "seed": 3}
+HALF = Measurement.of("toy.half", 0.5, seed=3).to_json()
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3"}, "language_info": {"name": "python", "version": "3.11.7"}}
-RECORD = Record("halves", [], "Halves.", "yesterday", [])
+RECORD = Record("halves", [], {}, "Halves.", "yesterday", [])
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def test_cards_and_banners_are_drawn_and_the_rest_is_kept(toy, coin):
     shown = [output["data"]["text/html"] for output in page(toy, coin, outputs).cells[3].outputs]
     assert shown[0] == "<b>1</b>"
     assert "ntp-supported" in shown[1]
-    assert "<dt>Seed</dt><dd>3</dd>" in shown[1]
+    assert "<dt>Random</dt><dd>exact for what seed 3 drew</dd>" in shown[1]
     assert shown[2] == "as it was"
     assert "<strong>Recorded run</strong> thirds: Halves. Made yesterday; matches the present code." in shown[3]
 
