@@ -7,13 +7,19 @@ import pytest
 from ntpcompanion.workflow import baselines
 from ntpcompanion.workflow.build import current_results
 from ntpcompanion.workflow.cells import code_cells
-from ntpcompanion.workflow.claims import load_claims
+from ntpcompanion.workflow.claims import Band, distance_from_edge, load_claims
 from ntpcompanion.workflow.notebooks import find_notebooks
 from ntpcompanion.workflow.profiles import read_profiles
 from ntpcompanion.workflow.project import Project
 from tests.smoke import smoke_runs
 
 NOTEBOOKS = find_notebooks(Project.find())
+
+
+def baseline(profile):
+    """The stored measurements of a profile, whatever text they were made on."""
+    stored = baselines.read_baseline(Project.find().baseline(profile))
+    return [item for items in stored.values() for item in items.values()]
 
 
 def test_no_number_moved_and_every_verdict_is_as_expected():
@@ -30,7 +36,31 @@ def test_every_claim_is_expected_somewhere_and_cited():
     assert claims
     assert {claim.paper for claim in claims} <= keys
     # what the book does not measure says how it would be measured
-    assert all("book" in claim.expect or "`ntpcompanion execute" in claim.measures for claim in claims)
+    assert all(claim.measured_at("book") or "`ntpcompanion execute" in claim.measures for claim in claims)
+
+
+def test_every_id_stands_literally_in_one_cell():
+    """A search for the id of a claim finds the cell that measures it."""
+    cells = [(name, cell.source) for name, notebook in NOTEBOOKS.items() for cell in code_cells(notebook.node)]
+    for claim in load_claims(Project.find()).values():
+        holding = [name for name, source in cells if f'"{claim.id}"' in source]
+        assert holding == [claim.notebook], f"{claim.id} stands in the code of {holding or 'no cell'}"
+
+
+@pytest.mark.parametrize("profile", ["smoke", "book"])
+def test_a_band_is_for_exact_values(profile):
+    claims = load_claims(Project.find())
+    random = [item.claim for item in baseline(profile) if item.claim in claims and not item.exact]
+    assert random
+    assert [name for name in random if claims[name].band != Band()] == [], "Welch's test compares these"
+
+
+def test_no_verdict_hangs_on_luck():
+    """At the book profile a verdict lies three standard errors from its edge, or its claim says why not; one that lies further says nothing."""
+    claims = load_claims(Project.find())
+    judged = [item for item in baseline("book") if item.claim in claims and claims[item.claim].expected_verdict != "inconclusive"]
+    near = {item.claim for item in judged if distance_from_edge(claims[item.claim], "book", item) < 3}
+    assert near == {claim.id for claim in claims.values() if claim.close}
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
