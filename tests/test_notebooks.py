@@ -56,7 +56,7 @@ def test_a_band_is_for_exact_values(profile):
 
 
 def test_no_verdict_hangs_on_luck():
-    """At the book profile a verdict lies three standard errors from its edge, or its claim says why not; one that lies further says nothing."""
+    """At the book profile a verdict lies three standard errors from its edge, or its claim says why not."""
     claims = load_claims(Project.find())
     judged = [item for item in baseline("book") if item.claim in claims and claims[item.claim].expected_verdict != "inconclusive"]
     near = {item.claim for item in judged if distance_from_edge(claims[item.claim], "book", item) < 3}
