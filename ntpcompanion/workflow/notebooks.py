@@ -15,6 +15,7 @@ from ntpcompanion.workflow.files import canonical_json, sha256
 from ntpcompanion.workflow.parameters import Parameter, parse_parameters
 from ntpcompanion.workflow.project import Project
 
+_FRONT_MATTER = {"jupytext", "kernelspec", "language_info", "ntp"}
 _RUN_TAGS = {"raises-exception", "skip-execution"}  # the only tags that change what a cell does
 
 
@@ -33,6 +34,11 @@ class Notebook:
         if not code or "parameters" not in tags(code[0]):
             raise WorkflowError(f"{self.path}: the first code cell must be tagged `parameters`.")
         return parse_parameters(code[0].source, str(self.path))
+
+    @property
+    def defaults(self) -> dict[str, object]:
+        """The values in the parameters cell."""
+        return {name: parameter.default for name, parameter in self.parameters.items()}
 
     @cached_property
     def settings(self) -> dict:
@@ -107,6 +113,11 @@ def read_notebook(path: Path) -> Notebook:
         raise WorkflowError(f"{path}: a code cell is not Python ({error.msg}: `{(error.text or '').strip()}`).") from error
     except Exception as error:
         raise WorkflowError(f"{path} cannot be read as a MyST notebook: {error}") from error
+    if stray := sorted(set(node.metadata) - _FRONT_MATTER):
+        raise WorkflowError(
+            f"{path}: unknown front matter entry {', '.join(stray)}; known: {', '.join(sorted(_FRONT_MATTER))}. "
+            "How a notebook is executed and rendered is the same for all: see notebooks/profiles.yml and _config.yml."
+        )
     for index, cell in enumerate(node.cells):
         cell["id"] = f"cell-{index:03d}"
     node.metadata.pop("jupytext", None)
