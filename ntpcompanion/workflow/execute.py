@@ -28,7 +28,7 @@ CELL_TIMEOUT = {"smoke": 120, "book": 900, "paper": None}  # seconds; a paper ru
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run: `"fresh"` (kept), `"done"` or `"failed"` with a message; `notes` are sentences that its user should read."""
+    """What became of a run: `"fresh"` (kept), `"done"` or `"failed"` with a message; `notes` are for its user."""
 
     run: Run
     status: str
@@ -78,7 +78,8 @@ def _execute_one(run: Run, scratch: Path, progress: Callable[[int], None]) -> li
     started, began = now(), time.perf_counter()
     job = {
         "notebook": nbformat.writes(run.notebook.node), "parameters": run.parameters, "root": str(run.project.root),
-        "watched": [*folders(run.project), *map(str, inputs)], "cell_timeout": CELL_TIMEOUT[run.profile], "output": str(scratch / "executed.ipynb"),
+        "watched": [*folders(run.project), *map(str, inputs)], "cell_timeout": CELL_TIMEOUT[run.profile],
+        "output": str(scratch / "executed.ipynb"),
     }  # fmt: skip
     write_atomically(scratch / "job.json", json.dumps(job))
     done = _run_worker(run, scratch / "job.json", progress)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ntpcompanion.workflow.errors import WorkflowError
-from ntpcompanion.workflow.files import canonical_json, sha256
+from ntpcompanion.workflow.files import canonical_json, hash_of, sha256
 from ntpcompanion.workflow.notebooks import Notebook, imported_modules
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.provenance import library_versions, python_minor
@@ -85,14 +85,6 @@ def other_files(
         names = ", ".join(_name(project, path) for path in changed)
         raise WorkflowError(f"Notebook {notebook.name!r}: {names} changed while it ran. Nothing was stored; run it again.")
     return {_name(project, path): digests[0] for path, digests in sorted(read.items()) if path not in known}
-
-
-def hash_of(path: Path) -> str:
-    """SHA-256 of a file, or a word where there is none."""
-    try:
-        return sha256(path.read_bytes())
-    except OSError:
-        return "missing"
 
 
 def _name(project: Project, path: str) -> str:

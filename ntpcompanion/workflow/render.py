@@ -14,6 +14,7 @@ from pathlib import Path
 from ntpcompanion.workflow import cards
 from ntpcompanion.workflow.errors import WorkflowError, plain
 from ntpcompanion.workflow.notebooks import toc_pages
+from ntpcompanion.workflow.processes import clean_environment, folders
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.results import Result
 
@@ -21,7 +22,7 @@ from ntpcompanion.workflow.results import Result
 def render(project: Project, source: Path, html: Path) -> None:
     """Build `source` (a book folder) into `html` with warnings as errors. Raises WorkflowError with the warnings."""
     require_jupyter_book_1()
-    output = html.with_name(f"{html.name}-work")  # Jupyter Book writes to OUTPUT/_build/html and keeps its doctrees there too
+    output = doctrees(html).parents[1]  # Jupyter Book writes to OUTPUT/_build/html
     arguments = [
         "build", str(source), "--path-output", str(output), "--config", str(project.root / "_config.yml"),
         "--toc", str(source / "_toc.yml"), "-W", "-n", "--keep-going", "-q",
@@ -34,15 +35,26 @@ def render(project: Project, source: Path, html: Path) -> None:
     _replace_folder(output / "_build" / "html", html)
 
 
+def doctrees(html: Path) -> Path:
+    """The folder in which Sphinx keeps what it has read of the pages of a site."""
+    return html.with_name(f"{html.name}-work") / "_build" / ".doctrees"
+
+
 def _run_jupyter_book(arguments: list[str], project: Project) -> subprocess.CompletedProcess:
     """Run it in a process that ends with this one, however this one ends: two must never write to one folder."""
     code = "import os, threading\nthreading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()\n"
+    # the API page shows docstrings of the present sources
+    code += f"from ntpcompanion.workflow.kernel import import_from_sources\nimport_from_sources({folders(project)!r})\n"
     code += "from jupyter_book.cli.main import main\nmain()"
-    environment = {**os.environ, "PYTHONPATH": str(project.package.parent)}
     theirs, ours = os.pipe()  # it reads until our end is closed, by us or by the end of our process
     try:
         return subprocess.run(
-            [sys.executable, "-c", code, *arguments], stdin=theirs, capture_output=True, text=True, cwd=project.root, env=environment
+            [sys.executable, "-c", code, *arguments],
+            stdin=theirs,
+            capture_output=True,
+            text=True,
+            cwd=project.root,
+            env=clean_environment(project),
         )
     finally:
         os.close(theirs)

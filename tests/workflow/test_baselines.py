@@ -10,7 +10,8 @@ from tests.toy import ROOT
 def result(notebook, inputs=None, **values):
     items = [{"id": name.replace("_", "."), "value": value, "stderr": 0.0, "seed": None, "cell": 1} for name, value in values.items()]
     return Result(
-        notebook=notebook, profile="book", parameters={}, overrides={}, defaults={}, measurements=items, key="k", key_parts={"inputs": inputs or {}},
+        notebook=notebook, profile="book", parameters={}, overrides={}, defaults={}, measurements=items,
+        key="k", key_parts={"inputs": inputs or {}},
         started="2026-01-01T00:00:00+00:00",
         seconds=1.0, cell_seconds=[], peak_memory=0, versions={}, hardware={}, outputs="o",
     )  # fmt: skip
