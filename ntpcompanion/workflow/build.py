@@ -13,7 +13,7 @@ from ntpcompanion.workflow.baselines import check_measured
 from ntpcompanion.workflow.claims import Claim, load_claims
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import canonical_json, files_below, sha256, write_atomically
-from ntpcompanion.workflow.notebooks import Notebook, toc_chapters
+from ntpcompanion.workflow.notebooks import Notebook, prose_faults, toc_chapters
 from ntpcompanion.workflow.pages import make_page
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.records import load_record
@@ -45,6 +45,7 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> tuple[Path
     results = current_results(runs)
     faults = [fault for name, result in results.items() for fault in check_measured(name, profile, result.measured, claims)]
     missing = sorted(set(toc_chapters(project)) - set(notebooks))
+    faults += prose_faults(project)
     faults += [f"book/_toc.yml lists chapters/{name}, but there is no notebooks/{name}.md." for name in missing]
     faults += [
         f"notebooks/{name}.md is not in book/_toc.yml: nobody would find it." for name in notebooks if name not in toc_chapters(project)

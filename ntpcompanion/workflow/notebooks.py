@@ -1,6 +1,7 @@
 """Text notebooks: found, read with jupytext, and joined with outputs."""
 
 import ast
+import glob
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,7 @@ from ntpcompanion.workflow.parameters import Parameter, parse_parameters
 from ntpcompanion.workflow.project import Project
 
 _FRONT_MATTER = {"jupytext", "kernelspec", "language_info", "ntp"}
+_OF_NOTEBOOKS = {"file_format", "jupytext", "kernelspec", "mystnb", "execution"}
 _RUN_TAGS = {"raises-exception", "skip-execution"}  # the only tags that change what a cell does
 
 
@@ -93,6 +95,34 @@ def toc_pages(project: Project) -> list[str]:
         return [page for item in node for page in walk(item)] if isinstance(node, list) else []
 
     return walk(toc)
+
+
+def prose_faults(project: Project) -> list[str]:
+    """A sentence for each page outside of `chapters/` that Jupyter Book would take for a notebook.
+
+    It would execute the page, or show outputs that somebody has typed.
+    """
+    faults = []
+    for page in [page for page in toc_pages(project) if not page.startswith("chapters/")]:
+        for path in sorted(project.book.glob(f"{glob.escape(page)}.*")):
+            where = f"book/{path.relative_to(project.book).as_posix()}"
+            if path.suffix != ".md":
+                faults.append(f"{where} is no page of prose: numbers come from notebooks/*.md only. Write it as {page}.md, or rename it.")
+            elif _front_matter(path).intersection(_OF_NOTEBOOKS):
+                faults.append(f"{where} has the front matter of a notebook: put it into notebooks/, or remove that, as pages are not run.")
+    return faults
+
+
+def _front_matter(path: Path) -> set[str]:
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    if not lines or not lines[0].startswith("---"):
+        return set()
+    end = next((i for i, line in enumerate(lines[1:], 1) if line.startswith(("---", "..."))), len(lines))
+    try:
+        entries = yaml.safe_load("\n".join(lines[1:end]))
+    except yaml.YAMLError as error:
+        raise WorkflowError(f"{path}: its front matter cannot be read: {error}") from error
+    return set(entries) if isinstance(entries, dict) else set()
 
 
 def choose(notebooks: dict[str, Notebook], names: list[str]) -> list[Notebook]:

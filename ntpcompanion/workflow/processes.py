@@ -1,6 +1,11 @@
 """The environment in which numbers and pages are made: equal for all users of a machine."""
 
+import contextlib
+import json
 import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import ntpcompanion
@@ -25,3 +30,25 @@ def clean_environment(project: Project) -> dict[str, str]:
 def folders(project: Project) -> list[str]:
     """Where the files of a project lie: what is read below them can change a number."""
     return list(dict.fromkeys([str(project.root), str(project.package)]))
+
+
+def python_path(project: Project) -> list[str]:
+    """`sys.path` of an interpreter in the clean environment of a project."""
+    command = [sys.executable, "-P", "-c", "import json, sys; print(json.dumps(sys.path))"]
+    return json.loads(subprocess.run(command, env=clean_environment(project), capture_output=True, text=True, check=True).stdout)
+
+
+@contextlib.contextmanager
+def started_in(environment: Mapping[str, str]) -> Iterator[None]:
+    """Processes that `multiprocessing` starts here have this environment; it knows no other way to give them one."""
+    before = dict(os.environ)
+    try:
+        _replace_environment(environment)
+        yield
+    finally:
+        _replace_environment(before)
+
+
+def _replace_environment(environment: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from html import unescape
 from importlib.metadata import PackageNotFoundError, version
@@ -75,7 +76,9 @@ def drop_removed_pages(html: Path, pages: list[str]) -> None:
 
 
 def site_faults(project: Project, html: Path, results: Mapping[str, Result]) -> list[str]:
-    """Pages of the table of contents that are missing or cut short, and measured numbers that their page does not show."""
+    """Pages of the table of contents that are missing or cut short, measured numbers that their page does not show, and cards
+    of claims that stand on another page than that of their notebook, or more than once, or were measured nowhere.
+    """
     faults = [f"{page}.html is missing or cut short" for page in toc_pages(project) if "</html>" not in _raw(html / f"{page}.html")]
     if not _raw(html / "index.html"):
         faults.append("index.html is missing or empty")
@@ -88,6 +91,18 @@ def site_faults(project: Project, html: Path, results: Mapping[str, Result]) -> 
                 for where, text in ((f"chapters/{name}.html", page), ("ledger.html", ledger))
                 if cards.show(item) not in text
             ]
+    return faults + _card_faults(html, results)
+
+
+def _card_faults(html: Path, results: Mapping[str, Result]) -> list[str]:
+    faults = []
+    for path in sorted(html.rglob("*.html")):
+        page = path.relative_to(html).with_suffix("").as_posix()
+        result = results.get(page.removeprefix("chapters/")) if page.startswith("chapters/") else None
+        measured = Counter(cards.anchor(item["id"]) for item in result.measurements) if result else Counter()
+        shown = Counter(re.findall(r'<details class="ntp-card[^>]*? id="([^"]*)"', _raw(path)))
+        faults += [f"{page}.html lacks the card #{anchor}" for anchor in measured - shown]
+        faults += [f"{page}.html shows a card #{anchor} that no stored run has measured for it" for anchor in shown - measured]
     return faults
 
 
