@@ -103,7 +103,7 @@ def test_a_page_without_its_number_is_a_fault(executed, tmp_path):
         "chapters/words.html shows a card #claim-toy-words that no stored run has measured for it",
         "intro.html shows a card #claim-toy-half that no stored run has measured for it",
     ]
-    (tmp_path / "chapters" / "words.html").write_text("")
+    (tmp_path / "chapters" / "words.html").write_text("</html>")
     assert "chapters/words.html lacks the card #claim-toy-words" in site_faults(executed.project, tmp_path, results)
     (tmp_path / "chapters" / "coin.html").unlink()
     (tmp_path / "intro.html").write_text("<p>half a pa")

@@ -6,7 +6,8 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import checksum
 from ntpcompanion.workflow.measure import MEASUREMENT_MIME, RECORD_MIME
-from ntpcompanion.workflow.results import Result, collect_measurements, outputs_digest
+from ntpcompanion.workflow.notebooks import find_notebooks
+from ntpcompanion.workflow.results import Result, collect_measurements, outputs_digest, require_listed_records
 from tests.workflow.test_baselines import result
 
 
@@ -68,3 +69,12 @@ def test_measurements_carry_the_number_of_their_cell_and_come_once():
     node.cells[0].outputs = node.cells[2].outputs
     with pytest.raises(WorkflowError, match=r"Notebook 'coin' measures toy.half more than once. One claim, one number"):
         collect_measurements(node, "coin")
+
+
+def test_a_record_is_shown_if_it_is_listed(toy):
+    words = find_notebooks(toy.project)["words"]
+    node = notebook(outputs=[new_output("display_data", {RECORD_MIME: {"name": "halves"}})])
+    with pytest.raises(WorkflowError, match=r"'words' shows the record halves, .*: add `ntp: {records: \[halves\]}`"):
+        require_listed_records(node, words)
+    toy.edit("notebooks/words.md", "inputs: [text]", "inputs: [text], records: [halves, others]")
+    require_listed_records(node, find_notebooks(toy.project)["words"])
