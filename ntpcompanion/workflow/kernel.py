@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
 from pathlib import Path
 
-INSTALLED = {"site-packages", "dist-packages"}
+INSTALLED = ("site-packages", "dist-packages", ".egg-info", ".dist-info")  # how a folder of theirs ends
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -48,7 +48,7 @@ def write_down_opened_files(folders: Sequence[str], log: str) -> None:
     """Append a line of JSON to `log` for each file below `folders` (or equal to one) that this process opens from now on.
 
     A line is `[path, SHA-256 of the content]`, or `[path, null]` if it is opened for writing or takes the place of another.
-    Files of installed packages and compiled copies are left out.
+    Files of installed packages, compiled copies and this file, the start of every kernel, are left out.
     """
     belongs = _membership(folders)
     target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -57,7 +57,7 @@ def write_down_opened_files(folders: Sequence[str], log: str) -> None:
 
     def note(path: object, written: bool) -> None:
         place = os.path.abspath(os.fsdecode(path))
-        if not belongs(place) or place.endswith(".pyc"):
+        if not belongs(place) or place.endswith(".pyc") or place == __file__:
             return
         if written:
             line = [os.path.realpath(place), None]
@@ -107,7 +107,7 @@ def _membership(folders: Sequence[str]) -> Callable[[str], bool]:
         below = folder.rstrip(os.sep) + os.sep
         if not path.startswith(below) or (environment.startswith(below) and path.startswith(environment)):
             return False
-        return INSTALLED.isdisjoint(path[len(below) :].split(os.sep))
+        return not any(part.endswith(INSTALLED) for part in path[len(below) :].split(os.sep))
 
     own = [os.path.abspath(folder) for folder in folders]
     return lambda path: any(holds(folder, path) for folder in own)

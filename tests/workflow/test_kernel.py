@@ -58,7 +58,10 @@ def test_installed_packages_keep_their_compiled_copies(inside):
     site = inside.folder / "env" / "site-packages"
     site.mkdir(parents=True)
     stale_copy(site / "installed.py", "X = 1\n", "X = 2\n")
-    assert inside(f"sys.path.insert(0, {str(site)!r})\nimport installed\nprint(installed.X)") == ["1"]
+    (inside.folder / "project.egg-info").mkdir()
+    (inside.folder / "project.egg-info" / "entry_points.txt").touch()
+    code = f"sys.path.insert(0, {str(site)!r})\nimport installed\nopen('project.egg-info/entry_points.txt').close()\nprint(installed.X)"
+    assert inside(code) == ["1"]
     assert inside.log() == {}
 
 
