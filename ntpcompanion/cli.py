@@ -23,7 +23,7 @@ from ntpcompanion.workflow.profiles import check_profile, parse_overrides, read_
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.render import require_jupyter_book_1
 from ntpcompanion.workflow.results import Result
-from ntpcompanion.workflow.runs import Run, plan, stale_reasons
+from ntpcompanion.workflow.runs import Run, plan, present_parts, stale_reasons, unused_defaults
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -143,13 +143,15 @@ def why(name: Annotated[str, typer.Argument(help="A notebook.")], profile: Profi
     reasons = stale_reasons(run)
     console = Console(soft_wrap=True)
     if not reasons:
-        parts = freshness.key_parts(run.project, run.notebook, run.parameters)
+        parts = present_parts(run, Result.load(run.results))
         console.print(
             f"{name} ({profile}) is up to date: key {freshness.key(parts)[:12]} over {len(parts['package source'])} package files.",
             highlight=False,
         )
     for reason in reasons:
         console.print(f"{name} ({profile}): {escape(reason)}", highlight=False)
+    for note in unused_defaults(run):
+        console.print(f"{name} ({profile}): {escape(note)}", highlight=False)
 
 
 @app.command()
@@ -243,6 +245,8 @@ def _execute(runs: list[Run], jobs: int, force: bool) -> None:
         seconds = f", {outcome.seconds:.1f} s" if outcome.status != "fresh" else ""
         word = {"fresh": "up to date", "done": "executed", "failed": "[bold red]failed[/]"}[outcome.status]
         console.print(f"{outcome.run.notebook.name} ({outcome.run.profile}): {word}{seconds}", highlight=False)
+        for note in outcome.notes:
+            console.print(f"  note: {escape(note)}", highlight=False)
     failures = [outcome.message for outcome in outcomes if outcome.status == "failed"]
     if failures:
         raise WorkflowError("\n\n".join(failures))

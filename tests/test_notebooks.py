@@ -2,7 +2,9 @@
 
 import re
 
+import jupytext
 import pytest
+from jupytext.config import load_jupytext_config
 
 from ntpcompanion.workflow import baselines
 from ntpcompanion.workflow.build import current_results
@@ -81,3 +83,12 @@ def test_house_rules_of_a_notebook(name):
         assert parameter.meaning
         model = parameter.default[0] if isinstance(parameter.default, list) else parameter.default
         assert parameter.domain or isinstance(model, (str, bool)), f"{parameter.name}: end its comment in a domain like [1, inf)"
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_saved_by_jupyter_keeps_its_inputs_and_records(name):
+    path = NOTEBOOKS[name].path
+    saved = jupytext.writes(jupytext.read(path, fmt="md:myst"), fmt="md:myst", config=load_jupytext_config(str(path)))
+    again = jupytext.reads(saved, fmt="md:myst").metadata
+    assert again.get("ntp", {}) == NOTEBOOKS[name].settings
+    assert again.kernelspec == NOTEBOOKS[name].node.metadata.kernelspec

@@ -137,10 +137,8 @@ def write_claims(project, **changes):
     project.claims.write_text(yaml.safe_dump(items, allow_unicode=True))
 
 
-@pytest.fixture
-def toy(tmp_path, monkeypatch):
-    """A toy project; the current folder is its root."""
-    root = tmp_path / "toy"
+def make_toy(root):
+    """Write a toy project to a folder."""
     package = root / "toypkg"
     for folder in (package, root / "notebooks", root / "book" / "records"):
         folder.mkdir(parents=True)
@@ -164,8 +162,15 @@ def toy(tmp_path, monkeypatch):
     (root / "words.txt").write_text("one two three\n")
     project = Project(root, package)
     write_claims(project)
-    monkeypatch.chdir(root)
     return Toy(project)
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A toy project; the current folder is its root."""
+    made = make_toy(tmp_path / "toy")
+    monkeypatch.chdir(made.project.root)
+    return made
 
 
 @pytest.fixture

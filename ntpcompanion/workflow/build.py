@@ -12,12 +12,13 @@ from ntpcompanion.workflow import ledger
 from ntpcompanion.workflow.baselines import check_measured
 from ntpcompanion.workflow.claims import Claim, load_claims
 from ntpcompanion.workflow.errors import WorkflowError
-from ntpcompanion.workflow.files import canonical_json, sha256, write_atomically
-from ntpcompanion.workflow.notebooks import Notebook, toc_chapters
+from ntpcompanion.workflow.files import canonical_json, files_below, sha256, write_atomically
+from ntpcompanion.workflow.notebooks import Notebook, prose_faults, toc_chapters
 from ntpcompanion.workflow.pages import make_page
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.records import load_record
-from ntpcompanion.workflow.render import render, site_faults
+from ntpcompanion.workflow.render import doctrees, render, site_faults
+from ntpcompanion.workflow.rereading import outdated_pages
 from ntpcompanion.workflow.results import Result
 from ntpcompanion.workflow.runs import Run, load_executed, stale_reasons
 
@@ -44,6 +45,7 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> tuple[Path
     results = current_results(runs)
     faults = [fault for name, result in results.items() for fault in check_measured(name, profile, result.measured, claims)]
     missing = sorted(set(toc_chapters(project)) - set(notebooks))
+    faults += prose_faults(project)
     faults += [f"book/_toc.yml lists chapters/{name}, but there is no notebooks/{name}.md." for name in missing]
     faults += [
         f"notebooks/{name}.md is not in book/_toc.yml: nobody would find it." for name in notebooks if name not in toc_chapters(project)
@@ -65,14 +67,18 @@ def build_site(project: Project, runs: list[Run], profile: str) -> tuple[Path, b
     html = project.html(profile)
     work = html.with_name(f"{html.name}-work")
     stamp, state = work / "stamp.json", _state(project, source)
-    if _read_stamp(stamp) == {**state, "site": _digest([html])}:
+    last = _read_stamp(stamp)
+    if last == {**state, "site": _digest([html])} and not outdated_pages(doctrees(html)):
         return html, False
-    if not stamp.is_file():
-        shutil.rmtree(work, ignore_errors=True)  # the last rendering did not end: Sphinx would keep what it cut short
+    if last.get("frame") != state["frame"]:
+        # the last rendering did not end, and Sphinx would keep what it cut short; or there is other input than pages
+        shutil.rmtree(work, ignore_errors=True)
     stamp.unlink(missing_ok=True)
     render(project, source, html)
     if faults := site_faults(project, html, results):
         raise WorkflowError("The site was built, but:\n" + "\n".join(faults))
+    if _state(project, source) != state:
+        raise WorkflowError("A source of the book changed while the site was built: build it again.")
     write_atomically(stamp, json.dumps({**state, "site": _digest([html])}))
     return html, True
 
@@ -87,35 +93,44 @@ def _write_tables(
 def _staged_copy(project: Project, profile: str) -> Path:
     """A copy of the book folder without its chapters; unchanged files keep their dates, so that Sphinx can skip them."""
     target = project.build / f"stage-{profile}" / "book"
-    originals = {
-        path.relative_to(project.book)
-        for path in project.book.rglob("*")
-        if path.is_file() and "chapters" not in path.relative_to(project.book).parts
-    }
+    relatives = [path.relative_to(project.book) for path in files_below(project.book)]
+    originals = {path for path in relatives if path.parts[0] != "chapters"}
     for relative in originals:
         (target / relative).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(project.book / relative, target / relative)
-    for path in [p for p in target.rglob("*") if p.is_file() and "chapters" not in p.relative_to(target).parts]:
-        if path.relative_to(target) not in originals:
+    for path in list(files_below(target)):
+        if path.relative_to(target) not in originals and path.relative_to(target).parts[0] != "chapters":
             path.unlink()
     return target
 
 
 def _state(project: Project, source: Path) -> dict[str, str]:
-    """Hashes of everything that decides the site: book folder, configuration, documented package, installed packages."""
+    """Hashes of everything that decides the site: `frame`, after a change of which nothing of the last rendering is kept
+    (configuration, table of contents, styles, pictures, references, installed packages), and all `sources`.
+    """
     installed = sorted(f"{package.name} {package.version}" for package in distributions())
-    digest = _digest([source, project.root / "_config.yml", *project.package.rglob("*.py")])
-    return {"sources": digest, "installed": sha256(canonical_json(installed))}
+    modules = [path for path in files_below(project.package) if path.suffix == ".py"]
+    configuration = project.root / "_config.yml"
+    frame = [path for path in files_below(source) if path.suffix != ".md" and not _is_content(path.relative_to(source))]
+    return {
+        "frame": sha256(canonical_json([_digest([configuration, *frame]), installed])),
+        "sources": _digest([source, *modules]),
+    }
+
+
+def _is_content(path: Path) -> bool:
+    """Whether a file of the book folder reaches the site by pages only, which are compared one by one."""
+    return path.parts[0] in ("chapters", "records", "claims.yml")
 
 
 def _digest(paths: list[Path]) -> str:
     """One hash over files and over all files of folders, with their names."""
-    files = sorted({file for path in paths for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file()})
+    files = sorted({file for path in paths for file in (files_below(path) if path.is_dir() else [path]) if file.is_file()})
     return sha256(canonical_json([[str(file), sha256(file.read_bytes())] for file in files]))
 
 
-def _read_stamp(path: Path) -> dict | None:
+def _read_stamp(path: Path) -> dict:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}

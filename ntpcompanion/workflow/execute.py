@@ -1,7 +1,6 @@
 """Run what is stale: one process per notebook, several at a time, each outcome whole or absent."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -16,25 +15,26 @@ import nbformat
 from ntpcompanion.workflow.cells import code_cells, is_injected
 from ntpcompanion.workflow.errors import WorkflowError, plain
 from ntpcompanion.workflow.files import write_atomically
-from ntpcompanion.workflow.freshness import key, key_parts
+from ntpcompanion.workflow.freshness import FILES_READ, input_files, key, key_parts, other_files
 from ntpcompanion.workflow.messages import heard
 from ntpcompanion.workflow.notebooks import Notebook
-from ntpcompanion.workflow.project import ONE_THREAD, Project
+from ntpcompanion.workflow.processes import clean_environment, folders
 from ntpcompanion.workflow.provenance import hardware, now, versions
-from ntpcompanion.workflow.results import Result, collect_measurements, outputs_digest
-from ntpcompanion.workflow.runs import Run, load_executed, stale_reasons
+from ntpcompanion.workflow.results import Result, collect_measurements, outputs_digest, require_listed_records
+from ntpcompanion.workflow.runs import Run, load_executed, stale_reasons, unused_defaults
 
 CELL_TIMEOUT = {"smoke": 120, "book": 900, "paper": None}  # seconds; a paper run may take as long as it takes
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run: `"fresh"` (kept), `"done"` or `"failed"` with a message."""
+    """What became of a run: `"fresh"` (kept), `"done"` or `"failed"` with a message; `notes` are for its user."""
 
     run: Run
     status: str
     seconds: float
     message: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def execute(
@@ -61,40 +61,49 @@ def _bring_up_to_date(run: Run, scratch: Path, force: bool, tell: Callable) -> O
     try:
         if not force and not stale_reasons(run):
             tell(run, "fresh", cells, cells)
-            return Outcome(run, "fresh", 0.0)
-        _execute_one(run, scratch / f"{run.profile}-{run.stem.name}", lambda cell: tell(run, "cell", cell, cells))
+            return Outcome(run, "fresh", 0.0, notes=tuple(unused_defaults(run)))
+        notes = unused_defaults(run)  # before the results that know the old defaults are replaced
+        notes += _execute_one(run, scratch / f"{run.profile}-{run.stem.name}", lambda cell: tell(run, "cell", cell, cells))
     except (WorkflowError, OSError) as error:  # OSError: a full or read-only disk below _build
         tell(run, "failed", 0, cells)
         message = str(error) if isinstance(error, WorkflowError) else f"Notebook {run.notebook.name!r} ({run.profile}): {error}"
         return Outcome(run, "failed", time.perf_counter() - began, message)
     tell(run, "done", cells, cells)
-    return Outcome(run, "done", time.perf_counter() - began)
+    return Outcome(run, "done", time.perf_counter() - began, notes=tuple(notes))
 
 
-def _execute_one(run: Run, scratch: Path, progress: Callable[[int], None]) -> None:
+def _execute_one(run: Run, scratch: Path, progress: Callable[[int], None]) -> list[str]:
     parts = key_parts(run.project, run.notebook, run.parameters)  # before the run: an edit made meanwhile leaves it stale
+    inputs = input_files(run.project, run.notebook, run.parameters).values()
     started, began = now(), time.perf_counter()
     job = {
         "notebook": nbformat.writes(run.notebook.node), "parameters": run.parameters, "root": str(run.project.root),
-        "cell_timeout": CELL_TIMEOUT[run.profile], "output": str(scratch / "executed.ipynb"),
+        "watched": [*folders(run.project), *map(str, inputs)], "cell_timeout": CELL_TIMEOUT[run.profile],
+        "output": str(scratch / "executed.ipynb"),
     }  # fmt: skip
     write_atomically(scratch / "job.json", json.dumps(job))
     done = _run_worker(run, scratch / "job.json", progress)
     node = tidy(load_executed(scratch / "executed.ipynb"), run.notebook)
+    require_listed_records(node, run.notebook)
+    parts[FILES_READ] = other_files(run.project, run.notebook, run.parameters, parts, done.pop("read"))
     result = Result(
         notebook=run.notebook.name, profile=run.profile, parameters=run.parameters, overrides=run.overrides,
+        defaults=run.notebook.defaults,
         measurements=collect_measurements(node, run.notebook.name), key=key(parts), key_parts=parts, started=started,
         seconds=round(time.perf_counter() - began, 2), versions=versions(), hardware=hardware(), outputs=outputs_digest(node), **done,
     )  # fmt: skip
     write_atomically(run.page, nbformat.writes(node))
     result.save(run.results)  # last: until it is there, the notebook above counts as stale
     shutil.rmtree(scratch, ignore_errors=True)
+    undeclared = [name for name in parts[FILES_READ] if not name.endswith(".py")]
+    mend = "let a parameter name it, and list that under `ntp: {inputs: [...]}`"
+    return [f"it read {name}, which is no input: {mend}." for name in undeclared]
 
 
 def _run_worker(run: Run, job: Path, progress: Callable[[int], None]) -> dict:
     command = [sys.executable, "-m", "ntpcompanion.workflow.worker", str(job)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with ThreadPoolExecutor() as drain, subprocess.Popen(command, **pipes, env=_environment(run.project)) as process:
+    with ThreadPoolExecutor() as drain, subprocess.Popen(command, **pipes, env=clean_environment(run.project)) as process:
         errors = drain.submit(process.stderr.read)  # beside the messages: a full pipe would stop the worker
         last: dict = {}
         for line in process.stdout:
@@ -128,13 +137,3 @@ def tidy(node: nbformat.NotebookNode, source: Notebook) -> nbformat.NotebookNode
 def _explained(line: str, source: Notebook) -> str:
     parameter = source.parameters.get(line.partition(" = ")[0])
     return f"{line}  # {parameter.meaning}" if parameter and parameter.meaning else line
-
-
-def _environment(project: Project) -> dict[str, str]:
-    # figures carry no date and sets no random order, so that equal runs give equal bytes
-    return {**os.environ, **ONE_THREAD, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": "0", "PYTHONPATH": _python_path(project)}
-
-
-def _python_path(project: Project) -> str:
-    # the kernel imports the package whose sources decide freshness, not another installed copy
-    return os.pathsep.join(filter(None, [str(project.package.parent), os.environ.get("PYTHONPATH")]))

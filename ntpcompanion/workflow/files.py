@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from ntpcompanion.workflow.errors import WorkflowError
@@ -13,6 +14,22 @@ from ntpcompanion.workflow.errors import WorkflowError
 def sha256(data: bytes | str) -> str:
     """Hexadecimal SHA-256 of bytes, or of a text in UTF-8."""
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
+
+
+def hash_of(path: Path) -> str:
+    """SHA-256 of a file, or a word where there is none."""
+    try:
+        return sha256(path.read_bytes())
+    except OSError:
+        return "missing"
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """All files below a folder, those below linked folders too. A link to a folder that holds it is not followed again."""
+    for place, folders, names in os.walk(folder, followlinks=True):
+        above = {os.path.realpath(place), *(str(parent) for parent in Path(os.path.realpath(place)).parents)}
+        folders[:] = [name for name in folders if os.path.realpath(os.path.join(place, name)) not in above]
+        yield from (path for name in names if (path := Path(place, name)).is_file())
 
 
 def canonical_json(data: object) -> str:

@@ -1,19 +1,24 @@
 """When a stored run still answers for the present sources, and what changed when it does not."""
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ntpcompanion.workflow.errors import WorkflowError
-from ntpcompanion.workflow.files import canonical_json, sha256
+from ntpcompanion.workflow.files import canonical_json, hash_of, sha256
 from ntpcompanion.workflow.notebooks import Notebook, imported_modules
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.provenance import library_versions, python_minor
 from ntpcompanion.workflow.sources import source_hashes
 
+FILES_READ = "files read"
 
-def key_parts(project: Project, notebook: Notebook, parameters: Mapping[str, object]) -> dict:
-    """Everything that decides the numbers of a run, by name. Prose, captions and expectations are not among it."""
+
+def key_parts(project: Project, notebook: Notebook, parameters: Mapping[str, object], read: Iterable[str] = ()) -> dict:
+    """Everything that decides the numbers of a run, by name. Prose, captions and expectations are not among it.
+
+    `read` names the other files that the last run was seen to read, relative to the project's root where they lie below it.
+    """
     return {
         "code cells": notebook.code_digest(),
         "parameters": dict(parameters),
@@ -21,6 +26,7 @@ def key_parts(project: Project, notebook: Notebook, parameters: Mapping[str, obj
         "libraries": library_versions(),
         "python": python_minor(),
         "inputs": input_hashes(project, notebook, parameters),
+        FILES_READ: {name: hash_of(project.root / name) for name in read},
     }
 
 
@@ -47,17 +53,43 @@ def what_changed(old: Mapping, new: Mapping) -> list[str]:
 
 def input_hashes(project: Project, notebook: Notebook, parameters: Mapping[str, object]) -> dict[str, str]:
     """SHA-256 of the content of every input and record the front matter names; what a file is called does not matter."""
-    hashes = {
-        name: sha256(_input_path(project, name, parameters[name], notebook).read_bytes()) for name in notebook.settings.get("inputs", [])
-    }
+    return {name: sha256(path.read_bytes()) for name, path in input_files(project, notebook, parameters).items()}
+
+
+def input_files(project: Project, notebook: Notebook, parameters: Mapping[str, object]) -> dict[str, Path]:
+    """The files of the inputs and records that the front matter names. Raises WorkflowError naming one that is missing."""
+    files = {name: _input_path(project, name, parameters[name], notebook) for name in notebook.settings.get("inputs", [])}
     for name in notebook.settings.get("records", []):
         path = project.records / f"{name}.json"
         if not path.is_file():
             raise WorkflowError(
                 f"Notebook {notebook.name!r} shows the record {name!r}, but {path} is missing. Make it with `ntpcompanion record {name}`."
             )
-        hashes[f"record {name}"] = sha256(path.read_bytes())
-    return hashes
+        files[f"record {name}"] = path
+    return files
+
+
+def other_files(
+    project: Project, notebook: Notebook, parameters: Mapping[str, object], parts: Mapping, read: Mapping[str, list[str]]
+) -> dict[str, str]:
+    """The hashes of what a run read besides the package files and inputs that its key names; `read` is what its kernel wrote down.
+
+    Raises WorkflowError if a file was not what the key says when the kernel read it, or is no longer what the kernel read:
+    the outcome would be stored as if the present sources had made it.
+    """
+    known = {str((project.package / name).resolve()): digest for name, digest in parts["package source"].items()}
+    inputs = input_files(project, notebook, parameters)
+    known |= {str(path.resolve()): parts["inputs"][name] for name, path in inputs.items()}
+    changed = [path for path, digests in read.items() if digests != [known.get(path) or hash_of(Path(path))]]
+    if changed:
+        names = ", ".join(_name(project, path) for path in changed)
+        raise WorkflowError(f"Notebook {notebook.name!r}: {names} changed while it ran. Nothing was stored; run it again.")
+    return {_name(project, path): digests[0] for path, digests in sorted(read.items()) if path not in known}
+
+
+def _name(project: Project, path: str) -> str:
+    place, root = Path(path), project.root.resolve()
+    return place.relative_to(root).as_posix() if place.is_relative_to(root) else path
 
 
 def _input_path(project: Project, name: str, value: object, notebook: Notebook) -> Path:

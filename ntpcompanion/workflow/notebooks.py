@@ -1,6 +1,7 @@
 """Text notebooks: found, read with jupytext, and joined with outputs."""
 
 import ast
+import glob
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,8 @@ from ntpcompanion.workflow.files import canonical_json, sha256
 from ntpcompanion.workflow.parameters import Parameter, parse_parameters
 from ntpcompanion.workflow.project import Project
 
+_FRONT_MATTER = {"jupytext", "kernelspec", "language_info", "ntp"}
+_OF_NOTEBOOKS = {"file_format", "jupytext", "kernelspec", "mystnb", "execution"}
 _RUN_TAGS = {"raises-exception", "skip-execution"}  # the only tags that change what a cell does
 
 
@@ -33,6 +36,11 @@ class Notebook:
         if not code or "parameters" not in tags(code[0]):
             raise WorkflowError(f"{self.path}: the first code cell must be tagged `parameters`.")
         return parse_parameters(code[0].source, str(self.path))
+
+    @property
+    def defaults(self) -> dict[str, object]:
+        """The values in the parameters cell."""
+        return {name: parameter.default for name, parameter in self.parameters.items()}
 
     @cached_property
     def settings(self) -> dict:
@@ -89,6 +97,34 @@ def toc_pages(project: Project) -> list[str]:
     return walk(toc)
 
 
+def prose_faults(project: Project) -> list[str]:
+    """A sentence for each page outside of `chapters/` that Jupyter Book would take for a notebook.
+
+    It would execute the page, or show outputs that somebody has typed.
+    """
+    faults = []
+    for page in [page for page in toc_pages(project) if not page.startswith("chapters/")]:
+        for path in sorted(project.book.glob(f"{glob.escape(page)}.*")):
+            where = f"book/{path.relative_to(project.book).as_posix()}"
+            if path.suffix != ".md":
+                faults.append(f"{where} is no page of prose: numbers come from notebooks/*.md only. Write it as {page}.md, or rename it.")
+            elif _front_matter(path).intersection(_OF_NOTEBOOKS):
+                faults.append(f"{where} has the front matter of a notebook: put it into notebooks/, or remove that, as pages are not run.")
+    return faults
+
+
+def _front_matter(path: Path) -> set[str]:
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    if not lines or not lines[0].startswith("---"):
+        return set()
+    end = next((i for i, line in enumerate(lines[1:], 1) if line.startswith(("---", "..."))), len(lines))
+    try:
+        entries = yaml.safe_load("\n".join(lines[1:end]))
+    except yaml.YAMLError as error:
+        raise WorkflowError(f"{path}: its front matter cannot be read: {error}") from error
+    return set(entries) if isinstance(entries, dict) else set()
+
+
 def choose(notebooks: dict[str, Notebook], names: list[str]) -> list[Notebook]:
     """The named notebooks, or all. A name is looked up among those found, so no path can leave the folder."""
     for name in names:
@@ -107,6 +143,11 @@ def read_notebook(path: Path) -> Notebook:
         raise WorkflowError(f"{path}: a code cell is not Python ({error.msg}: `{(error.text or '').strip()}`).") from error
     except Exception as error:
         raise WorkflowError(f"{path} cannot be read as a MyST notebook: {error}") from error
+    if stray := sorted(set(node.metadata) - _FRONT_MATTER):
+        raise WorkflowError(
+            f"{path}: unknown front matter entry {', '.join(stray)}; known: {', '.join(sorted(_FRONT_MATTER))}. "
+            "How a notebook is executed and rendered is the same for all: see notebooks/profiles.yml and _config.yml."
+        )
     for index, cell in enumerate(node.cells):
         cell["id"] = f"cell-{index:03d}"
     node.metadata.pop("jupytext", None)

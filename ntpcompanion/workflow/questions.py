@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -17,7 +16,8 @@ from ntpcompanion.workflow.cells import code_cells
 from ntpcompanion.workflow.errors import plain
 from ntpcompanion.workflow.machine import BROWSERS
 from ntpcompanion.workflow.messages import heard
-from ntpcompanion.workflow.project import ONE_THREAD, Project
+from ntpcompanion.workflow.processes import clean_environment, folders
+from ntpcompanion.workflow.project import Project
 
 LIMIT = 60  # seconds for a kernel, torch or a browser: several times what they take from a cold disk
 IN_THE_KERNEL = """
@@ -45,7 +45,10 @@ def ask_kernel(project: Project) -> dict[str, str | None]:
     notebook = nbformat.writes(nbformat.v4.new_notebook(cells=[cell]))
     with tempfile.TemporaryDirectory(prefix="ntp-") as folder:
         job, output = Path(folder, "job.json"), Path(folder, "executed.ipynb")
-        facts = {"notebook": notebook, "parameters": {}, "root": str(project.root), "cell_timeout": LIMIT, "output": str(output)}
+        facts = {
+            "notebook": notebook, "parameters": {}, "root": str(project.root), "watched": folders(project), "cell_timeout": LIMIT,
+            "output": str(output),
+        }  # fmt: skip
         job.write_text(json.dumps(facts), encoding="utf-8")
         said = _worker(job, project)
         if not output.is_file():
@@ -83,11 +86,10 @@ def ask_version(browser: str) -> str:
 
 def _worker(job: Path, project: Project) -> str:
     """Start a worker whose temporary folder is that of its job, wait for its end, and return in a line why it failed, if it did."""
-    path = os.pathsep.join(filter(None, [str(project.package.parent), os.environ.get("PYTHONPATH")]))
     log = job.with_name("log.txt")  # a file: a kernel that does not end would keep a pipe open
     with log.open("w") as file, subprocess.Popen(
         [sys.executable, "-m", "ntpcompanion.workflow.worker", str(job)], stdin=subprocess.PIPE, stdout=file, stderr=subprocess.STDOUT,
-        env={**os.environ, **ONE_THREAD, "PYTHONPATH": path, "TMPDIR": str(job.parent)},
+        env={**clean_environment(project), "TMPDIR": str(job.parent)},
     ) as process:  # fmt: skip
         try:
             process.wait(LIMIT)

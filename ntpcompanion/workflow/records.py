@@ -76,7 +76,7 @@ def _make_record(project: Project, name: str, plan: dict, jobs: int, report: Cal
     # the name holds plan and code: a changed plan never resumes from results of another, and those are not lost
     log = project.build / "records" / f"{name}-{sha256(canonical_json([plan, sources, versions()]))[:12]}.jsonl"
     started = now()
-    results = run_tasks(plan["function"], grid_tasks(plan["fixed"], plan["grid"]), log, jobs=jobs, report=report)
+    results = run_tasks(plan["function"], grid_tasks(plan["fixed"], plan["grid"]), log, jobs=jobs, report=report, project=project)
     path = project.records / f"{name}.json"
     seconds = round(sum(item["seconds"] for item in results), 1)
     write_sealed(path, {

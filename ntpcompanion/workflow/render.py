@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from html import unescape
 from importlib.metadata import PackageNotFoundError, version
@@ -15,6 +16,7 @@ from ntpcompanion.workflow import cards
 from ntpcompanion.workflow.claims import judge, load_claims
 from ntpcompanion.workflow.errors import WorkflowError, plain
 from ntpcompanion.workflow.notebooks import toc_pages
+from ntpcompanion.workflow.processes import clean_environment, folders
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.results import Result
 
@@ -22,7 +24,7 @@ from ntpcompanion.workflow.results import Result
 def render(project: Project, source: Path, html: Path) -> None:
     """Build `source` (a book folder) into `html` with warnings as errors. Raises WorkflowError with the warnings."""
     require_jupyter_book_1()
-    output = html.with_name(f"{html.name}-work")  # Jupyter Book writes to OUTPUT/_build/html and keeps its doctrees there too
+    output = doctrees(html).parents[1]  # Jupyter Book writes to OUTPUT/_build/html
     arguments = [
         "build", str(source), "--path-output", str(output), "--config", str(project.root / "_config.yml"),
         "--toc", str(source / "_toc.yml"), "-W", "-n", "--keep-going", "-q",
@@ -35,15 +37,26 @@ def render(project: Project, source: Path, html: Path) -> None:
     _replace_folder(output / "_build" / "html", html)
 
 
+def doctrees(html: Path) -> Path:
+    """The folder in which Sphinx keeps what it has read of the pages of a site."""
+    return html.with_name(f"{html.name}-work") / "_build" / ".doctrees"
+
+
 def _run_jupyter_book(arguments: list[str], project: Project) -> subprocess.CompletedProcess:
     """Run it in a process that ends with this one, however this one ends: two must never write to one folder."""
     code = "import os, threading\nthreading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()\n"
+    # the API page shows docstrings of the present sources
+    code += f"from ntpcompanion.workflow.kernel import import_from_sources\nimport_from_sources({folders(project)!r})\n"
     code += "from jupyter_book.cli.main import main\nmain()"
-    environment = {**os.environ, "PYTHONPATH": str(project.package.parent)}
     theirs, ours = os.pipe()  # it reads until our end is closed, by us or by the end of our process
     try:
         return subprocess.run(
-            [sys.executable, "-c", code, *arguments], stdin=theirs, capture_output=True, text=True, cwd=project.root, env=environment
+            [sys.executable, "-c", code, *arguments],
+            stdin=theirs,
+            capture_output=True,
+            text=True,
+            cwd=project.root,
+            env=clean_environment(project),
         )
     finally:
         os.close(theirs)
@@ -64,7 +77,9 @@ def drop_removed_pages(html: Path, pages: list[str]) -> None:
 
 
 def site_faults(project: Project, html: Path, results: Mapping[str, Result]) -> list[str]:
-    """Pages of the table of contents that are missing or cut short, and measured numbers that their page does not show."""
+    """Pages of the table of contents that are missing or cut short, measured numbers that their page does not show, and cards
+    of claims that stand on another page than that of their notebook, or more than once, or were measured nowhere.
+    """
     faults = [f"{page}.html is missing or cut short" for page in toc_pages(project) if "</html>" not in _raw(html / f"{page}.html")]
     if not _raw(html / "index.html"):
         faults.append("index.html is missing or empty")
@@ -78,6 +93,18 @@ def site_faults(project: Project, html: Path, results: Mapping[str, Result]) -> 
                 for where, text in ((f"chapters/{name}.html", page), ("ledger.html", ledger))
                 if number not in text
             ]
+    return faults + _card_faults(html, results)
+
+
+def _card_faults(html: Path, results: Mapping[str, Result]) -> list[str]:
+    faults = []
+    for path in sorted(html.rglob("*.html")):
+        page = path.relative_to(html).with_suffix("").as_posix()
+        result = results.get(page.removeprefix("chapters/")) if page.startswith("chapters/") else None
+        measured = Counter(cards.anchor(item["id"]) for item in result.measurements) if result else Counter()
+        shown = Counter(re.findall(r'<details class="ntp-card[^>]*? id="([^"]*)"', _raw(path)))
+        faults += [f"{page}.html lacks the card #{anchor}" for anchor in measured - shown]
+        faults += [f"{page}.html shows a card #{anchor} that no stored run has measured for it" for anchor in shown - measured]
     return faults
 
 

@@ -10,6 +10,7 @@ from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import canonical_json, read_sealed, sha256, write_sealed
 from ntpcompanion.workflow.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.measurement import Measurement
+from ntpcompanion.workflow.notebooks import Notebook
 
 SCHEMA = 2
 
@@ -18,13 +19,15 @@ SCHEMA = 2
 class Result:
     """One execution of one notebook: what it measured, and everything that made it.
 
-    `outputs` is the digest of the executed code cells; `key_parts` decide freshness; times in seconds, memory in bytes.
+    `defaults` are the values in the notebook's own parameters cell, whether they were used or not. `outputs` is the digest
+    of the executed code cells. `key_parts` decide freshness. Times are in seconds, memory is in bytes.
     """
 
     notebook: str
     profile: str
     parameters: dict
     overrides: dict
+    defaults: dict
     measurements: list[Measurement]
     key: str
     key_parts: dict
@@ -88,6 +91,17 @@ def collect_measurements(node: nbformat.NotebookNode, name: str) -> list[Measure
     if twice:
         raise WorkflowError(f"Notebook {name!r} measures {', '.join(twice)} more than once. One claim, one number.")
     return found
+
+
+def require_listed_records(node: nbformat.NotebookNode, notebook: Notebook) -> None:
+    """Raises WorkflowError if an executed notebook shows a record that its front matter does not list: nobody would see it change."""
+    data = [output.get("data", {}) for cell in written_cells(node) for output in cell.outputs]
+    shown = {entry[RECORD_MIME]["name"] for entry in data if RECORD_MIME in entry}
+    if stray := sorted(shown - set(notebook.settings.get("records", []))):
+        raise WorkflowError(
+            f"Notebook {notebook.name!r} shows the record {', '.join(stray)}, which its front matter does not list: "
+            f"add `ntp: {{records: [{', '.join(stray)}]}}`, so that a new record runs the notebook again."
+        )
 
 
 def _bare(output: nbformat.NotebookNode) -> dict:

@@ -1,5 +1,6 @@
 """A notebook under a profile: its parameters, where its outcome is kept, and whether that outcome still answers."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,7 +9,7 @@ import nbformat
 
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import canonical_json, sha256
-from ntpcompanion.workflow.freshness import key, key_parts, what_changed
+from ntpcompanion.workflow.freshness import FILES_READ, key, key_parts, what_changed
 from ntpcompanion.workflow.notebooks import Notebook
 from ntpcompanion.workflow.parameters import resolve
 from ntpcompanion.workflow.project import Project
@@ -47,7 +48,23 @@ def plan(project: Project, notebook: Notebook, profile: str, profiles: Mapping, 
     """Settle the parameters of a run: notebook defaults, then the profile, then overrides."""
     given = {**profiles.get(notebook.name, {}).get(profile, {}), **(overrides or {})}
     parameters = resolve(notebook.parameters, given, f"Notebook {notebook.name!r}")
-    return Run(project, notebook, profile, _absolute_inputs(notebook, parameters, project), dict(overrides or {}))
+    settled = _absolute_inputs(notebook, parameters, project)
+    _require_listed_inputs(notebook, settled, project)
+    return Run(project, notebook, profile, settled, dict(overrides or {}))
+
+
+def unused_defaults(run: Run) -> list[str]:
+    """A sentence for each default that was edited since the stored run although the profile, or `-p`, gives that parameter a value."""
+    try:
+        before = Result.load(run.results).defaults
+    except WorkflowError:  # never run, or damaged: nothing to compare with
+        return []
+    return [
+        f"the notebook's {name} = {value!r} is not used at profile {run.profile}: "
+        f"{'`-p`' if name in run.overrides else 'notebooks/profiles.yml'} says {run.parameters[name]!r}."
+        for name, value in run.notebook.defaults.items()
+        if value != before.get(name, value) and value != run.parameters[name]
+    ]
 
 
 def stale_reasons(run: Run) -> list[str]:
@@ -61,12 +78,17 @@ def stale_reasons(run: Run) -> list[str]:
         return [str(error)]
     if (result.notebook, result.profile) != (run.notebook.name, run.profile):
         return [f"{run.results.name} holds {result.notebook} at profile {result.profile}"]
-    parts = key_parts(run.project, run.notebook, run.parameters)
+    parts = present_parts(run, result)
     if result.key != key(parts):
         return what_changed(result.key_parts, parts) or ["the stored key does not match its parts"]
     if result.outputs != outputs_digest(node) or result.measurements != collect_measurements(node, run.notebook.name):
         return [f"{run.page.name} does not match {run.results.name}: one of them was changed or half-written"]
     return []
+
+
+def present_parts(run: Run, result: Result) -> dict:
+    """What decides the numbers of a run now, with the present content of the files that the stored run was seen to read."""
+    return key_parts(run.project, run.notebook, run.parameters, result.key_parts.get(FILES_READ, {}))
 
 
 def load_executed(path: Path) -> nbformat.NotebookNode:
@@ -87,3 +109,15 @@ def _absolute_inputs(notebook: Notebook, parameters: dict, project: Project) -> 
         if not (project.root / here).is_file() and here.is_file():
             settled[name] = str(here.resolve())
     return settled
+
+
+def _require_listed_inputs(notebook: Notebook, parameters: Mapping[str, object], project: Project) -> None:
+    for name, value in parameters.items():
+        if name in notebook.settings.get("inputs", []):
+            continue
+        for text in [value] if isinstance(value, str) else value if isinstance(value, list) else []:
+            if isinstance(text, str) and text and os.path.isfile(project.root / os.path.expanduser(text)):
+                raise WorkflowError(
+                    f"Notebook {notebook.name!r}: parameter `{name}` = {value!r} names a file, but is no input. Add `{name}` to the front "
+                    "matter, `ntp: {inputs: [...]}`, so that the notebook runs again when the file changes."
+                )

@@ -14,7 +14,7 @@ ONE_PARSES = threading.Lock()
 def source_hashes(code: str, package: Path) -> dict[str, str]:
     """SHA-256 of every package file that `code` imports, directly or not, by path relative to the package.
 
-    Imports inside functions count; imports by computed names cannot be seen, and the house does not use them.
+    Imports inside functions count. Imports by computed names cannot be seen here; what a run reads besides is noted by its kernel.
     """
     todo = _imported(code, package, module=None)
     seen: dict[str, str] = {}
@@ -23,8 +23,8 @@ def source_hashes(code: str, package: Path) -> dict[str, str]:
         path = _file(module, package)
         if path is None or (key := path.relative_to(package).as_posix()) in seen:
             continue
-        text = path.read_text(encoding="utf-8")
-        seen[key] = sha256(text)
+        data = path.read_bytes()
+        seen[key], text = sha256(data), data.decode()
         todo |= _imported(text, package, module if path.name == "__init__.py" else module.rpartition(".")[0])
     return dict(sorted(seen.items()))
 

@@ -6,16 +6,19 @@ import itertools
 import json
 import multiprocessing
 import os
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import canonical_json, sha256
-from ntpcompanion.workflow.project import ONE_THREAD
+from ntpcompanion.workflow.kernel import import_from_sources
+from ntpcompanion.workflow.processes import clean_environment, folders, python_path, started_in
+from ntpcompanion.workflow.project import ONE_THREAD, Project
 
 
 def grid_tasks(fixed: Mapping, grid: Mapping[str, list]) -> list[dict]:
@@ -32,11 +35,20 @@ def resolve_function(path: str) -> Callable:
         raise WorkflowError(f"`function: {path}` names no function of the form package.module:name ({error}).") from error
 
 
-def run_tasks(function: str, tasks: list[dict], log: Path, *, jobs: int, report: Callable[[int, int], None] | None = None) -> list[dict]:
+def run_tasks(
+    function: str,
+    tasks: list[dict],
+    log: Path,
+    *,
+    jobs: int,
+    report: Callable[[int, int], None] | None = None,
+    project: Project | None = None,
+) -> list[dict]:
     """Results of all tasks in order, `{"parameters", "result", "seconds"}`; those that `log` already holds are not run again.
 
     A finished task is a line of `log`, flushed to disk; a line cut short by a kill is dropped. A function that takes an
     argument `checkpoint` is given a folder of its own, kept until the record is written, to resume within a task.
+    With `project` the processes have its clean environment, and load its modules from their sources.
     """
     resolve_function(function)
     done = {canonical_json(line["parameters"]): line for line in _finished(log)}
@@ -44,7 +56,7 @@ def run_tasks(function: str, tasks: list[dict], log: Path, *, jobs: int, report:
     tell = report or (lambda *_: None)
     tell(len(tasks) - len(todo), len(tasks))
     try:
-        for line in _run_and_keep(function, todo, log, jobs):
+        for line in _run_and_keep(function, todo, log, jobs, project):
             done[canonical_json(line["parameters"])] = line
             tell(len(done), len(tasks))
     except (WorkflowError, OSError) as error:
@@ -54,12 +66,14 @@ def run_tasks(function: str, tasks: list[dict], log: Path, *, jobs: int, report:
     return [done[canonical_json(task)] for task in tasks]
 
 
-def _run_and_keep(function: str, tasks: list[dict], log: Path, jobs: int) -> Iterator[dict]:
+def _run_and_keep(function: str, tasks: list[dict], log: Path, jobs: int, project: Project | None) -> Iterator[dict]:
     """Run tasks in processes of their own; each result is on the disk before it is given out."""
     log.parent.mkdir(parents=True, exist_ok=True)
     failure = None
-    with log.open("a", encoding="utf-8") as file, ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _prepare) as pool:
-        futures = {pool.submit(_run_task, function, task, str(log.with_suffix(""))): task for task in tasks}
+    prepare = (_prepare, (folders(project), python_path(project))) if project else (_prepare,)
+    with log.open("a", encoding="utf-8") as file, ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), *prepare) as pool:
+        with started_in(clean_environment(project) if project else dict(os.environ)):
+            futures = {pool.submit(_run_task, function, task, str(log.with_suffix(""))): task for task in tasks}
         pending = set(futures)
         try:
             while pending:
@@ -91,9 +105,11 @@ def _result(future: Future, task: dict) -> dict:
         raise WorkflowError(f"The task {task} failed: {type(error).__name__}: {error}\n{error.__cause__ or ''}") from error
 
 
-def _prepare() -> None:
-    """In each process, before a task imports a numeric library."""
+def _prepare(own: Sequence[str] = (), path: Sequence[str] = ()) -> None:
+    """In each process, before a task imports a numeric library: `own` are the folders of the project, `path` is for `sys.path`."""
     os.environ.update(ONE_THREAD)
+    sys.path[:] = path or sys.path  # it came from the process of the command, with all that its user has put there
+    import_from_sources(own)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -16,6 +16,7 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
+from ntpcompanion.workflow import kernel
 from ntpcompanion.workflow.cells import code_cells, is_injected
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import write_atomically
@@ -32,7 +33,9 @@ def main(job_file: str) -> int:
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        node, seconds = execute(job["notebook"], job["parameters"], root=job["root"], cell_timeout=job["cell_timeout"])
+        node, seconds, read = execute(
+            job["notebook"], job["parameters"], root=job["root"], watched=job["watched"], cell_timeout=job["cell_timeout"]
+        )
     except CellFailed as failure:
         say({"failed": vars(failure)})
         return 1
@@ -40,7 +43,7 @@ def main(job_file: str) -> int:
         write_atomically(Path(job["output"]), nbformat.writes(node))
     except WorkflowError as error:
         sys.exit(str(error))
-    say({"done": {"cell_seconds": seconds, "peak_memory": _peak_memory()}})
+    say({"done": {"cell_seconds": seconds, "peak_memory": _peak_memory(), "read": read}})
     return 0
 
 
@@ -52,14 +55,21 @@ class CellFailed(Exception):
         self.cell, self.source, self.error, self.traceback = cell, source, error, traceback
 
 
-def execute(notebook: str, parameters: dict, *, root: str, cell_timeout: float | None) -> tuple[nbformat.NotebookNode, list[float]]:
-    """Run a notebook given as JSON with papermill in a kernel of its own; return it executed, and seconds per code cell."""
+def execute(
+    notebook: str, parameters: dict, *, root: str, watched: list[str], cell_timeout: float | None
+) -> tuple[nbformat.NotebookNode, list[float], dict[str, list[str]]]:
+    """Run a notebook given as JSON with papermill in a kernel of its own.
+
+    Returns it executed, the seconds of each code cell, and the hashes of what it read of `watched` files and folders.
+    """
     node = nbformat.reads(notebook, as_version=4)
     clock = _Clock(len(code_cells(node)))
     with tempfile.TemporaryDirectory(prefix="ntp-") as sockets:  # short: the path of a socket has at most 108 bytes
         os.environ["JUPYTER_RUNTIME_DIR"] = sockets
         # a kernel of this interpreter, before any of that name a user may have installed: another Python would give other numbers
-        write_kernel_spec(f"{sockets}/kernels/python3")
+        log = f"{sockets}/opened"
+        command = [sys.executable, "-P", kernel.__file__, log, json.dumps(watched), "-f", "{connection_file}"]
+        write_kernel_spec(f"{sockets}/kernels/python3", overrides={"argv": command})
         os.environ["JUPYTER_PATH"] = os.environ["IPYTHONDIR"] = sockets  # nor what a user runs at the start of IPython
         # sockets rather than TCP ports: those warn, and other users of the machine could reach them
         connection = {} if sys.platform == "win32" else {"transport": "ipc", "ip": f"{sockets}/kernel"}
@@ -75,10 +85,11 @@ def execute(notebook: str, parameters: dict, *, root: str, cell_timeout: float |
             raise clock.failure(f"the cell ran longer than its limit of {cell_timeout:g} s", "") from error
         except DeadKernelError as error:
             raise clock.failure("the kernel died; the machine may be out of memory", "") from error
+        read = kernel.read_log(Path(log))
     if left := [output for cell in code_cells(node) for output in cell.outputs if output.output_type == "error"]:
         # papermill takes `sys.exit()` for an early end that went well; the cells below were not run
         raise clock.failure(f"{left[0].ename}: the cell ended the notebook early", "")
-    return node, clock.seconds
+    return node, clock.seconds, read
 
 
 class _Clock:

@@ -58,11 +58,11 @@ def slow(toy):
     return toy
 
 
-@pytest.mark.parametrize("victim", ["ntpcompanion.workflow.worker", "ipykernel_launcher"])
+@pytest.mark.parametrize("victim", ["ntpcompanion.workflow.worker", "kernel.py"])
 def test_a_killed_worker_or_kernel_is_an_error_and_can_be_repeated(slow, victim):
     process = slow.start("execute", "coin")
     wait_for(lambda: (slow.project.root / "started").exists())
-    kernels = below(process, "ipykernel_launcher")
+    kernels = below(process, "kernel.py")
     assert kernels
     for killed in below(process, victim):
         killed.kill()

@@ -45,9 +45,9 @@ def test_what_a_user_runs_at_the_start_of_ipython_is_left_out(toy, tmp_path):
 
 
 @pytest.mark.parametrize("module", ["ipykernel", "papermill"])
-def test_a_missing_package_is_named(toy, tmp_path, module):
-    other = put(tmp_path / "site", {f"{module}.py": f"raise ModuleNotFoundError(\"No module named '{module}'\", name='{module}')\n"})
-    output = toy.start("execute", "coin", PYTHONPATH=other).communicate(timeout=60)[0]
+def test_a_missing_package_is_named(toy, module):
+    put(toy.project.root, {f"{module}.py": f"raise ModuleNotFoundError(\"No module named '{module}'\", name='{module}')\n"})
+    output = toy.start("execute", "coin").communicate(timeout=60)[0]
     assert "error: Notebook 'coin' (book): its process ended with code 1." in output
     assert f"No module named '{module}'" in output
 
@@ -68,7 +68,8 @@ socket.getaddrinfo = lambda *_, **__: refuse(socket.socket(), _)
 
 def test_nothing_needs_the_network(toy, tmp_path):
     log = tmp_path / "asked"
-    blocked = put(tmp_path / "site", {"sitecustomize.py": NO_NETWORK.format(log=str(log))})
+    # in the root of the project, where all processes that it starts look; they are not given the user's PYTHONPATH
+    blocked = put(toy.project.root, {"sitecustomize.py": NO_NETWORK.format(log=str(log))})
     assert "Built" in toy.run("build", PYTHONPATH=blocked)
     assert "3 measured values agree" in toy.run("check", "--profile", "book", "--update", PYTHONPATH=blocked)
     assert not log.exists(), log.read_text()

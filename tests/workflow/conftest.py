@@ -39,7 +39,7 @@ def instant(toy, monkeypatch):  # noqa: F811
         for cell in (1, 2):
             progress(cell)
         job.with_name("executed.ipynb").write_text(executed_by_hand(run.notebook.name, facts["notebook"]))
-        return {"cell_seconds": [0.1, 0.2], "peak_memory": 2**25}
+        return {"cell_seconds": [0.1, 0.2], "peak_memory": 2**25, "read": {}}
 
     monkeypatch.setattr(runner, "_run_worker", run_worker)
     return toy

@@ -15,7 +15,8 @@ from tests.toy import ROOT, write_claims
 def result(notebook, inputs=None, **values):
     items = [v if isinstance(v, Measurement) else Measurement.of(k.replace("_", "."), v) for k, v in values.items()]
     return Result(
-        notebook=notebook, profile="book", parameters={}, overrides={}, measurements=items, key="k", key_parts={"inputs": inputs or {}},
+        notebook=notebook, profile="book", parameters={}, overrides={}, defaults={}, measurements=items,
+        key="k", key_parts={"inputs": inputs or {}},
         started="2026-01-01T00:00:00+00:00",
         seconds=1.0, cell_seconds=[], peak_memory=0, versions={}, hardware={}, outputs="o",
     )  # fmt: skip

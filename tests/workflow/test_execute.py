@@ -16,6 +16,7 @@ from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.messages import MARK
 from ntpcompanion.workflow.notebooks import find_notebooks
 from ntpcompanion.workflow.results import Result
+from tests.toy import ROOT
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="the fake workers are shell scripts")
 KERNEL = {"name": "python3", "display_name": "Python 3"}
@@ -147,7 +148,7 @@ def test_a_worker_gets_one_thread_no_chance_no_date_and_the_package_of_the_proje
     monkeypatch.setenv("PYTHONPATH", "/of/the/user")
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
     worker_that('echo "$OMP_NUM_THREADS, $PYTHONHASHSEED, $SOURCE_DATE_EPOCH, $PYTHONPATH" >&2; exit 3')
-    assert f"1, 0, 0, {toy.project.root}{os.pathsep}/of/the/user\n" in toy.execute(names=["coin"])["coin"].message
+    assert f"1, 0, 0, {toy.project.root}{os.pathsep}{ROOT}\n" in toy.execute(names=["coin"])["coin"].message
 
 
 def test_a_notebook_is_tidied(toy):

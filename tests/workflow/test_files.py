@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from ntpcompanion.workflow.errors import WorkflowError
-from ntpcompanion.workflow.files import canonical_json, read_sealed, write_atomically, write_sealed
+from ntpcompanion.workflow.files import canonical_json, files_below, hash_of, read_sealed, sha256, write_atomically, write_sealed
 
 
 def test_an_unchanged_file_keeps_its_date(tmp_path):
@@ -92,3 +92,18 @@ def test_the_whole_file_is_on_the_disk_before_it_takes_its_place(tmp_path, monke
 def test_what_is_written_can_be_read_by_all(tmp_path):
     write_atomically(tmp_path / "a.txt", "x")
     assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == 0o644
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_files_behind_links_are_found_and_circles_end(tmp_path):
+    for folder in ("book/deep", "disk/below"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("book/a", "book/deep/b", "disk/below/c"):
+        (tmp_path / name).touch()
+    (tmp_path / "book" / "linked").symlink_to(tmp_path / "disk")
+    (tmp_path / "disk" / "below" / "circle").symlink_to(tmp_path / "disk")
+    (tmp_path / "book" / "dangling").symlink_to(tmp_path / "nowhere")
+    found = sorted(path.relative_to(tmp_path / "book").as_posix() for path in files_below(tmp_path / "book"))
+    assert found == ["a", "deep/b", "linked/below/c"]
+    assert hash_of(tmp_path / "book" / "dangling") == "missing"
+    assert hash_of(tmp_path / "book" / "a") == sha256("")

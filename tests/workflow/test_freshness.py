@@ -2,7 +2,7 @@ import pytest
 
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import sha256
-from ntpcompanion.workflow.freshness import _input_path, input_hashes, key, what_changed
+from ntpcompanion.workflow.freshness import _input_path, input_hashes, key, key_parts, other_files, what_changed
 from ntpcompanion.workflow.notebooks import find_notebooks
 
 
@@ -50,3 +50,18 @@ def test_equal_parts_have_one_key_and_others_another():
     parts = {"parameters": {"n": 1, "m": 2}, "python": "3.11"}
     assert key(parts) == key({"python": "3.11", "parameters": {"m": 2, "n": 1}})
     assert len({key(parts), key({**parts, "python": "3.12"}), key({**parts, "parameters": {"n": 2, "m": 2}})}) == 3
+
+
+def test_what_a_run_read_besides_is_named_and_must_not_have_changed(toy):
+    root, words = toy.project.root, find_notebooks(toy.project)["words"]
+    parameters, digest = {"text": "words.txt"}, sha256((root / "words.txt").read_bytes())
+    (root / "extra.txt").write_text("x")
+    parts = key_parts(toy.project, words, parameters)
+    assert parts["files read"] == {}
+    read = {str(root / "words.txt"): [digest], str(root / "extra.txt"): [sha256("x")]}
+    assert other_files(toy.project, words, parameters, parts, read) == {"extra.txt": sha256("x")}
+    assert key_parts(toy.project, words, parameters, ["extra.txt", "gone"])["files read"] == {"extra.txt": sha256("x"), "gone": "missing"}
+    changed = {"words.txt": [sha256("x")], "extra.txt": [sha256("y")], "gone.txt": [digest], "toypkg/two.py": ["x", "y"]}
+    for name, digests in changed.items():
+        with pytest.raises(WorkflowError, match=f"Notebook 'words': {name} changed while it ran. Nothing was stored; run it again"):
+            other_files(toy.project, words, parameters, parts, {str(root / name): digests})

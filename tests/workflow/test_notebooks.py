@@ -1,7 +1,7 @@
 import pytest
 
 from ntpcompanion.workflow.errors import WorkflowError
-from ntpcompanion.workflow.notebooks import choose, find_notebooks, read_notebook
+from ntpcompanion.workflow.notebooks import choose, find_notebooks, prose_faults, read_notebook
 from ntpcompanion.workflow.profiles import check_profile, parse_overrides, read_profiles
 
 
@@ -31,6 +31,7 @@ def test_a_damaged_table_of_contents_is_named(toy):
         (":tags: [parameters]\n", "", r"first code cell must be tagged `parameters`"),
         ("inputs: [text]", "inputs: [texts]", r"lists the input 'texts', which is no parameter. Did you mean 'text'"),
         ("inputs: [text]", "input: [text]", r"unknown front matter entry \['input'\]"),
+        ("ntp:", "mystnb: {execution_mode: force}\nntp:", r"unknown front matter entry mystnb; known: jupytext, kernelspec"),
         ("len(Path", "len((Path", r"a code cell is not Python"),
         ("ntp: {inputs: [text]}", "ntp: {inputs: [text", r"cannot be read as a MyST notebook"),
     ],
@@ -78,3 +79,23 @@ def test_the_digest_of_the_code_changes_with_what_the_cells_do(toy, old, new, sa
     before = find_notebooks(toy.project)["coin"].code_digest()
     toy.edit("notebooks/coin.md", old, new)
     assert (find_notebooks(toy.project)["coin"].code_digest() == before) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("# A page\n", None),
+        ("---\ntocdepth: 2\n---\n# A page\n", None),
+        ("---\nno entries\n---\n# A page\n", None),
+        ("---\nfile_format: mystnb\n---\n", "book/intro.md has the front matter of a notebook"),
+        ("\ufeff---\njupytext: {text_representation: {format_name: myst}}\n...\n", "book/intro.md has the front matter of a notebook"),
+    ],
+)
+def test_a_page_of_the_book_is_prose(toy, text, words):
+    (toy.project.book / "intro.md").write_text(text, encoding="utf-8")
+    assert [fault.partition(":")[0] for fault in prose_faults(toy.project)] == ([words] if words else [])
+    (toy.project.book / "intro.ipynb").touch()
+    assert "book/intro.ipynb is no page of prose" in prose_faults(toy.project)[0]
+    (toy.project.book / "intro.md").write_text("---\na: [\n---\n")
+    with pytest.raises(WorkflowError, match=r"intro.md: its front matter cannot be read"):
+        prose_faults(toy.project)

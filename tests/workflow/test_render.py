@@ -10,6 +10,7 @@ import pytest
 
 from ntpcompanion.workflow import render
 from ntpcompanion.workflow.errors import WorkflowError
+from tests.toy import ROOT
 
 
 def test_a_page_that_was_removed_leaves_the_site(tmp_path):
@@ -130,5 +131,5 @@ def test_nothing_of_a_rendering_stays_open(toy, worker_that):
     worker_that('echo "$PYTHONPATH"; echo "$3" >&2; exit 3')
     open_before = psutil.Process().num_fds()
     done = render._run_jupyter_book(["build"], toy.project)
-    assert (done.returncode, done.stdout, done.stderr) == (3, f"{toy.project.root}\n", "build\n")
+    assert (done.returncode, done.stdout, done.stderr) == (3, f"{toy.project.root}:{ROOT}\n", "build\n")
     assert psutil.Process().num_fds() == open_before

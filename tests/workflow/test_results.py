@@ -7,7 +7,8 @@ from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import checksum
 from ntpcompanion.workflow.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.measurement import Measurement
-from ntpcompanion.workflow.results import Result, collect_measurements, outputs_digest
+from ntpcompanion.workflow.notebooks import find_notebooks
+from ntpcompanion.workflow.results import Result, collect_measurements, outputs_digest, require_listed_records
 from tests.workflow.test_baselines import result
 
 HALF = Measurement.of("toy.half", 0.5, stderr=0.1, replicates=4, seed=3, records=["halves"])
@@ -95,3 +96,12 @@ def test_a_forged_measurement_is_refused(tmp_path, change, words):
     path.write_text(json.dumps(data | {"checksum": checksum(data)}))
     with pytest.raises(WorkflowError, match=rf"coin.json: .*{words}.* Run the notebook again"):
         Result.load(path)
+
+
+def test_a_record_is_shown_if_it_is_listed(toy):
+    words = find_notebooks(toy.project)["words"]
+    node = notebook(outputs=[new_output("display_data", {RECORD_MIME: {"name": "halves"}})])
+    with pytest.raises(WorkflowError, match=r"'words' shows the record halves, .*: add `ntp: {records: \[halves\]}`"):
+        require_listed_records(node, words)
+    toy.edit("notebooks/words.md", "inputs: [text]", "inputs: [text], records: [halves, others]")
+    require_listed_records(node, find_notebooks(toy.project)["words"])

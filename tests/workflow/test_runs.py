@@ -4,7 +4,7 @@ import pytest
 
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.notebooks import find_notebooks
-from ntpcompanion.workflow.runs import load_executed, plan
+from ntpcompanion.workflow.runs import load_executed, plan, unused_defaults
 
 
 def test_a_path_on_the_command_line_is_one_of_the_users_folder(toy, tmp_path, monkeypatch):
@@ -31,3 +31,27 @@ def test_an_executed_notebook_that_is_no_notebook_is_damaged(instant, damage):
     run.page.write_text(json.dumps(node))
     with pytest.raises(WorkflowError, match=r"coin.ipynb is missing or damaged \(.*Error\): run the notebook again"):
         load_executed(run.page)
+
+
+def test_only_an_edited_default_that_is_overruled_is_said(instant):
+    smoke, book = (instant.runs(profile, ["coin"])[0] for profile in ("smoke", "book"))
+    assert unused_defaults(smoke) == [], "never run"
+    instant.execute("smoke", ["coin"])
+    instant.execute("book", ["coin"])
+    assert unused_defaults(smoke) == []
+    instant.edit("notebooks/coin.md", "n = 1000", "n = 2000")
+    instant.edit("notebooks/coin.md", "seed = 0", "seed = 1")
+    smoke, book = (instant.runs(profile, ["coin"])[0] for profile in ("smoke", "book"))
+    assert unused_defaults(smoke) == ["the notebook's n = 2000 is not used at profile smoke: notebooks/profiles.yml says 10."]
+    assert unused_defaults(book) == [], "it is used there"
+
+
+def test_a_file_that_no_input_names_is_refused_when_the_run_is_planned(toy):
+    words = find_notebooks(toy.project)["words"]
+    assert plan(toy.project, words, "book", {}).parameters["text"] == "words.txt"
+    toy.edit("notebooks/words.md", "ntp: {inputs: [text]}\n", "")
+    unlisted = find_notebooks(toy.project)["words"]
+    with pytest.raises(WorkflowError, match=r"'words': parameter `text` = 'words.txt' names a file, but is no input. Add `text`"):
+        plan(toy.project, unlisted, "book", {})
+    for text in ("", "no.txt", "book", "x" * 5000, "~nosuchuser/x"):
+        assert plan(toy.project, unlisted, "book", {}, {"text": text}).parameters["text"] == text

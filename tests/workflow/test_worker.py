@@ -15,6 +15,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from papermill.exceptions import PapermillExecutionError
 
 from ntpcompanion.workflow import worker
+from ntpcompanion.workflow.files import sha256
 from ntpcompanion.workflow.messages import heard
 
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -27,6 +28,7 @@ CELLS = [
 NOTEBOOK = nbformat.writes(new_notebook(cells=CELLS, metadata=KERNEL))
 INJECTED = new_code_cell("n = 3", metadata={"tags": ["injected-parameters"]})
 ASKED = """import json, os, sys
+_ = open("text.txt").read()
 from ipykernel.connect import get_connection_info
 folders = [os.getcwd(), os.environ["JUPYTER_RUNTIME_DIR"], get_ipython().ipython_dir]
 print([n, sys.executable, *folders, json.loads(get_connection_info())["transport"]])"""
@@ -72,7 +74,8 @@ def test_in_a_kernel(tmp_path, monkeypatch, capfd):
     (installed / "kernel.json").write_text(json.dumps(spec))
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "share"))
     source = nbformat.writes(new_notebook(cells=[*CELLS[:3], new_code_cell(ASKED)], metadata=KERNEL))
-    node, seconds = worker.execute(source, {"n": 3}, root=str(tmp_path), cell_timeout=60)
+    (tmp_path / "text.txt").write_text("read by a cell")
+    node, seconds, read = worker.execute(source, {"n": 3}, root=str(tmp_path), watched=[str(tmp_path)], cell_timeout=60)
     n, interpreter, folder, sockets, ipython, transport = ast.literal_eval(node.cells[-1].outputs[0].text)
     assert (n, interpreter, folder) == (3, sys.executable, str(tmp_path)), "a kernel of that name that a user has installed is not used"
     assert transport == ("tcp" if sys.platform == "win32" else "ipc")
@@ -81,13 +84,21 @@ def test_in_a_kernel(tmp_path, monkeypatch, capfd):
     written = capfd.readouterr()
     assert [message for line in written.out.split("\n") if (message := heard(line))] == BEGUN
     assert "Executing" not in written.err, "no progress bar: the runner tells of cells"
+    assert read == {str(tmp_path / "text.txt"): [sha256("read by a cell")]}
     assert len(seconds) == 2
     assert all(0 <= each < 30 for each in seconds)
 
 
 def test_a_worker_as_a_process(tmp_path):
     job, output = tmp_path / "job.json", tmp_path / "executed.ipynb"
-    facts = {"notebook": NOTEBOOK, "parameters": {"n": 3}, "root": str(tmp_path), "cell_timeout": None, "output": str(output)}
+    facts = {
+        "notebook": NOTEBOOK,
+        "parameters": {"n": 3},
+        "root": str(tmp_path),
+        "watched": [],
+        "cell_timeout": None,
+        "output": str(output),
+    }
     job.write_text(json.dumps(facts))
     with subprocess.Popen(
         [sys.executable, "-m", "ntpcompanion.workflow.worker", str(job)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -132,7 +143,7 @@ def leaving(cell):
 def test_how_a_cell_failed_is_told(papermill_that, said, last, error, traceback):
     papermill_that(last)
     with pytest.raises(worker.CellFailed) as caught:
-        worker.execute(NOTEBOOK, {}, root=".", cell_timeout=9.0)
+        worker.execute(NOTEBOOK, {}, root=".", watched=[], cell_timeout=9.0)
     assert vars(caught.value) == {"cell": 2, "source": "n", "error": error, "traceback": traceback}
     assert said() == BEGUN
 
@@ -141,7 +152,8 @@ def test_how_a_cell_failed_is_told(papermill_that, said, last, error, traceback)
 def job(tmp_path, monkeypatch):
     """The job of a worker in this process, where nobody waits for the end of the runner."""
     monkeypatch.setattr(worker, "_end_with_parent", lambda: None)
-    facts = {"notebook": NOTEBOOK, "parameters": {"n": 3}, "root": ".", "cell_timeout": 9.0, "output": str(tmp_path / "executed.ipynb")}
+    output = str(tmp_path / "executed.ipynb")
+    facts = {"notebook": NOTEBOOK, "parameters": {"n": 3}, "root": ".", "watched": [], "cell_timeout": 9.0, "output": output}
     (tmp_path / "job.json").write_text(json.dumps(facts))
     return tmp_path / "job.json"
 

@@ -1,0 +1,134 @@
+"""Code and data that a run takes in by other ways than its imports and parameters, and settings of the user that reach it."""
+
+import json
+import os
+import py_compile
+
+import pytest
+
+from ntpcompanion.workflow import execute as runner
+from ntpcompanion.workflow.files import write_sealed
+from tests.drills.test_records import SHOWN
+
+IMPORT = "from toypkg.half import half"
+
+
+def value(toy, name="coin", profile="book"):
+    """The first value that a stored run has measured."""
+    return json.loads((toy.project.runs(profile) / f"{name}.json").read_text())["measurements"][0]["value"]
+
+
+def test_a_compiled_copy_of_equal_size_and_date_is_not_run(toy):
+    source = toy.project.package / "two.py"
+    py_compile.compile(str(source), invalidation_mode=py_compile.PycInvalidationMode.TIMESTAMP)
+    before = source.stat()
+    source.write_text("TWO = 4\n")
+    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+    toy.command("execute", "coin")
+    assert value(toy) == 0.25
+
+
+def test_what_is_edited_during_a_run_and_restored_is_noticed(toy, monkeypatch):
+    halves = toy.project.records / "halves.json"
+    write_sealed(halves, {"results": [1]})
+    for old, new in SHOWN.items():
+        toy.edit("notebooks/words.md", old, new)
+    files = {"two.py": toy.project.package / "two.py", "words.txt": toy.project.root / "words.txt", "halves.json": halves}
+    before = {name: path.read_bytes() for name, path in files.items()}
+    run_worker = runner._run_worker
+
+    def edit_and_restore(*arguments):
+        files["two.py"].write_text("TWO = 5\n")
+        files["words.txt"].write_text("four words of mine\n")
+        write_sealed(halves, {"results": [2]})
+        try:
+            return run_worker(*arguments)
+        finally:
+            for name, path in files.items():
+                path.write_bytes(before[name])
+
+    monkeypatch.setattr(runner, "_run_worker", edit_and_restore)
+    output = toy.command("execute", "--jobs", "1", code=1)
+    assert "Notebook 'coin': toypkg/two.py changed while it ran. Nothing was stored; run it again." in output
+    assert "book/records/halves.json, words.txt changed while it ran" in output
+    assert not (toy.project.book / "chapters").exists()
+
+
+def test_settings_of_the_user_reach_neither_numbers_nor_figures(toy, tmp_path):
+    toy.edit("notebooks/coin.md", IMPORT, f"{IMPORT}\nimport math\nimport matplotlib.pyplot as plt\n_ = plt.plot([1])")
+    toy.edit("notebooks/coin.md", "half(n) / n", "math.hypot(3, 4) / 10")
+    (tmp_path / "sitecustomize.py").write_text("import math\nmath.hypot = lambda *_: 9.0\n")
+    (tmp_path / "start.py").write_text("half = None\nimport math\nmath.hypot = lambda *_: 8.0\n")
+    start = str(tmp_path / "start.py")
+    toy.run("execute", "coin", PYTHONPATH=str(tmp_path), PYTHONSTARTUP=start, MPLBACKEND="Agg", PYTHONOPTIMIZE="1")
+    assert value(toy) == 0.5
+    assert "image/" in (toy.project.book / "chapters" / "coin.ipynb").read_text()
+
+
+def test_a_record_is_made_by_the_present_code_without_settings_of_the_user(importable, tmp_path):
+    toy, root = importable, str(importable.project.root)
+    (toy.project.package / "study.py").write_text("import math\n\n\ndef study(n):\n    return math.hypot(3, 4) * n\n")
+    source = toy.project.package / "study.py"
+    py_compile.compile(str(source), invalidation_mode=py_compile.PycInvalidationMode.TIMESTAMP)
+    before = source.stat()
+    source.write_text(source.read_text().replace("* n", "+ n"))
+    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+    (tmp_path / "sitecustomize.py").write_text("import math\nmath.hypot = lambda *_: 9.0\n")
+    toy.plan_records(study={"function": "toypkg.study:study", "about": "Adds.", "grid": {"n": [2]}})
+    toy.run("record", "study", "--jobs", "1", PYTHONPATH=f"{tmp_path}{os.pathsep}{root}")
+    assert json.loads((toy.project.records / "study.json").read_text())["results"][0]["result"] == 7.0
+
+
+HIDDEN = """from toypkg.half import half
+import importlib, sys
+sys.path.append("notebooks")
+helper = importlib.import_module("helper")
+%time import toypkg.unrelated
+_ = open("extra.txt").read(), open("own.txt", "w").write("written"), open("own.txt").read()"""
+
+
+def test_what_a_run_loads_by_other_ways_is_seen_to_change(toy):
+    root = toy.project.root
+    files = {"notebooks/helper.py": "X = 1\n", "toypkg/unrelated.py": "X = 1\n", "extra.txt": "one"}
+    for name, text in files.items():
+        (root / name).write_text(text)
+    toy.edit("notebooks/coin.md", IMPORT, HIDDEN)
+    output = toy.command("execute", "coin")
+    assert "note: it read extra.txt, which is no input: let a parameter name it" in output
+    assert output.count("note:") == 1, "modules count without a word, and what a run writes is its own"
+    assert "coin (book) is up to date" in toy.command("why", "coin")
+    for name, text in files.items():
+        (root / name).write_text(text + " ")
+        assert toy.command("why", "coin") == f"coin (book): files read: {name} changed"
+        (root / name).write_text(text)
+    (root / "notebooks" / "helper.py").unlink()
+    assert toy.command("why", "coin") == "coin (book): files read: notebooks/helper.py changed"
+
+
+def test_an_edited_default_that_the_profile_overrules_is_said(toy):
+    toy.command("execute", "coin", "--profile", "smoke")
+    assert "note" not in toy.command("execute", "coin", "--profile", "smoke")
+    toy.edit("notebooks/coin.md", "n = 1000", "n = 2000")
+    words = "the notebook's n = 2000 is not used at profile smoke: notebooks/profiles.yml says 10."
+    assert f"coin (smoke): up to date note: {words}" in toy.command("execute", "coin", "--profile", "smoke")
+    assert f"coin (smoke): {words}" in toy.command("why", "coin", "--profile", "smoke")
+
+
+@pytest.mark.parametrize("value", ["words.txt", "{root}/words.txt"], ids=["relative", "absolute"])
+def test_a_parameter_that_names_a_file_must_be_an_input(toy, no_kernel, value):
+    no_kernel()
+    toy.edit("notebooks/words.md", "ntp: {inputs: [text]}\n", "")
+    toy.edit("notebooks/words.md", "words.txt", value.format(root=toy.project.root))
+    output = toy.command("execute", "words", code=1)
+    assert "parameter `text` = '" in output
+    assert "names a file, but is no input. Add `text` to the front matter" in output
+
+
+def test_a_record_that_is_shown_must_be_listed(toy):
+    write_sealed(toy.project.records / "halves.json", {"results": [1]})
+    for old, new in SHOWN.items():
+        toy.edit("notebooks/words.md", old, new)
+    toy.edit("notebooks/words.md", ", records: [halves]", "")
+    output = toy.command("execute", "words", code=1)
+    assert "Notebook 'words' shows the record halves, which its front matter does not list: add `ntp: {records: [halves]}`" in output
+    assert not (toy.project.book / "chapters").exists()
