@@ -101,7 +101,7 @@ def _card_faults(html: Path, results: Mapping[str, Result]) -> list[str]:
     for path in sorted(html.rglob("*.html")):
         page = path.relative_to(html).with_suffix("").as_posix()
         result = results.get(page.removeprefix("chapters/")) if page.startswith("chapters/") else None
-        measured = Counter(cards.anchor(item["id"]) for item in result.measurements) if result else Counter()
+        measured = Counter(cards.anchor(item.claim) for item in result.measurements) if result else Counter()
         shown = Counter(re.findall(r'<details class="ntp-card[^>]*? id="([^"]*)"', _raw(path)))
         faults += [f"{page}.html lacks the card #{anchor}" for anchor in measured - shown]
         faults += [f"{page}.html shows a card #{anchor} that no stored run has measured for it" for anchor in shown - measured]
