@@ -1,7 +1,6 @@
 """Text notebooks: found, read with jupytext, and joined with outputs."""
 
 import ast
-import glob
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -104,12 +103,13 @@ def prose_faults(project: Project) -> list[str]:
     """
     faults = []
     for page in [page for page in toc_pages(project) if not page.startswith("chapters/")]:
-        for path in sorted(project.book.glob(f"{glob.escape(page)}.*")):
-            where = f"book/{path.relative_to(project.book).as_posix()}"
-            if path.suffix != ".md":
-                faults.append(f"{where} is no page of prose: numbers come from notebooks/*.md only. Write it as {page}.md, or rename it.")
-            elif _front_matter(path).intersection(_OF_NOTEBOOKS):
-                faults.append(f"{where} has the front matter of a notebook: put it into notebooks/, or remove that, as pages are not run.")
+        text, notebook = project.book / f"{page}.md", project.book / f"{page}.ipynb"
+        if notebook.exists():
+            faults.append(f"book/{page}.ipynb is no page of prose: numbers come from notebooks/*.md only. Write the page as {page}.md.")
+        if text.is_file() and _front_matter(text) & _OF_NOTEBOOKS:
+            faults.append(
+                f"book/{page}.md has the front matter of a notebook: put it into notebooks/, or remove that, as pages are not run."
+            )
     return faults
 
 

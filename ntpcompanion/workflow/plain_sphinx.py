@@ -14,8 +14,10 @@ from ntpcompanion.workflow.render import site_faults
 from ntpcompanion.workflow.runs import Run, plan
 
 # Jupyter Book's own extension only declares two settings that nobody else reads; the other brings MathJax, as our rendering does by hand.
+# Ours decides what is read again on top of an earlier rendering; here nothing of one is kept.
 WITHOUT_JUPYTER_BOOK = """
-extensions = [name for name in extensions if name != "jupyter_book"] + ["sphinx-mathjax-offline"]
+left_out = {"jupyter_book", "ntpcompanion.workflow.rereading"}
+extensions = [name for name in extensions if name not in left_out] + ["sphinx-mathjax-offline"]
 """
 
 

@@ -13,10 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ntpcompanion.workflow.errors import WorkflowError, nearest
 from ntpcompanion.workflow.files import canonical_json, read_sealed, sha256, write_sealed
+from ntpcompanion.workflow.kernel import read_log
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.provenance import hardware, hardware_line, now, versions
 from ntpcompanion.workflow.sources import source_hashes
-from ntpcompanion.workflow.sweep import grid_tasks, run_tasks
+from ntpcompanion.workflow.sweep import grid_tasks, opened_files, run_tasks
 
 SCHEMA = 1
 _FIELDS = {"schema", "name", "plan", "results", "sources", "versions", "hardware", "started", "finished", "seconds", "checksum"}
@@ -77,6 +78,7 @@ def _make_record(project: Project, name: str, plan: dict, jobs: int, report: Cal
     log = project.build / "records" / f"{name}-{sha256(canonical_json([plan, sources, versions()]))[:12]}.jsonl"
     started = now()
     results = run_tasks(plan["function"], grid_tasks(plan["fixed"], plan["grid"]), log, jobs=jobs, report=report, project=project)
+    _require_unchanged(project, name, sources, log)
     path = project.records / f"{name}.json"
     seconds = round(sum(item["seconds"] for item in results), 1)
     write_sealed(path, {
@@ -84,8 +86,19 @@ def _make_record(project: Project, name: str, plan: dict, jobs: int, report: Cal
         "hardware": hardware(), "started": started, "finished": now(), "seconds": seconds,
     })  # fmt: skip
     log.unlink()
+    opened_files(log).unlink(missing_ok=True)
     shutil.rmtree(log.with_suffix(""), ignore_errors=True)
     return path
+
+
+def _require_unchanged(project: Project, name: str, sources: dict[str, str], log: Path) -> None:
+    """Raises WorkflowError if a process has loaded another source than the record would name; its tasks are then dropped."""
+    read = read_log(opened_files(log))
+    changed = [file for file, digest in sources.items() if read.get(str((project.package / file).resolve()), [digest]) != [digest]]
+    if changed:
+        for path in (log, opened_files(log)):
+            path.unlink(missing_ok=True)
+        raise WorkflowError(f"{', '.join(changed)} changed while the record {name!r} was made. Its tasks are dropped: make it again.")
 
 
 def load_record(project: Project, name: str) -> Record:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import canonical_json, sha256
-from ntpcompanion.workflow.kernel import import_from_sources
+from ntpcompanion.workflow.kernel import import_from_sources, write_down_opened_files
 from ntpcompanion.workflow.processes import clean_environment, folders, python_path, started_in
 from ntpcompanion.workflow.project import ONE_THREAD, Project
 
@@ -48,7 +48,8 @@ def run_tasks(
 
     A finished task is a line of `log`, flushed to disk; a line cut short by a kill is dropped. A function that takes an
     argument `checkpoint` is given a folder of its own, kept until the record is written, to resume within a task.
-    With `project` the processes have its clean environment, and load its modules from their sources.
+    With `project` the processes have its clean environment, load its modules from their sources, and write down what they
+    open there: see `opened_files`.
     """
     resolve_function(function)
     done = {canonical_json(line["parameters"]): line for line in _finished(log)}
@@ -70,7 +71,7 @@ def _run_and_keep(function: str, tasks: list[dict], log: Path, jobs: int, projec
     """Run tasks in processes of their own; each result is on the disk before it is given out."""
     log.parent.mkdir(parents=True, exist_ok=True)
     failure = None
-    prepare = (_prepare, (folders(project), python_path(project))) if project else (_prepare,)
+    prepare = (_prepare, (folders(project), python_path(project), str(opened_files(log)))) if project else (_prepare,)
     with log.open("a", encoding="utf-8") as file, ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), *prepare) as pool:
         with started_in(clean_environment(project) if project else dict(os.environ)):
             futures = {pool.submit(_run_task, function, task, str(log.with_suffix(""))): task for task in tasks}
@@ -105,11 +106,18 @@ def _result(future: Future, task: dict) -> dict:
         raise WorkflowError(f"The task {task} failed: {type(error).__name__}: {error}\n{error.__cause__ or ''}") from error
 
 
-def _prepare(own: Sequence[str] = (), path: Sequence[str] = ()) -> None:
+def opened_files(log: Path) -> Path:
+    """Where the processes that work for a log write down the project's files that they open; `kernel.read_log` reads it."""
+    return log.with_suffix(".opened")
+
+
+def _prepare(own: Sequence[str] = (), path: Sequence[str] = (), opened: str = "") -> None:
     """In each process, before a task imports a numeric library: `own` are the folders of the project, `path` is for `sys.path`."""
     os.environ.update(ONE_THREAD)
     sys.path[:] = path or sys.path  # it came from the process of the command, with all that its user has put there
-    import_from_sources(own)
+    if own:
+        import_from_sources(own)
+        write_down_opened_files(own, opened)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -7,6 +7,7 @@ import py_compile
 import pytest
 
 from ntpcompanion.workflow import execute as runner
+from ntpcompanion.workflow import records
 from ntpcompanion.workflow.files import write_sealed
 from tests.drills.test_records import SHOWN
 
@@ -77,6 +78,25 @@ def test_a_record_is_made_by_the_present_code_without_settings_of_the_user(impor
     toy.plan_records(study={"function": "toypkg.study:study", "about": "Adds.", "grid": {"n": [2]}})
     toy.run("record", "study", "--jobs", "1", PYTHONPATH=f"{tmp_path}{os.pathsep}{root}")
     assert json.loads((toy.project.records / "study.json").read_text())["results"][0]["result"] == 7.0
+
+
+def test_a_source_edited_while_a_record_is_made_and_restored_is_noticed(importable, monkeypatch):
+    importable.plan_records(halves={"function": "toypkg.half:half", "about": "Halves.", "grid": {"n": [1]}})
+    source, run_tasks = importable.project.package / "two.py", records.run_tasks
+
+    def edit_and_restore(*arguments, **options):
+        source.write_text("TWO = 5\n")
+        try:
+            return run_tasks(*arguments, **options)
+        finally:
+            source.write_text("TWO = 2\n")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(records, "run_tasks", edit_and_restore)
+        output = importable.command("record", "halves", "--jobs", "1", code=1)
+    assert "two.py changed while the record 'halves' was made. Its tasks are dropped: make it again." in output
+    assert "Wrote" in importable.command("record", "halves", "--jobs", "1")
+    assert json.loads((importable.project.records / "halves.json").read_text())["results"][0]["result"] == 0.5
 
 
 HIDDEN = """from toypkg.half import half

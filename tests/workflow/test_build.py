@@ -22,7 +22,8 @@ def book(instant, monkeypatch):
         for page in {*toc_pages(project), "index"} - instant.lost:
             parts = [source / f"{page}.md", source / f"{page}.ipynb", source / "chapters" / f"_{page}.md"]
             (html / f"{page}.html").parent.mkdir(parents=True, exist_ok=True)
-            (html / f"{page}.html").write_bytes(b"".join(part.read_bytes() for part in parts if part.is_file()) + b"</html>")
+            text = "".join(part.read_text() for part in parts if part.is_file()).replace('\\"', '"')  # what a notebook shows, unquoted
+            (html / f"{page}.html").write_text(f"{text}</html>")
 
     monkeypatch.setattr(build, "render", render)
     return instant

@@ -94,6 +94,7 @@ def test_the_digest_of_the_code_changes_with_what_the_cells_do(toy, old, new, sa
 def test_a_page_of_the_book_is_prose(toy, text, words):
     (toy.project.book / "intro.md").write_text(text, encoding="utf-8")
     assert [fault.partition(":")[0] for fault in prose_faults(toy.project)] == ([words] if words else [])
+    (toy.project.book / "intro.bib").touch()
     (toy.project.book / "intro.ipynb").touch()
     assert "book/intro.ipynb is no page of prose" in prose_faults(toy.project)[0]
     (toy.project.book / "intro.md").write_text("---\na: [\n---\n")

@@ -24,7 +24,7 @@ def test_the_configuration_does_without_jupyter_book_and_the_checkout_stays_as_i
     before = files(toy.project.root)
     export_sources(toy.project, toy.project.book, target)
     settings = runpy.run_path(str(target / "conf.py"))
-    assert "jupyter_book" not in settings["extensions"]
+    assert {"jupyter_book", "ntpcompanion.workflow.rereading"}.isdisjoint(settings["extensions"])
     assert {"myst_nb", "sphinx_external_toc", "sphinx_proof", "sphinx-mathjax-offline"} <= set(settings["extensions"])
     assert settings["nb_execution_mode"] == "off"
     assert settings["html_static_path"] == ["assets"]
