@@ -1,11 +1,12 @@
 """When a stored run still answers for the present sources, and what changed when it does not."""
 
 import importlib.util
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from ntpcompanion.workflow.errors import WorkflowError
-from ntpcompanion.workflow.files import canonical_json, sha256
+from ntpcompanion.workflow.files import canonical_json, read_input, sha256, user_path
 from ntpcompanion.workflow.notebooks import Notebook, imported_modules
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.provenance import library_versions, python_minor
@@ -48,7 +49,7 @@ def what_changed(old: Mapping, new: Mapping) -> list[str]:
 def input_hashes(project: Project, notebook: Notebook, parameters: Mapping[str, object]) -> dict[str, str]:
     """SHA-256 of the content of every input and record the front matter names; what a file is called does not matter."""
     hashes = {
-        name: sha256(_input_path(project, name, parameters[name], notebook).read_bytes()) for name in notebook.settings.get("inputs", [])
+        name: sha256(read_input(_input_path(project, name, parameters[name], notebook))) for name in notebook.settings.get("inputs", [])
     }
     for name in notebook.settings.get("records", []):
         path = project.records / f"{name}.json"
@@ -56,17 +57,17 @@ def input_hashes(project: Project, notebook: Notebook, parameters: Mapping[str, 
             raise WorkflowError(
                 f"Notebook {notebook.name!r} shows the record {name!r}, but {path} is missing. Make it with `ntpcompanion record {name}`."
             )
-        hashes[f"record {name}"] = sha256(path.read_bytes())
+        hashes[f"record {name}"] = sha256(read_input(path))
     return hashes
 
 
 def _input_path(project: Project, name: str, value: object, notebook: Notebook) -> Path:
-    path = project.root / Path(str(value)).expanduser()
-    if path.is_file():
+    path = project.root / user_path(value)
+    if os.path.isfile(path):  # unlike `Path.is_file`, it takes every text: one that is too long for a name is none
         return path
     try:
         spec = importlib.util.find_spec(str(value))
-    except (ImportError, ValueError):
+    except Exception:  # for `a.b` the package `a` is imported, which may raise anything
         spec = None
     if spec is None or not spec.origin or not Path(spec.origin).is_file():
         raise WorkflowError(

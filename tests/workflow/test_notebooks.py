@@ -32,7 +32,7 @@ def test_a_damaged_table_of_contents_is_named(toy):
         ("inputs: [text]", "inputs: [texts]", r"lists the input 'texts', which is no parameter. Did you mean 'text'"),
         ("inputs: [text]", "input: [text]", r"unknown front matter entry \['input'\]"),
         ("len(Path", "len((Path", r"a code cell is not Python"),
-        ("ntp: {inputs: [text]}", "ntp: {inputs: [text", r"cannot be read as a MyST notebook"),
+        ("ntp: {inputs: [text]}", "ntp: {inputs: [text", r"words.md, front matter cannot be read: while parsing a flow"),
     ],
 )
 def test_faults_of_a_text_notebook(toy, old, new, words):
