@@ -3,6 +3,7 @@
 import functools
 import http.server
 import os
+import sys
 import time
 from collections.abc import Callable
 from typing import Annotated
@@ -40,15 +41,21 @@ CORES = os.cpu_count() or 1
 
 
 def _sentences(command: Callable) -> Callable:
-    """Show a WorkflowError as text and exit with 1; anything else is a bug and keeps its traceback."""
+    """Show a WorkflowError as text and exit with 1, an interruption with 130; anything else is a bug and keeps its traceback."""
 
     @functools.wraps(command)
     def wrapped(*args: object, **kwargs: object) -> object:
         try:
+            for stream in (sys.stdout, sys.stderr):
+                stream.reconfigure(errors="backslashreplace")  # an ASCII terminal shows \u2192 for an arrow
             return command(*args, **kwargs)
         except WorkflowError as error:
             Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False)
             raise typer.Exit(1) from error
+        except KeyboardInterrupt as error:
+            said = "interrupted. What was finished is kept, nothing is half-written: the same command goes on from there."
+            Console(stderr=True, soft_wrap=True).print(said)
+            raise typer.Exit(130) from error
 
     return wrapped
 

@@ -60,7 +60,7 @@ class _Stored(BaseModel):
     """What the file of a record holds."""
 
     model_config = ConfigDict(extra="forbid")
-    number: Annotated[Literal[1], Field(alias="schema")]  # models of pydantic have a method `schema`
+    number: Annotated[Literal[SCHEMA], Field(alias="schema")]  # models of pydantic have a method `schema`
     name: str
     plan: Plan
     results: list[_Task]
