@@ -13,7 +13,7 @@ from ntpcompanion.workflow.baselines import check_measured
 from ntpcompanion.workflow.claims import Claim, load_claims
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import canonical_json, sha256, write_atomically
-from ntpcompanion.workflow.notebooks import Notebook, toc_chapters
+from ntpcompanion.workflow.notebooks import Notebook, toc_chapters, toc_pages
 from ntpcompanion.workflow.pages import make_page
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.records import load_record
@@ -47,6 +47,12 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> tuple[Path
     faults += [f"book/_toc.yml lists chapters/{name}, but there is no notebooks/{name}.md." for name in missing]
     faults += [
         f"notebooks/{name}.md is not in book/_toc.yml: nobody would find it." for name in notebooks if name not in toc_chapters(project)
+    ]
+    # an .ipynb of somebody's own would be published with whatever outputs it holds
+    faults += [
+        f"book/_toc.yml lists {page!r}, but there is no book/{page}.md. A page is a MyST text (.md), or a chapter made from notebooks/."
+        for page in toc_pages(project)
+        if not page.startswith("chapters/") and not (project.book / f"{page}.md").is_file()
     ]
     if faults:
         raise WorkflowError("\n".join(faults))

@@ -135,7 +135,17 @@ def _explained(line: str, source: Notebook) -> str:
 
 def _environment(project: Project) -> dict[str, str]:
     # figures carry no date and sets no random order, so that equal runs give equal bytes
-    return {**os.environ, **ONE_THREAD, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": "0", "PYTHONPATH": _python_path(project)}
+    fixed = {**ONE_THREAD, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": "0", "PYTHONPATH": _python_path(project)}
+    given = {name: value for name, value in os.environ.items() if name != "PYTHONOPTIMIZE"}  # it drops the asserts of a notebook
+    return {**given, **_caches(project), **fixed}
+
+
+def _caches(project: Project) -> dict[str, str]:
+    """Caches below `_build`: of a home that cannot be written Matplotlib and fontconfig complain, and that would stand on a page."""
+    folder = project.build / "cache"
+    theirs = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+    models = os.environ.get("HF_HOME") or str(theirs / "huggingface")  # where models that are already there are found
+    return {"MPLCONFIGDIR": str(folder / "matplotlib"), "XDG_CACHE_HOME": str(folder), "HF_HOME": models}
 
 
 def _python_path(project: Project) -> str:

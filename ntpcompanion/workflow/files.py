@@ -49,7 +49,9 @@ def read_json(path: Path) -> object:
     try:
         return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
-        raise WorkflowError(f"{path} cannot be read: {error.strerror or error}. Mend its permissions, or what stands in its place.") from error
+        raise WorkflowError(
+            f"{path} cannot be read: {error.strerror or error}. Mend its permissions, or what stands in its place."
+        ) from error
     except (ValueError, RecursionError) as error:
         raise WorkflowError(f"{path} cannot be read as JSON ({error}). It is truncated or damaged: make it again.") from error
 

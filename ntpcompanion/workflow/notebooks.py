@@ -123,7 +123,7 @@ def read_notebook(path: Path) -> Notebook:
 
 
 def _check_front_matter(text: str, path: Path) -> None:
-    """jupytext reads the front matter too, but of two entries of one name it drops the first."""
+    """Read the front matter strictly before jupytext reads it: of two entries of one name, that drops the first without a word."""
     head = re.match(r"---\n(.*?\n)---\n", text, re.DOTALL)
     if head:
         parse_yaml(head[1], f"{path}, front matter")

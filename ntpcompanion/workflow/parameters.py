@@ -10,7 +10,6 @@ from ntpcompanion.workflow.domains import Domain, parse_domain
 from ntpcompanion.workflow.errors import WorkflowError, nearest
 from ntpcompanion.workflow.files import as_json
 
-
 NO_LITERAL = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)  # what `ast.literal_eval` may raise
 
 

@@ -148,7 +148,9 @@ def _run_task(function: str, task: dict, folder: str) -> dict:
     try:
         result = as_json(returned)
     except ValueError as error:
-        raise ValueError(f"what it returned cannot be kept. {error}. Return numbers that are finite, texts, lists and dicts of them") from error
+        raise ValueError(
+            f"what it returned cannot be kept. {error}. Return numbers that are finite, texts, lists and dicts of them"
+        ) from error
     return {"parameters": task, "result": result, "seconds": round(time.perf_counter() - began, 3)}
 
 

@@ -1,6 +1,7 @@
 """Where the title of a notebook stands: its first heading of level one, underlined or behind a `#`, as MyST reads it."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import nbformat
 from markdown_it import MarkdownIt
@@ -25,7 +26,7 @@ def find_title(node: nbformat.NotebookNode) -> Title | None:
     parser = MarkdownIt("commonmark").use(myst_block_plugin).use(colon_fence_plugin).use(dollarmath_plugin).use(amsmath_plugin)
     for cell in node.cells:
         tokens = parser.parse(cell.source) if cell.cell_type == "markdown" else []
-        for opening, content in zip(tokens, tokens[1:], strict=False):
+        for opening, content in pairwise(tokens):
             if opening.type == "heading_open" and opening.tag == "h1" and opening.level == 0:
                 return Title(" ".join(content.content.split()), cell, opening.map[1])
     return None

@@ -1,6 +1,8 @@
 """The command line, called in this process; kernels only where a command is about running them."""
 
 import http.client
+import http.server
+import socketserver
 import threading
 
 import pytest
@@ -60,15 +62,13 @@ def test_serve_shows_the_site(run, toy, monkeypatch):
     html.mkdir(parents=True)
     (html / "index.html").write_text("hello")
     started, servers = threading.Event(), []
-    original = cli.http.server.ThreadingHTTPServer
 
-    class Server(original):
-        def serve_forever(self):
-            servers.append(self)
-            started.set()
-            super().serve_forever(poll_interval=0.01)
+    def serve_forever(self):
+        servers.append(self)
+        started.set()
+        socketserver.BaseServer.serve_forever(self, poll_interval=0.01)
 
-    monkeypatch.setattr(cli.http.server, "ThreadingHTTPServer", Server)
+    monkeypatch.setattr(http.server.ThreadingHTTPServer, "serve_forever", serve_forever)
     thread = threading.Thread(target=run, args=("serve", "--port", "0"))
     thread.start()
     assert started.wait(10)
