@@ -107,7 +107,10 @@ def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) 
     """Run what is stale, write ledger and status, render the book, assert that it is complete."""
     project = _project()
     runs = _runs(project, [], profile, [])
-    load_claims(project)  # faults there and of Jupyter Book are found in a second, not after the runs
+    # faults of claims, pages and Jupyter Book are found in a second, not after the runs
+    load_claims(project)
+    if faults := build.page_faults(project, [run.notebook.name for run in runs]):
+        raise WorkflowError("\n".join(faults))
     require_jupyter_book_1()
     with project.lock():
         recover_site(project.html(profile))
