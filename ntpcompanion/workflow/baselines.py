@@ -98,9 +98,9 @@ def read_baseline(path: Path) -> dict[str, dict]:
         return {}
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise WorkflowError(f"{path} is not JSON ({error}). Restore it from git.") from error
-    if not isinstance(values, dict):
+    if not isinstance(values, dict) or not all(isinstance(entries, dict) for entries in values.values()):
         raise WorkflowError(f"{path} must hold an object, got {type(values).__name__}. Restore it from git.")
     return values
 

@@ -26,7 +26,7 @@ class _Pages(http.server.SimpleHTTPRequestHandler):
 
     def translate_path(self, path: str) -> str:
         found = super().translate_path(path)
-        inside = Path(found).resolve().is_relative_to(Path(self.directory).resolve())
+        inside = "\0" not in found and Path(found).resolve().is_relative_to(Path(self.directory).resolve())
         return found if inside else str(Path(self.directory, "not of this site"))
 
     def list_directory(self, path: str) -> None:

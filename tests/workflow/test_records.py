@@ -42,7 +42,16 @@ STORED = {
     "schema": records.SCHEMA, "name": "halves", "plan": PLAN, "results": [{"parameters": {"n": 1}, "result": 0.5, "seconds": 0.1}],
     "sources": {}, "versions": {}, "hardware": {"processor": "A chip", "cores": 2}, "started": "2026", "finished": "2026", "seconds": 1.0,
 }  # fmt: skip
-OTHERS = [{"schema": 2}, {"name": "other"}, {"hardware": None}, {"more": 1}, {"seconds": "1"}, {"hardware": {}}, {"plan": []}, {"results": 3}]
+OTHERS = [
+    {"schema": 2},
+    {"name": "other"},
+    {"hardware": None},
+    {"more": 1},
+    {"seconds": "1"},
+    {"hardware": {}},
+    {"plan": []},
+    {"results": 3},
+]
 OTHERS += [{"results": [{"result": 1}]}, {"sources": [1]}, {"finished": None}, {"plan": PLAN | {"function": "class:f"}}, {"seconds": True}]
 
 
@@ -83,7 +92,10 @@ def test_a_record_says_what_no_longer_matches_it(study):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"function": "toypkg.study.half_of"}, r"plans.yml: halves.function: .*must be of the form package.module:name, got 'toypkg.study.half_of'"),
+        (
+            {"function": "toypkg.study.half_of"},
+            r"plans.yml: halves.function: .*must be of the form package.module:name, got 'toypkg.study.half_of'",
+        ),
         ({"function": "toypkg.1study:half_of"}, r"must be of the form package.module:name"),
         ({"function": "toypkg.class:half_of"}, r"must be of the form package.module:name"),
         ({"fixed": {"scale": float("nan")}}, r"halves.fixed.scale: .*JSON cannot hold it"),
