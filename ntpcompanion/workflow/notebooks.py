@@ -40,8 +40,7 @@ class Notebook:
     @cached_property
     def settings(self) -> dict:
         """The `ntp` entry of the front matter: `inputs` (parameters that name a file or module) and `records` (names)."""
-        given = shaped(self.node.metadata.get("ntp"), dict[str, list[str] | None] | None, f"{self.path}, `ntp` in the front matter")
-        settings = {key: names for key, names in (given or {}).items() if names}
+        settings = _settings(self.node.metadata.get("ntp", {}), self.path)
         stray = set(settings) - {"inputs", "records"}
         if stray:
             raise WorkflowError(f"{self.path}: unknown front matter entry {sorted(stray)} under `ntp`; known: inputs, records.")
@@ -125,8 +124,13 @@ def read_notebook(path: Path) -> Notebook:
 def _check_front_matter(text: str, path: Path) -> None:
     """Read the front matter strictly before jupytext reads it: of two entries of one name, that drops the first without a word."""
     head = re.match(r"---\n(.*?\n)---\n", text, re.DOTALL)
-    if head:
-        parse_yaml(head[1], f"{path}, front matter")
+    front = parse_yaml(head[1], f"{path}, front matter") if head else None
+    if isinstance(front, dict) and "ntp" in front:
+        _settings(front["ntp"], path)  # of a null, jupytext says nothing but the key
+
+
+def _settings(given: object, path: Path) -> dict[str, list[str]]:
+    return shaped(given, dict[str, list[str]], f"{path}, `ntp` in the front matter")
 
 
 def imported_modules(node: nbformat.NotebookNode) -> str:

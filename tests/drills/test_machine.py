@@ -105,3 +105,24 @@ def test_a_page_outside_of_the_book_is_no_page(toy):
     output = toy.command("build", code=1)
     assert "../outside" in output
     assert not (toy.project.root / "outside.html").exists()
+
+
+def test_neither_optimization_nor_a_home_that_cannot_be_written_nor_a_long_temporary_folder_reach_a_page(toy, tmp_path):
+    toy.edit("notebooks/coin.md", "import half\n", "import half\nimport matplotlib.pyplot\nmistaken = half(n) == n\n")
+    toy.edit("notebooks/coin.md", 'measure("toy.half"', 'try:\n    assert mistaken\nexcept AssertionError:\n    measure("toy.half"')
+    long = tmp_path / ("x" * 120)
+    long.mkdir()
+    faults = {"PYTHONOPTIMIZE": "2", "HOME": "/dev/null", "TMPDIR": str(long), "XDG_CACHE_HOME": "", "MPLCONFIGDIR": ""}
+    toy.run("execute", "coin", **faults)
+    page = json.loads((toy.project.book / "chapters" / "coin.ipynb").read_text())
+    outputs = [output for cell in page["cells"] for output in cell.get("outputs", [])]
+    assert [output["output_type"] for output in outputs] == ["display_data"] * 2, "two measurements, no warning; the assert was checked"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the locale of a POSIX system")
+def test_a_terminal_that_knows_only_ascii(toy, no_kernel):
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    toy.edit("notebooks/coin.md", "# A coin", "# A coin of ½")
+    assert "A coin of \\xbd" in toy.run("list", **ascii_only)
+    toy.edit("book/claims.yml", "measures: a share", "measures: é\n  share: ½")
+    assert "error: " in toy.run("build", code=1, **ascii_only)

@@ -3,6 +3,8 @@
 import nbformat
 import pytest
 
+from ntpcompanion.workflow.sources import source_hashes
+
 
 @pytest.fixture
 def still(toy, no_kernel):
@@ -30,8 +32,8 @@ def test_a_key_that_is_written_twice_is_refused(still, path, old, new):
 
 
 def test_an_alias_bomb_is_refused(still):
-    lines = ["a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]", *(f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]" for old, new in ("ab", "bc", "cd"))]
-    (still.project.notebooks / "profiles.yml").write_text("\n".join([*lines, "coin: {smoke: {n: *d}}\n"]))
+    levels = ", ".join(["&a [1, 1, 1, 1, 1, 1, 1, 1, 1]", *(f"&{new} [{', '.join([f'*{old}'] * 9)}]" for old, new in ("ab", "bc", "cd"))])
+    (still.project.notebooks / "profiles.yml").write_text(f"coin: {{smoke: {{n: [{levels}]}}}}\n")
     assert "profiles.yml cannot be read: the alias *a: write the value out" in still.command("list", code=1)
 
 
@@ -55,3 +57,25 @@ def test_what_editors_leave_beside_a_notebook_is_no_notebook(still):
     (still.project.notebooks / ".coin.md").write_text("half a copy")
     (still.project.notebooks / ".coin.md.swp").write_bytes(b"\xff\0")
     assert still.command("list").count("never run") == 2
+
+
+NO_PYTHON = {
+    "syntax": (b"def half(n:\n", "'(' was never closed (half.py, line 1). Mend the file."),
+    "latin-1": (b"X = '\xe9'\n", "(unicode error) 'utf-8' codec can't decode"),
+    "null": (b"X = 1\0", "source code string cannot contain null bytes"),
+    "deep": (b"X = " + b"-" * 100_000 + b"1", ""),
+}
+
+
+@pytest.mark.parametrize(("content", "words"), NO_PYTHON.values(), ids=NO_PYTHON)
+def test_a_file_of_the_package_that_is_not_python_is_named(still, content, words):
+    (still.project.package / "half.py").write_bytes(content)
+    for command in (["execute", "coin"], ["record", "halves"]):
+        assert f"half.py is not Python, so nothing that imports it can run: {words}" in still.command(*command, code=1)
+
+
+def test_a_file_of_the_package_with_a_mark_of_its_byte_order_is_python(still):
+    before = source_hashes("import toypkg.half", still.project.package)
+    for content in (b"\xef\xbb\xbf" + (still.project.package / "half.py").read_bytes(), "# coding: latin-1\n# é".encode("latin-1")):
+        (still.project.package / "half.py").write_bytes(content)
+        assert source_hashes("import toypkg.half", still.project.package)["half.py"] != before["half.py"]
