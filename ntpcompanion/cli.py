@@ -25,6 +25,7 @@ from ntpcompanion.workflow.render import recover_site, require_jupyter_book_1
 from ntpcompanion.workflow.results import Result
 from ntpcompanion.workflow.runs import Run, plan, stale_reasons
 from ntpcompanion.workflow.server import site_server
+from ntpcompanion.workflow.yaml_files import read_yaml
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -107,8 +108,9 @@ def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) 
     """Run what is stale, write ledger and status, render the book, assert that it is complete."""
     project = _project()
     runs = _runs(project, [], profile, [])
-    # faults of claims, pages and Jupyter Book are found in a second, not after the runs
+    # faults of claims, configuration, pages and Jupyter Book are found in a second, not after the runs
     load_claims(project)
+    read_yaml(project.root / "_config.yml")  # of two settings of one name, Jupyter Book takes the last without a word
     if faults := build.page_faults(project, [run.notebook.name for run in runs]):
         raise WorkflowError("\n".join(faults))
     require_jupyter_book_1()

@@ -42,11 +42,11 @@ def page_faults(project: Project, notebooks: Collection[str]) -> list[str]:
         f"notebooks/{name}.md is not in book/_toc.yml: nobody would find it." for name in notebooks if name not in toc_chapters(project)
     ]
     # an .ipynb of somebody's own would be published with whatever outputs it holds
-    texts = [page for page in toc_pages(project) if not page.startswith("chapters/")]
+    texts = {page: (project.book / f"{page}.md").resolve() for page in toc_pages(project) if not page.startswith("chapters/")}
     faults += [
         f"book/_toc.yml lists {page!r}, but there is no book/{page}.md. A page is a MyST text (.md), or a chapter made from notebooks/."
-        for page in texts
-        if not (project.book / f"{page}.md").is_file()
+        for page, path in texts.items()
+        if not (path.is_file() and path.is_relative_to(project.book.resolve()))
     ]
     return faults
 
@@ -130,5 +130,5 @@ def _digest(paths: list[Path]) -> str:
 def _read_stamp(path: Path) -> dict | None:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None

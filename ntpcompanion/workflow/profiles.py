@@ -37,6 +37,6 @@ def parse_overrides(notebook: Notebook, texts: list[str]) -> dict[str, object]:
         if not equals:
             raise WorkflowError(f"`-p {text}` must have the form NAME=VALUE.")
         if name in overrides:
-            raise WorkflowError(f"`-p {name}=...` is given twice: {overrides[name]!r} and {value!r}. Give it once.")
+            raise WorkflowError(f"`-p {name}=...` is given twice. Give it once.")
         overrides[name] = parse_value(lookup(notebook.parameters, name, where), value, where)
     return overrides

@@ -65,4 +65,4 @@ def test_a_value_that_no_run_can_have_is_a_sentence(strict, name, parameter, wor
 
 
 def test_a_parameter_that_is_given_twice_is_refused(strict):
-    assert "`-p n=...` is given twice: 1 and '2'. Give it once." in strict.command("execute", "coin", "-p", "n=1", "-p", "n=2", code=1)
+    assert "`-p n=...` is given twice. Give it once." in strict.command("execute", "coin", "-p", "n=1", "-p", "n=2", code=1)

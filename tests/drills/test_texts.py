@@ -19,6 +19,7 @@ def still(toy, no_kernel):
     [
         ("book/claims.yml", "  locator: Theorem 1", "  locator: Theorem 1\n  locator: Theorem 2"),
         ("book/_toc.yml", "root: intro", "root: intro\nroot: ledger"),
+        ("_config.yml", "only_build_toc_files: true", "only_build_toc_files: true\nonly_build_toc_files: false"),
         ("book/records/plans.yml", "about: Halves.", "about: Halves.\n  about: Thirds."),
         ("notebooks/profiles.yml", "{n: 10}", "{n: 10, n: 20}"),
         ("notebooks/words.md", "ntp: {inputs: [text]}", "ntp: {inputs: [text]}\nntp: {}"),
