@@ -16,7 +16,7 @@ def say(message: dict) -> None:
 
 
 def heard(line: str) -> dict | None:
-    """The message of a line of a worker's output, or None if the line holds none of one of the `KINDS`.
+    """The message of a line of a worker's output, or None if the line ends in no whole message of one of the `KINDS`.
 
     What a kernel printed before the message without ending its line is left out.
     """
