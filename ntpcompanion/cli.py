@@ -1,8 +1,8 @@
 """The command `ntpcompanion`: parses arguments, shows progress, turns errors into sentences and exit codes."""
 
 import functools
-import http.server
 import os
+import sys
 import time
 from collections.abc import Callable
 from typing import Annotated
@@ -21,9 +21,11 @@ from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.notebooks import choose, find_notebooks
 from ntpcompanion.workflow.profiles import check_profile, parse_overrides, read_profiles
 from ntpcompanion.workflow.project import Project
-from ntpcompanion.workflow.render import require_jupyter_book_1
+from ntpcompanion.workflow.render import recover_site, require_jupyter_book_1
 from ntpcompanion.workflow.results import Result
 from ntpcompanion.workflow.runs import Run, plan, present_parts, stale_reasons, unused_defaults
+from ntpcompanion.workflow.server import site_server
+from ntpcompanion.workflow.yaml_files import read_yaml
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -40,15 +42,21 @@ CORES = os.cpu_count() or 1
 
 
 def _sentences(command: Callable) -> Callable:
-    """Show a WorkflowError as text and exit with 1; anything else is a bug and keeps its traceback."""
+    """Show a WorkflowError as text and exit with 1, an interruption with 130; anything else is a bug and keeps its traceback."""
 
     @functools.wraps(command)
     def wrapped(*args: object, **kwargs: object) -> object:
         try:
+            for stream in (sys.stdout, sys.stderr):
+                stream.reconfigure(errors="backslashreplace")  # an ASCII terminal shows \u2192 for an arrow
             return command(*args, **kwargs)
         except WorkflowError as error:
             Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False)
             raise typer.Exit(1) from error
+        except KeyboardInterrupt as error:
+            said = "interrupted. What was finished is kept, nothing is half-written: the same command goes on from there."
+            Console(stderr=True, soft_wrap=True).print(said)
+            raise typer.Exit(130) from error
 
     return wrapped
 
@@ -57,7 +65,7 @@ def _sentences(command: Callable) -> Callable:
 @_sentences
 def list_(profile: Profile = "book") -> None:
     """The notebooks, their state at a profile, and what the last run took."""
-    runs = _runs(Project.find(), [], profile, [])
+    runs = _runs(_project(), [], profile, [])
     table = Table("notebook", "state", "seconds", "claims measured", "title")
     for run in runs:
         reasons = stale_reasons(run)
@@ -85,7 +93,7 @@ def execute(
     force: Force = False,
 ) -> None:
     """Run the notebooks that are stale; a failing one does not stop the others."""
-    project = Project.find()
+    project = _project()
     runs = _runs(project, names or [], profile, parameter or [])
     with project.lock():
         _execute(runs, jobs, force)
@@ -98,11 +106,16 @@ def execute(
 @_sentences
 def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) -> None:
     """Run what is stale, write ledger and status, render the book, assert that it is complete."""
-    project = Project.find()
+    project = _project()
     runs = _runs(project, [], profile, [])
-    load_claims(project)  # faults there and of Jupyter Book are found in a second, not after the runs
+    # faults of claims, configuration, pages and Jupyter Book are found in a second, not after the runs
+    load_claims(project)
+    read_yaml(project.root / "_config.yml")  # of two settings of one name, Jupyter Book takes the last without a word
+    if faults := build.page_faults(project, [run.notebook.name for run in runs]):
+        raise WorkflowError("\n".join(faults))
     require_jupyter_book_1()
     with project.lock():
+        recover_site(project.html(profile))
         _execute(runs, jobs, force)
         html, made = build.build_site(project, runs, profile)
     Console(soft_wrap=True).print(f"{'Built' if made else 'Unchanged:'} {html / 'index.html'}", highlight=False)
@@ -115,7 +128,7 @@ def check(
     update: Annotated[bool, typer.Option("--update", help="Accept the present values as the baseline, and show what changes.")] = False,
 ) -> None:
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if one moved."""
-    project, console = Project.find(), Console(soft_wrap=True)
+    project, console = _project(), Console(soft_wrap=True)
     results = build.current_results(_runs(project, [], profile, []))
     claims, path = load_claims(project), project.baseline(profile)
     stored = baselines.read_baseline(path)
@@ -139,7 +152,7 @@ def check(
 @_sentences
 def why(name: Annotated[str, typer.Argument(help="A notebook.")], profile: Profile = "book") -> None:
     """Say why a notebook would be run again, or that it would not."""
-    run = _runs(Project.find(), [name], profile, [])[0]
+    run = _runs(_project(), [name], profile, [])[0]
     reasons = stale_reasons(run)
     console = Console(soft_wrap=True)
     if not reasons:
@@ -158,7 +171,7 @@ def why(name: Annotated[str, typer.Argument(help="A notebook.")], profile: Profi
 @_sentences
 def record(name: Annotated[str, typer.Argument(help="An entry of book/records/plans.yml.")], jobs: Jobs = CORES) -> None:
     """Make a recorded run; run the same command again to resume one that was interrupted."""
-    project = Project.find()
+    project = _project()
     with _bars() as bars:
         task = bars.add_task(name, total=None)
         path = records.make_record(project, name, jobs=jobs, report=lambda done, total: bars.update(task, completed=done, total=total))
@@ -187,19 +200,25 @@ def doctor_() -> None:
 @_sentences
 def serve(port: Annotated[int, typer.Option(help="Port on this machine.")] = 8000, profile: Profile = "book") -> None:
     """Show the built book at http://127.0.0.1:PORT until interrupted."""
-    html = Project.find().html(check_profile(profile))
+    project = _project()
+    html = project.html(check_profile(profile))
+    if not html.exists() and project.build.exists():
+        with project.lock():
+            recover_site(html)
     if not (html / "index.html").is_file():
         raise WorkflowError(f"There is no site in {html}. Run `ntpcompanion build --profile {profile}` first.")
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=html)
-    try:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
-    except OSError as error:
-        raise WorkflowError(f"Port {port} cannot be used ({error.strerror}). Choose another with --port.") from error
-    Console().print(f"http://127.0.0.1:{port}/index.html   (Ctrl-C ends)", highlight=False)
+    server = site_server(html, port)
+    Console().print(f"http://127.0.0.1:{server.server_port}/index.html   (Ctrl-C ends)", highlight=False)
     try:
         server.serve_forever()
     except KeyboardInterrupt:
         server.server_close()
+
+
+def _project() -> Project:
+    project = Project.find()
+    project.require_own_package()
+    return project
 
 
 def _runs(project: Project, names: list[str], profile: str, overrides: list[str]) -> list[Run]:

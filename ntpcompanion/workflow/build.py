@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from ntpcompanion.workflow.baselines import check_measured
 from ntpcompanion.workflow.claims import Claim, load_claims
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import canonical_json, files_below, sha256, write_atomically
-from ntpcompanion.workflow.notebooks import Notebook, prose_faults, toc_chapters
+from ntpcompanion.workflow.notebooks import Notebook, prose_faults, toc_chapters, toc_pages
 from ntpcompanion.workflow.pages import make_page
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.records import load_record
@@ -35,6 +35,23 @@ def current_results(runs: list[Run]) -> dict[str, Result]:
     return {run.notebook.name: Result.load(run.results) for run in runs}
 
 
+def page_faults(project: Project, notebooks: Collection[str]) -> list[str]:
+    """What is wrong with the pages that the table of contents lists: each is a MyST text of `book/`, or the chapter of a notebook."""
+    missing = sorted(set(toc_chapters(project)) - set(notebooks))
+    faults = [f"book/_toc.yml lists chapters/{name}, but there is no notebooks/{name}.md." for name in missing]
+    faults += [
+        f"notebooks/{name}.md is not in book/_toc.yml: nobody would find it." for name in notebooks if name not in toc_chapters(project)
+    ]
+    # an .ipynb of somebody's own would be published with whatever outputs it holds
+    texts = {page: (project.book / f"{page}.md").resolve() for page in toc_pages(project) if not page.startswith("chapters/")}
+    faults += [
+        f"book/_toc.yml lists {page!r}, but there is no book/{page}.md. A page is a MyST text (.md), or a chapter made from notebooks/."
+        for page, path in texts.items()
+        if not (path.is_file() and path.is_relative_to(project.book.resolve()))
+    ]
+    return faults
+
+
 def prepare_pages(project: Project, runs: list[Run], profile: str) -> tuple[Path, dict[str, Result]]:
     """Write every generated page of the book at a profile; return the folder that Jupyter Book is to build, and the results.
 
@@ -44,12 +61,7 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> tuple[Path
     notebooks = {run.notebook.name: run.notebook for run in runs}
     results = current_results(runs)
     faults = [fault for name, result in results.items() for fault in check_measured(name, profile, result.measured, claims)]
-    missing = sorted(set(toc_chapters(project)) - set(notebooks))
-    faults += prose_faults(project)
-    faults += [f"book/_toc.yml lists chapters/{name}, but there is no notebooks/{name}.md." for name in missing]
-    faults += [
-        f"notebooks/{name}.md is not in book/_toc.yml: nobody would find it." for name in notebooks if name not in toc_chapters(project)
-    ]
+    faults += [*page_faults(project, notebooks), *prose_faults(project)]
     if faults:
         raise WorkflowError("\n".join(faults))
     source = project.book if profile == "book" else _staged_copy(project, profile)
@@ -132,5 +144,5 @@ def _digest(paths: list[Path]) -> str:
 def _read_stamp(path: Path) -> dict:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return {}

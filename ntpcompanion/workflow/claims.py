@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from math import inf
 from typing import Annotated, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from ntpcompanion.workflow.errors import WorkflowError
@@ -12,6 +11,7 @@ from ntpcompanion.workflow.expectation import Expectation, NotNegative, Slack
 from ntpcompanion.workflow.intervals import half_widths
 from ntpcompanion.workflow.measurement import Measurement
 from ntpcompanion.workflow.project import Project
+from ntpcompanion.workflow.yaml_files import read_yaml
 
 Verdict = Literal["supported", "refuted", "inconclusive", "exploratory", "not measured"]
 Profile = Literal["smoke", "book", "paper"]
@@ -93,10 +93,7 @@ def load_claims(project: Project) -> dict[str, Claim]:
 
     Raises WorkflowError naming every fault: a missing source, a predicate that cannot fail, an id used twice, ...
     """
-    try:
-        items = yaml.safe_load(project.claims.read_text(encoding="utf-8")) or []
-    except (OSError, yaml.YAMLError) as error:
-        raise WorkflowError(f"{project.claims} cannot be read: {error}") from error
+    items = read_yaml(project.claims) or []
     if not isinstance(items, list):
         raise WorkflowError(f"{project.claims} must be a list of items `- id: ...`, got {type(items).__name__}.")
     claims: dict[str, Claim] = {}

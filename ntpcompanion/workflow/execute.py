@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import nbformat
 
@@ -51,11 +52,13 @@ def execute(
         return []
     scratch = runs[0].project.build / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)  # left by a run that was killed
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        return list(pool.map(lambda run: _bring_up_to_date(run, scratch, force, tell), runs))
+    theirs, ours = os.pipe()
+    # a worker ends when our end is closed: by an interruption here (before the pool waits for it), or with this process
+    with open(theirs) as parent, ThreadPoolExecutor(max_workers=jobs) as pool, open(ours, "w"):
+        return list(pool.map(lambda run: _bring_up_to_date(run, scratch, force, tell, parent), runs))
 
 
-def _bring_up_to_date(run: Run, scratch: Path, force: bool, tell: Callable) -> Outcome:
+def _bring_up_to_date(run: Run, scratch: Path, force: bool, tell: Callable, parent: TextIO) -> Outcome:
     cells = len(code_cells(run.notebook.node))
     began = time.perf_counter()
     try:
@@ -63,7 +66,7 @@ def _bring_up_to_date(run: Run, scratch: Path, force: bool, tell: Callable) -> O
             tell(run, "fresh", cells, cells)
             return Outcome(run, "fresh", 0.0, notes=tuple(unused_defaults(run)))
         notes = unused_defaults(run)  # before the results that know the old defaults are replaced
-        notes += _execute_one(run, scratch / f"{run.profile}-{run.stem.name}", lambda cell: tell(run, "cell", cell, cells))
+        notes += _execute_one(run, scratch / f"{run.profile}-{run.stem.name}", lambda cell: tell(run, "cell", cell, cells), parent)
     except (WorkflowError, OSError) as error:  # OSError: a full or read-only disk below _build
         tell(run, "failed", 0, cells)
         message = str(error) if isinstance(error, WorkflowError) else f"Notebook {run.notebook.name!r} ({run.profile}): {error}"
@@ -72,7 +75,7 @@ def _bring_up_to_date(run: Run, scratch: Path, force: bool, tell: Callable) -> O
     return Outcome(run, "done", time.perf_counter() - began, notes=tuple(notes))
 
 
-def _execute_one(run: Run, scratch: Path, progress: Callable[[int], None]) -> list[str]:
+def _execute_one(run: Run, scratch: Path, progress: Callable[[int], None], parent: TextIO) -> list[str]:
     parts = key_parts(run.project, run.notebook, run.parameters)  # before the run: an edit made meanwhile leaves it stale
     inputs = input_files(run.project, run.notebook, run.parameters).values()
     started, began = now(), time.perf_counter()
@@ -82,7 +85,7 @@ def _execute_one(run: Run, scratch: Path, progress: Callable[[int], None]) -> li
         "output": str(scratch / "executed.ipynb"),
     }  # fmt: skip
     write_atomically(scratch / "job.json", json.dumps(job))
-    done = _run_worker(run, scratch / "job.json", progress)
+    done = _run_worker(run, scratch / "job.json", progress, parent)
     node = tidy(load_executed(scratch / "executed.ipynb"), run.notebook)
     require_listed_records(node, run.notebook)
     parts[FILES_READ] = other_files(run.project, run.notebook, run.parameters, parts, done.pop("read"))
@@ -100,9 +103,9 @@ def _execute_one(run: Run, scratch: Path, progress: Callable[[int], None]) -> li
     return [f"it read {name}, which is no input: {mend}." for name in undeclared]
 
 
-def _run_worker(run: Run, job: Path, progress: Callable[[int], None]) -> dict:
+def _run_worker(run: Run, job: Path, progress: Callable[[int], None], parent: TextIO) -> dict:
     command = [sys.executable, "-m", "ntpcompanion.workflow.worker", str(job)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    pipes = {"stdin": parent, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8", "errors": "replace"}
     with ThreadPoolExecutor() as drain, subprocess.Popen(command, **pipes, env=clean_environment(run.project)) as process:
         errors = drain.submit(process.stderr.read)  # beside the messages: a full pipe would stop the worker
         last: dict = {}

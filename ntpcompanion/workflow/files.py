@@ -37,6 +37,42 @@ def canonical_json(data: object) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
+def user_path(given: object) -> Path:
+    """A path that a user gave, `~` at its start resolved; `~nobody` stays as it is, and is then a file that does not exist."""
+    return Path(os.path.expanduser(str(given)))
+
+
+def read_input(path: Path) -> bytes:
+    """The content of a file that decides numbers. Raises WorkflowError if it may not be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise WorkflowError(f"{path} cannot be read: {error.strerror or error}. Mend its permissions, or name another file.") from error
+
+
+def as_json(value: object) -> object:
+    """The value as a JSON file gives it back: tuples become lists, keys become texts.
+
+    Raises ValueError where JSON has none like it: NaN and infinities, arrays, sets, texts that UTF-8 cannot encode, endless nesting.
+    """
+    try:
+        return json.loads(canonical_json(value).encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"JSON cannot hold it: {error}") from error
+
+
+def read_json(path: Path) -> object:
+    """The content of a JSON file. Raises WorkflowError if it cannot be read, or is no JSON: NaN and infinities are none."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+    except OSError as error:
+        raise WorkflowError(
+            f"{path} cannot be read: {error.strerror or error}. Mend its permissions, or what stands in its place."
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise WorkflowError(f"{path} cannot be read as JSON ({error}). It is truncated or damaged: make it again.") from error
+
+
 def write_atomically(path: Path, text: str) -> bool:
     """Write `text` in UTF-8 by way of a temporary file beside `path`; return whether the file changed.
 
@@ -75,11 +111,12 @@ def write_sealed(path: Path, data: dict) -> None:
 
 def read_sealed(path: Path) -> dict:
     """Read what `write_sealed` wrote. Raises WorkflowError if it is no JSON object or was edited by hand or by a fault."""
+    data = read_json(path)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise WorkflowError(f"{path} cannot be read as JSON ({error}). It is truncated or damaged: make it again.") from error
-    if not isinstance(data, dict) or data.get("checksum") != checksum(data):
+        whole = isinstance(data, dict) and data.get("checksum") == checksum(data)
+    except (ValueError, RecursionError):  # a text that UTF-8 cannot encode, or nesting that can be read but not written
+        whole = False
+    if not whole:
         raise WorkflowError(f"{path} does not match its own checksum: it was edited or damaged. Make it again, or restore it from git.")
     return data
 
@@ -87,3 +124,7 @@ def read_sealed(path: Path) -> dict:
 def checksum(data: dict) -> str:
     """SHA-256 of the canonical JSON of `data` without its key `checksum`."""
     return sha256(canonical_json({key: value for key, value in data.items() if key != "checksum"}))
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")

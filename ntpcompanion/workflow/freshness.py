@@ -1,11 +1,12 @@
 """When a stored run still answers for the present sources, and what changed when it does not."""
 
 import importlib.util
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ntpcompanion.workflow.errors import WorkflowError
-from ntpcompanion.workflow.files import canonical_json, hash_of, sha256
+from ntpcompanion.workflow.files import canonical_json, hash_of, read_input, sha256, user_path
 from ntpcompanion.workflow.notebooks import Notebook, imported_modules
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.provenance import library_versions, python_minor
@@ -53,7 +54,7 @@ def what_changed(old: Mapping, new: Mapping) -> list[str]:
 
 def input_hashes(project: Project, notebook: Notebook, parameters: Mapping[str, object]) -> dict[str, str]:
     """SHA-256 of the content of every input and record the front matter names; what a file is called does not matter."""
-    return {name: sha256(path.read_bytes()) for name, path in input_files(project, notebook, parameters).items()}
+    return {name: sha256(read_input(path)) for name, path in input_files(project, notebook, parameters).items()}
 
 
 def input_files(project: Project, notebook: Notebook, parameters: Mapping[str, object]) -> dict[str, Path]:
@@ -93,12 +94,12 @@ def _name(project: Project, path: str) -> str:
 
 
 def _input_path(project: Project, name: str, value: object, notebook: Notebook) -> Path:
-    path = project.root / Path(str(value)).expanduser()
-    if path.is_file():
+    path = project.root / user_path(value)
+    if os.path.isfile(path):  # unlike `Path.is_file`, it takes every text: one that is too long for a name is none
         return path
     try:
         spec = importlib.util.find_spec(str(value))
-    except (ImportError, ValueError):
+    except Exception:  # for `a.b` the package `a` is imported, which may raise anything
         spec = None
     if spec is None or not spec.origin or not Path(spec.origin).is_file():
         raise WorkflowError(

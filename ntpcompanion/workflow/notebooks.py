@@ -1,19 +1,22 @@
 """Text notebooks: found, read with jupytext, and joined with outputs."""
 
 import ast
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import jupytext
 import nbformat
-import yaml
 
 from ntpcompanion.workflow.cells import code_cells, tags
 from ntpcompanion.workflow.errors import WorkflowError, nearest
 from ntpcompanion.workflow.files import canonical_json, sha256
 from ntpcompanion.workflow.parameters import Parameter, parse_parameters
 from ntpcompanion.workflow.project import Project
+from ntpcompanion.workflow.shapes import shaped
+from ntpcompanion.workflow.titles import find_title
+from ntpcompanion.workflow.yaml_files import parse_yaml, read_yaml
 
 _FRONT_MATTER = {"jupytext", "kernelspec", "language_info", "ntp"}
 _OF_NOTEBOOKS = {"file_format", "jupytext", "kernelspec", "mystnb", "execution"}
@@ -44,7 +47,7 @@ class Notebook:
     @cached_property
     def settings(self) -> dict:
         """The `ntp` entry of the front matter: `inputs` (parameters that name a file or module) and `records` (names)."""
-        settings = self.node.metadata.get("ntp", {})
+        settings = _settings(self.node.metadata.get("ntp", {}), self.path)
         stray = set(settings) - {"inputs", "records"}
         if stray:
             raise WorkflowError(f"{self.path}: unknown front matter entry {sorted(stray)} under `ntp`; known: inputs, records.")
@@ -53,13 +56,12 @@ class Notebook:
                 raise WorkflowError(
                     f"{self.path}: front matter lists the input {name!r}, which is no parameter.{nearest(name, self.parameters)}"
                 )
-        return dict(settings)
+        return settings
 
-    @property
+    @cached_property
     def title(self) -> str:
-        """The text of the first level-one heading."""
-        lines = (line for cell in self.node.cells if cell.cell_type == "markdown" for line in cell.source.splitlines())
-        return next((line[2:].strip() for line in lines if line.startswith("# ")), self.name)
+        """The text of the first heading of level one."""
+        return find_title(self.node).text
 
     def code_digest(self) -> str:
         """SHA-256 of what the code cells do, the parameters cell left out: its values are accounted for by name."""
@@ -69,7 +71,8 @@ class Notebook:
 
 def find_notebooks(project: Project) -> dict[str, Notebook]:
     """Every `notebooks/*.md` by name, in the order of the table of contents; those it does not list come last."""
-    paths = {path.stem: path for path in sorted(project.notebooks.glob("*.md"))}
+    # a name that begins with a dot is that of an editor's lock or copy: `.#coin.md` of Emacs is a link to nothing
+    paths = {path.stem: path for path in sorted(project.notebooks.glob("[!.]*.md"))}
     order = [name for name in toc_chapters(project) if name in paths]
     return {name: read_notebook(paths[name]) for name in [*order, *(n for n in paths if n not in order)]}
 
@@ -82,14 +85,13 @@ def toc_chapters(project: Project) -> list[str]:
 def toc_pages(project: Project) -> list[str]:
     """Every page that `book/_toc.yml` lists, the root first."""
     path = project.book / "_toc.yml"
-    try:
-        toc = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise WorkflowError(f"{path} cannot be read: {error}") from error
+    toc = shaped(read_yaml(path), dict[str, object], str(path))
 
     def walk(node: object) -> list[str]:
         if isinstance(node, dict):
-            own = [str(node[key]) for key in ("root", "file") if key in node]
+            if "glob" in node:
+                raise WorkflowError(f"{path}: `glob: {node['glob']}` lists pages that nobody chose. Write a `file` for each page.")
+            own = [shaped(node[key], str, f"{path}, {key}") for key in ("root", "file") if key in node]
             return own + [page for value in node.values() for page in walk(value)]
         return [page for item in node for page in walk(item)] if isinstance(node, list) else []
 
@@ -126,21 +128,25 @@ def _front_matter(path: Path) -> set[str]:
 
 
 def choose(notebooks: dict[str, Notebook], names: list[str]) -> list[Notebook]:
-    """The named notebooks, or all. A name is looked up among those found, so no path can leave the folder."""
+    """The named notebooks, each once, or all. A name is looked up among those found, so no path can leave the folder."""
     for name in names:
         if name not in notebooks:
             raise WorkflowError(f"No notebook {name!r}.{nearest(name, notebooks)} Known: {', '.join(notebooks)}.")
-    return [notebooks[name] for name in names] if names else list(notebooks.values())
+    return [notebooks[name] for name in dict.fromkeys(names)] if names else list(notebooks.values())
 
 
 def read_notebook(path: Path) -> Notebook:
-    """Read one text notebook. Raises WorkflowError where jupytext or Python cannot read it."""
+    """Read one text notebook. Raises WorkflowError where jupytext or Python cannot read it, and for one that has no title."""
     try:
-        node = jupytext.read(path, fmt="md:myst")
+        text = path.read_text(encoding="utf-8")
+        _check_front_matter(text, path)
+        node = jupytext.reads(text, fmt="md:myst")
         for cell in code_cells(node):
             ast.parse(_without_magics(cell.source))
     except SyntaxError as error:
         raise WorkflowError(f"{path}: a code cell is not Python ({error.msg}: `{(error.text or '').strip()}`).") from error
+    except WorkflowError:
+        raise
     except Exception as error:
         raise WorkflowError(f"{path} cannot be read as a MyST notebook: {error}") from error
     if stray := sorted(set(node.metadata) - _FRONT_MATTER):
@@ -148,10 +154,24 @@ def read_notebook(path: Path) -> Notebook:
             f"{path}: unknown front matter entry {', '.join(stray)}; known: {', '.join(sorted(_FRONT_MATTER))}. "
             "How a notebook is executed and rendered is the same for all: see notebooks/profiles.yml and _config.yml."
         )
+    if find_title(node) is None:
+        raise WorkflowError(f"{path} has no title. Write a heading of level one in a text cell: `# The title`.")
     for index, cell in enumerate(node.cells):
         cell["id"] = f"cell-{index:03d}"
     node.metadata.pop("jupytext", None)
     return Notebook(path.stem, path, node)
+
+
+def _check_front_matter(text: str, path: Path) -> None:
+    """Read the front matter strictly before jupytext reads it: of two entries of one name, that drops the first without a word."""
+    head = re.match(r"---\n(.*?\n)---\n", text, re.DOTALL)
+    front = parse_yaml(head[1], f"{path}, front matter") if head else None
+    if isinstance(front, dict) and "ntp" in front:
+        _settings(front["ntp"], path)  # of a null, jupytext says nothing but the key
+
+
+def _settings(given: object, path: Path) -> dict[str, list[str]]:
+    return shaped(given, dict[str, list[str]], f"{path}, `ntp` in the front matter")
 
 
 def imported_modules(node: nbformat.NotebookNode) -> str:

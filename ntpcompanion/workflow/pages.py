@@ -16,6 +16,7 @@ from ntpcompanion.workflow.notebooks import Notebook
 from ntpcompanion.workflow.provenance import hardware_line
 from ntpcompanion.workflow.records import Record, banner
 from ntpcompanion.workflow.results import Result
+from ntpcompanion.workflow.titles import find_title
 
 SMOKE_WARNING = """:::{warning}
 This page was made with the **smoke** profile, to test the machinery. Its numbers are not results.
@@ -86,9 +87,6 @@ def _provenance(result: Result) -> str:
 
 
 def _insert_below_title(page: nbformat.NotebookNode, text: str) -> None:
-    for cell in page.cells:
-        lines = cell.source.splitlines()
-        heading = next((i for i, line in enumerate(lines) if line.startswith("# ")), None)
-        if cell.cell_type == "markdown" and heading is not None:
-            cell.source = "\n".join([*lines[: heading + 1], "", text, "", *lines[heading + 1 :]])
-            return
+    title = find_title(page)
+    lines = title.cell.source.splitlines()
+    title.cell.source = "\n".join([*lines[: title.lines], "", text, "", *lines[title.lines :]])

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from ntpcompanion.workflow.domains import Domain, parse_domain
 from ntpcompanion.workflow.errors import WorkflowError, nearest
+from ntpcompanion.workflow.files import as_json
+
+NO_LITERAL = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)  # what `ast.literal_eval` may raise
 
 
 @dataclass(frozen=True)
@@ -22,9 +25,13 @@ class Parameter:
 
 def parse_parameters(source: str, where: str) -> dict[str, Parameter]:
     """The parameters assigned in a cell, in order. Raises WorkflowError unless each line assigns a literal to a name."""
+    try:
+        statements = ast.parse(source).body
+    except SyntaxError as error:
+        raise WorkflowError(f"{where}: the parameters cell is not Python ({error.msg}: `{(error.text or '').strip()}`).") from error
     comments = _trailing_comments(source)
     found = {}
-    for statement in ast.parse(source).body:
+    for statement in statements:
         target, value = _assignment(statement)
         if target is None:
             raise WorkflowError(
@@ -32,7 +39,7 @@ def parse_parameters(source: str, where: str) -> dict[str, Parameter]:
             )
         try:
             default = ast.literal_eval(value)
-        except ValueError as error:
+        except NO_LITERAL as error:
             raise WorkflowError(f"{where}: the default of parameter `{target}` must be a literal, got `{ast.unparse(value)}`.") from error
         comment = comments.get(statement.end_lineno, "")
         domain = parse_domain(comment, f"{where}: parameter `{target}`")
@@ -43,7 +50,16 @@ def parse_parameters(source: str, where: str) -> dict[str, Parameter]:
 
 
 def resolve(parameters: Mapping[str, Parameter], given: Mapping[str, object], where: str) -> dict[str, object]:
-    """Defaults overlaid with `given`, each checked against the type of its default and the domain its comment ends in."""
+    """Defaults overlaid with `given`, each checked against the type of its default and the domain its comment ends in.
+
+    A whole number that is given for a float, or in a list of floats, is that float: 1000 and 1000.0 are one value, one variant of a run
+    and one key. No other two types are equal: 1.0 is refused where the default is 1, because 1.0 is no index and no count in Python.
+
+    Raises
+    ------
+    WorkflowError
+        an unknown name; a value of another type, outside of its domain, or of a kind that no results file could hold (an infinity, a set).
+    """
     for name in given:
         lookup(parameters, name, where)
     values = {name: _typed(parameter, given.get(name, parameter.default), where) for name, parameter in parameters.items()}
@@ -72,28 +88,40 @@ def parse_value(parameter: Parameter, text: str, where: str) -> object:
         return words[text.lower()]
     try:
         value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except NO_LITERAL:
         raise _wrong_type(parameter, text, where) from None
     return list(value) if isinstance(value, tuple) else value
 
 
-def _typed(parameter: Parameter, value: object, where: str) -> object:
-    default = parameter.default
-    if default is None:
-        return value
-    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if type(value) is not type(default):
-        raise _wrong_type(parameter, value, where)
-    if isinstance(default, list) and default and not all(_same_kind(item, default[0]) for item in value):
-        raise _wrong_type(parameter, value, where)
+def _typed(parameter: Parameter, given: object, where: str) -> object:
+    default, value = parameter.default, given
+    if isinstance(default, float):
+        value = _as_float(given)
+    elif isinstance(default, list) and isinstance(given, list) and default:
+        value = [_as_float(item) for item in given] if isinstance(default[0], float) else given
+        if not all(type(item) is type(default[0]) for item in value):
+            raise _wrong_type(parameter, given, where)
+    if default is not None and type(value) is not type(default):
+        raise _wrong_type(parameter, given, where)
+    if not _storable(value):
+        kinds = "a finite number, a text, a truth value, none, or a list of these"
+        raise WorkflowError(f"{where}: parameter `{parameter.name}` must be {kinds}, got {given!r}.")
     return value
 
 
-def _same_kind(item: object, model: object) -> bool:
-    if isinstance(model, float):
-        return isinstance(item, (int, float)) and not isinstance(item, bool)
-    return type(item) is type(model)
+def _as_float(value: object) -> object:
+    try:
+        return float(value) if type(value) is int else value
+    except OverflowError:
+        return value
+
+
+def _storable(value: object) -> bool:
+    """Whether a results file would give back this very value."""
+    try:
+        return as_json(value) == value
+    except ValueError:
+        return False
 
 
 def _wrong_type(parameter: Parameter, value: object, where: str) -> WorkflowError:

@@ -24,7 +24,15 @@ def clean_environment(project: Project) -> dict[str, str]:
     own = dict.fromkeys([str(project.package.parent), str(Path(ntpcompanion.__file__).resolve().parents[1])])
     # figures carry no date and sets no random order, so that equal runs give equal bytes
     fixed = {"PYTHONPATH": os.pathsep.join(own), "PYTHONNOUSERSITE": "1", "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": "0"}
-    return {**kept, **ONE_THREAD, **fixed, "MPLBACKEND": INLINE}
+    return {**kept, **ONE_THREAD, **_caches(project), **fixed, "MPLBACKEND": INLINE}
+
+
+def _caches(project: Project) -> dict[str, str]:
+    """Caches below `_build`: of a home that cannot be written Matplotlib and fontconfig complain, and that would stand on a page."""
+    folder = project.build / "cache"
+    theirs = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+    models = os.environ.get("HF_HOME") or str(theirs / "huggingface")  # where models that are already there are found
+    return {"MPLCONFIGDIR": str(folder / "matplotlib"), "XDG_CACHE_HOME": str(folder), "HF_HOME": models}
 
 
 def folders(project: Project) -> list[str]:

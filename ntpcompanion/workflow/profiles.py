@@ -1,27 +1,25 @@
 """`notebooks/profiles.yml`: the parameters of every notebook under smoke, book and paper."""
 
-import yaml
-
 from ntpcompanion.workflow.errors import WorkflowError, nearest
 from ntpcompanion.workflow.notebooks import Notebook
 from ntpcompanion.workflow.parameters import lookup, parse_value, resolve
 from ntpcompanion.workflow.project import PROFILES, Project
+from ntpcompanion.workflow.shapes import shaped
+from ntpcompanion.workflow.yaml_files import read_yaml
 
 
 def read_profiles(project: Project, known: dict[str, Notebook]) -> dict[str, dict[str, dict]]:
     """`{notebook: {profile: {parameter: value}}}`, checked: no unknown notebook, profile, parameter or type."""
     path = project.notebooks / "profiles.yml"
-    try:
-        table = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (OSError, yaml.YAMLError) as error:
-        raise WorkflowError(f"{path} cannot be read: {error}") from error
-    for name, profiles in table.items():
+    table = shaped(read_yaml(path) or {}, dict[str, dict[str, dict[str, object] | None] | None], str(path))
+    given = {name: {profile: values or {} for profile, values in (profiles or {}).items()} for name, profiles in table.items()}
+    for name, profiles in given.items():
         if name not in known:
             raise WorkflowError(f"{path}: no notebook {name!r}.{nearest(name, known)}")
-        for profile, values in (profiles or {}).items():
+        for profile, values in profiles.items():
             check_profile(profile)
-            resolve(known[name].parameters, values or {}, f"{path}, {name}.{profile}: notebook {name!r}")
-    return {name: {profile: values or {} for profile, values in (profiles or {}).items()} for name, profiles in table.items()}
+            resolve(known[name].parameters, values, f"{path}, {name}.{profile}: notebook {name!r}")
+    return given
 
 
 def check_profile(profile: str) -> str:
@@ -38,5 +36,7 @@ def parse_overrides(notebook: Notebook, texts: list[str]) -> dict[str, object]:
         name, equals, value = text.partition("=")
         if not equals:
             raise WorkflowError(f"`-p {text}` must have the form NAME=VALUE.")
+        if name in overrides:
+            raise WorkflowError(f"`-p {name}=...` is given twice. Give it once.")
         overrides[name] = parse_value(lookup(notebook.parameters, name, where), value, where)
     return overrides

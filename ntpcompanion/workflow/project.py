@@ -1,6 +1,7 @@
 """Where the things of one checkout are."""
 
 import contextlib
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,8 @@ from filelock import FileLock, Timeout
 
 from ntpcompanion.workflow.errors import WorkflowError
 
+log = logging.getLogger(__name__)
+PATIENCE = 1.0  # seconds of waiting for another command before a word is said
 PROFILES = ("smoke", "book", "paper")
 
 # Several processes compute at once; with default threads each, small trainings were 2-3 times slower.
@@ -33,6 +36,15 @@ class Project:
         raise WorkflowError(
             f"No project at or above {start}: a folder with `_config.yml` and `notebooks/` is looked for. Change into the checkout."
         )
+
+    def require_own_package(self) -> None:
+        """Raises WorkflowError if this process runs the `ntpcompanion` of another checkout than the one it is to work in."""
+        own, running = self.root / "ntpcompanion", Path(__file__).resolve().parents[1]
+        if own.is_dir() and own.resolve() != running:
+            raise WorkflowError(
+                f"This command runs {running}, but {self.root} has an ntpcompanion of its own, and numbers of the one would be kept as "
+                f"those of the other. Use {self.root / '.venv' / 'bin' / 'ntpcompanion'} (made by `make book`), or change into the other."
+            )
 
     @property
     def notebooks(self) -> Path:
@@ -73,9 +85,16 @@ class Project:
 
     @contextlib.contextmanager
     def lock(self, name: str = "build", timeout: float = 1800) -> Iterator[None]:
-        """One execution or build (or one record of a name) at a time in this folder; a second one waits for the first."""
+        """One execution or build (or one record of a name) at a time in this folder; a second one waits for the first, and says so."""
+        lock = FileLock(self.build / f".{name}.lock")
         try:
-            held = FileLock(self.build / f".{name}.lock", timeout=timeout).acquire()  # makes the folder, too
+            try:
+                held = lock.acquire(timeout=min(timeout, PATIENCE))  # makes the folder, too
+            except Timeout:
+                if timeout > PATIENCE:
+                    work = "executes notebooks or builds the book" if name == "build" else f"makes {name}"
+                    log.warning("Waiting for another ntpcompanion that %s in %s.", work, self.root)
+                held = lock.acquire(timeout=max(0, timeout - PATIENCE))
         except Timeout as error:
             raise WorkflowError(
                 f"Another ntpcompanion has worked in {self.root} for over {timeout:.0f} s. Wait for it, or stop it and run again."

@@ -25,7 +25,9 @@ def show_record(name: str) -> list[dict]:
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
         raise WorkflowError(f"No record {name!r} at or above {here}. Make it with `ntpcompanion record {name}`.")
-    results = read_sealed(path)["results"]
+    results = read_sealed(path).get("results")
+    if not isinstance(results, list):
+        raise WorkflowError(f"{path} is no record: it holds no list of results. Make it again with `ntpcompanion record {name}`.")
     text = f"Recorded run {name}: {len(results)} tasks"
     display({RECORD_MIME: {"name": name}, "text/html": f"<p>{text}</p>", "text/plain": text}, raw=True)
     return results

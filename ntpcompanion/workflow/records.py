@@ -5,32 +5,74 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
+from keyword import iskeyword
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from ntpcompanion.workflow.errors import WorkflowError, nearest
-from ntpcompanion.workflow.files import canonical_json, read_sealed, sha256, write_sealed
+from ntpcompanion.workflow.files import as_json, canonical_json, read_sealed, sha256, write_sealed
 from ntpcompanion.workflow.kernel import read_log
 from ntpcompanion.workflow.project import Project
 from ntpcompanion.workflow.provenance import hardware, hardware_line, now, versions
+from ntpcompanion.workflow.shapes import shaped
 from ntpcompanion.workflow.sources import source_hashes
 from ntpcompanion.workflow.sweep import grid_tasks, opened_files, run_tasks
+from ntpcompanion.workflow.yaml_files import read_yaml
 
 SCHEMA = 1
-_FIELDS = {"schema", "name", "plan", "results", "sources", "versions", "hardware", "started", "finished", "seconds", "checksum"}
+
+
+def _importable(function: str) -> str:
+    names = function.replace(":", ".").split(".")
+    if function.count(":") != 1 or not all(name.isidentifier() and not iskeyword(name) for name in names):
+        raise ValueError("must be of the form package.module:name")
+    return function
 
 
 class Plan(BaseModel):
     """A function `package.module:name`, called once for every point of `grid` with the `fixed` parameters."""
 
     model_config = ConfigDict(extra="forbid")
-    function: Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
+    function: Annotated[str, AfterValidator(_importable)]
     about: Annotated[str, Field(min_length=3)]
-    fixed: dict = {}
-    grid: Annotated[dict[str, Annotated[list, Field(min_length=1)]], Field(min_length=1)]
+    fixed: dict[str, Annotated[Any, AfterValidator(as_json)]] = {}
+    grid: Annotated[dict[str, Annotated[list[Annotated[Any, AfterValidator(as_json)]], Field(min_length=1)]], Field(min_length=1)]
+
+
+class _Task(BaseModel):
+    """One result of a record, with the parameters of its task; seconds of computing."""
+
+    model_config = ConfigDict(extra="forbid")
+    parameters: dict[str, Any]
+    result: Any
+    seconds: float
+
+
+class _Hardware(BaseModel):
+    """What the banner says of a machine; there may be more."""
+
+    processor: str
+    cores: int
+    gpu: str = ""
+
+
+class _Stored(BaseModel):
+    """What the file of a record holds."""
+
+    model_config = ConfigDict(extra="forbid")
+    number: Annotated[Literal[SCHEMA], Field(alias="schema")]  # models of pydantic have a method `schema`
+    name: str
+    plan: Plan
+    results: list[_Task]
+    sources: dict[str, str]
+    versions: dict[str, str]
+    hardware: _Hardware
+    started: str
+    finished: str
+    seconds: float
+    checksum: str
 
 
 @dataclass(frozen=True)
@@ -52,15 +94,11 @@ def read_plans(project: Project) -> dict[str, Plan]:
     path = project.records / "plans.yml"
     if not path.is_file():
         return {}
-    try:
-        table = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        plans = {name: Plan.model_validate(entry) for name, entry in table.items()}
-    except (yaml.YAMLError, ValidationError, AttributeError) as error:
-        raise WorkflowError(f"{path}: {error}") from error
-    for name in plans:
-        if not re.fullmatch(r"[\w-]+", str(name)):  # it becomes the name of a file
+    table = shaped(read_yaml(path) or {}, dict[str, Plan], str(path))
+    for name in table:
+        if not re.fullmatch(r"[\w-]+", name):  # it becomes the name of a file
             raise WorkflowError(f"{path}: {name!r} is no name of a record: letters, digits, - and _ only.")
-    return plans
+    return table
 
 
 def make_record(project: Project, name: str, *, jobs: int = 2, report: Callable[[int, int], None] | None = None) -> Path:
@@ -107,8 +145,9 @@ def load_record(project: Project, name: str) -> Record:
     if not path.is_file():
         raise WorkflowError(f"{path} does not exist. Make it with `ntpcompanion record {name}`.")
     data = read_sealed(path)
-    if data.get("schema") != SCHEMA or set(data) != _FIELDS or data["name"] != name:
-        raise WorkflowError(f"{path} is no record {name!r} of schema {SCHEMA}. Make it again with `ntpcompanion record {name}`.")
+    refusal = f"{path} is no record {name!r} of schema {SCHEMA}. Make it again with `ntpcompanion record {name}`."
+    if shaped(data, _Stored, f"{refusal} Its faults").name != name:
+        raise WorkflowError(refusal)
     present = _sources(project, data["plan"]["function"])
     outdated = sorted(file for file in {*present, *data["sources"]} if present.get(file) != data["sources"].get(file))
     plan = read_plans(project).get(name)

@@ -133,10 +133,21 @@ def _add_mathjax(html: Path) -> None:
         shutil.copy2(packed / "tex-chtml-full.js", target)
 
 
+def recover_site(target: Path) -> None:
+    """Put the old site back, if a command was killed after it had set it aside and before the new one was in its place."""
+    if not target.exists() and _aside(target).exists():
+        _aside(target).rename(target)
+
+
+def _aside(target: Path) -> Path:
+    return target.with_name(f".{target.name}-old")
+
+
 def _replace_folder(made: Path, target: Path) -> None:
     """Put a complete copy in place of the old site; the old one stays until the new one is whole."""
+    recover_site(target)
     fresh = target.with_name(f".{target.name}-new")
-    old = target.with_name(f".{target.name}-old")
+    old = _aside(target)
     for leftover in (fresh, old):
         shutil.rmtree(leftover, ignore_errors=True)
     try:

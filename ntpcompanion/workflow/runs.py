@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 
 from ntpcompanion.workflow.errors import WorkflowError
-from ntpcompanion.workflow.files import canonical_json, sha256
+from ntpcompanion.workflow.files import canonical_json, sha256, user_path
 from ntpcompanion.workflow.freshness import FILES_READ, key, key_parts, what_changed
 from ntpcompanion.workflow.notebooks import Notebook
 from ntpcompanion.workflow.parameters import resolve
@@ -48,9 +48,10 @@ def plan(project: Project, notebook: Notebook, profile: str, profiles: Mapping, 
     """Settle the parameters of a run: notebook defaults, then the profile, then overrides."""
     given = {**profiles.get(notebook.name, {}).get(profile, {}), **(overrides or {})}
     parameters = resolve(notebook.parameters, given, f"Notebook {notebook.name!r}")
-    settled = _absolute_inputs(notebook, parameters, project)
-    _require_listed_inputs(notebook, settled, project)
-    return Run(project, notebook, profile, settled, dict(overrides or {}))
+    parameters = _absolute_inputs(notebook, parameters, project)
+    _require_listed_inputs(notebook, parameters, project)
+    settled = {name: parameters[name] for name in overrides or {}}  # 1 given for a float is 1.0: the same variant
+    return Run(project, notebook, profile, parameters, settled)
 
 
 def unused_defaults(run: Run) -> list[str]:
@@ -105,8 +106,8 @@ def _absolute_inputs(notebook: Notebook, parameters: dict, project: Project) -> 
     """Paths given on the command line are relative to the user's folder; the kernel runs in the project's root."""
     settled = dict(parameters)
     for name in notebook.settings.get("inputs", []):
-        here = Path(str(settled[name])).expanduser()
-        if not (project.root / here).is_file() and here.is_file():
+        here = user_path(settled[name])
+        if not os.path.isfile(project.root / here) and os.path.isfile(here):
             settled[name] = str(here.resolve())
     return settled
 

@@ -5,10 +5,12 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
-from ntpcompanion.workflow.files import sha256
+from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.files import read_input, sha256
 
 # CPython 3.11 counts the depth of a syntax tree once for all threads: two that parse at a time can end in a SystemError.
 ONE_PARSES = threading.Lock()
+NO_PYTHON = (SyntaxError, ValueError, MemoryError, RecursionError)  # what `ast.parse` raises for faults, null bytes and deep nesting
 
 
 def source_hashes(code: str, package: Path) -> dict[str, str]:
@@ -23,13 +25,17 @@ def source_hashes(code: str, package: Path) -> dict[str, str]:
         path = _file(module, package)
         if path is None or (key := path.relative_to(package).as_posix()) in seen:
             continue
-        data = path.read_bytes()
-        seen[key], text = sha256(data), data.decode()
-        todo |= _imported(text, package, module if path.name == "__init__.py" else module.rpartition(".")[0])
+        data = read_input(path).replace(b"\r\n", b"\n")  # a checkout with the line ends of Windows is the same code
+        seen[key] = sha256(data)
+        try:
+            todo |= _imported(data, package, module if path.name == "__init__.py" else module.rpartition(".")[0])
+        except NO_PYTHON as error:
+            said = str(error).replace("<unknown>", path.name) or type(error).__name__
+            raise WorkflowError(f"{path} is not Python, so nothing that imports it can run: {said}. Mend the file.") from error
     return dict(sorted(seen.items()))
 
 
-def _imported(code: str, package: Path, module: str | None) -> set[str]:
+def _imported(code: str | bytes, package: Path, module: str | None) -> set[str]:
     names: set[str] = set()
     with ONE_PARSES:
         tree = ast.parse(code)

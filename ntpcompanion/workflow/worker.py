@@ -4,7 +4,6 @@ import _thread
 import json
 import os
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -21,6 +20,7 @@ from ntpcompanion.workflow.cells import code_cells, is_injected
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.files import write_atomically
 from ntpcompanion.workflow.messages import say
+from ntpcompanion.workflow.sockets import socket_folder
 
 try:
     import resource
@@ -36,11 +36,10 @@ def main(job_file: str) -> int:
         node, seconds, read = execute(
             job["notebook"], job["parameters"], root=job["root"], watched=job["watched"], cell_timeout=job["cell_timeout"]
         )
+        write_atomically(Path(job["output"]), nbformat.writes(node))
     except CellFailed as failure:
         say({"failed": vars(failure)})
         return 1
-    try:
-        write_atomically(Path(job["output"]), nbformat.writes(node))
     except WorkflowError as error:
         sys.exit(str(error))
     say({"done": {"cell_seconds": seconds, "peak_memory": _peak_memory(), "read": read}})
@@ -64,7 +63,7 @@ def execute(
     """
     node = nbformat.reads(notebook, as_version=4)
     clock = _Clock(len(code_cells(node)))
-    with tempfile.TemporaryDirectory(prefix="ntp-") as sockets:  # short: the path of a socket has at most 108 bytes
+    with socket_folder() as sockets:
         os.environ["JUPYTER_RUNTIME_DIR"] = sockets
         # a kernel of this interpreter, before any of that name a user may have installed: another Python would give other numbers
         log = f"{sockets}/opened"

@@ -1,6 +1,7 @@
 """A full disk and a folder that cannot be written: a sentence, exit code 1, and the old files whole."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -105,3 +106,13 @@ def test_a_finished_book_can_be_read_from_a_disk_that_cannot_be_written(executed
     assert "3 measured values agree" in executed.run("check", "--profile", "book", before=read_only(root))
     assert "coin (book) is up to date" in executed.run("why", "coin", before=read_only(root))
     assert "up to date" in executed.run("list", before=read_only(root))
+
+
+def test_a_shared_memory_that_cannot_be_written(toy):
+    needs_namespaces()
+    if not Path("/dev/shm").is_dir():
+        pytest.skip("this system has no /dev/shm")
+    toy.plan_records(halves={"function": "toypkg.half:half", "about": "Halves.", "grid": {"n": [1, 2]}})
+    output = toy.run("record", "halves", code=1, PYTHONPATH=str(toy.project.root), before=read_only(Path("/dev/shm")))
+    assert "error: This machine does not let processes share locks" in output
+    assert "/dev/shm must be a folder that can be written" in output

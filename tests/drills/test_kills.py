@@ -2,11 +2,14 @@
 
 import contextlib
 import json
+import signal
 import time
+from unittest import mock
 
 import psutil
 import pytest
 
+from ntpcompanion.workflow.errors import WorkflowError
 from tests.drills.machine import POSIX
 
 pytestmark = POSIX
@@ -50,6 +53,17 @@ def kill(process):
     wait_for(lambda: all(ended(child) for child in children))
 
 
+def stop(process):
+    """Ctrl-C to a command alone; what it has started must end with it."""
+    children = below(process)
+    assert children
+    process.send_signal(signal.SIGINT)
+    output = process.communicate(timeout=15)[0]
+    assert process.returncode == 130
+    assert output.startswith("interrupted. What was finished is kept, nothing is half-written"), output
+    wait_for(lambda: all(ended(child) for child in children), 5)
+
+
 @pytest.fixture
 def slow(toy):
     """The notebook `coin` waits in its second cell as long as the file `slow` is there."""
@@ -86,7 +100,17 @@ def test_a_killed_run_leaves_nothing_behind_and_can_be_repeated(slow):
     assert not (slow.project.build / "tmp" / "book-coin").exists(), "what the killed run left is gone"
 
 
-def test_a_killed_record_resumes_from_its_last_task(toy):
+def test_an_interrupted_run_ends_its_workers_at_once_and_can_be_repeated(slow):
+    process = slow.start("execute", "coin")
+    wait_for(lambda: (slow.project.root / "started").exists())
+    stop(process)
+    assert not (slow.project.book / "chapters").exists()
+    (slow.project.root / "slow").unlink()
+    assert slow.command("execute", "coin", "coin").count("coin (book): executed") == 1, "a name that is given twice is one notebook"
+
+
+@pytest.mark.parametrize("interrupt", [kill, stop])
+def test_a_killed_or_interrupted_record_resumes_from_its_last_task(toy, interrupt):
     root = toy.project.root
     (toy.project.package / "study.py").write_text(
         "import pathlib, time\n\n\ndef slow(n, checkpoint):\n    (checkpoint / 'here').write_text(str(n))\n"
@@ -100,7 +124,7 @@ def test_a_killed_record_resumes_from_its_last_task(toy):
     calls = root / "calls.txt"
     wait_for(lambda: calls.exists() and "2" in calls.read_text())
     wait_for(lambda: '"n": 1' in "".join(log.read_text() for log in (toy.project.build / "records").glob("*.jsonl")))
-    kill(process)
+    interrupt(process)
     assert not (toy.project.records / "slow.json").exists()
     (root / "slow").unlink()
     assert "Wrote" in toy.run("record", "slow", "--jobs", "1", PYTHONPATH=str(root))
@@ -118,6 +142,16 @@ def test_a_killed_build_leaves_the_old_site_and_can_be_repeated(toy):
     assert "Another intro" not in page.read_text()
     assert "Built" in toy.run("build")
     assert "Another intro" in page.read_text()
+
+
+def test_a_build_that_is_killed_while_it_publishes_leaves_a_site(toy, monkeypatch):
+    html = toy.project.html("book")
+    html.with_name(".html-old").mkdir(parents=True)  # set aside, and the new one was not yet in its place
+    html.with_name(".html-old").joinpath("index.html").write_text("the old site")
+    monkeypatch.setattr("ntpcompanion.workflow.execute._run_worker", mock.Mock(side_effect=WorkflowError("a cell fails")))
+    assert "a cell fails" in toy.command("build", code=1)
+    assert (html / "index.html").read_text() == "the old site"
+    assert not html.with_name(".html-old").exists()
 
 
 def test_two_builds_at_once_wait_for_each_other(slow):

@@ -100,9 +100,29 @@ def test_a_name_that_is_a_path_is_no_notebook(toy, name):
     assert [path for path in toy.project.root.parent.rglob("*") if path not in before and path.name not in ("_build", ".build.lock")] == []
 
 
-def test_a_page_outside_of_the_book_is_no_page(toy):
+def test_a_page_outside_of_the_book_is_no_page(toy, no_kernel):
+    no_kernel()
     (toy.project.root / "outside.md").write_text("# Outside\n")
     toy.edit("book/_toc.yml", "- file: ledger", "- file: ../outside\n- file: ledger")
     output = toy.command("build", code=1)
-    assert "../outside" in output
+    assert "book/_toc.yml lists '../outside', but there is no book/../outside.md" in output
     assert not (toy.project.root / "outside.html").exists()
+
+
+def test_neither_optimization_nor_a_home_that_cannot_be_written_nor_a_long_temporary_folder_reach_a_page(toy, tmp_path):
+    toy.edit("notebooks/coin.md", "import half\n", "import half\nimport matplotlib.pyplot\nmistaken = half(n) == n\n")
+    toy.edit("notebooks/coin.md", 'measure("toy.half"', 'try:\n    assert mistaken\nexcept AssertionError:\n    measure("toy.half"')
+    long = tmp_path / ("x" * 120)
+    long.mkdir()
+    faults = {"PYTHONOPTIMIZE": "2", "HOME": "/dev/null", "TMPDIR": str(long), "XDG_CACHE_HOME": "", "MPLCONFIGDIR": ""}
+    toy.run("execute", "coin", **faults)
+    page = json.loads((toy.project.book / "chapters" / "coin.ipynb").read_text())
+    outputs = [output for cell in page["cells"] for output in cell.get("outputs", [])]
+    assert [output["output_type"] for output in outputs] == ["display_data"] * 2, "two measurements, no warning; the assert was checked"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the locale of a POSIX system")
+def test_a_terminal_that_knows_only_ascii(toy):
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    toy.edit("notebooks/coin.md", "# A coin", "# A coin of ½")
+    assert "A coin of \\xbd" in toy.run("list", **ascii_only)

@@ -42,3 +42,27 @@ def test_in_the_profiles_whatever_profile_is_asked_for(strict, entry, words):
 def test_in_the_notebook_itself(strict):
     strict.edit("notebooks/coin.md", "[1, inf)", "[1, ∞)")
     assert "coin.md: parameter `n`: its comment ends in '[1, ∞)', which is no domain" in strict.command("list", code=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "words"),
+    [
+        ("coin", "eta=1e999", "parameter `eta` must be a finite number, a text, a truth value, none, or a list of these, got inf"),
+        ("coin", "eta=" + "9" * 400, "parameter `eta` must be of type float, like 0.5, got 999"),
+        ("coin", "free={1,2}", "parameter `free` must be a finite number, a text, a truth value, none, or a list of these, got {1, 2}"),
+        ("coin", "free=[(1,2)]", "or a list of these, got [(1, 2)]"),
+        ("coin", "free=[1e999]", "or a list of these, got [inf]"),
+        ("coin", "free=1j", "or a list of these, got 1j"),
+        ("words", "text=~nosuchuser/x", "parameter `text` = '~nosuchuser/x' is neither a file nor a Python module"),
+        ("words", "text=" + "x" * 300, "xxx' is neither a file nor a Python module"),
+        ("words", "text=\udcff", "parameter `text` must be a finite number, a text, a truth value"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_a_value_that_no_run_can_have_is_a_sentence(strict, name, parameter, words):
+    strict.edit("notebooks/coin.md", "seed = 0", "eta = 0.5\nfree = None\nseed = 0")
+    assert words in strict.command("execute", name, "-p", parameter, code=1)
+
+
+def test_a_parameter_that_is_given_twice_is_refused(strict):
+    assert "`-p n=...` is given twice. Give it once." in strict.command("execute", "coin", "-p", "n=1", "-p", "n=2", code=1)

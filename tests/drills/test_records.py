@@ -77,3 +77,27 @@ def test_no_record_is_written_outside_of_its_folder(recorded, name):
     recorded.plan_records(**{name: PLAN})
     output = recorded.command("record", name, code=1)
     assert f"plans.yml: {name!r} is no name of a record: letters, digits, - and _ only" in output
+
+
+STUDY = """import math, pathlib
+
+def study(n):
+    with open("calls.txt", "a") as file:
+        file.write(f"{n} ")
+    return BAD if n == 1 and not pathlib.Path("mended").exists() else n
+"""
+
+
+@pytest.mark.parametrize("bad", ["math.nan", "{(1, 2): 3}", "(lambda: 3)"])
+def test_a_result_that_no_record_can_hold_fails_its_task_and_no_other(importable, bad):
+    (importable.project.package / "study.py").write_text(STUDY.replace("BAD", bad))
+    importable.plan_records(study={"function": "toypkg.study:study", "about": "Numbers.", "grid": {"n": [0, 1, 2]}})
+    output = importable.command("record", "study", "--jobs", "1", code=1)
+    assert "error: The task {'n': 1} failed: ValueError: what it returned cannot be kept. JSON cannot hold it" in output
+    (log,) = (importable.project.build / "records").glob("*.jsonl")
+    kept = [json.loads(line)["result"] for line in log.read_text().splitlines() if line]
+    assert 0 in kept
+    assert f"{len(kept)} of 3 tasks are finished and kept" in output
+    (importable.project.root / "mended").touch()
+    assert "Wrote" in importable.command("record", "study", "--jobs", "1")
+    assert (importable.project.root / "calls.txt").read_text().split().count("0") == 1, "what was finished is not run again"

@@ -34,7 +34,7 @@ def executed_by_hand(name, text):
 def instant(toy, monkeypatch):  # noqa: F811
     """The toy project, whose notebooks are executed by hand, at once."""
 
-    def run_worker(run, job, progress):
+    def run_worker(run, job, progress, parent):
         facts = json.loads(job.read_text())
         for cell in (1, 2):
             progress(cell)

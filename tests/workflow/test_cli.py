@@ -1,6 +1,8 @@
 """The command line, called in this process; kernels only where a command is about running them."""
 
 import http.client
+import http.server
+import socketserver
 import threading
 
 import pytest
@@ -49,6 +51,20 @@ def test_a_command_finds_its_project_from_below_and_says_when_there_is_none(toy,
     assert "Change into the checkout." in " ".join(result.output.split())
 
 
+def test_the_command_of_another_checkout_works_on_nothing(run, toy):
+    (toy.project.root / "ntpcompanion").mkdir()
+    for arguments in (["list"], ["execute"], ["build"], ["check"], ["why", "coin"], ["record", "x"], ["serve"]):
+        assert "has an ntpcompanion of its own, and numbers of the one would be kept as" in run(*arguments, code=1)
+
+
+def test_serve_puts_back_a_site_that_a_killed_build_had_set_aside(run, toy):
+    html = toy.project.html("book")
+    html.with_name(".html-old").mkdir(parents=True)
+    (html.with_name(".html-old") / "index.html").write_text("the old site")
+    assert "`--port` must be from 0 to 65535, got 99999." in run("serve", "--port", "99999", code=1)
+    assert (html / "index.html").read_text() == "the old site"
+
+
 def test_overrides_say_where_the_outcome_is(run, toy):
     path = toy.runs("smoke", ["coin"], {"n": 4})[0].page
     assert path.name in run("execute", "coin", "--profile", "smoke", "-p", "n=4")
@@ -60,15 +76,13 @@ def test_serve_shows_the_site(run, toy, monkeypatch):
     html.mkdir(parents=True)
     (html / "index.html").write_text("hello")
     started, servers = threading.Event(), []
-    original = cli.http.server.ThreadingHTTPServer
 
-    class Server(original):
-        def serve_forever(self):
-            servers.append(self)
-            started.set()
-            super().serve_forever(poll_interval=0.01)
+    def serve_forever(self):
+        servers.append(self)
+        started.set()
+        socketserver.BaseServer.serve_forever(self, poll_interval=0.01)
 
-    monkeypatch.setattr(cli.http.server, "ThreadingHTTPServer", Server)
+    monkeypatch.setattr(http.server.ThreadingHTTPServer, "serve_forever", serve_forever)
     thread = threading.Thread(target=run, args=("serve", "--port", "0"))
     thread.start()
     assert started.wait(10)

@@ -7,7 +7,19 @@ import sys
 import pytest
 
 from ntpcompanion.workflow.errors import WorkflowError
-from ntpcompanion.workflow.files import canonical_json, files_below, hash_of, read_sealed, sha256, write_atomically, write_sealed
+from ntpcompanion.workflow.files import (
+    as_json,
+    canonical_json,
+    files_below,
+    hash_of,
+    read_input,
+    read_json,
+    read_sealed,
+    sha256,
+    user_path,
+    write_atomically,
+    write_sealed,
+)
 
 
 def test_an_unchanged_file_keeps_its_date(tmp_path):
@@ -107,3 +119,47 @@ def test_files_behind_links_are_found_and_circles_end(tmp_path):
     assert found == ["a", "deep/b", "linked/below/c"]
     assert hash_of(tmp_path / "book" / "dangling") == "missing"
     assert hash_of(tmp_path / "book" / "a") == sha256("")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"[" * 100_000, r"cannot be read as JSON \(maximum recursion depth"),
+        (b'{"a": NaN}', r"cannot be read as JSON \(NaN is no number of JSON\)"),
+        (b'{"a": "\xff"}', r"cannot be read as JSON \('utf-8' codec"),
+        (b'{"a": 1e999, "checksum": ""}', r"does not match its own checksum"),
+        (b'{"a": "\\ud800", "checksum": ""}', r"does not match its own checksum"),
+        (None, r"cannot be read: Is a directory. Mend its permissions, or what stands in its place"),
+    ],
+    ids=["deep", "NaN", "latin-1", "inf", "no text", "folder"],
+)
+def test_what_is_no_sealed_file_is_named(tmp_path, content, words):
+    path = tmp_path / "a.json"
+    path.mkdir() if content is None else path.write_bytes(content)
+    with pytest.raises(WorkflowError, match=words):
+        read_sealed(path)
+
+
+def test_what_json_can_hold_is_given_back_and_the_rest_is_refused(tmp_path):
+    assert as_json({1: (2, 2.0), 3: None}) == {"1": [2, 2.0], "3": None}
+    deep = []
+    for _ in range(10_000):
+        deep = [deep]
+    for value in (math.nan, {1, 2}, {(1, 2): 3}, "\ud800", {1: 1, "a": 2}, deep):
+        with pytest.raises(ValueError, match=r"^JSON cannot hold it: "):
+            as_json(value)
+    (tmp_path / "a.json").write_text("[1, 2]")
+    assert read_json(tmp_path / "a.json") == [1, 2]
+
+
+def test_an_input_that_may_not_be_read_is_named(tmp_path):
+    (tmp_path / "text").write_bytes(b"words")
+    assert read_input(tmp_path / "text") == b"words"
+    with pytest.raises(WorkflowError, match=r"cannot be read: Is a directory. Mend its permissions, or name another file"):
+        read_input(tmp_path)  # of a file that may not be read, root would read all
+
+
+def test_a_home_that_does_not_exist_is_left_alone(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert str(user_path("~/a")) == f"{tmp_path}/a"
+    assert str(user_path("~nosuchuser/a")) == "~nosuchuser/a"

@@ -19,10 +19,23 @@ def test_only_found_names_can_be_chosen(toy, name):
         choose(find_notebooks(toy.project), [name])
 
 
-def test_a_damaged_table_of_contents_is_named(toy):
-    (toy.project.book / "_toc.yml").write_text("format: [")
-    with pytest.raises(WorkflowError, match=r"_toc.yml cannot be read: "):
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("format: [", r"_toc.yml cannot be read: "),
+        ("- file: intro", r"_toc.yml: Input should be a valid dictionary, got \["),
+        ("root: {file: [intro]}", r"_toc.yml, root: Input should be a valid string, got \{"),
+        ("root: intro\nchapters: [{glob: 'x*'}]", r"_toc.yml: `glob: x\*` lists pages that nobody chose. Write a `file` for each page"),
+    ],
+)
+def test_a_damaged_table_of_contents_is_named(toy, text, words):
+    (toy.project.book / "_toc.yml").write_text(text)
+    with pytest.raises(WorkflowError, match=words):
         find_notebooks(toy.project)
+
+
+def test_a_name_that_is_given_twice_is_one_notebook(toy):
+    assert [notebook.name for notebook in choose(find_notebooks(toy.project), ["words", "coin", "words"])] == ["words", "coin"]
 
 
 @pytest.mark.parametrize(
@@ -32,8 +45,14 @@ def test_a_damaged_table_of_contents_is_named(toy):
         ("inputs: [text]", "inputs: [texts]", r"lists the input 'texts', which is no parameter. Did you mean 'text'"),
         ("inputs: [text]", "input: [text]", r"unknown front matter entry \['input'\]"),
         ("ntp:", "mystnb: {execution_mode: force}\nntp:", r"unknown front matter entry mystnb; known: jupytext, kernelspec"),
+        ("{inputs: [text]}", "[inputs]", r"words.md, `ntp` in the front matter: Input should be a valid dictionary, got \['inputs'\]"),
+        ("inputs: [text]", "inputs: text", r"in the front matter: inputs: Input should be a valid list, got 'text'"),
+        ("{inputs: [text]}", "null", r"`ntp` in the front matter: Input should be a valid dictionary, got None"),
+        ("[text]", "null", r"`ntp` in the front matter: inputs: Input should be a valid list, got None"),
+        ("inputs: [text]", "records: [1]", r"in the front matter: records.0: Input should be a valid string, got 1"),
+        ("# Words", "Words", r"words.md has no title. Write a heading of level one"),
         ("len(Path", "len((Path", r"a code cell is not Python"),
-        ("ntp: {inputs: [text]}", "ntp: {inputs: [text", r"cannot be read as a MyST notebook"),
+        ("ntp: {inputs: [text]}", "ntp: {inputs: [text", r"words.md, front matter cannot be read: while parsing a flow"),
     ],
 )
 def test_faults_of_a_text_notebook(toy, old, new, words):
@@ -48,6 +67,9 @@ def test_faults_of_a_text_notebook(toy, old, new, words):
         ("coyn: {smoke: {n: 1}}", r"no notebook 'coyn'. Did you mean 'coin'"),
         ("coin: {smoke: {n: 1e3}}", r"parameter `n` must be of type int, like 1000, got '1e3'"),
         ("coin: {", r"profiles.yml cannot be read"),
+        ("[coin]", r"profiles.yml: Input should be a valid dictionary, got \['coin'\]"),
+        ("coin: {smoke: 3}", r"profiles.yml: coin.smoke: Input should be a valid dictionary, got 3"),
+        ("1: {smoke: {}}", r"profiles.yml: 1.\[key\]: Input should be a valid string, got 1"),
     ],
 )
 def test_faults_of_the_profiles(toy, text, words):

@@ -31,6 +31,8 @@ def test_names_defaults_and_meanings(parameters):
         ("seed = 0\nimport os", r"line 2 of the parameters cell"),
         ("seed = f(1)", r"the default of parameter `seed` must be a literal, got `f\(1\)`"),
         ("rate = 1", r"has no `seed`"),
+        ("seed = ", r"here: the parameters cell is not Python \(invalid syntax: `seed =`\)"),
+        ("words = {[1]}\nseed = 0", r"the default of parameter `words` must be a literal, got `\{\[1\]\}`"),
     ],
 )
 def test_cells_that_cannot_be_read(cell, words):
@@ -70,10 +72,16 @@ def test_wrong_names_and_types(parameters, given, words):
 
 def test_a_list_of_numbers_takes_any_and_nothing_else():
     rates = parse_parameters("rates = [0.5]\nseed = 0", "here")
-    assert resolve(rates, {"rates": [1, 0.25]}, "N")["rates"] == [1, 0.25]
+    assert [repr(rate) for rate in resolve(rates, {"rates": [1, 0.25]}, "N")["rates"]] == ["1.0", "0.25"], "1 is 1.0 there too"
     for given in ([0.5, True], ["0.5"], [None]):
         with pytest.raises(WorkflowError, match=r"`rates` must be of type list of float, like \[0.5\], got "):
             resolve(rates, {"rates": given}, "N")
+
+
+@pytest.mark.parametrize("value", [{1, 2}, float("nan"), [float("inf")], b"x", 1j, {1: 2}, [(1, 2)], "\ud800", ...])
+def test_a_value_that_no_results_file_gives_back_is_refused(parameters, value):
+    with pytest.raises(WorkflowError, match=r"`limit` must be a finite number, a text, a truth value, none, or a list of these, got "):
+        resolve(parameters, {"limit": value}, "N")
 
 
 def test_values_from_the_command_line(parameters):

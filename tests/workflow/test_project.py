@@ -39,6 +39,29 @@ def test_one_at_a_time_and_the_next_when_it_is_done(toy):
                 pass
 
 
+def test_who_waits_says_what_for(toy, monkeypatch, caplog):
+    monkeypatch.setattr("ntpcompanion.workflow.project.PATIENCE", 0.01)
+    for name, work in (("build", "executes notebooks or builds the book"), ("record-halves", "makes record-halves")):
+        caplog.clear()
+        with toy.project.lock(name):
+            assert caplog.messages == [], "nobody waited"
+            with pytest.raises(WorkflowError, match=r"Another ntpcompanion has worked in"):
+                toy.project.lock(name, timeout=0.1).__enter__()
+        assert caplog.messages == [f"Waiting for another ntpcompanion that {work} in {toy.project.root}."]
+
+
+def test_the_command_of_another_checkout_is_refused(toy, monkeypatch):
+    toy.project.require_own_package()
+    other = toy.project.root / "ntpcompanion"
+    other.mkdir()
+    with pytest.raises(
+        WorkflowError, match=r"This command runs .*, but .*toy has an ntpcompanion of its own.*Use .*toy/.venv/bin/ntpcompanion"
+    ):
+        toy.project.require_own_package()
+    monkeypatch.setattr("ntpcompanion.workflow.project.__file__", str(other / "workflow" / "project.py"))
+    toy.project.require_own_package()
+
+
 def test_a_folder_that_cannot_be_made_is_named(toy):
     toy.project.build.touch()
     with pytest.raises(WorkflowError, match=r"Could not write to .*_build: .*Mend the permissions or free some space"):

@@ -98,7 +98,10 @@ def test_what_a_kernel_has_started_ends_with_it():
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        (saying({"cell": 1, "of": 1}, {"failed": {"error": "the kernel died"}}), "the kernel died"),
+        (
+            saying({"cell": 1, "of": 1}, {"failed": {"cell": 1, "source": "", "error": "the kernel died", "traceback": ""}}),
+            "the kernel died",
+        ),
         ("echo KeyError: 1; echo TypeError: 2; echo x.ValueError: 3; echo done", "TypeError: 2; x.ValueError: 3"),
         ("echo first; echo last >&2; echo", "last"),
         ("true", ""),

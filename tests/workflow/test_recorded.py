@@ -22,6 +22,10 @@ def test_a_record_that_is_missing_or_was_edited_is_not_shown(toy, displayed):
     with pytest.raises(WorkflowError, match=r"No record 'halves' at or above .*toy. Make it with `ntpcompanion record halves`"):
         show_record("halves")
     path = toy.project.records / "halves.json"
+    for other in ({}, {"results": "none"}):
+        write_sealed(path, other)
+        with pytest.raises(WorkflowError, match=r"halves.json is no record: it holds no list of results"):
+            show_record("halves")
     write_sealed(path, {"results": RESULTS})
     path.write_text(path.read_text().replace("0.5", "0.6"))
     with pytest.raises(WorkflowError, match=r"halves.json does not match its own checksum"):

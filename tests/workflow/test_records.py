@@ -38,10 +38,31 @@ def test_a_record_says_what_made_it(study):
     assert not list((study.project.build / "records").glob("*"))
 
 
-@pytest.mark.parametrize("change", [{"schema": 2}, {"name": "other"}, {"hardware": None}, {"more": 1}], ids=str)
+STORED = {
+    "schema": records.SCHEMA, "name": "halves", "plan": PLAN, "results": [{"parameters": {"n": 1}, "result": 0.5, "seconds": 0.1}],
+    "sources": {}, "versions": {}, "hardware": {"processor": "A chip", "cores": 2}, "started": "2026", "finished": "2026", "seconds": 1.0,
+}  # fmt: skip
+OTHERS = [
+    {"schema": 2},
+    {"name": "other"},
+    {"hardware": None},
+    {"more": 1},
+    {"seconds": "1"},
+    {"hardware": {}},
+    {"plan": []},
+    {"results": 3},
+]
+OTHERS += [{"results": [{"result": 1}]}, {"sources": [1]}, {"finished": None}, {"plan": PLAN | {"function": "class:f"}}, {"seconds": True}]
+
+
+def test_what_is_such_a_record_is_read(study):
+    write_sealed(study.project.records / "halves.json", STORED)
+    assert load_record(study.project, "halves").made.startswith("2026, 1 s of computing on A chip, 2 cores")
+
+
+@pytest.mark.parametrize("change", OTHERS, ids=str)
 def test_what_is_no_such_record_is_not_read(study, change):
-    data = {name: {} for name in records._FIELDS - {"checksum"}} | {"schema": records.SCHEMA, "name": "halves"} | change
-    write_sealed(study.project.records / "halves.json", {name: value for name, value in data.items() if value is not None})
+    write_sealed(study.project.records / "halves.json", {name: value for name, value in (STORED | change).items() if value is not None})
     with pytest.raises(
         WorkflowError, match=r"halves.json is no record 'halves' of schema 1. Make it again with `ntpcompanion record halves`"
     ):
@@ -71,7 +92,16 @@ def test_a_record_says_what_no_longer_matches_it(study):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"function": "toypkg.study.half_of"}, r"String should match pattern"),
+        (
+            {"function": "toypkg.study.half_of"},
+            r"plans.yml: halves.function: .*must be of the form package.module:name, got 'toypkg.study.half_of'",
+        ),
+        ({"function": "toypkg.1study:half_of"}, r"must be of the form package.module:name"),
+        ({"function": "toypkg.class:half_of"}, r"must be of the form package.module:name"),
+        ({"fixed": {"scale": float("nan")}}, r"halves.fixed.scale: .*JSON cannot hold it"),
+        ({"fixed": [1]}, r"halves.fixed: Input should be a valid dictionary, got \[1\]"),
+        ({"grid": {"n": [float("inf")]}}, r"halves.grid.n.0: .*JSON cannot hold it"),
+        ({"grid": {1: [1]}}, r"halves.grid.1.\[key\]: Input should be a valid string, got 1"),
         ({"grid": {}}, r"Dictionary should have at least 1 item"),
         ({"grid": {"n": []}}, r"List should have at least 1 item"),
         ({"seeds": 1}, r"Extra inputs are not permitted"),

@@ -3,6 +3,8 @@ import json
 import pytest
 
 from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.files import canonical_json
+from ntpcompanion.workflow.freshness import key_parts
 from ntpcompanion.workflow.notebooks import find_notebooks
 from ntpcompanion.workflow.runs import load_executed, plan, unused_defaults
 
@@ -55,3 +57,12 @@ def test_a_file_that_no_input_names_is_refused_when_the_run_is_planned(toy):
         plan(toy.project, unlisted, "book", {})
     for text in ("", "no.txt", "book", "x" * 5000, "~nosuchuser/x"):
         assert plan(toy.project, unlisted, "book", {}, {"text": text}).parameters["text"] == text
+
+
+def test_a_whole_number_given_for_a_float_is_the_same_variant_and_the_same_key(toy):
+    toy.edit("notebooks/coin.md", "seed = 0", "eta = 0.5\nsteps = [0.5]\nseed = 0")
+    whole, floats = (toy.runs("smoke", ["coin"], overrides)[0] for overrides in ({"eta": 1, "steps": [2]}, {"eta": 1.0, "steps": [2.0]}))
+    assert whole.stem == floats.stem
+    parts = [canonical_json(key_parts(run.project, run.notebook, run.parameters)) for run in (whole, floats)]
+    assert parts[0] == parts[1]
+    assert '"eta":1.0,"n":10,"seed":0,"steps":[2.0]' in parts[0]

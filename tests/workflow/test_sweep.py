@@ -6,10 +6,12 @@ import math
 import multiprocessing
 import os
 import time
+from unittest import mock
 
 import psutil
 import pytest
 
+from ntpcompanion.workflow import sweep
 from ntpcompanion.workflow.errors import WorkflowError
 from ntpcompanion.workflow.sweep import grid_tasks, resolve_function, run_tasks
 
@@ -22,6 +24,9 @@ def note(n, checkpoint):
         file.write(f"{n} ")
     time.sleep(0.05)
     return [n, checkpoint.is_dir(), checkpoint.name]
+
+def pair(n):
+    return n, {n: 2 * n}
 
 def fail_beside(n):
     if n:
@@ -83,6 +88,22 @@ def test_finished_tasks_are_kept_and_reported(study, tmp_path):
     assert run_tasks("toypkg.study:note", tasks, log, jobs=1, report=report) == every
     assert told == [(3, 3, 3)]
     assert (study.project.root / "calls.txt").read_text().split() == ["1", "2", "3"]
+
+
+def test_a_result_is_what_json_gives_back_whether_it_was_just_made_or_not(study, tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_text('\n{"parameters": {"n": 1}, "result": NaN, "seconds": 1.0}')  # which no record can hold: it is run again
+    for _ in range(2):
+        assert [line["result"] for line in run_tasks("toypkg.study:pair", [{"n": 1}], log, jobs=1)] == [[1, {"1": 2}]]
+    with pytest.raises(WorkflowError, match=r"^`--jobs` must be at least 1, got 0.$"):
+        run_tasks("toypkg.study:pair", [], log, jobs=0)
+
+
+def test_a_machine_without_locks_that_processes_can_share_is_named(study, tmp_path, monkeypatch):
+    monkeypatch.setattr(sweep, "ProcessPoolExecutor", mock.Mock(side_effect=OSError(30, "Read-only file system")))
+    words = r"does not let processes share locks \(Read-only file system\).*/dev/shm must be a folder that can be written"
+    with pytest.raises(WorkflowError, match=words):
+        run_tasks("toypkg.study:pair", [{"n": 1}], tmp_path / "log.jsonl", jobs=1)
 
 
 def test_what_runs_beside_a_failing_task_is_kept(study, tmp_path):
