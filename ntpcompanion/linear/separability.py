@@ -19,7 +19,7 @@ from ntpcompanion.linear.search import (
     finish_weights,
     project_signs,
 )
-from ntpcompanion.linear.threads import threads_by_size
+from ntpcompanion.linear.threads import SMALL_PRODUCT, one_thread_if
 from ntpcompanion.linear.ties import least_squares, project_onto_F, unit_rows
 
 __all__ = [
@@ -138,7 +138,7 @@ def check_separability(table: ContextTable, *, max_iterations: int = 6_300) -> S
     """
     if max_iterations < 1:
         raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
-    with threads_by_size(table.num_contexts * table.dim * table.vocab_size):
+    with one_thread_if(table.num_contexts * min(table.embeddings.shape) * table.vocab_size < SMALL_PRODUCT):
         search = _Search(table)
         for iterations in _rounds(max_iterations):
             for found in search.attempts(iterations):

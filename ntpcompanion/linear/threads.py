@@ -9,27 +9,28 @@ import numpy.linalg  # noqa: F401  loaded here, so that `_pools` finds them
 import scipy.linalg  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
-# A product of so many multiplications takes one core a millisecond or two. Below it, a second thread saves a quarter of a
-# solver's time at most; where other processes want the cores, waiting for it takes up to thirty times as long as the work.
-SMALL = 5e7
+# Multiplications of a product, and equations of a dense system, below which one core is best. There, a second one takes a quarter off a
+# solver's time at most, and on a quiet machine only; where other processes want the cores, waiting for it takes up to thirty
+# times as long as the work.
+SMALL_PRODUCT, SMALL_SYSTEM = 15_000_000, 1_400
 
 
 @contextlib.contextmanager
-def threads_by_size(multiplications: float) -> Iterator[None]:
-    """One thread for NumPy, SciPy and torch while the block runs, if its products are small; the caller's setting afterwards.
+def one_thread_if(small: bool) -> Iterator[None]:
+    """One thread for NumPy, SciPy and torch while the block runs, if what it computes is small; the caller's setting afterwards.
 
     Parameters
     ----------
-    multiplications
-        those of the largest product that the block makes again and again: (m, k) times (k, n) has m·k·n, the solution of n equations
-        n³/3. From `SMALL` on, the number of threads stays what the caller has chosen.
+    small
+        whether what the block computes again and again is below `SMALL_PRODUCT` multiplications ((m, k) times (k, n) has m·k·n)
+        or `SMALL_SYSTEM` equations. If not, the number of threads stays what the caller has chosen.
 
     Notes
     -----
     The pools of NumPy and SciPy belong to the process: its other threads find them with one thread, too, while the block runs.
     Entering and leaving takes some fifty microseconds, so a block is a whole solver rather than a step of it.
     """
-    if multiplications >= SMALL:
+    if not small:
         yield
         return
     with _pools().limit(limits=1, user_api="blas"), _one_torch_thread():

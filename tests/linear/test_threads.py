@@ -32,22 +32,22 @@ def three_threads():
 
 def test_small_products_get_one_thread_and_the_caller_its_own_back(three_threads):
     assert list(three_threads.values()).count(3) > 1, "torch, and at least one pool that can have several threads"
-    with threads.threads_by_size(threads.SMALL - 1):
+    with threads.one_thread_if(True):
         assert set(setting().values()) == {1}
-        with threads.threads_by_size(1):
+        with threads.one_thread_if(True):
             assert set(setting().values()) == {1}
         assert set(setting().values()) == {1}
     assert setting() == three_threads
 
 
 def test_large_products_keep_what_the_caller_has_set(three_threads):
-    with threads.threads_by_size(threads.SMALL):
+    with threads.one_thread_if(False):
         assert setting() == three_threads
     assert setting() == three_threads
 
 
 def test_an_error_restores_the_caller_s_setting_too(three_threads):
-    with pytest.raises(ZeroDivisionError), threads.threads_by_size(1):
+    with pytest.raises(ZeroDivisionError), threads.one_thread_if(True):
         raise ZeroDivisionError
     assert setting() == three_threads
 
@@ -57,12 +57,12 @@ def test_two_threads_of_a_program_that_overlap_leave_the_setting_as_it_was(three
     entered, leave = threading.Event(), threading.Event()
 
     def second():
-        with threads.threads_by_size(1):
+        with threads.one_thread_if(True):
             entered.set()
             leave.wait(60)
 
     other = threading.Thread(target=second)
-    with threads.threads_by_size(1):
+    with threads.one_thread_if(True):
         other.start()
         assert entered.wait(60)
     leave.set()
@@ -85,7 +85,8 @@ def test_a_solver_works_with_threads_by_the_size_of_its_table(three_threads, mon
     seen, original = [], getattr(module, inside)
     monkeypatch.setattr(module, inside, lambda *args, **options: (seen.append(setting()), original(*args, **options))[1])
     table = ContextTable.random(4, 5, 2, 6, np.random.default_rng(0))
-    monkeypatch.setattr(threads, "SMALL", threads.SMALL if small else 1)
+    for name in {"SMALL_PRODUCT", "SMALL_SYSTEM"} & set(vars(module)):
+        monkeypatch.setattr(module, name, getattr(module, name) if small else 1)
     solve(table)
     assert seen
     assert all(found == (dict.fromkeys(found, 1) if small else three_threads) for found in seen)
@@ -94,6 +95,6 @@ def test_a_solver_works_with_threads_by_the_size_of_its_table(three_threads, mon
 
 def test_without_torch_nothing_imports_it():
     code = (
-        "import sys; from ntpcompanion.linear.threads import threads_by_size\nwith threads_by_size(1): pass\nprint('torch' in sys.modules)"
+        "import sys; from ntpcompanion.linear.threads import one_thread_if\nwith one_thread_if(True): pass\nprint('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
