@@ -17,6 +17,10 @@ smoke: $(READY)
 bench: $(READY)
 	$(BIN)/pytest -m benchmark -n 0 -s tests/benchmarks
 
+# about half an hour: kernels of other processors, other threads, seeds, locale and clock, and a busy machine
+portable: $(READY)
+	$(BIN)/python -m tests.portable
+
 mutants: $(READY)
 	$(BIN)/python -m tests.mutants
 
@@ -51,4 +55,4 @@ $(SPHINX)/ready: pyproject.toml
 		sphinx-mathjax-offline sphinx-multitoc-numbering sphinx-proof sphinx-togglebutton sphinxcontrib-bibtex
 	touch $@
 
-.PHONY: book test smoke bench mutants serve sphinx clean browser
+.PHONY: book test smoke portable bench mutants serve sphinx clean browser

@@ -37,6 +37,10 @@ app = typer.Typer(
 Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME ...]", help="Notebooks, by name; all if none is given.")]
 Profile = Annotated[str, typer.Option(help="smoke, book or paper: see notebooks/profiles.yml.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Notebooks or tasks at once, each in a process of its own.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("-p", metavar="NAME=VALUE", help="Override a parameter of every notebook chosen; the outcome goes to _build/runs."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Run again even what is up to date.")]
 CORES = os.cpu_count() or 1
 
@@ -86,9 +90,7 @@ def list_(profile: Profile = "book") -> None:
 def execute(
     names: Names = None,
     profile: Profile = "book",
-    parameter: Annotated[
-        list[str] | None, typer.Option("-p", metavar="NAME=VALUE", help="Override a parameter; the outcome goes to _build/runs.")
-    ] = None,
+    parameter: Overrides = None,
     jobs: Jobs = CORES,
     force: Force = False,
 ) -> None:
@@ -125,11 +127,14 @@ def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) 
 @_sentences
 def check(
     profile: Profile = "smoke",
+    parameter: Overrides = None,
     update: Annotated[bool, typer.Option("--update", help="Accept the present values as the baseline, and show what changes.")] = False,
 ) -> None:
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if one moved."""
     project, console = _project(), Console(soft_wrap=True)
-    results = build.current_results(_runs(project, [], profile, []))
+    if update and parameter:
+        raise WorkflowError("`--update` takes no `-p`: a baseline holds what the parameters of the profile give. Leave one of them out.")
+    results = build.current_results(_runs(project, [], profile, parameter or []))
     claims, path = load_claims(project), project.baseline(profile)
     stored = baselines.read_baseline(path)
     found = baselines.compare(results, claims, stored, profile)
@@ -226,8 +231,6 @@ def _runs(project: Project, names: list[str], profile: str, overrides: list[str]
     known = find_notebooks(project)
     profiles = read_profiles(project, known)
     chosen = choose(known, names)
-    if overrides and len(chosen) != 1:
-        raise WorkflowError("`-p` needs one notebook: `ntpcompanion execute NAME -p NAME=VALUE`.")
     return [plan(project, notebook, profile, profiles, parse_overrides(notebook, overrides)) for notebook in chosen]
 
 

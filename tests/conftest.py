@@ -1,14 +1,28 @@
 """Shared by all tests: draws that are the same in every run."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
 from jaxtyping import config
 
+TESTS = Path(__file__).parent
+
 settings.register_profile("derandomized", derandomize=True, deadline=None, max_examples=60, database=None)
 settings.load_profile("derandomized")
+
+
+# The tests of these rooms compute in floating point.
+NUMERICAL = {"linear", "flatness", "dyck", "languages", "mlm", "comparison"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make portable` runs under other kernels."""
+    for item in items:
+        if item.path.is_relative_to(TESTS) and item.path.relative_to(TESTS).parts[0] in NUMERICAL:
+            item.add_marker(pytest.mark.numerical)
 
 
 @pytest.fixture

@@ -13,9 +13,7 @@ import json
 import multiprocessing
 import os
 import random
-import shutil
 import signal
-import subprocess
 import sys
 import time
 import traceback
@@ -24,10 +22,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.copies import ROOT, copy_checkout
 from tests.covered import Coverage, record
 from tests.mutations import Mutant, mutants
 
-ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "_build" / "mutants"
 ROOMS = {"linear": ["tests/linear"], "workflow": ["tests/workflow", "tests/drills"]}
 EXTRA = {"linear": [], "workflow": ["--jaxtyping-packages="]}  # no arrays there: without their checks everything starts sooner
@@ -96,17 +94,6 @@ def _in_child(work: object, copy: Path, limit: float) -> int:
     return OVER
 
 
-def _make_copy(room: str, index: int) -> Path:
-    copy = WORK / f"{room}-{index}"
-    shutil.rmtree(copy, ignore_errors=True)
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    for name in subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines():
-        if (ROOT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, copy / name)
-    return copy
-
-
 def _try(task: tuple[Mutant, list[str], float], room: str, jobs: int) -> tuple[str, int]:
     mutant, tests, limit = task
     # processes of one pool have consecutive numbers: each has a copy of its own
@@ -131,7 +118,7 @@ def main() -> int:
 
 
 def _try_room(room: str, known: set[str], options: argparse.Namespace) -> int:
-    copies = [_make_copy(room, index) for index in range(options.jobs)]
+    copies = [copy_checkout(WORK / f"{room}-{index}") for index in range(options.jobs)]
     cover = measure_coverage(copies[0], room)
     files = sorted((copies[0] / "ntpcompanion" / room).rglob("*.py"))
     found = [m for path in files for m in mutants(path.relative_to(copies[0]).as_posix(), path.read_text(encoding="utf-8"))]

@@ -24,8 +24,13 @@ def baseline(profile):
     return [item for items in stored.values() for item in items.values()]
 
 
-def test_no_number_moved_and_every_verdict_is_as_expected():
-    project, runs = smoke_runs()
+@pytest.fixture(scope="module")
+def executed():
+    return smoke_runs()
+
+
+def test_no_number_moved_and_every_verdict_is_as_expected(executed):
+    project, runs = executed
     claims = load_claims(project)
     found = baselines.compare(current_results(runs), claims, baselines.read_baseline(project.baseline("smoke")), "smoke")
     assert found.faults == []

@@ -112,8 +112,12 @@ def complaints(readings: list[Crawl]) -> dict[tuple[str, str], list[str]]:
 
 
 @pytest.fixture(scope="module")
-def book(browser):
-    site = smoke_site()
+def site():
+    return smoke_site()
+
+
+@pytest.fixture(scope="module")
+def book(browser, site):
     files = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
     with read_twice(browser, site, files - NOT_PAGES | {f"{page}.html" for page in toc_pages(Project.find())}) as readings:
         yield readings
@@ -123,10 +127,10 @@ def test_nothing_to_complain_about(book):
     assert complaints(book) == {}
 
 
-def test_every_page_was_read_and_each_chapter_carries_the_smoke_warning(book):
+def test_every_page_was_read_and_each_chapter_carries_the_smoke_warning(book, site):
     listed = {f"{page}.html" for page in toc_pages(Project.find())}
     assert all(listed | {"genindex.html", "py-modindex.html", "search.html"} <= set(reading.said) for reading in book)
-    for chapter in (smoke_site() / "chapters").glob("*.html"):
+    for chapter in (site / "chapters").glob("*.html"):
         assert "Its numbers are not results" in chapter.read_text(encoding="utf-8")
 
 

@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.separability import Verdict, check_separability
 from ntpcompanion.linear.split import SplitLoss
+from ntpcompanion.linear.threads import SMALL_SYSTEM, one_thread_if
 from ntpcompanion.linear.validation import as_matrix
 
 # From t = SLAVED / λ on, λ the smallest curvature at W* inside F, (1 + t)(P_F W − W*) is taken at its equilibrium. Its transient has the
@@ -96,7 +97,8 @@ def gradient_flow(
     if verdict is not Verdict.SEPARABLE:
         raise ValueError(f"`table` must be separable, for the loss to tend to its floor; `check_separability` says {verdict.name}.")
     W = np.zeros(loss.finite_part.shape) if start is None else as_matrix("start", start, loss.finite_part.shape)
-    return _Integration(loss, tol).run(W, log_times)
+    with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
+        return _Integration(loss, tol).run(W, log_times)
 
 
 def _increasing(log_times: Sequence[float] | np.ndarray) -> Float[np.ndarray, " n"]:

@@ -10,6 +10,7 @@ from scipy.linalg import lu_factor, lu_solve
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.separability import Verdict, check_separability
 from ntpcompanion.linear.split import LARGEST_LOG, SplitLoss
+from ntpcompanion.linear.threads import SMALL_SYSTEM, one_thread_if
 
 # Relative accuracy of ‖W_B‖ = B; and of W at a given λ, as the change of logits by the last Newton step, whose square is the error.
 # Logits cannot be had more exactly than ROUNDING times their size, and W not than ROUNDING times W*, from which it is stored.
@@ -88,8 +89,9 @@ def regularization_path(table: ContextTable, radii: Sequence[float] | np.ndarray
     verdict = check_separability(table).verdict
     if verdict is not Verdict.SEPARABLE:
         raise ValueError(f"`table` must be separable, for minimizers to lie on the sphere; `check_separability` says {verdict.name}.")
-    path = _Path(loss, radii[0])
-    points = [path.reach(radius) for radius in radii.tolist()]
+    with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
+        path = _Path(loss, radii[0])
+        points = [path.reach(radius) for radius in radii.tolist()]
     return RegularizationPath(radii, *(np.array(column) for column in zip(*points, strict=True)))
 
 

@@ -15,6 +15,7 @@ from ntpcompanion.linear.margin_programs import least_frobenius_norm, least_max_
 from ntpcompanion.linear.proofs import check_certificate, check_weights
 from ntpcompanion.linear.search import finish_certificate
 from ntpcompanion.linear.separability import Verdict, check_separability
+from ntpcompanion.linear.threads import SMALL_PRODUCT, one_thread_if
 from ntpcompanion.linear.ties import unit_rows
 from ntpcompanion.linear.validation import as_matrix
 
@@ -110,7 +111,8 @@ def solve_ntp_svm(
         return _by_program(table, least_max_norm, lambda W: float(np.abs(W).max()), lambda W: float(np.abs(W).sum()), tol)
     if method == "cvxpy":
         return _by_program(table, least_frobenius_norm, _frobenius, _frobenius, tol)
-    return _Ascent(table, dtype or torch.float64, torch.device(device or "cpu")).run(tol, max_iterations or DEFAULT_PRODUCTS)
+    with one_thread_if(table.num_contexts**2 * table.vocab_size < SMALL_PRODUCT):
+        return _Ascent(table, dtype or torch.float64, torch.device(device or "cpu")).run(tol, max_iterations or DEFAULT_PRODUCTS)
 
 
 def certified_gap(table: ContextTable, dual: Float[np.ndarray, "m V"]) -> float:

@@ -38,8 +38,11 @@ def test_where_the_law_is_known_the_shares_follow_it(rng, draw):
     m, n = 10, 100
     curve = crossing_sample(draw(m, rng) for _ in range(n)).shares(range(1, m + 1))
     chance = half_space(m)
-    assert (np.abs(curve.separable - chance) <= 3.5 * np.sqrt(chance * (1 - chance) / n)).all()
-    assert curve.undecided.max() == 0
+    error = 3.5 * np.sqrt(chance * (1 - chance) / n)
+    # on which side an undecided draw is nobody knows: rounding decides whether a table that is nearly on the boundary is proved
+    assert (curve.separable - error <= chance).all()
+    assert (chance <= curve.separable + curve.undecided + error).all()
+    assert curve.undecided.max() <= 2 / n, "such tables are rare"
 
 
 def test_one_bisection_says_what_enumeration_says(rng):

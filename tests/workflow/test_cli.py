@@ -31,7 +31,7 @@ def test_list_says_what_is_up_to_date_and_what_is_not(run, toy):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["execute", "-p", "n=1"], "`-p` needs one notebook"),
+        (["check", "--update", "-p", "seed=1"], "`--update` takes no `-p`"),
         (["execute", "coyn"], "No notebook 'coyn'. Did you mean 'coin'? Known: coin, words."),
         (["execute", "--profile", "bock"], "No profile 'bock'. Did you mean 'book'?"),
         (["record", "x"], "No record 'x'. Known: none."),

@@ -1,0 +1,57 @@
+"""How many threads the products of a solver get: small ones a single one, as threads that wait for each other cost more than they bring."""
+
+import contextlib
+import functools
+import sys
+from collections.abc import Iterator
+
+import numpy.linalg  # noqa: F401  loaded here, so that `_pools` finds them
+import scipy.linalg  # noqa: F401
+from threadpoolctl import ThreadpoolController
+
+# Multiplications of a product, and equations of a dense system, below which one core is best. There, a second one takes a quarter off a
+# solver's time at most, and on a quiet machine only; where other processes want the cores, waiting for it takes up to thirty
+# times as long as the work.
+SMALL_PRODUCT, SMALL_SYSTEM = 15_000_000, 1_400
+
+
+@contextlib.contextmanager
+def one_thread_if(small: bool) -> Iterator[None]:
+    """One thread for NumPy, SciPy and torch while the block runs, if what it computes is small; the caller's setting afterwards.
+
+    Parameters
+    ----------
+    small
+        whether what the block computes again and again is below `SMALL_PRODUCT` multiplications ((m, k) times (k, n) has m·k·n)
+        or `SMALL_SYSTEM` equations. If not, the number of threads stays what the caller has chosen.
+
+    Notes
+    -----
+    The pools of NumPy and SciPy belong to the process: its other threads find them with one thread, too, while the block runs.
+    Entering and leaving takes some fifty microseconds, so a block is a whole solver rather than a step of it.
+    """
+    if not small:
+        yield
+        return
+    with _pools().limit(limits=1, user_api="blas"), _one_torch_thread():
+        yield
+
+
+@contextlib.contextmanager
+def _one_torch_thread() -> Iterator[None]:
+    torch = sys.modules.get("torch")  # what is not imported before the block makes no products in it
+    if torch is None:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@functools.cache
+def _pools() -> ThreadpoolController:
+    """The pools of the libraries of NumPy and SciPy. To look for them takes a millisecond, as long as some solvers."""
+    return ThreadpoolController()

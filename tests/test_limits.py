@@ -1,0 +1,31 @@
+"""The time limit of the tests finds what hangs, not what waits for a fixture."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PLANTED = """
+import time
+import pytest
+
+@pytest.fixture
+def slow():
+    time.sleep(2)
+
+def test_waits(slow):
+    pass
+
+def test_hangs():
+    time.sleep(60)
+"""
+
+
+def test_a_test_that_hangs_is_named_and_one_whose_fixture_is_slow_is_not(tmp_path):
+    path = tmp_path / "test_planted.py"
+    path.write_text(PLANTED, encoding="utf-8")
+    options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), "-n0", "-q", "-p", "no:cacheprovider", "--timeout=1"]
+    done = subprocess.run([sys.executable, "-m", "pytest", *options, str(path)], cwd=tmp_path, capture_output=True, text=True)
+    assert "1 failed, 1 passed" in done.stdout
+    assert "test_hangs" in done.stdout
+    assert "Timeout" in done.stdout
