@@ -77,10 +77,11 @@ def check_measured(notebook: str, profile: str, measured: Collection[str], claim
 
 
 def _unexpected(claim: Claim, item: Measurement, profile: str) -> list[str]:
-    verdict = judge(claim, profile, item).verdict
-    if verdict in (claim.expected_verdict, "not measured", "exploratory"):
+    judgement = judge(claim, profile, item)
+    if judgement.verdict in (claim.expected_verdict, "not measured", "exploratory"):
         return []
-    return [f"{claim.id}: verdict {verdict}, expected {claim.expected_verdict} (ours {show(item)})"]
+    ours = show(item, apart_from=judgement.expectation.bounds)
+    return [f"{claim.id}: verdict {judgement.verdict}, expected {claim.expected_verdict} (ours {ours})"]
 
 
 def _as_expected(claim: Claim, stored: Measurement | None, profile: str) -> bool:

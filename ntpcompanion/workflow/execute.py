@@ -1,6 +1,7 @@
 """Run what is stale: one process per notebook, several at a time, each outcome whole or absent."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys

@@ -5,7 +5,7 @@ import json
 MARK = "\x1entp "
 KINDS = (
     {"cell": int, "of": int},
-    {"done": {"cell_seconds": list, "peak_memory": int}},
+    {"done": {"cell_seconds": list, "peak_memory": int, "read": dict}},
     {"failed": {"cell": int, "source": str, "error": str, "traceback": str}},
 )
 

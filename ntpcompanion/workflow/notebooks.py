@@ -1,7 +1,6 @@
 """Text notebooks: found, read with jupytext, and joined with outputs."""
 
 import ast
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -108,23 +107,21 @@ def prose_faults(project: Project) -> list[str]:
         text, notebook = project.book / f"{page}.md", project.book / f"{page}.ipynb"
         if notebook.exists():
             faults.append(f"book/{page}.ipynb is no page of prose: numbers come from notebooks/*.md only. Write the page as {page}.md.")
-        if text.is_file() and _front_matter(text) & _OF_NOTEBOOKS:
+        if text.is_file() and _front_matter(text.read_text(encoding="utf-8"), text).keys() & _OF_NOTEBOOKS:
             faults.append(
                 f"book/{page}.md has the front matter of a notebook: put it into notebooks/, or remove that, as pages are not run."
             )
     return faults
 
 
-def _front_matter(path: Path) -> set[str]:
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
+def _front_matter(text: str, path: Path) -> dict:
+    """The entries of the front matter, read strictly: of two of one name, a plain reader drops the first without a word."""
+    lines = text.removeprefix("\ufeff").splitlines()
     if not lines or not lines[0].startswith("---"):
-        return set()
+        return {}
     end = next((i for i, line in enumerate(lines[1:], 1) if line.startswith(("---", "..."))), len(lines))
-    try:
-        entries = yaml.safe_load("\n".join(lines[1:end]))
-    except yaml.YAMLError as error:
-        raise WorkflowError(f"{path}: its front matter cannot be read: {error}") from error
-    return set(entries) if isinstance(entries, dict) else set()
+    entries = parse_yaml("\n".join(lines[1:end]), f"{path}, front matter")
+    return entries if isinstance(entries, dict) else {}
 
 
 def choose(notebooks: dict[str, Notebook], names: list[str]) -> list[Notebook]:
@@ -139,7 +136,9 @@ def read_notebook(path: Path) -> Notebook:
     """Read one text notebook. Raises WorkflowError where jupytext or Python cannot read it, and for one that has no title."""
     try:
         text = path.read_text(encoding="utf-8")
-        _check_front_matter(text, path)
+        front = _front_matter(text, path)  # before jupytext reads it: of a null, that says nothing but the key
+        if "ntp" in front:
+            _settings(front["ntp"], path)
         node = jupytext.reads(text, fmt="md:myst")
         for cell in code_cells(node):
             ast.parse(_without_magics(cell.source))
@@ -160,14 +159,6 @@ def read_notebook(path: Path) -> Notebook:
         cell["id"] = f"cell-{index:03d}"
     node.metadata.pop("jupytext", None)
     return Notebook(path.stem, path, node)
-
-
-def _check_front_matter(text: str, path: Path) -> None:
-    """Read the front matter strictly before jupytext reads it: of two entries of one name, that drops the first without a word."""
-    head = re.match(r"---\n(.*?\n)---\n", text, re.DOTALL)
-    front = parse_yaml(head[1], f"{path}, front matter") if head else None
-    if isinstance(front, dict) and "ntp" in front:
-        _settings(front["ntp"], path)  # of a null, jupytext says nothing but the key
 
 
 def _settings(given: object, path: Path) -> dict[str, list[str]]:

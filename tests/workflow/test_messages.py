@@ -15,7 +15,7 @@ def test_a_message_leaves_at_once_and_is_told_from_other_lines(monkeypatch):
     assert [heard(line) for line in [*lines, '{"cell": 1}', "ntp {}"]] == [{"cell": 1, "of": 2}, None, None, None]
 
 
-DONE = {"done": {"cell_seconds": [0.1], "peak_memory": 1}}
+DONE = {"done": {"cell_seconds": [0.1], "peak_memory": 1, "read": {}}}
 
 
 def test_what_a_kernel_printed_before_a_message_is_left_out():
@@ -26,7 +26,7 @@ def test_what_a_kernel_printed_before_a_message_is_left_out():
     "text",
     [
         "", "{", "[" * 100_000, "3", "[1]", "{}", '{"cell": 1}', '{"cell": "1", "of": 2}', '{"done": 3}', '{"done": {}}',
-        '{"failed": {"cell": 1}}', '{"done": {"cell_seconds": 1, "peak_memory": 1}}', '{"cell": 1, "of": 2, "done": {}}',
+        '{"failed": {"cell": 1}}', '{"done": {"cell_seconds": 1, "peak_memory": 1, "read": {}}}', '{"cell": 1, "of": 2, "done": {}}',
     ],
     ids=lambda text: text[:30],
 )  # fmt: skip

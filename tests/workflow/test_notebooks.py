@@ -120,5 +120,5 @@ def test_a_page_of_the_book_is_prose(toy, text, words):
     (toy.project.book / "intro.ipynb").touch()
     assert "book/intro.ipynb is no page of prose" in prose_faults(toy.project)[0]
     (toy.project.book / "intro.md").write_text("---\na: [\n---\n")
-    with pytest.raises(WorkflowError, match=r"intro.md: its front matter cannot be read"):
+    with pytest.raises(WorkflowError, match=r"intro.md, front matter cannot be read"):
         prose_faults(toy.project)
