@@ -132,6 +132,21 @@ def learning_curve(
     return LearningCurve(np.array(sizes), errors.mean(1), errors.std(1, ddof=1) / draws**0.5, exact, np.sqrt(exact * (1 - exact) / draws))
 
 
+def pooled(curves: Sequence[LearningCurve]) -> LearningCurve:
+    """The mean of the learning curves of independent draws of the features; its standard errors are over these draws.
+
+    Raises ValueError for fewer than two curves, or curves of different sizes.
+    """
+    if len(curves) < 2:
+        raise ValueError(f"`curves` must hold at least 2 learning curves for a standard error, got {len(curves)}.")
+    sizes = curves[0].sizes
+    if not all(np.array_equal(curve.sizes, sizes) for curve in curves):
+        raise ValueError(f"`curves` must have the same sizes, got {[curve.sizes.tolist() for curve in curves]}.")
+    error, exact = (np.array([getattr(curve, name) for curve in curves]) for name in ("error", "exact"))
+    spread = [part.std(0, ddof=1) / len(curves) ** 0.5 for part in (error, exact)]
+    return LearningCurve(sizes, error.mean(0), spread[0], exact.mean(0), spread[1])
+
+
 def _errors(kernel: np.ndarray, targets: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     """The error of the head of every row of drawn strings, as a share of the variance."""
     eigenvalues, vectors = np.linalg.eigh(kernel[drawn[:, :, None], drawn[:, None, :]])

@@ -1,4 +1,4 @@
-"""Means over an ensemble with their errors, and their limit at learning rate zero."""
+"""Means over an ensemble with their errors, ratios and exponents of them, and their limit at learning rate zero."""
 
 import numpy as np
 from jaxtyping import Float
@@ -11,7 +11,7 @@ def mean_and_error(values: Float[Tensor, "*any replicas"]) -> tuple[np.ndarray, 
     replicas = values.shape[-1]
     if replicas < 2:
         raise ValueError(f"`values` must hold at least 2 replicas along its last axis for a standard error, got {replicas}.")
-    return values.mean(-1).numpy(), values.std(-1).numpy() / replicas**0.5
+    return values.mean(-1).numpy(), (values.std(-1) / replicas**0.5).numpy()
 
 
 def at_rate_zero(rates: ArrayLike, values: ArrayLike, errors: ArrayLike) -> tuple[float, float]:
@@ -21,13 +21,52 @@ def at_rate_zero(rates: ArrayLike, values: ArrayLike, errors: ArrayLike) -> tupl
 
     Raises ValueError for fewer than two rates, values or errors of another number, and errors that are not positive and finite.
     """
-    rates, values, errors = np.asarray(rates, float), np.asarray(values, float), np.asarray(errors, float)
-    if rates.ndim != 1 or len(np.unique(rates)) < 2 or rates.shape != values.shape or rates.shape != errors.shape:
-        got = f"{rates.shape}, {values.shape} and {errors.shape}"
-        raise ValueError(
-            f"`rates`, `values` and `errors` must be vectors of one length, with at least 2 different rates, got shapes {got}."
-        )
-    if not (np.isfinite(errors) & (errors > 0)).all():
-        raise ValueError(f"`errors` must be positive and finite, got {errors.tolist()}.")
+    rates, values, errors = _vectors(rates=rates, values=values, errors=errors)
     line, covariance = np.polyfit(rates, values, 1, w=1 / errors, cov="unscaled")
     return float(line[1]), float(covariance[1, 1] ** 0.5)
+
+
+def exponent(scales: ArrayLike, values: ArrayLike, errors: ArrayLike) -> tuple[float, float]:
+    """The exponent k of values ∝ scaleᵏ with independent standard errors, by a weighted straight line in logarithms, and its error.
+
+    Right if the errors are small against the values.
+
+    Raises ValueError for scales or values that are not positive and finite, and as `at_rate_zero`.
+    """
+    scales, values, errors = _vectors(scales=scales, values=values, errors=errors)
+    for name, given in (("scales", scales), ("values", values)):
+        if not (np.isfinite(given) & (given > 0)).all():
+            raise ValueError(f"`{name}` must be positive and finite to have logarithms, got {given.tolist()}.")
+    line, covariance = np.polyfit(np.log(scales), np.log(values), 1, w=values / errors, cov="unscaled")
+    return float(line[0]), float(covariance[0, 0] ** 0.5)
+
+
+def ratio_of_means(numerators: Float[Tensor, "..."], denominators: Float[Tensor, "..."]) -> tuple[float, float]:
+    """The mean of one vector over that of another, each with an entry for every run, and the standard error of the ratio.
+
+    To first order in the errors of the means, with the correlation of the two within a run.
+
+    Raises ValueError for vectors of different lengths, fewer than two replicas, or denominators with mean zero.
+    """
+    if numerators.shape != denominators.shape or numerators.ndim != 1:
+        got = f"{tuple(numerators.shape)} and {tuple(denominators.shape)}"
+        raise ValueError(f"`numerators` and `denominators` must be vectors with an entry for each replica, got shapes {got}.")
+    if float(below := denominators.mean()) == 0:
+        raise ValueError("`denominators` must not have mean 0: the ratio is not defined.")
+    ratio = numerators.mean() / below
+    _, error = mean_and_error(numerators - ratio * denominators)
+    return float(ratio), float(error) / abs(float(below))
+
+
+def _vectors(**given: ArrayLike) -> list[np.ndarray]:
+    """The abscissae, the values and their errors of a weighted line, or a ValueError that names the fault."""
+    abscissae, values, errors = vectors = [np.asarray(vector, float) for vector in given.values()]
+    first, second, third = given
+    if abscissae.ndim != 1 or len(np.unique(abscissae)) < 2 or len({vector.shape for vector in vectors}) > 1:
+        got = f"{abscissae.shape}, {values.shape} and {errors.shape}"
+        raise ValueError(
+            f"`{first}`, `{second}` and `{third}` must be vectors of one length, with at least 2 different {first}, got shapes {got}."
+        )
+    if not (np.isfinite(errors) & (errors > 0)).all():
+        raise ValueError(f"`{third}` must be positive and finite, got {errors.tolist()}.")
+    return vectors

@@ -12,6 +12,7 @@ from ntpcompanion.dyck.downstream import (
     expected_error,
     learning_curve,
     minimum_norm_head,
+    pooled,
     population_error,
     success_probability,
 )
@@ -144,6 +145,18 @@ def test_random_features_learn_with_about_two_T_strings(rng):
     assert not curve.exact[:3].any()
 
 
+def test_pooled_curves_spread_over_draws_of_the_features(rng):
+    curves = [learning_curve(random_features(4, 40, rng), [2, 8], 20, rng) for _ in range(3)]
+    found = pooled(curves)
+    assert found.sizes.tolist() == [2, 8]
+    errors = np.array([curve.error for curve in curves])
+    assert found.error == pytest.approx(errors.mean(0))
+    assert found.error_stderr == pytest.approx(errors.std(0, ddof=1) / 3**0.5)
+    shares = np.array([curve.exact for curve in curves])
+    assert found.exact == pytest.approx(shares.mean(0))
+    assert found.exact_stderr == pytest.approx(shares.std(0, ddof=1) / 3**0.5)
+
+
 def test_what_counts_as_exact_can_be_chosen(rng):
     """Features near those that transfer: every head is wrong by about the square of the disturbance."""
     base = transferable(4)
@@ -173,6 +186,11 @@ def test_the_error_of_a_memoriser_is_the_worst(rng):
         (lambda: learning_curve(transferable(4), [], 5, np.random.default_rng(0)), r"`sizes` must be at least 1 .* got \[\] and 5"),
         (lambda: learning_curve(transferable(4), [0, 1], 5, np.random.default_rng(0)), r"`sizes` must be at least 1 .* got \[0, 1\] and 5"),
         (lambda: learning_curve(transferable(4), [1], 1, np.random.default_rng(0)), r"`draws` at least 2, got \[1\] and 1"),
+        (lambda: pooled([learning_curve(transferable(4), [1], 2, np.random.default_rng(0))]), "at least 2 learning curves .*, got 1"),
+        (
+            lambda: pooled([learning_curve(transferable(4), [n], 2, np.random.default_rng(0)) for n in (1, 2)]),
+            r"`curves` must have the same sizes, got \[\[1\], \[2\]\]",
+        ),
         (lambda: downstream_features(uniform_attention(np.ones((1, 6)), np.ones(1))), "`T` must be even and at least 2, got 3"),
     ],
 )
