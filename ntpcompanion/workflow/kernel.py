@@ -48,7 +48,7 @@ def write_down_opened_files(folders: Sequence[str], log: str) -> None:
     """Append a line of JSON to `log` for each file below `folders` (or equal to one) that this process opens from now on.
 
     A line is `[path, SHA-256 of the content]`, or `[path, null]` if it is opened for writing or takes the place of another.
-    Files of installed packages, compiled copies and this file, the start of every kernel, are left out.
+    Files of installed packages and of caches, compiled copies and this file, the start of every kernel, are left out.
     """
     belongs = _membership(folders)
     target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -98,14 +98,15 @@ def read_log(log: Path) -> dict[str, list[str]]:
 
 
 def _membership(folders: Sequence[str]) -> Callable[[str], bool]:
-    """Whether a path is one of `folders` or below one, and not that of an installed package."""
-    environment = sys.prefix.rstrip(os.sep) + os.sep
+    """Whether a path is one of `folders` or below one, and not that of an installed package or of a cache."""
+    # a virtual environment, and the caches of the project's own, may lie below a folder of the project
+    foreign = [os.path.abspath(place).rstrip(os.sep) + os.sep for place in (sys.prefix, os.environ.get("XDG_CACHE_HOME")) if place]
 
     def holds(folder: str, path: str) -> bool:
         if path == folder:
             return True
         below = folder.rstrip(os.sep) + os.sep
-        if not path.startswith(below) or (environment.startswith(below) and path.startswith(environment)):
+        if not path.startswith(below) or any(place.startswith(below) and path.startswith(place) for place in foreign):
             return False
         return not any(part.endswith(INSTALLED) for part in path[len(below) :].split(os.sep))
 
