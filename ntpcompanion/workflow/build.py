@@ -1,5 +1,6 @@
 """From executed notebooks to the site: pages with present cards, ledger, status, Jupyter Book, assertions."""
 
+import functools
 import json
 import shutil
 from collections.abc import Collection, Mapping
@@ -65,9 +66,10 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> tuple[Path
     if faults:
         raise WorkflowError("\n".join(faults))
     source = project.book if profile == "book" else _staged_copy(project, profile)
+    record = functools.cache(lambda name: load_record(project, name))  # many cards show one record, which takes a while to check
     for run in runs:
         result = results[run.notebook.name]
-        page = make_page(run.notebook, load_executed(run.page), result, claims, lambda name: load_record(project, name))
+        page = make_page(run.notebook, load_executed(run.page), result, claims, record)
         write_atomically(source / "chapters" / f"{run.notebook.name}.ipynb", nbformat.writes(page))
     _write_tables(source, claims, results, notebooks, profile)
     return source, results

@@ -1,6 +1,7 @@
 """Which files of the package a piece of code depends on: its imports, and theirs."""
 
 import ast
+import functools
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,7 +19,7 @@ def source_hashes(code: str, package: Path) -> dict[str, str]:
 
     Imports inside functions count. Imports by computed names cannot be seen here; what a run reads besides is noted by its kernel.
     """
-    todo = _imported(code, package, module=None)
+    todo = set(_imported(code, package, module=None))
     seen: dict[str, str] = {}
     while todo:
         module = todo.pop()
@@ -35,7 +36,8 @@ def source_hashes(code: str, package: Path) -> dict[str, str]:
     return dict(sorted(seen.items()))
 
 
-def _imported(code: str | bytes, package: Path, module: str | None) -> set[str]:
+@functools.cache  # the notebooks and records of a book share most of their modules; to parse one takes milliseconds
+def _imported(code: str | bytes, package: Path, module: str | None) -> frozenset[str]:
     names: set[str] = set()
     with ONE_PARSES:
         tree = ast.parse(code)
@@ -46,7 +48,7 @@ def _imported(code: str | bytes, package: Path, module: str | None) -> set[str]:
             base = _absolute(node, module)
             names.update(f"{base}.{alias.name}" for alias in node.names)  # whether module or not; its parents are added below
     own = {name for name in names if name.split(".")[0] == package.name}
-    return own | set(_parents(own))
+    return frozenset(own | set(_parents(own)))
 
 
 def _absolute(node: ast.ImportFrom, module: str | None) -> str:

@@ -6,7 +6,11 @@ import yaml
 
 from ntpcompanion.workflow.errors import WorkflowError
 
+DEEPEST = 100  # mappings and lists inside of each other
 NOT_JSON = {"tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge"}  # dates, and keys that are taken from elsewhere
+
+# the parser in C, where PyYAML has been built with it, is ten times as quick
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_yaml(path: Path) -> object:
@@ -29,24 +33,29 @@ def parse_yaml(text: str, where: str) -> object:
     too deep to be read. A date is a text, as in JSON.
     """
     try:
+        _refuse_aliases_and_depth(text, where)
         return yaml.load(text, Loader=_Strict)
-    except RecursionError as error:
-        raise WorkflowError(f"{where} cannot be read: it is nested too deeply.") from error
+    except WorkflowError:
+        raise
     except Exception as error:  # beside its own, YAML raises what `int`, `float` and others raise for a value with an explicit tag
         raise WorkflowError(f"{where} cannot be read: {error}") from error
 
 
-class _Strict(yaml.SafeLoader):
+def _refuse_aliases_and_depth(text: str, where: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(None, None, f"the alias *{event.anchor}: write the value out", event.start_mark)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:  # whoever builds it would call itself as often
+            raise WorkflowError(f"{where} cannot be read: it is nested too deeply.")
+
+
+class _Strict(_Loader):
     yaml_implicit_resolvers = {  # noqa: RUF012  # of the class, as PyYAML has it
         first: [(tag, pattern) for tag, pattern in resolvers if tag not in NOT_JSON]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
-
-    def compose_node(self, parent: yaml.Node | None, index: object) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
-            raise yaml.MarkedYAMLError(None, None, f"the alias *{event.anchor}: write the value out", event.start_mark)
-        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict:
         made = super().construct_mapping(node, deep)

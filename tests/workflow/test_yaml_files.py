@@ -41,7 +41,7 @@ def test_what_json_knows_is_read_and_a_date_is_a_text():
         ("!!timestamp soon", r"^here cannot be read: "),
         ("!!int many", r"^here cannot be read: invalid literal for int"),
         ("!!python/object:os.system {}", r"could not determine a constructor"),
-        ("a: \x07", r"special characters are not allowed"),
+        ("a: \x07", r"characters are not allowed"),
     ],
 )
 def test_what_is_refused(text, words):
