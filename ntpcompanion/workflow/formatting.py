@@ -48,6 +48,12 @@ def mathematics(text: str) -> str:
     return "".join(marked)
 
 
+def in_myst(text: str) -> str:
+    """A text for the middle of a MyST line: its `$...$` is mathematics, everything else is shown letter by letter."""
+    parts = re.split(r"\$([^$]+)\$", text)
+    return "".join(f"${part}$" if i % 2 else inert(escape(part)) for i, part in enumerate(parts))
+
+
 def inert(html: str) -> str:
     """HTML for the middle of a MyST line: its tags stay, nothing between them is read as markup."""
     parts = re.split(r"(<[^<>]*>|&#?\w+;)", html)

@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from html import escape
 
 from ntpcompanion.workflow import cards
 from ntpcompanion.workflow.claims import KINDS, Claim, Judgement, judge
 from ntpcompanion.workflow.files import canonical_json
-from ntpcompanion.workflow.formatting import inert, mathematics
+from ntpcompanion.workflow.formatting import in_myst
 from ntpcompanion.workflow.measurement import Measurement
 from ntpcompanion.workflow.notebooks import Notebook
 from ntpcompanion.workflow.provenance import hardware_line
@@ -30,7 +29,7 @@ def ledger_page(claims: Mapping[str, Claim], results: Mapping[str, Result], note
         own = [claim for claim in claims.values() if claim.notebook == name]
         if own:
             parts += [
-                f"## {inert(mathematics(notebook.title))}",
+                f"## {in_myst(notebook.title)}",
                 _table(
                     [20, 46, 17, 17],
                     [["Verdict", "Claim", "Ours", "Expected"], *(_claim_row(c, *judged[c.id], results.get(name)) for c in own)],
@@ -52,7 +51,7 @@ def status_page(results: Mapping[str, Result], notebooks: Mapping[str, Notebook]
     rows = [["Notebook", "Executed (UTC)", "Seconds", "Peak memory", "Key"]]
     for name, notebook in notebooks.items():
         result = results.get(name)
-        link = f'<a href="chapters/{name}.html">{inert(mathematics(notebook.title))}</a>'
+        link = f'<a href="chapters/{name}.html">{in_myst(notebook.title)}</a>'
         ran = (
             [
                 result.started[:16].replace("T", " "),
@@ -75,15 +74,15 @@ def status_page(results: Mapping[str, Result], notebooks: Mapping[str, Notebook]
 
 def _claim_row(claim: Claim, judgement: Judgement, measurement: Measurement | None, result: Result | None) -> list[str]:
     where = f"chapters/{claim.notebook}.html" + (f"#{cards.anchor(claim.id)}" if measurement else "")
-    locator, statement = (inert(mathematics(text)) for text in (claim.locator, claim.statement))
+    locator, statement = map(in_myst, (claim.locator, claim.statement))
     head = f'<a href="{where}">{locator}</a> {{cite:p}}`{claim.paper}`'
     ours = "–"
     if measurement and result:
         made = f"record {', '.join(measurement.records)}" if measurement.records else hardware_line(result.hardware)
-        ours = f"{inert(cards.shown(measurement, judgement))}<br><small>{result.profile}, {inert(escape(made))}</small>"
+        ours = f"{in_myst(cards.shown(measurement, judgement))}<br><small>{result.profile}, {in_myst(made)}</small>"
     expected = judgement.expectation.describe() if judgement.expectation else "not judged" if claim.exploratory else "–"
-    paper = f"<br>paper: {inert(mathematics(str(claim.paper_value)))}" if claim.paper_value is not None else ""
-    return [cards.badge(judgement.verdict, claim), f"{head}. {statement}", ours, inert(escape(expected)) + paper]
+    paper = f"<br>paper: {in_myst(str(claim.paper_value))}" if claim.paper_value is not None else ""
+    return [cards.badge(judgement.verdict, claim), f"{head}. {statement}", ours, in_myst(expected) + paper]
 
 
 def _table(widths: list[int], rows: list[list[str]]) -> str:

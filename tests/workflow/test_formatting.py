@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from ntpcompanion.workflow.formatting import inert, mathematics, number, show
+from ntpcompanion.workflow.formatting import in_myst, inert, mathematics, number, show
 from ntpcompanion.workflow.measurement import Measurement
 
 
@@ -47,6 +47,10 @@ def test_nothing_in_an_inert_line_is_markup(text):
     rendered = MarkdownIt("commonmark").renderInline("x" + inert(html.escape(text)) + "x")
     assert html.unescape(rendered) == f"x{text}x"
     assert not re.search(r"<\w", rendered)
+
+
+def test_mathematics_stays_mathematics_in_a_line_of_myst():
+    assert in_myst("a_1 < b & $x_1 < y$") == "a&#95;1 &lt; b &amp; $x_1 < y$"
 
 
 def test_tags_of_our_own_stay_in_an_inert_line():

@@ -19,7 +19,7 @@ def test_counts_and_rows(toy):
     assert text.startswith("**3 claims** at profile *book*:")
     assert "* - Whose claim\n  - supported\n  - refuted\n  - not measured\n" in text
     assert "* - the paper states it (*stated*)\n  - 1\n  - 1\n  - 1\n" in text
-    assert '<a href="chapters/coin.html#claim-toy_half">Theorem 1</a> {cite:p}`liu2023same`. One half is <span' in text
+    assert '<a href="chapters/coin.html#claim-toy_half">Theorem 1</a> {cite:p}`liu2023same`. One half is $1/2$&#46;' in text
     assert "0&#46;5<br><small>book, a processor, 2 cores</small>" in text
 
 
