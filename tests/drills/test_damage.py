@@ -87,7 +87,7 @@ def test_a_page_without_its_number_is_a_fault(executed, tmp_path):
     (tmp_path / "chapters").mkdir()
     for page in ("intro", "index", "ledger", "status", "chapters/coin", "chapters/words"):
         (tmp_path / f"{page}.html").write_text("<p>0.<b>5</b> 1, 2, 4 and nothing else</p></html>")
-    card = '<details class="ntp-card mathjax_process" id="claim-toy-{}"></details>'
+    card = '<details class="ntp-card mathjax_process" id="claim-toy_{}"></details>'
     for page, claims in {"coin": ["half", "powers"], "words": ["words"]}.items():
         with (tmp_path / "chapters" / f"{page}.html").open("a") as file:
             file.write("".join(map(card.format, claims)))
@@ -99,12 +99,12 @@ def test_a_page_without_its_number_is_a_fault(executed, tmp_path):
         with (tmp_path / f"{page}.html").open("a") as file:
             file.write(card.format(claim))
     assert [fault for fault in site_faults(executed.project, tmp_path, results) if "card" in fault] == [
-        "chapters/coin.html shows a card #claim-toy-words that no stored run has measured for it",
-        "chapters/words.html shows a card #claim-toy-words that no stored run has measured for it",
-        "intro.html shows a card #claim-toy-half that no stored run has measured for it",
+        "chapters/coin.html shows a card #claim-toy_words that no stored run has measured for it",
+        "chapters/words.html shows a card #claim-toy_words that no stored run has measured for it",
+        "intro.html shows a card #claim-toy_half that no stored run has measured for it",
     ]
     (tmp_path / "chapters" / "words.html").write_text("</html>")
-    assert "chapters/words.html lacks the card #claim-toy-words" in site_faults(executed.project, tmp_path, results)
+    assert "chapters/words.html lacks the card #claim-toy_words" in site_faults(executed.project, tmp_path, results)
     (tmp_path / "chapters" / "coin.html").unlink()
     (tmp_path / "intro.html").write_text("<p>half a pa")
     (tmp_path / "index.html").write_text("")

@@ -4,7 +4,7 @@ import pytest
 
 MYST = "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: Python 3, language: python}\n---\n"
 TYPED = '# Typed\n\n```{code-cell} ipython3\nfrom ntpcompanion.workflow import measure\nmeasure("toy.half", 0.777)\n```\n'
-CARD = '# Typed\n\n<details class="ntp-card mathjax_process" id="claim-toy-half"><summary>supported</summary></details>\n'
+CARD = '# Typed\n\n<details class="ntp-card mathjax_process" id="claim-toy_half"><summary>supported</summary></details>\n'
 
 
 @pytest.mark.parametrize("entry", ["mystnb: {execution_mode: force}", "execution: {mode: force}", "file_format: mystnb"])
@@ -22,9 +22,9 @@ def test_a_page_of_the_book_is_not_executed_and_has_no_cards_of_its_own(toy):
     for text, words in {
         MYST + TYPED: "book/typed.md has the front matter of a notebook: put it into notebooks/",
         TYPED: "unexpected `code-cell`",
-        CARD: "typed.html shows a card #claim-toy-half that no stored run has measured for it",
+        CARD: "typed.html shows a card #claim-toy_half that no stored run has measured for it",
     }.items():
         page.write_text(text)
         assert words in toy.command("build", code=1)
     page.rename(page.with_suffix(".ipynb"))
-    assert "book/typed.ipynb is no page of prose: numbers come from notebooks/*.md only" in toy.command("build", code=1)
+    assert "there is no book/typed.md. A page is a MyST text" in toy.command("build", code=1)
