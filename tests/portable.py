@@ -106,6 +106,11 @@ def run(command: list[str], log: Path, folder: Path, environment: Mapping[str, s
             process.wait()
 
 
+def end_commands_when_terminated() -> None:
+    """From now on a SIGTERM ends this process by an exception, on whose way `run` ends the command, which has a session of its own."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
 def try_settings(
     settings: Mapping[str, Setting],
     work: Path,
@@ -137,6 +142,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("settings", nargs="*", default=list(SETTINGS), choices=list(SETTINGS), metavar="SETTING")
     chosen = parser.parse_args().settings
+    end_commands_when_terminated()
     sound = try_settings({name: SETTINGS[name] for name in chosen}, WORK, copy_checkout(WORK / "checkout"), os.environ)
     print(f"outputs: {WORK}")
     return not sound

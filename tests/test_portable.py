@@ -80,3 +80,20 @@ def test_busy_processes_end_with_their_block_and_when_it_is_killed():
     while alive(pids) and time.monotonic() < until:
         time.sleep(0.05)
     assert alive(pids) == []
+
+
+@POSIX
+def test_a_command_ends_when_the_whole_is_terminated(tmp_path):
+    hang = [sys.executable, "-c", "import os, time; print(os.getpid(), flush=True); time.sleep(600)"]
+    code = f"""import os, pathlib
+from tests.portable import Setting, end_commands_when_terminated, try_settings
+here = pathlib.Path({str(tmp_path)!r})
+end_commands_when_terminated()
+try_settings({{"other": Setting()}}, here, here, os.environ, commands=lambda _: {{"one": {hang!r}}})"""
+    log = tmp_path / "other" / "one.log"
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        while not (log.is_file() and log.read_text().strip()):
+            time.sleep(0.05)
+        process.terminate()
+    assert process.returncode == 143
+    assert alive([int(log.read_text())]) == []
