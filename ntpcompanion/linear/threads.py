@@ -9,9 +9,9 @@ import numpy.linalg  # noqa: F401  loaded here, so that `_pools` finds them
 import scipy.linalg  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
-# Multiplications of a product, and equations of a dense system, below which one core is best. There, a second one takes a quarter off a
-# solver's time at most, and on a quiet machine only; where other processes want the cores, waiting for it takes up to thirty
-# times as long as the work.
+# Multiplications of a product, and equations of a dense system, below which one core is best. They lie between sizes that were timed on
+# two cores of an AMD EPYC, beside other processes: below, waiting for the second core took up to ten times as long as the work; above,
+# two cores were quicker where both were free.
 SMALL_PRODUCT, SMALL_SYSTEM = 15_000_000, 1_400
 
 

@@ -13,12 +13,11 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from ntpcompanion.linear import flow, regularization_path, separability, svm
+from ntpcompanion.linear import flow, regularization_path, svm
 from ntpcompanion.linear.contexts import ContextTable
 
 SOLVERS = {
     "svm": svm.solve_ntp_svm,
-    "separability": separability.check_separability,
     "path": lambda table: regularization_path.regularization_path(table, [1.0, 2.0, 4.0]),
     "flow": lambda table: flow.gradient_flow(table, [0.0, 2.0, 4.0]),
 }
@@ -28,7 +27,7 @@ def fix_threads(count: int) -> None:
     """So many threads for everything in this process, whatever the solvers would choose."""
     torch.set_num_threads(count)
     threadpool_limits(count, user_api="blas")
-    for module in (flow, regularization_path, separability, svm):
+    for module in (flow, regularization_path, svm):
         module.one_thread_if = lambda small: contextlib.nullcontext()
 
 

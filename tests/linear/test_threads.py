@@ -7,9 +7,8 @@ import pytest
 import torch
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from ntpcompanion.linear import flow, regularization_path, separability, svm, threads
+from ntpcompanion.linear import flow, regularization_path, svm, threads
 from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.separability import check_separability
 from ntpcompanion.linear.svm import solve_ntp_svm
 
 POOLS = ThreadpoolController().select(user_api="blas")
@@ -74,11 +73,10 @@ def test_two_threads_of_a_program_that_overlap_leave_the_setting_as_it_was(three
     ("solve", "module", "inside"),
     [
         (solve_ntp_svm, svm, "check_weights"),
-        (check_separability, separability, "check_weights"),
         (lambda table: regularization_path.regularization_path(table, [1.0]), regularization_path, "lu_factor"),
         (lambda table: flow.gradient_flow(table, [0.0]), flow, "solve_ivp"),
     ],
-    ids=["svm", "separability", "regularization path", "flow"],
+    ids=["svm", "regularization path", "flow"],
 )
 @pytest.mark.parametrize("small", [True, False])
 def test_a_solver_works_with_threads_by_the_size_of_its_table(three_threads, monkeypatch, solve, module, inside, small):
