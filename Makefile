@@ -30,7 +30,7 @@ serve: $(READY)
 # the book by plain Sphinx (Jupyter Book only translates _config.yml into conf.py), in _build/sphinx/html; for a newer Sphinx remove _build/sphinx/env
 sphinx: $(READY) $(SPHINX)/ready
 	$(BIN)/ntpcompanion execute
-	$(BIN)/python -m ntpcompanion.workflow.plain_sphinx
+	$(BIN)/python -m ntpcompanion.workflow.site.plain_sphinx
 
 clean:
 	rm -rf _build book/chapters .pytest_cache .ruff_cache .hypothesis

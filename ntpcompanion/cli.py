@@ -1,4 +1,6 @@
-"""The command `ntpcompanion`: parses arguments, shows progress, turns errors into sentences and exit codes."""
+"""The command `ntpcompanion`: parses arguments, shows progress, turns errors into sentences and
+exit codes.
+"""
 
 import functools
 import os
@@ -14,18 +16,28 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from ntpcompanion.workflow import baselines, build, doctor, freshness, records
-from ntpcompanion.workflow import execute as runner
-from ntpcompanion.workflow.claims import load_claims
-from ntpcompanion.workflow.errors import WorkflowError
-from ntpcompanion.workflow.notebooks import choose, find_notebooks
-from ntpcompanion.workflow.profiles import check_profile, parse_overrides, read_profiles
-from ntpcompanion.workflow.project import Project
-from ntpcompanion.workflow.render import recover_site, require_jupyter_book_1
-from ntpcompanion.workflow.results import Result
-from ntpcompanion.workflow.runs import Run, plan, present_parts, stale_reasons, unused_defaults
-from ntpcompanion.workflow.server import site_server
-from ntpcompanion.workflow.yaml_files import read_yaml
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.yaml_files import read_yaml
+from ntpcompanion.workflow.claims import baselines
+from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.doctor.report import examine, shown
+from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks
+from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
+from ntpcompanion.workflow.records.record import make_record
+from ntpcompanion.workflow.running import execute as runner
+from ntpcompanion.workflow.running import freshness
+from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.running.runs import (
+    Run,
+    plan,
+    present_parts,
+    stale_reasons,
+    unused_defaults,
+)
+from ntpcompanion.workflow.site import build
+from ntpcompanion.workflow.site.render import recover_site, require_jupyter_book_1
+from ntpcompanion.workflow.site.server import site_server
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -34,31 +46,49 @@ app = typer.Typer(
     help="Execute, check and build the reproducible paper companion.",
 )
 
-Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME ...]", help="Notebooks, by name; all if none is given.")]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME ...]", help="Notebooks, by name; all if none is given."),
+]
 Profile = Annotated[str, typer.Option(help="smoke, book or paper: see notebooks/profiles.yml.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Notebooks or tasks at once, each in a process of its own.")]
+Jobs = Annotated[
+    int,
+    typer.Option("--jobs", "-j", help="Notebooks or tasks at once, each in a process of its own."),
+]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("-p", metavar="NAME=VALUE", help="Override a parameter of every notebook chosen; the outcome goes to _build/runs."),
+    typer.Option(
+        "-p",
+        metavar="NAME=VALUE",
+        help="Override a parameter of every notebook chosen; the outcome goes to _build/runs.",
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Run again even what is up to date.")]
 CORES = os.cpu_count() or 1
 
 
 def _sentences(command: Callable) -> Callable:
-    """Show a WorkflowError as text and exit with 1, an interruption with 130; anything else is a bug and keeps its traceback."""
+    """Show a WorkflowError as text and exit with 1, an interruption with 130; anything else is a
+    bug and keeps its traceback.
+    """
 
     @functools.wraps(command)
     def wrapped(*args: object, **kwargs: object) -> object:
         try:
             for stream in (sys.stdout, sys.stderr):
-                stream.reconfigure(errors="backslashreplace")  # an ASCII terminal shows \u2192 for an arrow
+                # an ASCII terminal shows \u2192 for an arrow
+                stream.reconfigure(errors="backslashreplace")
             return command(*args, **kwargs)
         except WorkflowError as error:
-            Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False)
+            Console(stderr=True, soft_wrap=True).print(
+                f"[bold red]error:[/] {escape(str(error))}", highlight=False
+            )
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
-            said = "interrupted. What was finished is kept, nothing is half-written: the same command goes on from there."
+            said = (
+                "interrupted. What was finished is kept, nothing is half-written: the same command "
+                "goes on from there."
+            )
             Console(stderr=True, soft_wrap=True).print(said)
             raise typer.Exit(130) from error
 
@@ -110,9 +140,11 @@ def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) 
     """Run what is stale, write ledger and status, render the book, assert that it is complete."""
     project = _project()
     runs = _runs(project, [], profile, [])
-    # faults of claims, configuration, pages and Jupyter Book are found in a second, not after the runs
+    # faults of claims, configuration, pages and Jupyter Book are found in a second, not after the
+    # runs
     load_claims(project)
-    read_yaml(project.root / "_config.yml")  # of two settings of one name, Jupyter Book takes the last without a word
+    # of two settings of one name, Jupyter Book takes the last without a word
+    read_yaml(project.root / "_config.yml")
     if faults := build.page_faults(project, [run.notebook.name for run in runs]):
         raise WorkflowError("\n".join(faults))
     require_jupyter_book_1()
@@ -120,7 +152,9 @@ def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) 
         recover_site(project.html(profile))
         _execute(runs, jobs, force)
         html, made = build.build_site(project, runs, profile)
-    Console(soft_wrap=True).print(f"{'Built' if made else 'Unchanged:'} {html / 'index.html'}", highlight=False)
+    Console(soft_wrap=True).print(
+        f"{'Built' if made else 'Unchanged:'} {html / 'index.html'}", highlight=False
+    )
 
 
 @app.command()
@@ -128,12 +162,22 @@ def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) 
 def check(
     profile: Profile = "smoke",
     parameter: Overrides = None,
-    update: Annotated[bool, typer.Option("--update", help="Accept the present values as the baseline, and show what changes.")] = False,
+    update: Annotated[
+        bool,
+        typer.Option(
+            "--update", help="Accept the present values as the baseline, and show what changes."
+        ),
+    ] = False,
 ) -> None:
-    """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if one moved."""
+    """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
+    one moved.
+    """
     project, console = _project(), Console(soft_wrap=True)
     if update and parameter:
-        raise WorkflowError("`--update` takes no `-p`: a baseline holds what the parameters of the profile give. Leave one of them out.")
+        raise WorkflowError(
+            "`--update` takes no `-p`: a baseline holds what the parameters of the profile give. "
+            "Leave one of them out."
+        )
     results = build.current_results(_runs(project, [], profile, parameter or []))
     claims, path = load_claims(project), project.baseline(profile)
     stored = baselines.read_baseline(path)
@@ -147,15 +191,21 @@ def check(
     count = sum(len(result.measurements) for result in results.values())
     if found.faults:
         raise WorkflowError(
-            f"{len(found.faults)} of the checks on {count} measured values failed at profile {profile}"
+            f"{len(found.faults)} of the checks on {count} measured values failed at profile "
+            f"{profile}"
             + (", verdicts among them: a baseline cannot mend those." if update else ".")
         )
-    console.print(f"{count} measured values agree with {path.name} and with the expected verdicts.", highlight=False)
+    console.print(
+        f"{count} measured values agree with {path.name} and with the expected verdicts.",
+        highlight=False,
+    )
 
 
 @app.command()
 @_sentences
-def why(name: Annotated[str, typer.Argument(help="A notebook.")], profile: Profile = "book") -> None:
+def why(
+    name: Annotated[str, typer.Argument(help="A notebook.")], profile: Profile = "book"
+) -> None:
     """Say why a notebook would be run again, or that it would not."""
     run = _runs(_project(), [name], profile, [])[0]
     reasons = stale_reasons(run)
@@ -163,7 +213,8 @@ def why(name: Annotated[str, typer.Argument(help="A notebook.")], profile: Profi
     if not reasons:
         parts = present_parts(run, Result.load(run.results))
         console.print(
-            f"{name} ({profile}) is up to date: key {freshness.key(parts)[:12]} over {len(parts['package source'])} package files.",
+            f"{name} ({profile}) is up to date: key {freshness.key(parts)[:12]} over "
+            f"{len(parts['package source'])} package files.",
             highlight=False,
         )
     for reason in reasons:
@@ -174,28 +225,44 @@ def why(name: Annotated[str, typer.Argument(help="A notebook.")], profile: Profi
 
 @app.command()
 @_sentences
-def record(name: Annotated[str, typer.Argument(help="An entry of book/records/plans.yml.")], jobs: Jobs = CORES) -> None:
+def record(
+    name: Annotated[str, typer.Argument(help="An entry of book/records/plans.yml.")],
+    jobs: Jobs = CORES,
+) -> None:
     """Make a recorded run; run the same command again to resume one that was interrupted."""
     project = _project()
     with _bars() as bars:
         task = bars.add_task(name, total=None)
-        path = records.make_record(project, name, jobs=jobs, report=lambda done, total: bars.update(task, completed=done, total=total))
+        path = make_record(
+            project,
+            name,
+            jobs=jobs,
+            report=lambda done, total: bars.update(task, completed=done, total=total),
+        )
     Console(soft_wrap=True).print(f"Wrote {path}", highlight=False)
 
 
-@app.command("doctor")
+@app.command()
 @_sentences
-def doctor_() -> None:
-    """Say what is wrong with this environment and machine, and how to mend it; exit 1 if the book could not be made."""
+def doctor() -> None:
+    """Say what is wrong with this environment and machine, and how to mend it; exit 1 if the book
+    could not be made.
+    """
     project, console = Project.find(), Console(soft_wrap=True)
     with console.status("Looking at packages, kernel, torch, browser and folders ..."):
-        found = doctor.examine(project)
+        found = examine(project)
     for check in found:
-        line = Text(doctor.shown(check, min(console.width, 110)))
-        line.stylize({"ok": "green", "warning": "bold yellow", "fault": "bold red"}[check.state], 0, len(check.state))
+        line = Text(shown(check, min(console.width, 110)))
+        line.stylize(
+            {"ok": "green", "warning": "bold yellow", "fault": "bold red"}[check.state],
+            0,
+            len(check.state),
+        )
         console.print(line)
     states = [check.state for check in found]
-    counts = [f"{n} {word}{'s' * (n != 1)}" for word in ("fault", "warning") if (n := states.count(word))]
+    counts = [
+        f"{n} {word}{'s' * (n != 1)}" for word in ("fault", "warning") if (n := states.count(word))
+    ]
     console.print(f"{len(found)} checks: {', '.join(counts) or 'all ok'}.", highlight=False)
     if "fault" in states:
         raise typer.Exit(1)
@@ -203,7 +270,10 @@ def doctor_() -> None:
 
 @app.command()
 @_sentences
-def serve(port: Annotated[int, typer.Option(help="Port on this machine.")] = 8000, profile: Profile = "book") -> None:
+def serve(
+    port: Annotated[int, typer.Option(help="Port on this machine.")] = 8000,
+    profile: Profile = "book",
+) -> None:
     """Show the built book at http://127.0.0.1:PORT until interrupted."""
     project = _project()
     html = project.html(check_profile(profile))
@@ -211,9 +281,13 @@ def serve(port: Annotated[int, typer.Option(help="Port on this machine.")] = 800
         with project.lock():
             recover_site(html)
     if not (html / "index.html").is_file():
-        raise WorkflowError(f"There is no site in {html}. Run `ntpcompanion build --profile {profile}` first.")
+        raise WorkflowError(
+            f"There is no site in {html}. Run `ntpcompanion build --profile {profile}` first."
+        )
     server = site_server(html, port)
-    Console().print(f"http://127.0.0.1:{server.server_port}/index.html   (Ctrl-C ends)", highlight=False)
+    Console().print(
+        f"http://127.0.0.1:{server.server_port}/index.html   (Ctrl-C ends)", highlight=False
+    )
     try:
         server.serve_forever()
     except KeyboardInterrupt:
@@ -231,7 +305,10 @@ def _runs(project: Project, names: list[str], profile: str, overrides: list[str]
     known = find_notebooks(project)
     profiles = read_profiles(project, known)
     chosen = choose(known, names)
-    return [plan(project, notebook, profile, profiles, parse_overrides(notebook, overrides)) for notebook in chosen]
+    return [
+        plan(project, notebook, profile, profiles, parse_overrides(notebook, overrides))
+        for notebook in chosen
+    ]
 
 
 def _stored(run: Run) -> Result | None:
@@ -265,15 +342,21 @@ def _execute(runs: list[Run], jobs: int, force: bool) -> None:
     console = Console(soft_wrap=True)
     for outcome in outcomes:
         seconds = f", {outcome.seconds:.1f} s" if outcome.status != "fresh" else ""
-        word = {"fresh": "up to date", "done": "executed", "failed": "[bold red]failed[/]"}[outcome.status]
-        console.print(f"{outcome.run.notebook.name} ({outcome.run.profile}): {word}{seconds}", highlight=False)
+        word = {"fresh": "up to date", "done": "executed", "failed": "[bold red]failed[/]"}[
+            outcome.status
+        ]
+        console.print(
+            f"{outcome.run.notebook.name} ({outcome.run.profile}): {word}{seconds}", highlight=False
+        )
         for note in outcome.notes:
             console.print(f"  note: {escape(note)}", highlight=False)
     failures = [outcome.message for outcome in outcomes if outcome.status == "failed"]
     if failures:
         raise WorkflowError("\n\n".join(failures))
     if len(runs) > 1:
-        console.print(f"{len(runs)} notebooks in {time.perf_counter() - began:.1f} s", highlight=False)
+        console.print(
+            f"{len(runs)} notebooks in {time.perf_counter() - began:.1f} s", highlight=False
+        )
 
 
 def main() -> None:

@@ -7,7 +7,8 @@ import numpy as np
 
 
 def stream(seed: SupportsIndex, name: str) -> np.random.Generator:
-    """A generator for one purpose of one run: it depends on (seed, name) only, so that adding a stream never moves another.
+    """A generator for one purpose of one run: it depends on (seed, name) only, so that adding a
+    stream never moves another.
 
     Parameters
     ----------

@@ -10,7 +10,9 @@ from jaxtyping import config
 
 TESTS = Path(__file__).parent
 
-settings.register_profile("derandomized", derandomize=True, deadline=None, max_examples=60, database=None)
+settings.register_profile(
+    "derandomized", derandomize=True, deadline=None, max_examples=60, database=None
+)
 settings.load_profile("derandomized")
 
 
@@ -32,7 +34,9 @@ def rng() -> np.random.Generator:
 
 @pytest.fixture
 def unchecked_shapes() -> Iterator[None]:
-    """What a user meets: outside of tests no annotation is enforced, and the function's own words must say what is wrong."""
+    """What a user meets: outside of tests no annotation is enforced, and the function's own words
+    must say what is wrong.
+    """
     before = config.jaxtyping_disable
     config.update("jaxtyping_disable", True)
     yield

@@ -25,18 +25,28 @@ class Coverage:
     def load(cls, path: Path) -> "Coverage":
         """What `record` wrote."""
         data = json.loads(path.read_text())
-        return cls({file: {int(k): v for k, v in lines.items()} for file, lines in data["lines"].items()}, data["seconds"])
+        return cls(
+            {file: {int(k): v for k, v in lines.items()} for file, lines in data["lines"].items()},
+            data["seconds"],
+        )
 
     def tests_of(self, file: str, line: int, budget: float) -> list[str]:
-        """The tests that may notice a fault at a line, the quickest first, within a budget of seconds."""
+        """The tests that may notice a fault at a line, the quickest first, within a budget of
+        seconds.
+        """
         lines = self.lines.get(file, {})
-        # a line of the module's body is run once, by whatever imports it: every test of the file may notice
+        # a line of the module's body is run once, by whatever imports it: every test of the file
+        # may notice
         found = lines.get(line) or {test for tests in lines.values() for test in tests}
         # what runs in no test's own process is run, if at all, by a process that a test starts
-        found = found or {test for test, seconds in self.seconds.items() if seconds > STARTS_PROCESSES}
+        found = found or {
+            test for test, seconds in self.seconds.items() if seconds > STARTS_PROCESSES
+        }
         ordered = sorted(found, key=lambda test: self.seconds.get(test, 0.0))
         spent = itertools.accumulate(self.seconds.get(test, 0.0) for test in ordered)
-        return [test for test, sum_ in zip(ordered, spent, strict=True) if sum_ <= budget] or ordered[:1]
+        return [
+            test for test, sum_ in zip(ordered, spent, strict=True) if sum_ <= budget
+        ] or ordered[:1]
 
 
 class _Recorder:
@@ -55,7 +65,9 @@ class _Recorder:
 
 
 def record(copy: Path, package: str, arguments: list[str], target: Path) -> int:
-    """Run pytest in this process with the package of a copy watched, and write what `Coverage.load` reads. Returns its exit code."""
+    """Run pytest in this process with the package of a copy watched, and write what `Coverage.load`
+    reads. Returns its exit code.
+    """
     cover = coverage.Coverage(data_file=None, include=[f"{copy}/{package}/*"], config_file=False)
     recorder = _Recorder(cover)
     cover.start()
@@ -64,7 +76,9 @@ def record(copy: Path, package: str, arguments: list[str], target: Path) -> int:
     data = cover.get_data()
     lines = {
         Path(file).relative_to(copy).as_posix(): {
-            line: [c for c in contexts if c] for line, contexts in data.contexts_by_lineno(file).items() if any(contexts)
+            line: [c for c in contexts if c]
+            for line, contexts in data.contexts_by_lineno(file).items()
+            if any(contexts)
         }
         for file in data.measured_files()
     }

@@ -1,4 +1,6 @@
-"""A site read as a browser reads it, from disk or over http: every page that links reach, and what a reader would complain about."""
+"""A site read as a browser reads it, from disk or over http: every page that links reach, and what
+a reader would complain about.
+"""
 
 import csv
 import functools
@@ -16,8 +18,12 @@ import nbformat
 from playwright.sync_api import Browser, ConsoleMessage, Request, Response, WebSocket
 
 SCRIPT = Path(__file__).with_suffix(".js")
-# How a page is looked at: width in pixels and colours. It is loaded under the first and then only shown in another way.
-LOOKS = {"file": [(1280, "light"), (1280, "dark"), (390, "light")], "http": [(390, "light"), (1280, "light")]}
+# How a page is looked at: width in pixels and colours. It is loaded under the first and then only
+# shown in another way.
+LOOKS = {
+    "file": [(1280, "light"), (1280, "dark"), (390, "light")],
+    "http": [(390, "light"), (1280, "light")],
+}
 DOWNLOADS = (".csv", ".ipynb", ".json", ".md", ".txt")
 SEARCHED = "/finished|did not match/.test(document.querySelector('.search-summary')?.textContent)"
 
@@ -25,7 +31,9 @@ SEARCHED = "/finished|did not match/.test(document.querySelector('.search-summar
 @contextmanager
 def served(site: Path) -> Iterator[str]:
     """The address of a site over http, for as long as the context lasts."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Host, directory=site)) as server:
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Host, directory=site)
+    ) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
@@ -52,7 +60,9 @@ class Host(http.server.SimpleHTTPRequestHandler):
 
 
 class Crawl:
-    """One reading of the site under `base`: `complaints` by page and setting, and what each page `said` of its links and anchors."""
+    """One reading of the site under `base`: `complaints` by page and setting, and what each page
+    `said` of its links and anchors.
+    """
 
     def __init__(self, browser: Browser, base: str) -> None:
         self.base, self.scheme = base, urlsplit(base).scheme
@@ -77,7 +87,9 @@ class Crawl:
 
         def console(message: ConsoleMessage) -> None:
             if message.type in ("error", "warning"):
-                self.heard.append(f"console {message.type}: {message.text} ({message.location['url']})")
+                self.heard.append(
+                    f"console {message.type}: {message.text} ({message.location['url']})"
+                )
 
         self.page.on("request", leaving)
         self.page.on("websocket", leaving)
@@ -91,8 +103,13 @@ class Crawl:
             self.complaints[name, f"{self.scheme}, {setting}"] += found
 
     def first_page(self) -> str:
-        """Where index.html leads: Jupyter Book makes of it a page that only refers to the first one of the book."""
-        refers = re.search(r'http-equiv="Refresh" content="0; url=([^"]+)"', (self.fetch(f"{self.base}index.html") or b"").decode())
+        """Where index.html leads: Jupyter Book makes of it a page that only refers to the first one
+        of the book.
+        """
+        refers = re.search(
+            r'http-equiv="Refresh" content="0; url=([^"]+)"',
+            (self.fetch(f"{self.base}index.html") or b"").decode(),
+        )
         return refers[1] if refers else "index.html"
 
     def visit(self, name: str) -> None:
@@ -116,24 +133,38 @@ class Crawl:
         self.page.keyboard.press("Enter")
         self.page.wait_for_url(f"{self.base}search.html?q={word}")
         self.page.wait_for_function(SEARCHED)
-        links = self.page.eval_on_selector_all("ul.search a", "found => found.map(link => link.href)")
-        self.complain(f"search.html?q={word}", "search", [*self.heard, *map(self.link_fault, links)])
+        links = self.page.eval_on_selector_all(
+            "ul.search a", "found => found.map(link => link.href)"
+        )
+        self.complain(
+            f"search.html?q={word}", "search", [*self.heard, *map(self.link_fault, links)]
+        )
         self.heard.clear()
         return links
 
     def page_of(self, url: str) -> str | None:
-        """The name of the page of this site to which an address leads; None if it leads to something else, or to nothing."""
+        """The name of the page of this site to which an address leads; None if it leads to
+        something else, or to nothing.
+        """
         address = urldefrag(url).url.partition("?")[0]
-        if not address.startswith(self.base) or not address.endswith(".html") or self.fetch(address) is None:
+        if (
+            not address.startswith(self.base)
+            or not address.endswith(".html")
+            or self.fetch(address) is None
+        ):
             return None
         return unquote(address.removeprefix(self.base))
 
     def link_fault(self, url: str, saved: str | None = None) -> str | None:
-        """What is wrong with a link; one that leaves the site has to be https and is not followed."""
+        """What is wrong with a link; one that leaves the site has to be https and is not
+        followed.
+        """
         address, anchor = urldefrag(url)
         address = address if address.startswith("data:") else address.partition("?")[0]
         if not address.startswith((self.base, "data:")):
-            return None if address.startswith(("https:", "mailto:")) else f"link is not https: {url}"
+            return (
+                None if address.startswith(("https:", "mailto:")) else f"link is not https: {url}"
+            )
         content = self.fetch(address)
         if content is None:
             return f"dead link: {url}"
@@ -141,20 +172,32 @@ class Crawl:
         if saved is not None or name.endswith(DOWNLOADS):
             return download_fault(name, content)
         page = self.said.get(self.page_of(url) or "")
-        return f"dead anchor: {url}" if page and anchor and unquote(anchor) not in page["anchors"] else None
+        return (
+            f"dead anchor: {url}"
+            if page and anchor and unquote(anchor) not in page["anchors"]
+            else None
+        )
 
 
 def crawl(browser: Browser, base: str, names: Iterable[str]) -> Crawl:
-    """Read the site under `base` from its index.html on; a page of `names` that no link reaches is a complaint."""
+    """Read the site under `base` from its index.html on; a page of `names` that no link reaches is
+    a complaint.
+    """
     reading = Crawl(browser, base)
     waiting = [reading.first_page()]
     while waiting:
         name = waiting.pop()
         if name not in reading.said:
             reading.visit(name)
-            waiting += [page for link in reading.said[name]["links"] if (page := reading.page_of(link["url"]))]
+            waiting += [
+                page
+                for link in reading.said[name]["links"]
+                if (page := reading.page_of(link["url"]))
+            ]
     for name, said in reading.said.items():
-        reading.complain(name, "links", [reading.link_fault(**link) for link in said["head"] + said["links"]])
+        reading.complain(
+            name, "links", [reading.link_fault(**link) for link in said["head"] + said["links"]]
+        )
     for name in sorted({*names} - {*reading.said, "index.html"}):
         reading.complain(name, "links", ["no link leads here"])
     return reading
@@ -170,7 +213,9 @@ def fetch(address: str) -> bytes | None:
 
 
 def download_fault(name: str, content: bytes) -> str | None:
-    """What is wrong with a file that a reader saves: nothing in it, or a notebook or table that cannot be read."""
+    """What is wrong with a file that a reader saves: nothing in it, or a notebook or table that
+    cannot be read.
+    """
     if not content.strip():
         return f"empty download: {name}"
     try:

@@ -1,8 +1,9 @@
-"""`make mutants`: would a test notice a small fault? Plants one fault after another in a copy and runs the tests that pass over its line.
+"""`make mutants`: would a test notice a small fault? Plants one fault after another in a copy and
+runs the tests that pass over its line.
 
-`python -m tests.mutants [ROOM ...] [--again]`: rooms are `linear` and `workflow`; `--again` tries only those that survived last time.
-Takes about two hours on two cores, needs a POSIX system, and is not part of CI. Survivors that no test can notice are in
-`mutants.yml`, each with a reason.
+`python -m tests.mutants [ROOM ...] [--again]`: rooms are `linear` and `workflow`; `--again` tries
+only those that survived last time. Takes about two hours on two cores, needs a POSIX system, and is
+not part of CI. Survivors that no test can notice are in `mutants.yml`, each with a reason.
 """
 
 import argparse
@@ -28,31 +29,54 @@ from tests.mutations import Mutant, mutants
 
 WORK = ROOT / "_build" / "mutants"
 ROOMS = {"linear": ["tests/linear"], "workflow": ["tests/workflow", "tests/drills"]}
-EXTRA = {"linear": [], "workflow": ["--jaxtyping-packages="]}  # no arrays there: without their checks everything starts sooner
+# no arrays there: without their checks everything starts sooner
+EXTRA = {"linear": [], "workflow": ["--jaxtyping-packages="]}
 REASONS = ROOT / "tests" / "mutants.yml"
 ALLOWED = 0.05  # share of survivors
-OPTIONS = ["-q", "-n0", "-p", "no:cacheprovider", "-p", "no:unraisableexception", "--timeout=120", "-W", "ignore:Module already imported"]
+OPTIONS = [
+    "-q",
+    "-n0",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:unraisableexception",
+    "--timeout=120",
+    "-W",
+    "ignore:Module already imported",
+]
 BUDGET = 6.0  # seconds of tests for a mutant; `--again` runs all of them
 OVER = -1  # exit code of what was stopped for its time
 MOMENTS = itertools.count(10**9)
-PRELOADED = "numpy scipy.sparse scipy.optimize torch cvxpy pandas hypothesis nbformat jupytext papermill pydantic typer rich psutil IPython"
+PRELOADED = (
+    "numpy scipy.sparse scipy.optimize torch cvxpy pandas hypothesis nbformat jupytext papermill "
+    "pydantic typer rich psutil IPython"
+)
 
 
 def measure_coverage(copy: Path, room: str) -> Coverage:
     """Run the tests of a room once, in a child process; they must pass."""
     found = WORK / f"{room}-coverage.json"
-    code = _in_child(lambda: record(copy, f"ntpcompanion/{room}", [*OPTIONS, *EXTRA[room], *ROOMS[room]], found), copy, limit=1800)
+    code = _in_child(
+        lambda: record(copy, f"ntpcompanion/{room}", [*OPTIONS, *EXTRA[room], *ROOMS[room]], found),
+        copy,
+        limit=1800,
+    )
     if code:
-        raise SystemExit(f"The tests of {room} do not pass in {copy}; see {copy.with_suffix('.log')}.")
+        raise SystemExit(
+            f"The tests of {room} do not pass in {copy}; see {copy.with_suffix('.log')}."
+        )
     return Coverage.load(found)
 
 
 def code_with(mutant: Mutant, copy: Path, arguments: list[str], limit: float) -> int:
-    """Exit code of pytest with the mutant in place: 0 if nothing notices it, `OVER` for a run over the limit, which does."""
+    """Exit code of pytest with the mutant in place: 0 if nothing notices it, `OVER` for a run over
+    the limit, which does.
+    """
     path = copy / mutant.file
     original, stat = path.read_bytes(), path.stat()
     path.write_text(mutant.source, encoding="utf-8")
-    os.utime(path, (moment := next(MOMENTS), moment))  # no two versions share a date: bytecode of one is never taken for another
+    # no two versions share a date: bytecode of one is never taken for another
+    os.utime(path, (moment := next(MOMENTS), moment))
     try:
         return _in_child(lambda: int(pytest.main([*OPTIONS, "-x", *arguments])), copy, limit)
     finally:
@@ -61,16 +85,21 @@ def code_with(mutant: Mutant, copy: Path, arguments: list[str], limit: float) ->
 
 
 def _in_child(work: object, copy: Path, limit: float) -> int:
-    """Exit code of `work()` in a forked process whose folder and imports are those of the copy; `OVER` after the limit."""
+    """Exit code of `work()` in a forked process whose folder and imports are those of the copy;
+    `OVER` after the limit.
+    """
     child = os.fork()
     if not child:
         os.setsid()
         code = 1
         try:
-            multiprocessing.current_process()._config["daemon"] = False  # those of a pool may not start processes: tests do
+            # those of a pool may not start processes: tests do
+            multiprocessing.current_process()._config["daemon"] = False
             os.chdir(copy)
             sys.path.insert(0, str(copy))
-            for name in [name for name in sys.modules if name.split(".")[0] in ("ntpcompanion", "tests")]:
+            for name in [
+                name for name in sys.modules if name.split(".")[0] in ("ntpcompanion", "tests")
+            ]:
                 del sys.modules[name]
             os.environ["PYTHONPATH"] = str(copy)
             log = os.open(copy.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -102,7 +131,9 @@ def _try(task: tuple[Mutant, list[str], float], room: str, jobs: int) -> tuple[s
 
 
 def main() -> int:
-    """Try the mutants of the rooms; 0 if few survive and every survivor is known with its reason."""
+    """Try the mutants of the rooms; 0 if few survive and every survivor is known with its
+    reason.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rooms", nargs="*", default=list(ROOMS), choices=list(ROOMS))
     parser.add_argument("--again", action="store_true", help="only those that survived last time")
@@ -121,7 +152,11 @@ def _try_room(room: str, known: set[str], options: argparse.Namespace) -> int:
     copies = [copy_checkout(WORK / f"{room}-{index}") for index in range(options.jobs)]
     cover = measure_coverage(copies[0], room)
     files = sorted((copies[0] / "ntpcompanion" / room).rglob("*.py"))
-    found = [m for path in files for m in mutants(path.relative_to(copies[0]).as_posix(), path.read_text(encoding="utf-8"))]
+    found = [
+        m
+        for path in files
+        for m in mutants(path.relative_to(copies[0]).as_posix(), path.read_text(encoding="utf-8"))
+    ]
     last = WORK / f"{room}-survivors.json"
     if options.again:
         found = [mutant for mutant in found if mutant.key in json.loads(last.read_text())]
@@ -132,7 +167,9 @@ def _try_room(room: str, known: set[str], options: argparse.Namespace) -> int:
     random.Random(0).shuffle(tasks)  # a run that is stopped has tried a fair sample
     survivors, stopped = [], 0
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
-        for number, (key, code) in enumerate(pool.imap_unordered(functools.partial(_try, room=room, jobs=options.jobs), tasks), 1):
+        for number, (key, code) in enumerate(
+            pool.imap_unordered(functools.partial(_try, room=room, jobs=options.jobs), tasks), 1
+        ):
             if number % 50 == 0:
                 print(f"{number}/{len(tasks)}", flush=True)
             stopped += code == OVER
@@ -140,12 +177,23 @@ def _try_room(room: str, known: set[str], options: argparse.Namespace) -> int:
                 survivors.append(key)
                 print(f"{number}/{len(tasks)} survives: {key}", flush=True)
     last.write_text(json.dumps(survivors))
-    unknown, gone = sorted(set(survivors) - known), sorted(known - set(survivors)) if not options.again else []
+    unknown, gone = (
+        sorted(set(survivors) - known),
+        sorted(known - set(survivors)) if not options.again else [],
+    )
     share = len(survivors) / max(1, len(found))
     print(
-        f"{room}: {len(found)} mutants, {len(survivors)} survive ({share:.1%}), {len(unknown)} without a reason; {stopped} noticed by time"
+        f"{room}: {len(found)} mutants, {len(survivors)} survive ({share:.1%}), {len(unknown)} "
+        f"without a reason; {stopped} noticed by time"
     )
-    print("\n".join([*(f"  no reason given: {key}" for key in unknown), *(f"  listed, but noticed or gone: {key}" for key in gone)]))
+    print(
+        "\n".join(
+            [
+                *(f"  no reason given: {key}" for key in unknown),
+                *(f"  listed, but noticed or gone: {key}" for key in gone),
+            ]
+        )
+    )
     return int(bool(unknown or gone) or (not options.again and share > ALLOWED))
 
 

@@ -1,9 +1,11 @@
-"""`make portable`: the same verdicts elsewhere? The smoke profile, its check and the numerical tests under other settings of the machine.
+"""`make portable`: the same verdicts elsewhere? The smoke profile, its check and the numerical
+tests under other settings of the machine.
 
-`python -m tests.portable [SETTING ...]`: those named, or all. A setting chooses kernels of the numerical libraries, threads, a seed,
-a locale, a clock and neighbours; its line shows the exit code and the seconds of each command, whose outputs are kept below
-`_build/portable`. All runs in a copy of the checkout: nothing made under another setting is ever taken for a result of this one.
-Takes about half an hour on two cores.
+`python -m tests.portable [SETTING ...]`: those named, or all. A setting chooses kernels of the
+numerical libraries, threads, a seed, a locale, a clock and neighbours; its line shows the exit code
+and the seconds of each command, whose outputs are kept below `_build/portable`. All runs in a copy
+of the checkout: nothing made under another setting is ever taken for a result of this one. Takes
+about half an hour on two cores.
 """
 
 import argparse
@@ -32,11 +34,14 @@ class Setting:
     Fields
     ------
     variables
-        of the environment of every command. Those that choose an OpenBLAS kernel give way to one that is set already, for a reason.
+        of the environment of every command. Those that choose an OpenBLAS kernel give way to one
+        that is set already, for a reason.
     threads
-        of the numerical libraries in the tests. Notebooks always have one: they run beside each other.
+        of the numerical libraries in the tests. Notebooks always have one: they run beside each
+        other.
     seed
-        of all notebooks; None for that of the profile, whose numbers are compared with the baseline, too.
+        of all notebooks; None for that of the profile, whose numbers are compared with the
+        baseline, too.
     busy
         processes beside each command that do nothing but keep a core busy.
     """
@@ -47,8 +52,18 @@ class Setting:
     busy: int = 0
 
 
-OLDEST = {"MKL_CBWR": "COMPATIBLE", "ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "OPENBLAS_CORETYPE": "Prescott"}
-AVX2 = {"MKL_CBWR": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "OPENBLAS_CORETYPE": "Haswell"}
+OLDEST = {
+    "MKL_CBWR": "COMPATIBLE",
+    "ATEN_CPU_CAPABILITY": "default",
+    "ONEDNN_MAX_CPU_ISA": "SSE41",
+    "OPENBLAS_CORETYPE": "Prescott",
+}
+AVX2 = {
+    "MKL_CBWR": "AVX2",
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "OPENBLAS_CORETYPE": "Haswell",
+}
 ELSEWHERE = {"LC_ALL": "C", "TZ": "Pacific/Kiritimati", "PYTHONHASHSEED": "7", "MPLBACKEND": "Agg"}
 SETTINGS = {
     "oldest": Setting(OLDEST),
@@ -61,25 +76,50 @@ SETTINGS = {
 
 def commands_of(setting: Setting) -> dict[str, list[str]]:
     """What is run under a setting, in this order, by name."""
-    program, seed = [sys.executable, "-m", "ntpcompanion.cli"], [] if setting.seed is None else ["-p", f"seed={setting.seed}"]
+    program, seed = (
+        [sys.executable, "-m", "ntpcompanion.cli"],
+        [] if setting.seed is None else ["-p", f"seed={setting.seed}"],
+    )
     return {
         "execute": [*program, "execute", "--profile", "smoke", "--force", *seed],
         "check": [*program, "check", "--profile", "smoke", *seed],
-        "tests": [sys.executable, "-m", "pytest", "-q", "-m", "numerical", "-p", "no:cacheprovider"],
+        "tests": [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-m",
+            "numerical",
+            "-p",
+            "no:cacheprovider",
+        ],
     }
 
 
 def environment_of(setting: Setting, given: Mapping[str, str], copy: Path) -> dict[str, str]:
-    """The environment of the commands of a setting that are run in a copy of the checkout, from the one that was given."""
+    """The environment of the commands of a setting that are run in a copy of the checkout, from the
+    one that was given.
+    """
     kept = {name: given[name] for name in ("OPENBLAS_CORETYPE",) if name in given}
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(setting.threads))
+    threads = dict.fromkeys(
+        ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(setting.threads)
+    )
     # MKL starts as many threads as it is told to, instead of as many as it finds processors
-    return {**given, **threads, "MKL_DYNAMIC": "FALSE", **setting.variables, **kept, "PYTHONPATH": str(copy)}
+    return {
+        **given,
+        **threads,
+        "MKL_DYNAMIC": "FALSE",
+        **setting.variables,
+        **kept,
+        "PYTHONPATH": str(copy),
+    }
 
 
 @contextlib.contextmanager
 def busy_processes(count: int) -> Iterator[list[int]]:
-    """So many processes that keep a core busy each while the block runs, by number; they end with this one, however it ends."""
+    """So many processes that keep a core busy each while the block runs, by number; they end with
+    this one, however it ends.
+    """
     code = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(100_000))"
     command = [sys.executable, "-S", "-c", code, str(os.getpid())]
     with contextlib.ExitStack() as stack:
@@ -91,11 +131,22 @@ def busy_processes(count: int) -> Iterator[list[int]]:
         yield [process.pid for process in found]
 
 
-def run(command: list[str], log: Path, folder: Path, environment: Mapping[str, str], limit: float) -> int:
-    """The exit code of a command whose output goes to a file; `OVER` if it was stopped at the limit, with all that it started."""
+def run(
+    command: list[str], log: Path, folder: Path, environment: Mapping[str, str], limit: float
+) -> int:
+    """The exit code of a command whose output goes to a file; `OVER` if it was stopped at the
+    limit, with all that it started.
+    """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=output, start_new_session=True)
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
         try:
             return process.wait(limit)
         except subprocess.TimeoutExpired:
@@ -107,7 +158,9 @@ def run(command: list[str], log: Path, folder: Path, environment: Mapping[str, s
 
 
 def end_commands_when_terminated() -> None:
-    """From now on a SIGTERM ends this process by an exception, on whose way `run` ends the command, which has a session of its own."""
+    """From now on a SIGTERM ends this process by an exception, on whose way `run` ends the command,
+    which has a session of its own.
+    """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
@@ -120,7 +173,9 @@ def try_settings(
     commands: Callable[[Setting], Mapping[str, list[str]]] = commands_of,
     limit: float = LIMIT,
 ) -> bool:
-    """Whether every command ended with exit code 0 under every setting. Prints a line for each, and the end of what failed."""
+    """Whether every command ended with exit code 0 under every setting. Prints a line for each, and
+    the end of what failed.
+    """
     sound = True
     for name, setting in settings.items():
         said, ends = [], []
@@ -131,7 +186,11 @@ def try_settings(
                 said.append(f"{title} exit {code}, {time.monotonic() - began:.0f} s")
                 if code:
                     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-SHOWN:]
-                    ends.append("\n".join([f"  {title}: the end of {log}", *(f"    {line}" for line in lines)]))
+                    ends.append(
+                        "\n".join(
+                            [f"  {title}: the end of {log}", *(f"    {line}" for line in lines)]
+                        )
+                    )
         print("\n".join([f"{name}: {'; '.join(said)}", *ends]), flush=True)
         sound &= not ends
     return sound
@@ -139,11 +198,20 @@ def try_settings(
 
 def main() -> int:
     """Try the settings; 0 if everything passes under each of them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("settings", nargs="*", default=list(SETTINGS), choices=list(SETTINGS), metavar="SETTING")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "settings", nargs="*", default=list(SETTINGS), choices=list(SETTINGS), metavar="SETTING"
+    )
     chosen = parser.parse_args().settings
     end_commands_when_terminated()
-    sound = try_settings({name: SETTINGS[name] for name in chosen}, WORK, copy_checkout(WORK / "checkout"), os.environ)
+    sound = try_settings(
+        {name: SETTINGS[name] for name in chosen},
+        WORK,
+        copy_checkout(WORK / "checkout"),
+        os.environ,
+    )
     print(f"outputs: {WORK}")
     return not sound
 

@@ -3,17 +3,19 @@
 import functools
 import os
 
-from ntpcompanion.workflow import execute as runner
-from ntpcompanion.workflow.build import build_site
-from ntpcompanion.workflow.notebooks import find_notebooks
-from ntpcompanion.workflow.profiles import read_profiles
-from ntpcompanion.workflow.project import Project
-from ntpcompanion.workflow.runs import plan
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.notebooks.notebook import find_notebooks
+from ntpcompanion.workflow.notebooks.profiles import read_profiles
+from ntpcompanion.workflow.running import execute as runner
+from ntpcompanion.workflow.running.runs import plan
+from ntpcompanion.workflow.site.build import build_site
 
 
 @functools.cache
 def smoke_runs():
-    """All notebooks brought up to date at smoke. Another test process waits at the lock, then finds them fresh."""
+    """All notebooks brought up to date at smoke. Another test process waits at the lock, then finds
+    them fresh.
+    """
     project = Project.find()
     notebooks = find_notebooks(project)
     profiles = read_profiles(project, notebooks)

@@ -16,11 +16,14 @@ MAY_IMPORT = {
     "linear": {"languages", "randomness"},
     "dyck": {"languages", "randomness"},
     "mlm": {"languages", "randomness"},
-    "comparison": {"languages", "flatness", "mlm"},  # where networks and curvature meet, for runs too long for a notebook
+    # where networks and curvature meet, for runs too long for a notebook
+    "comparison": {"languages", "flatness", "mlm"},
     "plots": {"languages", "linear", "flatness", "dyck", "mlm"},  # for the types of results
     "workflow": set(),  # knows no mathematics
     "cli": {"workflow"},
 }
+# each imports those before it
+WORKFLOW = ("base", "notebooks", "claims", "running", "records", "site", "doctor")
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -48,27 +51,67 @@ def test_imports_follow_the_map(path):
     assert not stray, f"{room(path)} may not import {sorted(stray)}"
 
 
+@pytest.mark.parametrize(
+    "path",
+    sorted((PACKAGE / "workflow").glob("*/*.py")),
+    ids=lambda path: path.relative_to(PACKAGE).as_posix(),
+)
+def test_the_parts_of_the_workflow_import_one_way(path):
+    part = path.parent.name
+    used = {
+        name.split(".")[2] for name in imported(path) if name.startswith("ntpcompanion.workflow.")
+    }
+    stray = used - {part} - set(WORKFLOW[: WORKFLOW.index(part)])
+    assert not stray, f"workflow/{part} may not import {sorted(stray)}"
+
+
 def test_numerical_and_drawing_libraries_stay_in_their_rooms():
     heavy = {"torch", "scipy", "cvxpy", "matplotlib", "seaborn", "numpy"}
-    found = {path.name for path in FILES if room(path) in ("workflow", "cli") for name in imported(path) if name.split(".")[0] in heavy}
-    assert found == {"intervals.py"}, "a verdict takes a quantile of Student's t, imported when it is computed"
+    found = {
+        path.name
+        for path in FILES
+        if room(path) in ("workflow", "cli")
+        for name in imported(path)
+        if name.split(".")[0] in heavy
+    }
+    assert found == {"intervals.py"}, (
+        "a verdict takes a quantile of Student's t, imported when it is computed"
+    )
 
 
 def test_importing_the_package_loads_nothing_heavy():
     heavy = {"torch", "matplotlib", "scipy", "cvxpy", "numpy"}
-    code = f"import sys, ntpcompanion, ntpcompanion.workflow, ntpcompanion.cli; print(sorted({heavy} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    code = (
+        f"import sys, ntpcompanion, ntpcompanion.workflow, ntpcompanion.cli; print(sorted({heavy} "
+        "& set(sys.modules)))"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )
 
 
 def test_every_module_has_its_test_file():
     exempt = {"__init__", "cli"}  # the command line is tested as workflow/test_cli.py
     tests = PACKAGE.parent / "tests"
-    expected = {path: tests / path.relative_to(PACKAGE).with_name(f"test_{path.name}") for path in FILES if path.stem not in exempt}
-    missing = {path.relative_to(PACKAGE).as_posix() for path, test in expected.items() if not test.is_file()}
+    expected = {
+        path: tests / path.relative_to(PACKAGE).with_name(f"test_{path.name}")
+        for path in FILES
+        if path.stem not in exempt
+    }
+    missing = {
+        path.relative_to(PACKAGE).as_posix()
+        for path, test in expected.items()
+        if not test.is_file()
+    }
     covered_elsewhere = {
         "linear/validation.py",  # every refusal is tested through ContextTable
-        "workflow/cells.py", "workflow/messages.py", "workflow/worker.py", "workflow/runs.py",  # test_execute.py starts real workers
-        "workflow/errors.py", "workflow/project.py", "workflow/profiles.py",  # test_notebooks.py, test_cli.py
-        "workflow/recorded.py", "workflow/sweep.py",  # test_records.py
+        # test_execute.py starts real workers
+        "workflow/notebooks/cells.py", "workflow/base/messages.py", "workflow/running/runs.py",
+        # test_notebook.py, test_cli.py
+        "workflow/base/errors.py", "workflow/notebooks/profiles.py",
+        "workflow/records/show.py", "workflow/records/sweep.py",  # test_record.py
     }  # fmt: skip
     assert missing <= covered_elsewhere, f"no test file for {sorted(missing - covered_elsewhere)}"

@@ -24,8 +24,23 @@ def test_hangs():
 def test_a_test_that_hangs_is_named_and_one_whose_fixture_is_slow_is_not(tmp_path):
     path = tmp_path / "test_planted.py"
     path.write_text(PLANTED, encoding="utf-8")
-    options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), "-n0", "-q", "-p", "no:cacheprovider", "--timeout=1"]
-    done = subprocess.run([sys.executable, "-m", "pytest", *options, str(path)], cwd=tmp_path, capture_output=True, text=True)
+    options = [
+        "-c",
+        str(ROOT / "pyproject.toml"),
+        "--rootdir",
+        str(tmp_path),
+        "-n0",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--timeout=1",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, str(path)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert "1 failed, 1 passed" in done.stdout
     assert "test_hangs" in done.stdout
     assert "Timeout" in done.stdout

@@ -12,7 +12,9 @@ def changed(source):
     """The lines that differ from the source, one for each mutant."""
     lines = source.splitlines()
     return [
-        " / ".join(new for old, new in zip(lines, mutant.source.splitlines(), strict=True) if old != new)
+        " / ".join(
+            new for old, new in zip(lines, mutant.source.splitlines(), strict=True) if old != new
+        )
         for mutant in mutants("a.py", source)
     ]
 
@@ -44,12 +46,25 @@ def test_changes_of_a_line(line, expected):
 
 
 def test_changes_of_a_function():
-    source = "def f(a, n=9):\n    log(a)\n    while g(a):\n        a += n\n        continue\n    raise ValueError(1 + a)\n    return a\n"
-    assert changed(source) == ["    pass", "    while (not g(a)):", "        pass", "        pass", "    pass", "    return None"]
+    source = (
+        "def f(a, n=9):\n    log(a)\n    while g(a):\n        a += n\n        continue\n    raise "
+        "ValueError(1 + a)\n    return a\n"
+    )
+    assert changed(source) == [
+        "    pass",
+        "    while (not g(a)):",
+        "        pass",
+        "        pass",
+        "    pass",
+        "    return None",
+    ]
 
 
 def test_every_mutant_is_python_and_has_a_key_of_its_own():
-    source = "def f(a):\n    x = [1, 1]\n    if a < 2 and a > 0:\n        return (a *\n                3)\n    return None\n"
+    source = (
+        "def f(a):\n    x = [1, 1]\n    if a < 2 and a > 0:\n        return (a *\n                "
+        "3)\n    return None\n"
+    )
     found = list(mutants("a.py", source))
     for mutant in found:
         ast.parse(mutant.source)
@@ -59,19 +74,30 @@ def test_every_mutant_is_python_and_has_a_key_of_its_own():
 
 
 def test_the_quickest_tests_of_a_line_come_first_within_the_budget():
-    cover = Coverage({"a.py": {3: ["slow", "quick"], 4: ["other"]}}, {"slow": 5.0, "quick": 0.1, "other": 1.0, "starts": 2.0})
+    cover = Coverage(
+        {"a.py": {3: ["slow", "quick"], 4: ["other"]}},
+        {"slow": 5.0, "quick": 0.1, "other": 1.0, "starts": 2.0},
+    )
     assert cover.tests_of("a.py", 3, 10.0) == ["quick", "slow"]
     assert cover.tests_of("a.py", 3, 2.0) == ["quick"]
     assert cover.tests_of("a.py", 3, 0.0) == ["quick"], "one is always run"
-    assert cover.tests_of("a.py", 9, 10.0) == ["quick", "other", "slow"], "the body of the module: every test of the file"
-    assert cover.tests_of("b.py", 1, 10.0) == ["other", "starts", "slow"], "run in processes of its own"
+    assert cover.tests_of("a.py", 9, 10.0) == ["quick", "other", "slow"], (
+        "the body of the module: every test of the file"
+    )
+    assert cover.tests_of("b.py", 1, 10.0) == ["other", "starts", "slow"], (
+        "run in processes of its own"
+    )
 
 
 def test_every_known_survivor_names_a_mutant_of_the_present_code():
     known = yaml.safe_load(REASONS.read_text(encoding="utf-8"))
     for room, items in known.items():
         paths = sorted((ROOT / "ntpcompanion" / room).glob("*.py"))
-        keys = {m.key for path in paths for m in mutants(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))}
+        keys = {
+            m.key
+            for path in paths
+            for m in mutants(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+        }
         assert {item["mutant"] for item in items} <= keys
         assert all(len(item["reason"]) > 20 for item in items)
         assert len(items) <= ALLOWED * len(keys)

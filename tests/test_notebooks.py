@@ -1,4 +1,6 @@
-"""Every notebook of the book at its smoke profile: it runs, measures what it claims, and moves no number."""
+"""Every notebook of the book at its smoke profile: it runs, measures what it claims, and moves no
+number.
+"""
 
 import re
 
@@ -6,13 +8,12 @@ import jupytext
 import pytest
 from jupytext.config import load_jupytext_config
 
-from ntpcompanion.workflow import baselines
-from ntpcompanion.workflow.build import current_results
-from ntpcompanion.workflow.cells import code_cells
-from ntpcompanion.workflow.claims import Band, distance_from_edge, load_claims
-from ntpcompanion.workflow.notebooks import find_notebooks
-from ntpcompanion.workflow.profiles import read_profiles
-from ntpcompanion.workflow.project import Project
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.claims.claims import Band, baselines, distance_from_edge, load_claims
+from ntpcompanion.workflow.notebooks.cells import code_cells
+from ntpcompanion.workflow.notebooks.notebook import find_notebooks
+from ntpcompanion.workflow.notebooks.profiles import read_profiles
+from ntpcompanion.workflow.site.build import current_results
 from tests.smoke import smoke_runs
 
 NOTEBOOKS = find_notebooks(Project.find())
@@ -32,26 +33,42 @@ def executed():
 def test_no_number_moved_and_every_verdict_is_as_expected(executed):
     project, runs = executed
     claims = load_claims(project)
-    found = baselines.compare(current_results(runs), claims, baselines.read_baseline(project.baseline("smoke")), "smoke")
+    found = baselines.compare(
+        current_results(runs), claims, baselines.read_baseline(project.baseline("smoke")), "smoke"
+    )
     assert found.faults == []
 
 
 def test_every_claim_is_expected_somewhere_and_cited():
     project = Project.find()
-    keys = set(re.findall(r"^@\w+\{([^,\s]+),", (project.book / "references.bib").read_text(encoding="utf-8"), re.MULTILINE))
+    keys = set(
+        re.findall(
+            r"^@\w+\{([^,\s]+),",
+            (project.book / "references.bib").read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )
+    )
     claims = load_claims(project).values()
     assert claims
     assert {claim.paper for claim in claims} <= keys
     # what the book does not measure says how it would be measured
-    assert all(claim.measured_at("book") or "`ntpcompanion execute" in claim.measures for claim in claims)
+    assert all(
+        claim.measured_at("book") or "`ntpcompanion execute" in claim.measures for claim in claims
+    )
 
 
 def test_every_id_stands_literally_in_one_cell():
     """A search for the id of a claim finds the cell that measures it."""
-    cells = [(name, cell.source) for name, notebook in NOTEBOOKS.items() for cell in code_cells(notebook.node)]
+    cells = [
+        (name, cell.source)
+        for name, notebook in NOTEBOOKS.items()
+        for cell in code_cells(notebook.node)
+    ]
     for claim in load_claims(Project.find()).values():
         holding = [name for name, source in cells if f'"{claim.id}"' in source]
-        assert holding == [claim.notebook], f"{claim.id} stands in the code of {holding or 'no cell'}"
+        assert holding == [claim.notebook], (
+            f"{claim.id} stands in the code of {holding or 'no cell'}"
+        )
 
 
 @pytest.mark.parametrize("profile", ["smoke", "book"])
@@ -59,14 +76,24 @@ def test_a_band_is_for_exact_values(profile):
     claims = load_claims(Project.find())
     random = [item.claim for item in baseline(profile) if item.claim in claims and not item.exact]
     assert random
-    assert [name for name in random if claims[name].band != Band()] == [], "Welch's test compares these"
+    assert [name for name in random if claims[name].band != Band()] == [], (
+        "Welch's test compares these"
+    )
 
 
 def test_no_verdict_hangs_on_luck():
-    """At the book profile a verdict lies three standard errors from its edge, or its claim says why not."""
+    """At the book profile a verdict lies three standard errors from its edge, or its claim says why
+    not.
+    """
     claims = load_claims(Project.find())
-    judged = [item for item in baseline("book") if item.claim in claims and claims[item.claim].expected_verdict != "inconclusive"]
-    near = {item.claim for item in judged if distance_from_edge(claims[item.claim], "book", item) < 3}
+    judged = [
+        item
+        for item in baseline("book")
+        if item.claim in claims and claims[item.claim].expected_verdict != "inconclusive"
+    ]
+    near = {
+        item.claim for item in judged if distance_from_edge(claims[item.claim], "book", item) < 3
+    }
     assert near == {claim.id for claim in claims.values() if claim.close}
 
 
@@ -76,7 +103,9 @@ def test_house_rules_of_a_notebook(name):
     cells = code_cells(node)
     assert all(not cell.outputs for cell in cells)
     assert max(len(cell.source.splitlines()) for cell in cells[1:]) <= 21
-    assert max(len(line) for cell in cells for line in cell.source.splitlines()) <= 82, "wider lines are cut off on the page"
+    assert max(len(line) for cell in cells for line in cell.source.splitlines()) <= 82, (
+        "wider lines are cut off on the page"
+    )
     assert sum(cell.source.count("def ") for cell in cells) <= 1
     for cell in cells:
         settings = cell.metadata.get("mystnb", {})
@@ -87,13 +116,17 @@ def test_house_rules_of_a_notebook(name):
     for parameter in NOTEBOOKS[name].parameters.values():
         assert parameter.meaning
         model = parameter.default[0] if isinstance(parameter.default, list) else parameter.default
-        assert parameter.domain or isinstance(model, (str, bool)), f"{parameter.name}: end its comment in a domain like [1, inf)"
+        assert parameter.domain or isinstance(model, (str, bool)), (
+            f"{parameter.name}: end its comment in a domain like [1, inf)"
+        )
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebook_saved_by_jupyter_keeps_its_inputs_and_records(name):
     path = NOTEBOOKS[name].path
-    saved = jupytext.writes(jupytext.read(path, fmt="md:myst"), fmt="md:myst", config=load_jupytext_config(str(path)))
+    saved = jupytext.writes(
+        jupytext.read(path, fmt="md:myst"), fmt="md:myst", config=load_jupytext_config(str(path))
+    )
     again = jupytext.reads(saved, fmt="md:myst").metadata
     assert again.get("ntp", {}) == NOTEBOOKS[name].settings
     assert again.kernelspec == NOTEBOOKS[name].node.metadata.kernelspec

@@ -33,7 +33,10 @@ def ax():
 
 
 def luminance(colour):
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in mpl.colors.to_rgb(colour)]
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+        for c in mpl.colors.to_rgb(colour)
+    ]
     return np.dot([0.2126, 0.7152, 0.0722], linear)
 
 
@@ -73,7 +76,11 @@ def test_figures_are_page_wide_transparent_and_equal_byte_for_byte(counts):
 def test_in_a_notebook_figures_become_svg(monkeypatch):
     asked = []
     monkeypatch.setattr(plots, "get_ipython", lambda: object())
-    monkeypatch.setattr(plots, "set_matplotlib_formats", lambda *formats, **options: asked.append((formats, options)))
+    monkeypatch.setattr(
+        plots,
+        "set_matplotlib_formats",
+        lambda *formats, **options: asked.append((formats, options)),
+    )
     plots.use_style()
     assert asked == [(("svg",), {"bbox_inches": None, "metadata": {"Date": None}})]
 
@@ -95,12 +102,19 @@ def test_a_csv_link_needs_a_csv_name():
         plots.csv_link(pd.DataFrame(), "loss")
 
 
-@pytest.mark.parametrize(("offset", "side"), [((5.0, 0.0), "left"), ((-5.0, 0.0), "right"), ((0.0, 5.0), "center")])
+@pytest.mark.parametrize(
+    ("offset", "side"), [((5.0, 0.0), "left"), ((-5.0, 0.0), "right"), ((0.0, 5.0), "center")]
+)
 def test_a_label_stands_beside_its_point_in_the_colour_of_the_line(ax, offset, side):
     line = plots.draw_measured(ax, [1, 2, 3], [4, 5, 6])
     plots.label_line(ax, line, "here", at=1, offset=offset)
     (label,) = ax.texts
-    assert (label.get_text(), label.xy, label.get_color(), label.get_ha()) == ("here", (2, 5), plots.MEASUREMENT, side)
+    assert (label.get_text(), label.xy, label.get_color(), label.get_ha()) == (
+        "here",
+        (2, 5),
+        plots.MEASUREMENT,
+        side,
+    )
 
 
 def test_theory_is_a_thin_grey_line(ax):
@@ -125,7 +139,9 @@ def test_support_sizes_are_drawn_for_each_length(ax, counts):
 def test_one_hot_shares_are_drawn_by_context_and_by_place(ax, counts):
     plots.draw_one_hot(ax, counts)
     for line, by_frequency in zip(ax.lines, (False, True), strict=True):
-        assert line.get_xydata().tolist() == [[c.length, c.share_one_hot(by_frequency=by_frequency)] for c in counts]
+        assert line.get_xydata().tolist() == [
+            [c.length, c.share_one_hot(by_frequency=by_frequency)] for c in counts
+        ]
 
 
 def test_numbers_of_contexts_are_drawn_below_the_number_of_positions(ax, counts):
@@ -143,7 +159,14 @@ def test_the_floor_is_drawn_beside_the_unigram_and_bigram_losses(ax, counts):
     assert bigram.get_xydata().tolist() == [[t, counts[1].entropy] for t in LENGTHS[1:]]
 
 
-SHARES = pd.DataFrame({"d/m": [0.25, 0.5, 1.0], "compatible": [0.0, 1.0, 1.0], "separable": [0.0, 0.25, 1.0], "undecided": [0.0, 0.0, 0.0]})
+SHARES = pd.DataFrame(
+    {
+        "d/m": [0.25, 0.5, 1.0],
+        "compatible": [0.0, 1.0, 1.0],
+        "separable": [0.0, 0.25, 1.0],
+        "undecided": [0.0, 0.0, 0.0],
+    }
+)
 
 
 def test_shares_are_drawn_with_their_binomial_errors_and_none_is_left_out(ax):
@@ -153,12 +176,21 @@ def test_shares_are_drawn_with_their_binomial_errors_and_none_is_left_out(ax):
         assert np.array_equal(xy, SHARES[["d/m", column]])
     bars = drawn.containers[1].lines[2][0].get_segments()
     assert np.allclose(bars[1], [[0.5, 0.125], [0.5, 0.375]])
-    assert {text.get_text() for text in drawn.texts} == {"$d = m$", "compatible", "separable", "undecided"}
+    assert {text.get_text() for text in drawn.texts} == {
+        "$d = m$",
+        "compatible",
+        "separable",
+        "undecided",
+    }
 
 
 @pytest.mark.parametrize(
     ("share", "at"),
-    [([0.0, 0.0, 1.0], (np.sqrt(0.5), 0.5)), ([1.0, 1.0, 1.0], (0.25, 1.0)), ([0.0, 0.0, 0.0], (0.25, 0.0))],
+    [
+        ([0.0, 0.0, 1.0], (np.sqrt(0.5), 0.5)),
+        ([1.0, 1.0, 1.0], (0.25, 1.0)),
+        ([0.0, 0.0, 0.0], (0.25, 0.0)),
+    ],
 )
 def test_a_label_stands_where_its_line_rises(ax, share, at):
     assert plots.rise(plots.draw_share(ax, [0.25, 0.5, 1.0], share, 4)) == pytest.approx(at)
@@ -169,7 +201,11 @@ def test_the_excess_is_drawn_as_points_beside_its_bound(ax):
     bound, measured = drawn.lines
     assert np.array_equal(bound.get_ydata(), [2.0, 0.2, 0.02])
     assert np.array_equal(measured.get_xydata(), [[0, 1], [1, 0.1], [2, 0.01]])
-    assert (drawn.get_yscale(), drawn.get_ylabel(), measured.get_linestyle()) == ("log", "excess loss (nats)", "None")
+    assert (drawn.get_yscale(), drawn.get_ylabel(), measured.get_linestyle()) == (
+        "log",
+        "excess loss (nats)",
+        "None",
+    )
 
 
 def test_laws_are_written_into_cells_and_what_cannot_follow_is_black(ax):
@@ -202,7 +238,12 @@ def test_a_rate_axis_has_a_tick_for_every_rate(ax):
 
 
 def test_the_valley_has_its_lines_and_the_path(ax):
-    plots.draw_valley(ax, lambda points: (points[:, 0] * points[:, 1] - 1) ** 2, [[2.0, 0.5], [1.0, 1.0]], (0.5, 2.5, 0.2, 2.0))
+    plots.draw_valley(
+        ax,
+        lambda points: (points[:, 0] * points[:, 1] - 1) ** 2,
+        [[2.0, 0.5], [1.0, 1.0]],
+        (0.5, 2.5, 0.2, 2.0),
+    )
     assert ax.lines[0].get_xydata().tolist() == [[2.0, 0.5], [1.0, 1.0]]
     lines = [path for path in ax.collections[0].get_paths() if len(path.vertices)]
     assert len(lines) == 7

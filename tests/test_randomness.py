@@ -8,7 +8,9 @@ def test_equal_seed_and_name_give_equal_draws():
     assert np.array_equal(stream(3, "embeddings").random(5), stream(3, "embeddings").random(5))
 
 
-@pytest.mark.parametrize(("seed", "name"), [(4, "embeddings"), (3, "decoder"), (3, "embedding"), (3, "sembeddings")])
+@pytest.mark.parametrize(
+    ("seed", "name"), [(4, "embeddings"), (3, "decoder"), (3, "embedding"), (3, "sembeddings")]
+)
 def test_another_seed_or_name_gives_other_draws(seed, name):
     assert not np.array_equal(stream(3, "embeddings").random(5), stream(seed, name).random(5))
 

@@ -1,4 +1,6 @@
-"""The real book, rendered from its smoke run and read as a browser reads it; and proof that this reading finds faults."""
+"""The real book, rendered from its smoke run and read as a browser reads it; and proof that this
+reading finds faults.
+"""
 
 import os
 import re
@@ -10,9 +12,9 @@ import nbformat
 import pytest
 from playwright.sync_api import sync_playwright
 
-from ntpcompanion.workflow.notebooks import toc_pages
-from ntpcompanion.workflow.project import Project
-from ntpcompanion.workflow.questions import find_browser
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.doctor.questions import find_browser
+from ntpcompanion.workflow.notebooks.notebook import toc_pages
 from tests.crawl import Crawl, crawl, served
 from tests.smoke import smoke_site
 
@@ -22,16 +24,20 @@ FLAGS = [
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-component-update",
-    "--proxy-server=127.0.0.1:9",  # what is not on this machine is asked of a port where nobody listens: nothing leaves, not even a name
+    # what is not on this machine is asked of a port where nobody listens: nothing leaves, not even
+    # a name
+    "--proxy-server=127.0.0.1:9",
 ]
 pytestmark = pytest.mark.skipif(
-    BROWSER is None and not os.environ.get("CI"), reason="no Chromium on this machine; `make browser` gets one or says how"
+    BROWSER is None and not os.environ.get("CI"),
+    reason="no Chromium on this machine; `make browser` gets one or says how",
 )
 
 # Pieces of templates that the themes leave among their style sheets.
 NOT_PAGES = {"_static/webpack-macros.html", "_static/sbt-webpack-macros.html"}
 
-PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title><link rel="icon" href="data:,"><style>
+PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
+<link rel="icon" href="data:,"><style>
 body {{ background: #fff; color: #000 }} a {{ color: inherit }}
 @media (prefers-color-scheme: dark) {{ body {{ background: #000; color: #fff }} }}
 </style></head><body><h1>A page</h1>{body}</body></html>"""
@@ -39,50 +45,126 @@ DOT = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='9' heig
 
 # One fault on each page, and the words that must name it.
 PLANTED = {
-    "picture-elsewhere": ('<img alt="a picture" src="https://example.org/x.png">', "request leaves: https://example.org/x.png"),
-    "socket-elsewhere": ("<script>new WebSocket('wss://example.org/x')</script>", "request leaves: wss://example.org/x"),
-    "host-elsewhere": ('<link rel="preconnect" href="https://example.org">', "request leaves: https://example.org/"),
+    "picture-elsewhere": (
+        '<img alt="a picture" src="https://example.org/x.png">',
+        "request leaves: https://example.org/x.png",
+    ),
+    "socket-elsewhere": (
+        "<script>new WebSocket('wss://example.org/x')</script>",
+        "request leaves: wss://example.org/x",
+    ),
+    "host-elsewhere": (
+        '<link rel="preconnect" href="https://example.org">',
+        "request leaves: https://example.org/",
+    ),
     "icon-missing": ('<link rel="icon" href="gone.ico">', r"dead link: .*/gone\.ico"),
-    "style-missing": ('<link rel="stylesheet" href="gone.css">', r"ERR_FILE_NOT_FOUND .*/gone\.css|answer 404: .*/gone\.css"),
+    "style-missing": (
+        '<link rel="stylesheet" href="gone.css">',
+        r"ERR_FILE_NOT_FOUND .*/gone\.css|answer 404: .*/gone\.css",
+    ),
     "console": ("<script>console.error('it broke')</script>", "console error: it broke"),
     "warned": ("<script>console.warn('it will break')</script>", "console warning: it will break"),
     "script": ("<script>throw new Error('it threw')</script>", "script error: it threw"),
-    "late-script": ("<script>addEventListener('load', () => { throw new Error('late') })</script>", "script error: late"),
+    "late-script": (
+        "<script>addEventListener('load', () => { throw new Error('late') })</script>",
+        "script error: late",
+    ),
     "unset": ('<span class="math">x</span>', "formula not set: x"),
-    "misspelled": ('<span class="math"><mjx-container><mjx-merror>no \\such</mjx-merror></mjx-container></span>', "formula in error: no"),
+    "misspelled": (
+        '<span class="math"><mjx-container><mjx-merror>no '
+        "\\such</mjx-merror></mjx-container></span>",
+        "formula in error: no",
+    ),
     "raw-tex": ("<p>So $a_1 < b$ holds.</p>", r"TeX shown as text: \$a_1"),
     "raw-macro": ("<p>The set \\mathcal{S} is finite.</p>", r"TeX shown as text: \\mathcal"),
     "dead-link": ('<a href="nowhere.html">there</a>', r"dead link: .*/nowhere\.html"),
     "dead-folder": ('<a href="folder/">there</a>', "dead link: .*/folder/"),
-    "dead-anchor": ('<a href="index.html#nowhere">there</a>', r"dead anchor: .*/index\.html#nowhere"),
-    "dead-own-anchor": ('<a href="#nowhere">there</a>', r"dead anchor: .*/dead-own-anchor\.html#nowhere"),
-    "not-https": ('<a href="http://example.org/">there</a>', "link is not https: http://example.org/"),
+    "dead-anchor": (
+        '<a href="index.html#nowhere">there</a>',
+        r"dead anchor: .*/index\.html#nowhere",
+    ),
+    "dead-own-anchor": (
+        '<a href="#nowhere">there</a>',
+        r"dead anchor: .*/dead-own-anchor\.html#nowhere",
+    ),
+    "not-https": (
+        '<a href="http://example.org/">there</a>',
+        "link is not https: http://example.org/",
+    ),
     "empty-download": ('<a href="empty.md">save</a>', r"empty download: empty\.md"),
-    "empty-saved": ('<a href="data:text/plain," download="plan.txt">save</a>', r"empty download: plan\.txt"),
-    "empty-table": ('<a href="data:text/csv;base64,YSxi" download="data.csv">save</a>', r"unreadable download: data\.csv: 1 rows"),
-    "ragged-table": ('<a href="data:text/csv,a,b%0A1" download="data.csv">save</a>', r"unreadable download: data\.csv: 2 rows"),
-    "no-notebook": ('<a href="cut.ipynb">save</a>', r"unreadable download: cut\.ipynb: Notebook does not appear to be JSON"),
-    "bad-notebook": ('<a href="bare.ipynb">save</a>', r"unreadable download: bare\.ipynb: .*missing an expected key: cells"),
+    "empty-saved": (
+        '<a href="data:text/plain," download="plan.txt">save</a>',
+        r"empty download: plan\.txt",
+    ),
+    "empty-table": (
+        '<a href="data:text/csv;base64,YSxi" download="data.csv">save</a>',
+        r"unreadable download: data\.csv: 1 rows",
+    ),
+    "ragged-table": (
+        '<a href="data:text/csv,a,b%0A1" download="data.csv">save</a>',
+        r"unreadable download: data\.csv: 2 rows",
+    ),
+    "no-notebook": (
+        '<a href="cut.ipynb">save</a>',
+        r"unreadable download: cut\.ipynb: Notebook does not appear to be JSON",
+    ),
+    "bad-notebook": (
+        '<a href="bare.ipynb">save</a>',
+        r"unreadable download: bare\.ipynb: .*missing an expected key: cells",
+    ),
     "no-alt": (f'<img src="{DOT}">', "image without alternative text"),
-    "alt-is-a-name": (f'<img src="{DOT}" alt="plot_3.svg">', r"alternative text is a file name: plot_3\.svg"),
+    "alt-is-a-name": (
+        f'<img src="{DOT}" alt="plot_3.svg">',
+        r"alternative text is a file name: plot_3\.svg",
+    ),
     "broken-picture": ('<img src="data:image/png;base64,AAAA" alt="a plot">', "broken image"),
     "two-titles": ("<h1>Another</h1>", "2 headings of the first level"),
-    "nameless": ("<script>document.title = ''; document.documentElement.lang = ''</script>", "no language.*no title"),
+    "nameless": (
+        "<script>document.title = ''; document.documentElement.lang = ''</script>",
+        "no language.*no title",
+    ),
     "shut": ("<details><summary>a card</summary></details>", "does not open: details"),
-    "faint": ('<p style="color: #bbb; background: #fff">whisper</p>', r"text hard to read, contrast 1\.9: whisper"),
+    "faint": (
+        '<p style="color: #bbb; background: #fff">whisper</p>',
+        r"text hard to read, contrast 1\.9: whisper",
+    ),
 }
 # Faults that only one way of looking shows.
 PLANTED_IN_ONE_LOOK = {
-    "wide": ('<p style="width: 600px">wide</p>', "p reaches 2.. pixels beyond the window", "390 px, light"),
-    "cut-off": ('<div style="overflow: hidden"><p style="width: 700px">wide</p></div>', "p reaches 3.. pixels", "390 px, light"),
-    "day": ("<style>body { background: #ddd; color: #000 }</style>", "bright in dark mode: the page", "1280 px, dark"),
-    "sheet": ('<p style="background: #eee; color: #000">white sheet</p>', "bright in dark mode: p", "1280 px, dark"),
-    "frame": ('<p style="border: 1px solid #ccc">white frame</p>', "bright in dark mode: p", "1280 px, dark"),
+    "wide": (
+        '<p style="width: 600px">wide</p>',
+        "p reaches 2.. pixels beyond the window",
+        "390 px, light",
+    ),
+    "cut-off": (
+        '<div style="overflow: hidden"><p style="width: 700px">wide</p></div>',
+        "p reaches 3.. pixels",
+        "390 px, light",
+    ),
+    "day": (
+        "<style>body { background: #ddd; color: #000 }</style>",
+        "bright in dark mode: the page",
+        "1280 px, dark",
+    ),
+    "sheet": (
+        '<p style="background: #eee; color: #000">white sheet</p>',
+        "bright in dark mode: p",
+        "1280 px, dark",
+    ),
+    "frame": (
+        '<p style="border: 1px solid #ccc">white frame</p>',
+        "bright in dark mode: p",
+        "1280 px, dark",
+    ),
 }
-SOUND = """<h2 id="here">Sound</h2><a href="#here">up</a> <a href="folder/deep.html?x=1#caf%C3%A9">deep</a> <a href="https://example.org">out</a>
-<a href="table.csv" download>table</a> <a href="sound.ipynb">notebook</a> <code>$x$ \\(y\\)</code> <form action="found.html"></form>
-<span class="math"><mjx-container>x</mjx-container></span> <div style="overflow: auto"><p style="width: 900px">a wide table</p></div>
-<details><summary>a card</summary><p>its body</p></details> <img alt="A dot" src="{dot}">""".replace("{dot}", DOT)
+SOUND = """<h2 id="here">Sound</h2><a href="#here">up</a>
+<a href="folder/deep.html?x=1#caf%C3%A9">deep</a><a href="https://example.org">out</a>
+<a href="table.csv" download>table</a> <a href="sound.ipynb">notebook</a>
+<code>$x$ \\(y\\)</code> <form action="found.html"></form>
+<span class="math"><mjx-container>x</mjx-container></span>
+<div style="overflow: auto"><p style="width: 900px">a wide table</p></div>
+<details><summary>a card</summary><p>its body</p></details>
+<img alt="A dot" src="{dot}">""".replace("{dot}", DOT)
 FILES = {
     "empty.md": "",
     "table.csv": "a,b\n1,2\n",
@@ -96,7 +178,10 @@ FILES = {
 def browser():
     """A headless browser that knows no host but this machine."""
     assert BROWSER, "Chromium is needed under CI; `make browser` gets one or says how"
-    with sync_playwright() as play, play.chromium.launch(executable_path=BROWSER, args=FLAGS) as browser:
+    with (
+        sync_playwright() as play,
+        play.chromium.launch(executable_path=BROWSER, args=FLAGS) as browser,
+    ):
         yield browser
 
 
@@ -119,7 +204,9 @@ def site():
 @pytest.fixture(scope="module")
 def book(browser, site):
     files = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
-    with read_twice(browser, site, files - NOT_PAGES | {f"{page}.html" for page in toc_pages(Project.find())}) as readings:
+    with read_twice(
+        browser, site, files - NOT_PAGES | {f"{page}.html" for page in toc_pages(Project.find())}
+    ) as readings:
         yield readings
 
 
@@ -129,7 +216,10 @@ def test_nothing_to_complain_about(book):
 
 def test_every_page_was_read_and_each_chapter_carries_the_smoke_warning(book, site):
     listed = {f"{page}.html" for page in toc_pages(Project.find())}
-    assert all(listed | {"genindex.html", "py-modindex.html", "search.html"} <= set(reading.said) for reading in book)
+    assert all(
+        listed | {"genindex.html", "py-modindex.html", "search.html"} <= set(reading.said)
+        for reading in book
+    )
     for chapter in (site / "chapters").glob("*.html"):
         assert "Its numbers are not results" in chapter.read_text(encoding="utf-8")
 
@@ -162,11 +252,15 @@ def test_a_host_ends_when_a_reading_fails(tmp_path):
 def planted(browser, tmp_path_factory):
     """A site of small pages with one fault each, a sound one, and one to which nothing leads."""
     site = tmp_path_factory.mktemp("a site")
-    pages = {name: body for name, (body, *_) in {**PLANTED, **PLANTED_IN_ONE_LOOK}.items()} | {"sound": SOUND}
+    pages = {name: body for name, (body, *_) in {**PLANTED, **PLANTED_IN_ONE_LOOK}.items()} | {
+        "sound": SOUND
+    }
     index = "".join(f'<a href="{name}.html">{name}</a> ' for name in pages)
     pages |= {"index": index, "found": "", "folder/deep": '<p id="café"></p>', "orphan": ""}
     (site / "folder").mkdir()
-    for name, text in (FILES | {f"{name}.html": PAGE.format(body=body) for name, body in pages.items()}).items():
+    for name, text in (
+        FILES | {f"{name}.html": PAGE.format(body=body) for name, body in pages.items()}
+    ).items():
         (site / name).write_text(text, encoding="utf-8")
     with read_twice(browser, site, {f"{name}.html" for name in [*pages, "listed"]}) as readings:
         return readings
@@ -175,20 +269,37 @@ def planted(browser, tmp_path_factory):
 @pytest.mark.parametrize("page", PLANTED)
 def test_a_planted_fault_is_named_from_disk_and_over_http(planted, page):
     for reading in planted:
-        said = " | ".join(fault for (name, _), faults in reading.complaints.items() if name == f"{page}.html" for fault in faults)
+        said = " | ".join(
+            fault
+            for (name, _), faults in reading.complaints.items()
+            if name == f"{page}.html"
+            for fault in faults
+        )
         assert re.search(PLANTED[page][1], said), said
 
 
 @pytest.mark.parametrize("page", PLANTED_IN_ONE_LOOK)
 def test_a_fault_of_one_look_is_named_with_it(planted, page):
     _, words, look = PLANTED_IN_ONE_LOOK[page]
-    said = {setting: " | ".join(faults) for (name, setting), faults in complaints(planted).items() if name == f"{page}.html"}
-    assert set(said) == {"file, 1280 px, dark"} if "dark" in look else {"file, 390 px, light", "http, 390 px, light"}
+    said = {
+        setting: " | ".join(faults)
+        for (name, setting), faults in complaints(planted).items()
+        if name == f"{page}.html"
+    }
+    assert (
+        set(said) == {"file, 1280 px, dark"}
+        if "dark" in look
+        else {"file, 390 px, light", "http, 390 px, light"}
+    )
     assert all(re.search(words, faults) for faults in said.values()), said
 
 
 def test_a_page_to_which_nothing_leads_is_named(planted):
-    unreached = {name for (name, _), faults in complaints(planted).items() if faults == ["no link leads here"]}
+    unreached = {
+        name
+        for (name, _), faults in complaints(planted).items()
+        if faults == ["no link leads here"]
+    }
     assert unreached == {"orphan.html", "listed.html"}
 
 

@@ -14,9 +14,23 @@ from packaging.specifiers import SpecifierSet
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 # YAML 1.1 reads the key `on` as true
-WORKFLOWS = {path.stem: {"on" if key is True else key: value for key, value in yaml.safe_load(path.read_text()).items()} for path in FILES}
-JOBS = {f"{name}: {job}": content for name, workflow in WORKFLOWS.items() for job, content in workflow["jobs"].items()}
-STEPS = [pytest.param(step, id=f"{where}, step {i}") for where, job in JOBS.items() for i, step in enumerate(job["steps"], 1)]
+WORKFLOWS = {
+    path.stem: {
+        "on" if key is True else key: value
+        for key, value in yaml.safe_load(path.read_text()).items()
+    }
+    for path in FILES
+}
+JOBS = {
+    f"{name}: {job}": content
+    for name, workflow in WORKFLOWS.items()
+    for job, content in workflow["jobs"].items()
+}
+STEPS = [
+    pytest.param(step, id=f"{where}, step {i}")
+    for where, job in JOBS.items()
+    for i, step in enumerate(job["steps"], 1)
+]
 
 
 def test_actionlint_has_nothing_to_say():
@@ -28,7 +42,11 @@ def test_actionlint_has_nothing_to_say():
 
 def test_the_files_are_those_that_are_meant():
     assert set(WORKFLOWS) == {"tests", "book", "weekly"}
-    assert set(WORKFLOWS["tests"]["on"]) == set(WORKFLOWS["book"]["on"]) == {"push", "pull_request", "workflow_dispatch"}
+    assert (
+        set(WORKFLOWS["tests"]["on"])
+        == set(WORKFLOWS["book"]["on"])
+        == {"push", "pull_request", "workflow_dispatch"}
+    )
     assert set(WORKFLOWS["weekly"]["on"]) == {"schedule", "workflow_dispatch"}
     assert set(WORKFLOWS["weekly"]["jobs"]) == {"dependencies", "sphinx", "portable", "report"}
 
@@ -37,14 +55,18 @@ def test_the_files_are_those_that_are_meant():
 def test_a_workflow_may_only_read_and_has_one_run_at_a_time(name):
     assert WORKFLOWS[name]["permissions"] == {"contents": "read"}
     assert WORKFLOWS[name]["concurrency"]["group"]
-    assert WORKFLOWS[name]["defaults"]["run"]["shell"] == "bash", "only a shell that is named has pipefail"
+    assert WORKFLOWS[name]["defaults"]["run"]["shell"] == "bash", (
+        "only a shell that is named has pipefail"
+    )
 
 
 @pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
 def test_a_job_ends_and_writes_nothing_but_issues(job):
     assert 0 < job["timeout-minutes"] <= 60
     assert job.get("permissions", {}) in ({}, {"issues": "write"})
-    assert job.get("permissions", {}) == {} or "uses" not in job["steps"][0], "what may write runs no code of the checkout"
+    assert job.get("permissions", {}) == {} or "uses" not in job["steps"][0], (
+        "what may write runs no code of the checkout"
+    )
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -58,31 +80,43 @@ def test_a_step_is_pinned_and_keeps_no_credentials_and_no_text_of_strangers_reac
 
 def test_every_python_that_is_promised_is_tested():
     conda = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
-    promised = SpecifierSet(next(entry for entry in conda if str(entry).startswith("python ")).removeprefix("python "))
-    required = SpecifierSet(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"])
+    promised = SpecifierSet(
+        next(entry for entry in conda if str(entry).startswith("python ")).removeprefix("python ")
+    )
+    required = SpecifierSet(
+        tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    )
     versions = [f"3.{minor}" for minor in range(40) if f"3.{minor}" in promised]
     matrix = WORKFLOWS["tests"]["jobs"]["make"]["strategy"]["matrix"]
     assert matrix["python"] == versions
     assert all(version in required for version in versions)
     assert matrix["os"] == ["ubuntu-latest", "macos-latest"]
     weekly = {
-        entry["resolution"]: entry["python"] for entry in WORKFLOWS["weekly"]["jobs"]["dependencies"]["strategy"]["matrix"]["include"]
+        entry["resolution"]: entry["python"]
+        for entry in WORKFLOWS["weekly"]["jobs"]["dependencies"]["strategy"]["matrix"]["include"]
     }
     assert weekly == {"lowest-direct": versions[0], "highest": versions[-1]}
-    assert WORKFLOWS["weekly"]["jobs"]["sphinx"]["steps"][1]["with"]["python-version"] == versions[-1]
+    assert (
+        WORKFLOWS["weekly"]["jobs"]["sphinx"]["steps"][1]["with"]["python-version"] == versions[-1]
+    )
 
 
 def test_where_linux_runs_the_tests_the_drills_may_have_disks_of_their_own():
     allow = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
     for where in ("tests: make", "weekly: dependencies"):
         before = itertools.takewhile(lambda step: step.get("id") != "test", JOBS[where]["steps"])
-        assert [step.get("if", "always") for step in before if step.get("run") == allow] in (["always"], ["runner.os == 'Linux'"]), where
+        assert [step.get("if", "always") for step in before if step.get("run") == allow] in (
+            ["always"],
+            ["runner.os == 'Linux'"],
+        ), where
 
 
 def test_a_failure_of_the_week_is_reported_whichever_job_it_was_in():
     jobs = WORKFLOWS["weekly"]["jobs"]
     assert set(jobs["report"]["needs"]) == set(jobs) - {"report"}
-    assert "cache" not in (ROOT / ".github" / "workflows" / "weekly.yml").read_text().replace("without a cache", "")
+    assert "cache" not in (ROOT / ".github" / "workflows" / "weekly.yml").read_text().replace(
+        "without a cache", ""
+    )
 
 
 def test_the_book_that_is_offered_has_a_first_page():
@@ -90,7 +124,9 @@ def test_the_book_that_is_offered_has_a_first_page():
     commands = " ".join(step.get("run", "") for step in steps)
     assert "ntpcompanion check --profile book" in commands
     assert "_build/html/index.html" in commands
-    assert {"name": "book", "path": "_build/html", "if-no-files-found": "error"} in [step.get("with") for step in steps]
+    assert {"name": "book", "path": "_build/html", "if-no-files-found": "error"} in [
+        step.get("with") for step in steps
+    ]
 
 
 def test_a_log_that_failed_is_in_the_summary_and_kept():
@@ -99,11 +135,17 @@ def test_a_log_that_failed_is_in_the_summary_and_kept():
         assert len(logs) == (where != "weekly: report"), where
         for log in logs:
             assert f"tail -c 60000 {log}" in str(job)
-            assert any(log in step["with"]["path"] for step in job["steps"] if "upload-artifact" in step.get("uses", "")), where
+            assert any(
+                log in step["with"]["path"]
+                for step in job["steps"]
+                if "upload-artifact" in step.get("uses", "")
+            ), where
 
 
 def test_the_test_that_the_week_leaves_out_exists():
-    left_out = re.search(r"--deselect=(\S+)::(\S+)", (ROOT / ".github" / "workflows" / "weekly.yml").read_text())
+    left_out = re.search(
+        r"--deselect=(\S+)::(\S+)", (ROOT / ".github" / "workflows" / "weekly.yml").read_text()
+    )
     assert f"def {left_out[2]}(" in (ROOT / left_out[1]).read_text()
 
 
@@ -111,11 +153,23 @@ def test_every_make_target_that_is_mentioned_exists():
     makefile = (ROOT / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
     assert set(re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)[1].split()) == targets
-    texts = [*FILES, ROOT / ".ci" / "run", ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "book").glob("*.md")]
+    texts = [
+        *FILES,
+        ROOT / ".ci" / "run",
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "book").glob("*.md"),
+    ]
     texts += [*(ROOT / "ntpcompanion").rglob("*.py"), ROOT / "pyproject.toml"]
     # in backticks, in a workflow, or on a line of its own
-    mention = re.compile(r"(?:`|run: |^\s*)make (?:PYTHON=\S+ )?([a-z]+)(?=`|\s*$|\s+#|\s+2>)", re.MULTILINE)
-    mentioned = {(path.name, target) for path in texts for target in mention.findall(path.read_text(encoding="utf-8"))}
+    mention = re.compile(
+        r"(?:`|run: |^\s*)make (?:PYTHON=\S+ )?([a-z]+)(?=`|\s*$|\s+#|\s+2>)", re.MULTILINE
+    )
+    mentioned = {
+        (path.name, target)
+        for path in texts
+        for target in mention.findall(path.read_text(encoding="utf-8"))
+    }
     assert ("README.md", "book") in mentioned
     assert ("weekly.yml", "sphinx") in mentioned
     assert {(name, target) for name, target in mentioned if target not in targets} == set()

@@ -1,4 +1,6 @@
-"""Small tensors: threads that wait for each other cost more than they bring, most of all beside another worker."""
+"""Small tensors: threads that wait for each other cost more than they bring, most of all beside
+another worker.
+"""
 
 import pytest
 import torch

@@ -17,11 +17,11 @@ import yaml
 from typer.testing import CliRunner
 
 from ntpcompanion import cli
-from ntpcompanion.workflow import execute as runner
-from ntpcompanion.workflow.notebooks import find_notebooks
-from ntpcompanion.workflow.profiles import read_profiles
-from ntpcompanion.workflow.project import Project
-from ntpcompanion.workflow.runs import plan, stale_reasons
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.notebooks.notebook import find_notebooks
+from ntpcompanion.workflow.notebooks.profiles import read_profiles
+from ntpcompanion.workflow.running import execute as runner
+from ntpcompanion.workflow.running.runs import plan, stale_reasons
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAD = """---
@@ -69,7 +69,13 @@ measure("toy.words", len(Path(text).read_text().split()))
 ```
 """
 )
-CLAIM = {"paper": "liu2023same", "locator": "Theorem 1", "kind": "stated", "basis": "text", "scope": "same"}
+CLAIM = {
+    "paper": "liu2023same",
+    "locator": "Theorem 1",
+    "kind": "stated",
+    "basis": "text",
+    "scope": "same",
+}
 CLAIM |= {"statement": "One half is $1/2$.", "measures": "a share", "source": "symmetry"}
 
 
@@ -82,10 +88,16 @@ class Toy:
     def runs(self, profile="book", names=(), overrides=None):
         known = find_notebooks(self.project)
         profiles = read_profiles(self.project, known)
-        return [plan(self.project, nb, profile, profiles, overrides) for name, nb in known.items() if not names or name in names]
+        return [
+            plan(self.project, nb, profile, profiles, overrides)
+            for name, nb in known.items()
+            if not names or name in names
+        ]
 
     def execute(self, profile="book", names=(), **options):
-        return {o.run.notebook.name: o for o in runner.execute(self.runs(profile, names), **options)}
+        return {
+            o.run.notebook.name: o for o in runner.execute(self.runs(profile, names), **options)
+        }
 
     def edit(self, path, old, new):
         file = self.project.root / path
@@ -101,19 +113,28 @@ class Toy:
         return stale_reasons(self.runs(profile, [name])[0])
 
     def command(self, *arguments, code=0):
-        """What a command of this project prints, its spaces normalized; it must end with that exit code."""
+        """What a command of this project prints, its spaces normalized; it must end with that exit
+        code.
+        """
         with mock.patch.object(Project, "find", return_value=self.project):
             done = CliRunner().invoke(cli.app, list(arguments))
         assert done.exit_code == code, done.output
         return " ".join(done.output.split())
 
     def start(self, *arguments, before=(), **environment):
-        """The same command as a process of its own, in a group that can be killed. `before` is a wrapper such as `unshare`."""
+        """The same command as a process of its own, in a group that can be killed. `before` is a
+        wrapper such as `unshare`.
+        """
         path = os.pathsep.join([*filter(None, [environment.pop("PYTHONPATH", None)]), str(ROOT)])
         return subprocess.Popen(
-            [*before, sys.executable, "-m", "tests.toy", *arguments], cwd=self.project.root, start_new_session=True, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **environment, "PYTHONPATH": path},
-        )  # fmt: skip
+            [*before, sys.executable, "-m", "tests.toy", *arguments],
+            cwd=self.project.root,
+            start_new_session=True,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **environment, "PYTHONPATH": path},
+        )
 
     def run(self, *arguments, code=0, **options):
         """What it prints as a process of its own."""
@@ -123,17 +144,34 @@ class Toy:
         finally:
             process.kill()
         assert process.returncode == code, output
-        assert "Traceback (most recent call last)" not in re.sub(r"code cell \d+:.*", "", output), f"a mistake is a sentence: {output}"
+        assert "Traceback (most recent call last)" not in re.sub(r"code cell \d+:.*", "", output), (
+            f"a mistake is a sentence: {output}"
+        )
         return output
 
 
 def write_claims(project, **changes):
     """The three claims of the toy project, with some fields of the first changed (None removes)."""
-    first = {"id": "toy.half", **CLAIM, "notebook": "coin", "expect": {"book": {"equals": 0.5, "within": 0.1}}, "band": {"relative": 0.01}}
+    first = {
+        "id": "toy.half",
+        **CLAIM,
+        "notebook": "coin",
+        "expect": {"book": {"equals": 0.5, "within": 0.1}},
+        "band": {"relative": 0.01},
+    }
     first = {key: value for key, value in {**first, **changes}.items() if value is not None}
     items = [first]
-    items.append({"id": "toy.powers", **CLAIM, "notebook": "coin", "expect": {"book": {"increasing": "strictly"}}})
-    items.append({"id": "toy.words", **CLAIM, "notebook": "words", "expect": {"book": {"at_least": 2}}})
+    items.append(
+        {
+            "id": "toy.powers",
+            **CLAIM,
+            "notebook": "coin",
+            "expect": {"book": {"increasing": "strictly"}},
+        }
+    )
+    items.append(
+        {"id": "toy.words", **CLAIM, "notebook": "words", "expect": {"book": {"at_least": 2}}}
+    )
     project.claims.write_text(yaml.safe_dump(items, allow_unicode=True))
 
 
@@ -143,19 +181,29 @@ def make_toy(root):
     for folder in (package, root / "notebooks", root / "book" / "records"):
         folder.mkdir(parents=True)
     (package / "__init__.py").write_text("")
-    (package / "half.py").write_text("from toypkg.two import TWO\n\n\ndef half(n):\n    return n / TWO\n")
+    (package / "half.py").write_text(
+        "from toypkg.two import TWO\n\n\ndef half(n):\n    return n / TWO\n"
+    )
     (package / "two.py").write_text("TWO = 2\n")
     (package / "unrelated.py").write_text("X = 1\n")
     shutil.copy(ROOT / "_config.yml", root)
     shutil.copytree(ROOT / "book" / "assets", root / "book" / "assets")
     for page in ("ledger.md", "status.md"):
         shutil.copy(ROOT / "book" / page, root / "book")
-    (root / "book" / "intro.md").write_text("# Intro\n\n{cite:t}`liu2023same`\n\n```{bibliography}\n```\n")
-    (root / "book" / "references.bib").write_text(
-        "@inproceedings{liu2023same, title={Same}, author={Liu, H.}, year={2023}, booktitle={ICML}}\n"
+    (root / "book" / "intro.md").write_text(
+        "# Intro\n\n{cite:t}`liu2023same`\n\n```{bibliography}\n```\n"
     )
-    pages = [{"file": f"chapters/{name}"} for name in ("coin", "words")] + [{"file": "ledger"}, {"file": "status"}]
-    (root / "book" / "_toc.yml").write_text(yaml.safe_dump({"format": "jb-book", "root": "intro", "chapters": pages}))
+    (root / "book" / "references.bib").write_text(
+        "@inproceedings{liu2023same, title={Same}, author={Liu, H.}, year={2023}, "
+        "booktitle={ICML}}\n"
+    )
+    pages = [{"file": f"chapters/{name}"} for name in ("coin", "words")] + [
+        {"file": "ledger"},
+        {"file": "status"},
+    ]
+    (root / "book" / "_toc.yml").write_text(
+        yaml.safe_dump({"format": "jb-book", "root": "intro", "chapters": pages})
+    )
     (root / "notebooks" / "coin.md").write_text(COIN)
     (root / "notebooks" / "words.md").write_text(WORDS)
     (root / "notebooks" / "profiles.yml").write_text("coin: {smoke: {n: 10}}\n")
@@ -180,7 +228,7 @@ def no_kernel(monkeypatch):
     def refuse(*_):
         raise AssertionError("a kernel was started")
 
-    return lambda: monkeypatch.setattr("ntpcompanion.workflow.execute._run_worker", refuse)
+    return lambda: monkeypatch.setattr("ntpcompanion.workflow.running.execute._run_worker", refuse)
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""What a pre-trained model is measured with: distance from the exact conditionals, flatness, accuracy downstream."""
+"""What a pre-trained model is measured with: distance from the exact conditionals, flatness,
+accuracy downstream.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -38,7 +40,8 @@ class Yardstick:
     probe, probe_seeds
         how linear heads are trained, and with which seeds.
     inputs, labels
-        of the Fisher trace: so many of the test sentences, so many labels for each (the paper: 10,000 and 50).
+        of the Fisher trace: so many of the test sentences, so many labels for each (the paper:
+        10,000 and 50).
     directions
         of Hutchinson's estimate; 0 leaves it out.
 
@@ -58,12 +61,17 @@ class Yardstick:
 
     def __post_init__(self) -> None:
         if self.inputs > (sentences := len(self.test.tokens)):
-            raise ValueError(f"`inputs` must be at most the {sentences} test sentences, got {self.inputs}. Draw more sentences.")
+            raise ValueError(
+                f"`inputs` must be at most the {sentences} test sentences, got {self.inputs}. Draw "
+                "more sentences."
+            )
 
 
 @dataclass(frozen=True)
 class Heads:
-    """What linear heads make of features on one task: trained as the plan of the probe says, over its seeds, and in closed form."""
+    """What linear heads make of features on one task: trained as the plan of the probe says, over
+    its seeds, and in closed form.
+    """
 
     trained: SeedsResult
     closed_form: Accuracy
@@ -80,13 +88,19 @@ def draw_yardstick(
     device: torch.device | str = "cpu",
     **options: Any,
 ) -> Yardstick:
-    """Tasks with `examples` to train on and to test on, and test sentences; `options` are the other fields of the Yardstick.
+    """Tasks with `examples` to train on and to test on, and test sentences; `options` are the other
+    fields of the Yardstick.
 
     Raises ValueError as `draw_task` and `draw_test_set`.
     """
     draws = {place: torch.Generator(device).manual_seed(1000 * seed + place) for place in places}
-    tasks = {place: draw_task(language, place, *examples, positions, generator) for place, generator in draws.items()}
-    return Yardstick(draw_test_set(language, sentences, positions, seed, device), tasks, probe, **options)
+    tasks = {
+        place: draw_task(language, place, *examples, positions, generator)
+        for place, generator in draws.items()
+    }
+    return Yardstick(
+        draw_test_set(language, sentences, positions, seed, device), tasks, probe, **options
+    )
 
 
 def probed(yardstick: Yardstick, features_of: Callable[[Tensor], Tensor]) -> dict[int, Heads]:
@@ -94,22 +108,30 @@ def probed(yardstick: Yardstick, features_of: Callable[[Tensor], Tensor]) -> dic
     found = {}
     for place, task in yardstick.tasks.items():
         pair = task.with_inputs(features_of(task.train.inputs), features_of(task.test.inputs))
-        found[place] = Heads(probe_over_seeds(*pair, yardstick.probe, yardstick.probe_seeds), ridge_accuracy(*pair, RIDGE))
+        found[place] = Heads(
+            probe_over_seeds(*pair, yardstick.probe, yardstick.probe_seeds),
+            ridge_accuracy(*pair, RIDGE),
+        )
     return found
 
 
 def fisher_of(model: MaskedLM, yardstick: Yardstick) -> TraceEstimate:
-    """The Fisher trace of a model on the first `inputs` test sentences (Liu et al. 2023, appendix B.1)."""
+    """The Fisher trace of a model on the first `inputs` test sentences (Liu et al. 2023, appendix
+    B.1).
+    """
     flat, draws = FlatModule(OneMask(model)), torch.Generator().manual_seed(0)
     tokens = yardstick.test.tokens[: yardstick.inputs]
-    return fisher_trace(flat, flat.theta, tokens, labels_per_input=yardstick.labels, generator=draws)
+    return fisher_trace(
+        flat, flat.theta, tokens, labels_per_input=yardstick.labels, generator=draws
+    )
 
 
 def hutchinson_of(model: MaskedLM, yardstick: Yardstick) -> TraceEstimate:
-    """Hutchinson's estimate of tr ∇²L on the sentences of `fisher_of`, with the exact conditionals as labels.
+    """Hutchinson's estimate of tr ∇²L on the sentences of `fisher_of`, with the exact conditionals
+    as labels.
 
-    Its standard error is that of the directions alone: the sentences are the same. The difference of the two is what f ≠ Pr adds, beside
-    the errors of both.
+    Its standard error is that of the directions alone: the sentences are the same. The difference
+    of the two is what f ≠ Pr adds, beside the errors of both.
     """
     flat, test, n = FlatModule(OneMask(model)), yardstick.test, yardstick.inputs
     some = TestSet(test.tokens[:n], test.at[:n], test.conditional[:n])
@@ -117,21 +139,31 @@ def hutchinson_of(model: MaskedLM, yardstick: Yardstick) -> TraceEstimate:
     def loss(theta: Tensor) -> Tensor:
         return population_loss(flat(theta, some.tokens), some)
 
-    return hutchinson_trace(loss, flat.theta, probes=yardstick.directions, generator=torch.Generator().manual_seed(0))
+    return hutchinson_trace(
+        loss, flat.theta, probes=yardstick.directions, generator=torch.Generator().manual_seed(0)
+    )
 
 
 def measured(model: MaskedLM, yardstick: Yardstick) -> dict[str, Any]:
-    """One row: distance from the exact conditionals, traces with standard errors, and by place what linear heads reach.
+    """One row: distance from the exact conditionals, traces with standard errors, and by place what
+    linear heads reach.
 
     `accuracies` has one for each seed of the probe, `closed_form` that of the head in closed form.
     """
     evaluation = evaluate(model, yardstick.test)
-    row = {**asdict(evaluation), "saturated": evaluation.saturated, **value_and_error("fisher", fisher_of(model, yardstick))}
+    row = {
+        **asdict(evaluation),
+        "saturated": evaluation.saturated,
+        **value_and_error("fisher", fisher_of(model, yardstick)),
+    }
     if yardstick.directions:
         row |= value_and_error("hutchinson", hutchinson_of(model, yardstick))
     found = probed(yardstick, lambda tokens: extract_features(model, tokens))
     accuracies = {str(place): list(heads.trained.accuracies) for place, heads in found.items()}
-    return row | {"accuracies": accuracies, "closed_form": {str(place): heads.closed_form.value for place, heads in found.items()}}
+    return row | {
+        "accuracies": accuracies,
+        "closed_form": {str(place): heads.closed_form.value for place, heads in found.items()},
+    }
 
 
 def value_and_error(name: str, estimate: TraceEstimate) -> dict[str, float]:
@@ -140,15 +172,22 @@ def value_and_error(name: str, estimate: TraceEstimate) -> dict[str, float]:
 
 
 def fine_tuned(model: MaskedLM, yardstick: Yardstick, place: int, plan: ProbePlan) -> SeedsResult:
-    """The accuracy after fine-tuning copies of a transformer on a task, over the seeds of the probe."""
+    """The accuracy after fine-tuning copies of a transformer on a task, over the seeds of the
+    probe.
+    """
     task = yardstick.tasks[place]
-    return over_seeds(lambda generator: fine_tune(model, task.train, task.test, plan, generator).accuracy.value, yardstick.probe_seeds)
+    return over_seeds(
+        lambda generator: fine_tune(model, task.train, task.test, plan, generator).accuracy.value,
+        yardstick.probe_seeds,
+    )
 
 
 def reference_lines(language: Language, yardstick: Yardstick) -> dict[str, dict[str, Any]]:
-    """What accuracies are compared with, by place: chance, Bayes, and heads on the exact conditionals and on the words themselves.
+    """What accuracies are compared with, by place: chance, Bayes, and heads on the exact
+    conditionals and on the words themselves.
 
-    Of the heads, `lookup` and `words` have an accuracy for each seed of the probe, `lookup, closed form` and `words, closed form` one.
+    Of the heads, `lookup` and `words` have an accuracy for each seed of the probe, `lookup, closed
+    form` and `words, closed form` one.
     """
     positions, words = yardstick.test.tokens.shape[1], language.vocab_size
     features = {
@@ -161,7 +200,10 @@ def reference_lines(language: Language, yardstick: Yardstick) -> dict[str, dict[
             "chance": chance_accuracy(task.test).value,
             "bayes": task.bayes.value,
             **{name: list(heads[place].trained.accuracies) for name, heads in found.items()},
-            **{f"{name}, closed form": heads[place].closed_form.value for name, heads in found.items()},
+            **{
+                f"{name}, closed form": heads[place].closed_form.value
+                for name, heads in found.items()
+            },
         }
         for place, task in yardstick.tasks.items()
     }

@@ -1,4 +1,6 @@
-"""The same function with a smaller trace: how the scale is shared between W_V and u, and where that leaves random features when wide."""
+"""The same function with a smaller trace: how the scale is shared between W_V and u, and where that
+leaves random features when wide.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,32 +14,55 @@ from ntpcompanion.dyck.transformer import Parameters, forward
 
 
 def balance_globally(parameters: Parameters, inputs: Int[np.ndarray, "N T d"]) -> Parameters:
-    """W_V times a number and u divided by it, so that the trace of uniform attention is smallest: f and the attention stay as they are."""
-    return _rescaled(parameters, inputs, lambda parts: np.full(parts.shape[1], (parts[1].sum() / parts[0].sum()) ** 0.25))
+    """W_V times a number and u divided by it, so that the trace of uniform attention is smallest: f
+    and the attention stay as they are.
+    """
+    return _rescaled(
+        parameters,
+        inputs,
+        lambda parts: np.full(parts.shape[1], (parts[1].sum() / parts[0].sum()) ** 0.25),
+    )
 
 
 def balance_neurons(parameters: Parameters, inputs: Int[np.ndarray, "N T d"]) -> Parameters:
-    """The same with a number of its own for each neuron; one that is off on all inputs, or has u_j = 0, is left alone."""
+    """The same with a number of its own for each neuron; one that is off on all inputs, or has u_j
+    = 0, is left alone.
+    """
 
     def scales(parts: np.ndarray) -> np.ndarray:
         usable = (parts > 0).all(0)
-        return np.where(usable, np.divide(parts[1], parts[0], out=np.ones(parts.shape[1]), where=usable), 1) ** 0.25
+        return (
+            np.where(
+                usable, np.divide(parts[1], parts[0], out=np.ones(parts.shape[1]), where=usable), 1
+            )
+            ** 0.25
+        )
 
     return _rescaled(parameters, inputs, scales)
 
 
-def _rescaled(parameters: Parameters, inputs: np.ndarray, scales: Callable[[np.ndarray], np.ndarray]) -> Parameters:
-    """Of the trace of each neuron, the part of u_j grows with the square of the scale of w_j, and that of w_j falls with it."""
+def _rescaled(
+    parameters: Parameters, inputs: np.ndarray, scales: Callable[[np.ndarray], np.ndarray]
+) -> Parameters:
+    """Of the trace of each neuron, the part of u_j grows with the square of the scale of w_j, and
+    that of w_j falls with it.
+    """
     state = forward(parameters, inputs)
     norms = (state.h**2).sum(1)
-    parts = np.array([(state.features**2).mean(0), parameters.u**2 * (norms @ (state.preactivations > 0)) / len(inputs)])
+    parts = np.array(
+        [
+            (state.features**2).mean(0),
+            parameters.u**2 * (norms @ (state.preactivations > 0)) / len(inputs),
+        ]
+    )
     a = scales(parts)
     return Parameters(parameters.W_Q, parameters.W_K, a[:, None] * parameters.W_V, parameters.u / a)
 
 
 @dataclass(frozen=True)
 class WideLimits:
-    """E‖∇f‖² of random features with the head of least norm as their number grows, for the random mask sign.
+    """E‖∇f‖² of random features with the head of least norm as their number grows, for the random
+    mask sign.
 
     Fields
     ------
@@ -57,9 +82,10 @@ class WideLimits:
 def wide_limits(T: int) -> WideLimits:
     """What the traces of `random_features` tend to as width → ∞: m/(2T), 2√T and 2 E[‖g‖ √Q].
 
-    The support is symmetric and spans all 2T coordinates, so that u_j → (2T/m) (1; 0)·w_j, and E σ(w·z)² is half of wᵀ E[zzᵀ] w. With g the
-    part of w along (1; 0)/√T, Q = wᵀ E[zzᵀ] w = g²/T + r χ²_{T−1} + χ²_T / T, r = (T − 1)/T + (T − 2)/(T(T − 1)), independent. The
-    expectation is the integral of (1 − e^{−sQ}) s^{−3/2} / (2√π) = √Q, over s.
+    The support is symmetric and spans all 2T coordinates, so that u_j → (2T/m) (1; 0)·w_j, and E
+    σ(w·z)² is half of wᵀ E[zzᵀ] w. With g the part of w along (1; 0)/√T, Q = wᵀ E[zzᵀ] w = g²/T + r
+    χ²_{T−1} + χ²_T / T, r = (T − 1)/T + (T − 2)/(T(T − 1)), independent. The expectation is the
+    integral of (1 − e^{−sQ}) s^{−3/2} / (2√π) = √Q, over s.
     """
     check_even(T)
     r = (T - 1) / T + (T - 2) / (T * (T - 1))
@@ -70,4 +96,6 @@ def wide_limits(T: int) -> WideLimits:
         return 2 * left / s
 
     integral = scipy.integrate.quad(integrand, 0, np.inf)[0]
-    return WideLimits(1 / (2 * T), 2 * T**0.5, float(2 * (2 / np.pi) ** 0.5 * integral / (2 * np.pi**0.5)))
+    return WideLimits(
+        1 / (2 * T), 2 * T**0.5, float(2 * (2 / np.pi) ** 0.5 * integral / (2 * np.pi**0.5))
+    )

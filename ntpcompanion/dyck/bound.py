@@ -1,4 +1,6 @@
-"""Lemma D.1: the lower bound 2/√T of the squared gradient at zero loss, inequality by inequality, and when it is attained."""
+"""Lemma D.1: the lower bound 2/√T of the squared gradient at zero loss, inequality by inequality,
+and when it is attained.
+"""
 
 from dataclasses import dataclass
 
@@ -10,16 +12,23 @@ from ntpcompanion.dyck.transformer import Parameters, forward, gradients
 
 
 def lower_bound(T: int) -> float:
-    """2/√T, below which E‖∇f‖² of no zero-loss solution falls; tr ∇²L is twice that for L = E(f − f*)². ValueError for an odd T."""
+    """2/√T, below which E‖∇f‖² of no zero-loss solution falls; tr ∇²L is twice that for L = E(f −
+    f*)². ValueError for an odd T.
+    """
     check_even(T)
     return 2 / T**0.5
 
 
-def squared_gradient_norm(parameters: Parameters, inputs: Num[np.ndarray, "N T d"], active: Bool[np.ndarray, "N m"] | None = None) -> float:
+def squared_gradient_norm(
+    parameters: Parameters,
+    inputs: Num[np.ndarray, "N T d"],
+    active: Bool[np.ndarray, "N m"] | None = None,
+) -> float:
     """E‖∇_θ f‖² over all parameters (W_Q, W_K, W_V, u), the mean over inputs (N, T, 2T).
 
-    At zero loss, and where no pre-activation is zero, it is half the trace of the Hessian of E(f − f*)² (Lemma D.4, which drops the 2).
-    `active` (N, m) replaces the indicators 1{W_V h > 0} where these are known exactly.
+    At zero loss, and where no pre-activation is zero, it is half the trace of the Hessian of E(f −
+    f*)² (Lemma D.4, which drops the 2). `active` (N, m) replaces the indicators 1{W_V h > 0} where
+    these are known exactly.
     """
     return float(gradients(parameters, inputs, active).squared_norms().sum(1).mean())
 
@@ -52,9 +61,18 @@ class Chain:
     bound: float
 
 
-def chain(parameters: Parameters, inputs: Num[np.ndarray, "N T d"], active: Bool[np.ndarray, "N m"] | None = None) -> Chain:
-    """The inequalities (6)–(9) of Lemma D.1, term by term, for any parameters and inputs (N, T, 2T). `active` as in `gradients`."""
-    state, norms = forward(parameters, inputs), gradients(parameters, inputs, active).squared_norms().mean(0)
+def chain(
+    parameters: Parameters,
+    inputs: Num[np.ndarray, "N T d"],
+    active: Bool[np.ndarray, "N m"] | None = None,
+) -> Chain:
+    """The inequalities (6)–(9) of Lemma D.1, term by term, for any parameters and inputs (N, T,
+    2T). `active` as in `gradients`.
+    """
+    state, norms = (
+        forward(parameters, inputs),
+        gradients(parameters, inputs, active).squared_norms().mean(0),
+    )
     length = np.sqrt((state.h**2).sum(1))
     return Chain(
         squared_gradient=float(norms.sum()),
@@ -68,19 +86,21 @@ def chain(parameters: Parameters, inputs: Num[np.ndarray, "N T d"], active: Bool
 
 @dataclass(frozen=True)
 class Residuals:
-    """How far parameters are from the conditions under which the bound is attained; all are zero there.
+    """How far parameters are from the conditions under which the bound is attained; all are zero
+    there.
 
     Fields
     ------
     single_value
-        (3), the largest difference without sign of σ(w_j·h) and ‖u_j‖ ‖h‖ 1{w_j·h > 0} over neurons and inputs.
+        (3), the largest difference without sign of σ(w_j·h) and ‖u_j‖ ‖h‖ 1{w_j·h > 0} over neurons
+        and inputs.
     cancellation
         (4), the largest Σ_j ‖u_j‖ σ(w_j·h) − ‖f‖ over inputs.
     uniformity
         (5), the largest difference without sign of a_τ and 1/T.
     query_key_gradient
-        the largest norm of the gradient of f in W_Q and W_K, which (6) drops: with uniform attention it vanishes if both are zero, not if
-        one is.
+        the largest norm of the gradient of f in W_Q and W_K, which (6) drops: with uniform
+        attention it vanishes if both are zero, not if one is.
     """
 
     single_value: float
@@ -89,8 +109,14 @@ class Residuals:
     query_key_gradient: float
 
 
-def residuals(parameters: Parameters, inputs: Num[np.ndarray, "N T d"], active: Bool[np.ndarray, "N m"] | None = None) -> Residuals:
-    """The equality conditions of Lemma D.1 as largest residuals over all inputs (N, T, 2T). `active` as in `gradients`."""
+def residuals(
+    parameters: Parameters,
+    inputs: Num[np.ndarray, "N T d"],
+    active: Bool[np.ndarray, "N m"] | None = None,
+) -> Residuals:
+    """The equality conditions of Lemma D.1 as largest residuals over all inputs (N, T, 2T).
+    `active` as in `gradients`.
+    """
     state, slopes = forward(parameters, inputs), gradients(parameters, inputs, active)
     on = state.preactivations > 0 if active is None else active
     size = np.abs(parameters.u)

@@ -1,4 +1,6 @@
-"""The trace, the inequalities of Lemma D.1 and ranks in exact arithmetic, for integer neurons under uniform attention."""
+"""The trace, the inequalities of Lemma D.1 and ranks in exact arithmetic, for integer neurons under
+uniform attention.
+"""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -22,11 +24,14 @@ class ExactChain:
     loss
         mean (f − f*)², exactly. The rest compares to 1 only where it is zero.
     trace
-        (6), E‖∇f‖² at the flattest split of every c_j: Σ ‖c_j‖ √(P_j S_j), with the indicator 1{0} = 0.
+        (6), E‖∇f‖² at the flattest split of every c_j: Σ ‖c_j‖ √(P_j S_j), with the indicator 1{0}
+        = 0.
     per_neuron
-        (7), Σ ‖c_j‖ E σ(v_j·z): equal to `trace` if each neuron has one positive value (condition 3).
+        (7), Σ ‖c_j‖ E σ(v_j·z): equal to `trace` if each neuron has one positive value (condition
+        3).
     no_cancellation
-        (8), E‖f‖: equal to `per_neuron` if active neurons share their sign (condition 4); 1 at zero loss, and that is (9).
+        (8), E‖f‖: equal to `per_neuron` if active neurons share their sign (condition 4); 1 at zero
+        loss, and that is (9).
     """
 
     loss: Fraction
@@ -35,8 +40,12 @@ class ExactChain:
     no_cancellation: Fraction
 
 
-def exact_chain(neurons: Neurons, z: Int[np.ndarray, "N d"], targets: Int[np.ndarray, " N"]) -> ExactChain:
-    """Lemma D.1 for integer neurons over the rows of z, equally likely: no rounding anywhere. O(N m T)."""
+def exact_chain(
+    neurons: Neurons, z: Int[np.ndarray, "N d"], targets: Int[np.ndarray, " N"]
+) -> ExactChain:
+    """Lemma D.1 for integer neurons over the rows of z, equally likely: no rounding anywhere. O(N m
+    T).
+    """
     statistics = neurons.statistics(z)
     weights = [abs(c) for c in neurons.coefficients]
     trace = _sum_of_roots((c, s.on * s.square) for c, s in zip(weights, statistics, strict=True))
@@ -47,7 +56,8 @@ def exact_chain(neurons: Neurons, z: Int[np.ndarray, "N d"], targets: Int[np.nda
 
 @dataclass(frozen=True)
 class Curvature:
-    """E of squared slopes of f along all coordinates of (W_V, u), in units of 2/√T: half the curvature of the squared loss at zero loss.
+    """E of squared slopes of f along all coordinates of (W_V, u), in units of 2/√T: half the
+    curvature of the squared loss at zero loss.
 
     Fields
     ------
@@ -68,8 +78,9 @@ class Curvature:
 def curvature(neurons: Neurons, z: Int[np.ndarray, "N d"]) -> Curvature:
     """One-sided and two-sided curvature at the flattest split of a zero-loss solution, exactly.
 
-    They are all the same unless a pre-activation is zero on some input: there a step along ± e_k of w_j changes f by u_j σ(± h_k), which
-    the formula does not count. A neuron at rest, with c_j = 0 or off on all inputs, must have u_j = 0 and adds nothing.
+    They are all the same unless a pre-activation is zero on some input: there a step along ± e_k of
+    w_j changes f by u_j σ(± h_k), which the formula does not count. A neuron at rest, with c_j = 0
+    or off on all inputs, must have u_j = 0 and adds nothing.
     """
     statistics = neurons.statistics(z)
     weights = [abs(c) for c in neurons.coefficients]
@@ -77,13 +88,19 @@ def curvature(neurons: Neurons, z: Int[np.ndarray, "N d"]) -> Curvature:
     sides = []
     for sign in (1, -1):
         rises = _rises_at_kinks(neurons, z, (sign * z > 0).sum(1))
-        terms = ((c * rise / 2, s.square / s.on) for c, s, rise in zip(weights, statistics, rises, strict=True) if s.on)
+        terms = (
+            (c * rise / 2, s.square / s.on)
+            for c, s, rise in zip(weights, statistics, rises, strict=True)
+            if s.on
+        )
         sides.append(sympy.nsimplify(formula + _sum_of_roots(terms)))
     return Curvature(formula, *sides, sympy.nsimplify((sides[0] + sides[1]) / 2))
 
 
 def _rises_at_kinks(neurons: Neurons, z: np.ndarray, rising: np.ndarray) -> list[Fraction]:
-    """For every neuron, E 1{v·z = 0} times the share of the T coordinates of z along which it rises."""
+    """For every neuron, E 1{v·z = 0} times the share of the T coordinates of z along which it
+    rises.
+    """
     T = z.shape[1] // 2
     shares = []
     for part in neurons.blocks(len(z)):
@@ -97,7 +114,9 @@ def _sum_of_roots(terms) -> sympy.Expr:
     weights: Counter = Counter()
     for weight, square in terms:
         weights[square] += weight
-    return sympy.Add(*(_rational(weight) * sympy.sqrt(_rational(square)) for square, weight in weights.items()))
+    return sympy.Add(
+        *(_rational(weight) * sympy.sqrt(_rational(square)) for square, weight in weights.items())
+    )
 
 
 def _rational(value: Fraction) -> sympy.Rational:
@@ -105,8 +124,14 @@ def _rational(value: Fraction) -> sympy.Rational:
 
 
 def integer_rank(matrix: Int[np.ndarray, "n d"]) -> int:
-    """The rank over the rationals, by elimination in integers. O(n d · rank) operations on integers that grow."""
-    return DomainMatrix([[ZZ(int(entry)) for entry in row] for row in matrix], matrix.shape, ZZ).to_sparse().rank()
+    """The rank over the rationals, by elimination in integers. O(n d · rank) operations on integers
+    that grow.
+    """
+    return (
+        DomainMatrix([[ZZ(int(entry)) for entry in row] for row in matrix], matrix.shape, ZZ)
+        .to_sparse()
+        .rank()
+    )
 
 
 @dataclass(frozen=True)
@@ -116,7 +141,8 @@ class SignRule:
     Fields
     ------
     silent_on_the_other_side
-        part 1: a neuron with c_j > 0 is off wherever f* = −1, and one with c_j < 0 wherever f* = +1.
+        part 1: a neuron with c_j > 0 is off wherever f* = −1, and one with c_j < 0 wherever f* =
+        +1.
     none_dead
         part 2: every neuron with v_j ≠ 0 is on somewhere.
     """
@@ -125,8 +151,12 @@ class SignRule:
     none_dead: bool
 
 
-def sign_rule(neurons: Neurons, z: Int[np.ndarray, "N d"], targets: Int[np.ndarray, " N"]) -> SignRule:
-    """Whether integer neurons do what Fact D.2 says of solutions that attain the bound, by enumeration."""
+def sign_rule(
+    neurons: Neurons, z: Int[np.ndarray, "N d"], targets: Int[np.ndarray, " N"]
+) -> SignRule:
+    """Whether integer neurons do what Fact D.2 says of solutions that attain the bound, by
+    enumeration.
+    """
     silent, dead = True, False
     for part in neurons.blocks(len(z)):
         on = part.active(z)

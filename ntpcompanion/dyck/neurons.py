@@ -1,4 +1,6 @@
-"""ReLU neurons in integers: their sums, signs and averages over all inputs are exact, also where a pre-activation is zero."""
+"""ReLU neurons in integers: their sums, signs and averages over all inputs are exact, also where a
+pre-activation is zero.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +17,8 @@ BLOCK = 2**22
 
 @dataclass(frozen=True, eq=False)
 class Neurons:
-    """The function f(z) = Σ_j c_j σ(v_j·z) of z = Σ_τ x_τ, with integer directions v_j and rational c_j, under uniform attention.
+    """The function f(z) = Σ_j c_j σ(v_j·z) of z = Σ_τ x_τ, with integer directions v_j and rational
+    c_j, under uniform attention.
 
     Fields
     ------
@@ -48,7 +51,9 @@ class Neurons:
         return [Fraction(int(c), self.denominator) for c in self.numerators]
 
     def preactivations(self, z: Int[np.ndarray, "N d"]) -> Int[np.ndarray, "N m"]:
-        """v_j·z, exactly: the sums are far below 2^53, where float64 stops to hold every integer."""
+        """v_j·z, exactly: the sums are far below 2^53, where float64 stops to hold every
+        integer.
+        """
         return (z.astype(float) @ self.directions.T.astype(float)).astype(np.int64)
 
     def active(self, z: Int[np.ndarray, "N d"]) -> Bool[np.ndarray, "N m"]:
@@ -80,15 +85,18 @@ class Neurons:
         for part in self.blocks(len(z)):
             values = part.preactivations(z)
             on = np.maximum(values, 0)
-            rows = zip((on > 0).sum(0), on.sum(0), (on**2).sum(0), (values == 0).sum(0), strict=True)
+            rows = zip(
+                (on > 0).sum(0), on.sum(0), (on**2).sum(0), (values == 0).sum(0), strict=True
+            )
             found += [Statistics(*(Fraction(int(count), len(z)) for count in row)) for row in rows]
         return found
 
     def parameters(self, z: Int[np.ndarray, "N d"]) -> Parameters:
-        """θ with this function and, among all splits of c_j into w_j = a v_j and u_j = c_j T / a, the smallest trace over the rows of z.
+        """θ with this function and, among all splits of c_j into w_j = a v_j and u_j = c_j T / a,
+        the smallest trace over the rows of z.
 
-        a² = ‖c‖ T^{3/2} √(P / S) with P and S of `Statistics`. A neuron that is off on all rows has every split; it gets that of one whose
-        active value is 1.
+        a² = ‖c‖ T^{3/2} √(P / S) with P and S of `Statistics`. A neuron that is off on all rows has
+        every split; it gets that of one whose active value is 1.
         """
         T = z.shape[1] // 2
         c = self.numerators / self.denominator

@@ -1,4 +1,6 @@
-"""The language: balanced brackets with one of them masked, all of them, in both readings of what the mask looks like."""
+"""The language: balanced brackets with one of them masked, all of them, in both readings of what
+the mask looks like.
+"""
 
 from itertools import combinations
 
@@ -7,31 +9,43 @@ from jaxtyping import Int
 
 MASK_SIGNS = ("random", "fixed")
 
-# All 22,176 masked inputs of length 12 fill 50 megabytes, and the kernel of all strings 130; at 14 these would be 300 and 2,100.
+# All 22,176 masked inputs of length 12 fill 50 megabytes, and the kernel of all strings 130; at 14
+# these would be 300 and 2,100.
 MAX_LENGTH = 12
 
 
 def check_even(T: int) -> None:
     """Raise ValueError unless T is even and at least 2."""
     if T % 2 or T < 2:
-        raise ValueError(f"`T` must be even and at least 2, got {T}: a balanced sentence has as many ⟨ as ⟩.")
+        raise ValueError(
+            f"`T` must be even and at least 2, got {T}: a balanced sentence has as many ⟨ as ⟩."
+        )
 
 
 def check_length(T: int) -> None:
-    """Raise ValueError unless T is even and so small that everything can be enumerated: 2 … MAX_LENGTH."""
+    """Raise ValueError unless T is even and so small that everything can be enumerated: 2 …
+    MAX_LENGTH.
+    """
     check_even(T)
     if T > MAX_LENGTH:
-        raise ValueError(f"`T` must be at most {MAX_LENGTH}, got {T}: all sentences are enumerated, and longer ones do not fit in memory.")
+        raise ValueError(
+            f"`T` must be at most {MAX_LENGTH}, got {T}: all sentences are enumerated, and longer "
+            "ones do not fit in memory."
+        )
 
 
 def check_mask_sign(mask_sign: str) -> None:
     """Raise ValueError unless the word is one of MASK_SIGNS."""
     if mask_sign not in MASK_SIGNS:
-        raise ValueError(f"`mask_sign` must be one of {', '.join(map(repr, MASK_SIGNS))}, got {mask_sign!r}.")
+        raise ValueError(
+            f"`mask_sign` must be one of {', '.join(map(repr, MASK_SIGNS))}, got {mask_sign!r}."
+        )
 
 
 def balanced_sentences(T: int) -> Int[np.ndarray, "C T"]:
-    """All C(T, T/2) sentences with as many ⟨ (+1) as ⟩ (−1), as rows of signs. Raises ValueError for an odd T or one out of range."""
+    """All C(T, T/2) sentences with as many ⟨ (+1) as ⟩ (−1), as rows of signs. Raises ValueError
+    for an odd T or one out of range.
+    """
     check_length(T)
     opened = np.array(list(combinations(range(T), T // 2)))
     signs = -np.ones((len(opened), T), dtype=np.int64)
@@ -40,30 +54,35 @@ def balanced_sentences(T: int) -> Int[np.ndarray, "C T"]:
 
 
 def dyck_sentences(T: int) -> Int[np.ndarray, "C T"]:
-    """The balanced sentences in which no prefix has more ⟩ than ⟨: the brackets of arithmetic, Catalan(T/2) in number.
+    """The balanced sentences in which no prefix has more ⟩ than ⟨: the brackets of arithmetic,
+    Catalan(T/2) in number.
 
-    The paper calls its language a variant of Dyck. It cannot mean these: its proofs swap positions and flip all signs, and this set is
-    closed under neither (`closed_under_flip`, `closed_under_swaps`).
+    The paper calls its language a variant of Dyck. It cannot mean these: its proofs swap positions
+    and flip all signs, and this set is closed under neither (`closed_under_flip`,
+    `closed_under_swaps`).
     """
     sentences = balanced_sentences(T)
     return sentences[(sentences.cumsum(1) >= 0).all(1)]
 
 
-def mask_each(sentences: Int[np.ndarray, "C T"], mask_sign: str) -> tuple[Int[np.ndarray, "N T d"], Int[np.ndarray, " N"]]:
-    """Each sentence with each of its positions masked once, encoded in d = 2T coordinates, and the sum of the brackets that remain.
+def mask_each(
+    sentences: Int[np.ndarray, "C T"], mask_sign: str
+) -> tuple[Int[np.ndarray, "N T d"], Int[np.ndarray, " N"]]:
+    """Each sentence with each of its positions masked once, encoded in d = 2T coordinates, and the
+    sum of the brackets that remain.
 
     Parameters
     ----------
     sentences
         (C, T), balanced rows of signs.
     mask_sign
-        what stands at a masked position t: "fixed" means e_{T+t}; "random" means e_{T+t} or −e_{T+t} with equal probability, as the proofs
-        of the paper need it, and so twice as many inputs.
+        what stands at a masked position t: "fixed" means e_{T+t}; "random" means e_{T+t} or
+        −e_{T+t} with equal probability, as the proofs of the paper need it, and so twice as many
+        inputs.
 
     Returns
-    -------
-    inputs (N, T, 2T), all equally likely: row τ is s_τ e_τ, or the mask. Targets (N,): f* = Σ of the signs that are left, which is minus
-    the hidden one, so ±1.
+    ------- inputs (N, T, 2T), all equally likely: row τ is s_τ e_τ, or the mask. Targets (N,): f* =
+    Σ of the signs that are left, which is minus the hidden one, so ±1.
 
     Raises
     ------
@@ -73,7 +92,9 @@ def mask_each(sentences: Int[np.ndarray, "C T"], mask_sign: str) -> tuple[Int[np
     check_mask_sign(mask_sign)
     T = sentences.shape[1]
     mask_values = np.array([1, -1] if mask_sign == "random" else [1])
-    row, place, choice = (axis.ravel() for axis in np.indices((len(sentences), T, len(mask_values))))
+    row, place, choice = (
+        axis.ravel() for axis in np.indices((len(sentences), T, len(mask_values)))
+    )
     inputs = encode(sentences)[row]
     n = np.arange(len(row))
     inputs[n, place, place] = 0
@@ -81,17 +102,22 @@ def mask_each(sentences: Int[np.ndarray, "C T"], mask_sign: str) -> tuple[Int[np
     return inputs, -sentences[row, place]
 
 
-def masked_support(T: int, mask_sign: str) -> tuple[Int[np.ndarray, "N T d"], Int[np.ndarray, " N"]]:
+def masked_support(
+    T: int, mask_sign: str
+) -> tuple[Int[np.ndarray, "N T d"], Int[np.ndarray, " N"]]:
     """All masked balanced sentences and their targets f* = ±1: `mask_each` of `balanced_sentences`.
 
-    N = 2T·C(T, T/2) inputs with the mask sign "random", half as many with "fixed", all distinct and equally likely: the population of the
-    pre-training loss. Raises ValueError for an odd T, one out of range, or another word for `mask_sign`. At T = 12, 22,176 inputs in 0.1 s.
+    N = 2T·C(T, T/2) inputs with the mask sign "random", half as many with "fixed", all distinct and
+    equally likely: the population of the pre-training loss. Raises ValueError for an odd T, one out
+    of range, or another word for `mask_sign`. At T = 12, 22,176 inputs in 0.1 s.
     """
     return mask_each(balanced_sentences(T), mask_sign)
 
 
 def downstream_strings(T: int) -> tuple[Int[np.ndarray, "N T d"], Int[np.ndarray, " N"]]:
-    """All 2^T strings of brackets, nothing masked, and f* = how many more are opened than closed: the downstream task, of variance T."""
+    """All 2^T strings of brackets, nothing masked, and f* = how many more are opened than closed:
+    the downstream task, of variance T.
+    """
     check_length(T)
     signs = 1 - 2 * (np.arange(2**T)[:, None] >> np.arange(T) & 1)
     return encode(signs), signs.sum(1)
@@ -106,7 +132,9 @@ def encode(signs: Int[np.ndarray, "N T"]) -> Int[np.ndarray, "N T d"]:
 
 
 def circulant(T: int) -> Int[np.ndarray, "r r"]:
-    """The (T−1, T−1) circulant matrix of Lemma D.5, with a first row of T/2 ones, then T/2 − 1 minus ones. ValueError for an odd T."""
+    """The (T−1, T−1) circulant matrix of Lemma D.5, with a first row of T/2 ones, then T/2 − 1
+    minus ones. ValueError for an odd T.
+    """
     check_even(T)
     first = np.repeat([1, -1], [T // 2, T // 2 - 1])
     return np.array([np.roll(first, shift) for shift in range(T - 1)])
@@ -118,7 +146,9 @@ def closed_under_flip(rows: Int[np.ndarray, "N d"]) -> bool:
 
 
 def closed_under_swaps(rows: Int[np.ndarray, "N T"]) -> bool:
-    """Whether any order of the entries of any row is a row too; neighbours that change places generate all orders."""
+    """Whether any order of the entries of any row is a row too; neighbours that change places
+    generate all orders.
+    """
     seen = _rows(rows)
     for place in range(rows.shape[1] - 1):
         swapped = rows.copy()

@@ -1,4 +1,6 @@
-"""Zero-loss solutions: the one that transfers, random features, a memoriser, and three neurons on which the proof of Theorem 6.1 breaks."""
+"""Zero-loss solutions: the one that transfers, random features, a memoriser, and three neurons on
+which the proof of Theorem 6.1 breaks.
+"""
 
 import numpy as np
 from jaxtyping import Int
@@ -9,15 +11,18 @@ from ntpcompanion.dyck.neurons import Neurons
 from ntpcompanion.dyck.sentences import check_even, check_mask_sign, masked_support
 from ntpcompanion.dyck.transformer import Parameters, forward, uniform_attention
 
-# Mean squared error at which least squares counts as interpolation; targets are ±1, and rounding leaves some 1e-20.
+# Mean squared error at which least squares counts as interpolation; targets are ±1, and rounding
+# leaves some 1e-20.
 INTERPOLATES = 1e-12
 
 
 def transferable(T: int, balanced: bool = True) -> Parameters:
-    """Solution (1): two neurons with rows ±(1; 0), so that f* = σ(Σ s_t) − σ(−Σ s_t) on any string, and uniform attention.
+    """Solution (1): two neurons with rows ±(1; 0), so that f* = σ(Σ s_t) − σ(−Σ s_t) on any string,
+    and uniform attention.
 
-    Balanced, the rows are ±T^{3/4}(1; 0) and u = ±T^{1/4}: the scaling with the smallest trace, which is the bound 2/√T. Otherwise they are
-    ±(1; 0) and u = ±T, the same function as the paper writes it, with the trace T + 1/T²: not flat.
+    Balanced, the rows are ±T^{3/4}(1; 0) and u = ±T^{1/4}: the scaling with the smallest trace,
+    which is the bound 2/√T. Otherwise they are ±(1; 0) and u = ±T, the same function as the paper
+    writes it, with the trace T + 1/T²: not flat.
 
     Raises ValueError for an odd T.
     """
@@ -36,9 +41,10 @@ def transferable_neurons(T: int) -> Neurons:
 def three_neurons(T: int, mask_sign: str) -> Neurons:
     """Three neurons of zero loss that attain the bound and do not transfer.
 
-    Two of them share the inputs with f* = +1 according to the first bracket, with brackets (1 + e_1) and (1 − e_1); the third is −(1; 0).
-    On the mask, with the "fixed" sign (B) the first two have 1/2 and −3/2 at t = 1 and −1/2 elsewhere, and no pre-activation is zero;
-    with the "random" sign (B′) they have 1 and −1 at t = 1 and 0 elsewhere, and are zero on some inputs.
+    Two of them share the inputs with f* = +1 according to the first bracket, with brackets (1 +
+    e_1) and (1 − e_1); the third is −(1; 0). On the mask, with the "fixed" sign (B) the first two
+    have 1/2 and −3/2 at t = 1 and −1/2 elsewhere, and no pre-activation is zero; with the "random"
+    sign (B′) they have 1 and −1 at t = 1 and 0 elsewhere, and are zero on some inputs.
 
     Raises ValueError for another word for `mask_sign`, an odd T.
     """
@@ -46,30 +52,39 @@ def three_neurons(T: int, mask_sign: str) -> Neurons:
     check_even(T)
     first, ones = np.eye(1, T, dtype=np.int64)[0], np.ones(T, dtype=np.int64)
     if mask_sign == "fixed":
-        shared = np.array([np.r_[2 * (ones + first), 2 * first - ones], np.r_[2 * (ones - first), -2 * first - ones]])
+        shared = np.array(
+            [
+                np.r_[2 * (ones + first), 2 * first - ones],
+                np.r_[2 * (ones - first), -2 * first - ones],
+            ]
+        )
         return Neurons(np.vstack([shared, np.r_[-ones, 0 * ones]]), np.array([1, 1, -3]), 3)
     shared = np.array([np.r_[ones + first, first], np.r_[ones - first, -first]])
     return Neurons(np.vstack([shared, np.r_[-ones, 0 * ones]]), np.array([1, 1, -2]), 2)
 
 
 def with_dead_neuron(T: int, alpha: Int[np.ndarray, " T"]) -> Neurons:
-    """Counter-example A for the fixed mask sign: solution (1) and a neuron (α; −‖α‖_1 1) that no masked input wakes, but strings do.
+    """Counter-example A for the fixed mask sign: solution (1) and a neuron (α; −‖α‖_1 1) that no
+    masked input wakes, but strings do.
 
     Raises ValueError unless α holds T integers that are not all zero.
     """
     if alpha.shape != (T,) or not alpha.any():
-        raise ValueError(f"`alpha` must hold {T} integers that are not all zero, got {alpha.tolist()}.")
+        raise ValueError(
+            f"`alpha` must hold {T} integers that are not all zero, got {alpha.tolist()}."
+        )
     base = transferable_neurons(T)
     extra = np.r_[alpha, np.repeat(-np.abs(alpha).sum(), T)]
     return Neurons(np.vstack([base.directions, extra]), np.r_[base.numerators, 0])
 
 
 def memoriser(T: int) -> Neurons:
-    """Counter-example C for the fixed mask sign: a neuron for each of the N = T·C(T, T/2) inputs, on at this one and at no other.
+    """Counter-example C for the fixed mask sign: a neuron for each of the N = T·C(T, T/2) inputs,
+    on at this one and at no other.
 
-    Its brackets are those of the input. On the mask it has −(T − 2) where the input is masked, so that its own input gives
-    T − 1 − (T − 2) = 1 and a bracket that differs makes it negative, and −T elsewhere. Every neuron has one value and none cancels: the
-    bound is attained.
+    Its brackets are those of the input. On the mask it has −(T − 2) where the input is masked, so
+    that its own input gives T − 1 − (T − 2) = 1 and a bracket that differs makes it negative, and
+    −T elsewhere. Every neuron has one value and none cancels: the bound is attained.
 
     Raises ValueError for an odd T or one out of range.
     """
@@ -80,12 +95,14 @@ def memoriser(T: int) -> Neurons:
 
 
 def tilted_attention(T: int, tilt: float) -> Parameters:
-    """A zero-loss solution for both mask signs whose attention is not uniform: a bracket at the first position weighs the others by sign.
+    """A zero-loss solution for both mask signs whose attention is not uniform: a bracket at the
+    first position weighs the others by sign.
 
-    With x_1 = s_1 e_1, position τ has the logit s_1 s_τ · tilt, the first one log E, and a mask 0; a mask at the first position attends
-    uniformly. Two neurons ±v with v = (v_1, T, …, T; 0) then give v·h = f* if E = 2 cosh(tilt) + sinh(tilt) − 1 and
-    v_1 = 1 + ((T − 2)(cosh(tilt) − T sinh(tilt)) + 1) / E: the four cases of s_1 f* and s_1 times the mask decide these. It is balanced,
-    and `transferable` at tilt 0.
+    With x_1 = s_1 e_1, position τ has the logit s_1 s_τ · tilt, the first one log E, and a mask 0;
+    a mask at the first position attends uniformly. Two neurons ±v with v = (v_1, T, …, T; 0) then
+    give v·h = f* if E = 2 cosh(tilt) + sinh(tilt) − 1 and v_1 = 1 + ((T − 2)(cosh(tilt) − T
+    sinh(tilt)) + 1) / E: the four cases of s_1 f* and s_1 times the mask decide these. It is
+    balanced, and `transferable` at tilt 0.
 
     Raises ValueError for an odd T, one out of range, or a tilt that is not finite.
     """
@@ -99,44 +116,60 @@ def tilted_attention(T: int, tilt: float) -> Parameters:
     v = np.repeat([float(T), 0.0], T)
     v[0] = 1 + ((T - 2) * (np.cosh(tilt) - T * np.sinh(tilt)) + 1) / E
     rows = np.outer([1.0, -1.0], v)
-    parameters = Parameters(size * np.outer(first, first), np.outer(first, keys) / size, rows, np.array([1.0, -1.0]))
+    parameters = Parameters(
+        size * np.outer(first, first), np.outer(first, keys) / size, rows, np.array([1.0, -1.0])
+    )
     return balance_neurons(parameters, inputs)
 
 
-def random_features(T: int, width: int, rng: np.random.Generator, mask_sign: str = "random") -> Parameters:
-    """Solution (2): rows of W_V from N(0, I_{2T}), uniform attention, and the u of least norm with zero loss.
+def random_features(
+    T: int, width: int, rng: np.random.Generator, mask_sign: str = "random"
+) -> Parameters:
+    """Solution (2): rows of W_V from N(0, I_{2T}), uniform attention, and the u of least norm with
+    zero loss.
 
     Raises
     ------
     ValueError
-        no neurons, an odd T or one out of range, another word for `mask_sign`, or a fit that leaves an error: then no u gives zero loss.
-        With the fixed mask sign it needs as many neurons as inputs, N; with the random one N/2 + 2T, because a ReLU on a symmetric support
-        is a linear map (rank 2T) and an even one (rank N/2).
+        no neurons, an odd T or one out of range, another word for `mask_sign`, or a fit that leaves
+        an error: then no u gives zero loss. With the fixed mask sign it needs as many neurons as
+        inputs, N; with the random one N/2 + 2T, because a ReLU on a symmetric support is a linear
+        map (rank 2T) and an even one (rank N/2).
 
     Notes
     -----
     A singular value decomposition of the (N, width) features.
     """
     if width < 1:
-        raise ValueError(f"`width` must be at least 1, got {width}: a layer without neurons predicts 0.")
+        raise ValueError(
+            f"`width` must be at least 1, got {width}: a layer without neurons predicts 0."
+        )
     inputs, targets = masked_support(T, mask_sign)
-    return with_least_norm_head(uniform_attention(rng.standard_normal((width, 2 * T)), np.zeros(width)), inputs, targets)
+    return with_least_norm_head(
+        uniform_attention(rng.standard_normal((width, 2 * T)), np.zeros(width)), inputs, targets
+    )
 
 
-def with_least_norm_head(parameters: Parameters, inputs: Int[np.ndarray, "N T d"], targets: Int[np.ndarray, " N"]) -> Parameters:
+def with_least_norm_head(
+    parameters: Parameters, inputs: Int[np.ndarray, "N T d"], targets: Int[np.ndarray, " N"]
+) -> Parameters:
     """The same attention and neurons with the u of least norm that interpolates the targets.
 
-    With the random mask sign −x is an input beside x, the logits of the attention are the same for both, and f(x) − f(−x) = uᵀ W_V h: at
-    zero loss 2f* is linear in h. Uniform attention allows that, `tilted_attention` too, but hardly any other.
+    With the random mask sign −x is an input beside x, the logits of the attention are the same for
+    both, and f(x) − f(−x) = uᵀ W_V h: at zero loss 2f* is linear in h. Uniform attention allows
+    that, `tilted_attention` too, but hardly any other.
 
-    Raises ValueError if the least squares fit leaves a mean squared error above 1e-12: it alone decides, not the number of neurons.
+    Raises ValueError if the least squares fit leaves a mean squared error above 1e-12: it alone
+    decides, not the number of neurons.
     """
     features = forward(parameters, inputs).features
     u = minimum_norm_head(features, targets)
     if (error := float(np.mean((features @ u - targets) ** 2))) > INTERPOLATES:
         size, width = features.shape
         raise ValueError(
-            f"{width} neurons do not interpolate the {size} inputs: the best output weights leave a mean squared error of {error:.3g}. "
-            "Take more neurons; with the random mask sign, also attention that makes f* linear in h, such as the uniform one."
+            f"{width} neurons do not interpolate the {size} inputs: the best output weights leave "
+            f"a mean squared error of {error:.3g}. "
+            "Take more neurons; with the random mask sign, also attention that makes f* linear in "
+            "h, such as the uniform one."
         )
     return Parameters(parameters.W_Q, parameters.W_K, parameters.W_V, u)

@@ -1,4 +1,6 @@
-"""One layer of softmax attention, one of ReLU neurons, read at the first position; its value and its gradient in closed form."""
+"""One layer of softmax attention, one of ReLU neurons, read at the first position; its value and
+its gradient in closed form.
+"""
 
 from dataclasses import dataclass
 
@@ -10,7 +12,8 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """θ = (W_Q, W_K, W_V, u) of f_θ(x) = uᵀ σ(W_V h), h = Σ_τ a_τ x_τ, a = softmax_τ (W_K x_τ)ᵀ W_Q x_1, σ the ReLU (section 6).
+    """θ = (W_Q, W_K, W_V, u) of f_θ(x) = uᵀ σ(W_V h), h = Σ_τ a_τ x_τ, a = softmax_τ (W_K x_τ)ᵀ W_Q
+    x_1, σ the ReLU (section 6).
 
     Fields
     ------
@@ -35,14 +38,19 @@ class Parameters:
     def __post_init__(self) -> None:
         m, d = self.W_V.shape if self.W_V.ndim == 2 else (0, 0)
         if m < 1:
-            raise ValueError(f"`W_V` must have a row for at least one neuron, got shape {self.W_V.shape}.")
+            raise ValueError(
+                f"`W_V` must have a row for at least one neuron, got shape {self.W_V.shape}."
+            )
         for name, shape in (("W_Q", (d, d)), ("W_K", (d, d)), ("u", (m,))):
             if (got := getattr(self, name).shape) != shape:
-                raise ValueError(f"`{name}` must be of shape {shape} beside `W_V` of shape {(m, d)}, got {got}.")
+                raise ValueError(
+                    f"`{name}` must be of shape {shape} beside `W_V` of shape {(m, d)}, got {got}."
+                )
         for name, value in vars(self).items():
             if value.dtype != np.float64 or not np.isfinite(value).all():
                 raise ValueError(
-                    f"`{name}` must hold finite float64 numbers, got {value.dtype} with {int((~np.isfinite(value)).sum())} not finite."
+                    f"`{name}` must hold finite float64 numbers, got {value.dtype} with "
+                    f"{int((~np.isfinite(value)).sum())} not finite."
                 )
 
 
@@ -80,9 +88,14 @@ class Forward:
 
 
 def forward(parameters: Parameters, inputs: Num[np.ndarray, "N T d"]) -> Forward:
-    """Attention, features and values of inputs (N, T, 2T). Raises ValueError if their last axis is not that of `W_V`. O(N (T² d + m d))."""
+    """Attention, features and values of inputs (N, T, 2T). Raises ValueError if their last axis is
+    not that of `W_V`. O(N (T² d + m d)).
+    """
     if inputs.ndim != 3 or inputs.shape[2] != parameters.W_V.shape[1]:
-        raise ValueError(f"`inputs` must be of shape (N, T, {parameters.W_V.shape[1]}) for these parameters, got {inputs.shape}.")
+        raise ValueError(
+            f"`inputs` must be of shape (N, T, {parameters.W_V.shape[1]}) for these parameters, "
+            f"got {inputs.shape}."
+        )
     logits = np.einsum("ntd,nd->nt", inputs, inputs[:, 0] @ parameters.W_Q.T @ parameters.W_K)
     exponentials = np.exp(logits - logits.max(1, keepdims=True))
     weights = exponentials / exponentials.sum(1, keepdims=True)
@@ -96,19 +109,23 @@ def predict(parameters: Parameters, inputs: Num[np.ndarray, "N T d"]) -> Float[n
     return forward(parameters, inputs).values
 
 
-def squared_loss(parameters: Parameters, inputs: Num[np.ndarray, "N T d"], targets: Num[np.ndarray, " N"]) -> float:
+def squared_loss(
+    parameters: Parameters, inputs: Num[np.ndarray, "N T d"], targets: Num[np.ndarray, " N"]
+) -> float:
     """L(θ) = mean (f_θ(x) − f*(x))², without a factor one half."""
     return float(np.mean((predict(parameters, inputs) - targets) ** 2))
 
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """∇_θ f_θ(x) for each of N inputs, as factors: the gradients of W_Q, W_K and W_V are outer products.
+    """∇_θ f_θ(x) for each of N inputs, as factors: the gradients of W_Q, W_K and W_V are outer
+    products.
 
     Fields
     ------
     queries
-        two factors, (N, 2T) each: ∂f/∂W_Q = (W_K k) x_1ᵀ, with k = Σ_τ a_τ (x_τ − h)ᵀg x_τ and g = ∂f/∂h.
+        two factors, (N, 2T) each: ∂f/∂W_Q = (W_K k) x_1ᵀ, with k = Σ_τ a_τ (x_τ − h)ᵀg x_τ and g =
+        ∂f/∂h.
     keys
         likewise: ∂f/∂W_K = (W_Q x_1) kᵀ.
     values
@@ -124,16 +141,28 @@ class Gradients:
 
     def flat(self) -> Float[np.ndarray, "N P"]:
         """All P entries in the order W_Q, W_K, W_V, u of `Network`. Memory O(N P)."""
-        outer = [np.einsum("ni,nj->nij", *pair).reshape(len(self.u), -1) for pair in (self.queries, self.keys, self.values)]
+        outer = [
+            np.einsum("ni,nj->nij", *pair).reshape(len(self.u), -1)
+            for pair in (self.queries, self.keys, self.values)
+        ]
         return np.concatenate([*outer, self.u], 1)
 
     def squared_norms(self) -> Float[np.ndarray, "N 4"]:
-        """The squared norm of each input's gradient, apart for W_Q, W_K, W_V and u, without the products."""
-        pairs = [(left**2).sum(1) * (right**2).sum(1) for left, right in (self.queries, self.keys, self.values)]
+        """The squared norm of each input's gradient, apart for W_Q, W_K, W_V and u, without the
+        products.
+        """
+        pairs = [
+            (left**2).sum(1) * (right**2).sum(1)
+            for left, right in (self.queries, self.keys, self.values)
+        ]
         return np.stack([*pairs, (self.u**2).sum(1)], 1)
 
 
-def gradients(parameters: Parameters, inputs: Num[np.ndarray, "N T d"], active: Bool[np.ndarray, "N m"] | None = None) -> Gradients:
+def gradients(
+    parameters: Parameters,
+    inputs: Num[np.ndarray, "N T d"],
+    active: Bool[np.ndarray, "N m"] | None = None,
+) -> Gradients:
     """The gradient of the value at each input, in closed form.
 
     Parameters
@@ -141,8 +170,9 @@ def gradients(parameters: Parameters, inputs: Num[np.ndarray, "N T d"], active: 
     inputs
         (N, T, 2T).
     active
-        (N, m), 1{W_V h > 0}. Give it where pre-activations may be exactly zero (`Neurons.preactivations` knows from integers): in float64 a
-        zero may come out positive. By default, the sign of the rounded one.
+        (N, m), 1{W_V h > 0}. Give it where pre-activations may be exactly zero
+        (`Neurons.preactivations` knows from integers): in float64 a zero may come out positive. By
+        default, the sign of the rounded one.
     """
     state = forward(parameters, inputs)
     if active is None:
@@ -154,11 +184,15 @@ def gradients(parameters: Parameters, inputs: Num[np.ndarray, "N T d"], active: 
     slopes = state.weights * (scores - np.einsum("nd,nd->n", state.h, g)[:, None])
     k = np.einsum("nt,ntd->nd", slopes, inputs)
     queries = (k @ parameters.W_K.T, first)
-    return Gradients(queries, (first @ parameters.W_Q.T, k), (out, state.h), state.features * active)
+    return Gradients(
+        queries, (first @ parameters.W_Q.T, k), (out, state.h), state.features * active
+    )
 
 
 class Network(nn.Module):
-    """The same transformer as a float64 torch module, for autograd and full Hessians; parameters in the order W_Q, W_K, W_V, u."""
+    """The same transformer as a float64 torch module, for autograd and full Hessians; parameters in
+    the order W_Q, W_K, W_V, u.
+    """
 
     def __init__(self, parameters: Parameters) -> None:
         super().__init__()

@@ -1,4 +1,6 @@
-"""Along zero loss from one solution to a flatter one: the flow of the trace, label noise, a penalty; and plain SGD, which stays."""
+"""Along zero loss from one solution to a flatter one: the flow of the trace, label noise, a
+penalty; and plain SGD, which stays.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,16 +22,18 @@ class ValleyPath:
     steps
         (k,), numbers of steps.
     times
-        (k,), the time t of the flow dθ/dt = −P ∇E‖∇f‖² that they correspond to; not a number for Adam, which follows another.
+        (k,), the time t of the flow dθ/dt = −P ∇E‖∇f‖² that they correspond to; not a number for
+        Adam, which follows another.
     loss
         (k,), E(f − f*)² of the run itself.
     W_V, u
-        (k, m, 2T) and (k, m), the point of zero loss near the run that Gauss–Newton steps reach: its trace can be held against the bound.
+        (k, m, 2T) and (k, m), the point of zero loss near the run that Gauss–Newton steps reach:
+        its trace can be held against the bound.
     squared_gradient
         (k,), E‖∇f‖² there, at least `bound.lower_bound`.
     alignment
-        (k,), the mean there of the cosine without sign of w_j and (1; 0), over neurons weighted by their part
-        ‖u_j‖ E σ(w_j·h) of the output.
+        (k,), the mean there of the cosine without sign of w_j and (1; 0), over neurons weighted by
+        their part ‖u_j‖ E σ(w_j·h) of the output.
     """
 
     steps: Int[np.ndarray, " k"]
@@ -46,31 +50,40 @@ class ValleyPath:
 
 
 def follow_trace_flow(
-    start: Parameters, horizon: float, *, rate: float = 0.1, mask_sign: str = "random", snapshots: int = 21
+    start: Parameters,
+    horizon: float,
+    *,
+    rate: float = 0.1,
+    mask_sign: str = "random",
+    snapshots: int = 21,
 ) -> ValleyPath:
-    """dθ/dt = −P ∇E‖∇f‖² from 0 to `horizon`, P the projection on the directions that do not change f: the flow of the trace at zero loss.
+    """dθ/dt = −P ∇E‖∇f‖² from 0 to `horizon`, P the projection on the directions that do not change
+    f: the flow of the trace at zero loss.
 
     Parameters
     ----------
     start
         uniform attention; Gauss–Newton steps take it to zero loss first.
     rate
-        length of an Euler step, after each of which Gauss–Newton steps lead back to zero loss; it is shortened to divide the horizon.
+        length of an Euler step, after each of which Gauss–Newton steps lead back to zero loss; it
+        is shortened to divide the horizon.
     mask_sign
         "random" or "fixed", as in `masked_support`.
     snapshots
-        so many states are kept, evenly spaced, the first and the last among them; fewer if there are fewer steps.
+        so many states are kept, evenly spaced, the first and the last among them; fewer if there
+        are fewer steps.
 
     Raises
     ------
     ValueError
-        attention that is not uniform, a horizon or rate that is not positive and finite, fewer than 2 snapshots.
+        attention that is not uniform, a horizon or rate that is not positive and finite, fewer than
+        2 snapshots.
     RuntimeError
         no zero loss near the start, or near a step.
 
     Notes
-    -----
-    ∇ holds the indicators 1{w_j·h > 0} fixed, and the trace jumps where one changes. A step solves two or three systems of N equations:
+    ----- ∇ holds the indicators 1{w_j·h > 0} fixed, and the trace jumps where one changes. A step
+    solves two or three systems of N equations:
     0.5 ms at T = 4 with 64 neurons, 8 ms at T = 6 with 256.
     """
     _check_positive(horizon=horizon, rate=rate)
@@ -78,7 +91,10 @@ def follow_trace_flow(
     steps = int(np.ceil(horizon / rate))
 
     def step() -> None:
-        layer.theta[:] = layer.back(layer.theta - horizon / steps * layer.along_valley(layer.theta, layer.slope(layer.theta)))
+        layer.theta[:] = layer.back(
+            layer.theta
+            - horizon / steps * layer.along_valley(layer.theta, layer.slope(layer.theta))
+        )
 
     return _repeat(layer, step, steps, horizon / steps, snapshots)
 
@@ -94,11 +110,13 @@ def follow_sgd(
     mask_sign: str = "random",
     snapshots: int = 21,
 ) -> ValleyPath:
-    """θ ← θ − η ∇ mean_i (f(x_i) − f*(x_i) − σ ξ_i)², with a fresh batch of inputs and standard normal ξ_i at every step.
+    """θ ← θ − η ∇ mean_i (f(x_i) − f*(x_i) − σ ξ_i)², with a fresh batch of inputs and standard
+    normal ξ_i at every step.
 
-    At zero loss the covariance of the gradient is (2σ²/B) ∇²L, where the mechanism of section 4 of the paper has ∇²L: the drift is that of
-    `follow_trace_flow` with time t = η² σ²/B a step. Without label noise every gradient vanishes at zero loss, and SGD stays where it is:
-    on this noiseless loss it does not select the flattest solution.
+    At zero loss the covariance of the gradient is (2σ²/B) ∇²L, where the mechanism of section 4 of
+    the paper has ∇²L: the drift is that of `follow_trace_flow` with time t = η² σ²/B a step.
+    Without label noise every gradient vanishes at zero loss, and SGD stays where it is: on this
+    noiseless loss it does not select the flattest solution.
 
     Parameters
     ----------
@@ -110,7 +128,8 @@ def follow_sgd(
     Raises
     ------
     ValueError
-        attention that is not uniform, a rate, number of steps, batch or snapshots that is too small, label noise below 0 or not finite.
+        attention that is not uniform, a rate, number of steps, batch or snapshots that is too
+        small, label noise below 0 or not finite.
     RuntimeError
         no zero loss near the start or a kept state: the steps, or the noise, are too large.
     """
@@ -136,7 +155,8 @@ def follow_regularized_adam(
     mask_sign: str = "random",
     snapshots: int = 21,
 ) -> ValleyPath:
-    """`torch.optim.Adam` on E(f − f*)² + λ E‖∇f‖², all inputs at every step; learning rate and λ fall linearly to zero, the loss with them.
+    """`torch.optim.Adam` on E(f − f*)² + λ E‖∇f‖², all inputs at every step; learning rate and λ
+    fall linearly to zero, the loss with them.
 
     Parameters
     ----------
@@ -148,13 +168,15 @@ def follow_regularized_adam(
     Raises
     ------
     ValueError
-        attention that is not uniform, a rate, number of steps or penalty that is not positive, fewer than 2 snapshots.
+        attention that is not uniform, a rate, number of steps or penalty that is not positive,
+        fewer than 2 snapshots.
     RuntimeError
         no zero loss near the start or a kept state.
     """
     _check_positive(learning_rate=learning_rate, steps=steps, penalty=penalty)
     layer = ValueLayer(start, mask_sign)
-    theta = torch.from_numpy(layer.theta)  # one memory: Adam changes the layer's parameters in place
+    # one memory: Adam changes the layer's parameters in place
+    theta = torch.from_numpy(layer.theta)
     adam = torch.optim.Adam([theta], lr=learning_rate)
     schedule = torch.optim.lr_scheduler.LinearLR(adam, 1.0, 0.0, steps)
 
@@ -168,8 +190,12 @@ def follow_regularized_adam(
     return _repeat(layer, step, steps, np.nan, snapshots)
 
 
-def _repeat(layer: ValueLayer, step: Callable[[], None], steps: int, time: float, snapshots: int) -> ValleyPath:
-    """Take `steps` steps, each of which changes the parameters of the layer in place and lasts for `time`."""
+def _repeat(
+    layer: ValueLayer, step: Callable[[], None], steps: int, time: float, snapshots: int
+) -> ValleyPath:
+    """Take `steps` steps, each of which changes the parameters of the layer in place and lasts for
+    `time`.
+    """
     if snapshots < 2:
         raise ValueError(f"`snapshots` must be at least 2, got {snapshots}.")
     marks = np.unique(np.linspace(0, steps, snapshots).round().astype(int))
@@ -186,7 +212,13 @@ def _state(layer: ValueLayer) -> tuple[float, np.ndarray, np.ndarray, float, flo
     """The loss; then W_V, u, E‖∇f‖² and the alignment at the point of zero loss nearby."""
     found = layer.back(layer.theta)
     W, u = (part.copy() for part in layer.split(found))
-    return float(np.mean(layer.residual(layer.theta) ** 2)), W, u, layer.squared_gradient(found), layer.alignment(found)
+    return (
+        float(np.mean(layer.residual(layer.theta) ** 2)),
+        W,
+        u,
+        layer.squared_gradient(found),
+        layer.alignment(found),
+    )
 
 
 def _check_positive(**values: float) -> None:

@@ -1,1 +1,3 @@
-"""Curvature of a loss at a point, and the drift of stochastic gradient descent along a valley of minimizers (Liu et al. 2023)."""
+"""Curvature of a loss at a point, and the drift of stochastic gradient descent along a valley of
+minimizers (Liu et al. 2023).
+"""

@@ -1,4 +1,6 @@
-"""Means over an ensemble with their errors, ratios and exponents of them, and their limit at learning rate zero."""
+"""Means over an ensemble with their errors, ratios and exponents of them, and their limit at
+learning rate zero.
+"""
 
 import numpy as np
 from jaxtyping import Float
@@ -7,19 +9,27 @@ from torch import Tensor
 
 
 def mean_and_error(values: Float[Tensor, "*any replicas"]) -> tuple[np.ndarray, np.ndarray]:
-    """The mean over the last axis, and its standard error. Raises ValueError for fewer than two replicas."""
+    """The mean over the last axis, and its standard error. Raises ValueError for fewer than two
+    replicas.
+    """
     replicas = values.shape[-1]
     if replicas < 2:
-        raise ValueError(f"`values` must hold at least 2 replicas along its last axis for a standard error, got {replicas}.")
+        raise ValueError(
+            "`values` must hold at least 2 replicas along its last axis for a standard error, got "
+            f"{replicas}."
+        )
     return values.mean(-1).numpy(), (values.std(-1) / replicas**0.5).numpy()
 
 
 def at_rate_zero(rates: ArrayLike, values: ArrayLike, errors: ArrayLike) -> tuple[float, float]:
-    """The limit at learning rate zero of values with independent standard errors, by a weighted straight line, and its standard error.
+    """The limit at learning rate zero of values with independent standard errors, by a weighted
+    straight line, and its standard error.
 
-    Right if the values differ from the limit by a term of first order in the rate, and if higher orders are below the errors.
+    Right if the values differ from the limit by a term of first order in the rate, and if higher
+    orders are below the errors.
 
-    Raises ValueError for fewer than two rates, values or errors of another number, and errors that are not positive and finite.
+    Raises ValueError for fewer than two rates, values or errors of another number, and errors that
+    are not positive and finite.
     """
     rates, values, errors = _vectors(rates=rates, values=values, errors=errors)
     line, covariance = np.polyfit(rates, values, 1, w=1 / errors, cov="unscaled")
@@ -27,7 +37,8 @@ def at_rate_zero(rates: ArrayLike, values: ArrayLike, errors: ArrayLike) -> tupl
 
 
 def exponent(scales: ArrayLike, values: ArrayLike, errors: ArrayLike) -> tuple[float, float]:
-    """The exponent k of values ∝ scaleᵏ with independent standard errors, by a weighted straight line in logarithms, and its error.
+    """The exponent k of values ∝ scaleᵏ with independent standard errors, by a weighted straight
+    line in logarithms, and its error.
 
     Right if the errors are small against the values.
 
@@ -36,21 +47,32 @@ def exponent(scales: ArrayLike, values: ArrayLike, errors: ArrayLike) -> tuple[f
     scales, values, errors = _vectors(scales=scales, values=values, errors=errors)
     for name, given in (("scales", scales), ("values", values)):
         if not (np.isfinite(given) & (given > 0)).all():
-            raise ValueError(f"`{name}` must be positive and finite to have logarithms, got {given.tolist()}.")
-    line, covariance = np.polyfit(np.log(scales), np.log(values), 1, w=values / errors, cov="unscaled")
+            raise ValueError(
+                f"`{name}` must be positive and finite to have logarithms, got {given.tolist()}."
+            )
+    line, covariance = np.polyfit(
+        np.log(scales), np.log(values), 1, w=values / errors, cov="unscaled"
+    )
     return float(line[0]), float(covariance[0, 0] ** 0.5)
 
 
-def ratio_of_means(numerators: Float[Tensor, "..."], denominators: Float[Tensor, "..."]) -> tuple[float, float]:
-    """The mean of one vector over that of another, each with an entry for every run, and the standard error of the ratio.
+def ratio_of_means(
+    numerators: Float[Tensor, "..."], denominators: Float[Tensor, "..."]
+) -> tuple[float, float]:
+    """The mean of one vector over that of another, each with an entry for every run, and the
+    standard error of the ratio.
 
     To first order in the errors of the means, with the correlation of the two within a run.
 
-    Raises ValueError for vectors of different lengths, fewer than two replicas, or denominators with mean zero.
+    Raises ValueError for vectors of different lengths, fewer than two replicas, or denominators
+    with mean zero.
     """
     if numerators.shape != denominators.shape or numerators.ndim != 1:
         got = f"{tuple(numerators.shape)} and {tuple(denominators.shape)}"
-        raise ValueError(f"`numerators` and `denominators` must be vectors with an entry for each replica, got shapes {got}.")
+        raise ValueError(
+            "`numerators` and `denominators` must be vectors with an entry for each replica, got "
+            f"shapes {got}."
+        )
     if float(below := denominators.mean()) == 0:
         raise ValueError("`denominators` must not have mean 0: the ratio is not defined.")
     ratio = numerators.mean() / below
@@ -59,13 +81,20 @@ def ratio_of_means(numerators: Float[Tensor, "..."], denominators: Float[Tensor,
 
 
 def _vectors(**given: ArrayLike) -> list[np.ndarray]:
-    """The abscissae, the values and their errors of a weighted line, or a ValueError that names the fault."""
+    """The abscissae, the values and their errors of a weighted line, or a ValueError that names the
+    fault.
+    """
     abscissae, values, errors = vectors = [np.asarray(vector, float) for vector in given.values()]
     first, second, third = given
-    if abscissae.ndim != 1 or len(np.unique(abscissae)) < 2 or len({vector.shape for vector in vectors}) > 1:
+    if (
+        abscissae.ndim != 1
+        or len(np.unique(abscissae)) < 2
+        or len({vector.shape for vector in vectors}) > 1
+    ):
         got = f"{abscissae.shape}, {values.shape} and {errors.shape}"
         raise ValueError(
-            f"`{first}`, `{second}` and `{third}` must be vectors of one length, with at least 2 different {first}, got shapes {got}."
+            f"`{first}`, `{second}` and `{third}` must be vectors of one length, with at least 2 "
+            f"different {first}, got shapes {got}."
         )
     if not (np.isfinite(errors) & (errors > 0)).all():
         raise ValueError(f"`{third}` must be positive and finite, got {errors.tolist()}.")

@@ -1,4 +1,6 @@
-"""Models small enough that everything about them can be enumerated, from a closed form to a network; each with a point to start from."""
+"""Models small enough that everything about them can be enumerated, from a closed form to a
+network; each with a point to start from.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,8 +26,8 @@ class Bed:
 def bernoulli(probability: float, a: float) -> Bed:
     """One Bernoulli(p) with logit a·b, θ = (a, b), from the given a and b = logit(p) / a.
 
-    Everything is known: tr ∇²L = p(1−p)(a² + b²) on Γ = {ab = logit p}, and a² − b² = D decays along the limiting flow with batch size B
-    like D(t) = D(0) e^{−p(1−p)t/B}.
+    Everything is known: tr ∇²L = p(1−p)(a² + b²) on Γ = {ab = logit p}, and a² − b² = D decays
+    along the limiting flow with batch size B like D(t) = D(0) e^{−p(1−p)t/B}.
 
     Raises ValueError unless 0 < p < 1 and a ≠ 0.
     """
@@ -52,15 +54,26 @@ def imbalance(thetas: Float[Tensor, "*any 2"]) -> Float[Tensor, "*any"]:
 def softmax_product(law: Sequence[float], a: Sequence[float]) -> Bed:
     """One law over c classes with logits a⊙b, θ = (a, b), from the given a and b = (log Pr) / a.
 
-    The trace of ∇²L is Σ_v p_v(1−p_v)(a_v² + b_v²) on Γ = {a⊙b = log Pr + const}, of dimension c + 1.
+    The trace of ∇²L is Σ_v p_v(1−p_v)(a_v² + b_v²) on Γ = {a⊙b = log Pr + const}, of dimension c +
+    1.
 
-    Raises ValueError unless the law is positive with sum one, and a finite, without zeros and as long.
+    Raises ValueError unless the law is positive with sum one, and a finite, without zeros and as
+    long.
     """
-    probabilities, factors = torch.tensor([law], dtype=torch.float64), torch.tensor(a, dtype=torch.float64)
+    probabilities, factors = (
+        torch.tensor([law], dtype=torch.float64),
+        torch.tensor(a, dtype=torch.float64),
+    )
     if not (probabilities > 0).all():
         raise ValueError(f"`law` must be positive, got {list(law)}: a zero has no minimizer.")
-    if factors.shape != probabilities[0].shape or not factors.isfinite().all() or (factors == 0).any():
-        raise ValueError(f"`a` must hold {len(law)} finite numbers that are not zero, got {list(a)}.")
+    if (
+        factors.shape != probabilities[0].shape
+        or not factors.isfinite().all()
+        or (factors == 0).any()
+    ):
+        raise ValueError(
+            f"`a` must hold {len(law)} finite numbers that are not zero, got {list(a)}."
+        )
 
     def logits(theta: Tensor) -> Tensor:
         left, right = theta.chunk(2, -1)
@@ -70,14 +83,18 @@ def softmax_product(law: Sequence[float], a: Sequence[float]) -> Bed:
     return Bed(model, torch.cat([factors, probabilities[0].log() / factors]))
 
 
-def hmm_network(rng: np.random.Generator, *, states: int = 2, vocab: int = 3, length: int = 3, width: int = 16) -> Bed:
-    """A network tanh(X W₁ᵀ + b₁) W₂ᵀ + b₂ that gives the masked conditionals of a random hidden Markov model exactly.
+def hmm_network(
+    rng: np.random.Generator, *, states: int = 2, vocab: int = 3, length: int = 3, width: int = 16
+) -> Bed:
+    """A network tanh(X W₁ᵀ + b₁) W₂ᵀ + b₂ that gives the masked conditionals of a random hidden
+    Markov model exactly.
 
-    Inputs are all sentences of the length with one token masked, as one-hot vectors of (token or mask) at every position; their laws
-    come from the probabilities of all vocab^length sentences. The start is the nearest minimizer to random parameters that Gauss–Newton
-    finds.
+    Inputs are all sentences of the length with one token masked, as one-hot vectors of (token or
+    mask) at every position; their laws come from the probabilities of all vocab^length sentences.
+    The start is the nearest minimizer to random parameters that Gauss–Newton finds.
 
-    Raises ValueError for a size below 1, and RuntimeError if no minimizer is found: make `width` larger.
+    Raises ValueError for a size below 1, and RuntimeError if no minimizer is found: make `width`
+    larger.
     """
     _check_sizes(states=states, vocab=vocab, length=length, width=width)
     inputs, laws, weight = _masked_conditionals(*_random_hmm(rng, states, vocab), length)
@@ -92,13 +109,19 @@ def hmm_network(rng: np.random.Generator, *, states: int = 2, vocab: int = 3, le
 
     model = ConditionalModel(logits, laws, weight)
     scales = np.repeat([length**-0.5, 0.0, width**-0.5, 0.0], sizes)
-    return Bed(model, nearest_minimizer(model, torch.tensor(scales * rng.standard_normal(sum(sizes)))))
+    return Bed(
+        model, nearest_minimizer(model, torch.tensor(scales * rng.standard_normal(sum(sizes))))
+    )
 
 
-def linear_product(rng: np.random.Generator, *, contexts: int = 5, vocab: int = 4, dim: int = 3) -> Bed:
-    """Next-token prediction with logits E Wᵀ over random contexts E (m, d), W = U Vᵀ of full width, θ = (U, V).
+def linear_product(
+    rng: np.random.Generator, *, contexts: int = 5, vocab: int = 4, dim: int = 3
+) -> Bed:
+    """Next-token prediction with logits E Wᵀ over random contexts E (m, d), W = U Vᵀ of full width,
+    θ = (U, V).
 
-    The laws are those of the start: they have full support, and the start is a minimizer. Raises ValueError for a size below 1.
+    The laws are those of the start: they have full support, and the start is a minimizer. Raises
+    ValueError for a size below 1.
     """
     _check_sizes(contexts=contexts, vocab=vocab, dim=dim)
     embeddings = torch.tensor(rng.standard_normal((contexts, dim)))
@@ -106,15 +129,25 @@ def linear_product(rng: np.random.Generator, *, contexts: int = 5, vocab: int = 
     return Bed(ConditionalModel(logits, logits(start).softmax(-1), _uniform(contexts)), start)
 
 
-def sparse_linear(rng: np.random.Generator, *, contexts: int = 5, vocab: int = 4, dim: int = 6, support_size: int = 2) -> Bed:
-    """`linear_product` with laws uniform on random supports: no finite θ gives a zero, so that there is no minimizer and no manifold.
+def sparse_linear(
+    rng: np.random.Generator,
+    *,
+    contexts: int = 5,
+    vocab: int = 4,
+    dim: int = 6,
+    support_size: int = 2,
+) -> Bed:
+    """`linear_product` with laws uniform on random supports: no finite θ gives a zero, so that
+    there is no minimizer and no manifold.
 
-    The start is random. Assumption 4.1 fails: along a path that lowers the loss the parameters grow for ever, and the eigenvalues that
-    belong to tokens off the support tend to zero with the excess loss. Raises ValueError unless 0 < `support_size` < `vocab`, and for a
-    size below 1.
+    The start is random. Assumption 4.1 fails: along a path that lowers the loss the parameters grow
+    for ever, and the eigenvalues that belong to tokens off the support tend to zero with the excess
+    loss. Raises ValueError unless 0 < `support_size` < `vocab`, and for a size below 1.
     """
     if not 0 < support_size < vocab:
-        raise ValueError(f"`support_size` must lie in 1 … {vocab - 1} (`vocab` − 1), got {support_size}.")
+        raise ValueError(
+            f"`support_size` must lie in 1 … {vocab - 1} (`vocab` − 1), got {support_size}."
+        )
     _check_sizes(contexts=contexts, vocab=vocab, dim=dim)
     embeddings = torch.tensor(rng.standard_normal((contexts, dim)))
     logits, start = _factorized(rng, embeddings, vocab)
@@ -148,12 +181,22 @@ def _uniform(rows: int) -> Tensor:
     return torch.full((rows,), 1 / rows, dtype=torch.float64)
 
 
-def _random_hmm(rng: np.random.Generator, states: int, vocab: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return rng.dirichlet(np.ones(states)), rng.dirichlet(np.ones(states), states), rng.dirichlet(np.ones(vocab), states)
+def _random_hmm(
+    rng: np.random.Generator, states: int, vocab: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return (
+        rng.dirichlet(np.ones(states)),
+        rng.dirichlet(np.ones(states), states),
+        rng.dirichlet(np.ones(vocab), states),
+    )
 
 
-def _masked_conditionals(initial: np.ndarray, transition: np.ndarray, emission: np.ndarray, length: int) -> tuple[Tensor, Tensor, Tensor]:
-    """One-hot inputs with one mask, the law of the masked token, and the probability of the input, for all of them."""
+def _masked_conditionals(
+    initial: np.ndarray, transition: np.ndarray, emission: np.ndarray, length: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """One-hot inputs with one mask, the law of the masked token, and the probability of the input,
+    for all of them.
+    """
     vocab = emission.shape[1]
     probability = np.empty((vocab,) * length)
     for sentence in product(range(vocab), repeat=length):
@@ -170,4 +213,8 @@ def _masked_conditionals(initial: np.ndarray, transition: np.ndarray, emission: 
             masses.append(probability[(*rest[:position], slice(None), *rest[position:])] / length)
     mass = np.array(masses)
     weight = mass.sum(1)
-    return torch.tensor(np.array(inputs)), torch.tensor(mass / weight[:, None]), torch.tensor(weight)
+    return (
+        torch.tensor(np.array(inputs)),
+        torch.tensor(mass / weight[:, None]),
+        torch.tensor(weight),
+    )

@@ -1,4 +1,6 @@
-"""The differential equations that SGD (theorem 4.3) and Adam follow along a valley of minimizers."""
+"""The differential equations that SGD (theorem 4.3) and Adam follow along a valley of
+minimizers.
+"""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,12 +13,18 @@ from torch import Tensor
 from torch.func import grad
 
 from ntpcompanion.flatness.ensemble import follow_sgd
-from ntpcompanion.flatness.manifold import RANK_TOLERANCE, nearest_minimizer, numerical_rank, tangent_basis
+from ntpcompanion.flatness.manifold import (
+    RANK_TOLERANCE,
+    nearest_minimizer,
+    numerical_rank,
+    tangent_basis,
+)
 from ntpcompanion.flatness.model import ConditionalModel
 
 __all__ = ["FlowPath", "follow_adam_ode", "follow_ode", "follow_sgd", "tangent_basis"]
 
-# Relative and absolute tolerance of the integrator between two corrections; what it leaves is then removed by the correction.
+# Relative and absolute tolerance of the integrator between two corrections; what it leaves is then
+# removed by the correction.
 TOLERANCE = 1e-9
 EVALUATIONS = 20_000
 
@@ -36,7 +44,8 @@ class FlowPath:
     departure
         (k,), the largest entry of f − Pr without sign at each time.
     corrected
-        (k,), how far the integrator had left the manifold, as a distance in θ, before it was brought back.
+        (k,), how far the integrator had left the manifold, as a distance in θ, before it was
+        brought back.
     rank
         of ∇²L, the same all along (assumption 4.1).
     """
@@ -49,44 +58,61 @@ class FlowPath:
     rank: int
 
 
-def follow_ode(model: ConditionalModel, start: Float[Tensor, " d"], horizon: float, *, batch_size: int = 1, points: int = 51) -> FlowPath:
-    """dθ/dt = −(1/4B) P ∇ tr ∇²L(θ) on the manifold of minimizers, P the projection on its tangent space (equation 1, theorem 4.3).
+def follow_ode(
+    model: ConditionalModel,
+    start: Float[Tensor, " d"],
+    horizon: float,
+    *,
+    batch_size: int = 1,
+    points: int = 51,
+) -> FlowPath:
+    """dθ/dt = −(1/4B) P ∇ tr ∇²L(θ) on the manifold of minimizers, P the projection on its tangent
+    space (equation 1, theorem 4.3).
 
     A start off the manifold is moved to the nearest minimizer first.
 
     Raises
     ------
     ValueError
-        a horizon that is not positive and finite, a batch size below 1, fewer than 2 points; a model without minimizers.
+        a horizon that is not positive and finite, a batch size below 1, fewer than 2 points; a
+        model without minimizers.
     RuntimeError
-        no minimizer near the start; the rank of the Hessian changes along the path, where assumption 4.1 fails; the integrator gave up.
+        no minimizer near the start; the rank of the Hessian changes along the path, where
+        assumption 4.1 fails; the integrator gave up.
 
     Notes
-    -----
-    The vector field is −(1/4B) P ∇‖A‖² with the scores A of the model: ‖A‖² = tr ∇²L on the manifold, so that the gradients have the same
-    tangent part, and no third derivative of the loss is needed. Explicit Runge–Kutta between the `points`, a Gauss–Newton correction at
-    each. One evaluation costs a singular value decomposition of the (n c, d) scores.
+    ----- The vector field is −(1/4B) P ∇‖A‖² with the scores A of the model: ‖A‖² = tr ∇²L on the
+    manifold, so that the gradients have the same tangent part, and no third derivative of the loss
+    is needed. Explicit Runge–Kutta between the `points`, a Gauss–Newton correction at each. One
+    evaluation costs a singular value decomposition of the (n c, d) scores.
     """
     if batch_size < 1:
         raise ValueError(f"`batch_size` must be at least 1, got {batch_size}.")
     return _Flow(model, 1 / (4 * batch_size), adaptive=False).run(start, horizon, points)
 
 
-def follow_adam_ode(model: ConditionalModel, start: Float[Tensor, " d"], horizon: float, *, points: int = 51) -> FlowPath:
-    """The flow of Adam without weight decay: that of `follow_ode` with Σ √H_ii for the trace, in the metric of its own step sizes.
+def follow_adam_ode(
+    model: ConditionalModel, start: Float[Tensor, " d"], horizon: float, *, points: int = 51
+) -> FlowPath:
+    """The flow of Adam without weight decay: that of `follow_ode` with Σ √H_ii for the trace, in
+    the metric of its own step sizes.
 
-    Adam divides the gradient by the root of its second moments, which near a minimizer are those of the noise, H_ii / B (Lemma 4.2). In
-    coordinates φ = D^{1/4} θ, D = diag(H) frozen, it is SGD, so that with time η² · steps
+    Adam divides the gradient by the root of its second moments, which near a minimizer are those of
+    the noise, H_ii / B (Lemma 4.2). In coordinates φ = D^{1/4} θ, D = diag(H) frozen, it is SGD, so
+    that with time η² · steps
 
-        dθ/dt = −(1/4) D^{−1/4} P_φ D^{−1/4} ∇ Σ_i H_ii / √D_ii,    and Σ H_ii / √D_ii has the gradient of 2 Σ √H_ii,
+        dθ/dt = −(1/4) D^{−1/4} P_φ D^{−1/4} ∇ Σ_i H_ii / √D_ii,
 
-    P_φ the projection on the tangent space in these coordinates. The batch size cancels: noise of variance 1/B, step sizes √B, squared. The
-    sharpness is that of Li, Wen and Lyu (2025); second moments are taken to follow H at once and without noise.
+    where Σ H_ii / √D_ii has the gradient of 2 Σ √H_ii. P_φ is the projection on the
+    tangent space in these coordinates. The batch size cancels: noise of
+    variance 1/B, step sizes √B, squared. The sharpness is that of Li, Wen and Lyu (2025); second
+    moments are taken to follow H at once and without noise.
 
     Raises
     ------
     ValueError, RuntimeError
-        as `follow_ode`; RuntimeError also where an entry H_ii vanishes, and the steps of Adam have no limit.
+        as `follow_ode`; RuntimeError also where an entry H_ii vanishes, and the steps of Adam have
+        no limit.
 
     Notes
     -----
@@ -122,10 +148,25 @@ class _Flow:
             corrected.append(float((thetas[-1] - moved).norm()))
         path = torch.stack(thetas)
         trace = torch.stack([self.model.scores(at).square().sum() for at in path])
-        return FlowPath(torch.tensor(times), path, trace, self.model.departure(path), torch.tensor(corrected), self.rank)
+        return FlowPath(
+            torch.tensor(times),
+            path,
+            trace,
+            self.model.departure(path),
+            torch.tensor(corrected),
+            self.rank,
+        )
 
     def _integrate(self, theta: Tensor, begin: float, end: float) -> Tensor:
-        solved = solve_ivp(self._velocity, (begin, end), theta.numpy(), method="DOP853", t_eval=[end], rtol=TOLERANCE, atol=TOLERANCE)
+        solved = solve_ivp(
+            self._velocity,
+            (begin, end),
+            theta.numpy(),
+            method="DOP853",
+            t_eval=[end],
+            rtol=TOLERANCE,
+            atol=TOLERANCE,
+        )
         if not solved.success:
             raise RuntimeError(f"The flow stopped at t = {begin:.4g}: {solved.message}")
         return torch.tensor(solved.y[:, -1])
@@ -133,15 +174,20 @@ class _Flow:
     def _velocity(self, time: float, state: np.ndarray) -> np.ndarray:
         self.evaluations += 1
         if self.evaluations > EVALUATIONS:
-            raise RuntimeError(f"The flow stopped at t = {time:.4g}: {EVALUATIONS} evaluations are spent. Take a shorter `horizon`.")
+            raise RuntimeError(
+                f"The flow stopped at t = {time:.4g}: {EVALUATIONS} evaluations are spent. Take a "
+                "shorter `horizon`."
+            )
         theta = torch.tensor(state)
         slope, scores = self.slope(theta)
         root = self._root_of_steps(scores, time)
         _, singular, rows = torch.linalg.svd(scores * root, full_matrices=False)
         if (rank := numerical_rank(singular)) != self.rank:
             raise RuntimeError(
-                f"the rank of the Hessian changes from {self.rank} to {rank} at t = {time:.4g} (singular values below "
-                f"{RANK_TOLERANCE:g} of the largest count as zero): assumption 4.1 fails there. Take a shorter `horizon`."
+                f"the rank of the Hessian changes from {self.rank} to {rank} at t = {time:.4g} "
+                "(singular values below "
+                f"{RANK_TOLERANCE:g} of the largest count as zero): assumption 4.1 fails there. "
+                "Take a shorter `horizon`."
             )
         normal, pull = rows[:rank], root * slope
         return (-self.speed * root * (pull - normal.T @ (normal @ pull))).numpy()
@@ -153,6 +199,7 @@ class _Flow:
             return torch.ones_like(diagonal)
         if diagonal.min() <= RANK_TOLERANCE**2 * diagonal.max():
             raise RuntimeError(
-                f"H_ii of parameter {int(diagonal.argmin())} vanishes at t = {time:.4g}: the steps of Adam have no limit there."
+                f"H_ii of parameter {int(diagonal.argmin())} vanishes at t = {time:.4g}: the steps "
+                "of Adam have no limit there."
             )
         return diagonal**-0.25

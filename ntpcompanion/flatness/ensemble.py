@@ -44,7 +44,8 @@ def follow_sgd(
     *,
     snapshots: int = 101,
 ) -> EnsemblePath:
-    """θ_{k+1} = θ_k − η ∇ mean_i −log f_θ(v_i | x_i), a fresh batch (x_i, v_i) of the true law at every step, in many replicas at once.
+    """θ_{k+1} = θ_k − η ∇ mean_i −log f_θ(v_i | x_i), a fresh batch (x_i, v_i) of the true law at
+    every step, in many replicas at once.
 
     Parameters
     ----------
@@ -58,13 +59,14 @@ def follow_sgd(
     Raises
     ------
     ValueError
-        sizes below 1 (`snapshots` below 2), a learning rate that is not positive and finite, a start of another shape.
+        sizes below 1 (`snapshots` below 2), a learning rate that is not positive and finite, a
+        start of another shape.
     RuntimeError
         a replica left the finite numbers: the learning rate is too large.
 
     Notes
-    -----
-    Each step evaluates the logits of all n inputs: meant for models whose inputs can be enumerated. Memory O(snapshots · replicas · d).
+    ----- Each step evaluates the logits of all n inputs: meant for models whose inputs can be
+    enumerated. Memory O(snapshots · replicas · d).
     """
     thetas = _starts(model, start, learning_rate, replicas)
     gradient = MeanGradient(model, batch_size, replicas, rng)
@@ -89,13 +91,16 @@ def follow_adam(
     epsilon: float = 1e-12,
     snapshots: int = 101,
 ) -> EnsemblePath:
-    """The runs of `follow_sgd` with `torch.optim.AdamW` in place of the plain step; every replica has moments of its own.
+    """The runs of `follow_sgd` with `torch.optim.AdamW` in place of the plain step; every replica
+    has moments of its own.
 
     Raises ValueError and RuntimeError as `follow_sgd`, and ValueError for what torch refuses.
     """
     thetas = _starts(model, start, learning_rate, replicas)
     gradient = MeanGradient(model, batch_size, replicas, rng)
-    adam = torch.optim.AdamW([thetas], lr=learning_rate, betas=betas, eps=epsilon, weight_decay=weight_decay)
+    adam = torch.optim.AdamW(
+        [thetas], lr=learning_rate, betas=betas, eps=epsilon, weight_decay=weight_decay
+    )
 
     def step() -> None:
         thetas.grad = gradient(thetas)
@@ -112,13 +117,18 @@ def _starts(model: ConditionalModel, start: Tensor, learning_rate: float, replic
         raise ValueError(f"`replicas` must be at least 1, got {replicas}.")
     check_float64("start", start.flatten())
     if start.ndim not in (1, 2) or (start.ndim == 2 and len(start) != replicas):
-        raise ValueError(f"`start` must be a vector, or a matrix with a row for each of the {replicas} replicas, got {tuple(start.shape)}.")
+        raise ValueError(
+            f"`start` must be a vector, or a matrix with a row for each of the {replicas} "
+            f"replicas, got {tuple(start.shape)}."
+        )
     thetas = start.expand(replicas, start.shape[-1]).clone()
     model.log_probabilities(thetas)  # refuses logits of another shape
     return thetas
 
 
-def _repeat(step: Callable[[], None], thetas: Tensor, learning_rate: float, steps: int, snapshots: int) -> EnsemblePath:
+def _repeat(
+    step: Callable[[], None], thetas: Tensor, learning_rate: float, steps: int, snapshots: int
+) -> EnsemblePath:
     """Take `steps` steps, each of which changes `thetas` in place."""
     for name, value, least in (("steps", steps, 1), ("snapshots", snapshots, 2)):
         if value < least:
@@ -129,7 +139,10 @@ def _repeat(step: Callable[[], None], thetas: Tensor, learning_rate: float, step
         for _ in range(last - first):
             step()
         if not thetas.isfinite().all():
-            raise RuntimeError(f"The runs diverged before step {last}: make `learning_rate` smaller than {learning_rate}.")
+            raise RuntimeError(
+                f"The runs diverged before step {last}: make `learning_rate` smaller than "
+                f"{learning_rate}."
+            )
         kept.append(thetas.clone())
     counted = torch.tensor(marks, dtype=torch.float64)
     return EnsemblePath(counted, learning_rate**2 * counted, torch.stack(kept))

@@ -1,4 +1,6 @@
-"""How far the trace of the Fisher information is from that of the Hessian above the floor of the loss, by enumeration."""
+"""How far the trace of the Fisher information is from that of the Hessian above the floor of the
+loss, by enumeration.
+"""
 
 from dataclasses import dataclass
 
@@ -9,7 +11,8 @@ from torch.func import jacrev
 from ntpcompanion.flatness.manifold import check_float64
 from ntpcompanion.flatness.model import ConditionalModel
 
-# Rows of second derivatives that are formed together: all at once take n c d passes, and gigabytes for a network of 259 parameters.
+# Rows of second derivatives that are formed together: all at once take n c d passes, and gigabytes
+# for a network of 259 parameters.
 ROWS_AT_ONCE = 128
 
 
@@ -24,7 +27,8 @@ class FisherBias:
     fisher
         E_x Σ_v f_v ‖∇ log f_v‖², what appendix B.1 of Liu et al. (2023) estimates.
     bias
-        tr ∇²L − `fisher`, from its own formula E_x Σ_v (f_v − Pr_v) Δ log f_v: small values keep their digits.
+        tr ∇²L − `fisher`, from its own formula E_x Σ_v (f_v − Pr_v) Δ log f_v: small values keep
+        their digits.
     bound
         √(2 · `excess`) · max ‖Δ log f_v‖, which the bias does not exceed.
     """
@@ -36,9 +40,11 @@ class FisherBias:
 
 
 def fisher_bias(model: ConditionalModel, theta: Float[Tensor, " d"]) -> FisherBias:
-    """The bias of the Fisher trace as an estimate of tr ∇²L(θ), exactly, and its bound by Pinsker's inequality.
+    """The bias of the Fisher trace as an estimate of tr ∇²L(θ), exactly, and its bound by Pinsker's
+    inequality.
 
-    Raises ValueError unless θ is a finite float64 vector. All second derivatives are formed: O(n c d²) memory.
+    Raises ValueError unless θ is a finite float64 vector. All second derivatives are formed: O(n c
+    d²) memory.
     """
     check_float64("theta", theta)
     probabilities = model.log_probabilities(theta).exp()

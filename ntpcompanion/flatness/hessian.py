@@ -11,14 +11,18 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 Loss = Callable[[Tensor], Tensor]
 
-# So many entries of vectors go through the loss in one batch: all directions at once in small models, one at a time in large ones.
+# So many entries of vectors go through the loss in one batch: all directions at once in small
+# models, one at a time in large ones.
 BATCH_ENTRIES = 2**16
 
-# Sums of the same numbers in another order, as a GPU may take them, differ by less than this many units of rounding.
+# Sums of the same numbers in another order, as a GPU may take them, differ by less than this many
+# units of rounding.
 ORDER_OF_SUMS = 100
 
 
-def hessian_products(loss: Loss, theta: Float[Tensor, " d"], vectors: Float[Tensor, "k d"]) -> Float[Tensor, "k d"]:
+def hessian_products(
+    loss: Loss, theta: Float[Tensor, " d"], vectors: Float[Tensor, "k d"]
+) -> Float[Tensor, "k d"]:
     """∇²L(θ) v for every row v of `vectors`.
 
     Parameters
@@ -34,67 +38,99 @@ def hessian_products(loss: Loss, theta: Float[Tensor, " d"], vectors: Float[Tens
         what `check_loss` refuses; vectors that are not (k, d) of the dtype of `theta`.
 
     Notes
-    -----
-    One forward and backward pass, kept for all products, then about two passes a product. Memory as one pass times BATCH_ENTRIES / d.
+    ----- One forward and backward pass, kept for all products, then about two passes a product.
+    Memory as one pass times BATCH_ENTRIES / d.
     """
     check_loss(loss, theta)
     if vectors.ndim != 2 or vectors.shape[1] != len(theta) or vectors.dtype != theta.dtype:
         got = f"shape {tuple(vectors.shape)} and dtype {vectors.dtype}"
-        raise ValueError(f"`vectors` must be a matrix with {len(theta)} columns (the length of `theta`) and its dtype, got {got}.")
+        raise ValueError(
+            f"`vectors` must be a matrix with {len(theta)} columns (the length of `theta`) and its "
+            f"dtype, got {got}."
+        )
     return symmetric_products(loss, theta)(vectors)
 
 
 def symmetric_products(loss: Loss, theta: Float[Tensor, " d"]) -> Callable[[Tensor], Tensor]:
-    """The map from rows v to ∇²L(θ) v, of a loss that was checked; the gradient is differentiated once for all of them."""
+    """The map from rows v to ∇²L(θ) v, of a loss that was checked; the gradient is differentiated
+    once for all of them.
+    """
     with sdpa_kernel(SDPBackend.MATH):  # fused attention has no second derivative
-        _, pull = vjp(grad(loss), theta)  # the Hessian is symmetric: rows from the left are products from the right
+        # the Hessian is symmetric: rows from the left are products from the right
+        _, pull = vjp(grad(loss), theta)
     return vmap(lambda v: pull(v)[0], chunk_size=max(1, BATCH_ENTRIES // len(theta)))
 
 
 def full_hessian(loss: Loss, theta: Float[Tensor, " d"]) -> Float[Tensor, "d d"]:
-    """∇²L(θ) as a matrix, symmetric to rounding. Raises as `hessian_products`. Cost: d products, O(d²) memory."""
-    return hessian_products(loss, theta, torch.eye(len(theta), dtype=theta.dtype, device=theta.device))
+    """∇²L(θ) as a matrix, symmetric to rounding. Raises as `hessian_products`. Cost: d products,
+    O(d²) memory.
+    """
+    return hessian_products(
+        loss, theta, torch.eye(len(theta), dtype=theta.dtype, device=theta.device)
+    )
 
 
 def check_vector(name: str, theta: Tensor) -> None:
     """Raise ValueError unless `theta` is a finite vector in float64 or float32."""
     if theta.ndim != 1 or not len(theta):
-        raise ValueError(f"`{name}` must be one flat parameter vector, got shape {tuple(theta.shape)}. Use `FlatModule` for a module.")
+        raise ValueError(
+            f"`{name}` must be one flat parameter vector, got shape {tuple(theta.shape)}. Use "
+            "`FlatModule` for a module."
+        )
     if theta.dtype not in (torch.float64, torch.float32):
-        raise ValueError(f"`{name}` must be float64 or float32, got {theta.dtype}. Second derivatives do not survive fewer digits.")
+        raise ValueError(
+            f"`{name}` must be float64 or float32, got {theta.dtype}. Second derivatives do not "
+            "survive fewer digits."
+        )
     if not theta.isfinite().all():
-        raise ValueError(f"`{name}` holds {theta[~theta.isfinite()][0].item()} ({int((~theta.isfinite()).sum())} entries are not finite).")
+        raise ValueError(
+            f"`{name}` holds {theta[~theta.isfinite()][0].item()} "
+            f"({int((~theta.isfinite()).sum())} entries are not finite)."
+        )
 
 
 def check_loss(loss: Loss, theta: Float[Tensor, " d"]) -> None:
-    """Evaluate `loss` twice and raise ValueError unless it is one finite scalar that depends on `theta`.
+    """Evaluate `loss` twice and raise ValueError unless it is one finite scalar that depends on
+    `theta`.
 
-    Differences of a few units of rounding are let through: a GPU may add in another order every time.
+    Differences of a few units of rounding are let through: a GPU may add in another order every
+    time.
     """
     check_vector("theta", theta)
     leaf = theta.detach().clone().requires_grad_()
     with torch.enable_grad():
         first, second = loss(leaf), loss(leaf)
     if first.ndim:
-        raise ValueError(f"`loss` must return a scalar tensor, got shape {tuple(first.shape)}. Take the mean over examples.")
+        raise ValueError(
+            f"`loss` must return a scalar tensor, got shape {tuple(first.shape)}. Take the mean "
+            "over examples."
+        )
     if not first.isfinite():
-        raise ValueError(f"`loss` is {first.item()} at `theta`. Curvature is defined where the loss is finite.")
+        raise ValueError(
+            f"`loss` is {first.item()} at `theta`. Curvature is defined where the loss is finite."
+        )
     if abs(first - second) > ORDER_OF_SUMS * torch.finfo(first.dtype).eps * abs(first):
         raise ValueError(
-            f"`loss` is not deterministic: {first.item():.8g}, then {second.item():.8g} at the same `theta`. "
+            f"`loss` is not deterministic: {first.item():.8g}, then {second.item():.8g} at the "
+            "same `theta`. "
             "Call `module.eval()`, and fix masks and batches before."
         )
     if not first.requires_grad or torch.autograd.grad(first, leaf, allow_unused=True)[0] is None:
-        raise ValueError("`loss` does not depend on `theta`: it detaches it, or uses a module's own parameters. Use `FlatModule`.")
+        raise ValueError(
+            "`loss` does not depend on `theta`: it detaches it, or uses a module's own parameters. "
+            "Use `FlatModule`."
+        )
 
 
 class FlatModule:
-    """A torch module as a function of one flat vector of its parameters: `flat(theta, *inputs)` is the module's output at θ.
+    """A torch module as a function of one flat vector of its parameters: `flat(theta, *inputs)` is
+    the module's output at θ.
 
-    The order is that of `module.named_parameters()`; a parameter used in two places counts once. Buffers are used as they are. `module` is
-    not changed, and keeps its own parameters.
+    The order is that of `module.named_parameters()`; a parameter used in two places counts once.
+    Buffers are used as they are. `module` is not changed, and keeps its own parameters.
 
-    Raises ValueError for a module without parameters, or with parameters of several dtypes or on several devices.
+    Raises ValueError for a module without parameters, or with parameters of several dtypes or on
+    several devices.
     """
 
     def __init__(self, module: nn.Module) -> None:
@@ -102,7 +138,10 @@ class FlatModule:
         self.shapes = {name: parameter.shape for name, parameter in module.named_parameters()}
         kinds = {f"{parameter.dtype} on {parameter.device}" for parameter in module.parameters()}
         if len(kinds) != 1:
-            raise ValueError(f"`module` must have parameters of one dtype on one device, got {', '.join(sorted(kinds)) or 'none at all'}.")
+            raise ValueError(
+                "`module` must have parameters of one dtype on one device, got "
+                f"{', '.join(sorted(kinds)) or 'none at all'}."
+            )
 
     @property
     def theta(self) -> Float[Tensor, " d"]:
@@ -110,11 +149,19 @@ class FlatModule:
         return torch.cat([parameter.detach().flatten() for parameter in self.module.parameters()])
 
     def parameters(self, theta: Float[Tensor, " d"]) -> dict[str, Tensor]:
-        """The parts of θ by the names of the module's parameters: views, in their shapes. Raises ValueError if the length does not fit."""
+        """The parts of θ by the names of the module's parameters: views, in their shapes. Raises
+        ValueError if the length does not fit.
+        """
         sizes = [prod(shape) for shape in self.shapes.values()]
         if theta.shape != (sum(sizes),):
-            raise ValueError(f"`theta` must be a vector of the {sum(sizes)} parameters of the module, got shape {tuple(theta.shape)}.")
-        return {name: part.view(shape) for (name, shape), part in zip(self.shapes.items(), theta.split(sizes), strict=True)}
+            raise ValueError(
+                f"`theta` must be a vector of the {sum(sizes)} parameters of the module, got shape "
+                f"{tuple(theta.shape)}."
+            )
+        return {
+            name: part.view(shape)
+            for (name, shape), part in zip(self.shapes.items(), theta.split(sizes), strict=True)
+        }
 
     def __call__(self, theta: Float[Tensor, " d"], *inputs: Tensor) -> Tensor:
         """The output of the module at θ."""

@@ -1,4 +1,6 @@
-"""The manifold of minimizers Γ = {f_θ = Pr}: its tangent space, the rank of assumption 4.1, and the way back to it."""
+"""The manifold of minimizers Γ = {f_θ = Pr}: its tangent space, the rank of assumption 4.1, and the
+way back to it.
+"""
 
 import warnings
 from dataclasses import dataclass
@@ -10,8 +12,8 @@ from torch import Tensor
 from ntpcompanion.flatness.hessian import check_vector
 from ntpcompanion.flatness.model import ConditionalModel
 
-# Singular values of the scores below this share of the largest count as zero; they are square roots of eigenvalues of the Hessian, and
-# rounding leaves some 1e-15 of an exact zero.
+# Singular values of the scores below this share of the largest count as zero; they are square roots
+# of eigenvalues of the Hessian, and rounding leaves some 1e-15 of an exact zero.
 RANK_TOLERANCE = 1e-8
 
 # |f − Pr| at which a point counts as a minimizer.
@@ -35,8 +37,8 @@ class TangentSpace:
     rank
         M.
     gap
-        the smallest singular value of the scores that counts over the largest that does not, infinite if there is none: near 1, the rank is
-        in doubt.
+        the smallest singular value of the scores that counts over the largest that does not,
+        infinite if there is none: near 1, the rank is in doubt.
     gradient_norm
         ‖∇L‖ at the point, zero at a minimizer.
     """
@@ -50,7 +52,8 @@ class TangentSpace:
 
 
 def tangent_basis(model: ConditionalModel, theta: Float[Tensor, " d"]) -> TangentSpace:
-    """The tangent space of the manifold of minimizers at θ, from the singular values of the scores, with its numerical rank.
+    """The tangent space of the manifold of minimizers at θ, from the singular values of the scores,
+    with its numerical rank.
 
     Assumption 4.1 asks that the Hessian has one rank all along Γ; compare `rank` at two points.
 
@@ -62,18 +65,28 @@ def tangent_basis(model: ConditionalModel, theta: Float[Tensor, " d"]) -> Tangen
     Warns
     -----
     UserWarning
-        θ is not a minimizer: an entry of f − Pr exceeds 1e-6. The scores are then no square root of the Hessian.
+        θ is not a minimizer: an entry of f − Pr exceeds 1e-6. The scores are then no square root of
+        the Hessian.
     """
     check_float64("theta", theta)
     scores = model.scores(theta)
     gradient_norm = float((model.joint.flatten().sqrt() @ scores).norm())
     if (away := float(model.departure(theta))) > ON_MANIFOLD:
-        text = f"`theta` is not a minimizer: |f − Pr| is up to {away:.3g}, the norm of the gradient of the loss is {gradient_norm:.3g}."
+        text = (
+            f"`theta` is not a minimizer: |f − Pr| is up to {away:.3g}, the norm of the gradient "
+            f"of the loss is {gradient_norm:.3g}."
+        )
         warnings.warn(text, stacklevel=2)
     _, singular, rows = torch.linalg.svd(scores, full_matrices=True)
     rank = numerical_rank(singular)
-    gap = float(singular[rank - 1] / singular[rank]) if 0 < rank < len(singular) and singular[rank] > 0 else torch.inf
-    return TangentSpace(rows[rank:].T, rows[:rank].T, singular[:rank] ** 2, rank, gap, gradient_norm)
+    gap = (
+        float(singular[rank - 1] / singular[rank])
+        if 0 < rank < len(singular) and singular[rank] > 0
+        else torch.inf
+    )
+    return TangentSpace(
+        rows[rank:].T, rows[:rank].T, singular[:rank] ** 2, rank, gap, gradient_norm
+    )
 
 
 def numerical_rank(singular: Float[Tensor, " k"]) -> int:
@@ -81,15 +94,19 @@ def numerical_rank(singular: Float[Tensor, " k"]) -> int:
     return int((singular > RANK_TOLERANCE * singular[0]).sum())
 
 
-def nearest_minimizer(model: ConditionalModel, theta: Float[Tensor, " d"], tol: float = 1e-13) -> Float[Tensor, " d"]:
-    """A point of Γ near θ, by Gauss–Newton steps of least length on log f = log Pr, halved while the excess loss does not fall.
+def nearest_minimizer(
+    model: ConditionalModel, theta: Float[Tensor, " d"], tol: float = 1e-13
+) -> Float[Tensor, " d"]:
+    """A point of Γ near θ, by Gauss–Newton steps of least length on log f = log Pr, halved while
+    the excess loss does not fall.
 
     Ends when no entry of f − Pr exceeds `tol`, or when rounding stops it below 1e-6.
 
     Raises
     ------
     ValueError
-        a law with a zero: no finite logits give it, so that there is no minimizer (assumption 4.1 fails); θ is not a finite float64 vector.
+        a law with a zero: no finite logits give it, so that there is no minimizer (assumption 4.1
+        fails); θ is not a finite float64 vector.
     RuntimeError
         no minimizer was reached.
     """
@@ -97,7 +114,8 @@ def nearest_minimizer(model: ConditionalModel, theta: Float[Tensor, " d"], tol: 
     if (model.laws == 0).any():
         row = int((model.laws == 0).any(1).nonzero()[0])
         raise ValueError(
-            f"`model` has no minimizer: `laws` row {row} holds a zero, which no finite logits give. The loss falls for ever, and "
+            f"`model` has no minimizer: `laws` row {row} holds a zero, which no finite logits "
+            "give. The loss falls for ever, and "
             "assumption 4.1 fails. Use laws with full support."
         )
     best = float(model.excess(theta))
@@ -107,7 +125,10 @@ def nearest_minimizer(model: ConditionalModel, theta: Float[Tensor, " d"], tol: 
         theta, best = closer
     if not float(model.departure(theta)) <= ON_MANIFOLD:
         away = float(model.departure(theta))
-        raise RuntimeError(f"no minimizer was reached: |f − Pr| is still {away:.3g}. Can the model express the laws? Start nearer to them.")
+        raise RuntimeError(
+            f"no minimizer was reached: |f − Pr| is still {away:.3g}. Can the model express the "
+            "laws? Start nearer to them."
+        )
     return theta
 
 
@@ -128,4 +149,7 @@ def check_float64(name: str, theta: Tensor) -> None:
     check_vector(name, theta)
     if theta.dtype != torch.float64 or theta.device.type != "cpu":
         got = f"{theta.dtype} on {theta.device}"
-        raise ValueError(f"`{name}` must be float64 on the CPU, got {got}: ranks cannot be told in fewer digits. Use `{name}.double()`.")
+        raise ValueError(
+            f"`{name}` must be float64 on the CPU, got {got}: ranks cannot be told in fewer "
+            f"digits. Use `{name}.double()`."
+        )

@@ -1,4 +1,6 @@
-"""A predictor over finitely many inputs whose true conditional laws are known: what SGD, its limit and Lemma 4.2 are stated for."""
+"""A predictor over finitely many inputs whose true conditional laws are known: what SGD, its limit
+and Lemma 4.2 are stated for.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,12 +15,14 @@ SUM_TOLERANCE = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class ConditionalModel:
-    """n inputs x with frequencies, their true laws Pr(· | x) over c classes, and logits of a model f_θ (Liu et al. 2023, section 3.1).
+    """n inputs x with frequencies, their true laws Pr(· | x) over c classes, and logits of a model
+    f_θ (Liu et al. 2023, section 3.1).
 
     Fields
     ------
     logits
-        maps parameters (…, d) to logits (…, n, c) of all inputs: leading axes are replicas, none of which may touch another.
+        maps parameters (…, d) to logits (…, n, c) of all inputs: leading axes are replicas, none of
+        which may touch another.
     laws
         Pr, (n, c), rows with sum one to within 1e-8, float64.
     weight
@@ -38,20 +42,32 @@ class ConditionalModel:
         _check_law("laws", self.laws, 2)
         _check_law("weight", self.weight, 1)
         if len(self.laws) != len(self.weight) or self.weight.min() <= 0:
-            got = f"{len(self.weight)} weights for {len(self.laws)} laws, the smallest {self.weight.min():.6g}"
-            raise ValueError(f"`weight` must hold a positive frequency for every row of `laws`, got {got}.")
+            got = (
+                f"{len(self.weight)} weights for {len(self.laws)} laws, the smallest "
+                f"{self.weight.min():.6g}"
+            )
+            raise ValueError(
+                f"`weight` must hold a positive frequency for every row of `laws`, got {got}."
+            )
 
     @property
     def joint(self) -> Float[Tensor, "n c"]:
         """Pr(x, v), (n, c)."""
         return self.weight[:, None] * self.laws
 
-    def log_probabilities(self, theta: Float[Tensor, "*replicas d"]) -> Float[Tensor, "*replicas n c"]:
-        """The logarithm of f_θ(v | x). Raises ValueError if `logits` has another shape than the laws."""
+    def log_probabilities(
+        self, theta: Float[Tensor, "*replicas d"]
+    ) -> Float[Tensor, "*replicas n c"]:
+        """The logarithm of f_θ(v | x). Raises ValueError if `logits` has another shape than the
+        laws.
+        """
         logits = self.logits(theta)
         if logits.shape != theta.shape[:-1] + self.laws.shape:
             wanted = tuple(theta.shape[:-1] + self.laws.shape)
-            raise ValueError(f"`logits` must be of shape {wanted} for parameters {tuple(theta.shape)}, got {tuple(logits.shape)}.")
+            raise ValueError(
+                f"`logits` must be of shape {wanted} for parameters {tuple(theta.shape)}, got "
+                f"{tuple(logits.shape)}."
+            )
         return logits.log_softmax(-1)
 
     def loss(self, theta: Float[Tensor, "*replicas d"]) -> Float[Tensor, "*replicas"]:
@@ -59,28 +75,43 @@ class ConditionalModel:
         return -(self.joint * self.log_probabilities(theta)).sum((-2, -1))
 
     def excess(self, theta: Float[Tensor, "*replicas d"]) -> Float[Tensor, "*replicas"]:
-        """L(θ) minus its floor: E_x KL(Pr ‖ f_θ) in nats, a sum of terms that are not negative: small values keep their digits."""
-        log_ratio = self.log_probabilities(theta) - self.laws.clamp_min(torch.finfo(torch.float64).tiny).log()
-        terms = torch.where(self.laws > 0, self.laws * (torch.expm1(log_ratio) - log_ratio), self.laws * 0)
+        """L(θ) minus its floor: E_x KL(Pr ‖ f_θ) in nats, a sum of terms that are not negative:
+        small values keep their digits.
+        """
+        log_ratio = (
+            self.log_probabilities(theta)
+            - self.laws.clamp_min(torch.finfo(torch.float64).tiny).log()
+        )
+        terms = torch.where(
+            self.laws > 0, self.laws * (torch.expm1(log_ratio) - log_ratio), self.laws * 0
+        )
         outside = torch.where(self.laws > 0, 0.0, self.log_probabilities(theta).exp())
         return (self.weight[:, None] * (terms + outside)).sum((-2, -1))
 
     def departure(self, theta: Float[Tensor, "*replicas d"]) -> Float[Tensor, "*replicas"]:
-        """The largest entry without sign of f_θ − Pr: zero exactly on the manifold of minimizers."""
+        """The largest entry without sign of f_θ − Pr: zero exactly on the manifold of
+        minimizers.
+        """
         return (self.log_probabilities(theta).exp() - self.laws).abs().amax((-2, -1))
 
     def scores(self, theta: Float[Tensor, " d"]) -> Float[Tensor, "rows d"]:
         """A row √Pr(x, v) ∇_θ log f_θ(v | x) for each of the n c pairs.
 
-        AᵀA of this matrix A is the second moment of the gradient of one draw; at a minimizer it is its covariance, and the Hessian (Lemma
-        4.2). ‖A‖² is a function of θ that agrees with tr ∇²L on the manifold of minimizers, so that their gradients agree along it.
+        AᵀA of this matrix A is the second moment of the gradient of one draw; at a minimizer it is
+        its covariance, and the Hessian (Lemma
+        4.2). ‖A‖² is a function of θ that agrees with tr ∇²L on the manifold of minimizers, so that
+        their gradients agree along it.
         """
         slopes = jacrev(self.log_probabilities)(theta).flatten(0, 1)
         return self.joint.flatten().sqrt()[:, None] * slopes
 
 
-def gradient_covariance(model: ConditionalModel, theta: Float[Tensor, " d"]) -> Float[Tensor, "d d"]:
-    """Σ(θ), the covariance of −∇_θ log f_θ(v | x) over one draw (x, v), by enumeration; a batch of B independent draws has Σ / B."""
+def gradient_covariance(
+    model: ConditionalModel, theta: Float[Tensor, " d"]
+) -> Float[Tensor, "d d"]:
+    """Σ(θ), the covariance of −∇_θ log f_θ(v | x) over one draw (x, v), by enumeration; a batch of
+    B independent draws has Σ / B.
+    """
     scores = model.scores(theta)
     mean = model.joint.flatten().sqrt() @ scores
     return scores.T @ scores - torch.outer(mean, mean)
@@ -89,9 +120,16 @@ def gradient_covariance(model: ConditionalModel, theta: Float[Tensor, " d"]) -> 
 def _check_law(name: str, value: Tensor, dimensions: int) -> None:
     if value.ndim != dimensions or value.dtype != torch.float64 or value.device.type != "cpu":
         got = f"{value.dtype} of shape {tuple(value.shape)} on {value.device}"
-        raise ValueError(f"`{name}` must be a float64 tensor with {dimensions} axes on the CPU, got {got}.")
+        raise ValueError(
+            f"`{name}` must be a float64 tensor with {dimensions} axes on the CPU, got {got}."
+        )
     if not value.isfinite().all() or value.min() < 0:
-        raise ValueError(f"`{name}` must hold probabilities, got {value[~(value >= 0) | ~value.isfinite()][0].item()}.")
+        raise ValueError(
+            f"`{name}` must hold probabilities, got "
+            f"{value[~(value >= 0) | ~value.isfinite()][0].item()}."
+        )
     worst = (value.sum(-1) - 1).abs().max()
     if worst > SUM_TOLERANCE:
-        raise ValueError(f"`{name}` misses the sum 1 by {worst:.3g}. Divide it by its sum in float64.")
+        raise ValueError(
+            f"`{name}` misses the sum 1 by {worst:.3g}. Divide it by its sum in float64."
+        )

@@ -12,19 +12,31 @@ BLOCK_DRAWS = 2**20
 
 
 class MeanGradient:
-    """A function of thetas (replicas, d): the gradient of the mean of −log f_θ(v_i | x_i) over a fresh batch for each replica.
+    """A function of thetas (replicas, d): the gradient of the mean of −log f_θ(v_i | x_i) over a
+    fresh batch for each replica.
 
-    Batches are drawn from the true law Pr(x, v), independently in every replica and every call; with `batch_size` None the gradient is that
-    of the population loss. One forward and backward pass over all n inputs of all replicas.
+    Batches are drawn from the true law Pr(x, v), independently in every replica and every call;
+    with `batch_size` None the gradient is that of the population loss. One forward and backward
+    pass over all n inputs of all replicas.
 
     Raises ValueError for a batch size below 1.
     """
 
-    def __init__(self, model: ConditionalModel, batch_size: int | None, replicas: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        model: ConditionalModel,
+        batch_size: int | None,
+        replicas: int,
+        rng: np.random.Generator,
+    ) -> None:
         if batch_size is not None and batch_size < 1:
-            raise ValueError(f"`batch_size` must be at least 1, or None for the population loss, got {batch_size}.")
+            raise ValueError(
+                "`batch_size` must be at least 1, or None for the population loss, got "
+                f"{batch_size}."
+            )
         self.model, self.batch_size, self.replicas, self.rng = model, batch_size, replicas, rng
-        self.cumulative = model.joint.flatten().cumsum(0).numpy()[:-1]  # the last is 1, up to rounding
+        # the last is 1, up to rounding
+        self.cumulative = model.joint.flatten().cumsum(0).numpy()[:-1]
         self.batches = iter(())
 
     def __call__(self, thetas: Float[Tensor, "replicas d"]) -> Float[Tensor, "replicas d"]:
@@ -35,14 +47,20 @@ class MeanGradient:
         return torch.autograd.grad(log_probabilities, thetas, -self._frequencies())[0]
 
     def _frequencies(self) -> Tensor:
-        """How often each pair (x, v) is in the batch of each replica, over the batch size: (replicas, n, c)."""
+        """How often each pair (x, v) is in the batch of each replica, over the batch size:
+        (replicas, n, c).
+        """
         if self.batch_size is None:
             return self.model.joint.expand(self.replicas, *self.model.laws.shape)
         if (batch := next(self.batches, None)) is None:
             self.batches = iter(self._draw())
             batch = next(self.batches)
         empty = torch.zeros(self.replicas, self.model.laws.numel(), dtype=torch.float64)
-        counts = empty.scatter_add_(1, batch, torch.full((1, 1), 1 / self.batch_size, dtype=torch.float64).expand(batch.shape))
+        counts = empty.scatter_add_(
+            1,
+            batch,
+            torch.full((1, 1), 1 / self.batch_size, dtype=torch.float64).expand(batch.shape),
+        )
         return counts.view(self.replicas, *self.model.laws.shape)
 
     def _draw(self) -> Tensor:

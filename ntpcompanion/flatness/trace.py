@@ -1,4 +1,6 @@
-"""The trace of a Hessian: exactly, by random probes, and by labels that the model draws for itself (Liu et al. 2023, appendix B.1)."""
+"""The trace of a Hessian: exactly, by random probes, and by labels that the model draws for itself
+(Liu et al. 2023, appendix B.1).
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,12 +13,20 @@ from torch.func import vjp, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import one_hot
 
-from ntpcompanion.flatness.hessian import BATCH_ENTRIES, FlatModule, Loss, check_loss, check_vector, symmetric_products
+from ntpcompanion.flatness.hessian import (
+    BATCH_ENTRIES,
+    FlatModule,
+    Loss,
+    check_loss,
+    check_vector,
+    symmetric_products,
+)
 from ntpcompanion.flatness.layers import Weigh, has_layer_rules, squared_norms
 
 Logits = Callable[[Tensor, Tensor], Tensor]
 
-# Inputs that go through a model at once on a CPU: with more, temporaries are so large that each is fetched from the system anew.
+# Inputs that go through a model at once on a CPU: with more, temporaries are so large that each is
+# fetched from the system anew.
 CACHED_INPUTS = 128
 
 
@@ -31,7 +41,8 @@ class TraceEstimate:
     stderr
         its standard error; 0 if the value is exact.
     samples
-        how many independent draws the standard error rests on: probes, or inputs; 0 if the value is exact.
+        how many independent draws the standard error rests on: probes, or inputs; 0 if the value is
+        exact.
     """
 
     value: float
@@ -40,7 +51,9 @@ class TraceEstimate:
 
 
 def exact_trace(loss: Loss, theta: Float[Tensor, " d"]) -> TraceEstimate:
-    """The trace of ∇²L(θ), from d Hessian-vector products. Raises ValueError for what `check_loss` refuses."""
+    """The trace of ∇²L(θ), from d Hessian-vector products. Raises ValueError for what `check_loss`
+    refuses.
+    """
     check_loss(loss, theta)
     products = symmetric_products(loss, theta)
     # the diagonal alone is kept: a d × d matrix would not fit for a network
@@ -48,11 +61,14 @@ def exact_trace(loss: Loss, theta: Float[Tensor, " d"]) -> TraceEstimate:
     return TraceEstimate(total, 0.0, 0)
 
 
-def hutchinson_trace(loss: Loss, theta: Float[Tensor, " d"], *, probes: int, generator: torch.Generator) -> TraceEstimate:
-    """The trace E zᵀ∇²L(θ)z of ∇²L(θ) over random signs z: the mean of `probes` draws (Hutchinson 1989).
+def hutchinson_trace(
+    loss: Loss, theta: Float[Tensor, " d"], *, probes: int, generator: torch.Generator
+) -> TraceEstimate:
+    """The trace E zᵀ∇²L(θ)z of ∇²L(θ) over random signs z: the mean of `probes` draws (Hutchinson
+    1989).
 
-    Unbiased for every loss and at every θ. The variance of one probe is 2 Σ_{i≠j} H_ij²: a diagonal Hessian is met exactly. A CPU
-    generator gives the same probes on every device.
+    Unbiased for every loss and at every θ. The variance of one probe is 2 Σ_{i≠j} H_ij²: a diagonal
+    Hessian is met exactly. A CPU generator gives the same probes on every device.
 
     Raises
     ------
@@ -79,59 +95,78 @@ def fisher_trace(
     generator: torch.Generator,
     chunk_size: int | None = None,
 ) -> TraceEstimate:
-    """The trace of the Fisher information, E_x E_{v∼f_θ(x)} ‖∇_θ log f_θ(v | x)‖², with labels that the model draws (appendix B.1).
+    """The trace of the Fisher information, E_x E_{v∼f_θ(x)} ‖∇_θ log f_θ(v | x)‖², with labels that
+    the model draws (appendix B.1).
 
     Parameters
     ----------
     logits
-        `logits(theta, inputs)` is (n, classes), row i a function of input i alone. A `FlatModule` whose parameters all belong to
-        `nn.Linear`, `nn.Embedding` and `nn.LayerNorm` layers is measured layer by layer, without forming gradients; anything else through
-        `torch.func.vmap`.
+        `logits(theta, inputs)` is (n, classes), row i a function of input i alone. A `FlatModule`
+        whose parameters all belong to `nn.Linear`, `nn.Embedding` and `nn.LayerNorm` layers is
+        measured layer by layer, without forming gradients; anything else through `torch.func.vmap`.
     inputs
         (n, …), independent draws, n ≥ 2.
     labels_per_input
         k labels are drawn for every input.
     chunk_size
-        so many of the n k gradients are in memory at once; None: those of 128 inputs on a CPU, whose caches hold no more, else all.
+        so many of the n k gradients are in memory at once; None: those of 128 inputs on a CPU,
+        whose caches hold no more, else all.
 
     Returns
-    -------
-    The mean over inputs of the mean over an input's labels. Its standard error treats the inputs as the sample: labels within an input
-    are averaged first, so that more labels never pretend to be more data.
+    ------- The mean over inputs of the mean over an input's labels. Its standard error treats the
+    inputs as the sample: labels within an input are averaged first, so that more labels never
+    pretend to be more data.
 
     Raises
     ------
     ValueError
-        fewer than 2 inputs, fewer than 1 label or gradient at once, logits that are not (n, classes) or not finite.
+        fewer than 2 inputs, fewer than 1 label or gradient at once, logits that are not (n,
+        classes) or not finite.
 
     Notes
-    -----
-    Unbiased for the Fisher trace at every θ. For tr ∇²L it is unbiased only where f_θ = Pr. Elsewhere
+    ----- Unbiased for the Fisher trace at every θ. For tr ∇²L it is unbiased only where f_θ = Pr.
+    Elsewhere
 
         tr ∇²L − tr Fisher = E_x Σ_v (f_v − Pr_v) Δ_θ log f_v,
 
-    with Δ_θ the trace of second derivatives. Since ‖f − Pr‖₁ ≤ √(2 KL(Pr ‖ f)) (Pinsker) and E_x √KL ≤ √(E_x KL), the bias is at most
-    √(2 KL) · max ‖Δ_θ log f_v‖, with KL the excess of the loss over its floor: of the order of its square root, not of itself.
+    with Δ_θ the trace of second derivatives. Since ‖f − Pr‖₁ ≤ √(2 KL(Pr ‖ f)) (Pinsker) and E_x
+    √KL ≤ √(E_x KL), the bias is at most √(2 KL) · max ‖Δ_θ log f_v‖, with KL the excess of the loss
+    over its floor: of the order of its square root, not of itself.
     """
     check_vector("theta", theta)
     _require_two("inputs", len(inputs))
-    for name, count in (("labels_per_input", labels_per_input), ("chunk_size", 1 if chunk_size is None else chunk_size)):
+    for name, count in (
+        ("labels_per_input", labels_per_input),
+        ("chunk_size", 1 if chunk_size is None else chunk_size),
+    ):
         if count < 1:
             raise ValueError(f"`{name}` must be at least 1, got {count}.")
     inputs_at_once = CACHED_INPUTS if theta.device.type == "cpu" else len(inputs)
     if chunk_size is not None:
         inputs_at_once = max(1, chunk_size // labels_per_input)
     weigh = partial(_draw, labels=labels_per_input, generator=generator)
-    norms = squared_norms if isinstance(logits, FlatModule) and has_layer_rules(logits, theta, inputs) else norms_by_vmap
-    return _mean(torch.cat([norms(logits, theta, part, weigh) for part in inputs.split(inputs_at_once)]))
+    norms = (
+        squared_norms
+        if isinstance(logits, FlatModule) and has_layer_rules(logits, theta, inputs)
+        else norms_by_vmap
+    )
+    return _mean(
+        torch.cat([norms(logits, theta, part, weigh) for part in inputs.split(inputs_at_once)])
+    )
 
 
-def norms_by_vmap(logits: Logits, theta: Float[Tensor, " d"], inputs: Tensor, weigh: Weigh) -> Float[Tensor, " n"]:
-    """What `squared_norms` computes, for any function `logits` that `torch.func.vmap` can take; all gradients are formed."""
+def norms_by_vmap(
+    logits: Logits, theta: Float[Tensor, " d"], inputs: Tensor, weigh: Weigh
+) -> Float[Tensor, " n"]:
+    """What `squared_norms` computes, for any function `logits` that `torch.func.vmap` can take; all
+    gradients are formed.
+    """
     with torch.no_grad():
         scores = logits(theta, inputs)
     if len(scores) != len(inputs):
-        raise ValueError(f"`logits` must return a row for each of the {len(inputs)} inputs, got {len(scores)}.")
+        raise ValueError(
+            f"`logits` must return a row for each of the {len(inputs)} inputs, got {len(scores)}."
+        )
     labels, shares = weigh(scores.log_softmax(-1))
 
     def norms(example: Tensor, labels: Tensor, shares: Tensor) -> Tensor:
@@ -143,18 +178,37 @@ def norms_by_vmap(logits: Logits, theta: Float[Tensor, " d"], inputs: Tensor, we
         return vmap(norms)(inputs, labels, shares)
 
 
-def _draw(log_probabilities: Tensor, labels: int, generator: torch.Generator) -> tuple[Int[Tensor, "n j"], Float[Tensor, "n j"]]:
-    """Draws from every row; of few classes all, with their frequencies, since a class that was drawn twice is worked out once then."""
+def _draw(
+    log_probabilities: Tensor, labels: int, generator: torch.Generator
+) -> tuple[Int[Tensor, "n j"], Float[Tensor, "n j"]]:
+    """Draws from every row; of few classes all, with their frequencies, since a class that was
+    drawn twice is worked out once then.
+    """
     if log_probabilities.ndim != 2:
-        raise ValueError(f"`logits` must return a matrix (inputs, classes), got shape {tuple(log_probabilities.shape)}.")
+        raise ValueError(
+            "`logits` must return a matrix (inputs, classes), got shape "
+            f"{tuple(log_probabilities.shape)}."
+        )
     if not log_probabilities.isfinite().all():
-        raise ValueError("`logits` returned entries that are not finite, at `theta` and some of the `inputs`.")
+        raise ValueError(
+            "`logits` returned entries that are not finite, at `theta` and some of the `inputs`."
+        )
     (n, classes), device = log_probabilities.shape, log_probabilities.device
-    drawn = torch.multinomial(log_probabilities.detach().exp().to(generator.device), labels, replacement=True, generator=generator)
-    drawn, shares = drawn.to(device), torch.full((n, labels), 1 / labels, dtype=log_probabilities.dtype, device=device)
+    drawn = torch.multinomial(
+        log_probabilities.detach().exp().to(generator.device),
+        labels,
+        replacement=True,
+        generator=generator,
+    )
+    drawn, shares = (
+        drawn.to(device),
+        torch.full((n, labels), 1 / labels, dtype=log_probabilities.dtype, device=device),
+    )
     if labels < classes:
         return drawn, shares
-    frequencies = torch.zeros(n, classes, dtype=shares.dtype, device=device).scatter_add_(1, drawn, shares)
+    frequencies = torch.zeros(n, classes, dtype=shares.dtype, device=device).scatter_add_(
+        1, drawn, shares
+    )
     return torch.arange(classes, device=device).expand(n, classes), frequencies
 
 

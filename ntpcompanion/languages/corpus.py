@@ -37,9 +37,10 @@ def read_text(text: str) -> Text:
     Parameters
     ----------
     text
-        path of a UTF-8 file (`~` allowed), or the dotted name of a module with a dictionary `topics` of texts, such as
-        "pydoc_data.topics", the reference manual in Python's standard library. The topics are joined in the order of their keys. A file
-        wins over a module of the same name.
+        path of a UTF-8 file (`~` allowed), or the dotted name of a module with a dictionary
+        `topics` of texts, such as "pydoc_data.topics", the reference manual in Python's standard
+        library. The topics are joined in the order of their keys. A file wins over a module of the
+        same name.
 
     Raises
     ------
@@ -49,7 +50,11 @@ def read_text(text: str) -> Text:
         the file is not UTF-8, or there is nothing but white space in it.
     """
     path = Path(text).expanduser()
-    found = Text(text, _read_file(path)) if path.is_file() else Text(text, _read_module(text), f"Python {platform.python_version()}")
+    found = (
+        Text(text, _read_file(path))
+        if path.is_file()
+        else Text(text, _read_module(text), f"Python {platform.python_version()}")
+    )
     if not found.content.strip():
         raise ValueError(f"`text` = {text!r} is empty. Give a text with words in it.")
     return found
@@ -59,12 +64,16 @@ def _read_file(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"`text` = {str(path)!r} is not UTF-8: {error.reason} at byte {error.start}. Save it as UTF-8.") from error
+        raise ValueError(
+            f"`text` = {str(path)!r} is not UTF-8: {error.reason} at byte {error.start}. Save it "
+            "as UTF-8."
+        ) from error
 
 
 def _read_module(name: str) -> str:
     complaint = (
-        f"`text` = {name!r} is neither a file nor a Python module with a dictionary `topics` of texts. Give the path of a UTF-8 text."
+        f"`text` = {name!r} is neither a file nor a Python module with a dictionary `topics` of "
+        "texts. Give the path of a UTF-8 text."
     )
     if not all(part.isidentifier() for part in name.split(".")):
         raise FileNotFoundError(complaint)

@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 
 @dataclass(frozen=True, eq=False)
 class ContextCounts:
-    """The m distinct contexts of one length t, seen at n positions of a text, and the tokens that follow them.
+    """The m distinct contexts of one length t, seen at n positions of a text, and the tokens that
+    follow them.
 
     Fields
     ------
@@ -51,26 +52,38 @@ class ContextCounts:
     def laws(self) -> csr_array:
         """The empirical next-token law of each context, p_j in row j; sparse, (m, V)."""
         totals = np.repeat(self.counts.sum(axis=1), self.support_sizes)
-        return csr_array((self.counts.data / totals, self.counts.indices, self.counts.indptr), shape=self.counts.shape)
+        return csr_array(
+            (self.counts.data / totals, self.counts.indices, self.counts.indptr),
+            shape=self.counts.shape,
+        )
 
     @cached_property
     def entropy(self) -> float:
-        """The least loss in nats of any model that sees t tokens of this text, H_t = −Σ_j π_j Σ_z p_jz log p_jz."""
+        """The least loss in nats of any model that sees t tokens of this text, H_t = −Σ_j π_j Σ_z
+        p_jz log p_jz.
+        """
         joint = self.counts.data / self.context_of.size
-        return float(abs(joint @ np.log(self.laws.data)))  # each term is ≤ 0; abs turns the −0.0 of an all one-hot text into 0
+        # each term is ≤ 0; abs turns the −0.0 of an all one-hot text into 0
+        return float(abs(joint @ np.log(self.laws.data)))
 
     def share_one_hot(self, *, by_frequency: bool) -> float:
-        """The share of contexts with a single successor (S_j = 1): of the m contexts, or weighted by their frequency π_j."""
+        """The share of contexts with a single successor (S_j = 1): of the m contexts, or weighted
+        by their frequency π_j.
+        """
         one_hot = self.support_sizes == 1
         return float(self.frequency[one_hot].sum() if by_frequency else one_hot.mean())
 
 
-def count_contexts(tokens: Integer[np.ndarray, " N"], vocab_size: int, lengths: Sequence[int]) -> list[ContextCounts]:
-    """Count contexts of several lengths at the same positions of one text, so that the counts can be compared.
+def count_contexts(
+    tokens: Integer[np.ndarray, " N"], vocab_size: int, lengths: Sequence[int]
+) -> list[ContextCounts]:
+    """Count contexts of several lengths at the same positions of one text, so that the counts can
+    be compared.
 
-    The predicted positions are those with at least max(lengths) tokens before them, n = N − max(lengths) in number, for every length. A
-    longer context then splits a shorter one and never mixes two: m_t cannot fall and H_t cannot rise with t. Length 0 is the empty
-    context (a unigram law).
+    The predicted positions are those with at least max(lengths) tokens before them, n = N −
+    max(lengths) in number, for every length. A longer context then splits a shorter one and never
+    mixes two: m_t cannot fall and H_t cannot rise with t. Length 0 is the empty context (a unigram
+    law).
 
     Parameters
     ----------
@@ -80,20 +93,23 @@ def count_contexts(tokens: Integer[np.ndarray, " N"], vocab_size: int, lengths: 
         the context lengths t ≥ 0, in any order.
 
     Returns
-    -------
-    One ContextCounts for each entry of `lengths`, in that order. Contexts are told apart by their tokens, never by a hash.
+    ------- One ContextCounts for each entry of `lengths`, in that order. Contexts are told apart by
+    their tokens, never by a hash.
 
     Raises
     ------
     ValueError
-        `lengths` empty or negative; `tokens` not a vector of integers in range, or too short for one prediction.
+        `lengths` empty or negative; `tokens` not a vector of integers in range, or too short for
+        one prediction.
 
     Notes
     -----
     Cost: max(lengths) sorts of N integers in time, O(N · max(lengths)) in memory.
     """
     if not lengths or min(lengths) < 0:
-        raise ValueError(f"`lengths` must hold at least one context length, each 0 or more, got {list(lengths)}.")
+        raise ValueError(
+            f"`lengths` must hold at least one context length, each 0 or more, got {list(lengths)}."
+        )
     longest = max(lengths)
     tokens = _checked_tokens(tokens, vocab_size, longest)
     following = tokens[longest:]
@@ -104,35 +120,56 @@ def count_contexts(tokens: Integer[np.ndarray, " N"], vocab_size: int, lengths: 
             ids, first = refine(ids, tokens[longest - length : tokens.size - length], vocab_size)
         if length in lengths:
             contexts = tokens[(first + longest - length)[:, None] + np.arange(length)]
-            found[length] = ContextCounts(contexts, tally(ids, following, (first.size, vocab_size)), ids)
+            found[length] = ContextCounts(
+                contexts, tally(ids, following, (first.size, vocab_size)), ids
+            )
     return [found[length] for length in lengths]
 
 
 def refine(
     ids: Int[np.ndarray, " n"], tokens: Integer[np.ndarray, " n"], vocab_size: int
 ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " m"]]:
-    """Number the distinct pairs (id, token): contexts one token longer, from contexts and that token.
+    """Number the distinct pairs (id, token): contexts one token longer, from contexts and that
+    token.
 
-    Returns the pair's number at each of the n places, in lexicographic order from 0, and where each of the m pairs first occurs.
-    The pair is packed as id · vocab_size + token, which fits 64 bits for any text that fits memory: no two pairs collide.
+    Returns the pair's number at each of the n places, in lexicographic order from 0, and where each
+    of the m pairs first occurs. The pair is packed as id · vocab_size + token, which fits 64 bits
+    for any text that fits memory: no two pairs collide.
     """
-    _, first, numbers = np.unique(ids * np.int64(vocab_size) + tokens, return_index=True, return_inverse=True)
+    _, first, numbers = np.unique(
+        ids * np.int64(vocab_size) + tokens, return_index=True, return_inverse=True
+    )
     return numbers, first
 
 
-def tally(ids: Int[np.ndarray, " n"], following: Integer[np.ndarray, " n"], shape: tuple[int, int]) -> csr_array:
-    """How often each token follows each context: counts of the pairs (id, token), sparse, of the given shape (m, V)."""
+def tally(
+    ids: Int[np.ndarray, " n"], following: Integer[np.ndarray, " n"], shape: tuple[int, int]
+) -> csr_array:
+    """How often each token follows each context: counts of the pairs (id, token), sparse, of the
+    given shape (m, V).
+    """
     counts = csr_array((np.ones(ids.size, dtype=np.int64), (ids, following)), shape=shape)
     counts.sum_duplicates()
     return counts
 
 
-def _checked_tokens(tokens: Integer[np.ndarray, " N"], vocab_size: int, longest: int) -> Int[np.ndarray, " N"]:
+def _checked_tokens(
+    tokens: Integer[np.ndarray, " N"], vocab_size: int, longest: int
+) -> Int[np.ndarray, " N"]:
     tokens = np.asarray(tokens)
     if tokens.ndim != 1 or not np.issubdtype(tokens.dtype, np.integer):
-        raise ValueError(f"`tokens` must be a vector of integers, got shape {tokens.shape} of {tokens.dtype}. Encode the text first.")
+        raise ValueError(
+            f"`tokens` must be a vector of integers, got shape {tokens.shape} of {tokens.dtype}. "
+            "Encode the text first."
+        )
     if tokens.size <= longest:
-        raise ValueError(f"`tokens` has {tokens.size} entries, but context length {longest} needs at least {longest + 1}. Take more text.")
+        raise ValueError(
+            f"`tokens` has {tokens.size} entries, but context length {longest} needs at least "
+            f"{longest + 1}. Take more text."
+        )
     if tokens.min() < 0 or tokens.max() >= vocab_size:
-        raise ValueError(f"`tokens` must lie in 0 … {vocab_size - 1} (`vocab_size` = {vocab_size}), got {tokens.min()} … {tokens.max()}.")
+        raise ValueError(
+            f"`tokens` must lie in 0 … {vocab_size - 1} (`vocab_size` = {vocab_size}), got "
+            f"{tokens.min()} … {tokens.max()}."
+        )
     return tokens.astype(np.int64)

@@ -33,19 +33,27 @@ class Node:
     word: int | None
 
 
-def draw_derivation(grammar: PCFG, rng: np.random.Generator, max_words: int = MOST_WORDS) -> list[Node]:
-    """One derivation drawn from the grammar: its nodes from the root down, the left part of a node before the right one.
+def draw_derivation(
+    grammar: PCFG, rng: np.random.Generator, max_words: int = MOST_WORDS
+) -> list[Node]:
+    """One derivation drawn from the grammar: its nodes from the root down, the left part of a node
+    before the right one.
 
-    The words of the sentence are those of the nodes that have one, in this order. Cost O(S² + V) for each node. Raises ValueError for a
-    derivation that outgrows `max_words`, as those of a recursive grammar may.
+    The words of the sentence are those of the nodes that have one, in this order. Cost O(S² + V)
+    for each node. Raises ValueError for a derivation that outgrows `max_words`, as those of a
+    recursive grammar may.
     """
     symbols, words = grammar.num_symbols, grammar.vocab_size
-    rules = np.concatenate([grammar.lexical.cpu().numpy(), grammar.binary.cpu().flatten(1).numpy()], 1)
+    rules = np.concatenate(
+        [grammar.lexical.cpu().numpy(), grammar.binary.cpu().flatten(1).numpy()], 1
+    )
     root = rng.choice(symbols, p=grammar.root.cpu().numpy())
     open_, found, position = [(int(root), 0, None)], [], 0
     while open_:
         if position + len(open_) > max_words:
-            raise ValueError(f"`max_words` = {max_words}: a derivation outgrew it. Allow more, or draw again.")
+            raise ValueError(
+                f"`max_words` = {max_words}: a derivation outgrew it. Allow more, or draw again."
+            )
         symbol, level, parent = open_.pop()
         rule = int(rng.choice(rules.shape[1], p=rules[symbol] / rules[symbol].sum()))
         found.append([symbol, position, 0, level, parent, rule if rule < words else None])

@@ -7,8 +7,11 @@ import numpy as np
 from ntpcompanion.languages.counting import ContextCounts
 
 
-def frequent_contexts(counts: ContextCounts, vocabulary: Sequence[str], rows: int, successors: int = 3) -> list[dict[str, object]]:
-    """The `rows` most frequent contexts, as rows of a table: words, times seen, S_j, likeliest successors with their probability.
+def frequent_contexts(
+    counts: ContextCounts, vocabulary: Sequence[str], rows: int, successors: int = 3
+) -> list[dict[str, object]]:
+    """The `rows` most frequent contexts, as rows of a table: words, times seen, S_j, likeliest
+    successors with their probability.
 
     Ties go to the smaller row. Raises ValueError if `rows` or `successors` is below 1.
     """
@@ -19,7 +22,9 @@ def frequent_contexts(counts: ContextCounts, vocabulary: Sequence[str], rows: in
     return [_row(counts, vocabulary, int(j), successors) for j in order]
 
 
-def _row(counts: ContextCounts, vocabulary: Sequence[str], j: int, successors: int) -> dict[str, object]:
+def _row(
+    counts: ContextCounts, vocabulary: Sequence[str], j: int, successors: int
+) -> dict[str, object]:
     law = counts.laws[[j]]
     likeliest = np.argsort(-law.data, kind="stable")[:successors]
     followed = ", ".join(f"{vocabulary[law.indices[i]]} {law.data[i]:.2f}" for i in likeliest)

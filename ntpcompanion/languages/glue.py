@@ -11,7 +11,8 @@ from ntpcompanion.languages.causal import CausalLanguage
 from ntpcompanion.languages.language import PADDING
 from ntpcompanion.languages.pretrained import local_copy, needed
 
-TASKS = {"sst2": ("sentence",), "qnli": ("question", "sentence")}  # and the columns that make the text
+# and the columns that make the text
+TASKS = {"sst2": ("sentence",), "qnli": ("question", "sentence")}
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class Examples:
     texts
         the sentence of SST-2; the question of QNLI, a space, and the sentence that may answer it.
     labels
-        0 or 1 as in GLUE (SST-2: negative, positive; QNLI: entailment, not entailment); −1 in a test split, whose labels are secret.
+        0 or 1 as in GLUE (SST-2: negative, positive; QNLI: entailment, not entailment); −1 in a
+        test split, whose labels are secret.
     """
 
     texts: tuple[str, ...]
@@ -61,8 +63,9 @@ def load_glue(task: str, source: str = "nyu-mll/glue") -> dict[str, Examples]:
     Parameters
     ----------
     source
-        a folder with a folder for each task, in which the files of a split begin with its name, as in `sst2/train-00000-of-00001.parquet`
-        (Parquet, JSON lines or CSV); or a name on the Hugging Face hub, from which the task is downloaded once.
+        a folder with a folder for each task, in which the files of a split begin with its name, as
+        in `sst2/train-00000-of-00001.parquet` (Parquet, JSON lines or CSV); or a name on the
+        Hugging Face hub, from which the task is downloaded once.
 
     Raises
     ------
@@ -78,28 +81,41 @@ def load_glue(task: str, source: str = "nyu-mll/glue") -> dict[str, Examples]:
     datasets = needed("datasets")
     folder = local_copy(source, "dataset", [f"{task}/*"]) / task
     if not folder.is_dir():
-        raise FileNotFoundError(f"`source` = {source!r} has no folder {task!r}. Give one that holds it, or have a network.")
+        raise FileNotFoundError(
+            f"`source` = {source!r} has no folder {task!r}. Give one that holds it, or have a "
+            "network."
+        )
     try:
         splits = datasets.load_dataset(str(folder))
     except Exception as error:  # of the library of whichever format the files are in
-        raise ValueError(f"`source`: the files of '{source}/{task}' cannot be read: {error}. Download them again.") from error
-    return {name: _examples(split.to_dict(), task, f"{source}/{task}") for name, split in splits.items()}
+        raise ValueError(
+            f"`source`: the files of '{source}/{task}' cannot be read: {error}. Download them "
+            "again."
+        ) from error
+    return {
+        name: _examples(split.to_dict(), task, f"{source}/{task}") for name, split in splits.items()
+    }
 
 
 def _examples(columns: dict[str, list], task: str, place: str) -> Examples:
     missing = [name for name in (*TASKS[task], "label") if name not in columns]
     if missing:
-        raise ValueError(f"`source`: the files of {place!r} have no column {', '.join(missing)}, but {', '.join(columns)}. Is it GLUE's?")
+        raise ValueError(
+            f"`source`: the files of {place!r} have no column {', '.join(missing)}, but "
+            f"{', '.join(columns)}. Is it GLUE's?"
+        )
     texts = zip(*(columns[name] for name in TASKS[task]), strict=True)
     return Examples(tuple(map(" ".join, texts)), tuple(columns["label"]))
 
 
 def encode(examples: Examples, tokenizer: Callable, language: CausalLanguage) -> EncodedExamples:
-    """The examples as sentences of the language, for its masked conditionals and for a model trained on it.
+    """The examples as sentences of the language, for its masked conditionals and for a model
+    trained on it.
 
-    The paper removes logits and does not say what becomes of other tokens in these texts. Here they are dropped and the words that are left
-    close up: few texts have none, so that leaving out whole examples would leave almost nothing. What is left is cut at the length of the
-    language, which often takes the sentence of QNLI; an example without a word is left out.
+    The paper removes logits and does not say what becomes of other tokens in these texts. Here they
+    are dropped and the words that are left close up: few texts have none, so that leaving out whole
+    examples would leave almost nothing. What is left is cut at the length of the language, which
+    often takes the sentence of QNLI; an example without a word is left out.
 
     Parameters
     ----------
@@ -113,14 +129,22 @@ def encode(examples: Examples, tokenizer: Callable, language: CausalLanguage) ->
     """
     if not examples.texts:
         raise ValueError("`examples` is empty. Give a split with texts.")
-    ids = [torch.tensor(row, dtype=torch.int64) for row in tokenizer(list(examples.texts), add_special_tokens=False)["input_ids"]]
-    place = torch.full((1 + max(int(row.max()) for row in (language.words, *ids) if len(row)),), PADDING)
+    ids = [
+        torch.tensor(row, dtype=torch.int64)
+        for row in tokenizer(list(examples.texts), add_special_tokens=False)["input_ids"]
+    ]
+    place = torch.full(
+        (1 + max(int(row.max()) for row in (language.words, *ids) if len(row)),), PADDING
+    )
     place[language.words] = torch.arange(language.vocab_size)
     words = [row[row != PADDING] for row in (place[row] for row in ids)]
     counts = torch.tensor([len(row) for row in words])
     kept = counts > 0
     if not kept.any():
-        raise ValueError(f"`examples`: none of {len(counts)} texts has a word of the language. Is `tokenizer` the one of its model?")
+        raise ValueError(
+            f"`examples`: none of {len(counts)} texts has a word of the language. Is `tokenizer` "
+            "the one of its model?"
+        )
     tokens = torch.full((len(words), language.length), PADDING)
     for row, sentence in zip(tokens, words, strict=True):
         row[: len(sentence)] = sentence[: language.length]

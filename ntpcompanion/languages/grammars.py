@@ -1,4 +1,6 @@
-"""Grammars at the sizes of Liu et al. (2023), and the labels of the downstream tasks on their sentences."""
+"""Grammars at the sizes of Liu et al. (2023), and the labels of the downstream tasks on their
+sentences.
+"""
 
 from itertools import pairwise
 
@@ -14,21 +16,26 @@ TASK_SPANS = {"A": 32, "B": 16, "C": 8}  # words; Liu et al. 2023, section 3.2
 NO_LABEL = -1
 
 
-def span_labels(grammar: PCFG, tokens: Integer[Tensor, "batch length"], words: int | None, by: str) -> Int[Tensor, " batch"]:
-    """The label of a downstream task: the likeliest symbol of the first `words` words of each sentence, (batch,) int64.
+def span_labels(
+    grammar: PCFG, tokens: Integer[Tensor, "batch length"], words: int | None, by: str
+) -> Int[Tensor, " batch"]:
+    """The label of a downstream task: the likeliest symbol of the first `words` words of each
+    sentence, (batch,) int64.
 
-    The paper asks for spans of 32, 16 and 8 words (TASK_SPANS) and is silent about shorter sentences. Its released code takes the whole
-    sentence, the first 4 and the first 2 words. Here the sample of a task are the sentences that have a label; the others get −1 and are to
-    be left out: those with fewer words, and those in which no symbol can span the words.
+    The paper asks for spans of 32, 16 and 8 words (TASK_SPANS) and is silent about shorter
+    sentences. Its released code takes the whole sentence, the first 4 and the first 2 words. Here
+    the sample of a task are the sentences that have a label; the others get −1 and are to be left
+    out: those with fewer words, and those in which no symbol can span the words.
 
     Parameters
     ----------
     words
         length of the span, or None for the whole sentence.
     by
-        "posterior", as the paper words it: argmax_a Pr(a spans the words | sentence), root and outside included.
-        "inside", as the released code does: argmax_a Pr(a yields the words), whatever surrounds them; over the symbols that can start a
-        sentence if the span is the whole of it, over all symbols otherwise.
+        "posterior", as the paper words it: argmax_a Pr(a spans the words | sentence), root and
+        outside included. "inside", as the released code does: argmax_a Pr(a yields the words),
+        whatever surrounds them; over the symbols that can start a sentence if the span is the whole
+        of it, over all symbols otherwise.
 
     Raises
     ------
@@ -36,13 +43,15 @@ def span_labels(grammar: PCFG, tokens: Integer[Tensor, "batch length"], words: i
         `words` below 1, another `by`, or (by posterior) a sentence of probability 0.
 
     Notes
-    -----
-    Cost that of `log_inside` or `latent_posterior` of the whole batch; give it in batches of about 100 sentences.
+    ----- Cost that of `log_inside` or `latent_posterior` of the whole batch; give it in batches of
+    about 100 sentences.
     """
     if by not in ("posterior", "inside"):
         raise ValueError(f"`by` must be 'posterior' or 'inside', got {by!r}.")
     if words is not None and words < 1:
-        raise ValueError(f"`words` must be at least 1, or None for the whole sentence, got {words}.")
+        raise ValueError(
+            f"`words` must be at least 1, or None for the whole sentence, got {words}."
+        )
     lengths = checked_tokens(tokens, grammar.vocab_size)[1]
     spans = lengths if words is None else torch.full_like(lengths, words)
     if by == "inside":
@@ -54,7 +63,11 @@ def span_labels(grammar: PCFG, tokens: Integer[Tensor, "batch length"], words: i
         chart = grammar.latent_posterior(tokens)
         least = 0.0
     width = (spans - 1).clamp_max(max(tokens.shape[1] - 1, 0))
-    best, label = chart[torch.arange(len(tokens), device=tokens.device), 0, width].max(-1) if len(tokens) else (lengths, lengths)
+    best, label = (
+        chart[torch.arange(len(tokens), device=tokens.device), 0, width].max(-1)
+        if len(tokens)
+        else (lengths, lengths)
+    )
     return torch.where((best > least) & (spans <= lengths), label, NO_LABEL)
 
 
@@ -68,35 +81,45 @@ def random_levelled_pcfg(
     words: int = 100,
     stop: float = 0.15,
 ) -> PCFG:
-    """A random grammar of levels, at the sizes of Liu et al. 2023 by default: 50 symbols, 200 words, depth 6, so at most 32 words.
+    """A random grammar of levels, at the sizes of Liu et al. 2023 by default: 50 symbols, 200
+    words, depth 6, so at most 32 words.
 
-    The paper's grammar is not published, and the one released with its code differs (at most 16 words). The choices here follow
-    the released one in kind: symbols are spread evenly over `depth` levels (the first ones get one more); a sentence starts at a symbol of
-    the first level; a symbol above the last level has `pairs` different pairs of symbols of the next level and one word, a symbol of the
-    last level has `words` words. Which ones is uniform; probabilities are uniform on the simplex (Dirichlet with parameter 1), but for
-    the word of a symbol above the last level, which has probability `stop`: 0.15 makes sentences 17.03 words long on average, where the
+    The paper's grammar is not published, and the one released with its code differs (at most 16
+    words). The choices here follow the released one in kind: symbols are spread evenly over `depth`
+    levels (the first ones get one more); a sentence starts at a symbol of the first level; a symbol
+    above the last level has `pairs` different pairs of symbols of the next level and one word, a
+    symbol of the last level has `words` words. Which ones is uniform; probabilities are uniform on
+    the simplex (Dirichlet with parameter 1), but for the word of a symbol above the last level,
+    which has probability `stop`: 0.15 makes sentences 17.03 words long on average, where the
     paper's counts give 17.
 
-    The entropy floor with the defaults (seed 0) is 4.09 ± 0.02 nats per sentence and 4.625 ± 0.006 per token; the released grammar has 4.15
-    and 4.46 ± 0.05, the paper prints 3.196. Fewer pairs and words lower it: 3.47 ± 0.03 per sentence with `pairs` = 10, `words` = 30.
+    The entropy floor with the defaults (seed 0) is 4.09 ± 0.02 nats per sentence and 4.625 ± 0.006
+    per token; the released grammar has 4.15 and 4.46 ± 0.05, the paper prints 3.196. Fewer pairs
+    and words lower it: 3.47 ± 0.03 per sentence with `pairs` = 10, `words` = 30.
 
     Raises
     ------
     ValueError
-        fewer symbols than levels, more words than the vocabulary, a size below 1, `stop` outside 0 … 1, too many pairs.
+        fewer symbols than levels, more words than the vocabulary, a size below 1, `stop` outside 0
+        … 1, too many pairs.
     """
     for name, size in (("depth", depth), ("pairs", pairs), ("words", words)):
         if size < 1:
             raise ValueError(f"`{name}` must be at least 1, got {size}.")
     if symbols < depth:
-        raise ValueError(f"`symbols` must be at least `depth` = {depth}, one for each level, got {symbols}.")
+        raise ValueError(
+            f"`symbols` must be at least `depth` = {depth}, one for each level, got {symbols}."
+        )
     if words > vocab:
         raise ValueError(f"`words` must be at most `vocab` = {vocab}, got {words}.")
     if not 0 <= stop <= 1:
         raise ValueError(f"`stop` must be a probability, got {stop}.")
     levels = np.array_split(np.arange(symbols), depth)
     if depth > 1 and pairs > len(levels[-1]) ** 2:
-        raise ValueError(f"`pairs` must be at most {len(levels[-1]) ** 2}, all pairs of the smallest level, got {pairs}.")
+        raise ValueError(
+            f"`pairs` must be at most {len(levels[-1]) ** 2}, all pairs of the smallest level, got "
+            f"{pairs}."
+        )
     root, binary, lexical = np.zeros(symbols), np.zeros((symbols,) * 3), np.zeros((symbols, vocab))
     root[levels[0]] = rng.dirichlet(np.ones(len(levels[0])))
     for level, below in pairwise(levels):

@@ -1,4 +1,6 @@
-"""Hidden Markov models: exact masked conditionals of all positions from one forward and one backward pass."""
+"""Hidden Markov models: exact masked conditionals of all positions from one forward and one
+backward pass.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,21 +10,31 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
-from ntpcompanion.languages.language import PADDING, checked_law, checked_tokens, cumulative, draw, refuse_impossible
+from ntpcompanion.languages.language import (
+    PADDING,
+    checked_law,
+    checked_tokens,
+    cumulative,
+    draw,
+    refuse_impossible,
+)
 
 TINY = torch.finfo(torch.float64).tiny
 
 
 @dataclass(frozen=True, eq=False)
 class HMM:
-    """Hidden states z₁ → z₂ → … of S kinds, each emitting one of V words; a language in the sense of `Language`.
+    """Hidden states z₁ → z₂ → … of S kinds, each emitting one of V words; a language in the sense
+    of `Language`.
 
     Pr(x₁ … x_T) = Σ_z initial[z₁] emission[z₁, x₁] Π_t transition[z_{t−1}, z_t] emission[z_t, x_t].
 
-    Sentences of any length can be scored, padded with −1 on the right to the longest of their batch: the law is then that of the first
-    words of the process, given how many they are. Everything is computed in float64 on the device of the tokens (`to` saves the copy of the
-    tables). Messages are scaled to sum 1 at every step; sentences in which a message comes so close to the smallest float64 that a state
-    could be lost are computed again in log space, so that no length underflows.
+    Sentences of any length can be scored, padded with −1 on the right to the longest of their
+    batch: the law is then that of the first words of the process, given how many they are.
+    Everything is computed in float64 on the device of the tokens (`to` saves the copy of the
+    tables). Messages are scaled to sum 1 at every step; sentences in which a message comes so close
+    to the smallest float64 that a state could be lost are computed again in log space, so that no
+    length underflows.
 
     Fields
     ------
@@ -38,13 +50,14 @@ class HMM:
     Raises
     ------
     ValueError
-        tables of the wrong shape, not finite, negative, or with rows that do not sum to 1 within 1e-8; a length below 1.
+        tables of the wrong shape, not finite, negative, or with rows that do not sum to 1 within
+        1e-8; a length below 1.
 
     Notes
-    -----
-    For B sentences of T words, `log_prob`, `masked_conditional` and `latent_posterior` take O(B T S (S + V)) time and about
-    8 B T (4 S + 2 V) bytes; a sentence that needs log space takes 8 S² bytes more, and about ten times as long.
-    Source: Rabiner 1989 (forward–backward); Liu et al. 2023, section 3.2, for the use, where the algorithm is called Viterbi.
+    ----- For B sentences of T words, `log_prob`, `masked_conditional` and `latent_posterior` take
+    O(B T S (S + V)) time and about 8 B T (4 S + 2 V) bytes; a sentence that needs log space takes 8
+    S² bytes more, and about ten times as long. Source: Rabiner 1989 (forward–backward); Liu et al.
+    2023, section 3.2, for the use, where the algorithm is called Viterbi.
     """
 
     initial: Float[Tensor, " S"]
@@ -59,7 +72,11 @@ class HMM:
         emission = checked_law("emission", self.emission, (states, None))
         if self.length < 1 or self.length % 1:
             raise ValueError(f"`length` must be a whole number of at least 1, got {self.length}.")
-        for name, table in (("initial", initial), ("transition", transition), ("emission", emission)):
+        for name, table in (
+            ("initial", initial),
+            ("transition", transition),
+            ("emission", emission),
+        ):
             object.__setattr__(self, name, table)
 
     @property
@@ -76,19 +93,28 @@ class HMM:
         """The same language with its tables on `device`; itself if they are there."""
         if self.initial.device == torch.device(device):
             return self
-        return HMM(self.initial.to(device), self.transition.to(device), self.emission.to(device), self.length)
+        return HMM(
+            self.initial.to(device),
+            self.transition.to(device),
+            self.emission.to(device),
+            self.length,
+        )
 
-    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Int[Tensor, "n length"]:
+    def sample(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> Int[Tensor, "n length"]:
         """Draw n sentences of `length` words, (n, length) int64.
 
-        Computed on the device of the generator and moved to `device`: a generator on the CPU gives the same sentences on every device.
+        Computed on the device of the generator and moved to `device`: a generator on the CPU gives
+        the same sentences on every device.
         """
         return self.sample_with_states(n, generator, device)[0]
 
     def sample_with_states(
         self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
     ) -> tuple[Int[Tensor, "n length"], Int[Tensor, "n length"]]:
-        """Draw n sentences as `sample` does, and the hidden states that emitted them: columns 5 and 9 are the labels of task-6 and task-10.
+        """Draw n sentences as `sample` does, and the hidden states that emitted them: columns 5 and
+        9 are the labels of task-6 and task-10.
 
         Raises ValueError for a negative n.
         """
@@ -104,19 +130,27 @@ class HMM:
         return draw(words, path, self.vocab_size, generator).to(device), path.to(device)
 
     def log_prob(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, " batch"]:
-        """The log-probability of each sentence in nats, (batch,); −∞ for an impossible one. Raises ValueError for what are no tokens."""
+        """The log-probability of each sentence in nats, (batch,); −∞ for an impossible one. Raises
+        ValueError for what are no tokens.
+        """
         return self._read(tokens)[2]
 
-    def masked_conditional(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, "batch length vocab"]:
-        """Pr(x_t = v | all other words), for every position t at once, (batch, length, V); 0 at padded positions.
+    def masked_conditional(
+        self, tokens: Integer[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch length vocab"]:
+        """Pr(x_t = v | all other words), for every position t at once, (batch, length, V); 0 at
+        padded positions.
 
-        Raises ValueError for a sentence of probability 0, which need not have conditionals, and for what are no tokens.
+        Raises ValueError for a sentence of probability 0, which need not have conditionals, and for
+        what are no tokens.
         """
         tokens, around, log_prob = self._read(tokens)
         refuse_impossible(tokens, log_prob.isfinite())
         return (around @ self.emission.to(tokens.device)) * (tokens != PADDING)[..., None]
 
-    def latent_posterior(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, "batch length S"]:
+    def latent_posterior(
+        self, tokens: Integer[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch length S"]:
         """Pr(z_t = s | the whole sentence), (batch, length, S); 0 at padded positions.
 
         Raises ValueError for a sentence of probability 0 and for what are no tokens.
@@ -138,13 +172,18 @@ class HMM:
 
     def _likelihood(self, tokens: Tensor) -> Tensor:
         """Pr(x_t | z_t = s), (batch, length, S); 1 at padded positions, which then say nothing."""
-        return self.emission.to(tokens.device).T[tokens.clamp_min(0)].masked_fill((tokens == PADDING)[..., None], 1.0)
+        return (
+            self.emission.to(tokens.device)
+            .T[tokens.clamp_min(0)]
+            .masked_fill((tokens == PADDING)[..., None], 1.0)
+        )
 
     def _scaled_passes(self, likelihood: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Pr(z_t | x₋ₜ), log Pr(x), and which sentences came too close to the smallest float64 to be trusted.
+        """Pr(z_t | x₋ₜ), log Pr(x), and which sentences came too close to the smallest float64 to
+        be trusted.
 
-        What is above `_risky` cannot underflow in the next step, a product with one transition and one emission probability at most. So a
-        positive entry that is never risky is never lost.
+        What is above `_risky` cannot underflow in the next step, a product with one transition and
+        one emission probability at most. So a positive entry that is never risky is never lost.
         """
         transition = self.transition.to(likelihood.device)
         before, after = torch.empty_like(likelihood), torch.ones_like(likelihood)
@@ -164,12 +203,15 @@ class HMM:
         total = around.sum(-1, keepdim=True)
         near = ((before > 0) & (before < self._risky) | (after > 0) & (after < self._risky)).any(-1)
         meet = ((before > 0) & (after > 0)).any(-1)
-        lost = near | meet & (total[..., 0] < TINY * 1e30)  # above, products that underflowed are below rounding
+        # above, products that underflowed are below rounding
+        lost = near | meet & (total[..., 0] < TINY * 1e30)
         return around / torch.where(total > 0, total, 1.0), log_prob, lost.any(1)
 
     @cached_property
     def _risky(self) -> float:
-        """The smallest float64 divided by the least positive product of a transition and an emission probability."""
+        """The smallest float64 divided by the least positive product of a transition and an
+        emission probability.
+        """
         smallest = [float(table[table > 0].min()) for table in (self.transition, self.emission)]
         return TINY / max(smallest[0] * smallest[1], TINY)
 
@@ -179,29 +221,51 @@ class HMM:
         before, after = torch.empty_like(log_likelihood), torch.zeros_like(log_likelihood)
         before[0] = self.initial.to(log_likelihood.device).log()
         for t in range(1, len(before)):
-            before[t] = torch.logsumexp((before[t - 1] + log_likelihood[t - 1])[:, None] + transition, 0)
+            before[t] = torch.logsumexp(
+                (before[t - 1] + log_likelihood[t - 1])[:, None] + transition, 0
+            )
         for t in range(len(after) - 2, -1, -1):
             after[t] = torch.logsumexp(transition + after[t + 1] + log_likelihood[t + 1], 1)
         around = before + after
-        return torch.softmax(around, -1).nan_to_num(0.0), torch.logsumexp(before[-1] + log_likelihood[-1], 0)
+        return torch.softmax(around, -1).nan_to_num(0.0), torch.logsumexp(
+            before[-1] + log_likelihood[-1], 0
+        )
 
 
-def random_block_hmm(rng: np.random.Generator, *, states: int = 100, vocab: int = 200, length: int = 16, blocks: int = 5) -> HMM:
-    """A random HMM whose transition and emission matrices are block-diagonal (Liu et al. 2023, appendix A.1); the defaults are its sizes.
+def random_block_hmm(
+    rng: np.random.Generator,
+    *,
+    states: int = 100,
+    vocab: int = 200,
+    length: int = 16,
+    blocks: int = 5,
+) -> HMM:
+    """A random HMM whose transition and emission matrices are block-diagonal (Liu et al. 2023,
+    appendix A.1); the defaults are its sizes.
 
-    Block k owns states/blocks states and vocab/blocks words, so that a sentence stays in the block in which it starts and one word shows
-    which one that is. The paper states neither the number of blocks nor the laws: here the first state is uniform, and every row is uniform
-    on the simplex over its block (Dirichlet with parameter 1). At the paper's sizes the entropy floor is then 3.89 nats with 4 blocks and
+    Block k owns states/blocks states and vocab/blocks words, so that a sentence stays in the block
+    in which it starts and one word shows which one that is. The paper states neither the number of
+    blocks nor the laws: here the first state is uniform, and every row is uniform on the simplex
+    over its block (Dirichlet with parameter 1). At the paper's sizes the entropy floor is then 3.89
+    nats with 4 blocks and
     3.66 with the default of 5, on both sides of the 3.758 that the paper prints.
 
     Raises ValueError unless `blocks` is at least 1 and divides `states` and `vocab`.
     """
     if blocks < 1 or states % blocks or vocab % blocks or min(states, vocab) < 1:
-        raise ValueError(f"`blocks` must divide `states` = {states} and `vocab` = {vocab}, all at least 1, got {blocks}.")
+        raise ValueError(
+            f"`blocks` must divide `states` = {states} and `vocab` = {vocab}, all at least 1, got "
+            f"{blocks}."
+        )
     transition, emission = np.zeros((states, states)), np.zeros((states, vocab))
     s, v = states // blocks, vocab // blocks
     for k in range(blocks):
         own = slice(k * s, (k + 1) * s)
         transition[own, own] = rng.dirichlet(np.ones(s), s)
         emission[own, k * v : (k + 1) * v] = rng.dirichlet(np.ones(v), s)
-    return HMM(torch.full((states,), 1 / states, dtype=torch.float64), torch.tensor(transition), torch.tensor(emission), length)
+    return HMM(
+        torch.full((states,), 1 / states, dtype=torch.float64),
+        torch.tensor(transition),
+        torch.tensor(emission),
+        length,
+    )

@@ -1,4 +1,6 @@
-"""What every language of this package can say exactly about its sentences, and the least loss a masked language model can reach on it."""
+"""What every language of this package can say exactly about its sentences, and the least loss a
+masked language model can reach on it.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,16 +12,20 @@ from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
 PADDING = -1  # stands to the right of a sentence that is shorter than the longest of its batch
-SUM_TOLERANCE = 1e-8  # a row divided by its sum in float64 misses 1 by about 1e-16 times its length; single precision (1e-7) is refused
-MOST_SENTENCES = 1_000_000  # what an enumeration goes through in seconds to a few minutes; more is a case for the estimate
+# a row divided by its sum in float64 misses 1 by about 1e-16 times its length; single precision
+# (1e-7) is refused
+SUM_TOLERANCE = 1e-8
+# what an enumeration goes through in seconds to a few minutes; more is a case for the estimate
+MOST_SENTENCES = 1_000_000
 
 
 @runtime_checkable
 class Language(Protocol):
     """A law over sentences of words 0 … vocab_size − 1 whose masked conditionals are known exactly.
 
-    A batch of sentences is an integer tensor (batch, length). A sentence shorter than the batch is followed by PADDING = −1; results at
-    padded positions are 0. Probabilities are float64 on the device of the tokens.
+    A batch of sentences is an integer tensor (batch, length). A sentence shorter than the batch is
+    followed by PADDING = −1; results at padded positions are 0. Probabilities are float64 on the
+    device of the tokens.
     """
 
     @property
@@ -27,7 +33,9 @@ class Language(Protocol):
         """How many words there are."""
         ...
 
-    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Int[Tensor, "n length"]:
+    def sample(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> Int[Tensor, "n length"]:
         """Draw n sentences: computed where the generator lives, returned on `device`."""
         ...
 
@@ -35,25 +43,36 @@ class Language(Protocol):
         """The logarithm of the probability of each sentence in nats, −∞ for an impossible one."""
         ...
 
-    def masked_conditional(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, "batch length vocab"]:
-        """Pr(x_t = v | all other words), for every position t; raises ValueError for an impossible sentence."""
+    def masked_conditional(
+        self, tokens: Integer[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch length vocab"]:
+        """Pr(x_t = v | all other words), for every position t; raises ValueError for an impossible
+        sentence.
+        """
         ...
 
-    def latent_posterior(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, "batch ..."]:
-        """The law of the latent variables given the sentence; raises ValueError for an impossible sentence."""
+    def latent_posterior(
+        self, tokens: Integer[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch ..."]:
+        """The law of the latent variables given the sentence; raises ValueError for an impossible
+        sentence.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class EntropyFloor:
-    """E H(Pr(· | x₋ₜ)) in nats: the least loss of any masked language model, reached only by the true conditionals.
+    """E H(Pr(· | x₋ₜ)) in nats: the least loss of any masked language model, reached only by the
+    true conditionals.
 
     Fields
     ------
     per_sentence, per_sentence_stderr
-        with one position t drawn uniformly from each sentence, as the paper has it; and its standard error, 0 if exact.
+        with one position t drawn uniformly from each sentence, as the paper has it; and its
+        standard error, 0 if exact.
     per_token, per_token_stderr
-        with every position of the language equally likely, so that long sentences weigh more. The two agree if all lengths do.
+        with every position of the language equally likely, so that long sentences weigh more. The
+        two agree if all lengths do.
     sentences
         how many sentences were drawn or enumerated.
     """
@@ -66,12 +85,18 @@ class EntropyFloor:
 
 
 def estimate_entropy_floor(
-    language: Language, sentences: int, generator: torch.Generator, device: torch.device | str = "cpu", *, batch: int = 256
+    language: Language,
+    sentences: int,
+    generator: torch.Generator,
+    device: torch.device | str = "cpu",
+    *,
+    batch: int = 256,
 ) -> EntropyFloor:
     """The entropy floor from a sample of sentences, with standard errors.
 
-    The entropies of the exact conditionals are averaged, not −log Pr of the words drawn: same mean, smaller variance. The standard error
-    per token is that of a ratio of means (delta method), as lengths are random.
+    The entropies of the exact conditionals are averaged, not −log Pr of the words drawn: same mean,
+    smaller variance. The standard error per token is that of a ratio of means (delta method), as
+    lengths are random.
 
     Parameters
     ----------
@@ -86,7 +111,9 @@ def estimate_entropy_floor(
         fewer than 2 sentences, or a batch below 1.
     """
     if sentences < 2:
-        raise ValueError(f"`sentences` must be at least 2 to estimate a standard error, got {sentences}.")
+        raise ValueError(
+            f"`sentences` must be at least 2 to estimate a standard error, got {sentences}."
+        )
     if batch < 1:
         raise ValueError(f"`batch` must be at least 1, got {batch}.")
     parts = []
@@ -96,34 +123,51 @@ def estimate_entropy_floor(
     entropy, length = torch.cat(parts, 1)
     mean, token_mean = entropy / length, entropy.sum() / length.sum()
     residual = (entropy - token_mean * length) / length.mean()
-    return EntropyFloor(float(mean.mean()), _stderr(mean), float(token_mean), _stderr(residual), sentences)
+    return EntropyFloor(
+        float(mean.mean()), _stderr(mean), float(token_mean), _stderr(residual), sentences
+    )
 
 
 def exact_entropy_floor(language: Language, lengths: Sequence[int]) -> EntropyFloor:
-    """The entropy floor over all sentences whose length is one of `lengths`, by going through every string of words.
+    """The entropy floor over all sentences whose length is one of `lengths`, by going through every
+    string of words.
 
-    The law is conditioned on these lengths: give the one length of an HMM, or all lengths of a grammar up to a maximum.
-    Cost Σ vocab_size^length sentences. Impossible ones are left out.
+    The law is conditioned on these lengths: give the one length of an HMM, or all lengths of a
+    grammar up to a maximum. Cost Σ vocab_size^length sentences. Impossible ones are left out.
 
     Raises
     ------
     ValueError
-        no length, one below 1, more than MOST_SENTENCES strings, or no possible sentence of these lengths.
+        no length, one below 1, more than MOST_SENTENCES strings, or no possible sentence of these
+        lengths.
     """
     if not lengths or min(lengths) < 1:
-        raise ValueError(f"`lengths` must hold at least one length, each 1 or more, got {list(lengths)}.")
+        raise ValueError(
+            f"`lengths` must hold at least one length, each 1 or more, got {list(lengths)}."
+        )
     strings = sum(language.vocab_size**length for length in lengths)
     if strings > MOST_SENTENCES:
-        raise ValueError(f"`lengths` = {list(lengths)} means {strings} strings, over {MOST_SENTENCES}. Use estimate_entropy_floor.")
+        raise ValueError(
+            f"`lengths` = {list(lengths)} means {strings} strings, over {MOST_SENTENCES}. Use "
+            "estimate_entropy_floor."
+        )
     totals, possible = torch.zeros(4, dtype=torch.float64), 0
     for tokens in _all_strings(language.vocab_size, lengths):
         probability = language.log_prob(tokens).exp()
         entropy, length = _entropies_and_lengths(language, tokens[probability > 0])
         probability = probability[probability > 0]
-        totals += torch.stack([(probability * column).sum() for column in (torch.ones_like(entropy), entropy / length, entropy, length)])
+        totals += torch.stack(
+            [
+                (probability * column).sum()
+                for column in (torch.ones_like(entropy), entropy / length, entropy, length)
+            ]
+        )
         possible += len(probability)
     if not possible:
-        raise ValueError(f"`lengths` = {list(lengths)}: the language has no sentence of such a length. Give lengths that occur.")
+        raise ValueError(
+            f"`lengths` = {list(lengths)}: the language has no sentence of such a length. Give "
+            "lengths that occur."
+        )
     mass, mean, entropy, length = totals.tolist()
     return EntropyFloor(mean / mass, 0.0, entropy / length, 0.0, possible)
 
@@ -138,17 +182,22 @@ def _all_strings(vocab_size: int, lengths: Sequence[int], rows: int = 4096) -> I
 
 def _entropies_and_lengths(language: Language, tokens: Tensor) -> tuple[Tensor, Tensor]:
     """Σ_t H(Pr(· | x₋ₜ)) and the number of words, of each sentence, (batch,)."""
-    return torch.special.entr(language.masked_conditional(tokens)).sum((1, 2)), (tokens != PADDING).sum(1).double()
+    return torch.special.entr(language.masked_conditional(tokens)).sum((1, 2)), (
+        tokens != PADDING
+    ).sum(1).double()
 
 
 def _stderr(values: Tensor) -> float:
     return float(values.std() / len(values) ** 0.5)
 
 
-def checked_law(name: str, table: Tensor | np.ndarray | Sequence, shape: tuple[int | None, ...]) -> Tensor:
+def checked_law(
+    name: str, table: Tensor | np.ndarray | Sequence, shape: tuple[int | None, ...]
+) -> Tensor:
     """A float64 copy of a table of laws, one a row. A `None` in `shape` allows any positive size.
 
-    Raises ValueError unless it has the shape, is finite, is not negative, and each law sums to 1 within SUM_TOLERANCE.
+    Raises ValueError unless it has the shape, is finite, is not negative, and each law sums to 1
+    within SUM_TOLERANCE.
     """
     law = torch.as_tensor(table).detach().to(torch.float64, copy=True)
     checked_entries(name, law, shape)
@@ -157,15 +206,27 @@ def checked_law(name: str, table: Tensor | np.ndarray | Sequence, shape: tuple[i
 
 
 def checked_entries(name: str, law: Tensor, shape: tuple[int | None, ...]) -> None:
-    """Raise ValueError unless `law` has the shape (`None` is any positive size) and finite entries that are not negative."""
-    fits = law.ndim == len(shape) and 0 not in law.shape and all(want in (None, have) for want, have in zip(shape, law.shape, strict=True))
+    """Raise ValueError unless `law` has the shape (`None` is any positive size) and finite entries
+    that are not negative.
+    """
+    fits = (
+        law.ndim == len(shape)
+        and 0 not in law.shape
+        and all(want in (None, have) for want, have in zip(shape, law.shape, strict=True))
+    )
     if not fits:
         wanted = ", ".join("any" if want is None else str(want) for want in shape)
-        raise ValueError(f"`{name}` must be of shape ({wanted}), got {tuple(law.shape)}. Check the order of its axes.")
+        raise ValueError(
+            f"`{name}` must be of shape ({wanted}), got {tuple(law.shape)}. Check the order of its "
+            "axes."
+        )
     wrong = ~(law.isfinite() & (law >= 0))
     if wrong.any():
         place = wrong.nonzero()[0].tolist()
-        raise ValueError(f"`{name}` must hold probabilities, got {float(law[tuple(place)]):.6g} at {place}. Repair that entry.")
+        raise ValueError(
+            f"`{name}` must hold probabilities, got {float(law[tuple(place)]):.6g} at {place}. "
+            "Repair that entry."
+        )
 
 
 def refuse_unnormalized(name: str, sums: Tensor) -> None:
@@ -174,51 +235,89 @@ def refuse_unnormalized(name: str, sums: Tensor) -> None:
     if off.any():
         row = off.nonzero()[0].tolist()
         which = f"row {row[0]} sums" if row else "it sums"
-        raise ValueError(f"`{name}` must sum to 1: {which} to {float(sums[tuple(row)]):.9g}. Divide by the sum, in float64.")
+        raise ValueError(
+            f"`{name}` must sum to 1: {which} to {float(sums[tuple(row)]):.9g}. Divide by the sum, "
+            "in float64."
+        )
 
 
 def checked_tokens(tokens: Tensor, vocab_size: int) -> tuple[Tensor, Tensor]:
     """Tokens as int64 and the lengths of the sentences, (batch,).
 
-    Raises ValueError unless tokens are integers (batch, length) in 0 … vocab_size − 1, with PADDING on the right only and a word in each
-    row.
+    Raises ValueError unless tokens are integers (batch, length) in 0 … vocab_size − 1, with PADDING
+    on the right only and a word in each row.
     """
     if not isinstance(tokens, Tensor):
-        raise ValueError(f"`tokens` must be a tensor of integers (batch, length), got a {type(tokens).__name__}. Wrap it in torch.tensor.")
-    if tokens.ndim != 2 or tokens.is_floating_point() or tokens.is_complex() or tokens.dtype == torch.bool:
-        raise ValueError(f"`tokens` must be integers of shape (batch, length), got {tuple(tokens.shape)} of {tokens.dtype}.")
+        raise ValueError(
+            "`tokens` must be a tensor of integers (batch, length), got a "
+            f"{type(tokens).__name__}. Wrap it in torch.tensor."
+        )
+    if (
+        tokens.ndim != 2
+        or tokens.is_floating_point()
+        or tokens.is_complex()
+        or tokens.dtype == torch.bool
+    ):
+        raise ValueError(
+            f"`tokens` must be integers of shape (batch, length), got {tuple(tokens.shape)} of "
+            f"{tokens.dtype}."
+        )
     tokens, present = tokens.long(), tokens != PADDING
     if not len(tokens):
         return tokens, present.sum(1)
     if not tokens.shape[1]:
-        raise ValueError(f"`tokens` has {len(tokens)} sentences of no word. Every sentence needs at least one.")
+        raise ValueError(
+            f"`tokens` has {len(tokens)} sentences of no word. Every sentence needs at least one."
+        )
     if tokens.min() < PADDING or tokens.max() >= vocab_size:
         got = f"{int(tokens.min())} … {int(tokens.max())}"
-        raise ValueError(f"`tokens` must lie in 0 … {vocab_size - 1}, or be {PADDING} for padding, got {got}. Encode with this vocabulary.")
+        raise ValueError(
+            f"`tokens` must lie in 0 … {vocab_size - 1}, or be {PADDING} for padding, got {got}. "
+            "Encode with this vocabulary."
+        )
     misplaced = ~present[:, 0] | (~present[:, :-1] & present[:, 1:]).any(1)
     if misplaced.any():
         row = int(misplaced.nonzero()[0])
-        raise ValueError(f"`tokens`: row {row} is {tokens[row].tolist()}. Padding ({PADDING}) may only follow one word or more.")
+        raise ValueError(
+            f"`tokens`: row {row} is {tokens[row].tolist()}. Padding ({PADDING}) may only follow "
+            "one word or more."
+        )
     return tokens, present.sum(1)
 
 
 def refuse_impossible(tokens: Tensor, possible: Tensor) -> None:
-    """Raise ValueError naming the first sentence of probability 0, for which no conditional is defined."""
+    """Raise ValueError naming the first sentence of probability 0, for which no conditional is
+    defined.
+    """
     if not possible.all():
         row = int((~possible).nonzero()[0])
         words = tokens[row][tokens[row] != PADDING].tolist()
-        raise ValueError(f"`tokens`: row {row}, {words}, has probability 0 in this language. Leave out sentences whose log_prob is −inf.")
+        raise ValueError(
+            f"`tokens`: row {row}, {words}, has probability 0 in this language. Leave out "
+            "sentences whose log_prob is −inf."
+        )
 
 
 def cumulative(law: Float[Tensor, "rows choices"]) -> Float[Tensor, " rows_times_choices"]:
-    """One sorted vector from which `draw` takes a choice of any row: row number plus cumulative probability, ending exactly at row + 1."""
+    """One sorted vector from which `draw` takes a choice of any row: row number plus cumulative
+    probability, ending exactly at row + 1.
+    """
     sums = law.cumsum(1)
     return (sums / sums[:, -1:] + torch.arange(len(law), device=law.device)[:, None]).flatten()
 
 
-def draw(cumulated: Tensor, rows: Int[Tensor, "*any"], choices: int, generator: torch.Generator) -> Int[Tensor, "*any"]:
-    """One choice from the law of each given row, by inversion; a choice of probability 0 is never drawn. O(log) time for each."""
-    uniform = torch.rand(rows.shape, generator=generator, device=generator.device, dtype=torch.float64)
+def draw(
+    cumulated: Tensor, rows: Int[Tensor, "*any"], choices: int, generator: torch.Generator
+) -> Int[Tensor, "*any"]:
+    """One choice from the law of each given row, by inversion; a choice of probability 0 is never
+    drawn. O(log) time for each.
+    """
+    uniform = torch.rand(
+        rows.shape, generator=generator, device=generator.device, dtype=torch.float64
+    )
     # row + uniform is rounded, and must not round to the next row
     below = torch.nextafter((rows + 1).double(), rows.double())
-    return torch.searchsorted(cumulated, torch.minimum(rows + uniform, below), right=True) - rows * choices
+    return (
+        torch.searchsorted(cumulated, torch.minimum(rows + uniform, below), right=True)
+        - rows * choices
+    )

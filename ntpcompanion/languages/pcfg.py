@@ -1,4 +1,6 @@
-"""Probabilistic context-free grammars in Chomsky normal form: exact masked conditionals of all positions from one inside–outside pass."""
+"""Probabilistic context-free grammars in Chomsky normal form: exact masked conditionals of all
+positions from one inside–outside pass.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,18 +21,24 @@ from ntpcompanion.languages.language import (
     refuse_unnormalized,
 )
 
-LEAST_SHARE = 1e-4  # of sentences that are short enough: below it, sampling by rejection draws more than 10,000 for each one it keeps
+# of sentences that are short enough: below it, sampling by rejection draws more than 10,000 for
+# each one it keeps
+LEAST_SHARE = 1e-4
 MOST_WORDS = 1024  # of a sentence, unless asked for: the law of lengths takes quadratic time
-MOST_CELLS = 2**21  # words of the sentences that are expanded at one time: 16 MB in each of about ten tensors
+# words of the sentences that are expanded at one time: 16 MB in each of about ten tensors
+MOST_CELLS = 2**21
 
 
 @dataclass(frozen=True, eq=False)
 class PCFG:
-    """S symbols, each rewritten as two symbols or as one of V words; a language in the sense of `Language`.
+    """S symbols, each rewritten as two symbols or as one of V words; a language in the sense of
+    `Language`.
 
-    Pr(sentence) is the sum, over all its parse trees, of root[top symbol] times the probabilities of the rules used. Sentences of mixed
-    lengths share a batch, padded with −1 on the right. Grammars may be recursive, and supercritical (derivations that never end then have
-    positive probability, so that Σ Pr(sentence) < 1): everything that is asked about given sentences stays exact.
+    Pr(sentence) is the sum, over all its parse trees, of root[top symbol] times the probabilities
+    of the rules used. Sentences of mixed lengths share a batch, padded with −1 on the right.
+    Grammars may be recursive, and supercritical (derivations that never end then have positive
+    probability, so that Σ Pr(sentence) < 1): everything that is asked about given sentences stays
+    exact.
 
     Fields
     ------
@@ -44,15 +52,16 @@ class PCFG:
     Raises
     ------
     ValueError
-        tables of the wrong shape, not finite, negative, or a law that does not sum to 1 within 1e-8.
+        tables of the wrong shape, not finite, negative, or a law that does not sum to 1 within
+        1e-8.
 
     Notes
-    -----
-    Cost for B sentences of n words: an inside pass takes O(B n² S³ + B n³ S²) time and about 16 B (n² S + n S²) bytes; masked conditionals
-    take an outside pass more (the derivative of the inside pass) and as many bytes again, plus 8 B n V. Every span keeps its own
-    scale, so that long sentences do not underflow; a symbol that is 1e300 times less likely than the best one over the same span counts as
-    impossible there.
-    Source: Lari and Young 1990 (inside–outside); Liu et al. 2023, sections 3.2 and A.2.
+    ----- Cost for B sentences of n words: an inside pass takes O(B n² S³ + B n³ S²) time and about
+    16 B (n² S + n S²) bytes; masked conditionals take an outside pass more (the derivative of the
+    inside pass) and as many bytes again, plus 8 B n V. Every span keeps its own scale, so that long
+    sentences do not underflow; a symbol that is 1e300 times less likely than the best one over the
+    same span counts as impossible there. Source: Lari and Young 1990 (inside–outside); Liu et al.
+    2023, sections 3.2 and A.2.
     """
 
     root: Float[Tensor, " S"]
@@ -62,7 +71,10 @@ class PCFG:
     def __post_init__(self) -> None:
         root = checked_law("root", self.root, (None,))
         symbols = len(root)
-        binary, lexical = (torch.as_tensor(table).detach().to(torch.float64, copy=True) for table in (self.binary, self.lexical))
+        binary, lexical = (
+            torch.as_tensor(table).detach().to(torch.float64, copy=True)
+            for table in (self.binary, self.lexical)
+        )
         checked_entries("binary", binary, (symbols, symbols, symbols))
         checked_entries("lexical", lexical, (symbols, None))
         refuse_unnormalized("binary` and `lexical", binary.sum((1, 2)) + lexical.sum(1))
@@ -81,9 +93,11 @@ class PCFG:
 
     @cached_property
     def longest(self) -> int | None:
-        """The number of words of the longest sentence; None if the grammar is recursive, so that there is none, 0 if there is no sentence.
+        """The number of words of the longest sentence; None if the grammar is recursive, so that
+        there is none, 0 if there is no sentence.
 
-        Trees without a symbol below itself have at most S levels; more levels give longer sentences exactly if some symbol recurs.
+        Trees without a symbol below itself have at most S levels; more levels give longer sentences
+        exactly if some symbol recurs.
         """
         rules, words = self.binary.cpu() > 0, (self.lexical > 0).any(1).cpu()
         once = self._grown(torch.where(words, 1.0, -torch.inf).double(), rules)
@@ -100,15 +114,21 @@ class PCFG:
     def _grown(self, longest: Tensor, rules: Tensor) -> Tensor:
         """The longest yield of each symbol when its tree may have S levels more."""
         for _ in range(self.num_symbols):
-            pairs = (longest[:, None] + longest[None]).expand(rules.shape).masked_fill(~rules, -torch.inf)
+            pairs = (
+                (longest[:, None] + longest[None])
+                .expand(rules.shape)
+                .masked_fill(~rules, -torch.inf)
+            )
             longest = torch.maximum(longest, pairs.amax((1, 2)))
         return longest
 
     @cached_property
     def _rules(self) -> tuple[slice | Tensor, Tensor]:
-        """The pairs (b, c), as numbers b S + c, on the right of some rule, and the probabilities of the rules, (S, pairs).
+        """The pairs (b, c), as numbers b S + c, on the right of some rule, and the probabilities of
+        the rules, (S, pairs).
 
-        Most grammars use few of the S² pairs: the levelled family of 50 symbols one in seven, which is what its charts cost.
+        Most grammars use few of the S² pairs: the levelled family of 50 symbols one in seven, which
+        is what its charts cost.
         """
         rules = self.binary.flatten(1)
         used = (rules > 0).any(0)
@@ -121,7 +141,8 @@ class PCFG:
         return PCFG(self.root.to(device), self.binary.to(device), self.lexical.to(device))
 
     def length_law(self, max_length: int) -> Float[Tensor, " max_length"]:
-        """Pr(the sentence has n words) for n = 1 … max_length; what is missing to 1 is longer or never ends.
+        """Pr(the sentence has n words) for n = 1 … max_length; what is missing to 1 is longer or
+        never ends.
 
         Cost O(max_length² S² + max_length S³). Raises ValueError if `max_length` is below 1.
         """
@@ -129,29 +150,36 @@ class PCFG:
             raise ValueError(f"`max_length` must be at least 1, got {max_length}.")
         yields = [self.lexical.sum(1)]
         for n in range(2, max_length + 1):
-            left, right = torch.stack(yields), torch.stack(yields[::-1])  # k words on the left, n − k on the right
+            # k words on the left, n − k on the right
+            left, right = torch.stack(yields), torch.stack(yields[::-1])
             yields.append(torch.einsum("abc,bc->a", self.binary, left[: n - 1].T @ right[: n - 1]))
         return torch.stack(yields) @ self.root
 
     def sample(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu", max_length: int | None = None
+        self,
+        n: int,
+        generator: torch.Generator,
+        device: torch.device | str = "cpu",
+        max_length: int | None = None,
     ) -> Int[Tensor, "n length"]:
         """Draw n sentences, (n, length) int64, padded with −1 to the longest of them.
 
-        Computed on the device of the generator and moved to `device`: a generator on the CPU gives the same sentences on every device.
+        Computed on the device of the generator and moved to `device`: a generator on the CPU gives
+        the same sentences on every device.
 
         Parameters
         ----------
         max_length
-            sentences with more words, and those that never end, are rejected and drawn again: the law is that of the language given at most
-            `max_length` words, and the share rejected is 1 − length_law(max_length).sum(). By default the longest sentence there is, which
+            sentences with more words, and those that never end, are rejected and drawn again: the
+            law is that of the language given at most `max_length` words, and the share rejected is
+            1 − length_law(max_length).sum(). By default the longest sentence there is, which
             rejects nothing but what never ends; a recursive grammar has none and needs a number.
 
         Raises
         ------
         ValueError
-            a negative n; no `max_length` for a recursive grammar or one with sentences of more than 1024 words; a `max_length` that less
-            than a share of 1e-4 of the sentences keeps to.
+            a negative n; no `max_length` for a recursive grammar or one with sentences of more than
+            1024 words; a `max_length` that less than a share of 1e-4 of the sentences keeps to.
         """
         if n < 0:
             raise ValueError(f"`n` must not be negative, got {n}.")
@@ -161,38 +189,59 @@ class PCFG:
         kept = [torch.zeros(0, max_length, dtype=torch.int64, device=generator.device)]
         while (missing := n - sum(map(len, kept))) > 0:
             rows = max(1, min(int(1.1 * missing / share) + 1, MOST_CELLS // max_length))
-            kept.append(self._derive(rows, max_length, cumulative(local.root[None]), rules, generator)[:missing])
+            kept.append(
+                self._derive(rows, max_length, cumulative(local.root[None]), rules, generator)[
+                    :missing
+                ]
+            )
         tokens = torch.cat(kept)
         return tokens[:, (tokens != PADDING).any(0)].to(device) if n else tokens.to(device)
 
     def _checked_maximum(self, max_length: int | None) -> tuple[int, float]:
         if max_length is None and (self.longest is None or self.longest > MOST_WORDS):
             why = (
-                "the grammar is recursive and has no longest sentence" if self.longest is None else f"sentences reach {self.longest} words"
+                "the grammar is recursive and has no longest sentence"
+                if self.longest is None
+                else f"sentences reach {self.longest} words"
             )
-            raise ValueError(f"`max_length` is needed: {why}. Give a number of words; longer sentences are then rejected.")
+            raise ValueError(
+                f"`max_length` is needed: {why}. Give a number of words; longer sentences are then "
+                "rejected."
+            )
         max_length = max(self.longest, 1) if max_length is None else max_length
         share = float(self.length_law(max_length).sum())
         if share < LEAST_SHARE:
             raise ValueError(
-                f"`max_length` = {max_length} keeps a share of {share:.3g} of all sentences, below {LEAST_SHARE}. Allow more words."
+                f"`max_length` = {max_length} keeps a share of {share:.3g} of all sentences, below "
+                f"{LEAST_SHARE}. Allow more words."
             )
         return max_length, min(share, 1.0)
 
-    def _derive(self, rows: int, max_length: int, roots: Tensor, rules: Tensor, generator: torch.Generator) -> Tensor:
-        """Expand `rows` sentences until only words are left; those that outgrow `max_length` are dropped. A symbol a is −2 − a meanwhile.
+    def _derive(
+        self, rows: int, max_length: int, roots: Tensor, rules: Tensor, generator: torch.Generator
+    ) -> Tensor:
+        """Expand `rows` sentences until only words are left; those that outgrow `max_length` are
+        dropped. A symbol a is −2 − a meanwhile.
 
-        Every symbol becomes at least one word, so that a form longer than `max_length` can be dropped before it is complete.
+        Every symbol becomes at least one word, so that a form longer than `max_length` can be
+        dropped before it is complete.
         """
         forms = torch.full((rows, max_length), PADDING, device=generator.device)
-        top = draw(roots, torch.zeros(rows, dtype=torch.int64, device=generator.device), self.num_symbols, generator)
+        top = draw(
+            roots,
+            torch.zeros(rows, dtype=torch.int64, device=generator.device),
+            self.num_symbols,
+            generator,
+        )
         forms[:, 0] = -2 - top
         while bool((forms < PADDING).any()):
             forms = self._rewritten(forms, rules, generator)
         return forms
 
     def _rewritten(self, forms: Tensor, rules: Tensor, generator: torch.Generator) -> Tensor:
-        """All symbols rewritten once, by rules numbered V words first, then S² pairs; without the rows that became too long."""
+        """All symbols rewritten once, by rules numbered V words first, then S² pairs; without the
+        rows that became too long.
+        """
         symbols, words = self.num_symbols, self.vocab_size
         open_ = forms < PADDING
         first, second = forms.clone(), torch.full_like(forms, PADDING)
@@ -210,23 +259,33 @@ class PCFG:
         return grown
 
     def log_prob(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, " batch"]:
-        """The log-probability of each sentence in nats, (batch,); −∞ for an impossible one. Raises ValueError for what are no tokens."""
+        """The log-probability of each sentence in nats, (batch,); −∞ for an impossible one. Raises
+        ValueError for what are no tokens.
+        """
         tokens, lengths = checked_tokens(tokens, self.vocab_size)
         return self._chart(tokens, lengths).log_prob
 
-    def log_inside(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, "batch length length S"]:
-        """Entry [·, i, w, a] is log Pr(symbol a yields the w + 1 words from word i on) in nats, (batch, length, length, S).
+    def log_inside(
+        self, tokens: Integer[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch length length S"]:
+        """Entry [·, i, w, a] is log Pr(symbol a yields the w + 1 words from word i on) in nats,
+        (batch, length, length, S).
 
-        −∞ where that is impossible, and for spans that leave the sentence. Raises ValueError for what are no tokens.
+        −∞ where that is impossible, and for spans that leave the sentence. Raises ValueError for
+        what are no tokens.
         """
         tokens, lengths = checked_tokens(tokens, self.vocab_size)
         chart = self._chart(tokens, lengths)
         return chart.inside.log() + chart.scale[..., None]
 
-    def masked_conditional(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, "batch length vocab"]:
-        """Pr(x_t = v | all other words), for every position t at once, (batch, length, V); 0 at padded positions.
+    def masked_conditional(
+        self, tokens: Integer[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch length vocab"]:
+        """Pr(x_t = v | all other words), for every position t at once, (batch, length, V); 0 at
+        padded positions.
 
-        The length of the sentence is among what is given. Raises ValueError for a sentence of probability 0 and for what are no tokens.
+        The length of the sentence is among what is given. Raises ValueError for a sentence of
+        probability 0 and for what are no tokens.
         """
         tokens, lengths = checked_tokens(tokens, self.vocab_size)
         chart = self._chart(tokens, lengths)
@@ -236,11 +295,14 @@ class PCFG:
         law = chart.outside()[:, :, 0] @ chart.lexical
         return law / torch.where(tokens == PADDING, 1.0, law.sum(-1))[..., None]
 
-    def latent_posterior(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, "batch length length S"]:
-        """Entry [·, i, w, a] is Pr(the w + 1 words from word i on are a constituent of symbol a | sentence), (batch, length, length, S).
+    def latent_posterior(
+        self, tokens: Integer[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch length length S"]:
+        """Entry [·, i, w, a] is Pr(the w + 1 words from word i on are a constituent of symbol a |
+        sentence), (batch, length, length, S).
 
-        All entries of one sentence of n words sum to 2n − 1, the number of nodes of each of its trees. Raises ValueError for a sentence of
-        probability 0 and for what are no tokens.
+        All entries of one sentence of n words sum to 2n − 1, the number of nodes of each of its
+        trees. Raises ValueError for a sentence of probability 0 and for what are no tokens.
         """
         tokens, lengths = checked_tokens(tokens, self.vocab_size)
         chart = self._chart(tokens, lengths)

@@ -1,4 +1,6 @@
-"""What is trained or collected elsewhere: files of the Hugging Face hub, and OPT as a language of its most frequent tokens."""
+"""What is trained or collected elsewhere: files of the Hugging Face hub, and OPT as a language of
+its most frequent tokens.
+"""
 
 import importlib
 import sys
@@ -10,9 +12,13 @@ import torch
 
 from ntpcompanion.languages.causal import CausalLanguage
 
-PATIENCE = 5.0  # seconds to wait for an answer of the hub; transformers and datasets themselves try for half a minute
-MODEL_FILES = ("*.json", "*.txt", "*.safetensors", "*.bin")  # OPT-125M has no safetensors; weights of other frameworks are left out
-ALL_TOKENS_CHUNK = 64  # strings at one time where every token is a word: laws of 50,000 tokens take 0.4 MB each
+# seconds to wait for an answer of the hub; transformers and datasets themselves try for half a
+# minute
+PATIENCE = 5.0
+# OPT-125M has no safetensors; weights of other frameworks are left out
+MODEL_FILES = ("*.json", "*.txt", "*.safetensors", "*.bin")
+# strings at one time where every token is a word: laws of 50,000 tokens take 0.4 MB each
+ALL_TOKENS_CHUNK = 64
 
 
 def load_opt(
@@ -27,25 +33,30 @@ def load_opt(
     device: torch.device | str = "cpu",
     chunk: int = 256,
 ) -> tuple[CausalLanguage, Callable]:
-    """OPT, or another causal model, as a language of its most frequent tokens, and its tokenizer; the defaults are Liu et al.'s sizes.
+    """OPT, or another causal model, as a language of its most frequent tokens, and its tokenizer;
+    the defaults are Liu et al.'s sizes.
 
-    The paper does not say in which text the tokens are the most frequent. Here it is that of the model itself: `length` tokens sampled
-    after its first one without any restriction but that special tokens are left out, most frequent first (`word_frequencies`). Nor does it
-    say what ends a sentence; its sentences have 16 words on average and 24 at most. Here it is the model's own token for that.
+    The paper does not say in which text the tokens are the most frequent. Here it is that of the
+    model itself: `length` tokens sampled after its first one without any restriction but that
+    special tokens are left out, most frequent first (`word_frequencies`). Nor does it say what ends
+    a sentence; its sentences have 16 words on average and 24 at most. Here it is the model's own
+    token for that.
 
     Parameters
     ----------
     source
-        a folder with weights, configuration and tokenizer in the format of transformers, or a name on the Hugging Face hub, which is
-        downloaded once.
+        a folder with weights, configuration and tokenizer in the format of transformers, or a name
+        on the Hugging Face hub, which is downloaded once.
     words
         how many tokens, or which: then their ids, and nothing is sampled.
     length
         of a sentence, at most.
     ends
-        whether the model's end-of-text token ends a sentence, see `CausalLanguage`; otherwise all have `length` words.
+        whether the model's end-of-text token ends a sentence, see `CausalLanguage`; otherwise all
+        have `length` words.
     sentences, seed
-        from how many sampled texts frequencies are estimated, and the seed of their generator on the CPU.
+        from how many sampled texts frequencies are estimated, and the seed of their generator on
+        the CPU.
     dtype, device
         in which precision, and where, the model computes.
     chunk
@@ -56,28 +67,36 @@ def load_opt(
     ImportError
         transformers is not installed.
     FileNotFoundError
-        neither a folder nor a name whose files can be had; a folder without a complete model and tokenizer.
+        neither a folder nor a name whose files can be had; a folder without a complete model and
+        tokenizer.
     ValueError
-        more words than the model has tokens, a model without tokens for start and end, and what `CausalLanguage` refuses.
+        more words than the model has tokens, a model without tokens for start and end, and what
+        `CausalLanguage` refuses.
 
     Notes
-    -----
-    The default samples 25,000 tokens of OPT-125M: a few minutes on two cores. Give the ids to skip that.
-    Source: Liu et al. 2023, sections 3.2 and A.1.
+    ----- The default samples 25,000 tokens of OPT-125M: a few minutes on two cores. Give the ids to
+    skip that. Source: Liu et al. 2023, sections 3.2 and A.1.
     """
     model, tokenizer = _load(source, dtype)
     model = model.to(device)
     bos, end = model.config.bos_token_id, model.config.eos_token_id
     if not (isinstance(bos, int) and isinstance(end, int)):
         raise ValueError(
-            f"`source` = {source!r}: its config.json must name one token for the start and one for the end, got {bos} and {end}."
+            f"`source` = {source!r}: its config.json must name one token for the start and one for "
+            f"the end, got {bos} and {end}."
         )
     if not isinstance(words, int):
         chosen = words
     else:
-        ordinary = sorted(set(range(min(len(tokenizer), model.config.vocab_size))) - {bos, end, *tokenizer.all_special_ids})
+        ordinary = sorted(
+            set(range(min(len(tokenizer), model.config.vocab_size)))
+            - {bos, end, *tokenizer.all_special_ids}
+        )
         if not 1 <= words <= len(ordinary):
-            raise ValueError(f"`words` must lie in 1 … {len(ordinary)}, the tokens of the model that are not special, got {words}.")
+            raise ValueError(
+                f"`words` must lie in 1 … {len(ordinary)}, the tokens of the model that are not "
+                f"special, got {words}."
+            )
         every = CausalLanguage(model, ordinary, bos, length, chunk=ALL_TOKENS_CHUNK)
         shares = every.word_frequencies(sentences, torch.Generator().manual_seed(seed)).cpu()
         chosen = every.words[shares.argsort(descending=True, stable=True)[:words]]
@@ -92,34 +111,44 @@ def _load(source: str, dtype: torch.dtype) -> tuple[torch.nn.Module, Callable]:
         model, found = transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except Exception as error:  # what damaged files raise is anything
-        raise FileNotFoundError(f"`source` = {source!r} holds no complete causal model and tokenizer: {error}") from error
+        raise FileNotFoundError(
+            f"`source` = {source!r} holds no complete causal model and tokenizer: {error}"
+        ) from error
     if found["missing_keys"]:
         missing = sorted(found["missing_keys"])
         raise FileNotFoundError(
-            f"`source` = {source!r} lacks weights of the model: {missing[:3]}, {len(missing)} in all. Download it again."
+            f"`source` = {source!r} lacks weights of the model: {missing[:3]}, {len(missing)} in "
+            "all. Download it again."
         )
-    if not {*range(len(tokenizer))} - {*tokenizer.all_special_ids}:  # transformers makes an empty one where there is none
+    # transformers makes an empty one where there is none
+    if not {*range(len(tokenizer))} - {*tokenizer.all_special_ids}:
         raise FileNotFoundError(
-            f"`source` = {source!r} holds no tokenizer, or an empty one. Get its files from where the weights are from."
+            f"`source` = {source!r} holds no tokenizer, or an empty one. Get its files from where "
+            "the weights are from."
         )
     return model.eval(), tokenizer
 
 
 def needed(module: str) -> ModuleType:
-    """The module, which is not installed with the package but with its extra `opt`; ImportError that says so if it is missing."""
+    """The module, which is not installed with the package but with its extra `opt`; ImportError
+    that says so if it is missing.
+    """
     if module == "transformers":
         _hide_broken_torchvision()
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        raise ImportError(f"{module} is not installed. Run `pip install -c constraints.txt -e '.[opt]'`.") from error
+        raise ImportError(
+            f"{module} is not installed. Run `pip install -c constraints.txt -e '.[opt]'`."
+        ) from error
 
 
 def _hide_broken_torchvision() -> None:
-    """Let transformers do without torchvision where that cannot be imported: the one of PyPI beside a torch built for the CPU alone.
+    """Let transformers do without torchvision where that cannot be imported: the one of PyPI beside
+    a torch built for the CPU alone.
 
-    It is on many machines that never use it, as a requirement of others. transformers needs it for pictures, but takes it, and fails with
-    it, wherever it is found.
+    It is on many machines that never use it, as a requirement of others. transformers needs it for
+    pictures, but takes it, and fails with it, wherever it is found.
     """
     try:
         importlib.import_module("torchvision")
@@ -128,9 +157,11 @@ def _hide_broken_torchvision() -> None:
 
 
 def local_copy(source: str, kind: str, files: Sequence[str]) -> Path:
-    """The folder that `source` names, or that holds the files of that name on the Hugging Face hub, downloaded if they are not there yet.
+    """The folder that `source` names, or that holds the files of that name on the Hugging Face hub,
+    downloaded if they are not there yet.
 
-    Without a network, the files of an earlier download are taken; whether there is one is known within PATIENCE seconds.
+    Without a network, the files of an earlier download are taken; whether there is one is known
+    within PATIENCE seconds.
 
     Parameters
     ----------
@@ -155,11 +186,20 @@ def local_copy(source: str, kind: str, files: Sequence[str]) -> Path:
     except Exception as error:  # of the library of the network, which changes between versions
         trouble = error
     try:
-        return Path(hub.snapshot_download(source, repo_type=kind, allow_patterns=list(files), local_files_only=trouble is not None))
+        return Path(
+            hub.snapshot_download(
+                source,
+                repo_type=kind,
+                allow_patterns=list(files),
+                local_files_only=trouble is not None,
+            )
+        )
     except Exception as error:
         kinds = "" if kind == "model" else f" --repo-type {kind}"
         why = str(trouble or error).strip().split("\n")[0]
         raise FileNotFoundError(
-            f"`source` = {source!r} is neither a folder here nor a {kind} that could be downloaded: {why}. Where there is a network, run "
-            f"`hf download {source}{kinds} --local-dir FOLDER`, bring FOLDER here, and give its path."
+            f"`source` = {source!r} is neither a folder here nor a {kind} that could be "
+            f"downloaded: {why}. Where there is a network, run "
+            f"`hf download {source}{kinds} --local-dir FOLDER`, bring FOLDER here, and give its "
+            "path."
         ) from (trouble or error)

@@ -13,7 +13,8 @@ from torch.nn import functional
 
 @dataclass(frozen=True, eq=False)
 class WordModel:
-    """A causal model of transformers whose logits are removed but for c words, and, from the second position on, the end.
+    """A causal model of transformers whose logits are removed but for c words, and, from the second
+    position on, the end.
 
     Fields
     ------
@@ -24,13 +25,14 @@ class WordModel:
     bos
         the token that the model reads before the first word.
     end
-        the token that ends a sentence, not one of `words`; None if nothing does. It may be `bos`, as in OPT.
+        the token that ends a sentence, not one of `words`; None if nothing does. It may be `bos`,
+        as in OPT.
 
     Raises
     ------
     ValueError
-        a model without output layer, in training mode, or that changes its logits after that layer; tokens that the model does not have,
-        or twice; `end` among the words.
+        a model without output layer, in training mode, or that changes its logits after that layer;
+        tokens that the model does not have, or twice; `end` among the words.
     """
 
     model: nn.Module
@@ -46,7 +48,10 @@ class WordModel:
         if self.end is not None:
             _refuse_no_token("end", self.end, tokens)
             if (self.words == self.end).any():
-                raise ValueError(f"`end` = {self.end} is one of `words`. Leave it out there: it ends a sentence and is no word of it.")
+                raise ValueError(
+                    f"`end` = {self.end} is one of `words`. Leave it out there: it ends a sentence "
+                    "and is no word of it."
+                )
         self._refuse_changed_logits()
 
     @property
@@ -61,21 +66,31 @@ class WordModel:
 
     @property
     def columns(self) -> Int[Tensor, " columns"]:
-        """The tokens of the model that the columns of a law stand for, which are the c words and then the end if there is one."""
+        """The tokens of the model that the columns of a law stand for, which are the c words and
+        then the end if there is one.
+        """
         ends = [] if self.end is None else [self.end]
         return torch.cat([self.words, self.words.new_tensor(ends)]).to(self.device)
 
     def inputs(self, tokens: Int[Tensor, "rows length"]) -> Int[Tensor, "rows length+1"]:
-        """What the model reads: bos, then the words; any word in place of padding, which changes nothing before it."""
-        return functional.pad(self.words.to(self.device)[tokens.clamp_min(0)], (1, 0), value=self.bos)
+        """What the model reads: bos, then the words; any word in place of padding, which changes
+        nothing before it.
+        """
+        return functional.pad(
+            self.words.to(self.device)[tokens.clamp_min(0)], (1, 0), value=self.bos
+        )
 
-    def read(self, inputs: Int[Tensor, "rows n"], past: Any = None) -> tuple[Float[Tensor, "rows n columns"], Any]:
-        """The logarithms of the law of what follows each input, float64, and keys and values of all that was read.
+    def read(
+        self, inputs: Int[Tensor, "rows n"], past: Any = None
+    ) -> tuple[Float[Tensor, "rows n columns"], Any]:
+        """The logarithms of the law of what follows each input, float64, and keys and values of all
+        that was read.
 
         Parameters
         ----------
         past
-            the keys and values of what stands before the inputs; None if they start with bos, after which the end is impossible.
+            the keys and values of what stands before the inputs; None if they start with bos, after
+            which the end is impossible.
         """
         with torch.no_grad():
             read = self.model.base_model(input_ids=inputs, past_key_values=past, use_cache=True)
@@ -84,7 +99,10 @@ class WordModel:
             logits[:, 0, len(self.words) :] = -torch.inf
         law = logits.log_softmax(-1)
         if law.isnan().any():
-            raise ValueError("`model` gives logits that are not numbers. Check its weights, or load it with dtype=torch.float32.")
+            raise ValueError(
+                "`model` gives logits that are not numbers. Check its weights, or load it with "
+                "dtype=torch.float32."
+            )
         return law, read.past_key_values
 
     @property
@@ -92,12 +110,18 @@ class WordModel:
         return self.model.get_output_embeddings()
 
     def _logits(self, hidden: Tensor) -> Tensor:
-        """Of the columns alone: the whole output layer would cost OPT-125M half as much time again, and 25 times the memory."""
+        """Of the columns alone: the whole output layer would cost OPT-125M half as much time again,
+        and 25 times the memory.
+        """
         bias = self._output.bias
-        return functional.linear(hidden, self._output.weight[self.columns], None if bias is None else bias[self.columns])
+        return functional.linear(
+            hidden, self._output.weight[self.columns], None if bias is None else bias[self.columns]
+        )
 
     def _refuse_changed_logits(self) -> None:
-        """One token through the model and through its output layer alone: some models scale or cap what that layer gives."""
+        """One token through the model and through its output layer alone: some models scale or cap
+        what that layer gives.
+        """
         with torch.no_grad():
             bos = torch.tensor([[self.bos]], device=self.device)
             whole = self.model(input_ids=bos).logits[..., self.columns]
@@ -105,32 +129,56 @@ class WordModel:
         apart, rounding = float((whole - ours).abs().max()), torch.finfo(whole.dtype).eps ** 0.5
         if apart > rounding * max(1.0, float(whole.abs().max())):
             name = type(self.model).__name__
-            raise ValueError(f"`model`: {name} changes its logits after the output layer, by {apart:.3g} after bos. Use another, as OPT.")
+            raise ValueError(
+                f"`model`: {name} changes its logits after the output layer, by {apart:.3g} after "
+                "bos. Use another, as OPT."
+            )
 
 
 def _refuse_unfit_model(model: nn.Module) -> None:
     output = model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
     if not isinstance(output, nn.Linear):
-        raise ValueError(f"`model` must be a causal language model of transformers, got {type(model).__name__}. Use AutoModelForCausalLM.")
+        raise ValueError(
+            f"`model` must be a causal language model of transformers, got {type(model).__name__}. "
+            "Use AutoModelForCausalLM."
+        )
     if model.training:
-        raise ValueError("`model` is in training mode, where dropout makes its probabilities random. Call model.eval() first.")
+        raise ValueError(
+            "`model` is in training mode, where dropout makes its probabilities random. Call "
+            "model.eval() first."
+        )
 
 
 def _checked_words(words: Tensor | Sequence[int], tokens: int) -> Tensor:
-    """The words as an int64 tensor on the CPU; ValueError unless they are different tokens of the model."""
+    """The words as an int64 tensor on the CPU; ValueError unless they are different tokens of the
+    model.
+    """
     ids = torch.as_tensor(words)
-    if ids.ndim != 1 or not len(ids) or ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
-        raise ValueError(f"`words` must be a list of at least one token, each a whole number, got {tuple(ids.shape)} of {ids.dtype}.")
+    if (
+        ids.ndim != 1
+        or not len(ids)
+        or ids.is_floating_point()
+        or ids.is_complex()
+        or ids.dtype == torch.bool
+    ):
+        raise ValueError(
+            "`words` must be a list of at least one token, each a whole number, got "
+            f"{tuple(ids.shape)} of {ids.dtype}."
+        )
     ids = ids.to("cpu", torch.int64, copy=True)
     for word in (int(ids.min()), int(ids.max())):
         _refuse_no_token("words", word, tokens)
     kinds, counts = ids.unique(return_counts=True)
     if len(kinds) < len(ids):
         twice = int(kinds[counts.argmax()])
-        raise ValueError(f"`words` must be different tokens, got {twice} more than once. Leave out what repeats.")
+        raise ValueError(
+            f"`words` must be different tokens, got {twice} more than once. Leave out what repeats."
+        )
     return ids
 
 
 def _refuse_no_token(name: str, token: int, tokens: int) -> None:
     if not 0 <= token < tokens:
-        raise ValueError(f"`{name}` must lie in 0 … {tokens - 1}, the tokens of the model, got {token}.")
+        raise ValueError(
+            f"`{name}` must lie in 0 … {tokens - 1}, the tokens of the model, got {token}."
+        )

@@ -15,7 +15,8 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*")
 def split_words(text: str) -> list[str]:
     """The words of a text, in order and in lower case.
 
-    A word is a run of letters, digits and underscores, with apostrophes inside it ("doesn't" is one word). Everything else separates.
+    A word is a run of letters, digits and underscores, with apostrophes inside it ("doesn't" is one
+    word). Everything else separates.
     """
     return _WORD.findall(text.lower())
 
@@ -29,7 +30,8 @@ class Encoding:
     tokens
         (N,) the number of each word of the text; 0 is the unknown token.
     vocabulary
-        the V words by number; `vocabulary[0]` is "<unk>", then the kept words from the most frequent on.
+        the V words by number; `vocabulary[0]` is "<unk>", then the kept words from the most
+        frequent on.
     """
 
     tokens: Int[np.ndarray, " N"]
@@ -42,10 +44,11 @@ class Encoding:
 
 
 def encode(words: Sequence[str], vocab_size: int) -> Encoding:
-    """Number the words: the `vocab_size` − 1 most frequent ones keep their own token, all others share the unknown token 0.
+    """Number the words: the `vocab_size` − 1 most frequent ones keep their own token, all others
+    share the unknown token 0.
 
-    Equally frequent words are taken in alphabetical order, so that the encoding depends on the words only. Cost O(N) plus a sort of the
-    distinct words.
+    Equally frequent words are taken in alphabetical order, so that the encoding depends on the
+    words only. Cost O(N) plus a sort of the distinct words.
 
     Raises
     ------
@@ -56,7 +59,12 @@ def encode(words: Sequence[str], vocab_size: int) -> Encoding:
     if not counts:
         raise ValueError("`words` is empty: the text holds no words. Give a longer text.")
     if not 2 <= vocab_size <= len(counts) + 1:
-        raise ValueError(f"`vocab_size` must lie in 2 … {len(counts) + 1} (the text has {len(counts)} distinct words), got {vocab_size}.")
+        raise ValueError(
+            f"`vocab_size` must lie in 2 … {len(counts) + 1} (the text has {len(counts)} distinct "
+            f"words), got {vocab_size}."
+        )
     kept = sorted(counts, key=lambda word: (-counts[word], word))[: vocab_size - 1]
     number = {word: index for index, word in enumerate(kept, 1)}
-    return Encoding(np.array([number.get(word, 0) for word in words], dtype=np.int64), (UNKNOWN, *kept))
+    return Encoding(
+        np.array([number.get(word, 0) for word in words], dtype=np.int64), (UNKNOWN, *kept)
+    )

@@ -1,1 +1,3 @@
-"""Next-token prediction with a linear decoder over fixed context embeddings (Thrampoulidis 2024)."""
+"""Next-token prediction with a linear decoder over fixed context embeddings (Thrampoulidis
+2024).
+"""

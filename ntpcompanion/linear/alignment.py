@@ -1,4 +1,6 @@
-"""How far decoders have come: towards the direction W^mm, towards the finite part W*, and towards the floor of the loss."""
+"""How far decoders have come: towards the direction W^mm, towards the finite part W*, and towards
+the floor of the loss.
+"""
 
 from dataclasses import dataclass
 
@@ -19,7 +21,8 @@ class Alignment:
     Fields
     ------
     distance, distance_rest
-        1 − cos(W, W^mm) and 1 − cos(W − W*, W^mm), formed from differences of unit vectors: small values keep their digits.
+        1 − cos(W, W^mm) and 1 − cos(W − W*, W^mm), formed from differences of unit vectors: small
+        values keep their digits.
     finite_error
         ‖P_F W − W*‖_F.
     excess
@@ -29,8 +32,9 @@ class Alignment:
     rest_norm, rest_largest
         ‖W − P_F W‖_F, and its largest entry without sign.
     margin
-        the smallest (e_z − e_v)ᵀ (W − P_F W) h_j over j, z ∈ S_j, v ∉ S_j. Divided by a norm of W − P_F W it is at most 1 over that norm
-        of the solution of NTP-SVM in it, and equal to that for this solution only.
+        the smallest (e_z − e_v)ᵀ (W − P_F W) h_j over j, z ∈ S_j, v ∉ S_j. Divided by a norm of W −
+        P_F W it is at most 1 over that norm of the solution of NTP-SVM in it, and equal to that for
+        this solution only.
     """
 
     distance: Float[np.ndarray, " n"]
@@ -53,8 +57,11 @@ class Alignment:
         return 1 - self.distance_rest
 
 
-def measure_alignment(table: ContextTable, weights: ArrayLike, w_mm: Float[np.ndarray, "V d"]) -> Alignment:
-    """Compare decoders with the limits that the paper proves (Thrampoulidis 2024, Theorems 1 and 2).
+def measure_alignment(
+    table: ContextTable, weights: ArrayLike, w_mm: Float[np.ndarray, "V d"]
+) -> Alignment:
+    """Compare decoders with the limits that the paper proves (Thrampoulidis 2024, Theorems 1 and
+    2).
 
     Parameters
     ----------
@@ -66,18 +73,21 @@ def measure_alignment(table: ContextTable, weights: ArrayLike, w_mm: Float[np.nd
     Raises
     ------
     ValueError
-        decoders that are not finite or of another shape, a zero decoder (it has no direction), a table that is not compatible (there is
-        no W*).
+        decoders that are not finite or of another shape, a zero decoder (it has no direction), a
+        table that is not compatible (there is no W*).
 
     Notes
-    -----
-    One basis of F serves all decoders: `split_bases` once, then O(V d (f + m)) a decoder, with f the dimension of F.
+    ----- One basis of F serves all decoders: `split_bases` once, then O(V d (f + m)) a decoder,
+    with f the dimension of F.
     """
     w_mm = as_matrix("w_mm", w_mm, (table.vocab_size, table.dim))
     W = _as_decoders(weights, w_mm.shape)
     matched = check_compatibility(table)
     if matched.verdict is not CompatibilityVerdict.COMPATIBLE:
-        raise ValueError(f"`table` must be compatible, for W* to exist; `check_compatibility` says {matched.verdict.name}.")
+        raise ValueError(
+            "`table` must be compatible, for W* to exist; `check_compatibility` says "
+            f"{matched.verdict.name}."
+        )
     basis = split_bases(table).finite
     inside = np.tensordot(np.tensordot(W, basis, ([1, 2], [1, 2])), basis, 1)
     rest = W - inside
@@ -100,8 +110,11 @@ def _as_decoders(weights: ArrayLike, shape: tuple[int, int]) -> Float[np.ndarray
     return as_matrix("weights", W.reshape(-1, shape[1]), (None, shape[1])).reshape(-1, *shape)
 
 
-def cosine_distance(weights: Float[np.ndarray, "n V d"], direction: Float[np.ndarray, "V d"]) -> Float[np.ndarray, " n"]:
-    """1 − cos(W, direction) of each decoder in the Frobenius inner product, as half the square of the difference of unit vectors.
+def cosine_distance(
+    weights: Float[np.ndarray, "n V d"], direction: Float[np.ndarray, "V d"]
+) -> Float[np.ndarray, " n"]:
+    """1 − cos(W, direction) of each decoder in the Frobenius inner product, as half the square of
+    the difference of unit vectors.
 
     Raises ValueError if one of them is zero.
     """
@@ -111,11 +124,18 @@ def cosine_distance(weights: Float[np.ndarray, "n V d"], direction: Float[np.nda
     return _norms(weights / norms[:, None, None] - direction / norm) ** 2 / 2
 
 
-def smallest_margins(table: ContextTable, weights: Float[np.ndarray, "n V d"]) -> Float[np.ndarray, " n"]:
-    """The smallest (e_z − e_v)ᵀ W h_j over j, z ∈ S_j, v ∉ S_j, of each decoder. Cost O(n m V d)."""
+def smallest_margins(
+    table: ContextTable, weights: Float[np.ndarray, "n V d"]
+) -> Float[np.ndarray, " n"]:
+    """The smallest (e_z − e_v)ᵀ W h_j over j, z ∈ S_j, v ∉ S_j, of each decoder. Cost O(n m V
+    d).
+    """
     logits = table.embeddings @ np.swapaxes(weights, 1, 2)
     support = table.support.toarray()
-    return (np.where(support, logits, np.inf).min(axis=2) - np.where(support, -np.inf, logits).max(axis=2)).min(axis=1)
+    return (
+        np.where(support, logits, np.inf).min(axis=2)
+        - np.where(support, -np.inf, logits).max(axis=2)
+    ).min(axis=1)
 
 
 def _norms(weights: Float[np.ndarray, "n V d"]) -> Float[np.ndarray, " n"]:

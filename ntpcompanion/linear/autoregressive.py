@@ -1,4 +1,6 @@
-"""Training on whole sequences, one loss per prefix, written as one table of contexts (Thrampoulidis 2024, appendix C)."""
+"""Training on whole sequences, one loss per prefix, written as one table of contexts (Thrampoulidis
+2024, appendix C).
+"""
 
 import numpy as np
 from jaxtyping import Float, Integer
@@ -7,14 +9,19 @@ from scipy.sparse import csr_array, vstack
 from ntpcompanion.languages.counting import refine, tally
 from ntpcompanion.linear.contexts import ContextTable
 
-# Equal prefixes go through equal arithmetic; batched matrix products may still round differently from row to row.
+# Equal prefixes go through equal arithmetic; batched matrix products may still round differently
+# from row to row.
 STATE_TOLERANCE = 1e-9
 
 
-def recurrent_states(tokens: Integer[np.ndarray, "n T"], vocab_size: int, dim: int, rng: np.random.Generator) -> Float[np.ndarray, "n T d"]:
-    """Embeddings of all prefixes by a fixed random recurrence, h_t = tanh(A h_{t−1} + b_{z_t}), h_0 = 0: a small causal model.
+def recurrent_states(
+    tokens: Integer[np.ndarray, "n T"], vocab_size: int, dim: int, rng: np.random.Generator
+) -> Float[np.ndarray, "n T d"]:
+    """Embeddings of all prefixes by a fixed random recurrence, h_t = tanh(A h_{t−1} + b_{z_t}), h_0
+    = 0: a small causal model.
 
-    Entries of b are N(0, 1) and of A are N(0, 1/d). State t depends on the first t tokens only. Cost O(n T d²).
+    Entries of b are N(0, 1) and of A are N(0, 1/d). State t depends on the first t tokens only.
+    Cost O(n T d²).
     """
     mix = rng.standard_normal((dim, dim)) / np.sqrt(dim)
     token_vectors = rng.standard_normal((vocab_size, dim))
@@ -26,10 +33,16 @@ def recurrent_states(tokens: Integer[np.ndarray, "n T"], vocab_size: int, dim: i
     return states
 
 
-def flatten_sequences(sequences: Integer[np.ndarray, "n T_plus_1"], states: Float[np.ndarray, "n T d"], vocab_size: int) -> ContextTable:
-    """One context for each (length t, distinct prefix of t tokens), t = 1 … T, with weight count / (n T).
+def flatten_sequences(
+    sequences: Integer[np.ndarray, "n T_plus_1"],
+    states: Float[np.ndarray, "n T d"],
+    vocab_size: int,
+) -> ContextTable:
+    """One context for each (length t, distinct prefix of t tokens), t = 1 … T, with weight count /
+    (n T).
 
-    The table's cross-entropy at W is the average over sequences and places of −log softmax(W h_t)[z_{t+1}].
+    The table's cross-entropy at W is the average over sequences and places of −log softmax(W
+    h_t)[z_{t+1}].
 
     Parameters
     ----------
@@ -45,26 +58,37 @@ def flatten_sequences(sequences: Integer[np.ndarray, "n T_plus_1"], states: Floa
     Raises
     ------
     ValueError
-        shapes that do not agree, tokens out of range, or equal prefixes with different states (a model that sees more than the
-        prefix).
+        shapes that do not agree, tokens out of range, or equal prefixes with different states (a
+        model that sees more than the prefix).
 
     Notes
     -----
     Cost O(n T (d + log n)).
     """
     if sequences.ndim != 2 or sequences.shape[0] < 1 or sequences.shape[1] < 2:
-        raise ValueError(f"`sequences` must have shape (n, T + 1) with n ≥ 1 and T ≥ 1, got {sequences.shape}.")
+        raise ValueError(
+            f"`sequences` must have shape (n, T + 1) with n ≥ 1 and T ≥ 1, got {sequences.shape}."
+        )
     n, places = sequences.shape[0], sequences.shape[1] - 1
     if states.ndim != 3 or states.shape[:2] != (n, places):
-        raise ValueError(f"`states` must have shape ({n}, {places}, d), one state for each prefix of `sequences`, got {states.shape}.")
+        raise ValueError(
+            f"`states` must have shape ({n}, {places}, d), one state for each prefix of "
+            f"`sequences`, got {states.shape}."
+        )
     if sequences.min() < 0 or sequences.max() >= vocab_size:
-        raise ValueError(f"`sequences` must hold tokens in 0 … {vocab_size - 1}, got {sequences.min()} … {sequences.max()}.")
+        raise ValueError(
+            f"`sequences` must hold tokens in 0 … {vocab_size - 1}, got {sequences.min()} … "
+            f"{sequences.max()}."
+        )
     ids, embeddings, counts = np.zeros(n, dtype=np.int64), [], []
     for t in range(places):
         ids, first = refine(ids, sequences[:, t], vocab_size)
-        if np.abs(states[:, t] - states[first[ids], t]).max() > STATE_TOLERANCE * (1 + np.abs(states[:, t]).max()):
+        if np.abs(states[:, t] - states[first[ids], t]).max() > STATE_TOLERANCE * (
+            1 + np.abs(states[:, t]).max()
+        ):
             raise ValueError(
-                f"`states` differ between equal prefixes of length {t + 1}. The embedding of a prefix may depend on its tokens only."
+                f"`states` differ between equal prefixes of length {t + 1}. The embedding of a "
+                "prefix may depend on its tokens only."
             )
         embeddings.append(states[first, t])
         counts.append(tally(ids, sequences[:, t + 1], (first.size, vocab_size)))
@@ -73,5 +97,8 @@ def flatten_sequences(sequences: Integer[np.ndarray, "n T_plus_1"], states: Floa
 
 def _table(embeddings: Float[np.ndarray, "m d"], counts: csr_array) -> ContextTable:
     totals = counts.sum(axis=1)
-    laws = csr_array((counts.data / np.repeat(totals, np.diff(counts.indptr)), counts.indices, counts.indptr), shape=counts.shape)
+    laws = csr_array(
+        (counts.data / np.repeat(totals, np.diff(counts.indptr)), counts.indices, counts.indptr),
+        shape=counts.shape,
+    )
     return ContextTable(embeddings, laws, totals / totals.sum())

@@ -1,4 +1,6 @@
-"""Can a decoder match all in-support log-odds? The finite part W*, or a proof that none can (Thrampoulidis 2024, equations 4 and 5)."""
+"""Can a decoder match all in-support log-odds? The finite part W*, or a proof that none can
+(Thrampoulidis 2024, equations 4 and 5).
+"""
 
 import enum
 from dataclasses import dataclass
@@ -12,7 +14,8 @@ from ntpcompanion.linear.ties import least_squares, unit_rows
 
 # Largest violation of an equation (4), in nats, that still counts as compatible.
 EQUATION_TOLERANCE = 1e-8
-# Λ proves that no decoder is compatible when ⟨Λ, log p⟩ is at least this share of what cancels in it.
+# Λ proves that no decoder is compatible when ⟨Λ, log p⟩ is at least this share of what cancels in
+# it.
 PAIRING_TOLERANCE = 1e-7
 
 
@@ -33,13 +36,14 @@ class Compatibility:
     verdict
         COMPATIBLE, NOT_COMPATIBLE or UNDECIDED.
     finite_part
-        (V, d). If compatible, W*: the only solution of (4) in F, and the one of least norm. Otherwise the least-squares
-        solution in F for embeddings scaled to length 1.
+        (V, d). If compatible, W*: the only solution of (4) in F, and the one of least norm.
+        Otherwise the least-squares solution in F for embeddings scaled to length 1.
     residual
-        the largest error of a log-odds: the largest (e_z − e_z')ᵀ W h_j − log(p_jz / p_jz') over z, z' in S_j, in nats.
+        the largest error of a log-odds: the largest (e_z − e_z')ᵀ W h_j − log(p_jz / p_jz') over z,
+        z' in S_j, in nats.
     certificate
-        Λ (m, V), when not compatible: EᵀΛ = 0, Λ1 = 0, zero off support, and ⟨Λ, log p⟩ > 0 where a compatible decoder would
-        make it 0.
+        Λ (m, V), when not compatible: EᵀΛ = 0, Λ1 = 0, zero off support, and ⟨Λ, log p⟩ > 0 where a
+        compatible decoder would make it 0.
     """
 
     verdict: CompatibilityVerdict
@@ -49,15 +53,17 @@ class Compatibility:
 
 
 def check_compatibility(table: ContextTable, *, max_iterations: int = 10_000) -> Compatibility:
-    """Solve (e_z − e_z')ᵀ W h_j = log(p_jz / p_jz') for all j and z, z' ∈ S_j by least squares, or prove that there is no solution.
+    """Solve (e_z − e_z')ᵀ W h_j = log(p_jz / p_jz') for all j and z, z' ∈ S_j by least squares, or
+    prove that there is no solution.
 
-    The residual of least squares is orthogonal to all that decoders can do. If it is not zero it is itself the proof (Fredholm's
-    alternative).
+    The residual of least squares is orthogonal to all that decoders can do. If it is not zero it is
+    itself the proof (Fredholm's alternative).
 
     Parameters
     ----------
     max_iterations
-        LSQR steps, O(m V d) each; matrix-free. Fewer than Σ (S_j − 1) suffice if the embeddings are well conditioned.
+        LSQR steps, O(m V d) each; matrix-free. Fewer than Σ (S_j − 1) suffice if the embeddings are
+        well conditioned.
 
     Raises
     ------
@@ -72,7 +78,12 @@ def check_compatibility(table: ContextTable, *, max_iterations: int = 10_000) ->
     log_laws[support] = np.log(table.laws.data)
     solution, rest = least_squares(rows, support, log_laws / lengths[:, None], max_iterations)
     errors = log_laws - table.embeddings @ solution
-    residual = float((np.where(support, errors, -np.inf).max(axis=1) - np.where(support, errors, np.inf).min(axis=1)).max())
+    residual = float(
+        (
+            np.where(support, errors, -np.inf).max(axis=1)
+            - np.where(support, errors, np.inf).min(axis=1)
+        ).max()
+    )
     if residual <= EQUATION_TOLERANCE:
         return Compatibility(CompatibilityVerdict.COMPATIBLE, solution.T, residual)
     certificate = rest / lengths[:, None]
@@ -82,10 +93,12 @@ def check_compatibility(table: ContextTable, *, max_iterations: int = 10_000) ->
 
 
 def contradicts(table: ContextTable, certificate: Float[np.ndarray, "m V"]) -> bool:
-    """Whether Λ proves that the table is not compatible: a decoder with the log-odds of the data would give 0 = ⟨EWᵀ, Λ⟩ = ⟨log p, Λ⟩ > 0.
+    """Whether Λ proves that the table is not compatible: a decoder with the log-odds of the data
+    would give 0 = ⟨EWᵀ, Λ⟩ = ⟨log p, Λ⟩ > 0.
 
-    EᵀΛ = 0 and Λ1 = 0 are asked for relative to the largest entries that cancel (1e-10, as for certificates of separability), zeros off
-    support exactly, and ⟨log p, Λ⟩ as a share of the sum of its terms without signs (1e-7).
+    EᵀΛ = 0 and Λ1 = 0 are asked for relative to the largest entries that cancel (1e-10, as for
+    certificates of separability), zeros off support exactly, and ⟨log p, Λ⟩ as a share of the sum
+    of its terms without signs (1e-7).
     """
     rows, lengths = unit_rows(table.embeddings)
     scaled = certificate * lengths[:, None]
@@ -95,4 +108,7 @@ def contradicts(table: ContextTable, certificate: Float[np.ndarray, "m V"]) -> b
     inside = certificate[table.support.toarray()]
     pairing = np.log(table.laws.data) @ inside
     vanishes = max(orthogonality(rows, scaled), sums) <= CANCELLATION_TOLERANCE
-    return bool(vanishes and pairing > PAIRING_TOLERANCE * (np.abs(np.log(table.laws.data)) @ np.abs(inside)))
+    return bool(
+        vanishes
+        and pairing > PAIRING_TOLERANCE * (np.abs(np.log(table.laws.data)) @ np.abs(inside))
+    )

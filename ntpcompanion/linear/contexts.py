@@ -1,4 +1,6 @@
-"""The training set of next-token prediction, seen as distinct contexts with sparse next-token laws."""
+"""The training set of next-token prediction, seen as distinct contexts with sparse next-token
+laws.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,16 +14,19 @@ from scipy.special import logsumexp
 from ntpcompanion.languages.counting import count_contexts
 from ntpcompanion.linear.validation import as_laws, as_matrix, as_weight
 
-# Logits are formed for this many (context, token) pairs at a time: 32 MiB in float64, whatever m and V are.
+# Logits are formed for this many (context, token) pairs at a time: 32 MiB in float64, whatever m
+# and V are.
 BLOCK_ENTRIES = 2**22
 
-# Below this distance from zero four terms of a series beat the difference e^x − 1 − x, which has lost six digits there.
+# Below this distance from zero four terms of a series beat the difference e^x − 1 − x, which has
+# lost six digits there.
 NEAR = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class ContextTable:
-    """m distinct contexts: embedding h_j, next-token law p_j with support S_j, frequency π_j (Thrampoulidis 2024, section 2).
+    """m distinct contexts: embedding h_j, next-token law p_j with support S_j, frequency π_j
+    (Thrampoulidis 2024, section 2).
 
     Contexts are rows. A decoder W is (V, d), its logits are E Wᵀ, (m, V).
 
@@ -30,16 +35,17 @@ class ContextTable:
     embeddings
         E, (m, d), finite.
     next_token
-        (m, V), dense or `scipy.sparse`; row j is p_j: non-negative, with sum one to within 1e-8. Zeros are exact: the support of
-        context j is {z : p_jz > 0}. It stays dense or sparse as it came (sparse: CSR without stored zeros).
+        (m, V), dense or `scipy.sparse`; row j is p_j: non-negative, with sum one to within 1e-8.
+        Zeros are exact: the support of context j is {z : p_jz > 0}. It stays dense or sparse as it
+        came (sparse: CSR without stored zeros).
     weight
         π, (m,), positive, with sum one to within 1e-8.
 
     Raises
     ------
     ValueError
-        NaN or infinity, negative entries, rows or weights that do not sum to one, weights that are not positive, shapes that do
-        not agree, or no context with a token outside its support.
+        NaN or infinity, negative entries, rows or weights that do not sum to one, weights that are
+        not positive, shapes that do not agree, or no context with a token outside its support.
     """
 
     embeddings: Float[np.ndarray, "m d"]
@@ -49,30 +55,58 @@ class ContextTable:
     def __post_init__(self) -> None:
         embeddings = as_matrix("embeddings", self.embeddings, (None, None))
         object.__setattr__(self, "embeddings", embeddings)
-        object.__setattr__(self, "next_token", as_laws("next_token", self.next_token, len(embeddings)))
+        object.__setattr__(
+            self, "next_token", as_laws("next_token", self.next_token, len(embeddings))
+        )
         object.__setattr__(self, "weight", as_weight("weight", self.weight, len(embeddings)))
 
     @classmethod
-    def random(cls, num_contexts: int, vocab_size: int, support_size: int, dim: int, rng: np.random.Generator) -> "ContextTable":
-        """Random contexts of equal frequency: N(0, 1) embeddings, uniform supports of one size, Dirichlet(1) laws on them; dense.
+    def random(
+        cls,
+        num_contexts: int,
+        vocab_size: int,
+        support_size: int,
+        dim: int,
+        rng: np.random.Generator,
+    ) -> "ContextTable":
+        """Random contexts of equal frequency: N(0, 1) embeddings, uniform supports of one size,
+        Dirichlet(1) laws on them; dense.
 
-        Raises ValueError unless all sizes are positive and `support_size` < `vocab_size`. Cost O(m (V + d)).
+        Raises ValueError unless all sizes are positive and `support_size` < `vocab_size`. Cost O(m
+        (V + d)).
         """
         if not 0 < support_size < vocab_size:
-            raise ValueError(f"`support_size` must lie in 1 … {vocab_size - 1} (`vocab_size` − 1), got {support_size}.")
+            raise ValueError(
+                f"`support_size` must lie in 1 … {vocab_size - 1} (`vocab_size` − 1), got "
+                f"{support_size}."
+            )
         for name, size in (("num_contexts", num_contexts), ("dim", dim)):
             if size < 1:
                 raise ValueError(f"`{name}` must be at least 1, got {size}.")
-        supports = rng.random((num_contexts, vocab_size)).argpartition(support_size - 1, axis=1)[:, :support_size]
+        supports = rng.random((num_contexts, vocab_size)).argpartition(support_size - 1, axis=1)[
+            :, :support_size
+        ]
         next_token = np.zeros((num_contexts, vocab_size))
-        np.put_along_axis(next_token, supports, rng.dirichlet(np.ones(support_size), size=num_contexts), axis=1)
-        return cls(rng.standard_normal((num_contexts, dim)), next_token, np.full(num_contexts, 1 / num_contexts))
+        np.put_along_axis(
+            next_token, supports, rng.dirichlet(np.ones(support_size), size=num_contexts), axis=1
+        )
+        return cls(
+            rng.standard_normal((num_contexts, dim)),
+            next_token,
+            np.full(num_contexts, 1 / num_contexts),
+        )
 
     @classmethod
     def from_tokens(
-        cls, tokens: Integer[np.ndarray, " N"], vocab_size: int, context_length: int, dim: int, rng: np.random.Generator
+        cls,
+        tokens: Integer[np.ndarray, " N"],
+        vocab_size: int,
+        context_length: int,
+        dim: int,
+        rng: np.random.Generator,
     ) -> "ContextTable":
-        """Count every window of `context_length` + 1 tokens of a text; each distinct context gets an N(0, 1) embedding.
+        """Count every window of `context_length` + 1 tokens of a text; each distinct context gets
+        an N(0, 1) embedding.
 
         Parameters
         ----------
@@ -80,11 +114,11 @@ class ContextTable:
             (N,) integers in 0 … vocab_size − 1.
 
         Returns
-        -------
-        A sparse table of the distinct contexts; weight is their share of the N − context_length windows.
+        ------- A sparse table of the distinct contexts; weight is their share of the N −
+        context_length windows.
 
-        Raises ValueError for tokens out of range, too short a text, or a size below 1. Cost O(context_length · N log N) time, O(m d + N)
-        memory.
+        Raises ValueError for tokens out of range, too short a text, or a size below 1. Cost
+        O(context_length · N log N) time, O(m d + N) memory.
         """
         for name, size in (("context_length", context_length), ("dim", dim)):
             if size < 1:
@@ -109,13 +143,20 @@ class ContextTable:
 
     @cached_property
     def laws(self) -> csr_array:
-        """`next_token` as CSR (m, V) without stored zeros, whatever form it came in. `.data` holds the p_jz on the supports, row by row."""
+        """`next_token` as CSR (m, V) without stored zeros, whatever form it came in. `.data` holds
+        the p_jz on the supports, row by row.
+        """
         return csr_array(self.next_token)
 
     @cached_property
     def support(self) -> csr_array:
-        """The supports S_j as boolean CSR (m, V). Row j of its `toarray()` is the mask of S_j; `indices` and `indptr` list it."""
-        return csr_array((np.ones(self.laws.nnz, dtype=bool), self.laws.indices, self.laws.indptr), shape=self.laws.shape)
+        """The supports S_j as boolean CSR (m, V). Row j of its `toarray()` is the mask of S_j;
+        `indices` and `indptr` list it.
+        """
+        return csr_array(
+            (np.ones(self.laws.nnz, dtype=bool), self.laws.indices, self.laws.indptr),
+            shape=self.laws.shape,
+        )
 
     @cached_property
     def support_sizes(self) -> Int[np.ndarray, " m"]:
@@ -124,29 +165,36 @@ class ContextTable:
 
     @cached_property
     def entropy(self) -> float:
-        """The floor in nats below which no decoder's cross-entropy gets, H = −Σ_j π_j Σ_z p_jz log p_jz."""
+        """The floor in nats below which no decoder's cross-entropy gets, H = −Σ_j π_j Σ_z p_jz log
+        p_jz.
+        """
         p = self.laws.data
         return float(abs(np.repeat(self.weight, self.support_sizes) @ (p * np.log(p))))
 
     def cross_entropy(self, W: Float[np.ndarray, "V d"]) -> float:
-        """CE(W) = −Σ_j π_j Σ_z p_jz log softmax_z(W h_j) in nats (equation 2), finite at any finite logits.
+        """CE(W) = −Σ_j π_j Σ_z p_jz log softmax_z(W h_j) in nats (equation 2), finite at any finite
+        logits.
 
-        Raises ValueError if W is not a finite (V, d) matrix. Cost O(m V d) time; O(BLOCK_ENTRIES) memory.
+        Raises ValueError if W is not a finite (V, d) matrix. Cost O(m V d) time; O(BLOCK_ENTRIES)
+        memory.
         """
         return self.entropy + self.excess(W)
 
     def excess(self, W: Float[np.ndarray, "V d"]) -> float:
-        """CE(W) − H = Σ_j π_j KL(p_j ‖ softmax(W h_j)) in nats, without the cancellation of the difference: small values keep their digits.
+        """CE(W) − H = Σ_j π_j KL(p_j ‖ softmax(W h_j)) in nats, without the cancellation of the
+        difference: small values keep their digits.
 
-        With q the softmax and q(S) its mass on the support, KL = −log q(S) + Σ_{z∈S} p_z (r_z − 1 − log r_z), r_z = q_z / (q(S) p_z): no
-        term is negative. Raises ValueError if W is not a finite (V, d) matrix. Cost as `cross_entropy`.
+        With q the softmax and q(S) its mass on the support, KL = −log q(S) + Σ_{z∈S} p_z (r_z − 1 −
+        log r_z), r_z = q_z / (q(S) p_z): no term is negative. Raises ValueError if W is not a
+        finite (V, d) matrix. Cost as `cross_entropy`.
         """
         return sum(self._excess_of_block(rows, logits) for rows, logits in self._logits(W))
 
     def gradient(self, W: Float[np.ndarray, "V d"]) -> Float[np.ndarray, "V d"]:
         """∇CE(W) = Σ_j π_j (softmax(W h_j) − p_j) h_jᵀ, finite at any finite logits.
 
-        Raises ValueError if W is not a finite (V, d) matrix. Cost O(m V d) time; O(BLOCK_ENTRIES + V d) memory.
+        Raises ValueError if W is not a finite (V, d) matrix. Cost O(m V d) time; O(BLOCK_ENTRIES +
+        V d) memory.
         """
         weighted = self.weight[:, None] * self.embeddings
         gradient = -(self.laws.T @ weighted)
@@ -154,7 +202,9 @@ class ContextTable:
             gradient += np.exp(logits - logsumexp(logits, axis=1, keepdims=True)).T @ weighted[rows]
         return gradient
 
-    def _logits(self, W: Float[np.ndarray, "V d"]) -> Iterator[tuple[slice, Float[np.ndarray, "rows V"]]]:
+    def _logits(
+        self, W: Float[np.ndarray, "V d"]
+    ) -> Iterator[tuple[slice, Float[np.ndarray, "rows V"]]]:
         W = as_matrix("W", W, (self.vocab_size, self.dim))
         step = max(1, BLOCK_ENTRIES // self.vocab_size)
         for start in range(0, self.num_contexts, step):
@@ -170,12 +220,18 @@ class ContextTable:
         lost = np.logaddexp(0.0, logsumexp(logits, axis=1) - mass_inside)
         log_share = inside - mass_inside[row]
         x = log_share - np.log(laws.data)
-        within = np.where(np.abs(x) < NEAR, laws.data * _remainder(np.clip(x, -NEAR, NEAR)), np.exp(log_share) - laws.data * (1 + x))
+        within = np.where(
+            np.abs(x) < NEAR,
+            laws.data * _remainder(np.clip(x, -NEAR, NEAR)),
+            np.exp(log_share) - laws.data * (1 + x),
+        )
         return float(self.weight[rows] @ lost + self.weight[rows][row] @ within)
 
 
 def _logsumexp_by_row(
-    values: Float[np.ndarray, " nnz"], starts: Integer[np.ndarray, " rows"], row: Int[np.ndarray, " nnz"]
+    values: Float[np.ndarray, " nnz"],
+    starts: Integer[np.ndarray, " rows"],
+    row: Int[np.ndarray, " nnz"],
 ) -> Float[np.ndarray, " rows"]:
     peak = np.maximum.reduceat(values, starts)  # no row is empty: its law sums to one
     return peak + np.log(np.add.reduceat(np.exp(values - peak[row]), starts))

@@ -1,4 +1,6 @@
-"""Gradient descent, normalized, stochastic and Adam on the cross-entropy of a context table, as a stream of snapshots."""
+"""Gradient descent, normalized, stochastic and Adam on the cross-entropy of a context table, as a
+stream of snapshots.
+"""
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -27,12 +29,13 @@ class Snapshot:
     step
         k, the number of steps taken.
     time
-        the sum of the learning rates so far: for "gd" the time t at which gradient flow is to be compared.
+        the sum of the learning rates so far: for "gd" the time t at which gradient flow is to be
+        compared.
     weights
         W_k, (V, d), a copy.
     second_moment
-        (V, d), the running mean of squared gradients by whose root "adam" divides, with its bias correction; None for the others, and
-        before the first step.
+        (V, d), the running mean of squared gradients by whose root "adam" divides, with its bias
+        correction; None for the others, and before the first step.
     """
 
     step: int
@@ -42,14 +45,18 @@ class Snapshot:
 
 
 def step_bound(table: ContextTable) -> float:
-    """1 / (2L), the largest step size of Theorem 2 (Thrampoulidis 2024), with L = λ_max(Σ_j π_j h_j h_jᵀ) / 2.
+    """1 / (2L), the largest step size of Theorem 2 (Thrampoulidis 2024), with L = λ_max(Σ_j π_j h_j
+    h_jᵀ) / 2.
 
-    L bounds the Hessian Σ_j π_j (diag q_j − q_j q_jᵀ) ⊗ h_j h_jᵀ of the cross-entropy at every W: no covariance of a point of the simplex
-    exceeds ½, and half the mass on each of two tokens has it. Raises ValueError if all embeddings are zero. Cost one SVD of (m, d).
+    L bounds the Hessian Σ_j π_j (diag q_j − q_j q_jᵀ) ⊗ h_j h_jᵀ of the cross-entropy at every W:
+    no covariance of a point of the simplex exceeds ½, and half the mass on each of two tokens has
+    it. Raises ValueError if all embeddings are zero. Cost one SVD of (m, d).
     """
     scale = np.linalg.norm(np.sqrt(table.weight)[:, None] * table.embeddings, 2)
     if scale == 0:
-        raise ValueError("All embeddings are zero: the loss is constant, and no step size is too large.")
+        raise ValueError(
+            "All embeddings are zero: the loss is constant, and no step size is too large."
+        )
     return float(scale**-2)
 
 
@@ -70,7 +77,7 @@ def descend(
 
         "gd"     W ← W − η ∇CE(W)
         "ngd"    W ← W − η ∇CE(W) / ‖∇CE(W)‖_F        (no step where the gradient is zero)
-        "sgd"    W ← W − η ∇̂, the gradient on `batch_size` fresh samples (j, z) with probabilities π_j p_jz
+        "sgd"    W ← W − η ∇̂, the gradient on `batch_size` fresh samples, (j, z) with π_j p_jz
         "adam"   Kingma and Ba (2015), with bias corrections, as `torch.optim.Adam`
 
     Parameters
@@ -80,10 +87,12 @@ def descend(
     steps
         how many steps to take.
     keep
-        the steps k after which a snapshot is yielded, increasing, 0 for the start; or a number of them, spaced evenly in log k
-        between 1 and `steps` (fewer where they coincide), after the start.
+        the steps k after which a snapshot is yielded, increasing, 0 for the start; or a number of
+        them, spaced evenly in log k between 1 and `steps` (fewer where they coincide), after the
+        start.
     rng
-        draws the start, LeCun's N(0, 1/d) for every entry, unless `start` is given; and the samples of "sgd".
+        draws the start, LeCun's N(0, 1/d) for every entry, unless `start` is given; and the samples
+        of "sgd".
     batch_size
         samples a step, for "sgd" only.
     betas, epsilon
@@ -92,25 +101,30 @@ def descend(
     Raises
     ------
     ValueError
-        An unknown optimizer, a step size, `steps`, `keep`, `batch_size`, `betas` or `epsilon` out of range, a start of another shape.
+        An unknown optimizer, a step size, `steps`, `keep`, `batch_size`, `betas` or `epsilon` out
+        of range, a start of another shape.
 
     Notes
-    -----
-    Every snapshot is what a loop over `table.gradient` gives, to rounding. Cost O(m V d) a step ("sgd": O(`batch_size` V d)), O(m V + V d)
-    memory. Within supports of several tokens gradients are differences of probabilities, rounding once these agree to 1e-16; those of
-    one-hot contexts keep their digits until they underflow ("sgd": not so).
+    ----- Every snapshot is what a loop over `table.gradient` gives, to rounding. Cost O(m V d) a
+    step ("sgd": O(`batch_size` V d)), O(m V + V d) memory. Within supports of several tokens
+    gradients are differences of probabilities, rounding once these agree to 1e-16; those of one-hot
+    contexts keep their digits until they underflow ("sgd": not so).
     """
     _refuse_out_of_range(optimizer, learning_rate, steps, batch_size, betas, epsilon)
     kept = _kept_steps(keep, operator.index(steps))
     if start is None:
         start = rng.standard_normal((table.vocab_size, table.dim)) / np.sqrt(table.dim)
     W = np.array(as_matrix("start", start, (table.vocab_size, table.dim)))
-    gradient = SampledGradient(table, batch_size, rng) if optimizer == "sgd" else FullGradient(table)
+    gradient = (
+        SampledGradient(table, batch_size, rng) if optimizer == "sgd" else FullGradient(table)
+    )
     update = {"ngd": _normalized, "adam": _Adam(W.shape, *betas, epsilon)}.get(optimizer, _plain)
     return _run(W, gradient, update, learning_rate, kept)
 
 
-def _run(W: np.ndarray, gradient: Callable, update: Callable, learning_rate: Rate, kept: list[int]) -> Iterator[Snapshot]:
+def _run(
+    W: np.ndarray, gradient: Callable, update: Callable, learning_rate: Rate, kept: list[int]
+) -> Iterator[Snapshot]:
     rate_of = learning_rate if callable(learning_rate) else lambda k: learning_rate
     time = 0.0
     for before, after in pairwise([0, *kept]):
@@ -119,30 +133,58 @@ def _run(W: np.ndarray, gradient: Callable, update: Callable, learning_rate: Rat
             W -= update(gradient(W), rate)
             time += rate
         if not np.isfinite(time):
-            raise ValueError(f"`learning_rate` returned NaN or infinity in one of the steps {before + 1} … {after}.")
-        yield Snapshot(after, float(time), W.copy(), update.second_moment() if isinstance(update, _Adam) and after else None)
+            raise ValueError(
+                f"`learning_rate` returned NaN or infinity in one of the steps {before + 1} … "
+                f"{after}."
+            )
+        yield Snapshot(
+            after,
+            float(time),
+            W.copy(),
+            update.second_moment() if isinstance(update, _Adam) and after else None,
+        )
 
 
 def _kept_steps(keep: int | Sequence[int], steps: int) -> list[int]:
     if np.ndim(keep) == 0:
         if keep < 1:
-            raise ValueError(f"`keep` must be at least 1 snapshot, or a sequence of steps, got {keep}.")
-        return [0, *np.unique(np.geomspace(1, steps, operator.index(keep)).round().astype(int)).tolist()]
+            raise ValueError(
+                f"`keep` must be at least 1 snapshot, or a sequence of steps, got {keep}."
+            )
+        return [
+            0,
+            *np.unique(np.geomspace(1, steps, operator.index(keep)).round().astype(int)).tolist(),
+        ]
     kept = [operator.index(k) for k in keep]
     if not kept or kept != sorted(set(kept)) or kept[0] < 0 or kept[-1] > steps:
         raise ValueError(f"`keep` must hold increasing steps in 0 … {steps} (`steps`), got {keep}.")
     return kept
 
 
-def _refuse_out_of_range(optimizer: str, learning_rate: Rate, steps: int, batch_size: int | None, betas: tuple, epsilon: float) -> None:
+def _refuse_out_of_range(
+    optimizer: str,
+    learning_rate: Rate,
+    steps: int,
+    batch_size: int | None,
+    betas: tuple,
+    epsilon: float,
+) -> None:
     if optimizer not in OPTIMIZERS:
         raise ValueError(f"`optimizer` must be one of {', '.join(OPTIMIZERS)}, got {optimizer!r}.")
-    if (optimizer == "sgd") != (batch_size is not None) or (batch_size is not None and batch_size < 1):
-        raise ValueError(f"`batch_size` must be at least 1 for 'sgd' and None for the others, got {batch_size} for {optimizer!r}.")
+    if (optimizer == "sgd") != (batch_size is not None) or (
+        batch_size is not None and batch_size < 1
+    ):
+        raise ValueError(
+            f"`batch_size` must be at least 1 for 'sgd' and None for the others, got {batch_size} "
+            f"for {optimizer!r}."
+        )
     if steps < 1:
         raise ValueError(f"`steps` must be at least 1, got {steps}.")
     if not callable(learning_rate) and not 0 < learning_rate < np.inf:
-        raise ValueError(f"`learning_rate` must be positive and finite, or a function of the step, got {learning_rate}.")
+        raise ValueError(
+            "`learning_rate` must be positive and finite, or a function of the step, got "
+            f"{learning_rate}."
+        )
     if not all(0 <= beta < 1 for beta in betas) or len(betas) != 2:
         raise ValueError(f"`betas` must be two numbers in [0, 1), got {betas}.")
     if not epsilon > 0:
@@ -165,7 +207,8 @@ class _Adam:
     def __init__(self, shape: tuple[int, int], beta1: float, beta2: float, epsilon: float) -> None:
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
         self.mean, self.square, self.buffer = np.zeros(shape), np.zeros(shape), np.empty(shape)
-        self.left1 = self.left2 = 1.0  # β₁^k and β₂^k: the weight that the zeros of the start still have
+        # β₁^k and β₂^k: the weight that the zeros of the start still have
+        self.left1 = self.left2 = 1.0
 
     def second_moment(self) -> np.ndarray:
         return self.square / (1 - self.left2)

@@ -11,12 +11,14 @@ from ntpcompanion.linear.validation import as_matrix
 
 
 def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gamma: Real) -> float:
-    """e^{−γ} Σ_j π_j Σ_{z∈S_j} p_jz² Σ_{v∉S_j} exp((e_v − e_z)ᵀ W^p h_j), in nats: no less than CE(W^p + γ W^d) − H for any separating W^d.
+    """e^{−γ} Σ_j π_j Σ_{z∈S_j} p_jz² Σ_{v∉S_j} exp((e_v − e_z)ᵀ W^p h_j), in nats: no less than
+    CE(W^p + γ W^d) − H for any separating W^d.
 
     Parameters
     ----------
     finite_part
-        W^p, (V, d), a decoder with the log-odds of the data on every support (equation 4). The bound says nothing about others.
+        W^p, (V, d), a decoder with the log-odds of the data on every support (equation 4). The
+        bound says nothing about others.
     gamma
         γ ≥ 0.
 
@@ -26,13 +28,15 @@ def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gam
         `finite_part` is not a finite (V, d) matrix, or `gamma` is negative.
 
     Notes
-    -----
-    Why: on the support e^{logit} = c_j p_jz, so the loss above the floor is log(1 + Z_off / c_j) ≤ Z_off / c_j with Z_off = Σ_v
-    e^{logit_v}; margins of at least 1 divide Z_off by e^γ, and 1 / c_j = Σ_z p_jz² e^{−logit_z}. Cost O(m V d).
+    ----- Why: on the support e^{logit} = c_j p_jz, so the loss above the floor is log(1 + Z_off /
+    c_j) ≤ Z_off / c_j with Z_off = Σ_v e^{logit_v}; margins of at least 1 divide Z_off by e^γ, and
+    1 / c_j = Σ_z p_jz² e^{−logit_z}. Cost O(m V d).
     """
     W = as_matrix("finite_part", finite_part, (table.vocab_size, table.dim))
     if not gamma >= 0:
-        raise ValueError(f"`gamma` must not be negative, got {gamma}. The bound holds along the half-line γ ≥ 0.")
+        raise ValueError(
+            f"`gamma` must not be negative, got {gamma}. The bound holds along the half-line γ ≥ 0."
+        )
     logits = table.embeddings @ W.T
     support = table.support.toarray()
     off = logsumexp(np.where(support, -np.inf, logits), axis=1)

@@ -1,4 +1,6 @@
-"""Gradient flow on the cross-entropy, in the logarithm of time, out to times that no number of steps reaches."""
+"""Gradient flow on the cross-entropy, in the logarithm of time, out to times that no number of
+steps reaches.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,15 +16,17 @@ from ntpcompanion.linear.split import SplitLoss
 from ntpcompanion.linear.threads import SMALL_SYSTEM, one_thread_if
 from ntpcompanion.linear.validation import as_matrix
 
-# From t = SLAVED / λ on, λ the smallest curvature at W* inside F, (1 + t)(P_F W − W*) is taken at its equilibrium. Its transient has the
-# factor e^{−λ t} then, and what it lags behind is a share of about 1 / (λ t) of its rate of change; W is moved by 1 / (λ t) of that.
+# From t = SLAVED / λ on, λ the smallest curvature at W* inside F, (1 + t)(P_F W − W*) is taken at
+# its equilibrium. Its transient has the factor e^{−λ t} then, and what it lags behind is a share of
+# about 1 / (λ t) of its rate of change; W is moved by 1 / (λ t) of that.
 SLAVED = 1e3
 NEWTON_STEPS = 50
 
 # Before log t = −700, 1 + t and 1 are one number.
 EARLIEST = -700
 
-# Some 3,000 right-hand sides are usual. Embeddings whose lengths differ by a factor of 1e5 can need millions.
+# Some 3,000 right-hand sides are usual. Embeddings whose lengths differ by a factor of 1e5 can need
+# millions.
 EVALUATIONS = 30_000
 
 
@@ -37,11 +41,13 @@ class Flow:
     weights
         (n, V, d), W(t).
     finite_error
-        (n,), ‖P_F W(t) − W*‖_F with full relative precision: it falls like 1/t, far below the rounding of W.
+        (n,), ‖P_F W(t) − W*‖_F with full relative precision: it falls like 1/t, far below the
+        rounding of W.
     log_excess
         (n,), log (CE(W(t)) − H).
     log_scales, finite, growing
-        (n,), (n, f), (n, g): log s, P_F W − W* over s, and the growing part of W at each time, s = 1 / (1 + t), as `SplitLoss` takes them.
+        (n,), (n, f), (n, g): log s, P_F W − W* over s, and the growing part of W at each time, s =
+        1 / (1 + t), as `SplitLoss` takes them.
     slaved_from
         log t from which the part in F was taken at its equilibrium.
     """
@@ -65,10 +71,11 @@ def gradient_flow(
 ) -> Flow:
     """dW/dt = −∇CE(W) from W(0) = `start` (default 0), at t = e^τ for every τ of `log_times`.
 
-    Integrated in σ = log(1 + t), by SciPy's BDF with the exact Jacobian, in the coordinates of `SplitLoss` with s = e^{−σ}: growing
-    logits and (1 + t)(P_F W − W*), which both move slowly. Right-hand sides are (1 + t) times off-support probabilities, so no time is
-    too late: log t = 10^6 takes a second more than log t = 30. From `Flow.slaved_from` on, the part in F is at its equilibrium, found by
-    Newton's method, and only the other part is integrated.
+    Integrated in σ = log(1 + t), by SciPy's BDF with the exact Jacobian, in the coordinates of
+    `SplitLoss` with s = e^{−σ}: growing logits and (1 + t)(P_F W − W*), which both move slowly.
+    Right-hand sides are (1 + t) times off-support probabilities, so no time is too late: log t =
+    10^6 takes a second more than log t = 30. From `Flow.slaved_from` on, the part in F is at its
+    equilibrium, found by Newton's method, and only the other part is integrated.
 
     Parameters
     ----------
@@ -80,14 +87,15 @@ def gradient_flow(
     Raises
     ------
     ValueError
-        a table that is not compatible and separable (the flow then ends at a finite W, or has no W* to tend to), times that do not
-        increase, a tolerance outside 1e-12 … 1e-2, a start of another shape.
+        a table that is not compatible and separable (the flow then ends at a finite W, or has no W*
+        to tend to), times that do not increase, a tolerance outside 1e-12 … 1e-2, a start of
+        another shape.
     RuntimeError
         the integrator gave up.
 
     Notes
-    -----
-    Dense linear algebra in V r dimensions, r the rank of the embeddings: 1 to 3 s at V r = 500, growing like (V r)³.
+    ----- Dense linear algebra in V r dimensions, r the rank of the embeddings: 1 to 3 s at V r =
+    500, growing like (V r)³.
     """
     log_times = _increasing(log_times)
     if not 1e-12 <= tol <= 1e-2:
@@ -95,16 +103,32 @@ def gradient_flow(
     loss = SplitLoss(table)
     verdict = check_separability(table).verdict
     if verdict is not Verdict.SEPARABLE:
-        raise ValueError(f"`table` must be separable, for the loss to tend to its floor; `check_separability` says {verdict.name}.")
-    W = np.zeros(loss.finite_part.shape) if start is None else as_matrix("start", start, loss.finite_part.shape)
+        raise ValueError(
+            "`table` must be separable, for the loss to tend to its floor; `check_separability` "
+            f"says {verdict.name}."
+        )
+    W = (
+        np.zeros(loss.finite_part.shape)
+        if start is None
+        else as_matrix("start", start, loss.finite_part.shape)
+    )
     with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
         return _Integration(loss, tol).run(W, log_times)
 
 
 def _increasing(log_times: Sequence[float] | np.ndarray) -> Float[np.ndarray, " n"]:
     times = np.asarray(log_times, dtype=float)
-    if times.ndim != 1 or not times.size or not np.isfinite(times).all() or times[0] < EARLIEST or np.any(np.diff(times) <= 0):
-        raise ValueError(f"`log_times` must be a vector of increasing finite numbers, log t, none below {EARLIEST}, got {log_times}.")
+    if (
+        times.ndim != 1
+        or not times.size
+        or not np.isfinite(times).all()
+        or times[0] < EARLIEST
+        or np.any(np.diff(times) <= 0)
+    ):
+        raise ValueError(
+            "`log_times` must be a vector of increasing finite numbers, log t, none below "
+            f"{EARLIEST}, got {log_times}."
+        )
     return times
 
 
@@ -125,31 +149,63 @@ class _Integration:
         sigma, switch = np.logaddexp(0, log_times), np.logaddexp(0, self.slaved_from)
         early, late = sigma[sigma < switch], sigma[sigma >= switch]
         begin = np.append(finite, growing)
-        states = self._integrate(self._free, self._free_jacobian, 0.0, begin, np.append(early, switch) if late.size else early)
+        states = self._integrate(
+            self._free,
+            self._free_jacobian,
+            0.0,
+            begin,
+            np.append(early, switch) if late.size else early,
+        )
         if late.size:
             self.settled, growing = np.split(states.pop(), [self.size])
             grown = self._integrate(self._slaved, self._slaved_jacobian, switch, growing, late)
             states += [np.append(self._settle(*at), at[1]) for at in zip(late, grown, strict=True)]
         return self._flow(log_times, -sigma, states, unmoved)
 
-    def _flow(self, log_times: np.ndarray, log_scales: np.ndarray, states: list[np.ndarray], unmoved: np.ndarray) -> Flow:
+    def _flow(
+        self,
+        log_times: np.ndarray,
+        log_scales: np.ndarray,
+        states: list[np.ndarray],
+        unmoved: np.ndarray,
+    ) -> Flow:
         finite, growing = np.split(np.array(states), [self.size], axis=1)
         parts = list(zip(finite, growing, log_scales, strict=True))
         weights = np.array([self.loss.weights(*part) + unmoved for part in parts])
         log_excess = np.array([self.loss.log_excess(self.loss.at(*part)) for part in parts])
         falls = np.diff(log_excess, prepend=log_excess[0]) <= 100 * self.tol
         if not falls.all():
-            self._give_up(-log_scales[np.argmin(falls)], "the loss rises there, which it never does along gradient flow.")
+            self._give_up(
+                -log_scales[np.argmin(falls)],
+                "the loss rises there, which it never does along gradient flow.",
+            )
         error = np.linalg.norm(finite, axis=1) * np.exp(log_scales)
-        return Flow(log_times, weights, error, log_excess, log_scales, finite, growing, self.slaved_from)
+        return Flow(
+            log_times, weights, error, log_excess, log_scales, finite, growing, self.slaved_from
+        )
 
-    def _integrate(self, velocity: Callable, jacobian: Callable, begin: float, state: np.ndarray, ends: np.ndarray) -> list[np.ndarray]:
-        if ends[-1] == begin:  # one-hot contexts: nothing lies in F, and nothing is left of the first phase
+    def _integrate(
+        self,
+        velocity: Callable,
+        jacobian: Callable,
+        begin: float,
+        state: np.ndarray,
+        ends: np.ndarray,
+    ) -> list[np.ndarray]:
+        # one-hot contexts: nothing lies in F, and nothing is left of the first phase
+        if ends[-1] == begin:
             return [state]
         try:
             with np.errstate(all="ignore"):  # of trial steps, which the integrator then refuses
                 solved = solve_ivp(
-                    velocity, (begin, ends[-1]), state, method="BDF", t_eval=ends, jac=jacobian, rtol=self.tol, atol=self.tol
+                    velocity,
+                    (begin, ends[-1]),
+                    state,
+                    method="BDF",
+                    t_eval=ends,
+                    jac=jacobian,
+                    rtol=self.tol,
+                    atol=self.tol,
                 )
         except ValueError as error:  # of the linear algebra
             self._give_up(begin, str(error))
@@ -159,10 +215,13 @@ class _Integration:
 
     def _give_up(self, sigma: float, why: str) -> NoReturn:
         raise RuntimeError(
-            f"`gradient_flow` stopped at log(1 + t) = {sigma:.4g}: {why} Embeddings of very different lengths are the usual reason."
+            f"`gradient_flow` stopped at log(1 + t) = {sigma:.4g}: {why} Embeddings of very "
+            "different lengths are the usual reason."
         )
 
-    def _gradient(self, sigma: float, finite: np.ndarray, growing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _gradient(
+        self, sigma: float, finite: np.ndarray, growing: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         self.evaluations += 1
         if self.evaluations > EVALUATIONS:
             self._give_up(sigma, f"{EVALUATIONS} gradients are spent.")
@@ -174,7 +233,9 @@ class _Integration:
         return np.append(finite - np.exp(sigma) * inside, -outside)
 
     def _free_jacobian(self, sigma: float, state: np.ndarray) -> np.ndarray:
-        inside, mixed, outside = self.loss.hessian(self.loss.at(*np.split(state, [self.size]), -sigma))
+        inside, mixed, outside = self.loss.hessian(
+            self.loss.at(*np.split(state, [self.size]), -sigma)
+        )
         upper = [np.eye(self.size) - np.exp(sigma) * inside, -np.exp(sigma) * mixed]
         return np.block([upper, [-np.exp(-sigma) * mixed.T, -outside]])
 
@@ -187,7 +248,9 @@ class _Integration:
         return np.exp(-sigma) * answer.T @ (answer / self.curvatures[:, None]) - outside
 
     def _settle(self, sigma: float, growing: np.ndarray) -> np.ndarray:
-        """Where the velocity of (1 + t)(P_F W − W*) is zero, by damped Newton steps; the curvature is renewed when they do not shrink."""
+        """Where the velocity of (1 + t)(P_F W − W*) is zero, by damped Newton steps; the curvature
+        is renewed when they do not shrink.
+        """
         finite, before = self.settled, np.inf
         for _ in range(NEWTON_STEPS):
             step = self._newton_step(sigma, finite, growing)
@@ -202,7 +265,8 @@ class _Integration:
             if before <= 1e-3 * self.tol * max(1.0, np.linalg.norm(finite)):
                 self.settled = finite
                 return finite
-        return np.full(self.size, np.nan)  # a trial step too far: the integrator refuses it and takes a shorter one
+        # a trial step too far: the integrator refuses it and takes a shorter one
+        return np.full(self.size, np.nan)
 
     def _newton_step(self, sigma: float, finite: np.ndarray, growing: np.ndarray) -> np.ndarray:
         force = self._gradient(sigma, finite, growing)[0] - np.exp(-sigma) * finite

@@ -1,24 +1,30 @@
-"""Gradients of the cross-entropy in buffers that are made once: what a step of descent costs is mostly this."""
+"""Gradients of the cross-entropy in buffers that are made once: what a step of descent costs is
+mostly this.
+"""
 
 import numpy as np
 
 from ntpcompanion.linear.contexts import ContextTable
 
-# In-support mass below this counts as none: the gradient on the support is −p there, whatever the shares.
+# In-support mass below this counts as none: the gradient on the support is −p there, whatever the
+# shares.
 SMALLEST_MASS = 1e-300
 
 
 class FullGradient:
-    """∇CE at W in preallocated buffers. Tokens are rows here, so that softmax reduces along the first axis, which is faster.
+    """∇CE at W in preallocated buffers. Tokens are rows here, so that softmax reduces along the
+    first axis, which is faster.
 
-    With r the softmax within the support and ε the mass off it, q − p is (r − p) − ε r there: exactly −ε for one-hot contexts.
+    With r the softmax within the support and ε the mass off it, q − p is (r − p) − ε r there:
+    exactly −ε for one-hot contexts.
     """
 
     def __init__(self, table: ContextTable) -> None:
         self.columns = np.ascontiguousarray(table.embeddings.T)
         self.weighted = table.weight[:, None] * table.embeddings
         laws = np.ascontiguousarray(table.laws.toarray().T)
-        self.laws, self.support = laws / laws.sum(axis=0), (laws > 0).astype(float)  # a single token has exactly 1
+        # a single token has exactly 1
+        self.laws, self.support = laws / laws.sum(axis=0), (laws > 0).astype(float)
         self.off, self.inside, self.product = np.empty((3, *laws.shape))
         self.peak, self.mass_off, self.mass_inside = np.empty((3, table.num_contexts))
         self.gradient = np.empty((table.vocab_size, table.dim))
@@ -31,7 +37,9 @@ class FullGradient:
         np.add.reduce(off, axis=0, out=self.mass_off)
         np.add.reduce(inside, axis=0, out=self.mass_inside)
         total = np.add(self.mass_off, self.mass_inside, out=self.peak)
-        np.divide(inside, np.maximum(self.mass_inside, SMALLEST_MASS, out=self.mass_inside), out=inside)
+        np.divide(
+            inside, np.maximum(self.mass_inside, SMALLEST_MASS, out=self.mass_inside), out=inside
+        )
         np.divide(off, total, out=off)
         np.multiply(inside, np.divide(self.mass_off, total, out=self.mass_off), out=self.product)
         np.subtract(off, self.product, out=off)
@@ -40,7 +48,9 @@ class FullGradient:
 
 
 class SampledGradient:
-    """The same on fresh samples of pairs (j, z) with probabilities π_j p_jz; its expectation is ∇CE."""
+    """The same on fresh samples of pairs (j, z) with probabilities π_j p_jz; its expectation is
+    ∇CE.
+    """
 
     def __init__(self, table: ContextTable, batch_size: int, rng: np.random.Generator) -> None:
         self.rows, self.tokens = table.laws.tocoo().coords

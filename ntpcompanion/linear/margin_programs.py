@@ -1,4 +1,6 @@
-"""The programs of definition 3 as they are written, in the V·d entries of W, for general solvers: small tables, teaching, oracles."""
+"""The programs of definition 3 as they are written, in the V·d entries of W, for general solvers:
+small tables, teaching, oracles.
+"""
 
 from dataclasses import dataclass
 
@@ -19,26 +21,51 @@ class ProgramAnswer:
 
 
 def least_frobenius_norm(table: ContextTable) -> ProgramAnswer | None:
-    """Minimize ½‖W‖_F² subject to ties and margins, by Clarabel; None if the solver finds no feasible W. O(V d) unknowns."""
-    return _solve(table, lambda W: 0.5 * cp.sum_squares(W), cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    """Minimize ½‖W‖_F² subject to ties and margins, by Clarabel; None if the solver finds no
+    feasible W. O(V d) unknowns.
+    """
+    return _solve(
+        table,
+        lambda W: 0.5 * cp.sum_squares(W),
+        cp.CLARABEL,
+        tol_gap_abs=1e-10,
+        tol_gap_rel=1e-10,
+        tol_feas=1e-10,
+    )
 
 
 def least_max_norm(table: ContextTable) -> ProgramAnswer | None:
-    """Minimize max |W_zi| subject to ties and margins, a linear program, by HiGHS; None if it has no feasible W. O(V d) unknowns."""
-    return _solve(table, lambda W: cp.max(cp.abs(W)), cp.HIGHS, primal_feasibility_tolerance=1e-10, dual_feasibility_tolerance=1e-10)
+    """Minimize max |W_zi| subject to ties and margins, a linear program, by HiGHS; None if it has
+    no feasible W. O(V d) unknowns.
+    """
+    return _solve(
+        table,
+        lambda W: cp.max(cp.abs(W)),
+        cp.HIGHS,
+        primal_feasibility_tolerance=1e-10,
+        dual_feasibility_tolerance=1e-10,
+    )
 
 
-def constraint_pairs(table: ContextTable) -> tuple[Int[np.ndarray, "3 ties"], Int[np.ndarray, "3 margins"]]:
-    """(context, anchor, token) of each tie and of each margin: against the first token of the support, so that none is said twice."""
+def constraint_pairs(
+    table: ContextTable,
+) -> tuple[Int[np.ndarray, "3 ties"], Int[np.ndarray, "3 margins"]]:
+    """(context, anchor, token) of each tie and of each margin: against the first token of the
+    support, so that none is said twice.
+    """
     support = table.support.toarray()
     anchor = support.argmax(axis=1)
     rows, tokens = np.nonzero(support)
     inner = tokens != anchor[rows]
     outside, others = np.nonzero(~support)
-    return np.stack([rows, anchor[rows], tokens])[:, inner], np.stack([outside, anchor[outside], others])
+    return np.stack([rows, anchor[rows], tokens])[:, inner], np.stack(
+        [outside, anchor[outside], others]
+    )
 
 
-def _solve(table: ContextTable, objective: object, solver: str, **options: float) -> ProgramAnswer | None:
+def _solve(
+    table: ContextTable, objective: object, solver: str, **options: float
+) -> ProgramAnswer | None:
     ties, margins = constraint_pairs(table)
     W = cp.Variable((table.vocab_size, table.dim))
     logits = table.embeddings @ W.T
@@ -53,7 +80,9 @@ def _solve(table: ContextTable, objective: object, solver: str, **options: float
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         return None
     dual = np.zeros((table.num_contexts, table.vocab_size))
-    for (rows, anchors, tokens), constraint, sign in zip((margins, ties), constraints, (1.0, -1.0), strict=False):
+    for (rows, anchors, tokens), constraint, sign in zip(
+        (margins, ties), constraints, (1.0, -1.0), strict=False
+    ):
         np.add.at(dual, (rows, anchors), sign * constraint.dual_value)
         np.add.at(dual, (rows, tokens), -sign * constraint.dual_value)
     return ProgramAnswer(W.value, dual, int(problem.solver_stats.num_iters or 0))

@@ -1,4 +1,6 @@
-"""Measured phase diagrams: at which d/m random tables become separable, with nothing undecided left out."""
+"""Measured phase diagrams: at which d/m random tables become separable, with nothing undecided left
+out.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,7 +29,8 @@ class ShareCurve:
     separable
         the share proved separable.
     lowest, highest
-        its Wilson interval of one standard error (68.3 %): the lower end counts undecided draws as not separable, the upper as separable.
+        its Wilson interval of one standard error (68.3 %): the lower end counts undecided draws as
+        not separable, the upper as separable.
     undecided
         the share without a proof either way.
     """
@@ -51,7 +54,8 @@ class CrossingSample:
     not_separable_to
         (n,), the largest d at which a draw was proved not separable; 0 if there is none.
     separable_from
-        (n,), the smallest d at which it was proved separable; m + 1 if there is none. Any d between the two is undecided.
+        (n,), the smallest d at which it was proved separable; m + 1 if there is none. Any d between
+        the two is undecided.
     """
 
     num_contexts: int
@@ -65,14 +69,18 @@ class CrossingSample:
 
     @property
     def crossing(self) -> float:
-        """The d/m at which half of the draws are separable, by linear interpolation; undecided draws count half on either side."""
+        """The d/m at which half of the draws are separable, by linear interpolation; undecided
+        draws count half on either side.
+        """
         return sum(self._extremes()) / 2
 
     @property
     def stderr(self) -> float:
-        """The standard error of `crossing`: that of a median of normal draws, joined with half the distance of the two extremes.
+        """The standard error of `crossing`: that of a median of normal draws, joined with half the
+        distance of the two extremes.
 
-        The spread of the draws is taken to be no less than that of a uniform law over one dimension, which is all a draw tells.
+        The spread of the draws is taken to be no less than that of a uniform law over one
+        dimension, which is all a draw tells.
         """
         low, high = self._extremes()
         middle = (self.not_separable_to + self.separable_from) / 2
@@ -80,17 +88,24 @@ class CrossingSample:
         return float(np.hypot(np.sqrt(np.pi / 2 / len(middle)) * spread, (high - low) / 2))
 
     def shares(self, dims: Integer[np.ndarray, " k"] | Sequence[int]) -> ShareCurve:
-        """The shares at the dimensions `dims`. Raises ValueError unless they lie in 1 … m. Cost O(k n)."""
+        """The shares at the dimensions `dims`. Raises ValueError unless they lie in 1 … m. Cost O(k
+        n).
+        """
         dims = np.asarray(dims)
         if dims.size == 0 or dims.min() < 1 or dims.max() > self.num_contexts:
-            raise ValueError(f"`dims` must lie in 1 … {self.num_contexts}, the contexts of the sample, got {dims.tolist()}.")
+            raise ValueError(
+                f"`dims` must lie in 1 … {self.num_contexts}, the contexts of the sample, got "
+                f"{dims.tolist()}."
+            )
         n = len(self.separable_from)
         separable = (self.separable_from <= dims[:, None]).sum(axis=1)
         possible = (self.not_separable_to < dims[:, None]).sum(axis=1)
         lowest = [_wilson(count, n)[0] for count in separable.tolist()]
         highest = [_wilson(count, n)[1] for count in possible.tolist()]
         ends = np.array(lowest), np.array(highest)
-        return ShareCurve(dims, dims / self.num_contexts, separable / n, *ends, (possible - separable) / n)
+        return ShareCurve(
+            dims, dims / self.num_contexts, separable / n, *ends, (possible - separable) / n
+        )
 
     def _extremes(self) -> tuple[float, float]:
         """The crossing if all undecided dimensions were separable, and if none were."""
@@ -99,29 +114,42 @@ class CrossingSample:
 
 
 def table_of_sizes(
-    support_sizes: Integer[np.ndarray, " m"] | Sequence[int], vocab_size: int, dim: int, rng: np.random.Generator
+    support_sizes: Integer[np.ndarray, " m"] | Sequence[int],
+    vocab_size: int,
+    dim: int,
+    rng: np.random.Generator,
 ) -> ContextTable:
-    """One context for each support size: N(0, 1) embeddings, supports uniform among those of that size, equal odds on them.
+    """One context for each support size: N(0, 1) embeddings, supports uniform among those of that
+    size, equal odds on them.
 
-    Raises ValueError unless the sizes lie in 1 … `vocab_size`, one of them below it, and `dim` is at least 1. Cost O(m (V + d)).
+    Raises ValueError unless the sizes lie in 1 … `vocab_size`, one of them below it, and `dim` is
+    at least 1. Cost O(m (V + d)).
     """
     sizes = np.asarray(support_sizes)
     if sizes.size == 0 or sizes.min() < 1 or sizes.max() > vocab_size:
-        raise ValueError(f"`support_sizes` must lie in 1 … {vocab_size} (`vocab_size`), got {sizes.tolist()}.")
+        raise ValueError(
+            f"`support_sizes` must lie in 1 … {vocab_size} (`vocab_size`), got {sizes.tolist()}."
+        )
     if dim < 1:
         raise ValueError(f"`dim` must be at least 1, got {dim}.")
     rank = rng.random((len(sizes), vocab_size)).argsort(axis=1).argsort(axis=1)
     next_token = (rank < sizes[:, None]) / sizes[:, None]
-    return ContextTable(rng.standard_normal((len(sizes), dim)), next_token, np.full(len(sizes), 1 / len(sizes)))
+    return ContextTable(
+        rng.standard_normal((len(sizes), dim)), next_token, np.full(len(sizes), 1 / len(sizes))
+    )
 
 
-def crossing_sample(tables: Iterable[ContextTable], *, max_iterations: int = 6_300) -> CrossingSample:
-    """Where each table becomes separable as coordinates of its embeddings are added: one bisection decides all dimensions.
+def crossing_sample(
+    tables: Iterable[ContextTable], *, max_iterations: int = 6_300
+) -> CrossingSample:
+    """Where each table becomes separable as coordinates of its embeddings are added: one bisection
+    decides all dimensions.
 
     Parameters
     ----------
     tables
-        at least two, all with the same number of contexts m and with d = m coordinates, nested: d of them are the first d.
+        at least two, all with the same number of contexts m and with d = m coordinates, nested: d
+        of them are the first d.
     max_iterations
         as in `check_separability`.
 
@@ -144,18 +172,25 @@ def crossing_sample(tables: Iterable[ContextTable], *, max_iterations: int = 6_3
         found = separability_crossing(table, max_iterations=max_iterations)
         sides.append((found.not_separable_to, found.separable_from or table.dim + 1))
     if len(sides) < 2:
-        raise ValueError(f"`tables` must hold at least 2 tables to estimate an error, got {len(sides)}.")
+        raise ValueError(
+            f"`tables` must hold at least 2 tables to estimate an error, got {len(sides)}."
+        )
     if len(shapes) > 1 or len(set(min(shapes))) > 1:
-        raise ValueError(f"`tables` must all have the same m, and m coordinates; got (m, d) = {sorted(shapes)}.")
+        raise ValueError(
+            f"`tables` must all have the same m, and m coordinates; got (m, d) = {sorted(shapes)}."
+        )
     return CrossingSample(min(shapes)[0], *np.array(sides).T)
 
 
-def phase_point(num_contexts: int, vocab_size: int, support_sizes: list[int], draws: int, seed: int) -> dict:
-    """One point of a phase diagram as plain numbers for a record; the sizes are dealt to the contexts in turn.
+def phase_point(
+    num_contexts: int, vocab_size: int, support_sizes: list[int], draws: int, seed: int
+) -> dict:
+    """One point of a phase diagram as plain numbers for a record; the sizes are dealt to the
+    contexts in turn.
 
     Returns
-    -------
-    `{"not_separable_to": [...], "separable_from": [...], "draws": [...]}`: the different pairs of sides, and how many draws had each.
+    ------- `{"not_separable_to": [...], "separable_from": [...], "draws": [...]}`: the different
+    pairs of sides, and how many draws had each.
 
     Raises
     ------
@@ -163,24 +198,40 @@ def phase_point(num_contexts: int, vocab_size: int, support_sizes: list[int], dr
         As `table_of_sizes` and `crossing_sample`.
     """
     sizes = np.resize(support_sizes, num_contexts)
-    rngs = (stream(seed, f"{num_contexts} contexts, sizes {support_sizes}, table {draw}") for draw in range(draws))
+    rngs = (
+        stream(seed, f"{num_contexts} contexts, sizes {support_sizes}, table {draw}")
+        for draw in range(draws)
+    )
     sample = crossing_sample(table_of_sizes(sizes, vocab_size, num_contexts, rng) for rng in rngs)
-    sides, numbers = np.unique([sample.not_separable_to, sample.separable_from], axis=1, return_counts=True)
-    return dict(zip(("not_separable_to", "separable_from", "draws"), [*sides.tolist(), numbers.tolist()], strict=True))
+    sides, numbers = np.unique(
+        [sample.not_separable_to, sample.separable_from], axis=1, return_counts=True
+    )
+    return dict(
+        zip(
+            ("not_separable_to", "separable_from", "draws"),
+            [*sides.tolist(), numbers.tolist()],
+            strict=True,
+        )
+    )
 
 
 def recorded_sample(num_contexts: int, point: dict) -> CrossingSample:
     """The sample behind what `phase_point` returned."""
-    sides = (np.repeat(point[name], point["draws"]) for name in ("not_separable_to", "separable_from"))
+    sides = (
+        np.repeat(point[name], point["draws"]) for name in ("not_separable_to", "separable_from")
+    )
     return CrossingSample(num_contexts, *sides)
 
 
-def shuffled_text_crossing(num_words: int, vocab_size: int, context_length: int, seed: int, text: str = "pydoc_data.topics") -> dict:
-    """The crossing of a text whose supports keep their sizes, but hold random tokens; plain numbers for a record.
+def shuffled_text_crossing(
+    num_words: int, vocab_size: int, context_length: int, seed: int, text: str = "pydoc_data.topics"
+) -> dict:
+    """The crossing of a text whose supports keep their sizes, but hold random tokens; plain numbers
+    for a record.
 
     Returns
-    -------
-    `{"contexts": m, "predicted": the threshold for these sizes, "separable_from": d or None, "not_separable_to": d, "text_sha256": ...}`.
+    ------- `{"contexts": m, "predicted": the threshold for these sizes, "separable_from": d or
+    None, "not_separable_to": d, "text_sha256": ...}`.
 
     Raises
     ------
@@ -190,10 +241,15 @@ def shuffled_text_crossing(num_words: int, vocab_size: int, context_length: int,
     source = read_text(text)
     words = split_words(source.content)
     if not 0 < num_words <= len(words):
-        raise ValueError(f"`num_words` must lie in 1 … {len(words)}, the words of {source.source}, got {num_words}.")
+        raise ValueError(
+            f"`num_words` must lie in 1 … {len(words)}, the words of {source.source}, got "
+            f"{num_words}."
+        )
     tokens = encode(words[:num_words], vocab_size).tokens
     sizes = count_contexts(tokens, vocab_size, [context_length])[0].support_sizes
-    found = separability_crossing(table_of_sizes(sizes, vocab_size, len(sizes), stream(seed, "shuffled text")))
+    found = separability_crossing(
+        table_of_sizes(sizes, vocab_size, len(sizes), stream(seed, "shuffled text"))
+    )
     return {
         "contexts": len(sizes),
         "predicted": predicted_threshold(vocab_size, sizes),
@@ -204,7 +260,9 @@ def shuffled_text_crossing(num_words: int, vocab_size: int, context_length: int,
 
 
 def _half(first: Int[np.ndarray, " n"]) -> float:
-    """The d at which half of the draws have begun, between whole numbers by linear interpolation; `first` holds where each begins."""
+    """The d at which half of the draws have begun, between whole numbers by linear interpolation;
+    `first` holds where each begins.
+    """
     dims = np.arange(first.min() - 1, first.max() + 1)
     share = (first <= dims[:, None]).mean(axis=1)
     after = int(np.argmax(share >= 0.5))

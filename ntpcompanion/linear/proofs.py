@@ -39,7 +39,9 @@ class WeightsProof:
 
     @property
     def holds(self) -> bool:
-        """Ties to 1e-8, margins of at least 1 − 1e-8, and logits that are rounded to better than 1e-4."""
+        """Ties to 1e-8, margins of at least 1 − 1e-8, and logits that are rounded to better than
+        1e-4.
+        """
         within = self.tie_error <= TIE_TOLERANCE and self.rounding <= ROUNDING_TOLERANCE
         return within and self.smallest_margin >= 1 - MARGIN_TOLERANCE
 
@@ -53,7 +55,8 @@ class CertificateProof:
     Fields
     ------
     orthogonality
-        the largest entry of EᵀΓ for a column of E, relative to the largest of Γ times that of the column; the worst one.
+        the largest entry of EᵀΓ for a column of E, relative to the largest of Γ times that of the
+        column; the worst one.
     row_sum
         the largest entry of Γ1, relative to the largest entry of Γ.
     largest_off_support
@@ -71,28 +74,37 @@ class CertificateProof:
     def holds(self) -> bool:
         """EᵀΓ and Γ1 vanish to 1e-10, signs are exact, and the mass is at least 1e-6.
 
-        What a residual of EᵀΓ leaves open: for unit embeddings, any W with margins of at least 1 has ⟨W, ΓᵀE⟩ ≥ Σ −Γ_jv (v off support),
-        hence ‖W‖ ≥ Σ −Γ_jv / ‖EᵀΓ‖, which is huge.
+        What a residual of EᵀΓ leaves open: for unit embeddings, any W with margins of at least 1
+        has ⟨W, ΓᵀE⟩ ≥ Σ −Γ_jv (v off support), hence ‖W‖ ≥ Σ −Γ_jv / ‖EᵀΓ‖, which is huge.
         """
         cancels = max(self.orthogonality, self.row_sum) <= CANCELLATION_TOLERANCE
         return cancels and self.largest_off_support <= 0 and self.mass >= MASS_TOLERANCE
 
 
 def check_weights(table: ContextTable, W: Float[np.ndarray, "V d"]) -> WeightsProof:
-    """Ties and margins of W on the table. Raises ValueError unless W is a finite (V, d) matrix. Cost O(m V d)."""
+    """Ties and margins of W on the table. Raises ValueError unless W is a finite (V, d) matrix.
+    Cost O(m V d).
+    """
     W = as_matrix("W", W, (table.vocab_size, table.dim))
     support = table.support.toarray()
-    with np.errstate(over="ignore", invalid="ignore"):  # logits beyond 1e308 prove nothing: infinities and NaN fail every comparison
+    # logits beyond 1e308 prove nothing: infinities and NaN fail every comparison
+    with np.errstate(over="ignore", invalid="ignore"):
         logits = table.embeddings @ W.T
-        rounding = 2 * table.dim * np.finfo(float).eps * (np.abs(table.embeddings) @ np.abs(W).T).max()
+        rounding = (
+            2 * table.dim * np.finfo(float).eps * (np.abs(table.embeddings) @ np.abs(W).T).max()
+        )
         lowest = np.where(support, logits, np.inf).min(axis=1)
         tie_error = (np.where(support, logits, -np.inf).max(axis=1) - lowest).max()
         margins = lowest - np.where(support, -np.inf, logits).max(axis=1)
     return WeightsProof(float(tie_error), float(margins.min()), float(rounding))
 
 
-def check_certificate(table: ContextTable, certificate: Float[np.ndarray, "m V"]) -> CertificateProof:
-    """The four conditions on Γ. Raises ValueError unless Γ is a finite (m, V) matrix; Γ = 0 proves nothing (mass 0). Cost O(m V d)."""
+def check_certificate(
+    table: ContextTable, certificate: Float[np.ndarray, "m V"]
+) -> CertificateProof:
+    """The four conditions on Γ. Raises ValueError unless Γ is a finite (m, V) matrix; Γ = 0 proves
+    nothing (mass 0). Cost O(m V d).
+    """
     gamma = as_matrix("certificate", certificate, (table.num_contexts, table.vocab_size))
     rows, lengths = unit_rows(table.embeddings)
     gamma = gamma * lengths[:, None]
@@ -102,12 +114,17 @@ def check_certificate(table: ContextTable, certificate: Float[np.ndarray, "m V"]
     gamma = gamma / largest
     off = gamma[~table.support.toarray()]
     return CertificateProof(
-        orthogonality(rows, gamma), float(np.abs(gamma.sum(axis=1)).max()), float(off.max()), float(max(0.0, -off.min()))
+        orthogonality(rows, gamma),
+        float(np.abs(gamma.sum(axis=1)).max()),
+        float(off.max()),
+        float(max(0.0, -off.min())),
     )
 
 
 def orthogonality(rows: Float[np.ndarray, "m d"], gamma: Float[np.ndarray, "m V"]) -> float:
-    """The largest entry of rowsᵀ Γ for a column of `rows`, relative to the largest of Γ times that of the column; the worst one."""
+    """The largest entry of rowsᵀ Γ for a column of `rows`, relative to the largest of Γ times that
+    of the column; the worst one.
+    """
     scale = np.abs(rows).max(axis=0) * np.abs(gamma).max()
     remains = np.abs(rows.T @ gamma).max(axis=1)
     return float(np.divide(remains, scale, out=np.zeros_like(scale), where=scale > 0).max())

@@ -1,4 +1,6 @@
-"""The regularization path: the smallest cross-entropy of all decoders in a ball, for balls of growing radius."""
+"""The regularization path: the smallest cross-entropy of all decoders in a ball, for balls of
+growing radius.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +14,9 @@ from ntpcompanion.linear.separability import Verdict, check_separability
 from ntpcompanion.linear.split import LARGEST_LOG, SplitLoss
 from ntpcompanion.linear.threads import SMALL_SYSTEM, one_thread_if
 
-# Relative accuracy of ‖W_B‖ = B; and of W at a given λ, as the change of logits by the last Newton step, whose square is the error.
-# Logits cannot be had more exactly than ROUNDING times their size, and W not than ROUNDING times W*, from which it is stored.
+# Relative accuracy of ‖W_B‖ = B; and of W at a given λ, as the change of logits by the last Newton
+# step, whose square is the error. Logits cannot be had more exactly than ROUNDING times their size,
+# and W not than ROUNDING times W*, from which it is stored.
 NORM_TOLERANCE, TOLERANCE, ROUNDING = 1e-13, 1e-9, 3e-14
 LARGEST_LOGITS = 1e8  # the gap is near 1e-10 there, and grows with the square
 MULTIPLIER_STEPS = 60
@@ -35,7 +38,8 @@ class RegularizationPath:
     log_excess
         (n,), log (CE(W_B) − H).
     gap
-        (n,), an upper bound on (CE(W_B) − min CE) / (CE(W_B) − H), the minimum being over the ball: the certificate.
+        (n,), an upper bound on (CE(W_B) − min CE) / (CE(W_B) − H), the minimum being over the ball:
+        the certificate.
     finite_error
         (n,), ‖P_F W_B − W*‖_F.
     """
@@ -48,13 +52,18 @@ class RegularizationPath:
     finite_error: Float[np.ndarray, " n"]
 
 
-def regularization_path(table: ContextTable, radii: Sequence[float] | np.ndarray) -> RegularizationPath:
-    """Minimize CE(W) subject to ‖W‖_F ≤ B for every B of `radii` (Thrampoulidis 2024, section 4), each from the one before.
+def regularization_path(
+    table: ContextTable, radii: Sequence[float] | np.ndarray
+) -> RegularizationPath:
+    """Minimize CE(W) subject to ‖W‖_F ≤ B for every B of `radii` (Thrampoulidis 2024, section 4),
+    each from the one before.
 
-    The loss of a compatible and separable table has no minimizer, so ‖W_B‖ = B, and W_B also minimizes CE + (λ/2)‖W‖² for some λ > 0.
-    λ is found by Newton's method on log ‖W‖ as a function of log λ, W for a given λ by Newton's method with steps damped so that the
-    objective falls (Sun and Tran-Dinh 2019: third derivatives are bounded by second ones times changes of logits). Everything is
-    divided by λ, in the coordinates of `SplitLoss`: off-support probabilities are O(λ) too, so nothing underflows in large balls.
+    The loss of a compatible and separable table has no minimizer, so ‖W_B‖ = B, and W_B also
+    minimizes CE + (λ/2)‖W‖² for some λ > 0. λ is found by Newton's method on log ‖W‖ as a function
+    of log λ, W for a given λ by Newton's method with steps damped so that the objective falls (Sun
+    and Tran-Dinh 2019: third derivatives are bounded by second ones times changes of logits).
+    Everything is divided by λ, in the coordinates of `SplitLoss`: off-support probabilities are
+    O(λ) too, so nothing underflows in large balls.
 
     Parameters
     ----------
@@ -62,33 +71,43 @@ def regularization_path(table: ContextTable, radii: Sequence[float] | np.ndarray
         positive, increasing, none above 1e8 divided by the length of the longest embedding.
 
     Returns
-    -------
-    The path with its certificate: CE is convex, so CE(W_B) − min CE ≤ ⟨∇CE, W_B⟩ + B‖∇CE‖ = B‖∇CE‖ ‖W_B/B + ∇CE/‖∇CE‖‖² / 2.
+    ------- The path with its certificate: CE is convex, so CE(W_B) − min CE ≤ ⟨∇CE, W_B⟩ + B‖∇CE‖ =
+    B‖∇CE‖ ‖W_B/B + ∇CE/‖∇CE‖‖² / 2.
 
     Raises
     ------
     ValueError
-        a table that is not compatible and separable, radii that are not positive and increasing, or too large.
+        a table that is not compatible and separable, radii that are not positive and increasing, or
+        too large.
     RuntimeError
         Newton's method gave up at a radius.
 
     Notes
-    -----
-    Some ten dense systems in V r dimensions a radius, or a doubling of the radius where they are farther apart, r the rank of the
-    embeddings: 0.2 s at V r = 500, growing like (V r)³.
+    ----- Some ten dense systems in V r dimensions a radius, or a doubling of the radius where they
+    are farther apart, r the rank of the embeddings: 0.2 s at V r = 500, growing like (V r)³.
     """
     radii = np.asarray(radii, dtype=float)
-    if radii.ndim != 1 or not radii.size or not np.isfinite(radii).all() or radii[0] <= 0 or np.any(np.diff(radii) <= 0):
+    if (
+        radii.ndim != 1
+        or not radii.size
+        or not np.isfinite(radii).all()
+        or radii[0] <= 0
+        or np.any(np.diff(radii) <= 0)
+    ):
         raise ValueError(f"`radii` must be a vector of positive increasing numbers, got {radii}.")
     farthest = radii[-1] * np.linalg.norm(table.embeddings, axis=1).max()
     if farthest > LARGEST_LOGITS:
         raise ValueError(
-            f"`radii` times the longest embedding must not exceed {LARGEST_LOGITS:g}, where logits lose their digits: {farthest:.3g}."
+            f"`radii` times the longest embedding must not exceed {LARGEST_LOGITS:g}, where logits "
+            f"lose their digits: {farthest:.3g}."
         )
     loss = SplitLoss(table)
     verdict = check_separability(table).verdict
     if verdict is not Verdict.SEPARABLE:
-        raise ValueError(f"`table` must be separable, for minimizers to lie on the sphere; `check_separability` says {verdict.name}.")
+        raise ValueError(
+            "`table` must be separable, for minimizers to lie on the sphere; `check_separability` "
+            f"says {verdict.name}."
+        )
     with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
         path = _Path(loss, radii[0])
         points = [path.reach(radius) for radius in radii.tolist()]
@@ -96,20 +115,24 @@ def regularization_path(table: ContextTable, radii: Sequence[float] | np.ndarray
 
 
 class _Path:
-    """The present minimizer of CE + (λ/2)‖W‖², in the coordinates of `SplitLoss` with scale s = λ = e^−ν."""
+    """The present minimizer of CE + (λ/2)‖W‖², in the coordinates of `SplitLoss` with scale s = λ =
+    e^−ν.
+    """
 
     def __init__(self, loss: SplitLoss, first_radius: float) -> None:
         self.loss, self.size = loss, len(loss.fixed_coordinates)
         zero = np.zeros(loss.finite_part.shape)
         self.finite, self.growing = loss.coordinates(zero)
         self.radius = min(first_radius, 1 / np.linalg.norm(loss.table.embeddings, axis=1).max())
-        self.nu = float(np.log(self.radius / np.linalg.norm(loss.table.gradient(zero))))  # W ≈ −∇CE(0) / λ in small balls
+        # W ≈ −∇CE(0) / λ in small balls
+        self.nu = float(np.log(self.radius / np.linalg.norm(loss.table.gradient(zero))))
         self.finite *= np.exp(self.nu)
         self.largest_odds = np.abs(loss.log_odds[~loss.support]).max()
 
     def reach(self, radius: float) -> tuple[np.ndarray, float, float, float, float]:
         """Move to the minimizer of norm `radius`; what `RegularizationPath` holds for it."""
-        while 2 * self.radius < radius:  # what is predicted from farther away starts Newton's method too far off
+        # what is predicted from farther away starts Newton's method too far off
+        while 2 * self.radius < radius:
             self._move(2 * self.radius)
         self._move(radius)
         return self._certified(radius)
@@ -120,7 +143,10 @@ class _Path:
             self._minimize()
             W = self._weights()
             share = radius / np.linalg.norm(W)
-            if abs(share - 1) <= NORM_TOLERANCE + ROUNDING * np.linalg.norm(self.loss.fixed_coordinates) / radius:
+            if (
+                abs(share - 1)
+                <= NORM_TOLERANCE + ROUNDING * np.linalg.norm(self.loss.fixed_coordinates) / radius
+            ):
                 return
             # dW / dν solves the system of the last Newton step with W on the right
             finite, growing = self._solve(W)
@@ -129,7 +155,10 @@ class _Path:
             self.nu += ahead
             self.finite = self.finite + ahead * (finite + self.finite)
             self.growing = self.growing + ahead * growing
-        raise RuntimeError(f"`regularization_path` did not reach the radius {radius:.6g} in {MULTIPLIER_STEPS} steps.")
+        raise RuntimeError(
+            f"`regularization_path` did not reach the radius {radius:.6g} in {MULTIPLIER_STEPS} "
+            "steps."
+        )
 
     def _weights(self) -> np.ndarray:
         return np.append(self.loss.fixed_coordinates + np.exp(-self.nu) * self.finite, self.growing)
@@ -142,18 +171,31 @@ class _Path:
             finite, growing = self._solve(-np.append(*self.loss.gradient(point)) - self._weights())
             reach = self.loss.largest_change(np.exp(-self.nu) * finite, growing)
             length = self._step_length(finite, growing, reach)
-            self.finite, self.growing = self.finite + length * finite, self.growing + length * growing
-            if reach <= TOLERANCE + ROUNDING * (self.largest_odds + self.loss.largest_change(0 * finite, self.growing)):
+            self.finite, self.growing = (
+                self.finite + length * finite,
+                self.growing + length * growing,
+            )
+            if reach <= TOLERANCE + ROUNDING * (
+                self.largest_odds + self.loss.largest_change(0 * finite, self.growing)
+            ):
                 return
-        raise RuntimeError(f"`regularization_path` found no minimizer for λ = {np.exp(-self.nu):.3g} in {NEWTON_STEPS} Newton steps.")
+        raise RuntimeError(
+            f"`regularization_path` found no minimizer for λ = {np.exp(-self.nu):.3g} in "
+            f"{NEWTON_STEPS} Newton steps."
+        )
 
     def _step_length(self, finite: np.ndarray, growing: np.ndarray, reach: float) -> float:
-        """1, ½, ¼, …: the first that lowers the objective; at the end one that is proved to, log (1 + reach) / reach."""
+        """1, ½, ¼, …: the first that lowers the objective; at the end one that is proved to, log (1
+        + reach) / reach.
+        """
         if reach <= 1:
             return 1.0
         length, before = 1.0, self._objective(self.finite, self.growing)
         while length > np.log1p(reach) / reach:
-            if self._objective(self.finite + length * finite, self.growing + length * growing) < before:
+            if (
+                self._objective(self.finite + length * finite, self.growing + length * growing)
+                < before
+            ):
                 return length
             length /= 2
         return float(np.log1p(reach) / reach)
@@ -161,7 +203,15 @@ class _Path:
     def _objective(self, finite: np.ndarray, growing: np.ndarray) -> float:
         """(CE − H) / λ + ‖W‖² / 2."""
         W = np.append(self.loss.fixed_coordinates + np.exp(-self.nu) * finite, growing)
-        return np.exp(min(self.loss.log_excess(self.loss.at(finite, growing, -self.nu)) + self.nu, LARGEST_LOG)) + W @ W / 2
+        return (
+            np.exp(
+                min(
+                    self.loss.log_excess(self.loss.at(finite, growing, -self.nu)) + self.nu,
+                    LARGEST_LOG,
+                )
+            )
+            + W @ W / 2
+        )
 
     def _hessian(self, inside: np.ndarray, mixed: np.ndarray, outside: np.ndarray) -> np.ndarray:
         scale = np.exp(-self.nu)
@@ -175,6 +225,18 @@ class _Path:
         point = self.loss.at(self.finite, self.growing, -self.nu)
         gradient, W = np.append(*self.loss.gradient(point)), self._weights()
         length, excess = np.linalg.norm(gradient), self.loss.log_excess(point)
-        gap = radius * length * np.sum((W / radius + gradient / length) ** 2) / 2 * np.exp(-self.nu - excess)
+        gap = (
+            radius
+            * length
+            * np.sum((W / radius + gradient / length) ** 2)
+            / 2
+            * np.exp(-self.nu - excess)
+        )
         error = np.exp(-self.nu) * np.linalg.norm(self.finite)
-        return self.loss.weights(self.finite, self.growing, -self.nu), -self.nu, excess, float(gap), float(error)
+        return (
+            self.loss.weights(self.finite, self.growing, -self.nu),
+            -self.nu,
+            excess,
+            float(gap),
+            float(error),
+        )

@@ -12,16 +12,19 @@ from ntpcompanion.linear.ties import centre, least_squares
 FACE_TRIES = 5
 # Entries of a certificate below this share of the largest are rounding.
 NOISE = 1e-13
-# Least squares that are further than this from orthogonal ran out of steps: the face is far from right, and waits for the next round.
+# Least squares that are further than this from orthogonal ran out of steps: the face is far from
+# right, and waits for the next round.
 UNFINISHED = 1e-9
 
 
-def project_signs(values: Float[np.ndarray, "m V"], support: Bool[np.ndarray, "m V"]) -> Float[np.ndarray, "m V"]:
+def project_signs(
+    values: Float[np.ndarray, "m V"], support: Bool[np.ndarray, "m V"]
+) -> Float[np.ndarray, "m V"]:
     """The nearest Γ with Γ1 = 0 in every row and Γ ≤ 0 off support.
 
-    In a row, Γ = x − ν on the support and min(x − ν, 0) off it. The sum is concave and decreasing in ν, so Newton's method from the mean
-    over the support falls monotonically onto the root, dropping entries until the set of negative ones no longer changes. O(m V) a step,
-    a few steps.
+    In a row, Γ = x − ν on the support and min(x − ν, 0) off it. The sum is concave and decreasing
+    in ν, so Newton's method from the mean over the support falls monotonically onto the root,
+    dropping entries until the set of negative ones no longer changes. O(m V) a step, a few steps.
     """
     level = np.where(support, values, 0.0).sum(axis=1) / support.sum(axis=1)
     face = support | (values < level[:, None])
@@ -34,12 +37,16 @@ def project_signs(values: Float[np.ndarray, "m V"], support: Bool[np.ndarray, "m
 
 
 def descend_to_weights(
-    basis: Float[np.ndarray, "m r"], support: Bool[np.ndarray, "m V"], start: Float[np.ndarray, "r V"], iterations: int
+    basis: Float[np.ndarray, "m r"],
+    support: Bool[np.ndarray, "m V"],
+    start: Float[np.ndarray, "r V"],
+    iterations: int,
 ) -> Float[np.ndarray, "r V"]:
     """Minimize ½‖P(G − basis X)‖², P = project_signs, G = 0 on the supports and −1 off them.
 
-    By Moreau the value is 0 exactly if X ties and has all margins at least 1; otherwise Γ = P(G − basis X) is, at the minimum, the
-    projection of G onto the cone of certificates, and not zero. Either X or Γ is a proof. L-BFGS, O(m r V) a step.
+    By Moreau the value is 0 exactly if X ties and has all margins at least 1; otherwise Γ = P(G −
+    basis X) is, at the minimum, the projection of G onto the cone of certificates, and not zero.
+    Either X or Γ is a proof. L-BFGS, O(m r V) a step.
     """
     goal = np.where(support, 0.0, -1.0)
 
@@ -51,14 +58,22 @@ def descend_to_weights(
 
 
 def descend_to_certificate(
-    basis: Float[np.ndarray, "m r"], support: Bool[np.ndarray, "m V"], start: Float[np.ndarray, "m V"], iterations: int
+    basis: Float[np.ndarray, "m r"],
+    support: Bool[np.ndarray, "m V"],
+    start: Float[np.ndarray, "m V"],
+    iterations: int,
 ) -> Float[np.ndarray, "m V"]:
-    """Minimize ½ dist²(Γ, {Γ1 = 0, Γ ≤ −½ off support}) over Γ = Y − basis basisᵀ Y, that is, over basisᵀ Γ = 0.
+    """Minimize ½ dist²(Γ, {Γ1 = 0, Γ ≤ −½ off support}) over Γ = Y − basis basisᵀ Y, that is, over
+    basisᵀ Γ = 0.
 
-    Finds a certificate that is negative at every pair off support, if there is one, usually long before the other descent does.
-    L-BFGS, O(m r V) a step.
+    Finds a certificate that is negative at every pair off support, if there is one, usually long
+    before the other descent does. L-BFGS, O(m r V) a step.
     """
-    bound = np.where(support, 0.5 * (~support).sum(axis=1, keepdims=True) / support.sum(axis=1, keepdims=True), -0.5)
+    bound = np.where(
+        support,
+        0.5 * (~support).sum(axis=1, keepdims=True) / support.sum(axis=1, keepdims=True),
+        -0.5,
+    )
 
     def value(y: Float[np.ndarray, " n"]) -> tuple[float, Float[np.ndarray, " n"]]:
         gap = _orthogonal(basis, y.reshape(start.shape)) - bound
@@ -69,23 +84,34 @@ def descend_to_certificate(
 
 
 def finish_weights(
-    basis: Float[np.ndarray, "m r"], support: Bool[np.ndarray, "m V"], X: Float[np.ndarray, "r V"], iterations: int
+    basis: Float[np.ndarray, "m r"],
+    support: Bool[np.ndarray, "m V"],
+    X: Float[np.ndarray, "r V"],
+    iterations: int,
 ) -> Float[np.ndarray, "r V"]:
     """X without its part in F: ties are then exact to rounding."""
     return X - least_squares(basis, support, basis @ X, iterations)[0]
 
 
 def finish_certificate(
-    basis: Float[np.ndarray, "m r"], support: Bool[np.ndarray, "m V"], guess: Float[np.ndarray, "m V"], iterations: int
+    basis: Float[np.ndarray, "m r"],
+    support: Bool[np.ndarray, "m V"],
+    guess: Float[np.ndarray, "m V"],
+    iterations: int,
 ) -> Float[np.ndarray, "m V"] | None:
-    """The nearest Γ with basisᵀ Γ = 0, Γ1 = 0 that is zero where `guess` is zero off support, when its signs come out right; else None."""
+    """The nearest Γ with basisᵀ Γ = 0, Γ1 = 0 that is zero where `guess` is zero off support, when
+    its signs come out right; else None.
+    """
     face = support | (guess < 0)
     start = np.abs(guess).max()
     for _ in range(FACE_TRIES):
         guess = least_squares(basis, face, guess, iterations)[1]
         largest = np.abs(guess).max()
         off = np.where(support, 0.0, guess)
-        if off.min() >= -NOISE * max(largest, start) or np.linalg.norm(basis.T @ guess) > UNFINISHED * start:
+        if (
+            off.min() >= -NOISE * max(largest, start)
+            or np.linalg.norm(basis.T @ guess) > UNFINISHED * start
+        ):
             return None
         if off.max() <= NOISE * largest:
             return np.where(support, guess, np.minimum(guess, 0.0))
@@ -96,15 +122,27 @@ def finish_certificate(
 def finish_strict_certificate(
     basis: Float[np.ndarray, "m r"], support: Bool[np.ndarray, "m V"], Y: Float[np.ndarray, "m V"]
 ) -> Float[np.ndarray, "m V"] | None:
-    """The projection of Y onto basisᵀ Γ = 0, Γ1 = 0, when it is negative everywhere off support; else None."""
+    """The projection of Y onto basisᵀ Γ = 0, Γ1 = 0, when it is negative everywhere off support;
+    else None.
+    """
     gamma = _orthogonal(basis, centre(_orthogonal(basis, Y), np.ones_like(support)))
     return gamma if np.where(support, -1.0, gamma).max() < 0 else None
 
 
-def _orthogonal(basis: Float[np.ndarray, "m r"], values: Float[np.ndarray, "m V"]) -> Float[np.ndarray, "m V"]:
+def _orthogonal(
+    basis: Float[np.ndarray, "m r"], values: Float[np.ndarray, "m V"]
+) -> Float[np.ndarray, "m V"]:
     return values - basis @ (basis.T @ values)
 
 
 def _lbfgs(value: Callable, start: np.ndarray, iterations: int) -> np.ndarray:
-    options = {"maxiter": iterations, "maxfun": 2 * iterations, "ftol": 0.0, "gtol": 1e-12, "maxls": 40}
-    return minimize(value, start.ravel(), jac=True, method="L-BFGS-B", options=options).x.reshape(start.shape)
+    options = {
+        "maxiter": iterations,
+        "maxfun": 2 * iterations,
+        "ftol": 0.0,
+        "gtol": 1e-12,
+        "maxls": 40,
+    }
+    return minimize(value, start.ravel(), jac=True, method="L-BFGS-B", options=options).x.reshape(
+        start.shape
+    )

@@ -1,4 +1,6 @@
-"""Is there a decoder that ties in-support logits and beats the rest? A decision with its proof (Thrampoulidis 2024, equation 6)."""
+"""Is there a decoder that ties in-support logits and beats the rest? A decision with its proof
+(Thrampoulidis 2024, equation 6).
+"""
 
 import enum
 from collections.abc import Iterator
@@ -7,10 +9,25 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ntpcompanion.linear.compatibility import Compatibility, CompatibilityVerdict, check_compatibility
+from ntpcompanion.linear.compatibility import (
+    Compatibility,
+    CompatibilityVerdict,
+    check_compatibility,
+)
 from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.exact import MAX_UNKNOWNS, FractionMatrix, exact_certificate, exact_embeddings, exact_weights
-from ntpcompanion.linear.proofs import CertificateProof, WeightsProof, check_certificate, check_weights
+from ntpcompanion.linear.exact import (
+    MAX_UNKNOWNS,
+    FractionMatrix,
+    exact_certificate,
+    exact_embeddings,
+    exact_weights,
+)
+from ntpcompanion.linear.proofs import (
+    CertificateProof,
+    WeightsProof,
+    check_certificate,
+    check_weights,
+)
 from ntpcompanion.linear.search import (
     descend_to_certificate,
     descend_to_weights,
@@ -19,6 +36,7 @@ from ntpcompanion.linear.search import (
     finish_weights,
     project_signs,
 )
+from ntpcompanion.linear.threads import SMALL_PRODUCT, one_thread_if
 from ntpcompanion.linear.ties import least_squares, project_onto_F, unit_rows
 
 __all__ = [
@@ -51,14 +69,14 @@ class Verification:
     Fields
     ------
     holds
-        the proof is valid: within the tolerances of `ntpcompanion.linear.proofs` and, if the embeddings are integers, over fractions
-        too.
+        the proof is valid: within the tolerances of `ntpcompanion.linear.proofs` and, if the
+        embeddings are integers, over fractions too.
     floats
         ties and margins, or the conditions on Γ, recomputed from the table; None when UNDECIDED.
     exact
-        the decoder (V, d) or certificate (m, V) as fractions that satisfy every condition exactly. None if the embeddings are not
-        integers, if there are more than MAX_UNKNOWNS unknowns (then floats alone decide), or if no exact solution was found near the
-        floats.
+        the decoder (V, d) or certificate (m, V) as fractions that satisfy every condition exactly.
+        None if the embeddings are not integers, if there are more than MAX_UNKNOWNS unknowns (then
+        floats alone decide), or if no exact solution was found near the floats.
     """
 
     holds: bool
@@ -79,7 +97,8 @@ class Separability:
     certificate
         Γ (m, V), when not separable: EᵀΓ = 0, Γ1 = 0, Γ ≤ 0 off support and not all zero there.
     gap
-        ‖EᵀΓ‖ / ‖Γ‖ of the last attempt (unit embeddings) when undecided: how far the search was from a certificate. Otherwise 0.
+        ‖EᵀΓ‖ / ‖Γ‖ of the last attempt (unit embeddings) when undecided: how far the search was
+        from a certificate. Otherwise 0.
     """
 
     verdict: Verdict
@@ -88,17 +107,20 @@ class Separability:
     gap: float = 0.0
 
     def verify(self, table: ContextTable) -> Verification:
-        """Read the proof again: every condition is recomputed from `table`, and proved over fractions if its embeddings are integers.
+        """Read the proof again: every condition is recomputed from `table`, and proved over
+        fractions if its embeddings are integers.
 
-        For integers the system is solved anew over fractions, with the unknowns that the float solution leaves at zero
-        (`ntpcompanion.linear.exact`).
-        An UNDECIDED verdict does not hold. Raises ValueError if the proof does not have the table's shape.
+        For integers the system is solved anew over fractions, with the unknowns that the float
+        solution leaves at zero (`ntpcompanion.linear.exact`). An UNDECIDED verdict does not hold.
+        Raises ValueError if the proof does not have the table's shape.
         """
         if self.verdict is Verdict.UNDECIDED:
             return Verification(holds=False)
         separable = self.verdict is Verdict.SEPARABLE
         given, check, prove = (
-            (self.weights, check_weights, exact_weights) if separable else (self.certificate, check_certificate, exact_certificate)
+            (self.weights, check_weights, exact_weights)
+            if separable
+            else (self.certificate, check_certificate, exact_certificate)
         )
         floats = check(table, given)
         integers = exact_embeddings(table.embeddings)
@@ -109,7 +131,8 @@ class Separability:
 
 
 def check_separability(table: ContextTable, *, max_iterations: int = 6_300) -> Separability:
-    """Find W with tied in-support logits and margins of at least 1 (equation 6), or a certificate that there is none.
+    """Find W with tied in-support logits and margins of at least 1 (equation 6), or a certificate
+    that there is none.
 
         (e_z − e_z')ᵀ W h_j = 0    z, z' in the support of context j
         (e_z − e_v)ᵀ W h_j ≥ 1     z in the support, v outside
@@ -117,12 +140,13 @@ def check_separability(table: ContextTable, *, max_iterations: int = 6_300) -> S
     Parameters
     ----------
     max_iterations
-        steps of each of two descents, in rounds of 100, 200, 400, …; after each round a proof is attempted.
+        steps of each of two descents, in rounds of 100, 200, 400, …; after each round a proof is
+        attempted.
 
     Returns
-    -------
-    A verdict with its proof. UNDECIDED is an answer too: it comes when the steps run out, or when a proof would miss the tolerances of
-    `ntpcompanion.linear.proofs` (margins or certificates that hang on the tenth digit of the embeddings).
+    ------- A verdict with its proof. UNDECIDED is an answer too: it comes when the steps run out,
+    or when a proof would miss the tolerances of `ntpcompanion.linear.proofs` (margins or
+    certificates that hang on the tenth digit of the embeddings).
 
     Raises
     ------
@@ -130,13 +154,19 @@ def check_separability(table: ContextTable, *, max_iterations: int = 6_300) -> S
         `max_iterations` below 1.
 
     Notes
-    -----
-    The embeddings enter through an orthonormal basis of their column space after rows are scaled to length 1; see `descend_to_weights`
-    for the idea (Moreau's decomposition makes the two proofs the two parts of one vector). Cost O(m r V) a step with r the rank of E,
-    dense in (m, V).
+    ----- The embeddings enter through an orthonormal basis of their column space after rows are
+    scaled to length 1; see `descend_to_weights` for the idea (Moreau's decomposition makes the two
+    proofs the two parts of one vector). Cost O(m r V) a step with r the rank of E, dense in (m, V).
     """
     if max_iterations < 1:
         raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
+    with one_thread_if(
+        table.num_contexts * min(table.embeddings.shape) * table.vocab_size < SMALL_PRODUCT
+    ):
+        return _search(table, max_iterations)
+
+
+def _search(table: ContextTable, max_iterations: int) -> Separability:
     search = _Search(table)
     for iterations in _rounds(max_iterations):
         for found in search.attempts(iterations):
@@ -153,7 +183,9 @@ def _rounds(max_iterations: int) -> Iterator[int]:
 
 
 class _Search:
-    """The state of the two descents, in an orthonormal basis of the column space of the unit-length embeddings."""
+    """The state of the two descents, in an orthonormal basis of the column space of the unit-length
+    embeddings.
+    """
 
     def __init__(self, table: ContextTable) -> None:
         self.table = table
@@ -171,17 +203,23 @@ class _Search:
         self.X = descend_to_weights(self.basis, self.support, self.X, iterations)
         yield self._separable(iterations)
         gamma = project_signs(np.where(self.support, 0.0, -1.0) - self.basis @ self.X, self.support)
-        self.gap = float(np.linalg.norm(self.basis.T @ gamma) / max(np.linalg.norm(gamma), np.finfo(float).tiny))
+        self.gap = float(
+            np.linalg.norm(self.basis.T @ gamma) / max(np.linalg.norm(gamma), np.finfo(float).tiny)
+        )
         yield self._not_separable(finish_certificate(self.basis, self.support, gamma, iterations))
         self.Y = descend_to_certificate(self.basis, self.support, self.Y, iterations)
         yield self._not_separable(finish_strict_certificate(self.basis, self.support, self.Y))
 
     def _separable(self, iterations: int) -> Separability | None:
         logits = self.basis @ self.X
-        worst = np.where(self.support, logits, np.inf).min(axis=1) - np.where(self.support, -np.inf, logits).max(axis=1)
+        worst = np.where(self.support, logits, np.inf).min(axis=1) - np.where(
+            self.support, -np.inf, logits
+        ).max(axis=1)
         if worst.min() <= 0:
             return None
-        weights = (self.to_weights.T @ finish_weights(self.basis, self.support, self.X, iterations)).T
+        weights = (
+            self.to_weights.T @ finish_weights(self.basis, self.support, self.X, iterations)
+        ).T
         margin = check_weights(self.table, weights).smallest_margin
         if margin <= 0:
             return None
@@ -189,14 +227,17 @@ class _Search:
         found = self._if_it_holds(Separability(Verdict.SEPARABLE, weights=weights))
         if found is not None:
             return found
-        # Embeddings of very different lengths blow up the rounding of ties; one correction in W itself removes it.
+        # Embeddings of very different lengths blow up the rounding of ties; one correction in W
+        # itself removes it.
         slack = least_squares(self.rows, self.support, self.rows @ weights.T, iterations)[0].T
         return self._if_it_holds(Separability(Verdict.SEPARABLE, weights=weights - slack))
 
     def _not_separable(self, gamma: Float[np.ndarray, "m V"] | None) -> Separability | None:
         if gamma is None:
             return None
-        return self._if_it_holds(Separability(Verdict.NOT_SEPARABLE, certificate=gamma / self.lengths[:, None]))
+        return self._if_it_holds(
+            Separability(Verdict.NOT_SEPARABLE, certificate=gamma / self.lengths[:, None])
+        )
 
     def _if_it_holds(self, found: Separability) -> Separability | None:
         floats = (

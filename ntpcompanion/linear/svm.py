@@ -1,4 +1,6 @@
-"""The next-token SVM: the decoder of least norm that ties in-support logits and beats the rest by 1 (Thrampoulidis 2024, definition 3)."""
+"""The next-token SVM: the decoder of least norm that ties in-support logits and beats the rest by 1
+(Thrampoulidis 2024, definition 3).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +23,8 @@ from ntpcompanion.linear.validation import as_matrix
 
 __all__ = ["NTPSVMSolution", "Verdict", "certified_gap", "solve_ntp_svm"]
 
-# A round: so many steps of accelerated ascent, which find the face, then at most as many on it. Each round is longer than the last.
+# A round: so many steps of accelerated ascent, which find the face, then at most as many on it.
+# Each round is longer than the last.
 FIRST_ROUND, GROWTH = 50, 1.5
 DEFAULT_PRODUCTS = 20_000
 # Ties are solved again with the error that remains, until it is rounding.
@@ -35,19 +38,22 @@ class NTPSVMSolution:
     Fields
     ------
     verdict
-        SEPARABLE: solved to the tolerance. NOT_SEPARABLE: no decoder is feasible. UNDECIDED: the budget ran out.
+        SEPARABLE: solved to the tolerance. NOT_SEPARABLE: no decoder is feasible. UNDECIDED: the
+        budget ran out.
     weights
-        W (V, d), feasible to rounding: ties to `tie_violation`, margins of at least `margin`. None if no feasible decoder was found.
+        W (V, d), feasible to rounding: ties to `tie_violation`, margins of at least `margin`. None
+        if no feasible decoder was found.
     dual
-        Γ (m, V): Γ1 = 0, Γ ≤ 0 off support. When SEPARABLE, ΓᵀE is W up to the clean-up, and −Γ_jv is the multiplier of the margin of v
-        in context j. When NOT_SEPARABLE, a Farkas certificate: EᵀΓ = 0 as well, and not all Γ_jv off support are zero.
+        Γ (m, V): Γ1 = 0, Γ ≤ 0 off support. When SEPARABLE, ΓᵀE is W up to the clean-up, and −Γ_jv
+        is the multiplier of the margin of v in context j. When NOT_SEPARABLE, a Farkas certificate:
+        EᵀΓ = 0 as well, and not all Γ_jv off support are zero.
     margin
         the smallest margin of `weights`: 1 to rounding; NaN without weights.
     tie_violation
         the largest difference of two in-support logits under `weights`; NaN without weights.
     duality_gap
-        (P − D) / P for the objective P of `weights` and the best multiple D of `dual`: P is within this share of the optimum.
-        Infinite without weights.
+        (P − D) / P for the objective P of `weights` and the best multiple D of `dual`: P is within
+        this share of the optimum. Infinite without weights.
     iterations
         products of K with an (m, V) matrix; what the general solver counted, for the other methods.
     """
@@ -71,7 +77,8 @@ def solve_ntp_svm(
     device: torch.device | str | None = None,
     max_iterations: int | None = None,
 ) -> NTPSVMSolution:
-    """Minimize ‖W‖ subject to ties within supports and margins of at least 1 (Thrampoulidis 2024, definition 3).
+    """Minimize ‖W‖ subject to ties within supports and margins of at least 1 (Thrampoulidis 2024,
+    definition 3).
 
         (e_z − e_z')ᵀ W h_j = 0    z, z' in the support of context j
         (e_z − e_v)ᵀ W h_j ≥ 1     z in the support, v outside
@@ -81,44 +88,58 @@ def solve_ntp_svm(
     tol
         the relative duality gap at which the dual method stops.
     method
-        "dual": ascent on the Gram matrix, for any d. "cvxpy": the program as it is written above, in V·d unknowns, for small tables.
+        "dual": ascent on the Gram matrix, for any d. "cvxpy": the program as it is written above,
+        in V·d unknowns, for small tables.
     norm
-        "frobenius", or "max" for the largest absolute entry: a linear program, solved by HiGHS whatever the method.
+        "frobenius", or "max" for the largest absolute entry: a linear program, solved by HiGHS
+        whatever the method.
     dtype, device
         of the ascent; float64 on the CPU by default. The clean-up and the proof are always float64.
     max_iterations
         products of K with an (m, V) matrix that the dual method may spend, 20,000 by default.
 
     Returns
-    -------
-    A solution with its duality gap, NOT_SEPARABLE with a certificate, or UNDECIDED with the gap reached.
+    ------- A solution with its duality gap, NOT_SEPARABLE with a certificate, or UNDECIDED with the
+    gap reached.
 
     Raises
     ------
     ValueError
-        `tol` not in (0, 1), an unknown method or norm, a dtype other than float32 and float64, `max_iterations` below 1.
+        `tol` not in (0, 1), an unknown method or norm, a dtype other than float32 and float64,
+        `max_iterations` below 1.
 
     Notes
-    -----
-    dual: maximize −Σ_j Σ_{v ∉ S_j} Γ_jv − ½ tr(Γᵀ K Γ) over Γ1 = 0, Γ ≤ 0 off support, with K = E Eᵀ and W = ΓᵀE. Embeddings are
-    scaled to length 1 first. A round is accelerated ascent, then conjugate gradients on the face it found (`ntpcompanion.linear.gram`),
-    then a clean-up that makes W feasible: its part in F is removed and W is divided by its smallest margin. That W against Γ is the
-    certificate. While no feasible W is known, the normalized Γ of an unbounded dual is finished into a Farkas certificate. Cost O(m² V) an
-    iteration, O(m² + m V) memory; some 70 to 300 iterations far from the threshold of separability, thousands near it.
+    ----- dual: maximize −Σ_j Σ_{v ∉ S_j} Γ_jv − ½ tr(Γᵀ K Γ) over Γ1 = 0, Γ ≤ 0 off support, with K
+    = E Eᵀ and W = ΓᵀE. Embeddings are scaled to length 1 first. A round is accelerated ascent, then
+    conjugate gradients on the face it found (`ntpcompanion.linear.gram`), then a clean-up that
+    makes W feasible: its part in F is removed and W is divided by its smallest margin. That W
+    against Γ is the certificate. While no feasible W is known, the normalized Γ of an unbounded
+    dual is finished into a Farkas certificate. Cost O(m² V) an iteration, O(m² + m V) memory; some
+    70 to 300 iterations far from the threshold of separability, thousands near it.
     """
     _check_arguments(tol, method, norm, dtype, max_iterations)
     if norm == "max":
-        return _by_program(table, least_max_norm, lambda W: float(np.abs(W).max()), lambda W: float(np.abs(W).sum()), tol)
+        return _by_program(
+            table,
+            least_max_norm,
+            lambda W: float(np.abs(W).max()),
+            lambda W: float(np.abs(W).sum()),
+            tol,
+        )
     if method == "cvxpy":
         return _by_program(table, least_frobenius_norm, _frobenius, _frobenius, tol)
     with one_thread_if(table.num_contexts**2 * table.vocab_size < SMALL_PRODUCT):
-        return _Ascent(table, dtype or torch.float64, torch.device(device or "cpu")).run(tol, max_iterations or DEFAULT_PRODUCTS)
+        return _Ascent(table, dtype or torch.float64, torch.device(device or "cpu")).run(
+            tol, max_iterations or DEFAULT_PRODUCTS
+        )
 
 
 def certified_gap(table: ContextTable, dual: Float[np.ndarray, "m V"]) -> float:
-    """The relative duality gap that any Γ (m, V) proves: of its projection onto the dual cone against the decoder made feasible from it.
+    """The relative duality gap that any Γ (m, V) proves: of its projection onto the dual cone
+    against the decoder made feasible from it.
 
-    Infinite if that decoder is not feasible. Raises ValueError unless Γ is a finite (m, V) matrix. Cost O(m² V).
+    Infinite if that decoder is not feasible. Raises ValueError unless Γ is a finite (m, V) matrix.
+    Cost O(m² V).
     """
     dual = as_matrix("dual", dual, (table.num_contexts, table.vocab_size))
     ascent = _Ascent(table, torch.float64, torch.device("cpu"))
@@ -132,12 +153,19 @@ def _frobenius(W: Float[np.ndarray, "V d"]) -> float:
     return float(np.linalg.norm(W))
 
 
-def _check_arguments(tol: float, method: str, norm: str, dtype: torch.dtype | None, max_iterations: int | None) -> None:
+def _check_arguments(
+    tol: float, method: str, norm: str, dtype: torch.dtype | None, max_iterations: int | None
+) -> None:
     if not 0 < tol < 1:
         raise ValueError(f"`tol` must lie between 0 and 1, a relative duality gap, got {tol}.")
-    for name, value, known in (("method", method, ("dual", "cvxpy")), ("norm", norm, ("frobenius", "max"))):
+    for name, value, known in (
+        ("method", method, ("dual", "cvxpy")),
+        ("norm", norm, ("frobenius", "max")),
+    ):
         if value not in known:
-            raise ValueError(f"`{name}` must be one of {', '.join(map(repr, known))}, got {value!r}.")
+            raise ValueError(
+                f"`{name}` must be one of {', '.join(map(repr, known))}, got {value!r}."
+            )
     if dtype not in (None, torch.float32, torch.float64):
         raise ValueError(f"`dtype` must be torch.float32 or torch.float64, got {dtype}.")
     if max_iterations is not None and max_iterations < 1:
@@ -167,7 +195,15 @@ class _Ascent:
             if self.gap <= tol:
                 return self.solution(Verdict.SEPARABLE)
             if self.weights is None and (certificate := self.certificate(point)) is not None:
-                return NTPSVMSolution(Verdict.NOT_SEPARABLE, None, certificate, np.nan, np.nan, np.inf, self.problem.products)
+                return NTPSVMSolution(
+                    Verdict.NOT_SEPARABLE,
+                    None,
+                    certificate,
+                    np.nan,
+                    np.nan,
+                    np.inf,
+                    self.problem.products,
+                )
         return self.solution(Verdict.UNDECIDED)
 
     def prove(self, point: Point) -> None:
@@ -175,8 +211,16 @@ class _Ascent:
         gamma = point.gamma.to(torch.float64)
         raw = gamma.T @ self.rows
         W, logits, level = self._untied(raw)
-        margin = float(((level - torch.where(self.support, -torch.inf, logits).max(1).values) / self.threshold).min())
-        linear, square = -float(self.threshold @ torch.where(self.support, 0.0, gamma).sum(1)), float(raw.square().sum())
+        margin = float(
+            (
+                (level - torch.where(self.support, -torch.inf, logits).max(1).values)
+                / self.threshold
+            ).min()
+        )
+        linear, square = (
+            -float(self.threshold @ torch.where(self.support, 0.0, gamma).sum(1)),
+            float(raw.square().sum()),
+        )
         if margin <= 0 or linear <= 0:
             return
         upper, lower = float(W.square().sum()) / margin**2, linear**2 / square
@@ -185,13 +229,17 @@ class _Ascent:
             self.gap, self.weights, self.proof = 1 - lower / upper, weights, proof
             self.dual = (gamma * (linear / square)).cpu().numpy() / self.lengths[:, None]
 
-    def _untied(self, W: Float[Tensor, "V d"]) -> tuple[Float[Tensor, "V d"], Float[Tensor, "m V"], Float[Tensor, " m"]]:
+    def _untied(
+        self, W: Float[Tensor, "V d"]
+    ) -> tuple[Float[Tensor, "V d"], Float[Tensor, "m V"], Float[Tensor, " m"]]:
         """W without its part in F, its logits, and their common level on each support."""
         for attempt in range(TIE_ROUNDS + 1):
             logits = self.rows @ W.T
             level = torch.where(self.support, logits, 0.0).sum(1) / self.support.sum(1)
             ties = torch.where(self.support, logits - level[:, None], 0.0)
-            if attempt == TIE_ROUNDS or float(ties.abs().max()) <= TIE_ROUNDING * float(logits.abs().max()):
+            if attempt == TIE_ROUNDS or float(ties.abs().max()) <= TIE_ROUNDING * float(
+                logits.abs().max()
+            ):
                 return W, logits, level
             W = W - self.problem.untied(ties, TIE_STEPS).to(W.dtype).T @ self.rows
 
@@ -199,7 +247,9 @@ class _Ascent:
         """A Farkas certificate made of a Γ that grows without bound, if that can be finished."""
         guess = point.gamma.to(torch.float64)
         guess = (guess / guess.abs().max()).cpu().numpy()
-        gamma = finish_certificate(self.rows.cpu().numpy(), self.table.support.toarray(), guess, TIE_STEPS)
+        gamma = finish_certificate(
+            self.rows.cpu().numpy(), self.table.support.toarray(), guess, TIE_STEPS
+        )
         if gamma is None:
             return None
         gamma = gamma / self.lengths[:, None]
@@ -207,18 +257,38 @@ class _Ascent:
 
     def solution(self, verdict: Verdict) -> NTPSVMSolution:
         if self.weights is None:
-            return NTPSVMSolution(verdict, None, None, np.nan, np.nan, np.inf, self.problem.products)
+            return NTPSVMSolution(
+                verdict, None, None, np.nan, np.nan, np.inf, self.problem.products
+            )
         margin, ties = self.proof.smallest_margin, self.proof.tie_error
-        return NTPSVMSolution(verdict, self.weights, self.dual, margin, ties, max(self.gap, 0.0), self.problem.products)
+        return NTPSVMSolution(
+            verdict,
+            self.weights,
+            self.dual,
+            margin,
+            ties,
+            max(self.gap, 0.0),
+            self.problem.products,
+        )
 
 
-def _by_program(table: ContextTable, program: Callable, norm: Callable, dual_norm: Callable, tol: float) -> NTPSVMSolution:
-    """Solve by a general solver; its multipliers give the bound, and a certificate comes from `check_separability`."""
+def _by_program(
+    table: ContextTable, program: Callable, norm: Callable, dual_norm: Callable, tol: float
+) -> NTPSVMSolution:
+    """Solve by a general solver; its multipliers give the bound, and a certificate comes from
+    `check_separability`.
+    """
     answer = program(table)
     if answer is None:
         found = check_separability(table)
         return NTPSVMSolution(
-            found.verdict if found.certificate is not None else Verdict.UNDECIDED, None, found.certificate, np.nan, np.nan, np.inf, 0
+            found.verdict if found.certificate is not None else Verdict.UNDECIDED,
+            None,
+            found.certificate,
+            np.nan,
+            np.nan,
+            np.inf,
+            0,
         )
     proof = check_weights(table, answer.weights)
     weights = answer.weights / proof.smallest_margin
@@ -227,4 +297,12 @@ def _by_program(table: ContextTable, program: Callable, norm: Callable, dual_nor
     gap = 1 - linear / size / norm(weights)
     proof = check_weights(table, weights)
     verdict = Verdict.SEPARABLE if gap <= tol and proof.holds else Verdict.UNDECIDED
-    return NTPSVMSolution(verdict, weights, answer.dual, proof.smallest_margin, proof.tie_error, max(gap, 0.0), answer.iterations)
+    return NTPSVMSolution(
+        verdict,
+        weights,
+        answer.dual,
+        proof.smallest_margin,
+        proof.tie_error,
+        max(gap, 0.0),
+        answer.iterations,
+    )

@@ -1,4 +1,6 @@
-"""How many threads the products of a solver get: small ones a single one, as threads that wait for each other cost more than they bring."""
+"""How many threads the products of a solver get: small ones a single one, as threads that wait for
+each other cost more than they bring.
+"""
 
 import contextlib
 import functools
@@ -9,26 +11,29 @@ import numpy.linalg  # noqa: F401  loaded here, so that `_pools` finds them
 import scipy.linalg  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
-# Multiplications of a product, and equations of a dense system, below which one core is best. They lie between sizes that were timed on
-# two cores of an AMD EPYC, beside other processes: below, waiting for the second core took up to ten times as long as the work; above,
-# two cores were quicker where both were free.
+# Multiplications of a product, and equations of a dense system, below which one core is best. They
+# lie between sizes that were timed on two cores of an AMD EPYC, beside other processes: below,
+# waiting for the second core took up to ten times as long as the work; above, two cores were
+# quicker where both were free.
 SMALL_PRODUCT, SMALL_SYSTEM = 15_000_000, 1_400
 
 
 @contextlib.contextmanager
 def one_thread_if(small: bool) -> Iterator[None]:
-    """One thread for NumPy, SciPy and torch while the block runs, if what it computes is small; the caller's setting afterwards.
+    """One thread for NumPy, SciPy and torch while the block runs, if what it computes is small; the
+    caller's setting afterwards.
 
     Parameters
     ----------
     small
-        whether what the block computes again and again is below `SMALL_PRODUCT` multiplications ((m, k) times (k, n) has m·k·n)
-        or `SMALL_SYSTEM` equations. If not, the number of threads stays what the caller has chosen.
+        whether what the block computes again and again is below `SMALL_PRODUCT` multiplications
+        ((m, k) times (k, n) has m·k·n) or `SMALL_SYSTEM` equations. If not, the number of threads
+        stays what the caller has chosen.
 
     Notes
-    -----
-    The pools of NumPy and SciPy belong to the process: its other threads find them with one thread, too, while the block runs.
-    Entering and leaving takes some fifty microseconds, so a block is a whole solver rather than a step of it.
+    ----- The pools of NumPy and SciPy belong to the process: its other threads find them with one
+    thread, too, while the block runs. Entering and leaving takes some fifty microseconds, so a
+    block is a whole solver rather than a step of it.
     """
     if not small:
         yield
@@ -39,7 +44,8 @@ def one_thread_if(small: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _one_torch_thread() -> Iterator[None]:
-    torch = sys.modules.get("torch")  # what is not imported before the block makes no products in it
+    # what is not imported before the block makes no products in it
+    torch = sys.modules.get("torch")
     if torch is None:
         yield
         return
@@ -53,5 +59,7 @@ def _one_torch_thread() -> Iterator[None]:
 
 @functools.cache
 def _pools() -> ThreadpoolController:
-    """The pools of the libraries of NumPy and SciPy. To look for them takes a millisecond, as long as some solvers."""
+    """The pools of the libraries of NumPy and SciPy. To look for them takes a millisecond, as long
+    as some solvers.
+    """
     return ThreadpoolController()

@@ -1,4 +1,6 @@
-"""The linear map behind ties and certificates, projection onto F, and the finite part W* of a decoder."""
+"""The linear map behind ties and certificates, projection onto F, and the finite part W* of a
+decoder.
+"""
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -7,14 +9,19 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.validation import as_matrix
 
-# LSQR stops at rounding; its answer is refined this often, so that an ill-conditioned system still ends there.
+# LSQR stops at rounding; its answer is refined this often, so that an ill-conditioned system still
+# ends there.
 ROUNDING = 1e-15
 REFINEMENTS = 4
 OUT_OF_STEPS = 7  # LSQR's own code
 
 
-def unit_rows(embeddings: Float[np.ndarray, "m d"]) -> tuple[Float[np.ndarray, "m d"], Float[np.ndarray, " m"]]:
-    """Rows of length 1 and their former lengths (1 for a zero row). Ties and signs of margins do not change; conditioning does."""
+def unit_rows(
+    embeddings: Float[np.ndarray, "m d"],
+) -> tuple[Float[np.ndarray, "m d"], Float[np.ndarray, " m"]]:
+    """Rows of length 1 and their former lengths (1 for a zero row). Ties and signs of margins do
+    not change; conditioning does.
+    """
     largest = np.abs(embeddings).max(axis=1)
     largest[largest == 0] = 1.0  # divided out first: squares of 1e200 overflow
     lengths = np.linalg.norm(embeddings / largest[:, None], axis=1) * largest
@@ -22,8 +29,12 @@ def unit_rows(embeddings: Float[np.ndarray, "m d"]) -> tuple[Float[np.ndarray, "
     return embeddings / lengths[:, None], lengths
 
 
-def centre(values: Float[np.ndarray, "m V"], face: Bool[np.ndarray, "m V"]) -> Float[np.ndarray, "m V"]:
-    """Subtract from each row its mean over `face`, and put 0 elsewhere: the projection onto {Γ : Γ1 = 0, Γ = 0 off `face`}."""
+def centre(
+    values: Float[np.ndarray, "m V"], face: Bool[np.ndarray, "m V"]
+) -> Float[np.ndarray, "m V"]:
+    """Subtract from each row its mean over `face`, and put 0 elsewhere: the projection onto {Γ : Γ1
+    = 0, Γ = 0 off `face`}.
+    """
     inside = np.where(face, values, 0.0)
     means = inside.sum(axis=1) / np.maximum(face.sum(axis=1), 1)
     return np.where(face, inside - means[:, None], 0.0)
@@ -32,8 +43,9 @@ def centre(values: Float[np.ndarray, "m V"], face: Bool[np.ndarray, "m V"]) -> F
 def tie_operator(rows: Float[np.ndarray, "m r"], face: Bool[np.ndarray, "m V"]) -> LinearOperator:
     """T: X ↦ centre(rows X, face) for X in R^{r×V}, both flattened.
 
-    With face = the supports, the kernel of T holds the (transposed) decoders that tie in-support logits, and the range of Tᵀ is F. The
-    kernel of Tᵀ holds the Γ on `face` with Γ1 = 0 and rowsᵀ Γ = 0: certificates, but for their signs. One product costs O(m r V).
+    With face = the supports, the kernel of T holds the (transposed) decoders that tie in-support
+    logits, and the range of Tᵀ is F. The kernel of Tᵀ holds the Γ on `face` with Γ1 = 0 and rowsᵀ Γ
+    = 0: certificates, but for their signs. One product costs O(m r V).
     """
     m, V = face.shape
     return LinearOperator(
@@ -45,9 +57,13 @@ def tie_operator(rows: Float[np.ndarray, "m r"], face: Bool[np.ndarray, "m V"]) 
 
 
 def least_squares(
-    rows: Float[np.ndarray, "m r"], face: Bool[np.ndarray, "m V"], values: Float[np.ndarray, "m V"], iterations: int
+    rows: Float[np.ndarray, "m r"],
+    face: Bool[np.ndarray, "m V"],
+    values: Float[np.ndarray, "m V"],
+    iterations: int,
 ) -> tuple[Float[np.ndarray, "r V"], Float[np.ndarray, "m V"]]:
-    """The least-norm X that minimizes ‖centre(values − rows X, face)‖, and that residual: the part of `values` in the kernel of Tᵀ.
+    """The least-norm X that minimizes ‖centre(values − rows X, face)‖, and that residual: the part
+    of `values` in the kernel of Tᵀ.
 
     At most `iterations` LSQR steps of O(m r V) for each of REFINEMENTS rounds.
     """
@@ -57,7 +73,9 @@ def least_squares(
     for _ in range(REFINEMENTS):
         if np.linalg.norm(rows.T @ residual) <= 10 * ROUNDING * np.linalg.norm(start):
             break  # at rounding already: LSQR would follow a direction made of noise
-        step, stopped, *_ = lsqr(tie, residual.ravel(), atol=ROUNDING, btol=ROUNDING, conlim=0, iter_lim=iterations)
+        step, stopped, *_ = lsqr(
+            tie, residual.ravel(), atol=ROUNDING, btol=ROUNDING, conlim=0, iter_lim=iterations
+        )
         solution = solution + step.reshape(solution.shape)
         residual = centre(residual - rows @ step.reshape(solution.shape), face)
         if stopped == OUT_OF_STEPS:
@@ -65,19 +83,23 @@ def least_squares(
     return solution, residual
 
 
-def project_onto_F(table: ContextTable, W: Float[np.ndarray, "V d"], *, max_iterations: int = 10_000) -> Float[np.ndarray, "V d"]:
+def project_onto_F(
+    table: ContextTable, W: Float[np.ndarray, "V d"], *, max_iterations: int = 10_000
+) -> Float[np.ndarray, "V d"]:
     """P_F W, the part of a decoder that moves in-support log-odds (Thrampoulidis 2024, equation 5).
 
     F = span{(e_z − e_z') h_jᵀ : z, z' ∈ S_j for some j}.
 
-    W − P_F W ties the in-support logits of every context, and is orthogonal to P_F W. One-hot contexts only: F = {0}.
+    W − P_F W ties the in-support logits of every context, and is orthogonal to P_F W. One-hot
+    contexts only: F = {0}.
 
     Raises
     ------
     ValueError
         W is not a finite (V, d) matrix.
     RuntimeError
-        after `max_iterations` LSQR steps a tie is off by more than 1e-9 of the largest logit (embeddings of unit length).
+        after `max_iterations` LSQR steps a tie is off by more than 1e-9 of the largest logit
+        (embeddings of unit length).
 
     Notes
     -----
@@ -91,6 +113,7 @@ def project_onto_F(table: ContextTable, W: Float[np.ndarray, "V d"], *, max_iter
     error = np.abs(centre(rows @ (W.T - projection), support)).max()
     if error > 1e-9 * np.abs(logits).max():
         raise RuntimeError(
-            f"`project_onto_F` left ties off by {error:.2g} after {max_iterations} LSQR steps a round. Raise `max_iterations`."
+            f"`project_onto_F` left ties off by {error:.2g} after {max_iterations} LSQR steps a "
+            "round. Raise `max_iterations`."
         )
     return projection.T

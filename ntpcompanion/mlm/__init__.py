@@ -1,1 +1,3 @@
-"""Masked language models: what they are, how they are trained on an exact language, and how far they are from its conditionals."""
+"""Masked language models: what they are, how they are trained on an exact language, and how far
+they are from its conditionals.
+"""

@@ -1,4 +1,6 @@
-"""`python -m ntpcompanion.mlm`: one run from the command line, also by several processes under `torchrun`."""
+"""`python -m ntpcompanion.mlm`: one run from the command line, also by several processes under
+`torchrun`.
+"""
 
 import json
 import os
@@ -19,30 +21,52 @@ def main(
     language: Annotated[str, typer.Option(help=f"One of {', '.join(LANGUAGE_PLANS)}.")],
     model: Annotated[str, typer.Option(help=f"One of {', '.join(MODEL_PLANS)}.")],
     parameter: Annotated[
-        list[str], typer.Option("--parameter", "-p", help="Field of the training plan, NAME=VALUE; steps and batch are needed.")
+        list[str],
+        typer.Option(
+            "--parameter",
+            "-p",
+            help="Field of the training plan, NAME=VALUE; steps and batch are needed.",
+        ),
     ],
     sentences: Annotated[int, typer.Option(help="Sentences of the test set.")] = 2000,
-    evaluations: Annotated[int, typer.Option(help="How often the model is compared with the exact conditionals.")] = 20,
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, …; auto is a GPU if there is one.")] = "auto",
-    folder: Annotated[Path | None, typer.Option(help="Where checkpoints are kept: the same command goes on after a kill.")] = None,
+    evaluations: Annotated[
+        int, typer.Option(help="How often the model is compared with the exact conditionals.")
+    ] = 20,
+    device: Annotated[
+        str, typer.Option(help="cpu, cuda, cuda:1, …; auto is a GPU if there is one.")
+    ] = "auto",
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="Where checkpoints are kept: the same command goes on after a kill."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="A file for the result, as JSON.")] = None,
 ) -> None:
     """Train a masked language model on an exact language; one line of JSON for each evaluation.
 
-    Several processes: torchrun --nproc-per-node 2 -m ntpcompanion.mlm … -p micro_batch=HALF_THE_BATCH
+    Several processes: torchrun --nproc-per-node 2 -m ntpcompanion.mlm … -p
+    micro_batch=HALF_THE_BATCH
     """
     try:
         training = dict(_value(item) for item in parameter)
         if out:
-            out.parent.mkdir(parents=True, exist_ok=True)  # what cannot be written is found out before the training
+            # what cannot be written is found out before the training
+            out.parent.mkdir(parents=True, exist_ok=True)
         with joined(device) as (processes, here):
             if here.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
-                torch.set_num_threads(1)  # as torchrun has it: small matrices do not gain from more, and suffer on a busy machine
+                # as torchrun has it: small matrices do not gain from more, and suffer on a busy
+                # machine
+                torch.set_num_threads(1)
             result = pretrain(
-                language, model, training,
-                evaluations=evaluations, sentences=sentences, device=here, checkpoint=folder, processes=processes,
+                language,
+                model,
+                training,
+                evaluations=evaluations,
+                sentences=sentences,
+                device=here,
+                checkpoint=folder,
+                processes=processes,
                 report=lambda point: print(json.dumps(point), flush=True),
-            )  # fmt: skip
+            )
             if out and not processes.rank:
                 out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     except (ValueError, FloatingPointError, OSError) as error:
@@ -59,7 +83,11 @@ def _value(item: str) -> tuple[str, Any]:
         value = json.loads(text)
     except ValueError:
         value = text
-    kind = TrainingPlan.__dataclass_fields__[name].type if name in TrainingPlan.__dataclass_fields__ else object
+    kind = (
+        TrainingPlan.__dataclass_fields__[name].type
+        if name in TrainingPlan.__dataclass_fields__
+        else object
+    )
     if not isinstance(value, {float: (int, float), bool: bool, int: int}.get(kind, object)):
         raise ValueError(f"`{name}` must be of type {kind.__name__}, got {text!r}.")
     return name, value

@@ -10,14 +10,18 @@ from ntpcompanion.languages.language import Language
 
 
 def identity(language: Language, *plans: object) -> str:
-    """What a checkpoint belongs to: the plans, and the language, told by the first sentences that it draws and their probabilities."""
+    """What a checkpoint belongs to: the plans, and the language, told by the first sentences that
+    it draws and their probabilities.
+    """
     tokens = language.sample(32, torch.Generator().manual_seed(0), "cpu")
     drawn = [language.vocab_size, tokens.tolist()]
     return sha256(repr([*plans, drawn]).encode()).hexdigest()
 
 
 def save_checkpoint(path: Path, state: dict) -> None:
-    """Write `state` to a temporary file beside `path`, flush it to the disk, and put it in the place of the one before."""
+    """Write `state` to a temporary file beside `path`, flush it to the disk, and put it in the
+    place of the one before.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
@@ -41,7 +45,13 @@ def load_checkpoint(path: Path, belongs_to: str) -> dict | None:
         state = torch.load(path, map_location="cpu", weights_only=True)
         belongs = state["identity"]
     except Exception as error:  # torch raises whatever its unpickler meets
-        raise ValueError(f"{path} cannot be read as a checkpoint ({type(error).__name__}). Delete it to start again.") from error
+        raise ValueError(
+            f"{path} cannot be read as a checkpoint ({type(error).__name__}). Delete it to start "
+            "again."
+        ) from error
     if belongs != belongs_to:
-        raise ValueError(f"{path} is the checkpoint of another plan or language. Name another folder, or delete it to start again.")
+        raise ValueError(
+            f"{path} is the checkpoint of another plan or language. Name another folder, or delete "
+            "it to start again."
+        )
     return state

@@ -1,4 +1,6 @@
-"""Training that goes on from given parameters, or has a second term beside the loss of the masked words."""
+"""Training that goes on from given parameters, or has a second term beside the loss of the masked
+words.
+"""
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -22,7 +24,9 @@ Term = Callable[[MaskedLM, int], Tensor]  # of the model and the number of the s
 
 @dataclass(frozen=True)
 class ContinuedState(TrainingState):
-    """A `TrainingState`, its loss that of the masked words alone, and the mean of the second term since the state before."""
+    """A `TrainingState`, its loss that of the masked words alone, and the mean of the second term
+    since the state before.
+    """
 
     term: float
 
@@ -41,16 +45,20 @@ def train_on(
     checkpoint: Path | None = None,
     save_every: int = 1000,
 ) -> Iterator[ContinuedState]:
-    """Minimize L(θ) + `weight` · term(θ, step) as `train` minimizes L(θ): same optimizer, rates, sentences, stops and checkpoints.
+    """Minimize L(θ) + `weight` · term(θ, step) as `train` minimizes L(θ): same optimizer, rates,
+    sentences, stops and checkpoints.
 
     Parameters
     ----------
     start
-        a state_dict to start from, such as that of a saturated model; None is a new model. The optimizer is new in any case.
+        a state_dict to start from, such as that of a saturated model; None is a new model. The
+        optimizer is new in any case.
     term, weight
-        a scalar of the model and of the number of the step alone, and its factor; None is no second term, and reported as 0.
+        a scalar of the model and of the number of the step alone, and its factor; None is no second
+        term, and reported as 0.
     term_identity
-        what tells this term from another one, so that a checkpoint of another is refused; its `repr` is kept.
+        what tells this term from another one, so that a checkpoint of another is refused; its
+        `repr` is kept.
 
     Raises
     ------
@@ -62,8 +70,12 @@ def train_on(
     stops = _checked(model_plan, plan, language, stops)
     model = _started(build_model(model_plan, plan.seed, device), start)
     optimizer, forward = _optimizer(model, plan), _prepared(model, plan, Processes())
-    belongs = identity(language, model_plan, plan, weight, term_identity, digest(*(start or {}).values()))
-    first_step, since, losses, seconds = _resume(load_checkpoint(checkpoint, belongs) if checkpoint else None, model, optimizer, device)
+    belongs = identity(
+        language, model_plan, plan, weight, term_identity, digest(*(start or {}).values())
+    )
+    first_step, since, losses, seconds = _resume(
+        load_checkpoint(checkpoint, belongs) if checkpoint else None, model, optimizer, device
+    )
     losses, began = losses + torch.zeros(2, device=device), perf_counter() - seconds
     for step in range(first_step, plan.steps + 1):
         if step in stops:
@@ -73,15 +85,30 @@ def train_on(
             began += perf_counter() - paused
             since, losses = step, torch.zeros_like(losses)
         if checkpoint and step > first_step and (step % save_every == 0 or step in stops):
-            run = {"step": step, "since": since, "losses": losses, "seconds": perf_counter() - began}
+            run = {
+                "step": step,
+                "since": since,
+                "losses": losses,
+                "seconds": perf_counter() - began,
+            }
             parts = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
             save_checkpoint(checkpoint, {"identity": belongs, **run, **parts})
         if step < plan.steps:
             other = torch.zeros((), device=device)
             if term:
                 other = term(model, step)
-                (weight * other).backward()  # the gradient of the loss of the masked words is added to it
-            learned = _update(forward, optimizer, plan, language, model_plan.positions, step, range(plan.micro_batches), device)
+                # the gradient of the loss of the masked words is added to it
+                (weight * other).backward()
+            learned = _update(
+                forward,
+                optimizer,
+                plan,
+                language,
+                model_plan.positions,
+                step,
+                range(plan.micro_batches),
+                device,
+            )
             losses = losses + torch.stack([learned, other.detach().float()])
 
 
@@ -98,7 +125,9 @@ def _started(model: MaskedLM, start: Mapping[str, Tensor] | None) -> MaskedLM:
         try:
             model.load_state_dict(start)
         except RuntimeError as error:
-            raise ValueError(f"`start` does not fit `model_plan`: {' '.join(str(error).split())[:300]}.") from error
+            raise ValueError(
+                f"`start` does not fit `model_plan`: {' '.join(str(error).split())[:300]}."
+            ) from error
     return model
 
 
@@ -108,5 +137,7 @@ def _means(losses: Tensor, steps: int) -> tuple[float, float]:
         return math.nan, math.nan
     loss, term = (losses / steps).tolist()
     if not (math.isfinite(loss) and math.isfinite(term)):
-        raise FloatingPointError(f"The training loss is {loss} and the second term {term}. Lower `rate`, or `weight`.")
+        raise FloatingPointError(
+            f"The training loss is {loss} and the second term {term}. Lower `rate`, or `weight`."
+        )
     return loss, term

@@ -1,4 +1,6 @@
-"""Masked sentences, drawn from an exact language where they are used; no sentence is kept for another step."""
+"""Masked sentences, drawn from an exact language where they are used; no sentence is kept for
+another step.
+"""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -31,28 +33,52 @@ class MaskedBatch:
     targets: Int[Tensor, "batch masks"]
 
 
-def mask(tokens: Int[Tensor, "batch positions"], share: float, generator: torch.Generator) -> MaskedBatch:
-    """Hide max(1, round(share · length)) words of each sentence, all subsets of that size equally likely."""
+def mask(
+    tokens: Int[Tensor, "batch positions"], share: float, generator: torch.Generator
+) -> MaskedBatch:
+    """Hide max(1, round(share · length)) words of each sentence, all subsets of that size equally
+    likely.
+    """
     words = tokens != PADDING
-    keys = torch.rand(tokens.shape, generator=generator, device=generator.device).to(tokens.device).masked_fill(~words, -1.0)
+    keys = (
+        torch.rand(tokens.shape, generator=generator, device=generator.device)
+        .to(tokens.device)
+        .masked_fill(~words, -1.0)
+    )
     at = keys.topk(max(1, round(share * tokens.shape[1])), 1).indices
     number = (share * words.sum(1, keepdim=True)).round().clamp_min(1)
     used = torch.arange(at.shape[1], device=tokens.device) < number
     hidden = tokens.gather(1, at)
-    return MaskedBatch(tokens.scatter(1, at, torch.where(used, MASK, hidden)), at, torch.where(used, hidden, PADDING))
+    return MaskedBatch(
+        tokens.scatter(1, at, torch.where(used, MASK, hidden)),
+        at,
+        torch.where(used, hidden, PADDING),
+    )
 
 
-def draw_batch(language: Language, sentences: int, positions: int, share: float, generator: torch.Generator) -> MaskedBatch:
-    """New sentences with new masks, on the device of the generator. Raises ValueError for a sentence longer than `positions`."""
+def draw_batch(
+    language: Language, sentences: int, positions: int, share: float, generator: torch.Generator
+) -> MaskedBatch:
+    """New sentences with new masks, on the device of the generator. Raises ValueError for a
+    sentence longer than `positions`.
+    """
     tokens = padded_to(language.sample(sentences, generator, generator.device), positions)
     return mask(tokens, share, generator)
 
 
-def batch_generator(seed: int, use: Literal["training", "evaluation"], number: int, device: torch.device | str = "cpu") -> torch.Generator:
+def batch_generator(
+    seed: int,
+    use: Literal["training", "evaluation"],
+    number: int,
+    device: torch.device | str = "cpu",
+) -> torch.Generator:
     """The generator of batch `number` of a run.
 
-    It depends on these values only, so that a run resumes, or is shared out to processes, without any state. On a CPU torch keeps 32 bits
-    of a seed: here the numbers of a run are consecutive, so no two batches share one, and training has the even ones.
+    It depends on these values only, so that a run resumes, or is shared out to processes, without
+    any state. On a CPU torch keeps 32 bits of a seed: here the numbers of a run are consecutive, so
+    no two batches share one, and training has the even ones.
     """
     start = int.from_bytes(sha256(f"{seed} batches".encode()).digest()[:4], "big")
-    return torch.Generator(device).manual_seed((2 * (start + number) + (use == "evaluation")) % 2**32)
+    return torch.Generator(device).manual_seed(
+        (2 * (start + number) + (use == "evaluation")) % 2**32
+    )

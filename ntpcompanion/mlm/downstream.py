@@ -28,7 +28,8 @@ class Examples:
     Raises
     ------
     ValueError
-        not one label for each row, or no row; fewer than 2 classes; labels out of range; inputs that are not finite.
+        not one label for each row, or no row; fewer than 2 classes; labels out of range; inputs
+        that are not finite.
     """
 
     inputs: Tensor
@@ -38,17 +39,29 @@ class Examples:
     def __post_init__(self) -> None:
         if self.labels.ndim != 1 or not len(self.labels) or len(self.inputs) != len(self.labels):
             got = f"{len(self.inputs)} inputs and labels of shape {tuple(self.labels.shape)}"
-            raise ValueError(f"`labels` must be of shape (n,), one for each of n ≥ 1 `inputs`, got {got}.")
+            raise ValueError(
+                f"`labels` must be of shape (n,), one for each of n ≥ 1 `inputs`, got {got}."
+            )
         if self.classes < 2:
             raise ValueError(
-                f"`classes` must be at least 2, got {self.classes}. Count those that can occur, also where there is no example."
+                f"`classes` must be at least 2, got {self.classes}. Count those that can occur, "
+                "also where there is no example."
             )
-        if self.labels.is_floating_point() or self.labels.min() < 0 or self.labels.max() >= self.classes:
+        if (
+            self.labels.is_floating_point()
+            or self.labels.min() < 0
+            or self.labels.max() >= self.classes
+        ):
             got = f"{self.labels.min():.6g} … {self.labels.max():.6g} of {self.labels.dtype}"
-            raise ValueError(f"`labels` must be integers in 0 … {self.classes - 1}, got {got}. Leave out examples without a label.")
+            raise ValueError(
+                f"`labels` must be integers in 0 … {self.classes - 1}, got {got}. Leave out "
+                "examples without a label."
+            )
         if not self.inputs.isfinite().all():
             row = int((~self.inputs.isfinite()).flatten(1).any(1).nonzero()[0])
-            raise ValueError(f"`inputs` must be finite, row {row} is not. Look at the model that made them.")
+            raise ValueError(
+                f"`inputs` must be finite, row {row} is not. Look at the model that made them."
+            )
 
 
 @torch.no_grad()
@@ -60,7 +73,8 @@ def rows_in_batches(
     batch: int,
     projection: Float[Tensor, "columns fewer"] | None = None,
 ) -> Float[Tensor, "n kept"]:
-    """`rows_of` the tokens, `batch` sentences at a time, each row times `projection` if there is one; dtype and device are those of `like`.
+    """`rows_of` the tokens, `batch` sentences at a time, each row times `projection` if there is
+    one; dtype and device are those of `like`.
 
     Memory: the result, and `rows_of` one batch. Raises ValueError for a batch below 1.
     """
@@ -82,45 +96,63 @@ class Accuracy:
 
 
 def accuracy_of(right: Tensor) -> Accuracy:
-    """The mean of a share of right guesses for each example, and the standard error of that mean."""
+    """The mean of a share of right guesses for each example, and the standard error of that
+    mean.
+    """
     right = right.double()
     return Accuracy(float(right.mean()), float(right.std(correction=0) / len(right) ** 0.5))
 
 
 def chance_accuracy(examples: Examples) -> Accuracy:
-    """The share of the most common label: what the best constant guess reaches on these examples."""
+    """The share of the most common label: what the best constant guess reaches on these
+    examples.
+    """
     counts = examples.labels.bincount(minlength=examples.classes)
     return accuracy_of(examples.labels == counts.argmax())
 
 
 def bayes_accuracy(posterior: Float[Tensor, "n classes"]) -> Accuracy:
-    """What no guess from the sentence can exceed, E max_y Pr(y | x), from the exact posterior on n sentences.
+    """What no guess from the sentence can exceed, E max_y Pr(y | x), from the exact posterior on n
+    sentences.
 
-    No label is needed, which makes the error smaller than that of the guesses themselves. It bounds expectations: measured on finitely many
-    labels, an accuracy may be above by its own error.
+    No label is needed, which makes the error smaller than that of the guesses themselves. It bounds
+    expectations: measured on finitely many labels, an accuracy may be above by its own error.
 
     Raises ValueError for no row, or rows that are no law.
     """
     if not len(posterior):
         raise ValueError("`posterior` must have a row for each sentence, got none.")
     if not (posterior.isfinite() & (posterior >= 0)).all():
-        raise ValueError("`posterior` must hold probabilities. Give Pr(label | sentence), not its logarithm, and no padded position.")
+        raise ValueError(
+            "`posterior` must hold probabilities. Give Pr(label | sentence), not its logarithm, "
+            "and no padded position."
+        )
     refuse_unnormalized("posterior", posterior.double().sum(1))
     return accuracy_of(posterior.amax(1))
 
 
 @dataclass(frozen=True)
 class SeedsResult:
-    """Mean and standard deviation (of one run, n − 1) of the accuracy over seeds, and the accuracies."""
+    """Mean and standard deviation (of one run, n − 1) of the accuracy over seeds, and the
+    accuracies.
+    """
 
     mean: float
     std: float
     accuracies: tuple[float, ...]
 
 
-def over_seeds(run: Callable[[torch.Generator], float], seeds: Sequence[int] = SEEDS) -> SeedsResult:
-    """Repeat what returns an accuracy with one generator for each seed. Raises ValueError for fewer than two seeds."""
+def over_seeds(
+    run: Callable[[torch.Generator], float], seeds: Sequence[int] = SEEDS
+) -> SeedsResult:
+    """Repeat what returns an accuracy with one generator for each seed. Raises ValueError for fewer
+    than two seeds.
+    """
     if len(seeds) < 2:
-        raise ValueError(f"`seeds` must be at least two for a standard deviation, got {list(seeds)}.")
-    found = torch.tensor([run(torch.Generator().manual_seed(seed)) for seed in seeds], dtype=torch.float64)
+        raise ValueError(
+            f"`seeds` must be at least two for a standard deviation, got {list(seeds)}."
+        )
+    found = torch.tensor(
+        [run(torch.Generator().manual_seed(seed)) for seed in seeds], dtype=torch.float64
+    )
     return SeedsResult(float(found.mean()), float(found.std()), tuple(found.tolist()))

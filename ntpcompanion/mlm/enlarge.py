@@ -1,4 +1,6 @@
-"""A small transformer as a point of a larger one: the same function with more parameters (Liu et al. 2023, appendix B)."""
+"""A small transformer as a point of a larger one: the same function with more parameters (Liu et
+al. 2023, appendix B).
+"""
 
 import torch
 from torch import Tensor, nn
@@ -8,24 +10,43 @@ from ntpcompanion.mlm.plan import ModelPlan
 
 # r in "the squared gradient of this group is kʳ times that of the small model"
 GRADIENT_POWERS = {
-    "released": {"words": 1, "places": 1, "weights": 0, "biases": -1, "norms": -1, "last norm": -1, "decoder bias": 0},
-    "balanced": {"words": 0, "places": 0, "weights": 0, "biases": -1, "norms": -1, "last norm": 0, "decoder bias": 0},
+    "released": {
+        "words": 1,
+        "places": 1,
+        "weights": 0,
+        "biases": -1,
+        "norms": -1,
+        "last norm": -1,
+        "decoder bias": 0,
+    },
+    "balanced": {
+        "words": 0,
+        "places": 0,
+        "weights": 0,
+        "biases": -1,
+        "norms": -1,
+        "last norm": 0,
+        "decoder bias": 0,
+    },
 }
 
 
 def enlarge(model: MaskedLM, plan: ModelPlan, scaling: str, *, zeros: str = "all") -> Transformer:
-    """A new transformer of shape `plan` with the logits of `model`, k times as wide; `model` is not changed.
+    """A new transformer of shape `plan` with the logits of `model`, k times as wide; `model` is not
+    changed.
 
     Parameters
     ----------
     plan
-        width, heads and inner each k times those of the model, at least as many layers, the same words and positions.
+        width, heads and inner each k times those of the model, at least as many layers, the same
+        words and positions.
     scaling
-        of embeddings and last LayerNorm, see the notes: "released" as in the code of the paper, "balanced" also keeps their squared
-        gradients.
+        of embeddings and last LayerNorm, see the notes: "released" as in the code of the paper,
+        "balanced" also keeps their squared gradients.
     zeros
-        which parameters of added layers are 0: "all" of them, or those of the two "outputs" (`out` and `down`), which is enough to keep
-        the function; the others are then those of the last layer of the model, and the outputs have a gradient.
+        which parameters of added layers are 0: "all" of them, or those of the two "outputs" (`out`
+        and `down`), which is enough to keep the function; the others are then those of the last
+        layer of the model, and the outputs have a gradient.
 
     Raises
     ------
@@ -33,25 +54,33 @@ def enlarge(model: MaskedLM, plan: ModelPlan, scaling: str, *, zeros: str = "all
         a model or a plan of an LSTM, sizes that do not fit, an unknown choice.
 
     Notes
-    -----
-    Every hidden vector of the large model is that of the small one k times over. LayerNorm does not see it: mean and variance are the
-    same. Weights W become k × k blocks W/k; biases, gains and the two halves of `key_value` are repeated; each head occurs k times, with
-    its own size and so its own factor in the softmax. Embeddings E (words, places, CLS) are repeated and divided by s, gain and bias of
-    the last LayerNorm repeated and divided by k/s, so that the tied decoder gives Σ_copies (E/s)(s h/k) = E h; its own bias is copied.
+    ----- Every hidden vector of the large model is that of the small one k times over. LayerNorm
+    does not see it: mean and variance are the same. Weights W become k × k blocks W/k; biases,
+    gains and the two halves of `key_value` are repeated; each head occurs k times, with its own
+    size and so its own factor in the softmax. Embeddings E (words, places, CLS) are repeated and
+    divided by s, gain and bias of the last LayerNorm repeated and divided by k/s, so that the tied
+    decoder gives Σ_copies (E/s)(s h/k) = E h; its own bias is copied.
 
-    Let g be a gradient with respect to a hidden vector of the small model. Each copy gets g/k, since E enters once more with each copy and
-    W/k passes it on unchanged. Squared and summed: weights k² ‖g xᵀ/k‖² = 1 times as much; biases and gains k ‖g/k‖² = 1/k times. An
-    embedding gets δ h s/k from the decoder and s g/k from LN(x/s), hence k (s/k)²: k times for s = k (released), once for s = √k
-    (balanced); the last LayerNorm k (1/s)²: 1/k times or once. `GRADIENT_POWERS` has the list. What is left at 1/k stays there under every
-    scaling of these copies that keeps the weights: gelu(c u) ≠ c gelu(u) fixes the scale of the hidden units, so each has g/k.
+    Let g be a gradient with respect to a hidden vector of the small model. Each copy gets g/k,
+    since E enters once more with each copy and W/k passes it on unchanged. Squared and summed:
+    weights k² ‖g xᵀ/k‖² = 1 times as much; biases and gains k ‖g/k‖² = 1/k times. An embedding gets
+    δ h s/k from the decoder and s g/k from LN(x/s), hence k (s/k)²: k times for s = k (released),
+    once for s = √k (balanced); the last LayerNorm k (1/s)²: 1/k times or once. `GRADIENT_POWERS`
+    has the list. What is left at 1/k stays there under every scaling of these copies that keeps the
+    weights: gelu(c u) ≠ c gelu(u) fixes the scale of the hidden units, so each has g/k.
 
-    The first LayerNorm adds ε to a variance that is now s² times smaller: its ε is divided by s², which makes the function exact. As ε is
-    no entry of a state_dict, keep the small model and enlarge it again. With ε left at 1e-5 and new embeddings, of variance 8e-4, hidden
-    vectors would change by (s² − 1) ε / 2 over the variance: 2% for s = 2.
+    The first LayerNorm adds ε to a variance that is now s² times smaller: its ε is divided by s²,
+    which makes the function exact. As ε is no entry of a state_dict, keep the small model and
+    enlarge it again. With ε left at 1e-5 and new embeddings, of variance 8e-4, hidden vectors would
+    change by (s² − 1) ε / 2 over the variance: 2% for s = 2.
 
-    Added layers are h ← h + 0. With all parameters 0 only the biases of `out` and `down` have a gradient.
+    Added layers are h ← h + 0. With all parameters 0 only the biases of `out` and `down` have a
+    gradient.
     """
-    for name, value, choices in (("scaling", scaling, GRADIENT_POWERS), ("zeros", zeros, ("all", "outputs"))):
+    for name, value, choices in (
+        ("scaling", scaling, GRADIENT_POWERS),
+        ("zeros", zeros, ("all", "outputs")),
+    ):
         if value not in choices:
             raise ValueError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}.")
     k = _factor(_checked(model).plan, plan)
@@ -61,7 +90,9 @@ def enlarge(model: MaskedLM, plan: ModelPlan, scaling: str, *, zeros: str = "all
     for layer in range(model.plan.layers, plan.layers):
         for name in [name.removeprefix(last) for name in state if name.startswith(last)]:
             kept = zeros == "outputs" and not name.startswith(("out.", "down."))
-            state[f"blocks.{layer}.{name}"] = state[last + name].clone() if kept else torch.zeros_like(state[last + name])
+            state[f"blocks.{layer}.{name}"] = (
+                state[last + name].clone() if kept else torch.zeros_like(state[last + name])
+            )
     large = build_model(plan, 0, "meta")
     large.load_state_dict(state, assign=True)
     large.first_norm.eps = model.first_norm.eps / shrink**2
@@ -77,14 +108,18 @@ def _repeated(name: str, value: Tensor, k: int, shrink: float) -> Tensor:
     halves = value.chunk(2) if "key_value" in name else (value,)  # keys stand before values
     if value.ndim == 2:
         return torch.cat([half.repeat(k, k) / k for half in halves])
-    return torch.cat([half.repeat(k) for half in halves]) * (shrink / k if name.startswith("last_norm") else 1.0)
+    return torch.cat([half.repeat(k) for half in halves]) * (
+        shrink / k if name.startswith("last_norm") else 1.0
+    )
 
 
 def parameter_groups(model: MaskedLM) -> dict[str, list[nn.Parameter]]:
-    """The parameters of a transformer by what an enlargement does to their squared gradients, each in one group.
+    """The parameters of a transformer by what an enlargement does to their squared gradients, each
+    in one group.
 
-    "words" and "places" (embeddings), "weights" and "biases" of linear maps, "norms" (gains and biases of every LayerNorm but the last),
-    "last norm", "decoder bias". Raises ValueError for an LSTM.
+    "words" and "places" (embeddings), "weights" and "biases" of linear maps, "norms" (gains and
+    biases of every LayerNorm but the last), "last norm", "decoder bias". Raises ValueError for an
+    LSTM.
     """
     groups: dict[str, list[nn.Parameter]] = {name: [] for name in GRADIENT_POWERS["released"]}
     for name, parameter in _checked(model).named_parameters():
@@ -105,7 +140,10 @@ def _group(name: str) -> str:
 
 def _checked(model: MaskedLM) -> Transformer:
     if not isinstance(model, Transformer):
-        raise ValueError(f"`model` must be a Transformer, got a {type(model).__name__}: its units cannot be repeated like heads.")
+        raise ValueError(
+            f"`model` must be a Transformer, got a {type(model).__name__}: its units cannot be "
+            "repeated like heads."
+        )
     return model
 
 
@@ -115,11 +153,26 @@ def _factor(small: ModelPlan, large: ModelPlan) -> int:
         raise ValueError(f"`plan` must be of the kind {small.kind}, got {large.kind}.")
     k, rest = divmod(large.width, small.width)
     if rest or not k:
-        raise ValueError(f"`width` of the plan must be a multiple of {small.width}, that of the model, got {large.width}.")
-    for name, wanted in (("heads", k * small.heads), ("inner", k * small.inner), ("words", small.words), ("positions", small.positions)):
+        raise ValueError(
+            f"`width` of the plan must be a multiple of {small.width}, that of the model, got "
+            f"{large.width}."
+        )
+    for name, wanted in (
+        ("heads", k * small.heads),
+        ("inner", k * small.inner),
+        ("words", small.words),
+        ("positions", small.positions),
+    ):
         if (got := getattr(large, name)) != wanted:
-            why = f"{k} times that of the model, as its `width` is" if name in ("heads", "inner") else "that of the model"
+            why = (
+                f"{k} times that of the model, as its `width` is"
+                if name in ("heads", "inner")
+                else "that of the model"
+            )
             raise ValueError(f"`{name}` of the plan must be {wanted}, {why}, got {got}.")
     if large.layers < small.layers:
-        raise ValueError(f"`layers` of the plan must be at least {small.layers}, those of the model, got {large.layers}.")
+        raise ValueError(
+            f"`layers` of the plan must be at least {small.layers}, those of the model, got "
+            f"{large.layers}."
+        )
     return k

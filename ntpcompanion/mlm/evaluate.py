@@ -66,47 +66,68 @@ class Evaluation:
 
 
 def draw_test_set(
-    language: Language, sentences: int, positions: int, seed: int, device: torch.device | str = "cpu", *, batch: int = 256
+    language: Language,
+    sentences: int,
+    positions: int,
+    seed: int,
+    device: torch.device | str = "cpu",
+    *,
+    batch: int = 256,
 ) -> TestSet:
     """Draw masked sentences with their exact conditionals, one mask each, `batch` at a time.
 
     Raises ValueError for fewer sentences than SUBSETS, or a batch below 1.
     """
     if sentences < SUBSETS:
-        raise ValueError(f"`sentences` must be at least {SUBSETS}, one for each subset, got {sentences}.")
+        raise ValueError(
+            f"`sentences` must be at least {SUBSETS}, one for each subset, got {sentences}."
+        )
     if batch < 1:
         raise ValueError(f"`batch` must be at least 1, got {batch}.")
     parts = []
     for number, first in enumerate(range(0, sentences, batch)):
         generator = batch_generator(seed, "evaluation", number, device)
         drawn = draw_batch(language, min(batch, sentences - first), positions, 0.0, generator)
-        parts.append((drawn.tokens, drawn.at, _conditional(language, drawn.tokens, drawn.at, drawn.targets)))
+        parts.append(
+            (drawn.tokens, drawn.at, _conditional(language, drawn.tokens, drawn.at, drawn.targets))
+        )
     return TestSet(*(torch.cat(column) for column in zip(*parts, strict=True)))
 
 
 def _conditional(language: Language, tokens: Tensor, at: Tensor, targets: Tensor) -> Tensor:
-    """Pr(x_t | x₋ₜ) at the masked position: that of the sentence itself, which does not depend on the hidden word."""
+    """Pr(x_t | x₋ₜ) at the masked position: that of the sentence itself, which does not depend on
+    the hidden word.
+    """
     laws = language.masked_conditional(tokens.scatter(1, at, targets))
     return laws[torch.arange(len(at), device=at.device), at[:, 0]]
 
 
 @torch.no_grad()
 def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluation:
-    """Compare the model with the exact conditionals on a test set; `model(tokens, at)` are logits (sentences, 1, words).
+    """Compare the model with the exact conditionals on a test set; `model(tokens, at)` are logits
+    (sentences, 1, words).
 
-    Divergences are computed in float64, and sums of probabilities that the model gives to words that are impossible count. Raises
-    ValueError for a model whose logits are not finite where the language has a word.
+    Divergences are computed in float64, and sums of probabilities that the model gives to words
+    that are impossible count. Raises ValueError for a model whose logits are not finite where the
+    language has a word.
     """
     parts = []
     for first in range(0, len(test.at), batch):
         part = slice(first, first + batch)
         log_model = model(test.tokens[part], test.at[part])[:, 0].double().log_softmax(1)
         true = test.conditional[part]
-        parts.append((torch.special.xlogy(true, true) - torch.where(true > 0, true * log_model, 0.0)).sum(1))
+        parts.append(
+            (torch.special.xlogy(true, true) - torch.where(true > 0, true * log_model, 0.0)).sum(1)
+        )
     kl = torch.cat(parts).cpu()
     if not kl.isfinite().all():
         raise ValueError(
-            "`model` gives a logit that is not finite to a word that can occur: its KL is not finite. Lower the learning rate."
+            "`model` gives a logit that is not finite to a word that can occur: its KL is not "
+            "finite. Lower the learning rate."
         )
     means = torch.stack([subset.mean() for subset in kl.chunk(SUBSETS)])
-    return Evaluation(float(torch.special.entr(test.conditional).sum(1).mean()), float(kl.mean()), float(means.std() / SUBSETS**0.5))
+    return Evaluation(
+        float(torch.special.entr(test.conditional).sum(1).mean()),
+        float(kl.mean()),
+        float(means.std() / SUBSETS**0.5),
+    )

@@ -1,4 +1,6 @@
-"""The lookup table: a model whose features are the exact conditionals, of least loss and with nothing learned beside them."""
+"""The lookup table: a model whose features are the exact conditionals, of least loss and with
+nothing learned beside them.
+"""
 
 import torch
 from jaxtyping import Float, Int
@@ -17,10 +19,12 @@ def lookup_features(
     batch: int = 256,
     projection: Float[Tensor, "dims fewer"] | None = None,
 ) -> Float[Tensor, "n columns"]:
-    """Pr(· | x₋ₜ) for every position t in one row of positions · vocab_size numbers, zeros at padded positions; float32.
+    """Pr(· | x₋ₜ) for every position t in one row of positions · vocab_size numbers, zeros at
+    padded positions; float32.
 
-    A linear probe on them is that of a model with identity output embedding whose masked predictions are perfect (Liu et al. 2023,
-    section 3.3). What it says of position t does not depend on x_t itself.
+    A linear probe on them is that of a model with identity output embedding whose masked
+    predictions are perfect (Liu et al. 2023, section 3.3). What it says of position t does not
+    depend on x_t itself.
 
     Parameters
     ----------
@@ -31,7 +35,8 @@ def lookup_features(
     batch
         sentences at a time: memory is the result and `masked_conditional` on that many.
     projection
-        each row times this matrix, such as `gaussian_projection`; with 100,000 sentences at the paper's sizes 0.2 GB instead of 1.3 to 2.6.
+        each row times this matrix, such as `gaussian_projection`; with 100,000 sentences at the
+        paper's sizes 0.2 GB instead of 1.3 to 2.6.
 
     Raises
     ------
@@ -42,4 +47,11 @@ def lookup_features(
     def laws(part: Tensor) -> Tensor:
         return language.masked_conditional(padded_to(part, positions)).flatten(1).float()
 
-    return rows_in_batches(laws, tokens, torch.empty(0, device=tokens.device), positions * language.vocab_size, batch, projection)
+    return rows_in_batches(
+        laws,
+        tokens,
+        torch.empty(0, device=tokens.device),
+        positions * language.vocab_size,
+        batch,
+        projection,
+    )

@@ -1,24 +1,42 @@
-"""The plans that have a name: the sizes of Liu et al. (2023), and languages small enough to be saturated while one waits."""
+"""The plans that have a name: the sizes of Liu et al. (2023), and languages small enough to be
+saturated while one waits.
+"""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
 
 from ntpcompanion.mlm.plan import LanguagePlan, ModelPlan
 
-PAPER_TOKENS = {"hmm": 1.6e8, "pcfg": 3.4e8}  # of the pre-training sets of Liu et al. 2023, table in section 3.2
+# of the pre-training sets of Liu et al. 2023, table in section 3.2
+PAPER_TOKENS = {"hmm": 1.6e8, "pcfg": 3.4e8}
 
 
 def _transformer(width: int, heads: int, layers: int) -> ModelPlan:
     return ModelPlan("transformer", width, layers, heads, 4 * width)
 
 
-# Liu et al. 2023, Table 3, and the sizes of its LSTMs taken in pairs (section A.3 lists widths and layers apart)
+# Liu et al. 2023, Table 3, and the sizes of its LSTMs taken in pairs (section A.3 lists widths and
+# layers apart)
 MODEL_PLANS = {
-    **{f"transformer-{w}x{n}": _transformer(w, h, n) for w, h, n in (
-        (64, 1, 1), (128, 2, 4), (192, 3, 5), (256, 4, 6), (512, 8, 8), (768, 12, 12), (1024, 16, 16), (1280, 20, 20), (1536, 24, 24),
-    )},
-    **{f"lstm-{w}x{n}": ModelPlan("lstm", w, n) for w, n in ((128, 4), (256, 6), (512, 8), (768, 12), (1024, 16))},
-}  # fmt: skip
+    **{
+        f"transformer-{w}x{n}": _transformer(w, h, n)
+        for w, h, n in (
+            (64, 1, 1),
+            (128, 2, 4),
+            (192, 3, 5),
+            (256, 4, 6),
+            (512, 8, 8),
+            (768, 12, 12),
+            (1024, 16, 16),
+            (1280, 20, 20),
+            (1536, 24, 24),
+        )
+    },
+    **{
+        f"lstm-{w}x{n}": ModelPlan("lstm", w, n)
+        for w, n in ((128, 4), (256, 6), (512, 8), (768, 12), (1024, 16))
+    },
+}
 # the last two have the sizes of the paper
 LANGUAGE_PLANS = {
     "hmm-4": LanguagePlan("hmm", 4, 20, 8, 2),

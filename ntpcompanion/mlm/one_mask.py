@@ -1,4 +1,6 @@
-"""A masked language model as what a measurement of curvature takes: a function of the sentence alone."""
+"""A masked language model as what a measurement of curvature takes: a function of the sentence
+alone.
+"""
 
 import torch
 from jaxtyping import Float, Int
@@ -9,7 +11,9 @@ from ntpcompanion.mlm.model import MASK, MaskedLM
 
 
 class OneMask(nn.Module):
-    """logits (batch, words) of the one word that is hidden in each sentence; parameters are those of the model, shared with it."""
+    """logits (batch, words) of the one word that is hidden in each sentence; parameters are those
+    of the model, shared with it.
+    """
 
     def __init__(self, model: MaskedLM) -> None:
         super().__init__()
@@ -22,5 +26,7 @@ class OneMask(nn.Module):
 
 
 def population_loss(logits: Float[Tensor, "n words"], test: TestSet) -> Float[Tensor, ""]:
-    """L on a test set in nats, with the exact conditionals in place of drawn words: its Hessian has no noise of labels."""
+    """L on a test set in nats, with the exact conditionals in place of drawn words: its Hessian has
+    no noise of labels.
+    """
     return -(test.conditional.to(logits) * logits.log_softmax(1)).sum(1).mean()

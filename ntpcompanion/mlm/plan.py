@@ -25,7 +25,8 @@ class LanguagePlan:
     words
         of the vocabulary.
     length
-        of the sentences of an HMM; the longest sentence of a grammar of depth d has 2^(d − 1) words.
+        of the sentences of an HMM; the longest sentence of a grammar of depth d has 2^(d − 1)
+        words.
     parts
         blocks of an HMM, levels (depth) of a grammar.
     seed
@@ -48,17 +49,23 @@ class LanguagePlan:
         _check_choices(self)
         if self.family == "pcfg" and self.length != 2 ** (self.parts - 1):
             raise ValueError(
-                f"`length` of a grammar with `parts` = {self.parts} levels must be {2 ** (self.parts - 1)}, got {self.length}."
+                f"`length` of a grammar with `parts` = {self.parts} levels must be "
+                f"{2 ** (self.parts - 1)}, got {self.length}."
             )
 
     def build(self, device: torch.device | str = "cpu") -> Language:
         """The language itself, its tables on `device`; the same tables on every device."""
         rng = stream(self.seed, "language")
         if self.family == "hmm":
-            return random_block_hmm(rng, states=self.states, vocab=self.words, length=self.length, blocks=self.parts).to(device)
-        last = self.states // self.parts  # symbols of the last level; the fullest grammar that fits up to the sizes of the paper
+            return random_block_hmm(
+                rng, states=self.states, vocab=self.words, length=self.length, blocks=self.parts
+            ).to(device)
+        # symbols of the last level; the fullest grammar that fits up to the sizes of the paper
+        last = self.states // self.parts
         pairs, words = min(20, last**2), min(100, self.words)
-        return random_levelled_pcfg(rng, symbols=self.states, vocab=self.words, depth=self.parts, pairs=pairs, words=words).to(device)
+        return random_levelled_pcfg(
+            rng, symbols=self.states, vocab=self.words, depth=self.parts, pairs=pairs, words=words
+        ).to(device)
 
 
 @dataclass(frozen=True)
@@ -74,15 +81,16 @@ class ModelPlan:
     layers
         how many.
     heads, inner
-        of a transformer: attention heads, which must divide the width, and width of the hidden layer of each MLP (4 d in Table 3).
-        An LSTM has neither: 1 and 0.
+        of a transformer: attention heads, which must divide the width, and width of the hidden
+        layer of each MLP (4 d in Table 3). An LSTM has neither: 1 and 0.
     words, positions
         size of the vocabulary, and the longest sentence.
 
     Raises
     ------
     ValueError
-        an unknown kind, a size below 1, heads that do not divide the width, an LSTM of odd width or with heads.
+        an unknown kind, a size below 1, heads that do not divide the width, an LSTM of odd width or
+        with heads.
     """
 
     kind: Literal["transformer", "lstm"]
@@ -98,9 +106,15 @@ class ModelPlan:
         _check_whole(self, "width", "layers", "heads", "words", "positions")
         if self.kind == "lstm":
             if self.width % 2:
-                raise ValueError(f"`width` of an LSTM must be even, one half for each direction, got {self.width}.")
+                raise ValueError(
+                    "`width` of an LSTM must be even, one half for each direction, got "
+                    f"{self.width}."
+                )
             if self.heads != 1 or self.inner:
-                raise ValueError(f"`heads` and `inner` of an LSTM must be 1 and 0, got {self.heads} and {self.inner}.")
+                raise ValueError(
+                    f"`heads` and `inner` of an LSTM must be 1 and 0, got {self.heads} and "
+                    f"{self.inner}."
+                )
             return
         _check_whole(self, "inner")
         if self.width % self.heads:
@@ -120,15 +134,18 @@ class TrainingPlan:
     steps, batch
         number of updates, and of sentences in each.
     micro_batch
-        sentences that one process takes at a time, 0 for all of them: gradients are summed over micro-batches (and over processes) before
-        each update. It must divide the batch. The sentences of a run depend on it.
+        sentences that one process takes at a time, 0 for all of them: gradients are summed over
+        micro-batches (and over processes) before each update. It must divide the batch. The
+        sentences of a run depend on it.
     optimizer, rate, betas, epsilon, weight_decay
-        "adamw" (weight matrices decay, biases, gains and embeddings of places do not) or "sgd" (without momentum or decay); learning rate.
+        "adamw" (weight matrices decay, biases, gains and embeddings of places do not) or "sgd"
+        (without momentum or decay); learning rate.
     warmup, schedule
-        share of the steps in which the rate rises linearly from 0; what follows: "linear" to 0, or "constant".
+        share of the steps in which the rate rises linearly from 0; what follows: "linear" to 0, or
+        "constant".
     mask_share
-        share of the words that is masked, rounded, at least one a sentence; 0 is the one mask of Liu et al. 2023, section 3.1. A masked
-        word is always replaced by the mask symbol.
+        share of the words that is masked, rounded, at least one a sentence; 0 is the one mask of
+        Liu et al. 2023, section 3.1. A masked word is always replaced by the mask symbol.
     precision
         "float32" or "bfloat16" (autocast: parameters and their updates stay in float32).
     compile
@@ -142,9 +159,9 @@ class TrainingPlan:
         a number out of its range, named with its value.
 
     Notes
-    -----
-    Liu et al. 2023, appendix A.3: AdamW, batch 4096, more than 30,000 steps, rate 1e-3, warm-up 0.06. Neither decay is stated: linear, 0.01
-    and β₂ = 0.98, ε = 1e-6 are those of its released example. Its SGD (B.2): warm-up 0.12, then a constant rate of 1e-3.
+    ----- Liu et al. 2023, appendix A.3: AdamW, batch 4096, more than 30,000 steps, rate 1e-3,
+    warm-up 0.06. Neither decay is stated: linear, 0.01 and β₂ = 0.98, ε = 1e-6 are those of its
+    released example. Its SGD (B.2): warm-up 0.12, then a constant rate of 1e-3.
     """
 
     steps: int
@@ -166,12 +183,20 @@ class TrainingPlan:
         _check_choices(self)
         _check_whole(self, "steps", "batch")
         if self.micro_batch < 0 or self.batch % (self.micro_batch or self.batch):
-            raise ValueError(f"`micro_batch` must divide `batch` = {self.batch}, or be 0 for all of it, got {self.micro_batch}.")
+            raise ValueError(
+                f"`micro_batch` must divide `batch` = {self.batch}, or be 0 for all of it, got "
+                f"{self.micro_batch}."
+            )
         if self.seed < 0:
             raise ValueError(f"`seed` must not be negative, got {self.seed}.")
         if not (math.isfinite(self.rate) and self.rate > 0):
             raise ValueError(f"`rate` must be positive and finite, got {self.rate}.")
-        for name, value in (("betas", self.betas[0]), ("betas", self.betas[1]), ("warmup", self.warmup), ("mask_share", self.mask_share)):
+        for name, value in (
+            ("betas", self.betas[0]),
+            ("betas", self.betas[1]),
+            ("warmup", self.warmup),
+            ("mask_share", self.mask_share),
+        ):
             if not 0 <= value < 1:
                 raise ValueError(f"`{name}` must be at least 0 and below 1, got {value}.")
         for name in ("epsilon", "weight_decay"):
@@ -195,8 +220,12 @@ class TrainingPlan:
 
 def _check_choices(plan: object) -> None:
     for field in fields(plan):
-        if get_origin(field.type) is Literal and (value := getattr(plan, field.name)) not in get_args(field.type):
-            raise ValueError(f"`{field.name}` must be one of {', '.join(get_args(field.type))}, got {value!r}.")
+        if get_origin(field.type) is Literal and (
+            value := getattr(plan, field.name)
+        ) not in get_args(field.type):
+            raise ValueError(
+                f"`{field.name}` must be one of {', '.join(get_args(field.type))}, got {value!r}."
+            )
 
 
 def _check_whole(plan: object, *names: str) -> None:

@@ -30,7 +30,8 @@ def pretrain(
     processes: Processes | None = None,
     report: Callable[[dict], None] = lambda point: None,
 ) -> dict[str, Any]:
-    """Train the model of that name on the language of that name, and follow its distance from the exact conditionals.
+    """Train the model of that name on the language of that name, and follow its distance from the
+    exact conditionals.
 
     Parameters
     ----------
@@ -39,7 +40,8 @@ def pretrain(
     training
         fields of a TrainingPlan.
     evaluations, sentences
-        at how many steps, evenly spread on a logarithmic scale, the model is compared on how many sentences; the same ones each time.
+        at how many steps, evenly spread on a logarithmic scale, the model is compared on how many
+        sentences; the same ones each time.
     device
         as for torch, or "auto" for a GPU where there is one.
     checkpoint
@@ -52,8 +54,9 @@ def pretrain(
     Returns
     -------
     dict
-        `curve`: points with step, seconds of training, training_loss since the point before (None at first), and entropy, kl, kl_stderr in
-        nats; the plans; number of `parameters`; `words` seen and `share_of_paper` of the words that the paper trained on.
+        `curve`: points with step, seconds of training, training_loss since the point before (None
+        at first), and entropy, kl, kl_stderr in nats; the plans; number of `parameters`; `words`
+        seen and `share_of_paper` of the words that the paper trained on.
 
     Raises
     ------
@@ -70,30 +73,57 @@ def pretrain(
     test = draw_test_set(known, sentences, spec.length, plan.seed, here)
     history = _History(checkpoint / "curve.json" if checkpoint else None)
     file = checkpoint / "training.pt" if checkpoint else None
-    for state in train(shape, plan, known, device=here, stops=_stops(plan.steps, evaluations), checkpoint=file, processes=processes):
+    for state in train(
+        shape,
+        plan,
+        known,
+        device=here,
+        stops=_stops(plan.steps, evaluations),
+        checkpoint=file,
+        processes=processes,
+    ):
         if not processes.rank and state.step not in history.points:
             report(history.add(_point(state, test)))
     words = float((test.tokens != PADDING).sum() / len(test.tokens)) * state.sentences
     return {
-        "language": asdict(spec), "model": asdict(shape), "training": asdict(plan), "device": str(here.type),
-        "parameters": parameters_of(state.model), "curve": list(history.points.values()),
-        "words": round(words), "share_of_paper": words / PAPER_TOKENS[spec.family],
-    }  # fmt: skip
+        "language": asdict(spec),
+        "model": asdict(shape),
+        "training": asdict(plan),
+        "device": str(here.type),
+        "parameters": parameters_of(state.model),
+        "curve": list(history.points.values()),
+        "words": round(words),
+        "share_of_paper": words / PAPER_TOKENS[spec.family],
+    }
 
 
 def training_plan(values: Mapping[str, Any]) -> TrainingPlan:
-    """The plan with these fields. Raises ValueError for a name that is no field, with the nearest one, and for what does not fit."""
+    """The plan with these fields. Raises ValueError for a name that is no field, with the nearest
+    one, and for what does not fit.
+    """
     fields = TrainingPlan.__dataclass_fields__
     for name in values:
         named("training", name, fields)
     if missing := {"steps", "batch"} - set(values):
         raise ValueError(f"`training` must name {' and '.join(sorted(missing))}.")
-    return TrainingPlan(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    return TrainingPlan(
+        **{
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.items()
+        }
+    )
 
 
 def _stops(steps: int, evaluations: int) -> list[int]:
-    """The start, and steps from a hundredth of all to the last one, each about the same factor after the one before."""
-    return [0, *np.unique(np.geomspace(max(1, steps // 100), steps, max(1, evaluations)).round().astype(int)).tolist()]
+    """The start, and steps from a hundredth of all to the last one, each about the same factor
+    after the one before.
+    """
+    return [
+        0,
+        *np.unique(
+            np.geomspace(max(1, steps // 100), steps, max(1, evaluations)).round().astype(int)
+        ).tolist(),
+    ]
 
 
 def _point(state: TrainingState, test: TestSet) -> dict[str, Any]:

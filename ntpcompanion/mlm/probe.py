@@ -1,4 +1,6 @@
-"""Downstream accuracy of a masked language model: linear probes on its features, fine-tuning, and the lines they are compared with."""
+"""Downstream accuracy of a masked language model: linear probes on its features, fine-tuning, and
+the lines they are compared with.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,7 +12,15 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ntpcompanion.mlm.downstream import SEEDS, Accuracy, Examples, SeedsResult, accuracy_of, over_seeds, rows_in_batches
+from ntpcompanion.mlm.downstream import (
+    SEEDS,
+    Accuracy,
+    Examples,
+    SeedsResult,
+    accuracy_of,
+    over_seeds,
+    rows_in_batches,
+)
 from ntpcompanion.mlm.model import INITIAL_DEVIATION, MaskedLM, Transformer, padded_to
 from ntpcompanion.mlm.scaling import refuse_scaling, scaled
 
@@ -31,8 +41,9 @@ class ProbePlan:
     weight_decay
         of all trained parameters.
     scaling
-        coordinates of the features of a probe, "none", "standardized" or "whitened" (see `scaled`). AdamW is not indifferent to them:
-        without a scaling, conditionals of 1/200 learn more slowly than outputs of a LayerNorm.
+        coordinates of the features of a probe, "none", "standardized" or "whitened" (see `scaled`).
+        AdamW is not indifferent to them: without a scaling, conditionals of 1/200 learn more slowly
+        than outputs of a LayerNorm.
 
     Raises
     ------
@@ -40,10 +51,10 @@ class ProbePlan:
         a number out of its range, or an unknown scaling.
 
     Notes
-    -----
-    Liu et al. 2023, appendix A.3: rate 1e-3 and 100 epochs for a probe (the defaults); 1e-4, 10 epochs and 200 steps of warm-up for
-    fine-tuning (FINE_TUNING). It says nothing of the rest: batches of 512 and 128 are those of its code, 0.01 the default of PyTorch,
-    standardizing and the constant rate are our choice.
+    ----- Liu et al. 2023, appendix A.3: rate 1e-3 and 100 epochs for a probe (the defaults); 1e-4,
+    10 epochs and 200 steps of warm-up for fine-tuning (FINE_TUNING). It says nothing of the rest:
+    batches of 512 and 128 are those of its code, 0.01 the default of PyTorch, standardizing and the
+    constant rate are our choice.
     """
 
     rate: float = 1e-3
@@ -67,7 +78,9 @@ FINE_TUNING = ProbePlan(rate=1e-4, epochs=10, batch=128, warmup=200, scaling="no
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What a trained head does: accuracy on the examples kept for the test; accuracy and loss in nats on those it was trained on."""
+    """What a trained head does: accuracy on the examples kept for the test; accuracy and loss in
+    nats on those it was trained on.
+    """
 
     accuracy: Accuracy
     training_accuracy: float
@@ -75,32 +88,49 @@ class ProbeResult:
 
 
 def token_features(model: MaskedLM, tokens: Int[Tensor, "n length"]) -> Float[Tensor, "n dims"]:
-    """The contextual vectors of all positions, padded ones as they are, in one row of positions · width numbers; without CLS."""
+    """The contextual vectors of all positions, padded ones as they are, in one row of positions ·
+    width numbers; without CLS.
+    """
     positions = model.plan.positions
     return model.features(padded_to(tokens, positions))[:, -positions:].flatten(1)
 
 
 def extract_features(
-    model: MaskedLM, tokens: Int[Tensor, "n length"], *, batch: int = 512, projection: Float[Tensor, "dims fewer"] | None = None
+    model: MaskedLM,
+    tokens: Int[Tensor, "n length"],
+    *,
+    batch: int = 512,
+    projection: Float[Tensor, "dims fewer"] | None = None,
 ) -> Float[Tensor, "n columns"]:
-    """The token features of many sentences, `batch` at a time, each times `projection` if there is one; on the device of the model.
+    """The token features of many sentences, `batch` at a time, each times `projection` if there is
+    one; on the device of the model.
 
-    Memory: the result, and the network on one batch. Raises ValueError for a sentence that is too long, or a batch below 1.
+    Memory: the result, and the network on one batch. Raises ValueError for a sentence that is too
+    long, or a batch below 1.
     """
 
     def features(part: Tensor) -> Tensor:
         return token_features(model, part.to(model.bias.device))
 
-    return rows_in_batches(features, tokens, model.bias, model.plan.positions * model.plan.width, batch, projection)
+    return rows_in_batches(
+        features, tokens, model.bias, model.plan.positions * model.plan.width, batch, projection
+    )
 
 
-def gaussian_projection(dims: int, fewer: int, generator: torch.Generator) -> Float[Tensor, "dims fewer"]:
-    """A matrix of N(0, 1/fewer) entries: it keeps squared lengths on average. Liu et al. 2023, A.3, goes to 512 dimensions."""
+def gaussian_projection(
+    dims: int, fewer: int, generator: torch.Generator
+) -> Float[Tensor, "dims fewer"]:
+    """A matrix of N(0, 1/fewer) entries: it keeps squared lengths on average. Liu et al. 2023, A.3,
+    goes to 512 dimensions.
+    """
     return torch.randn(dims, fewer, generator=generator, device=generator.device) / fewer**0.5
 
 
-def linear_probe(train: Examples, test: Examples, plan: ProbePlan, generator: torch.Generator) -> ProbeResult:
-    """Train a linear head on features and measure it on others; the generator decides first weights and order.
+def linear_probe(
+    train: Examples, test: Examples, plan: ProbePlan, generator: torch.Generator
+) -> ProbeResult:
+    """Train a linear head on features and measure it on others; the generator decides first weights
+    and order.
 
     Raises ValueError for examples of different sizes, or training labels of one class only.
     """
@@ -117,17 +147,26 @@ def linear_probe(train: Examples, test: Examples, plan: ProbePlan, generator: to
 
 def _in_coordinates(train: Examples, test: Examples, scaling: str) -> list[Examples]:
     both = scaled(train.inputs, test.inputs, scaling)
-    return [replace(examples, inputs=inputs) for examples, inputs in zip((train, test), both, strict=True)]
+    return [
+        replace(examples, inputs=inputs)
+        for examples, inputs in zip((train, test), both, strict=True)
+    ]
 
 
-def fine_tune(model: MaskedLM, train: Examples, test: Examples, plan: ProbePlan, generator: torch.Generator) -> ProbeResult:
-    """Train a copy of a transformer, with a new linear head on its CLS vector, and measure it on other sentences.
+def fine_tune(
+    model: MaskedLM, train: Examples, test: Examples, plan: ProbePlan, generator: torch.Generator
+) -> ProbeResult:
+    """Train a copy of a transformer, with a new linear head on its CLS vector, and measure it on
+    other sentences.
 
-    `inputs` of the examples are tokens, on the device of the model. The given model is not changed. Raises ValueError as `linear_probe`,
-    and for an LSTM.
+    `inputs` of the examples are tokens, on the device of the model. The given model is not changed.
+    Raises ValueError as `linear_probe`, and for an LSTM.
     """
     if not isinstance(model, Transformer):
-        raise ValueError(f"`model` must be a Transformer, got a {type(model).__name__}: it has no CLS vector. Use `linear_probe`.")
+        raise ValueError(
+            f"`model` must be a Transformer, got a {type(model).__name__}: it has no CLS vector. "
+            "Use `linear_probe`."
+        )
     _refuse_mismatch(train, test, "tokens")
     copy = deepcopy(model)
     head = _new_head(model.plan.width, train, generator, model.bias.dtype)
@@ -141,26 +180,50 @@ def fine_tune(model: MaskedLM, train: Examples, test: Examples, plan: ProbePlan,
 
 def _refuse_mismatch(train: Examples, test: Examples, wanted: str) -> None:
     if train.inputs.is_floating_point() != (wanted == "features"):
-        raise ValueError(f"`inputs` must be {wanted}, got {train.inputs.dtype}. `extract_features` makes features of tokens.")
+        raise ValueError(
+            f"`inputs` must be {wanted}, got {train.inputs.dtype}. `extract_features` makes "
+            "features of tokens."
+        )
     if train.classes != test.classes or train.inputs.shape[1:] != test.inputs.shape[1:]:
         shapes = [f"{x.classes} classes, inputs {tuple(x.inputs.shape)}" for x in (train, test)]
-        raise ValueError(f"`test` must have the classes and the columns of `train`, got {shapes[1]} and {shapes[0]}.")
+        raise ValueError(
+            f"`test` must have the classes and the columns of `train`, got {shapes[1]} and "
+            f"{shapes[0]}."
+        )
     if (train.labels == train.labels[0]).all():
-        raise ValueError(f"`train` has examples of class {int(train.labels[0])} only: there is nothing to learn. Draw more of them.")
+        raise ValueError(
+            f"`train` has examples of class {int(train.labels[0])} only: there is nothing to "
+            "learn. Draw more of them."
+        )
 
 
-def _new_head(columns: int, train: Examples, generator: torch.Generator, dtype: torch.dtype) -> list[Tensor]:
+def _new_head(
+    columns: int, train: Examples, generator: torch.Generator, dtype: torch.dtype
+) -> list[Tensor]:
     """Weight N(0, 0.02²) and bias 0 of a linear map to the classes, beside the inputs."""
-    weight = INITIAL_DEVIATION * torch.randn(train.classes, columns, generator=generator, device=generator.device)
+    weight = INITIAL_DEVIATION * torch.randn(
+        train.classes, columns, generator=generator, device=generator.device
+    )
     place = {"device": train.inputs.device, "dtype": dtype}
-    return [weight.to(**place).requires_grad_(), torch.zeros(train.classes, **place, requires_grad=True)]
+    return [
+        weight.to(**place).requires_grad_(),
+        torch.zeros(train.classes, **place, requires_grad=True),
+    ]
 
 
-def _fit(forward: Forward, parameters: list[Tensor], train: Examples, plan: ProbePlan, generator: torch.Generator) -> None:
+def _fit(
+    forward: Forward,
+    parameters: list[Tensor],
+    train: Examples,
+    plan: ProbePlan,
+    generator: torch.Generator,
+) -> None:
     optimizer = torch.optim.AdamW(parameters, plan.rate, weight_decay=plan.weight_decay, fused=True)
     step = 0
     for _ in range(plan.epochs):
-        order = torch.randperm(len(train.labels), generator=generator, device=generator.device).to(train.labels.device)
+        order = torch.randperm(len(train.labels), generator=generator, device=generator.device).to(
+            train.labels.device
+        )
         for rows in order.split(plan.batch):
             step += 1
             for group in optimizer.param_groups:
@@ -174,9 +237,13 @@ def _fit(forward: Forward, parameters: list[Tensor], train: Examples, plan: Prob
 def _guesses(forward: Forward, examples: Examples) -> tuple[Tensor, float]:
     """Which guesses are right, and the mean loss."""
     parts = []
-    for inputs, labels in zip(examples.inputs.split(ROWS), examples.labels.split(ROWS), strict=True):
+    for inputs, labels in zip(
+        examples.inputs.split(ROWS), examples.labels.split(ROWS), strict=True
+    ):
         logits = forward(inputs)
-        parts.append((logits.argmax(1) == labels, F.cross_entropy(logits, labels, reduction="none")))
+        parts.append(
+            (logits.argmax(1) == labels, F.cross_entropy(logits, labels, reduction="none"))
+        )
     right, losses = (torch.cat(column) for column in zip(*parts, strict=True))
     return right, float(losses.double().mean())
 
@@ -188,8 +255,12 @@ def _measured(forward: Forward, train: Examples, test: Examples) -> ProbeResult:
     return ProbeResult(accuracy_of(_guesses(forward, test)[0]), float(right.double().mean()), loss)
 
 
-def probe_over_seeds(train: Examples, test: Examples, plan: ProbePlan, seeds: Sequence[int] = SEEDS) -> SeedsResult:
+def probe_over_seeds(
+    train: Examples, test: Examples, plan: ProbePlan, seeds: Sequence[int] = SEEDS
+) -> SeedsResult:
     """`linear_probe` with each of the seeds."""
     train, test = _in_coordinates(train, test, plan.scaling)  # once for all seeds
     plain = replace(plan, scaling="none")
-    return over_seeds(lambda generator: linear_probe(train, test, plain, generator).accuracy.value, seeds)
+    return over_seeds(
+        lambda generator: linear_probe(train, test, plain, generator).accuracy.value, seeds
+    )

@@ -17,7 +17,9 @@ class Processes:
     count: int = 1
 
     def share(self, micro_batches: int) -> range:
-        """The micro-batches of each step that this process takes. Raises ValueError unless all processes get as many."""
+        """The micro-batches of each step that this process takes. Raises ValueError unless all
+        processes get as many.
+        """
         if micro_batches % self.count:
             raise ValueError(
                 f"{self.count} processes cannot share {micro_batches} micro-batches evenly. "
@@ -36,7 +38,8 @@ class Processes:
 
 @contextmanager
 def joined(device: str) -> Iterator[tuple[Processes, torch.device]]:
-    """The present process among those of `torchrun`, and its device: GPU number LOCAL_RANK with NCCL, or the CPU with gloo.
+    """The present process among those of `torchrun`, and its device: GPU number LOCAL_RANK with
+    NCCL, or the CPU with gloo.
 
     Without torchrun it is one process alone. Raises ValueError if there is no such device here.
     """
@@ -57,12 +60,17 @@ def joined(device: str) -> Iterator[tuple[Processes, torch.device]]:
 
 
 def checked_device(name: str | torch.device) -> torch.device:
-    """The device of that name; "auto" is a GPU if there is one. Raises ValueError if this machine has none such."""
+    """The device of that name; "auto" is a GPU if there is one. Raises ValueError if this machine
+    has none such.
+    """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:  # torch without CUDA raises the latter
-        raise ValueError(f"`device`: there is no {name!r} here ({str(error).splitlines()[0]}). Use 'cpu' or 'auto'.") from error
+        raise ValueError(
+            f"`device`: there is no {name!r} here ({str(error).splitlines()[0]}). Use 'cpu' or "
+            "'auto'."
+        ) from error
     return device

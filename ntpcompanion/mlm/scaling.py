@@ -1,12 +1,16 @@
-"""In which coordinates a linear head is trained: the set of heads is the same in all of them, what AdamW finds in its time is not."""
+"""In which coordinates a linear head is trained: the set of heads is the same in all of them, what
+AdamW finds in its time is not.
+"""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 SCALINGS = ("none", "standardized", "whitened")
-FEWER_DIGITS = 1e-6  # a feature that varies by less than this share of its mean is constant in float32
-LEAST_VARIANCE = 1e-9  # of a direction, as a share of the largest: what is below has few digits left in float32
+# a feature that varies by less than this share of its mean is constant in float32
+FEWER_DIGITS = 1e-6
+# of a direction, as a share of the largest: what is below has few digits left in float32
+LEAST_VARIANCE = 1e-9
 
 
 def scaled(
@@ -14,15 +18,16 @@ def scaled(
 ) -> tuple[Float[Tensor, "n kept"], Float[Tensor, "k kept"]]:
     """Features in the coordinates that `scaling` takes from `fitted`, those of both arguments.
 
-    "none" leaves them as they are. "standardized" gives every feature mean 0 and variance 1 (those that are constant are only shifted).
-    "whitened" also turns to the principal axes of the standardized features and gives every axis variance 1; axes with less than
-    LEAST_VARIANCE of the largest variance are left out. Raises ValueError for another scaling.
+    "none" leaves them as they are. "standardized" gives every feature mean 0 and variance 1 (those
+    that are constant are only shifted). "whitened" also turns to the principal axes of the
+    standardized features and gives every axis variance 1; axes with less than LEAST_VARIANCE of the
+    largest variance are left out. Raises ValueError for another scaling.
 
     Notes
-    -----
-    A head on whitened features is one on the features themselves, so the best one is no better (weight decay aside). But the steps of a
-    gradient method are as slow as the ratio of the largest to the smallest variance is large, and for a trained network it can be 10⁸.
-    Whitening takes O(n dims²) time and float64 copies of the features, 1024 at a time.
+    ----- A head on whitened features is one on the features themselves, so the best one is no
+    better (weight decay aside). But the steps of a gradient method are as slow as the ratio of the
+    largest to the smallest variance is large, and for a trained network it can be 10⁸. Whitening
+    takes O(n dims²) time and float64 copies of the features, 1024 at a time.
     """
     refuse_scaling(scaling)
     if scaling == "none":
@@ -42,9 +47,16 @@ def refuse_scaling(scaling: str) -> None:
 
 
 def _principal_axes(rows: Tensor, mean: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
-    """The mean, and the matrix (dims, kept) that takes what is left without it to uncorrelated numbers of variance 1."""
-    mean = mean + sum(((part.double() - mean).sum(0) for part in rows.split(1024)), torch.zeros_like(mean)) / len(rows)
-    moments = sum(((part := (chunk.double() - mean) / scale).T @ part for chunk in rows.split(1024)), torch.zeros((), device=rows.device))
+    """The mean, and the matrix (dims, kept) that takes what is left without it to uncorrelated
+    numbers of variance 1.
+    """
+    mean = mean + sum(
+        ((part.double() - mean).sum(0) for part in rows.split(1024)), torch.zeros_like(mean)
+    ) / len(rows)
+    moments = sum(
+        ((part := (chunk.double() - mean) / scale).T @ part for chunk in rows.split(1024)),
+        torch.zeros((), device=rows.device),
+    )
     variances, directions = torch.linalg.eigh(moments / len(rows))
     kept = variances > LEAST_VARIANCE * variances[-1]
     return mean, directions[:, kept] / scale[:, None] / variances[kept].sqrt()

@@ -1,4 +1,6 @@
-"""The downstream tasks of Liu et al. 2023: which hidden state, or which symbol, made a part of the sentence."""
+"""The downstream tasks of Liu et al. 2023: which hidden state, or which symbol, made a part of the
+sentence.
+"""
 
 from dataclasses import dataclass
 
@@ -22,7 +24,8 @@ class Task:
     Fields
     ------
     train, test
-        tokens padded to `positions` columns, and labels, drawn alike from the language and independent.
+        tokens padded to `positions` columns, and labels, drawn alike from the language and
+        independent.
     bayes
         what no guess from the sentence can exceed on average, over the test sentences.
     """
@@ -33,50 +36,78 @@ class Task:
 
     def with_inputs(self, train: Tensor, test: Tensor) -> tuple[Examples, Examples]:
         """The labels with other inputs, such as the features of a model."""
-        return Examples(train, self.train.labels, self.train.classes), Examples(test, self.test.labels, self.test.classes)
+        return Examples(train, self.train.labels, self.train.classes), Examples(
+            test, self.test.labels, self.test.classes
+        )
 
 
-def draw_task(language: HMM | PCFG, place: int, train: int, test: int, positions: int, generator: torch.Generator) -> Task:
+def draw_task(
+    language: HMM | PCFG,
+    place: int,
+    train: int,
+    test: int,
+    positions: int,
+    generator: torch.Generator,
+) -> Task:
     """Draw `train` and `test` sentences with labels, on the device of the generator.
 
     Parameters
     ----------
     language
-        an HMM: the label is the hidden state at position `place` = 1, 2, …, as it was drawn (task-6 and task-10 of the paper). A PCFG: it
-        is the likeliest symbol of the first `place` words given the sentence (tasks A, B and C: 32, 16 and 8); sentences without that
-        label, too short ones for instance, are left out.
+        an HMM: the label is the hidden state at position `place` = 1, 2, …, as it was drawn (task-6
+        and task-10 of the paper). A PCFG: it is the likeliest symbol of the first `place` words
+        given the sentence (tasks A, B and C: 32, 16 and 8); sentences without that label, too short
+        ones for instance, are left out.
     positions
         columns to which sentences are padded.
 
     Raises
     ------
     ValueError
-        a place that the language does not have, or that too few of its sentences reach; sentences longer than `positions`.
+        a place that the language does not have, or that too few of its sentences reach; sentences
+        longer than `positions`.
 
     Notes
-    -----
-    The label of a PCFG is a function of the sentence: its Bayes accuracy is 1. That of an HMM is E max_s Pr(z_place = s | x).
+    ----- The label of a PCFG is a function of the sentence: its Bayes accuracy is 1. That of an HMM
+    is E max_s Pr(z_place = s | x).
     """
     if place < 1:
         raise ValueError(f"`place` must be at least 1, got {place}.")
     if isinstance(language, HMM):
         tokens, labels = _hidden_states(language, place, train + test, positions, generator)
-        bayes = bayes_accuracy(torch.cat([language.latent_posterior(part)[:, place - 1] for part in tokens[train:].split(AT_ONCE)]))
+        bayes = bayes_accuracy(
+            torch.cat(
+                [
+                    language.latent_posterior(part)[:, place - 1]
+                    for part in tokens[train:].split(AT_ONCE)
+                ]
+            )
+        )
         classes = language.num_states
     else:
         tokens, labels = _spanned(language, place, train + test, positions, generator)
         bayes, classes = accuracy_of(torch.ones(test)), language.num_symbols
-    return Task(Examples(tokens[:train], labels[:train], classes), Examples(tokens[train:], labels[train:], classes), bayes)
+    return Task(
+        Examples(tokens[:train], labels[:train], classes),
+        Examples(tokens[train:], labels[train:], classes),
+        bayes,
+    )
 
 
-def _hidden_states(language: HMM, place: int, sentences: int, positions: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def _hidden_states(
+    language: HMM, place: int, sentences: int, positions: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
     if place > language.length:
-        raise ValueError(f"`place` must be at most {language.length}, the length of the sentences, got {place}.")
+        raise ValueError(
+            f"`place` must be at most {language.length}, the length of the sentences, got {place}."
+        )
     tokens, states = language.sample_with_states(sentences, generator, generator.device)
     return padded_to(tokens, positions), states[:, place - 1]
 
 
-def _spanned(language: PCFG, place: int, sentences: int, positions: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def _spanned(
+    language: PCFG, place: int, sentences: int, positions: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
     """Sentences that have a label, in the order in which they are drawn."""
     tokens, labels, drawn, kept = [], [], 0, 0
     while kept < sentences:
@@ -86,5 +117,8 @@ def _spanned(language: PCFG, place: int, sentences: int, positions: int, generat
         labels.append(found[found != NO_LABEL])
         drawn, kept = drawn + AT_ONCE, kept + len(labels[-1])
         if drawn >= 10 / FEWEST and kept < FEWEST * drawn:
-            raise ValueError(f"`place` = {place}: {kept} of {drawn} sentences have a symbol over their first {place} words. Take fewer.")
+            raise ValueError(
+                f"`place` = {place}: {kept} of {drawn} sentences have a symbol over their first "
+                f"{place} words. Take fewer."
+            )
     return torch.cat(tokens)[:sentences], torch.cat(labels)[:sentences]

@@ -1,6 +1,8 @@
-"""One general solver on one formulation of the next-token SVM: `python -m tests.benchmarks.peers FORMULATION SOLVER V m d S`.
+"""One general solver on one formulation of the next-token SVM: `python -m tests.benchmarks.peers
+FORMULATION SOLVER V m d S`.
 
-Prints seconds (from the table to the answer, cvxpy's compilation included) and the certified relative gap, as JSON.
+Prints seconds (from the table to the answer, cvxpy's compilation included) and the certified
+relative gap, as JSON.
 """
 
 import json
@@ -34,7 +36,9 @@ def textbook(table):
 
 
 def in_logits(table):
-    """In the logits L = E Wᵀ: the least norm that has them is |C⁻¹ L| with K = C Cᵀ. Needs independent embeddings."""
+    """In the logits L = E Wᵀ: the least norm that has them is |C⁻¹ L| with K = C Cᵀ. Needs
+    independent embeddings.
+    """
     L = cp.Variable((table.num_contexts, table.vocab_size))
     factor = np.linalg.cholesky(table.embeddings @ table.embeddings.T)
     return cp.sum_squares(np.linalg.inv(factor) @ L) / 2, L
@@ -50,7 +54,9 @@ def primal(table, solver, eps, formulation):
     ]
     cp.Problem(cp.Minimize(objective), constraints).solve(solver=solver, **accuracy(solver, eps))
     gamma = np.zeros((table.num_contexts, table.vocab_size))
-    for (rows, anchors, tokens), constraint, sign in zip((margins, ties), constraints, (1.0, -1.0), strict=True):
+    for (rows, anchors, tokens), constraint, sign in zip(
+        (margins, ties), constraints, (1.0, -1.0), strict=True
+    ):
         np.add.at(gamma, (rows, anchors), sign * constraint.dual_value)
         np.add.at(gamma, (rows, tokens), -sign * constraint.dual_value)
     return gamma
@@ -76,7 +82,9 @@ def main():
         if formulation == "dual":
             gamma = dual(table, solver, eps)
         else:
-            gamma = primal(table, solver, eps, {"textbook": textbook, "logits": in_logits}[formulation])
+            gamma = primal(
+                table, solver, eps, {"textbook": textbook, "logits": in_logits}[formulation]
+            )
         seconds, gap = time.perf_counter() - began, certified_gap(table, gamma)
         if gap <= GAP:
             break

@@ -1,7 +1,8 @@
-"""One process that solves on request: `python -m tests.benchmarks.solving THREADS`, where 0 leaves the choice to the solvers.
+"""One process that solves on request: `python -m tests.benchmarks.solving THREADS`, where 0 leaves
+the choice to the solvers.
 
-Each line `SOLVER V m d S` is answered by seconds of the wall clock and of the processor, as JSON, divided by the products with K that
-`svm` needed, since rounding decides how many these are.
+Each line `SOLVER V m d S` is answered by seconds of the wall clock and of the processor, as JSON,
+divided by the products with K that `svm` needed, since rounding decides how many these are.
 """
 
 import contextlib
@@ -13,10 +14,11 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from ntpcompanion.linear import flow, regularization_path, svm
+from ntpcompanion.linear import flow, regularization_path, separability, svm
 from ntpcompanion.linear.contexts import ContextTable
 
 SOLVERS = {
+    "separability": separability.check_separability,
     "svm": svm.solve_ntp_svm,
     "path": lambda table: regularization_path.regularization_path(table, [1.0, 2.0, 4.0]),
     "flow": lambda table: flow.gradient_flow(table, [0.0, 2.0, 4.0]),
@@ -27,7 +29,7 @@ def fix_threads(count: int) -> None:
     """So many threads for everything in this process, whatever the solvers would choose."""
     torch.set_num_threads(count)
     threadpool_limits(count, user_api="blas")
-    for module in (flow, regularization_path, svm):
+    for module in (flow, regularization_path, separability, svm):
         module.one_thread_if = lambda small: contextlib.nullcontext()
 
 

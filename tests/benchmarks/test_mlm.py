@@ -1,4 +1,6 @@
-"""A training step on one CPU thread against Hugging Face's BERT of the same shape; on a GPU, the share of its matrix rate."""
+"""A training step on one CPU thread against Hugging Face's BERT of the same shape; on a GPU, the
+share of its matrix rate.
+"""
 
 import time
 
@@ -12,7 +14,7 @@ from ntpcompanion.mlm.model import FIRST_WORD, build_model
 from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS
 from ntpcompanion.mlm.plan import ModelPlan, TrainingPlan
 from ntpcompanion.mlm.train import masked_loss, train
-from ntpcompanion.workflow.provenance import hardware, hardware_line
+from ntpcompanion.workflow.base.provenance import hardware, hardware_line
 from tests.benchmarks.timing import seconds
 from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
@@ -22,7 +24,9 @@ SHAPES = [(64, 1, 1), (64, 1, 2), (128, 2, 2), (128, 2, 4), (256, 4, 3)]  # widt
 @pytest.mark.benchmark
 @pytest.mark.parametrize(("width", "heads", "layers"), SHAPES)
 def test_a_step_is_faster_than_that_of_bert(width, heads, layers):
-    """Same sentences with the same mask each, V = 200, 17 positions with CLS, batch 256, float32, no dropout, the same fused AdamW."""
+    """Same sentences with the same mask each, V = 200, 17 positions with CLS, batch 256, float32,
+    no dropout, the same fused AdamW.
+    """
     transformers = needed("transformers")
     plan = ModelPlan("transformer", width, layers, heads, 4 * width, words=200, positions=16)
     model = build_model(plan, 0)
@@ -38,7 +42,9 @@ def test_a_step_is_faster_than_that_of_bert(width, heads, layers):
             max_position_embeddings=17,
         )
     ).train()
-    batch = draw_batch(LANGUAGE_PLANS["hmm-100"].build(), 256, 16, 0.0, batch_generator(0, "training", 0))
+    batch = draw_batch(
+        LANGUAGE_PLANS["hmm-100"].build(), 256, 16, 0.0, batch_generator(0, "training", 0)
+    )
     tokens = torch.nn.functional.pad(batch.tokens + FIRST_WORD, (1, 0), value=202)
     labels = torch.full_like(tokens, -100).scatter(1, batch.at + 1, batch.targets + FIRST_WORD)
     losses = (lambda: masked_loss(model, batch), lambda: bert(input_ids=tokens, labels=labels).loss)
@@ -54,7 +60,10 @@ def test_a_step_is_faster_than_that_of_bert(width, heads, layers):
         return once
 
     ours, theirs = seconds(step(model, losses[0]), step(bert, losses[1]), repeats=8)
-    print(f"\n{width} wide, {layers} layers: {ours * 1000:.1f} ms, BertForMaskedLM {theirs / ours:.2f} times; {hardware_line(hardware())}")
+    print(
+        f"\n{width} wide, {layers} layers: {ours * 1000:.1f} ms, BertForMaskedLM "
+        f"{theirs / ours:.2f} times; {hardware_line(hardware())}"
+    )
     assert theirs >= 1.3 * ours
 
 
@@ -62,13 +71,22 @@ def test_a_step_is_faster_than_that_of_bert(width, heads, layers):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("width", [512, 1024])
 def test_the_share_of_the_matrix_rate_of_a_gpu(width):
-    """FLOPs of the matrix products of both passes, as torch counts them, over the rate of a large product."""
+    """FLOPs of the matrix products of both passes, as torch counts them, over the rate of a large
+    product.
+    """
     spec, batch, steps = LANGUAGE_PLANS["hmm-100"], 2048, 30
     language = spec.build("cuda")
-    plan = ModelPlan("transformer", width, 8, width // 64, 4 * width, words=spec.words, positions=spec.length)
+    plan = ModelPlan(
+        "transformer", width, 8, width // 64, 4 * width, words=spec.words, positions=spec.length
+    )
     model = build_model(plan, 0, "cuda")
     with FlopCounterMode(display=False) as counter:
-        masked_loss(model, draw_batch(language, batch, spec.length, 0.0, batch_generator(0, "training", 0, "cuda"))).backward()
+        masked_loss(
+            model,
+            draw_batch(
+                language, batch, spec.length, 0.0, batch_generator(0, "training", 0, "cuda")
+            ),
+        ).backward()
     training = TrainingPlan(2 * steps, batch, precision="bfloat16", compile=True)
     states = train(plan, training, language, device="cuda", stops=[steps])
     half, end = ((torch.cuda.synchronize(), s.seconds)[1] for s in states)
@@ -76,7 +94,8 @@ def test_the_share_of_the_matrix_rate_of_a_gpu(width):
     share = rate / matrix_rate()
     drawn = data_share(language, spec.length, batch, (end - half) / steps)
     print(
-        f"\nwidth {width}: {rate / 1e12:.0f} TFLOP/s, {share:.0%} of the measured bf16 rate; data {drawn:.1%}; {hardware_line(hardware())}"
+        f"\nwidth {width}: {rate / 1e12:.0f} TFLOP/s, {share:.0%} of the measured bf16 rate; data "
+        f"{drawn:.1%}; {hardware_line(hardware())}"
     )
     assert share >= 0.4
     assert drawn <= 0.05

@@ -1,4 +1,6 @@
-"""A phase diagram of 5 support sizes × 15 ratios × 20 draws at m = 40: under 60 seconds on one core. Run with `pytest -m benchmark`."""
+"""A phase diagram of 5 support sizes × 15 ratios × 20 draws at m = 40: under 60 seconds on one
+core. Run with `pytest -m benchmark`.
+"""
 
 import json
 import os
@@ -7,7 +9,7 @@ import sys
 
 import pytest
 
-from ntpcompanion.workflow.project import ONE_THREAD
+from ntpcompanion.workflow.base.project import ONE_THREAD
 
 SCRIPT = """
 import json, time
@@ -30,10 +32,21 @@ print(json.dumps([diagram, undecided, time.perf_counter() - start]))
 
 
 @pytest.mark.benchmark
-def test_a_phase_diagram_takes_under_a_minute_and_a_statistical_dimension_under_a_second(record_property):
-    run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env={**os.environ, **ONE_THREAD})
+def test_a_phase_diagram_takes_under_a_minute_and_a_statistical_dimension_under_a_second(
+    record_property,
+):
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **ONE_THREAD},
+    )
     diagram, undecided, dimension = json.loads(run.stdout)
-    measured = f"phase diagram {diagram:.1f} s, at most {undecided:.0%} undecided; statistical dimension at V = 1000 {dimension:.2f} s"
+    measured = (
+        f"phase diagram {diagram:.1f} s, at most {undecided:.0%} undecided; statistical dimension "
+        f"at V = 1000 {dimension:.2f} s"
+    )
     record_property("measured", measured)
     print(f"\n{measured}")
     assert diagram < 60

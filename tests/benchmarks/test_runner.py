@@ -9,7 +9,7 @@ from pathlib import Path
 import jupytext
 import pytest
 
-from ntpcompanion.workflow.provenance import hardware, hardware_line, versions
+from ntpcompanion.workflow.base.provenance import hardware, hardware_line, versions
 
 TEXT = """---
 kernelspec: {display_name: Python 3, language: python, name: python3}
@@ -44,10 +44,22 @@ def test_the_runner_adds_at_most_half_a_second(tmp_path):
     (tmp_path / "notebooks" / "nothing.md").write_text(TEXT)
     jupytext.write(jupytext.reads(TEXT, fmt="md:myst"), tmp_path / "nothing.ipynb")
     binary = Path(sys.executable).parent
-    bare = [str(binary / "papermill"), "nothing.ipynb", "out.ipynb", "-p", "seed", "1", "--no-progress-bar"]
+    bare = [
+        str(binary / "papermill"),
+        "nothing.ipynb",
+        "out.ipynb",
+        "-p",
+        "seed",
+        "1",
+        "--no-progress-bar",
+    ]
     ours = [str(binary / "ntpcompanion"), "execute", "--profile", "smoke", "--force"]
-    pairs = [(seconds(ours, tmp_path), seconds(bare, tmp_path)) for _ in range(6)][1:]  # the first warms the disk
+    # the first warms the disk
+    pairs = [(seconds(ours, tmp_path), seconds(bare, tmp_path)) for _ in range(6)][1:]
     added = statistics.median(a - b for a, b in pairs)
     machine = f"{hardware_line(hardware())}; Python {versions()['python']}"
-    print(f"\nrunner {pairs[0][0]:.2f} s, bare papermill {pairs[0][1]:.2f} s, added {added:.2f} s (median of 5); {machine}")
+    print(
+        f"\nrunner {pairs[0][0]:.2f} s, bare papermill {pairs[0][1]:.2f} s, added {added:.2f} s "
+        f"(median of 5); {machine}"
+    )
     assert added <= 0.5

@@ -1,4 +1,6 @@
-"""Fisher traces against a loop over samples and one batched pass; Hutchinson's variance per second; an ensemble of SGD runs."""
+"""Fisher traces against a loop over samples and one batched pass; Hutchinson's variance per second;
+an ensemble of SGD runs.
+"""
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from ntpcompanion.flatness.beds import softmax_product
 from ntpcompanion.flatness.drift import follow_sgd
 from ntpcompanion.flatness.hessian import FlatModule
 from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
-from ntpcompanion.workflow.provenance import hardware, hardware_line
+from ntpcompanion.workflow.base.provenance import hardware, hardware_line
 from tests.benchmarks.timing import seconds
 from tests.flatness.cases import Transformer, initialized, masked_sentences, seeded
 from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
@@ -17,8 +19,12 @@ from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
 @pytest.fixture(scope="module")
 def transformer():
-    """Two layers of width 64, 114,000 parameters, float32, and 256 sentences of length 16 with a mask each."""
-    return initialized(lambda: Transformer(vocab=100, width=64, length=16)), masked_sentences(256, 100, 16)
+    """Two layers of width 64, 114,000 parameters, float32, and 256 sentences of length 16 with a
+    mask each.
+    """
+    return initialized(lambda: Transformer(vocab=100, width=64, length=16)), masked_sentences(
+        256, 100, 16
+    )
 
 
 @pytest.mark.benchmark
@@ -39,8 +45,13 @@ def test_a_fisher_trace_costs_little_more_than_one_batched_pass(transformer):
     def fisher(logits):
         return fisher_trace(logits, theta, tokens, labels_per_input=1, generator=seeded())
 
-    ours, one_pass, some, vmap = seconds(lambda: fisher(flat), batched, loop, lambda: fisher(lambda t, x: flat(t, x)))
-    print(f"\n{ours:.3f} s; pass {one_pass:.3f} s, loop {8 * some:.3f} s, vmap {vmap:.3f} s; {hardware_line(hardware())}")
+    ours, one_pass, some, vmap = seconds(
+        lambda: fisher(flat), batched, loop, lambda: fisher(lambda t, x: flat(t, x))
+    )
+    print(
+        f"\n{ours:.3f} s; pass {one_pass:.3f} s, loop {8 * some:.3f} s, vmap {vmap:.3f} s; "
+        f"{hardware_line(hardware())}"
+    )
     assert ours <= 1.6 * one_pass
     assert ours <= 8 * some / 5
 
@@ -48,14 +59,20 @@ def test_a_fisher_trace_costs_little_more_than_one_batched_pass(transformer):
 @pytest.mark.benchmark
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
 def test_variance_times_seconds_against_hutchinson(transformer):
-    """At a start the two traces differ; what is compared is the relative variance that a second buys. The error of the peer is ours."""
+    """At a start the two traces differ; what is compared is the relative variance that a second
+    buys. The error of the peer is ours.
+    """
     import curvlinops
 
     module, tokens = transformer
     flat = FlatModule(module)
     theta, labels, probes = flat.theta, torch.randint(100, (256,), generator=seeded()), 8
     peer = curvlinops.HessianLinearOperator(
-        module, torch.nn.CrossEntropyLoss(), list(module.parameters()), [(tokens, labels)], check_deterministic=False
+        module,
+        torch.nn.CrossEntropyLoss(),
+        list(module.parameters()),
+        [(tokens, labels)],
+        check_deterministic=False,
     )
     found = {}
 
@@ -70,7 +87,10 @@ def test_variance_times_seconds_against_hutchinson(transformer):
     (took["curvlinops"],) = seconds(lambda: curvlinops.hutchinson_trace(peer, probes), repeats=2)
     found["curvlinops"] = found["hutchinson"]  # as many probes of the same law
     cost = {name: (found[name].stderr / found[name].value) ** 2 * took[name] for name in found}
-    print(f"\n{ {name: (found[name], round(took[name], 3), cost[name]) for name in found} }; {hardware_line(hardware())}")
+    print(
+        f"\n{ {name: (found[name], round(took[name], 3), cost[name]) for name in found} }; "
+        f"{hardware_line(hardware())}"
+    )
     assert cost["fisher"] < cost["hutchinson"]
     assert cost["fisher"] < cost["curvlinops"]
 
@@ -78,6 +98,9 @@ def test_variance_times_seconds_against_hutchinson(transformer):
 @pytest.mark.benchmark
 def test_four_hundred_runs_of_ten_thousand_steps_take_at_most_three_seconds():
     bed = softmax_product([0.1, 0.2, 0.3, 0.4], [2.0, 1.0, -1.5, 0.5])
-    (took,) = seconds(lambda: follow_sgd(bed.model, bed.start, 0.05, 10_000, 1, 400, np.random.default_rng(0)), repeats=2)
+    (took,) = seconds(
+        lambda: follow_sgd(bed.model, bed.start, 0.05, 10_000, 1, 400, np.random.default_rng(0)),
+        repeats=2,
+    )
     print(f"\n{took:.2f} s; {hardware_line(hardware())}")
     assert took <= 3

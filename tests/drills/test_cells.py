@@ -2,7 +2,7 @@
 
 import pytest
 
-from ntpcompanion.workflow import execute as runner
+from ntpcompanion.workflow.running import execute as runner
 from tests.drills.machine import LINUX, POSIX
 
 IMPORT = "from toypkg.half import half"
@@ -24,16 +24,40 @@ CALL = 'measure("toy.half", half(n) / n, seed=seed)'
     ("old", "new", "words"),
     [
         pytest.param("half(2)", "half('two')", "code cell 2: TypeError … half('two')", id="raises"),
-        pytest.param(IMPORT, f"{IMPORT}\n{TOO_MUCH_MEMORY}", "code cell 2: MemoryError", id="out of memory", marks=LINUX),
         pytest.param(
-            IMPORT, f"{IMPORT}\nimport os; os.kill(os.getpid(), 9)",
-            "code cell 2: the kernel died; the machine may be out of memory", id="killed", marks=POSIX,
+            IMPORT,
+            f"{IMPORT}\n{TOO_MUCH_MEMORY}",
+            "code cell 2: MemoryError",
+            id="out of memory",
+            marks=LINUX,
         ),
-        pytest.param(IMPORT, f"{IMPORT}\nimport sys; sys.exit()", "code cell 2: SystemExit: the cell ended the notebook", id="leaves"),
-        pytest.param(CALL, 'measure("toy.half", float("nan"))', "`value` of 'toy.half' is nan, and no verdict", id="measures nan"),
-        pytest.param('"toy.powers"', '"toy.half"', "measures toy.half more than once. One claim, one number.", id="measures twice"),
+        pytest.param(
+            IMPORT,
+            f"{IMPORT}\nimport os; os.kill(os.getpid(), 9)",
+            "code cell 2: the kernel died; the machine may be out of memory",
+            id="killed",
+            marks=POSIX,
+        ),
+        pytest.param(
+            IMPORT,
+            f"{IMPORT}\nimport sys; sys.exit()",
+            "code cell 2: SystemExit: the cell ended the notebook",
+            id="leaves",
+        ),
+        pytest.param(
+            CALL,
+            'measure("toy.half", float("nan"))',
+            "`value` of 'toy.half' is nan, and no verdict",
+            id="measures nan",
+        ),
+        pytest.param(
+            '"toy.powers"',
+            '"toy.half"',
+            "measures toy.half more than once. One claim, one number.",
+            id="measures twice",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_failing_cell_is_named_and_stops_no_other(toy, old, new, words):
     toy.edit("notebooks/coin.md", old, new)
     output = toy.command("execute", code=1)
@@ -59,6 +83,8 @@ def test_a_cell_that_hangs_is_stopped_at_its_limit(toy, monkeypatch):
     monkeypatch.setitem(runner.CELL_TIMEOUT, "book", 4.0)
     toy.edit("notebooks/coin.md", IMPORT, f"{IMPORT}\nimport time; time.sleep(60)")
     output = toy.command("execute", code=1)
-    assert "Notebook 'coin' (book), code cell 2: the cell ran longer than its limit of 4 s" in output
+    assert (
+        "Notebook 'coin' (book), code cell 2: the cell ran longer than its limit of 4 s" in output
+    )
     assert "words (book): executed" in output
     assert chapters(toy) == ["words.ipynb", "words.json"]

@@ -1,10 +1,12 @@
-"""What changes a number runs again, and only that; what does not, starts no kernel; `why` names the file."""
+"""What changes a number runs again, and only that; what does not, starts no kernel; `why` names the
+file.
+"""
 
 import subprocess
 
 import pytest
 
-from ntpcompanion.workflow.provenance import library_versions, python_minor
+from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from tests.drills.machine import POSIX
 from tests.toy import ROOT, write_claims
 
@@ -21,7 +23,13 @@ def executed(toy):
         ("toypkg/two.py", "TWO = 2", "TWO = 2.0", "coin", "package source: two.py changed"),
         ("notebooks/coin.md", "half(8)", "half(16)", "coin", "code cells: changed"),
         ("notebooks/coin.md", "n = 1000", "n = 2000", "coin", "parameters: n: 1000 → 2000"),
-        ("notebooks/profiles.yml", "coin: {smoke: {n: 10}}", "coin: {book: {n: 10}}", "coin", "parameters: n: 1000 → 10"),
+        (
+            "notebooks/profiles.yml",
+            "coin: {smoke: {n: 10}}",
+            "coin: {book: {n: 10}}",
+            "coin",
+            "parameters: n: 1000 → 10",
+        ),
         ("words.txt", "one", "zero one", "words", "inputs: text changed"),
     ],
 )
@@ -30,15 +38,20 @@ def test_what_decides_a_number_runs_again_and_only_that(executed, path, old, new
     assert f"{name} (book) is up to date" in executed.command("why", name)
     executed.edit(path, old, new)
     assert executed.command("why", name) == f"{name} (book): {reason}"
-    assert f"{name} (book): {reason}" in executed.command("check", "--profile", "book", code=1), "a check never uses what is stale"
+    assert f"{name} (book): {reason}" in executed.command("check", "--profile", "book", code=1), (
+        "a check never uses what is stale"
+    )
     output = executed.command("execute")
     assert f"{name} (book): executed" in output
     assert f"{other} (book): up to date" in output
 
 
 def test_libraries_and_python_make_everything_stale(executed, monkeypatch):
-    monkeypatch.setattr("ntpcompanion.workflow.freshness.library_versions", lambda: {**library_versions(), "numpy": "9.9"})
-    monkeypatch.setattr("ntpcompanion.workflow.freshness.python_minor", lambda: "3.99")
+    monkeypatch.setattr(
+        "ntpcompanion.workflow.running.freshness.library_versions",
+        lambda: {**library_versions(), "numpy": "9.9"},
+    )
+    monkeypatch.setattr("ntpcompanion.workflow.running.freshness.python_minor", lambda: "3.99")
     for name in ("coin", "words"):
         reasons = executed.command("why", name)
         assert f"libraries: numpy: {library_versions()['numpy']!r} → '9.9'" in reasons
@@ -50,7 +63,13 @@ def test_libraries_and_python_make_everything_stale(executed, monkeypatch):
 def test_changed_constraints_install_first(file):
     if not (ROOT / ".venv" / "ready").is_file():
         pytest.skip("the environment was not made by make")
-    plan = subprocess.run(["make", "--dry-run", f"--what-if={file}", "book"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    plan = subprocess.run(
+        ["make", "--dry-run", f"--what-if={file}", "book"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     assert "-m pip install" in plan
     assert plan.index("-m pip install") < plan.index("ntpcompanion build")
 
@@ -66,7 +85,9 @@ def test_prose_comments_and_strangers_start_no_kernel(executed, no_kernel):
 
 def test_prose_and_expectations_change_the_page_without_a_kernel(executed, no_kernel):
     assert "Built" in executed.command("build")
-    page, ledger = (executed.project.html("book") / name for name in ("chapters/coin.html", "ledger.html"))
+    page, ledger = (
+        executed.project.html("book") / name for name in ("chapters/coin.html", "ledger.html")
+    )
     assert 'class="ntp-badge ntp-supported"' in page.read_text()
     assert "Unchanged" in executed.command("build")
     no_kernel()
@@ -76,4 +97,6 @@ def test_prose_and_expectations_change_the_page_without_a_kernel(executed, no_ke
     assert "Rewritten prose" in page.read_text()
     assert 'class="ntp-badge ntp-refuted"' in page.read_text()
     assert 'class="ntp-badge ntp-refuted"' in ledger.read_text()
-    assert "toy.half: verdict refuted, expected supported (ours 0.5)" in executed.command("check", "--profile", "book", code=1)
+    assert "toy.half: verdict refuted, expected supported (ours 0.5)" in executed.command(
+        "check", "--profile", "book", code=1
+    )

@@ -1,4 +1,6 @@
-"""Claims, notebooks and pages that do not fit together: red before or instead of a page, each fault named."""
+"""Claims, notebooks and pages that do not fit together: red before or instead of a page, each fault
+named.
+"""
 
 import pytest
 
@@ -9,7 +11,10 @@ from tests.toy import write_claims
     ("changes", "words"),
     [
         ({"source": None}, "toy.half: source: Field required"),
-        ({"expect": {"book": {"at_least": float("-inf")}}}, "a predicate that cannot fail decides nothing"),
+        (
+            {"expect": {"book": {"at_least": float("-inf")}}},
+            "a predicate that cannot fail decides nothing",
+        ),
         ({"id": "toy.words"}, "toy.words: the id is used twice"),
     ],
 )
@@ -24,15 +29,29 @@ def test_a_faulty_claim_stops_the_build_before_any_kernel(toy, no_kernel, change
 def test_what_is_measured_and_what_is_claimed_must_agree(toy):
     toy.edit("book/claims.yml", "id: toy.powers", "id: toy.power")
     output = toy.command("build", code=1)
-    assert "coin measures 'toy.powers', which is no claim of this notebook. Did you mean 'toy.power'? Add it to book/claims.yml." in output
-    assert "coin does not measure the claim 'toy.power', though claims.yml expects a value at profile book." in output
+    assert (
+        "coin measures 'toy.powers', which is no claim of this notebook. Did you mean 'toy.power'? "
+        "Add it to book/claims.yml." in output
+    )
+    assert (
+        "coin does not measure the claim 'toy.power', though claims.yml expects a value at profile "
+        "book." in output
+    )
     assert not toy.project.html("book").exists()
     assert "error: " in toy.command("check", "--profile", "book", code=1)
 
 
 def test_a_missing_glue_key_stops_the_build(toy):
-    toy.edit("notebooks/coin.md", "from toypkg.half", 'from myst_nb import glue\nglue("halved", half(n), display=False)\nfrom toypkg.half')
-    toy.edit("notebooks/coin.md", 'import glue\nglue("halved", half(n), display=False)\nfrom toypkg.half import half', "import glue")
+    toy.edit(
+        "notebooks/coin.md",
+        "from toypkg.half",
+        'from myst_nb import glue\nglue("halved", half(n), display=False)\nfrom toypkg.half',
+    )
+    toy.edit(
+        "notebooks/coin.md",
+        'import glue\nglue("halved", half(n), display=False)\nfrom toypkg.half import half',
+        "import glue",
+    )
     toy.edit(
         "notebooks/coin.md",
         'measure("toy.half"',

@@ -1,15 +1,17 @@
-"""Stored runs that were cut short or flipped: found and run again, never used. A site with a page missing or damaged: made again."""
+"""Stored runs that were cut short or flipped: found and run again, never used. A site with a page
+missing or damaged: made again.
+"""
 
 import random
 
 import pytest
 
-from ntpcompanion.workflow.build import current_results, prepare_pages
-from ntpcompanion.workflow.claims import load_claims
-from ntpcompanion.workflow.errors import WorkflowError
-from ntpcompanion.workflow.pages import make_page
-from ntpcompanion.workflow.render import site_faults
-from ntpcompanion.workflow.runs import load_executed, stale_reasons
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.running.runs import load_executed, stale_reasons
+from ntpcompanion.workflow.site.build import current_results, prepare_pages
+from ntpcompanion.workflow.site.pages import make_page
+from ntpcompanion.workflow.site.render import site_faults
 
 FLIPS = 300
 
@@ -25,7 +27,11 @@ def executed(toy):
     [
         (".json", lambda t: t[: len(t) // 2], "cannot be read as JSON"),
         (".json", lambda t: "", "cannot be read as JSON"),
-        (".json", lambda t: t.replace('"value": 0.5', '"value": 0.7'), "does not match its own checksum"),
+        (
+            ".json",
+            lambda t: t.replace('"value": 0.5', '"value": 0.7'),
+            "does not match its own checksum",
+        ),
         (".ipynb", lambda t: t[: len(t) // 2], "missing or damaged"),
         (".ipynb", lambda t: t.replace("half(n)", "half(m)"), "does not match"),
         (".ipynb", lambda t: t.replace("0.5", "0.7"), "does not match"),
@@ -43,13 +49,19 @@ def test_damaged_results_are_run_again_never_used(executed, suffix, damage, word
 @pytest.mark.parametrize("suffix", [".json", ".ipynb"])
 def test_a_flipped_bit_is_found_or_makes_no_difference(executed, suffix):
     run = executed.runs(names=["coin"])[0]
-    path, claims, draw = run.stem.with_suffix(suffix), load_claims(executed.project), random.Random(20240228)
+    path, claims, draw = (
+        run.stem.with_suffix(suffix),
+        load_claims(executed.project),
+        random.Random(20240228),
+    )
 
     def page():
         result = current_results([run])["coin"]
         return [
             (cell.source, cell.get("outputs"))
-            for cell in make_page(run.notebook, load_executed(run.page), result, claims, lambda name: None).cells
+            for cell in make_page(
+                run.notebook, load_executed(run.page), result, claims, lambda name: None
+            ).cells
         ]
 
     whole, shown = path.read_bytes(), page()
@@ -95,16 +107,24 @@ def test_a_page_without_its_number_is_a_fault(executed, tmp_path):
         "chapters/words.html does not show toy.words = 3",
         "ledger.html does not show toy.words = 3",
     ]
-    for page, claim in {"intro": "half", "chapters/words": "words", "chapters/coin": "words"}.items():
+    for page, claim in {
+        "intro": "half",
+        "chapters/words": "words",
+        "chapters/coin": "words",
+    }.items():
         with (tmp_path / f"{page}.html").open("a") as file:
             file.write(card.format(claim))
-    assert [fault for fault in site_faults(executed.project, tmp_path, results) if "card" in fault] == [
+    assert [
+        fault for fault in site_faults(executed.project, tmp_path, results) if "card" in fault
+    ] == [
         "chapters/coin.html shows a card #claim-toy_words that no stored run has measured for it",
         "chapters/words.html shows a card #claim-toy_words that no stored run has measured for it",
         "intro.html shows a card #claim-toy_half that no stored run has measured for it",
     ]
     (tmp_path / "chapters" / "words.html").write_text("</html>")
-    assert "chapters/words.html lacks the card #claim-toy_words" in site_faults(executed.project, tmp_path, results)
+    assert "chapters/words.html lacks the card #claim-toy_words" in site_faults(
+        executed.project, tmp_path, results
+    )
     (tmp_path / "chapters" / "coin.html").unlink()
     (tmp_path / "intro.html").write_text("<p>half a pa")
     (tmp_path / "index.html").write_text("")
@@ -118,7 +138,10 @@ def test_a_page_without_its_number_is_a_fault(executed, tmp_path):
 def test_what_a_killed_rendering_left_is_not_published(executed):
     executed.command("build")
     work = executed.project.html("book").with_name("html-work")
-    whole = {name: (work / "_build" / "html" / name).read_bytes() for name in ("intro.html", "_static/mathjax/tex-chtml-full.js")}
+    whole = {
+        name: (work / "_build" / "html" / name).read_bytes()
+        for name in ("intro.html", "_static/mathjax/tex-chtml-full.js")
+    }
     for name, content in whole.items():
         (work / "_build" / "html" / name).write_bytes(content[:1000])
     (work / "stamp.json").unlink()
@@ -135,7 +158,10 @@ def test_smoke_output_never_reaches_the_book(toy):
     chapters.mkdir()
     for path in (toy.project.build / "runs" / "smoke").iterdir():
         (chapters / path.name).write_bytes(path.read_bytes())
-    holds = r"coin \(book\): coin.json holds coin at profile smoke\nwords \(book\): words.json holds words at profile smoke"
+    holds = (
+        r"coin \(book\): coin.json holds coin at profile smoke\nwords \(book\): words.json holds "
+        r"words at profile smoke"
+    )
     with pytest.raises(WorkflowError, match=holds):
         prepare_pages(toy.project, toy.runs("book"), "book")
     assert "coin (book): executed" in toy.command("execute"), "what was smuggled in is replaced"

@@ -1,22 +1,28 @@
-"""Dates that mislead, links, and files that pages take in: a page always shows the present content."""
+"""Dates that mislead, links, and files that pages take in: a page always shows the present
+content.
+"""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from ntpcompanion.workflow import build
-from ntpcompanion.workflow.files import write_atomically
+from ntpcompanion.workflow.base.files import write_atomically
+from ntpcompanion.workflow.site import build
 from tests.drills.machine import POSIX
 from tests.toy import make_toy, write_claims
 
 GLUED = 'from myst_nb import glue\nglue("halved", half(n), display=False)\nmeasure("toy.half"'
-INTRO = "# Intro\n\nFirst words.\n\n{glue:text}`chapters/coin.ipynb::halved:.1f`\n\n```{include} ../part.txt\n```"
+INTRO = (
+    "# Intro\n\nFirst words.\n\n{glue:text}`chapters/coin.ipynb::halved:.1f`\n\n```{include} "
+    "../part.txt\n```"
+)
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """A toy project with a site, whose first page includes a file from outside of the book and a value glued in a chapter.
+    """A toy project with a site, whose first page includes a file from outside of the book and a
+    value glued in a chapter.
 
     The tests share it: each makes edits of its own, and finds a site that answers for the sources.
     """
@@ -62,7 +68,9 @@ def test_references_and_styles_with_an_old_date_are_taken(built, no_kernel):
     no_kernel()
     html = built.project.html("book")
     replace_with_an_old_file(built.project.book / "references.bib", "title={Same}", "title={Gone}")
-    replace_with_an_old_file(built.project.book / "assets" / "companion.css", "ntp-card", "ntp-xxxx")
+    replace_with_an_old_file(
+        built.project.book / "assets" / "companion.css", "ntp-card", "ntp-xxxx"
+    )
     assert "Built" in built.command("build")
     assert "Gone" in (html / "intro.html").read_text()
     assert "ntp-xxxx" in (html / "_static" / "companion.css").read_text()
@@ -79,7 +87,10 @@ def test_a_source_that_changes_during_the_rendering_is_red(built, no_kernel, mon
 
     with monkeypatch.context() as patch:
         patch.setattr(build, "render", render_then_edit)
-        assert "A source of the book changed while the site was built: build it again" in built.command("build", code=1)
+        assert (
+            "A source of the book changed while the site was built: build it again"
+            in built.command("build", code=1)
+        )
     assert "Built" in built.command("build")
     assert "Title" in (built.project.html("book") / "intro.html").read_text()
 

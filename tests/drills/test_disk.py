@@ -1,4 +1,6 @@
-"""A full disk and a folder that cannot be written: a sentence, exit code 1, and the old files whole."""
+"""A full disk and a folder that cannot be written: a sentence, exit code 1, and the old files
+whole.
+"""
 
 import json
 from pathlib import Path
@@ -26,7 +28,10 @@ def test_full_while_a_run_is_stored(executed):
     output = executed.run("execute", "coin", code=1, before=small_disk(chapters, 0, after=chapters))
     assert "coin (book): failed" in output
     assert "error: Could not write" in output
-    assert "coin.ipynb: No space left on device. Free some space or mend the permissions; the old file, if any, is intact." in output
+    assert (
+        "coin.ipynb: No space left on device. Free some space or mend the permissions; the old "
+        "file, if any, is intact." in output
+    )
     assert snapshot(chapters) == before, "no old file is touched, no temporary one is left"
     assert executed.reasons("coin") == ["code cells: changed"]
     assert "coin (book): executed" in executed.run("execute")
@@ -61,20 +66,42 @@ def test_full_while_the_book_is_built(executed, stage):
 def test_full_while_a_record_is_made(toy):
     needs_namespaces()
     (toy.project.package / "study.py").write_text(
-        "def long(n):\n    with open('calls.txt', 'a') as file:\n        file.write(f'{n} ')\n    return 'x' * 300_000\n"
+        "def long(n):\n    with open('calls.txt', 'a') as file:\n        file.write(f'{n} ')\n    "
+        "return 'x' * 300_000\n"
     )
     plan = {"function": "toypkg.study:long", "about": "Long texts.", "grid": {"n": [0, 1, 2]}}
     toy.plan_records(long=plan)
     (root, build, records) = (str(toy.project.root), toy.project.build, toy.project.records)
     build.mkdir()
-    output = toy.run("record", "long", "--jobs", "1", code=1, PYTHONPATH=root, before=small_disk(build, 700_000, after=build))
-    assert "No space left on device. 2 of 3 tasks are finished and kept: mend it and run the same command again." in output
-    output = toy.run("record", "long", "--jobs", "1", code=1, PYTHONPATH=root, before=small_disk(records, 500_000, after=records))
+    output = toy.run(
+        "record",
+        "long",
+        "--jobs",
+        "1",
+        code=1,
+        PYTHONPATH=root,
+        before=small_disk(build, 700_000, after=build),
+    )
+    assert (
+        "No space left on device. 2 of 3 tasks are finished and kept: mend it and run the same "
+        "command again." in output
+    )
+    output = toy.run(
+        "record",
+        "long",
+        "--jobs",
+        "1",
+        code=1,
+        PYTHONPATH=root,
+        before=small_disk(records, 500_000, after=records),
+    )
     assert "error: Could not write" in output
     assert not (records / "long.json").exists()
     toy.run("record", "long", "--jobs", "1", PYTHONPATH=root)
     assert len(json.loads((records / "long.json").read_text())["results"]) == 3
-    assert (toy.project.root / "calls.txt").read_text().split() == ["0", "1", "2", "2"], "finished tasks are not run again"
+    assert (toy.project.root / "calls.txt").read_text().split() == ["0", "1", "2", "2"], (
+        "finished tasks are not run again"
+    )
 
 
 @pytest.mark.parametrize("folder", ["_build", "book/chapters", "book"])
@@ -87,15 +114,21 @@ def test_read_only(executed, folder):
     assert snapshot(executed.project.book / "chapters") == before
 
 
-@pytest.mark.parametrize(("command", "folder"), [("record", "book/records"), ("check", "tests/baselines")])
+@pytest.mark.parametrize(
+    ("command", "folder"), [("record", "book/records"), ("check", "tests/baselines")]
+)
 def test_read_only_for_what_is_kept(executed, command, folder):
     (executed.project.package / "study.py").write_text("def one(n):\n    return n\n")
     plan = {"function": "toypkg.study:one", "about": "Numbers.", "grid": {"n": [0, 1]}}
     executed.plan_records(ones=plan)
     path = executed.project.root / folder
     path.mkdir(parents=True, exist_ok=True)
-    arguments = {"record": ["record", "ones"], "check": ["check", "--profile", "book", "--update"]}[command]
-    output = executed.run(*arguments, code=1, PYTHONPATH=str(executed.project.root), before=read_only(path))
+    arguments = {"record": ["record", "ones"], "check": ["check", "--profile", "book", "--update"]}[
+        command
+    ]
+    output = executed.run(
+        *arguments, code=1, PYTHONPATH=str(executed.project.root), before=read_only(path)
+    )
     assert "error: Could not write" in output
     assert "Read-only file system" in output
 
@@ -103,7 +136,9 @@ def test_read_only_for_what_is_kept(executed, command, folder):
 def test_a_finished_book_can_be_read_from_a_disk_that_cannot_be_written(executed):
     executed.command("check", "--profile", "book", "--update")
     root = executed.project.root
-    assert "3 measured values agree" in executed.run("check", "--profile", "book", before=read_only(root))
+    assert "3 measured values agree" in executed.run(
+        "check", "--profile", "book", before=read_only(root)
+    )
     assert "coin (book) is up to date" in executed.run("why", "coin", before=read_only(root))
     assert "up to date" in executed.run("list", before=read_only(root))
 
@@ -112,7 +147,15 @@ def test_a_shared_memory_that_cannot_be_written(toy):
     needs_namespaces()
     if not Path("/dev/shm").is_dir():
         pytest.skip("this system has no /dev/shm")
-    toy.plan_records(halves={"function": "toypkg.half:half", "about": "Halves.", "grid": {"n": [1, 2]}})
-    output = toy.run("record", "halves", code=1, PYTHONPATH=str(toy.project.root), before=read_only(Path("/dev/shm")))
+    toy.plan_records(
+        halves={"function": "toypkg.half:half", "about": "Halves.", "grid": {"n": [1, 2]}}
+    )
+    output = toy.run(
+        "record",
+        "halves",
+        code=1,
+        PYTHONPATH=str(toy.project.root),
+        before=read_only(Path("/dev/shm")),
+    )
     assert "error: This machine does not let processes share locks" in output
     assert "/dev/shm must be a folder that can be written" in output

@@ -1,4 +1,6 @@
-"""`kill -9` of a run, of its worker, of its kernel and of a record, then the same command again; two builds at once."""
+"""`kill -9` of a run, of its worker, of its kernel and of a record, then the same command again;
+two builds at once.
+"""
 
 import contextlib
 import json
@@ -9,7 +11,7 @@ from unittest import mock
 import psutil
 import pytest
 
-from ntpcompanion.workflow.errors import WorkflowError
+from ntpcompanion.workflow.base.errors import WorkflowError
 from tests.drills.machine import POSIX
 
 pytestmark = POSIX
@@ -60,7 +62,9 @@ def stop(process):
     process.send_signal(signal.SIGINT)
     output = process.communicate(timeout=15)[0]
     assert process.returncode == 130
-    assert output.startswith("interrupted. What was finished is kept, nothing is half-written"), output
+    assert output.startswith("interrupted. What was finished is kept, nothing is half-written"), (
+        output
+    )
     wait_for(lambda: all(ended(child) for child in children), 5)
 
 
@@ -72,7 +76,7 @@ def slow(toy):
     return toy
 
 
-@pytest.mark.parametrize("victim", ["ntpcompanion.workflow.worker", "kernel.py"])
+@pytest.mark.parametrize("victim", ["ntpcompanion.workflow.running.worker", "kernel.py"])
 def test_a_killed_worker_or_kernel_is_an_error_and_can_be_repeated(slow, victim):
     process = slow.start("execute", "coin")
     wait_for(lambda: (slow.project.root / "started").exists())
@@ -83,7 +87,11 @@ def test_a_killed_worker_or_kernel_is_an_error_and_can_be_repeated(slow, victim)
     output = " ".join(process.communicate(timeout=60)[0].split())
     assert process.returncode == 1
     assert "error: Notebook 'coin' (book)" in output
-    assert ("its process ended with code -9 in code cell 2" if "worker" in victim else "code cell 2: the kernel died") in output
+    assert (
+        "its process ended with code -9 in code cell 2"
+        if "worker" in victim
+        else "code cell 2: the kernel died"
+    ) in output
     wait_for(lambda: all(ended(kernel) for kernel in kernels))
     assert not (slow.project.book / "chapters").exists()
     (slow.project.root / "slow").unlink()
@@ -97,7 +105,9 @@ def test_a_killed_run_leaves_nothing_behind_and_can_be_repeated(slow):
     assert not (slow.project.book / "chapters").exists()
     (slow.project.root / "slow").unlink()
     assert "coin (book): executed" in slow.run("execute", "coin")
-    assert not (slow.project.build / "tmp" / "book-coin").exists(), "what the killed run left is gone"
+    assert not (slow.project.build / "tmp" / "book-coin").exists(), (
+        "what the killed run left is gone"
+    )
 
 
 def test_an_interrupted_run_ends_its_workers_at_once_and_can_be_repeated(slow):
@@ -106,14 +116,17 @@ def test_an_interrupted_run_ends_its_workers_at_once_and_can_be_repeated(slow):
     stop(process)
     assert not (slow.project.book / "chapters").exists()
     (slow.project.root / "slow").unlink()
-    assert slow.command("execute", "coin", "coin").count("coin (book): executed") == 1, "a name that is given twice is one notebook"
+    assert slow.command("execute", "coin", "coin").count("coin (book): executed") == 1, (
+        "a name that is given twice is one notebook"
+    )
 
 
 @pytest.mark.parametrize("interrupt", [kill, stop])
 def test_a_killed_or_interrupted_record_resumes_from_its_last_task(toy, interrupt):
     root = toy.project.root
     (toy.project.package / "study.py").write_text(
-        "import pathlib, time\n\n\ndef slow(n, checkpoint):\n    (checkpoint / 'here').write_text(str(n))\n"
+        "import pathlib, time\n\n\ndef slow(n, checkpoint):\n    (checkpoint / "
+        "'here').write_text(str(n))\n"
         "    with open('calls.txt', 'a') as file:\n        file.write(f'{n} ')\n"
         "    time.sleep((n == 2 and pathlib.Path('slow').exists()) * 30)\n    return n\n"
     )
@@ -123,12 +136,20 @@ def test_a_killed_or_interrupted_record_resumes_from_its_last_task(toy, interrup
     process = toy.start("record", "slow", "--jobs", "1", PYTHONPATH=str(root))
     calls = root / "calls.txt"
     wait_for(lambda: calls.exists() and "2" in calls.read_text())
-    wait_for(lambda: '"n": 1' in "".join(log.read_text() for log in (toy.project.build / "records").glob("*.jsonl")))
+    wait_for(
+        lambda: (
+            '"n": 1'
+            in "".join(log.read_text() for log in (toy.project.build / "records").glob("*.jsonl"))
+        )
+    )
     interrupt(process)
     assert not (toy.project.records / "slow.json").exists()
     (root / "slow").unlink()
     assert "Wrote" in toy.run("record", "slow", "--jobs", "1", PYTHONPATH=str(root))
-    assert [item["result"] for item in json.loads((toy.project.records / "slow.json").read_text())["results"]] == [0, 1, 2]
+    assert [
+        item["result"]
+        for item in json.loads((toy.project.records / "slow.json").read_text())["results"]
+    ] == [0, 1, 2]
     assert calls.read_text().split() == ["0", "1", "2", "2"], "finished tasks are not run again"
 
 
@@ -146,9 +167,13 @@ def test_a_killed_build_leaves_the_old_site_and_can_be_repeated(toy):
 
 def test_a_build_that_is_killed_while_it_publishes_leaves_a_site(toy, monkeypatch):
     html = toy.project.html("book")
-    html.with_name(".html-old").mkdir(parents=True)  # set aside, and the new one was not yet in its place
+    # set aside, and the new one was not yet in its place
+    html.with_name(".html-old").mkdir(parents=True)
     html.with_name(".html-old").joinpath("index.html").write_text("the old site")
-    monkeypatch.setattr("ntpcompanion.workflow.execute._run_worker", mock.Mock(side_effect=WorkflowError("a cell fails")))
+    monkeypatch.setattr(
+        "ntpcompanion.workflow.running.execute._run_worker",
+        mock.Mock(side_effect=WorkflowError("a cell fails")),
+    )
     assert "a cell fails" in toy.command("build", code=1)
     assert (html / "index.html").read_text() == "the old site"
     assert not html.with_name(".html-old").exists()

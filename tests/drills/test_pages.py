@@ -1,17 +1,33 @@
-"""Notebooks and pages that would be executed once more while they are rendered, or show cards that no run has made."""
+"""Notebooks and pages that would be executed once more while they are rendered, or show cards that
+no run has made.
+"""
 
 import pytest
 
-MYST = "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: Python 3, language: python}\n---\n"
-TYPED = '# Typed\n\n```{code-cell} ipython3\nfrom ntpcompanion.workflow import measure\nmeasure("toy.half", 0.777)\n```\n'
-CARD = '# Typed\n\n<details class="ntp-card mathjax_process" id="claim-toy_half"><summary>supported</summary></details>\n'
+MYST = (
+    "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: Python 3, language: "
+    "python}\n---\n"
+)
+TYPED = (
+    "# Typed\n\n```{code-cell} ipython3\nfrom ntpcompanion.workflow import measure\n"
+    'measure("toy.half", 0.777)\n```\n'
+)
+CARD = (
+    '# Typed\n\n<details class="ntp-card mathjax_process" id="claim-toy_half">'
+    "<summary>supported</summary></details>\n"
+)
 
 
-@pytest.mark.parametrize("entry", ["mystnb: {execution_mode: force}", "execution: {mode: force}", "file_format: mystnb"])
+@pytest.mark.parametrize(
+    "entry", ["mystnb: {execution_mode: force}", "execution: {mode: force}", "file_format: mystnb"]
+)
 def test_a_notebook_does_not_say_how_it_is_executed(toy, no_kernel, entry):
     no_kernel()
     toy.edit("notebooks/words.md", "ntp:", f"{entry}\nntp:")
-    assert f"words.md: unknown front matter entry {entry.partition(':')[0]}; known: jupytext, kernelspec" in toy.command("build", code=1)
+    assert (
+        f"words.md: unknown front matter entry {entry.partition(':')[0]}; known: jupytext, "
+        "kernelspec" in toy.command("build", code=1)
+    )
 
 
 def test_a_page_of_the_book_is_not_executed_and_has_no_cards_of_its_own(toy):

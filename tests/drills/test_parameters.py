@@ -1,4 +1,6 @@
-"""A parameter that is misspelled, of the wrong type or outside of its domain: a sentence at once, no kernel."""
+"""A parameter that is misspelled, of the wrong type or outside of its domain: a sentence at once,
+no kernel.
+"""
 
 import pytest
 
@@ -14,7 +16,11 @@ def strict(toy, no_kernel):
 @pytest.mark.parametrize(
     ("parameter", "words"),
     [
-        ("m=1", "error: Notebook 'coin' has no parameter 'm'. Known parameters and defaults: n = 1000 throws [1, inf)"),
+        (
+            "m=1",
+            "error: Notebook 'coin' has no parameter 'm'. Known parameters and defaults: n = 1000 "
+            "throws [1, inf)",
+        ),
         ("sead=1", "has no parameter 'sead'. Did you mean 'seed'?"),
         ("n=many", "parameter `n` must be of type int, like 1000, got 'many'"),
         ("n=1.5", "parameter `n` must be of type int, like 1000, got 1.5"),
@@ -30,7 +36,10 @@ def test_on_the_command_line(strict, parameter, words):
     ("entry", "words"),
     [
         ("{smoke: {m: 10}}", "profiles.yml, coin.smoke: notebook 'coin' has no parameter 'm'"),
-        ("{paper: {n: -3}}", "profiles.yml, coin.paper: notebook 'coin': parameter `n` must be in [1, inf), got -3"),
+        (
+            "{paper: {n: -3}}",
+            "profiles.yml, coin.paper: notebook 'coin': parameter `n` must be in [1, inf), got -3",
+        ),
         ("{papper: {n: 3}}", "No profile 'papper'. Did you mean 'paper'?"),
     ],
 )
@@ -41,19 +50,36 @@ def test_in_the_profiles_whatever_profile_is_asked_for(strict, entry, words):
 
 def test_in_the_notebook_itself(strict):
     strict.edit("notebooks/coin.md", "[1, inf)", "[1, ∞)")
-    assert "coin.md: parameter `n`: its comment ends in '[1, ∞)', which is no domain" in strict.command("list", code=1)
+    assert (
+        "coin.md: parameter `n`: its comment ends in '[1, ∞)', which is no domain"
+        in strict.command("list", code=1)
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "parameter", "words"),
     [
-        ("coin", "eta=1e999", "parameter `eta` must be a finite number, a text, a truth value, none, or a list of these, got inf"),
+        (
+            "coin",
+            "eta=1e999",
+            "parameter `eta` must be a finite number, a text, a truth value, none, or a list of "
+            "these, got inf",
+        ),
         ("coin", "eta=" + "9" * 400, "parameter `eta` must be of type float, like 0.5, got 999"),
-        ("coin", "free={1,2}", "parameter `free` must be a finite number, a text, a truth value, none, or a list of these, got {1, 2}"),
+        (
+            "coin",
+            "free={1,2}",
+            "parameter `free` must be a finite number, a text, a truth value, none, or a list of "
+            "these, got {1, 2}",
+        ),
         ("coin", "free=[(1,2)]", "or a list of these, got [(1, 2)]"),
         ("coin", "free=[1e999]", "or a list of these, got [inf]"),
         ("coin", "free=1j", "or a list of these, got 1j"),
-        ("words", "text=~nosuchuser/x", "parameter `text` = '~nosuchuser/x' is neither a file nor a Python module"),
+        (
+            "words",
+            "text=~nosuchuser/x",
+            "parameter `text` = '~nosuchuser/x' is neither a file nor a Python module",
+        ),
         ("words", "text=" + "x" * 300, "xxx' is neither a file nor a Python module"),
         ("words", "text=\udcff", "parameter `text` must be a finite number, a text, a truth value"),
     ],
@@ -65,4 +91,6 @@ def test_a_value_that_no_run_can_have_is_a_sentence(strict, name, parameter, wor
 
 
 def test_a_parameter_that_is_given_twice_is_refused(strict):
-    assert "`-p n=...` is given twice. Give it once." in strict.command("execute", "coin", "-p", "n=1", "-p", "n=2", code=1)
+    assert "`-p n=...` is given twice. Give it once." in strict.command(
+        "execute", "coin", "-p", "n=1", "-p", "n=2", code=1
+    )

@@ -1,10 +1,12 @@
-"""A record that was edited by hand, is outdated, of another schema, or missing; a plan that reaches out of its folder."""
+"""A record that was edited by hand, is outdated, of another schema, or missing; a plan that reaches
+out of its folder.
+"""
 
 import json
 
 import pytest
 
-from ntpcompanion.workflow.files import checksum
+from ntpcompanion.workflow.base.files import checksum
 
 PLAN = {"function": "toypkg.half:half", "about": "Halves of numbers.", "grid": {"n": [1, 2]}}
 SHOWN = {
@@ -32,7 +34,9 @@ def test_an_outdated_record_is_shown_as_outdated(recorded):
     recorded.command("build")
     assert "matches the present code" in page(recorded)
     recorded.edit("toypkg/two.py", "TWO = 2", "TWO = 2  # changed")
-    assert "words (book): up to date" in recorded.command("build"), "the record did not change, so its notebook does not run"
+    assert "words (book): up to date" in recorded.command("build"), (
+        "the record did not change, so its notebook does not run"
+    )
     assert "outdated: two.py changed since" in page(recorded)
     recorded.plan_records(halves={**PLAN, "about": "Other words."})
     recorded.command("build")
@@ -44,10 +48,19 @@ def test_an_outdated_record_is_shown_as_outdated(recorded):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda data: data | {"results": []}, "halves.json does not match its own checksum: it was edited or damaged"),
-        (lambda data: sealed(data | {"schema": 2}), "is no record 'halves' of schema 1. Make it again with `ntpcompanion record halves`"),
+        (
+            lambda data: data | {"results": []},
+            "halves.json does not match its own checksum: it was edited or damaged",
+        ),
+        (
+            lambda data: sealed(data | {"schema": 2}),
+            "is no record 'halves' of schema 1. Make it again with `ntpcompanion record halves`",
+        ),
         (lambda data: sealed(data | {"name": "other"}), "is no record 'halves' of schema 1"),
-        (lambda data: sealed({k: v for k, v in data.items() if k != "hardware"}), "is no record 'halves' of schema 1"),
+        (
+            lambda data: sealed({k: v for k, v in data.items() if k != "hardware"}),
+            "is no record 'halves' of schema 1",
+        ),
         (lambda data: [data], "does not match its own checksum"),
     ],
     ids=["edited", "other schema", "other name", "no hardware", "no object"],
@@ -91,13 +104,20 @@ def study(n):
 @pytest.mark.parametrize("bad", ["math.nan", "{(1, 2): 3}", "(lambda: 3)"])
 def test_a_result_that_no_record_can_hold_fails_its_task_and_no_other(importable, bad):
     (importable.project.package / "study.py").write_text(STUDY.replace("BAD", bad))
-    importable.plan_records(study={"function": "toypkg.study:study", "about": "Numbers.", "grid": {"n": [0, 1, 2]}})
+    importable.plan_records(
+        study={"function": "toypkg.study:study", "about": "Numbers.", "grid": {"n": [0, 1, 2]}}
+    )
     output = importable.command("record", "study", "--jobs", "1", code=1)
-    assert "error: The task {'n': 1} failed: ValueError: what it returned cannot be kept. JSON cannot hold it" in output
+    assert (
+        "error: The task {'n': 1} failed: ValueError: what it returned cannot be kept. JSON cannot "
+        "hold it" in output
+    )
     (log,) = (importable.project.build / "records").glob("*.jsonl")
     kept = [json.loads(line)["result"] for line in log.read_text().splitlines() if line]
     assert 0 in kept
     assert f"{len(kept)} of 3 tasks are finished and kept" in output
     (importable.project.root / "mended").touch()
     assert "Wrote" in importable.command("record", "study", "--jobs", "1")
-    assert (importable.project.root / "calls.txt").read_text().split().count("0") == 1, "what was finished is not run again"
+    assert (importable.project.root / "calls.txt").read_text().split().count("0") == 1, (
+        "what was finished is not run again"
+    )

@@ -1,4 +1,6 @@
-"""Code and data that a run takes in by other ways than its imports and parameters, and settings of the user that reach it."""
+"""Code and data that a run takes in by other ways than its imports and parameters, and settings of
+the user that reach it.
+"""
 
 import json
 import os
@@ -6,9 +8,9 @@ import py_compile
 
 import pytest
 
-from ntpcompanion.workflow import execute as runner
-from ntpcompanion.workflow import records
-from ntpcompanion.workflow.files import write_sealed
+from ntpcompanion.workflow.base.files import write_sealed
+from ntpcompanion.workflow.records import record
+from ntpcompanion.workflow.running import execute as runner
 from tests.drills.test_records import SHOWN
 
 IMPORT = "from toypkg.half import half"
@@ -16,7 +18,9 @@ IMPORT = "from toypkg.half import half"
 
 def value(toy, name="coin", profile="book"):
     """The first value that a stored run has measured."""
-    return json.loads((toy.project.runs(profile) / f"{name}.json").read_text())["measurements"][0]["value"]
+    return json.loads((toy.project.runs(profile) / f"{name}.json").read_text())["measurements"][0][
+        "value"
+    ]
 
 
 def test_a_compiled_copy_of_equal_size_and_date_is_not_run(toy):
@@ -34,7 +38,11 @@ def test_what_is_edited_during_a_run_and_restored_is_noticed(toy, monkeypatch):
     write_sealed(halves, {"results": [1]})
     for old, new in SHOWN.items():
         toy.edit("notebooks/words.md", old, new)
-    files = {"two.py": toy.project.package / "two.py", "words.txt": toy.project.root / "words.txt", "halves.json": halves}
+    files = {
+        "two.py": toy.project.package / "two.py",
+        "words.txt": toy.project.root / "words.txt",
+        "halves.json": halves,
+    }
     before = {name: path.read_bytes() for name, path in files.items()}
     run_worker = runner._run_worker
 
@@ -50,25 +58,41 @@ def test_what_is_edited_during_a_run_and_restored_is_noticed(toy, monkeypatch):
 
     monkeypatch.setattr(runner, "_run_worker", edit_and_restore)
     output = toy.command("execute", "--jobs", "1", code=1)
-    assert "Notebook 'coin': toypkg/two.py changed while it ran. Nothing was stored; run it again." in output
+    assert (
+        "Notebook 'coin': toypkg/two.py changed while it ran. Nothing was stored; run it again."
+        in output
+    )
     assert "book/records/halves.json, words.txt changed while it ran" in output
     assert not (toy.project.book / "chapters").exists()
 
 
 def test_settings_of_the_user_reach_neither_numbers_nor_figures(toy, tmp_path):
-    toy.edit("notebooks/coin.md", IMPORT, f"{IMPORT}\nimport math\nimport matplotlib.pyplot as plt\n_ = plt.plot([1])")
+    toy.edit(
+        "notebooks/coin.md",
+        IMPORT,
+        f"{IMPORT}\nimport math\nimport matplotlib.pyplot as plt\n_ = plt.plot([1])",
+    )
     toy.edit("notebooks/coin.md", "half(n) / n", "math.hypot(3, 4) / 10")
     (tmp_path / "sitecustomize.py").write_text("import math\nmath.hypot = lambda *_: 9.0\n")
     (tmp_path / "start.py").write_text("half = None\nimport math\nmath.hypot = lambda *_: 8.0\n")
     start = str(tmp_path / "start.py")
-    toy.run("execute", "coin", PYTHONPATH=str(tmp_path), PYTHONSTARTUP=start, MPLBACKEND="Agg", PYTHONOPTIMIZE="1")
+    toy.run(
+        "execute",
+        "coin",
+        PYTHONPATH=str(tmp_path),
+        PYTHONSTARTUP=start,
+        MPLBACKEND="Agg",
+        PYTHONOPTIMIZE="1",
+    )
     assert value(toy) == 0.5
     assert "image/" in (toy.project.book / "chapters" / "coin.ipynb").read_text()
 
 
 def test_a_record_is_made_by_the_present_code_without_settings_of_the_user(importable, tmp_path):
     toy, root = importable, str(importable.project.root)
-    (toy.project.package / "study.py").write_text("import math\n\n\ndef study(n):\n    return math.hypot(3, 4) * n\n")
+    (toy.project.package / "study.py").write_text(
+        "import math\n\n\ndef study(n):\n    return math.hypot(3, 4) * n\n"
+    )
     source = toy.project.package / "study.py"
     py_compile.compile(str(source), invalidation_mode=py_compile.PycInvalidationMode.TIMESTAMP)
     before = source.stat()
@@ -77,12 +101,16 @@ def test_a_record_is_made_by_the_present_code_without_settings_of_the_user(impor
     (tmp_path / "sitecustomize.py").write_text("import math\nmath.hypot = lambda *_: 9.0\n")
     toy.plan_records(study={"function": "toypkg.study:study", "about": "Adds.", "grid": {"n": [2]}})
     toy.run("record", "study", "--jobs", "1", PYTHONPATH=f"{tmp_path}{os.pathsep}{root}")
-    assert json.loads((toy.project.records / "study.json").read_text())["results"][0]["result"] == 7.0
+    assert (
+        json.loads((toy.project.records / "study.json").read_text())["results"][0]["result"] == 7.0
+    )
 
 
 def test_a_source_edited_while_a_record_is_made_and_restored_is_noticed(importable, monkeypatch):
-    importable.plan_records(halves={"function": "toypkg.half:half", "about": "Halves.", "grid": {"n": [1]}})
-    source, run_tasks = importable.project.package / "two.py", records.run_tasks
+    importable.plan_records(
+        halves={"function": "toypkg.half:half", "about": "Halves.", "grid": {"n": [1]}}
+    )
+    source, run_tasks = importable.project.package / "two.py", record.run_tasks
 
     def edit_and_restore(*arguments, **options):
         source.write_text("TWO = 5\n")
@@ -92,11 +120,17 @@ def test_a_source_edited_while_a_record_is_made_and_restored_is_noticed(importab
             source.write_text("TWO = 2\n")
 
     with monkeypatch.context() as patch:
-        patch.setattr(records, "run_tasks", edit_and_restore)
+        patch.setattr(record, "run_tasks", edit_and_restore)
         output = importable.command("record", "halves", "--jobs", "1", code=1)
-    assert "two.py changed while the record 'halves' was made. Its tasks are dropped: make it again." in output
+    assert (
+        "two.py changed while the record 'halves' was made. Its tasks are dropped: make it again."
+        in output
+    )
     assert "Wrote" in importable.command("record", "halves", "--jobs", "1")
-    assert json.loads((importable.project.records / "halves.json").read_text())["results"][0]["result"] == 0.5
+    assert (
+        json.loads((importable.project.records / "halves.json").read_text())["results"][0]["result"]
+        == 0.5
+    )
 
 
 HIDDEN = """from toypkg.half import half
@@ -115,7 +149,9 @@ def test_what_a_run_loads_by_other_ways_is_seen_to_change(toy):
     toy.edit("notebooks/coin.md", IMPORT, HIDDEN)
     output = toy.command("execute", "coin")
     assert "note: it read extra.txt, which is no input: let a parameter name it" in output
-    assert output.count("note:") == 1, "modules count without a word, and what a run writes is its own"
+    assert output.count("note:") == 1, (
+        "modules count without a word, and what a run writes is its own"
+    )
     assert "coin (book) is up to date" in toy.command("why", "coin")
     for name, text in files.items():
         (root / name).write_text(text + " ")
@@ -130,7 +166,9 @@ def test_an_edited_default_that_the_profile_overrules_is_said(toy):
     assert "note" not in toy.command("execute", "coin", "--profile", "smoke")
     toy.edit("notebooks/coin.md", "n = 1000", "n = 2000")
     words = "the notebook's n = 2000 is not used at profile smoke: notebooks/profiles.yml says 10."
-    assert f"coin (smoke): up to date note: {words}" in toy.command("execute", "coin", "--profile", "smoke")
+    assert f"coin (smoke): up to date note: {words}" in toy.command(
+        "execute", "coin", "--profile", "smoke"
+    )
     assert f"coin (smoke): {words}" in toy.command("why", "coin", "--profile", "smoke")
 
 
@@ -150,5 +188,8 @@ def test_a_record_that_is_shown_must_be_listed(toy):
         toy.edit("notebooks/words.md", old, new)
     toy.edit("notebooks/words.md", ", records: [halves]", "")
     output = toy.command("execute", "words", code=1)
-    assert "Notebook 'words' shows the record halves, which its front matter does not list: add `ntp: {records: [halves]}`" in output
+    assert (
+        "Notebook 'words' shows the record halves, which its front matter does not list: add `ntp: "
+        "{records: [halves]}`" in output
+    )
     assert not (toy.project.book / "chapters").exists()

@@ -1,4 +1,6 @@
-"""Parameters of all kinds: with attention of their own, with none, at zero loss and away from it."""
+"""Parameters of all kinds: with attention of their own, with none, at zero loss and away from
+it.
+"""
 
 import numpy as np
 
@@ -18,7 +20,9 @@ def attentive(T, width, rng, scale=0.5):
 
 
 def attentive_solution(T, width, rng, mask_sign="random", scale=0.5):
-    """Random neurons and the output weights that give zero loss, with random attention; tilted attention where that has no zero loss."""
+    """Random neurons and the output weights that give zero loss, with random attention; tilted
+    attention where that has no zero loss.
+    """
     found = attentive(T, width, rng, scale)
     if mask_sign == "random":
         tilted = tilted_attention(T, scale * rng.standard_normal())
@@ -27,4 +31,6 @@ def attentive_solution(T, width, rng, mask_sign="random", scale=0.5):
 
 
 def balanced_features(T, width, seed=0):
-    return balance_neurons(random_features(T, width, np.random.default_rng(seed)), masked_support(T, "random")[0])
+    return balance_neurons(
+        random_features(T, width, np.random.default_rng(seed)), masked_support(T, "random")[0]
+    )

@@ -15,7 +15,9 @@ def test_balancing_keeps_the_function_and_lowers_the_trace(rng):
     assert traces[0] > traces[1] > traces[2] > lower_bound(4)
     for found in (together, apart):
         assert predict(found, inputs) == pytest.approx(predict(raw, inputs), abs=1e-10)
-        assert squared_gradient_norm(balance_neurons(found, inputs), inputs) == pytest.approx(traces[2])
+        assert squared_gradient_norm(balance_neurons(found, inputs), inputs) == pytest.approx(
+            traces[2]
+        )
     for factor in (0.9, 1.1):
         other = uniform_attention(factor * together.W_V, together.u / factor)
         assert squared_gradient_norm(other, inputs) > traces[1]
@@ -36,15 +38,21 @@ def test_wide_random_features_tend_to_their_limits(T, rng):
     inputs, width, limits = masked_support(T, "random")[0], 6000, wide_limits(T)
     raw = random_features(T, width, rng)
     assert squared_gradient_norm(raw, inputs) / width == pytest.approx(limits.raw, rel=0.05)
-    assert squared_gradient_norm(balance_globally(raw, inputs), inputs) == pytest.approx(limits.global_balanced, rel=0.03)
-    assert squared_gradient_norm(balance_neurons(raw, inputs), inputs) == pytest.approx(limits.neuron_balanced, rel=0.03)
+    assert squared_gradient_norm(balance_globally(raw, inputs), inputs) == pytest.approx(
+        limits.global_balanced, rel=0.03
+    )
+    assert squared_gradient_norm(balance_neurons(raw, inputs), inputs) == pytest.approx(
+        limits.neuron_balanced, rel=0.03
+    )
     assert np.corrcoef(raw.u, raw.W_V[:, :T].sum(1))[0, 1] > 0.98
     assert np.linalg.norm(raw.u) * width**0.5 == pytest.approx(2 * T**1.5, rel=0.03)
 
 
 @pytest.mark.parametrize("T", [2, 4, 8, 20])
 def test_the_third_limit_is_an_expectation_over_gaussian_neurons(T, rng):
-    """2 E[‖g‖ √(wᵀ E[zzᵀ] w)] by a million draws, E[zzᵀ] checked on the support; T √(2/π) times the bound for large T."""
+    """2 E[‖g‖ √(wᵀ E[zzᵀ] w)] by a million draws, E[zzᵀ] checked on the support; T √(2/π) times the
+    bound for large T.
+    """
     w = rng.standard_normal((10**6 // T, 2 * T))
     moment = np.eye(2 * T) / T
     moment[:T, :T] = np.eye(T) * ((T - 1) / T + (T - 2) / (T * (T - 1))) - (T - 2) / (T * (T - 1))
@@ -55,7 +63,9 @@ def test_the_third_limit_is_an_expectation_over_gaussian_neurons(T, rng):
     found = wide_limits(T)
     assert abs(found.neuron_balanced - samples.mean()) < 4 * samples.std() / len(samples) ** 0.5
     assert found.global_balanced == pytest.approx(T * lower_bound(T))
-    assert wide_limits(2000).neuron_balanced / lower_bound(2000) == pytest.approx(2000 * (2 / np.pi) ** 0.5, rel=1e-3)
+    assert wide_limits(2000).neuron_balanced / lower_bound(2000) == pytest.approx(
+        2000 * (2 / np.pi) ** 0.5, rel=1e-3
+    )
 
 
 def test_limits_of_odd_lengths_are_refused():

@@ -18,7 +18,13 @@ from ntpcompanion.dyck.downstream import (
 )
 from ntpcompanion.dyck.neurons import Neurons
 from ntpcompanion.dyck.sentences import downstream_strings, masked_support
-from ntpcompanion.dyck.solutions import memoriser, random_features, three_neurons, transferable, transferable_neurons
+from ntpcompanion.dyck.solutions import (
+    memoriser,
+    random_features,
+    three_neurons,
+    transferable,
+    transferable_neurons,
+)
 from ntpcompanion.dyck.transformer import predict, uniform_attention
 
 
@@ -52,19 +58,27 @@ def test_the_probability_of_both_signs_by_counting_triples(T):
 @pytest.mark.parametrize("T", [6, 8, 12])
 def test_beyond_it_is_that_of_a_simulation(T, rng):
     curve = learning_curve(transferable(T), [4, 8, 16], 400, rng)
-    for n, found, error, error_stderr in zip(curve.sizes, curve.exact, curve.error, curve.error_stderr, strict=True):
+    for n, found, error, error_stderr in zip(
+        curve.sizes, curve.exact, curve.error, curve.error_stderr, strict=True
+    ):
         chance = float(success_probability(T, n))
         assert abs(found - chance) < 4.5 * (chance * (1 - chance) / 400) ** 0.5
-        assert abs(error - float(expected_error(T, n))) < 4.5 * max(error_stderr, (float(expected_error(T, n)) / 400) ** 0.5)
+        assert abs(error - float(expected_error(T, n))) < 4.5 * max(
+            error_stderr, (float(expected_error(T, n)) / 400) ** 0.5
+        )
 
 
 def test_the_printed_probability_is_too_large():
-    """1 − 2^{−n}, for every n ≥ 1 and every length; the numbers at T = 6 and 8, and a bound for all T ≥ 6."""
+    """1 − 2^{−n}, for every n ≥ 1 and every length; the numbers at T = 6 and 8, and a bound for all
+    T ≥ 6.
+    """
     for T in (6, 8, 10, 12, 40):
         for n in range(1, 40):
             assert success_probability(T, n) < 1 - Fraction(1, 2**n)
             assert success_probability(T, n) >= 1 - 2 * Fraction(21, 32) ** n
-    rounded = {T: [round(float(success_probability(T, n)), 3) for n in (1, 2, 4, 8)] for T in (6, 8)}
+    rounded = {
+        T: [round(float(success_probability(T, n)), 3) for n in (1, 2, 4, 8)] for T in (6, 8)
+    }
     assert rounded == {6: [0, 0.236, 0.639, 0.931], 8: [0, 0.264, 0.677, 0.946]}
     assert balanced_share(6) == Fraction(20, 64) == Fraction(comb(6, 3), 64)
 
@@ -92,24 +106,38 @@ def test_features_and_errors_are_those_of_all_strings():
     assert population_error(features, targets, transferable(4).u * [1, 0]) == pytest.approx(0.5)
 
 
-EXACT = {4: Fraction(9, 410), 6: Fraction(65, 5154), 8: Fraction(945, 112802), 10: Fraction(13923, 2294470), 12: Fraction(34573, 7432730)}
+EXACT = {
+    4: Fraction(9, 410),
+    6: Fraction(65, 5154),
+    8: Fraction(945, 112802),
+    10: Fraction(13923, 2294470),
+    12: Fraction(34573, 7432730),
+}
 
 
 @pytest.mark.parametrize("T", EXACT)
 @pytest.mark.parametrize("mask_sign", ["random", "fixed"])
 def test_no_head_on_the_three_neurons_is_right(T, mask_sign):
-    """2.2 %, 1.3 %, 0.84 % of the variance, then less, but never nothing; also by least squares in floats."""
+    """2.2 %, 1.3 %, 0.84 % of the variance, then less, but never nothing; also by least squares in
+    floats.
+    """
     neurons = three_neurons(T, mask_sign)
     assert best_head_error(neurons) == EXACT[T]
-    features, targets = downstream_features(neurons.parameters(masked_support(T, mask_sign)[0].sum(1)))
+    features, targets = downstream_features(
+        neurons.parameters(masked_support(T, mask_sign)[0].sum(1))
+    )
     best = np.linalg.lstsq(features, targets.astype(float))[0]
     assert population_error(features, targets, best) == pytest.approx(float(EXACT[T]), rel=1e-10)
 
 
 def test_neurons_in_too_large_a_number_are_no_trouble():
-    """Repeated and dead ones, where the normal equations are singular; and the solution that transfers."""
+    """Repeated and dead ones, where the normal equations are singular; and the solution that
+    transfers.
+    """
     base = transferable_neurons(4)
-    more = Neurons(np.vstack([base.directions, base.directions, 0 * base.directions]), np.ones(6, dtype=int))
+    more = Neurons(
+        np.vstack([base.directions, base.directions, 0 * base.directions]), np.ones(6, dtype=int)
+    )
     assert best_head_error(more) == best_head_error(base) == 0
     assert best_head_error(Neurons(base.directions[:1], np.array([1]))) == Fraction(1, 2)
 
@@ -128,11 +156,17 @@ def test_curves_are_means_of_heads_solved_one_by_one(name):
     for i, n in enumerate((3, 12)):
         errors = []
         for rows in drawn[:, :n]:
-            errors.append(population_error(features, targets, np.linalg.pinv(features[rows], rcond=1e-8) @ targets[rows]))
+            errors.append(
+                population_error(
+                    features, targets, np.linalg.pinv(features[rows], rcond=1e-8) @ targets[rows]
+                )
+            )
         assert found.error[i] == pytest.approx(np.mean(errors), rel=1e-6)
         assert found.error_stderr[i] == pytest.approx(np.std(errors, ddof=1) / 50**0.5, rel=1e-6)
         assert found.exact[i] == np.mean(np.array(errors) < 1e-12)
-        assert found.exact_stderr[i] == pytest.approx((found.exact[i] * (1 - found.exact[i]) / 50) ** 0.5)
+        assert found.exact_stderr[i] == pytest.approx(
+            (found.exact[i] * (1 - found.exact[i]) / 50) ** 0.5
+        )
 
 
 def test_random_features_learn_with_about_two_T_strings(rng):
@@ -158,10 +192,15 @@ def test_pooled_curves_spread_over_draws_of_the_features(rng):
 
 
 def test_what_counts_as_exact_can_be_chosen(rng):
-    """Features near those that transfer: every head is wrong by about the square of the disturbance."""
+    """Features near those that transfer: every head is wrong by about the square of the
+    disturbance.
+    """
     base = transferable(4)
     near = uniform_attention(base.W_V + 1e-4 * rng.standard_normal((2, 8)), base.u)
-    curves = [learning_curve(near, [4], 200, np.random.default_rng(0), no_error=level) for level in (1e-12, 1e-5)]
+    curves = [
+        learning_curve(near, [4], 200, np.random.default_rng(0), no_error=level)
+        for level in (1e-12, 1e-5)
+    ]
     exact = learning_curve(base, [4], 200, np.random.default_rng(0))
     assert curves[0].exact[0] == 0
     assert curves[1].exact[0] == exact.exact[0]
@@ -183,15 +222,32 @@ def test_the_error_of_a_memoriser_is_the_worst(rng):
         (lambda: expected_error(6, -1), "`n` must be at least 0, got -1"),
         (lambda: success_probability(6, -2), "`n` must be at least 0, got -2"),
         (lambda: balanced_share(0), "`T` must be even and at least 2, got 0"),
-        (lambda: learning_curve(transferable(4), [], 5, np.random.default_rng(0)), r"`sizes` must be at least 1 .* got \[\] and 5"),
-        (lambda: learning_curve(transferable(4), [0, 1], 5, np.random.default_rng(0)), r"`sizes` must be at least 1 .* got \[0, 1\] and 5"),
-        (lambda: learning_curve(transferable(4), [1], 1, np.random.default_rng(0)), r"`draws` at least 2, got \[1\] and 1"),
-        (lambda: pooled([learning_curve(transferable(4), [1], 2, np.random.default_rng(0))]), "at least 2 learning curves .*, got 1"),
         (
-            lambda: pooled([learning_curve(transferable(4), [n], 2, np.random.default_rng(0)) for n in (1, 2)]),
+            lambda: learning_curve(transferable(4), [], 5, np.random.default_rng(0)),
+            r"`sizes` must be at least 1 .* got \[\] and 5",
+        ),
+        (
+            lambda: learning_curve(transferable(4), [0, 1], 5, np.random.default_rng(0)),
+            r"`sizes` must be at least 1 .* got \[0, 1\] and 5",
+        ),
+        (
+            lambda: learning_curve(transferable(4), [1], 1, np.random.default_rng(0)),
+            r"`draws` at least 2, got \[1\] and 1",
+        ),
+        (
+            lambda: pooled([learning_curve(transferable(4), [1], 2, np.random.default_rng(0))]),
+            "at least 2 learning curves .*, got 1",
+        ),
+        (
+            lambda: pooled(
+                [learning_curve(transferable(4), [n], 2, np.random.default_rng(0)) for n in (1, 2)]
+            ),
             r"`curves` must have the same sizes, got \[\[1\], \[2\]\]",
         ),
-        (lambda: downstream_features(uniform_attention(np.ones((1, 6)), np.ones(1))), "`T` must be even and at least 2, got 3"),
+        (
+            lambda: downstream_features(uniform_attention(np.ones((1, 6)), np.ones(1))),
+            "`T` must be even and at least 2, got 3",
+        ),
     ],
 )
 def test_what_cannot_be_learnt_is_refused(call, words):

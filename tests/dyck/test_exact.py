@@ -6,7 +6,12 @@ from ntpcompanion.dyck.bound import chain, lower_bound, squared_gradient_norm
 from ntpcompanion.dyck.exact import curvature, exact_chain, integer_rank, sign_rule
 from ntpcompanion.dyck.neurons import Neurons
 from ntpcompanion.dyck.sentences import circulant, masked_support
-from ntpcompanion.dyck.solutions import memoriser, three_neurons, transferable_neurons, with_dead_neuron
+from ntpcompanion.dyck.solutions import (
+    memoriser,
+    three_neurons,
+    transferable_neurons,
+    with_dead_neuron,
+)
 from ntpcompanion.dyck.transformer import squared_loss, uniform_attention
 from tests.dyck.test_neurons import some
 
@@ -53,7 +58,9 @@ def test_the_chain_falls_and_is_that_of_floats():
     assert not exact.trace.is_rational
     assert found.value_layer == pytest.approx(float(exact.trace) * lower_bound(6), rel=1e-12)
     assert found.per_neuron == pytest.approx(float(exact.per_neuron) * lower_bound(6), rel=1e-12)
-    assert found.no_cancellation == pytest.approx(float(exact.no_cancellation) * lower_bound(6), rel=1e-12)
+    assert found.no_cancellation == pytest.approx(
+        float(exact.no_cancellation) * lower_bound(6), rel=1e-12
+    )
     assert float(exact.loss) == pytest.approx(squared_loss(parameters, inputs, targets), rel=1e-12)
 
 
@@ -63,20 +70,32 @@ def test_only_the_counter_example_on_kinks_has_more_curvature_than_the_formula(n
     for T in (4, 6):
         found = curvature(build(T), rows(T, mask_sign)[0])
         more = sympy.Rational(5, 4) if name == "B'" else 1
-        assert (found.formula, found.forward, found.backward, found.two_sided) == (1, more, more, more)
+        assert (found.formula, found.forward, found.backward, found.two_sided) == (
+            1,
+            more,
+            more,
+            more,
+        )
 
 
 @pytest.mark.parametrize("T", [8, 10, 12])
 def test_the_two_sided_curvature_is_five_fourths_at_all_lengths(T):
-    assert curvature(three_neurons(T, "random"), rows(T, "random")[0]).two_sided == sympy.Rational(5, 4)
+    assert curvature(three_neurons(T, "random"), rows(T, "random")[0]).two_sided == sympy.Rational(
+        5, 4
+    )
 
 
 @pytest.mark.parametrize("T", [4, 6])
 def test_curvatures_are_second_differences_of_the_loss(T):
-    """Of E(f − f*)², one coordinate after the other; the paper's trace, without the factor 2, is half of the curvature."""
+    """Of E(f − f*)², one coordinate after the other; the paper's trace, without the factor 2, is
+    half of the curvature.
+    """
     neurons, (inputs, targets), step = three_neurons(T, "random"), masked_support(T, "random"), 1e-4
     parameters = neurons.parameters(inputs.sum(1))
-    found, theta = curvature(neurons, inputs.sum(1)), np.concatenate([parameters.W_V.ravel(), parameters.u])
+    found, theta = (
+        curvature(neurons, inputs.sum(1)),
+        np.concatenate([parameters.W_V.ravel(), parameters.u]),
+    )
     for sign, expected in ((1, found.forward), (-1, found.backward)):
         total = 0.0
         for move in sign * step * np.eye(len(theta)):
@@ -86,23 +105,32 @@ def test_curvatures_are_second_differences_of_the_loss(T):
 
 
 def test_indicators_come_from_integers_on_the_kinks():
-    """Rounding turns some zeros into positive numbers, and each of them adds u² / T: up to a quarter of the bound."""
+    """Rounding turns some zeros into positive numbers, and each of them adds u² / T: up to a
+    quarter of the bound.
+    """
     rounded = []
     for T in (6, 8, 10):
         neurons, inputs = three_neurons(T, "random"), masked_support(T, "random")[0]
         z = inputs.sum(1)
         parameters = neurons.parameters(z)
-        assert squared_gradient_norm(parameters, inputs, neurons.active(z)) == pytest.approx(lower_bound(T), rel=1e-14)
+        assert squared_gradient_norm(parameters, inputs, neurons.active(z)) == pytest.approx(
+            lower_bound(T), rel=1e-14
+        )
         rounded.append(squared_gradient_norm(parameters, inputs) / lower_bound(T))
     assert min(rounded) > 1 - 1e-14
     assert 1.02 < max(rounded) < 1.5 + 1e-14
 
 
 def test_a_curvature_may_differ_from_side_to_side():
-    """A neuron that is 1 where s_1 = +1 rises along coordinate 1 elsewhere only backwards: with s_1 = −1 or hidden there."""
+    """A neuron that is 1 where s_1 = +1 rises along coordinate 1 elsewhere only backwards: with s_1
+    = −1 or hidden there.
+    """
     z = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0], [0, 0, -1, 0]])
     found = curvature(Neurons(np.array([[1, 0, 0, 0]]), np.array([1])), z)
-    assert [found.forward - found.formula, found.backward - found.formula] == [sympy.Rational(2, 4) / 4, sympy.Rational(1, 4) / 4]
+    assert [found.forward - found.formula, found.backward - found.formula] == [
+        sympy.Rational(2, 4) / 4,
+        sympy.Rational(1, 4) / 4,
+    ]
 
 
 @pytest.mark.parametrize("T", LENGTHS)
@@ -116,13 +144,17 @@ def test_fact_d2(name, T):
 
 
 def test_a_neuron_on_the_wrong_side_is_found():
-    neurons = Neurons(np.array([[1, 1, 1, 1, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0]]), np.array([1, 1]))
+    neurons = Neurons(
+        np.array([[1, 1, 1, 1, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0]]), np.array([1, 1])
+    )
     assert not sign_rule(neurons, *rows(4, "random")).silent_on_the_other_side
 
 
 @pytest.mark.parametrize("T", LENGTHS)
 def test_lemma_d5_and_the_span_of_the_support(T):
-    """Full rank T − 1; and the support spans all coordinates, so that with −z beside z no neuron is dead but zero (fact D.2, part 2)."""
+    """Full rank T − 1; and the support spans all coordinates, so that with −z beside z no neuron is
+    dead but zero (fact D.2, part 2).
+    """
     assert integer_rank(circulant(T)) == T - 1
     for mask_sign in ("random", "fixed"):
         z = rows(T, mask_sign)[0]
@@ -130,7 +162,9 @@ def test_lemma_d5_and_the_span_of_the_support(T):
 
 
 def test_ranks_are_exact():
-    """The second row differs from twice the first by one part in 10^18: below the precision of float64."""
+    """The second row differs from twice the first by one part in 10^18: below the precision of
+    float64.
+    """
     big = 10**18
     assert integer_rank(np.array([[big, 1], [2 * big, 2]])) == 1
     assert integer_rank(np.array([[big, 1], [2 * big + 1, 2]])) == 2
@@ -140,7 +174,9 @@ def test_ranks_are_exact():
 
 @pytest.mark.parametrize(("T", "inputs", "strings"), [(4, 32, 12), (6, 132, 38)])
 def test_random_neurons_have_the_rank_of_a_linear_and_an_even_map(T, inputs, strings):
-    """N/2 + 2T on masked inputs, 2^{T−1} + T on strings, though there are more neurons and more rows; by integers."""
+    """N/2 + 2T on masked inputs, 2^{T−1} + T on strings, though there are more neurons and more
+    rows; by integers.
+    """
     rng = np.random.default_rng(0)
     signs = np.array(np.meshgrid(*[[1, -1]] * T)).reshape(T, -1).T
     for z, expected in ((rows(T, "random")[0], inputs), (np.hstack([signs, 0 * signs]), strings)):

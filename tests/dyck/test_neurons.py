@@ -12,7 +12,11 @@ from ntpcompanion.dyck.transformer import predict, uniform_attention
 
 def some(T, width=5, seed=0):
     rng = np.random.default_rng(seed)
-    return Neurons(rng.integers(-3, 4, (width, 2 * T)), rng.integers(1, 5, width) * rng.choice([-1, 1], width), 3)
+    return Neurons(
+        rng.integers(-3, 4, (width, 2 * T)),
+        rng.integers(1, 5, width) * rng.choice([-1, 1], width),
+        3,
+    )
 
 
 def dot(v, z):
@@ -25,18 +29,39 @@ def test_statistics_and_values_are_sums_of_fractions():
     for v, found in zip(neurons.directions, neurons.statistics(z), strict=True):
         values = [dot(v, row) for row in z]
         on = [max(0, value) for value in values]
-        expected = [sum(value > 0 for value in values), sum(on), sum(value**2 for value in on), sum(value == 0 for value in values)]
-        assert [found.on, found.mean, found.square, found.at_kink] == [Fraction(count, 48) for count in expected]
+        expected = [
+            sum(value > 0 for value in values),
+            sum(on),
+            sum(value**2 for value in on),
+            sum(value == 0 for value in values),
+        ]
+        assert [found.on, found.mean, found.square, found.at_kink] == [
+            Fraction(count, 48) for count in expected
+        ]
         assert found.at_kink > 0
-    f = [sum(c * max(0, dot(v, row)) for v, c in zip(neurons.directions, neurons.coefficients, strict=True)) for row in z]
+    f = [
+        sum(
+            c * max(0, dot(v, row))
+            for v, c in zip(neurons.directions, neurons.coefficients, strict=True)
+        )
+        for row in z
+    ]
     assert [Fraction(int(value), 3) for value in neurons.scaled_values(z)] == f
-    assert neurons.error(z, targets) == sum((a - int(b)) ** 2 for a, b in zip(f, targets, strict=True)) / 48
+    assert (
+        neurons.error(z, targets)
+        == sum((a - int(b)) ** 2 for a, b in zip(f, targets, strict=True)) / 48
+    )
     assert neurons.coefficients[0].denominator in (1, 3)
 
 
 def test_zeros_are_zeros_where_floats_say_otherwise():
-    """(3, 3, 3)/√T · (1, 1, −2) scaled by an irrational number need not be zero in float64; as integers it is."""
-    neurons, z = Neurons(np.array([[1, 1, 1, 1, 0, 0, 0, 0]]), np.array([1])), masked_support(4, "random")[0].sum(1)
+    """(3, 3, 3)/√T · (1, 1, −2) scaled by an irrational number need not be zero in float64; as
+    integers it is.
+    """
+    neurons, z = (
+        Neurons(np.array([[1, 1, 1, 1, 0, 0, 0, 0]]), np.array([1])),
+        masked_support(4, "random")[0].sum(1),
+    )
     assert (neurons.active(z)[:, 0] == (z[:, :4].sum(1) == 1)).all()
 
 
@@ -46,7 +71,11 @@ def test_parts_of_the_neurons_give_the_same(monkeypatch):
     expected = neurons.statistics(z), neurons.scaled_values(z).tolist(), neurons.error(z, targets)
     monkeypatch.setattr(module, "BLOCK", 50)
     assert [len(part.numerators) for part in neurons.blocks(len(z))] == [2, 2, 2, 1]
-    assert (neurons.statistics(z), neurons.scaled_values(z).tolist(), neurons.error(z, targets)) == expected
+    assert (
+        neurons.statistics(z),
+        neurons.scaled_values(z).tolist(),
+        neurons.error(z, targets),
+    ) == expected
 
 
 def test_parameters_have_the_function_and_no_other_split_has_a_smaller_trace():
@@ -73,8 +102,14 @@ def test_neurons_that_never_wake_keep_a_finite_scale():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((np.zeros((0, 8), dtype=int), np.zeros(0, dtype=int)), "`directions` must have a row for at least one neuron, got none"),
-        ((np.ones((1, 8), dtype=int), np.ones(1, dtype=int), 0), "`denominator` must be at least 1, got 0"),
+        (
+            (np.zeros((0, 8), dtype=int), np.zeros(0, dtype=int)),
+            "`directions` must have a row for at least one neuron, got none",
+        ),
+        (
+            (np.ones((1, 8), dtype=int), np.ones(1, dtype=int), 0),
+            "`denominator` must be at least 1, got 0",
+        ),
     ],
 )
 def test_neurons_that_are_none_are_refused(arguments, words):

@@ -50,7 +50,9 @@ def test_a_masked_input_hides_one_bracket_of_a_sentence(sign):
                 rows[tau, T + tau if tau == t else tau] = value if tau == t else sentence[tau]
             expected.add((tuple(rows.ravel().tolist()), -sentence[t]))
     inputs, targets = masked_support(T, sign)
-    assert {(tuple(x.ravel().tolist()), y) for x, y in zip(inputs, targets.tolist(), strict=True)} == expected
+    assert {
+        (tuple(x.ravel().tolist()), y) for x, y in zip(inputs, targets.tolist(), strict=True)
+    } == expected
 
 
 @pytest.mark.parametrize("sign", SIGNS)
@@ -65,7 +67,9 @@ def test_the_target_is_the_sum_of_what_is_left_and_encodings_are_orthonormal(sig
 def test_downstream_strings_are_all_of_them_with_variance_T():
     for T in (2, 4, 6):
         inputs, targets = downstream_strings(T)
-        assert {tuple(row) for row in inputs.sum(1)[:, :T].tolist()} == set(itertools.product((1, -1), repeat=T))
+        assert {tuple(row) for row in inputs.sum(1)[:, :T].tolist()} == set(
+            itertools.product((1, -1), repeat=T)
+        )
         assert not inputs[:, :, T:].any()
         assert (targets == inputs.sum((1, 2))).all()
         assert (targets.sum(), (targets**2).mean()) == (0, T)
@@ -103,21 +107,35 @@ def test_the_circulant_of_four_brackets():
 
 
 @pytest.mark.parametrize(
-    "function", [balanced_sentences, dyck_sentences, downstream_strings, lambda T: masked_support(T, "random"), circulant]
+    "function",
+    [
+        balanced_sentences,
+        dyck_sentences,
+        downstream_strings,
+        lambda T: masked_support(T, "random"),
+        circulant,
+    ],
 )
 @pytest.mark.parametrize("T", [5, 0, -2, 1])
 def test_lengths_that_no_balanced_sentence_has_are_refused(function, T):
-    with pytest.raises(ValueError, match=rf"`T` must be even and at least 2, got {T}: a balanced sentence has as many"):
+    with pytest.raises(
+        ValueError,
+        match=rf"`T` must be even and at least 2, got {T}: a balanced sentence has as many",
+    ):
         function(T)
 
 
 def test_lengths_that_cannot_be_enumerated_are_refused():
     check_even(14)
     for function in (balanced_sentences, downstream_strings):
-        with pytest.raises(ValueError, match="`T` must be at most 12, got 14: all sentences are enumerated"):
+        with pytest.raises(
+            ValueError, match="`T` must be at most 12, got 14: all sentences are enumerated"
+        ):
             function(14)
 
 
 def test_another_mask_sign_is_refused():
-    with pytest.raises(ValueError, match="`mask_sign` must be one of 'random', 'fixed', got 'both'"):
+    with pytest.raises(
+        ValueError, match="`mask_sign` must be one of 'random', 'fixed', got 'both'"
+    ):
         masked_support(4, "both")

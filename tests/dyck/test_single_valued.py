@@ -17,8 +17,14 @@ def families(T):
 
 
 def fits(values, mask, b):
-    """Whether brackets that give `values` and b on the mask give 0 or 4 wherever this is the mask."""
-    return all(value + sign * b in (0, 4) for value, sign in zip(values.tolist(), mask.tolist(), strict=True) if sign)
+    """Whether brackets that give `values` and b on the mask give 0 or 4 wherever this is the
+    mask.
+    """
+    return all(
+        value + sign * b in (0, 4)
+        for value, sign in zip(values.tolist(), mask.tolist(), strict=True)
+        if sign
+    )
 
 
 def expanded(found):
@@ -38,7 +44,9 @@ def test_there_are_four_families_and_no_other_neuron(T):
 
 @pytest.mark.parametrize("T", [4, 6, 8, 10, 12])
 def test_one_neuron_alone_stays_off_the_kinks(T):
-    """What is true of Lemma D.3: where the loss has a second derivative, a single value means κ(1; 0)."""
+    """What is true of Lemma D.3: where the loss has a second derivative, a single value means κ(1;
+    0).
+    """
     found = single_valued_neurons(T)
     assert found.count == 1 + 2**T + 4 * T
     assert found.alphas[~found.at_kink].tolist() == [[2] * T]
@@ -56,7 +64,9 @@ def test_the_families_are_single_valued_on_every_input():
 
 
 def test_a_grid_of_halves_finds_nothing_else():
-    """At T = 4, all w in {−1, −½, …, 3}^T × {−1, −½, …, 1}^T in integers of one half; β_t is decided mask by mask."""
+    """At T = 4, all w in {−1, −½, …, 3}^T × {−1, −½, …, 1}^T in integers of one half; β_t is
+    decided mask by mask.
+    """
     inputs, targets = masked_support(4, "random")
     z = inputs.sum(1)[targets == 1]
     found = set()
@@ -67,7 +77,10 @@ def test_a_grid_of_halves_finds_nothing_else():
     assert {tuple(x / 2 for x in w) for w in found if any(w)} == families(4)
 
 
-@pytest.mark.parametrize(("T", "words"), [(2, "`T` must be at least 4, got 2"), (5, "`T` must be even"), (14, "`T` must be at most 12")])
+@pytest.mark.parametrize(
+    ("T", "words"),
+    [(2, "`T` must be at least 4, got 2"), (5, "`T` must be even"), (14, "`T` must be at most 12")],
+)
 def test_lengths_without_pairs_to_swap_are_refused(T, words):
     with pytest.raises(ValueError, match=words):
         single_valued_neurons(T)

@@ -13,7 +13,13 @@ from ntpcompanion.dyck.solutions import (
     with_dead_neuron,
     with_least_norm_head,
 )
-from ntpcompanion.dyck.transformer import Parameters, forward, predict, squared_loss, uniform_attention
+from ntpcompanion.dyck.transformer import (
+    Parameters,
+    forward,
+    predict,
+    squared_loss,
+    uniform_attention,
+)
 from tests.dyck.cases import SIGNS, attentive
 
 
@@ -21,7 +27,11 @@ from tests.dyck.cases import SIGNS, attentive
 @pytest.mark.parametrize("balanced", [True, False])
 def test_the_transferable_solution_has_no_loss_and_counts_any_string(T, balanced):
     parameters = transferable(T, balanced)
-    for inputs, targets in (masked_support(T, "random"), masked_support(T, "fixed"), downstream_strings(T)):
+    for inputs, targets in (
+        masked_support(T, "random"),
+        masked_support(T, "fixed"),
+        downstream_strings(T),
+    ):
         assert predict(parameters, inputs) == pytest.approx(targets, abs=1e-12)
 
 
@@ -29,7 +39,9 @@ def test_the_transferable_solution_has_no_loss_and_counts_any_string(T, balanced
 def test_only_its_balanced_scaling_is_flat(T):
     inputs = masked_support(T, "random")[0]
     assert squared_gradient_norm(transferable(T), inputs) == pytest.approx(2 / T**0.5, rel=1e-13)
-    assert squared_gradient_norm(transferable(T, balanced=False), inputs) == pytest.approx(T + 1 / T**2, rel=1e-13)
+    assert squared_gradient_norm(transferable(T, balanced=False), inputs) == pytest.approx(
+        T + 1 / T**2, rel=1e-13
+    )
 
 
 def test_its_rows_are_those_of_the_paper():
@@ -64,7 +76,9 @@ def test_one_of_the_three_neurons_is_on_for_every_masked_input(T):
 
 
 def test_the_counter_examples_are_wrong_downstream():
-    """All have zero loss on masked inputs, as `test_exact` shows; not one of them counts all strings."""
+    """All have zero loss on masked inputs, as `test_exact` shows; not one of them counts all
+    strings.
+    """
     inputs, targets = downstream_strings(6)
     z = inputs.sum(1)
     for neurons in (three_neurons(6, "fixed"), three_neurons(6, "random"), memoriser(6)):
@@ -80,7 +94,10 @@ def test_the_memoriser_needs_the_fixed_sign():
     assert memoriser(4).error(z, targets) > 0
 
 
-@pytest.mark.parametrize(("T", "width", "mask_sign"), [(4, 32, "random"), (4, 30, "fixed"), (4, 500, "random"), (6, 132, "random")])
+@pytest.mark.parametrize(
+    ("T", "width", "mask_sign"),
+    [(4, 32, "random"), (4, 30, "fixed"), (4, 500, "random"), (6, 132, "random")],
+)
 def test_random_features_interpolate_with_the_least_norm(T, width, mask_sign, rng):
     inputs, targets = masked_support(T, mask_sign)
     found = random_features(T, width, rng, mask_sign)
@@ -95,19 +112,33 @@ def test_random_features_interpolate_with_the_least_norm(T, width, mask_sign, rn
 @pytest.mark.parametrize(("width", "mask_sign"), [(31, "random"), (1, "random"), (23, "fixed")])
 def test_a_width_that_does_not_interpolate_is_told_by_what_is_left(width, mask_sign, rng):
     size = 48 if mask_sign == "random" else 24
-    with pytest.raises(ValueError, match=rf"{width} neurons do not interpolate the {size} inputs: .* squared error of .*Take more neurons"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            rf"{width} neurons do not interpolate the {size} inputs: .* squared error of .*Take "
+            r"more neurons"
+        ),
+    ):
         random_features(4, width, rng, mask_sign)
 
 
 def test_few_neurons_may_interpolate():
     """Two of the right ones do: the number does not decide."""
     start = uniform_attention(transferable(6).W_V, np.zeros(2))
-    assert with_least_norm_head(start, *masked_support(6, "random")).u == pytest.approx(transferable(6).u)
+    assert with_least_norm_head(start, *masked_support(6, "random")).u == pytest.approx(
+        transferable(6).u
+    )
 
 
 def test_attention_of_any_kind_fits_the_fixed_sign_only(rng):
     """With the random one f* must be linear in h, however many neurons there are."""
-    with pytest.raises(ValueError, match=r"2000 neurons do not interpolate the 48 inputs.*f\* linear in h, such as the uniform one"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"2000 neurons do not interpolate the 48 inputs.*f\* linear in h, such as the uniform "
+            r"one"
+        ),
+    ):
         with_least_norm_head(attentive(4, 2000, rng), *masked_support(4, "random"))
     support = masked_support(4, "fixed")
     assert squared_loss(with_least_norm_head(attentive(4, 64, rng), *support), *support) < 1e-16
@@ -123,18 +154,24 @@ def test_tilted_attention_has_no_loss_and_a_larger_trace(T, tilt):
         assert residuals(found, inputs).uniformity > 0.01
     inputs = masked_support(T, "random")[0]
     assert squared_gradient_norm(found, inputs) > 1.05 * lower_bound(T)
-    assert found.u @ found.W_V @ forward(found, inputs).h.T == pytest.approx(2 * predict(found, inputs))
+    assert found.u @ found.W_V @ forward(found, inputs).h.T == pytest.approx(
+        2 * predict(found, inputs)
+    )
 
 
 def test_attention_without_tilt_is_uniform():
     inputs = masked_support(6, "random")[0]
     assert squared_gradient_norm(tilted_attention(6, 0.0), inputs) == pytest.approx(lower_bound(6))
-    assert np.abs(tilted_attention(6, 1e-3).W_V) == pytest.approx(np.abs(transferable(6).W_V), rel=0.02)
+    assert np.abs(tilted_attention(6, 1e-3).W_V) == pytest.approx(
+        np.abs(transferable(6).W_V), rel=0.02
+    )
 
 
 def test_random_neurons_fit_under_tilted_attention(rng):
     support, tilted = masked_support(4, "random"), tilted_attention(4, 0.7)
-    found = with_least_norm_head(Parameters(tilted.W_Q, tilted.W_K, rng.standard_normal((40, 8)), np.zeros(40)), *support)
+    found = with_least_norm_head(
+        Parameters(tilted.W_Q, tilted.W_K, rng.standard_normal((40, 8)), np.zeros(40)), *support
+    )
     assert squared_loss(found, *support) < 1e-16
     assert squared_gradient_norm(found, support[0]) > 2 * lower_bound(4)
 
@@ -145,11 +182,23 @@ def test_random_neurons_fit_under_tilted_attention(rng):
         (lambda: transferable(5), "`T` must be even and at least 2, got 5"),
         (lambda: transferable_neurons(1), "`T` must be even and at least 2, got 1"),
         (lambda: three_neurons(0, "fixed"), "`T` must be even and at least 2, got 0"),
-        (lambda: three_neurons(4, "none"), "`mask_sign` must be one of 'random', 'fixed', got 'none'"),
+        (
+            lambda: three_neurons(4, "none"),
+            "`mask_sign` must be one of 'random', 'fixed', got 'none'",
+        ),
         (lambda: memoriser(3), "`T` must be even and at least 2, got 3"),
-        (lambda: with_dead_neuron(4, np.zeros(4, dtype=int)), r"`alpha` must hold 4 integers that are not all zero, got \[0, 0, 0, 0\]"),
-        (lambda: with_dead_neuron(4, np.ones(3, dtype=int)), r"`alpha` must hold 4 integers .* got \[1, 1, 1\]"),
-        (lambda: random_features(4, 0, np.random.default_rng(0)), "`width` must be at least 1, got 0: a layer without neurons predicts 0"),
+        (
+            lambda: with_dead_neuron(4, np.zeros(4, dtype=int)),
+            r"`alpha` must hold 4 integers that are not all zero, got \[0, 0, 0, 0\]",
+        ),
+        (
+            lambda: with_dead_neuron(4, np.ones(3, dtype=int)),
+            r"`alpha` must hold 4 integers .* got \[1, 1, 1\]",
+        ),
+        (
+            lambda: random_features(4, 0, np.random.default_rng(0)),
+            "`width` must be at least 1, got 0: a layer without neurons predicts 0",
+        ),
         (lambda: random_features(7, 9, np.random.default_rng(0)), "`T` must be even"),
         (lambda: tilted_attention(7, 1.0), "`T` must be even"),
         (lambda: tilted_attention(4, np.inf), "`tilt` must be finite, got inf"),

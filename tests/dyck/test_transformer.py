@@ -5,7 +5,15 @@ import pytest
 import torch
 
 from ntpcompanion.dyck.sentences import masked_support
-from ntpcompanion.dyck.transformer import Network, Parameters, forward, gradients, predict, squared_loss, uniform_attention
+from ntpcompanion.dyck.transformer import (
+    Network,
+    Parameters,
+    forward,
+    gradients,
+    predict,
+    squared_loss,
+    uniform_attention,
+)
 from ntpcompanion.flatness.hessian import FlatModule
 from tests.dyck.cases import SIGNS, attentive
 
@@ -14,25 +22,39 @@ def by_definition(parameters, x):
     """[f(x)]_1, in loops."""
     T, d = x.shape
     query = [sum(parameters.W_Q[i, j] * x[0, j] for j in range(d)) for i in range(d)]
-    scores = [sum(q * sum(parameters.W_K[i, j] * x[tau, j] for j in range(d)) for i, q in enumerate(query)) for tau in range(T)]
+    scores = [
+        sum(
+            q * sum(parameters.W_K[i, j] * x[tau, j] for j in range(d)) for i, q in enumerate(query)
+        )
+        for tau in range(T)
+    ]
     total = sum(math.exp(score) for score in scores)
-    attended = [sum(math.exp(scores[tau]) / total * x[tau, j] for tau in range(T)) for j in range(d)]
+    attended = [
+        sum(math.exp(scores[tau]) / total * x[tau, j] for tau in range(T)) for j in range(d)
+    ]
     return sum(
-        u * max(0.0, sum(w * a for w, a in zip(row, attended, strict=True))) for row, u in zip(parameters.W_V, parameters.u, strict=True)
+        u * max(0.0, sum(w * a for w, a in zip(row, attended, strict=True)))
+        for row, u in zip(parameters.W_V, parameters.u, strict=True)
     )
 
 
 @pytest.mark.parametrize("sign", SIGNS)
 def test_values_are_those_of_the_definition(sign, rng):
     parameters, (inputs, _) = attentive(4, 3, rng), masked_support(4, sign)
-    assert predict(parameters, inputs) == pytest.approx([by_definition(parameters, x) for x in inputs], rel=1e-12)
+    assert predict(parameters, inputs) == pytest.approx(
+        [by_definition(parameters, x) for x in inputs], rel=1e-12
+    )
 
 
 def test_the_torch_module_is_the_same_function_with_the_same_parameters(rng):
     parameters, (inputs, _) = attentive(6, 5, rng), masked_support(6, "random")
     network = Network(parameters)
-    assert network(torch.tensor(inputs).double()).detach().numpy() == pytest.approx(predict(parameters, inputs), rel=1e-12)
-    expected = np.concatenate([parameters.W_Q.ravel(), parameters.W_K.ravel(), parameters.W_V.ravel(), parameters.u])
+    assert network(torch.tensor(inputs).double()).detach().numpy() == pytest.approx(
+        predict(parameters, inputs), rel=1e-12
+    )
+    expected = np.concatenate(
+        [parameters.W_Q.ravel(), parameters.W_K.ravel(), parameters.W_V.ravel(), parameters.u]
+    )
     assert FlatModule(network).theta.numpy().tolist() == expected.tolist()
 
 
@@ -40,7 +62,9 @@ def test_the_torch_module_is_the_same_function_with_the_same_parameters(rng):
 def test_gradients_are_those_of_autograd(sign, rng):
     parameters, (inputs, _) = attentive(4, 3, rng), masked_support(4, sign)
     flat = FlatModule(Network(parameters))
-    expected = torch.func.jacrev(lambda theta: flat(theta, torch.tensor(inputs).double()))(flat.theta).numpy()
+    expected = torch.func.jacrev(lambda theta: flat(theta, torch.tensor(inputs).double()))(
+        flat.theta
+    ).numpy()
     found = gradients(parameters, inputs)
     assert found.flat() == pytest.approx(expected, rel=1e-10, abs=1e-13)
     sizes = np.cumsum([64, 64, 24])
@@ -89,11 +113,20 @@ def test_the_loss_is_not_halved():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"W_V": np.zeros((0, 8)), "u": np.zeros(0)}, r"`W_V` must have a row for at least one neuron, got shape \(0, 8\)"),
-        ({"W_Q": np.zeros((4, 4))}, r"`W_Q` must be of shape \(8, 8\) beside `W_V` of shape \(3, 8\), got \(4, 4\)"),
+        (
+            {"W_V": np.zeros((0, 8)), "u": np.zeros(0)},
+            r"`W_V` must have a row for at least one neuron, got shape \(0, 8\)",
+        ),
+        (
+            {"W_Q": np.zeros((4, 4))},
+            r"`W_Q` must be of shape \(8, 8\) beside `W_V` of shape \(3, 8\), got \(4, 4\)",
+        ),
         ({"W_K": np.zeros(8)}, r"`W_K` must be of shape \(8, 8\) .* got \(8,\)"),
         ({"u": np.zeros(2)}, r"`u` must be of shape \(3,\) .* got \(2,\)"),
-        ({"u": np.array([1, np.nan, 0])}, "`u` must hold finite float64 numbers, got float64 with 1 not finite"),
+        (
+            {"u": np.array([1, np.nan, 0])},
+            "`u` must hold finite float64 numbers, got float64 with 1 not finite",
+        ),
         ({"u": np.zeros(3, dtype=np.float32)}, "`u` must hold finite float64 numbers, got float32"),
     ],
 )
@@ -105,5 +138,8 @@ def test_parameters_that_do_not_fit_are_refused(change, words, rng):
 
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_inputs_of_another_length_are_refused(rng):
-    with pytest.raises(ValueError, match=r"`inputs` must be of shape \(N, T, 8\) for these parameters, got \(240, 6, 12\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"`inputs` must be of shape \(N, T, 8\) for these parameters, got \(240, 6, 12\)",
+    ):
         predict(attentive(4, 3, rng), masked_support(6, "random")[0])

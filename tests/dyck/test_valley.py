@@ -36,7 +36,9 @@ def test_every_kept_state_has_zero_loss_and_its_own_numbers(name, start):
     for i in range(5):
         parameters = path.parameters(i)
         assert squared_loss(parameters, *support) <= 2e-20
-        assert path.squared_gradient[i] == pytest.approx(squared_gradient_norm(parameters, support[0]), rel=1e-12)
+        assert path.squared_gradient[i] == pytest.approx(
+            squared_gradient_norm(parameters, support[0]), rel=1e-12
+        )
     assert path.squared_gradient.min() > lower_bound(4)
     assert path.W_V[0] == pytest.approx(start.W_V)
     assert path.loss[0] < 1e-20
@@ -52,7 +54,9 @@ def test_what_lowers_the_trace_turns_the_neurons(name, start):
 
 
 def test_plain_sgd_stays_where_it_is(start):
-    """Every gradient vanishes on a noiseless loss: no drift, and the flow whose time it follows has not begun."""
+    """Every gradient vanishes on a noiseless loss: no drift, and the flow whose time it follows has
+    not begun.
+    """
     path = PATHS["plain"](start)
     assert np.abs(path.W_V[-1] - path.W_V[0]).max() < 1e-12
     assert path.squared_gradient == pytest.approx(path.squared_gradient[0], rel=1e-12)
@@ -62,7 +66,9 @@ def test_plain_sgd_stays_where_it_is(start):
 
 
 def test_the_flow_goes_to_the_bound(start):
-    """The excess falls exponentially; every condition of equality comes near, and so does the downstream success."""
+    """The excess falls exponentially; every condition of equality comes near, and so does the
+    downstream success.
+    """
     path = follow_trace_flow(start, 300.0, rate=1.0, snapshots=4)
     excess = path.squared_gradient / lower_bound(4) - 1
     assert excess[-1] < 1e-4
@@ -76,8 +82,13 @@ def test_the_flow_goes_to_the_bound(start):
 
 
 def test_steps_of_the_flow_are_those_of_its_differential_equation(start):
-    """First order in the step: the error falls by two when the step does; and it starts with minus the square of the projected slope."""
-    ends = [follow_trace_flow(start, 4.0, rate=rate, snapshots=2).squared_gradient[-1] for rate in (0.2, 0.1, 0.05)]
+    """First order in the step: the error falls by two when the step does; and it starts with minus
+    the square of the projected slope.
+    """
+    ends = [
+        follow_trace_flow(start, 4.0, rate=rate, snapshots=2).squared_gradient[-1]
+        for rate in (0.2, 0.1, 0.05)
+    ]
     assert (ends[0] - ends[1]) / (ends[1] - ends[2]) == pytest.approx(2, rel=0.3)
     assert ends[0] - ends[1] < 0.02
 
@@ -87,16 +98,27 @@ def test_the_flow_is_downhill_by_its_slope(start):
     along = layer.along_valley(layer.theta, layer.slope(layer.theta))
     path = follow_trace_flow(start, 1e-4, snapshots=2)
     assert path.times.tolist() == [0, 1e-4]
-    assert np.concatenate([path.W_V[1].ravel(), path.u[1]]) - layer.theta == pytest.approx(-1e-4 * along, abs=1e-8)
-    assert (path.squared_gradient[1] - path.squared_gradient[0]) / 1e-4 == pytest.approx(-along @ along, rel=1e-3)
+    assert np.concatenate([path.W_V[1].ravel(), path.u[1]]) - layer.theta == pytest.approx(
+        -1e-4 * along, abs=1e-8
+    )
+    assert (path.squared_gradient[1] - path.squared_gradient[0]) / 1e-4 == pytest.approx(
+        -along @ along, rel=1e-3
+    )
 
 
 def test_label_noise_follows_the_flow_as_the_learning_rate_falls(start):
-    """Its time is η² σ² / B a step; the distance is of first order in η, and extrapolated to η = 0 it is gone."""
+    """Its time is η² σ² / B a step; the distance is of first order in η, and extrapolated to η = 0
+    it is gone.
+    """
     flow = follow_trace_flow(start, 0.5, rate=0.01, snapshots=2).squared_gradient
     ends = []
     for eta in (0.05, 0.025):
-        paths = [follow_sgd(start, eta, round(0.5 / (0.3 * eta) ** 2), rng(i), label_noise=0.3, snapshots=2) for i in range(2)]
+        paths = [
+            follow_sgd(
+                start, eta, round(0.5 / (0.3 * eta) ** 2), rng(i), label_noise=0.3, snapshots=2
+            )
+            for i in range(2)
+        ]
         assert paths[0].times[-1] == pytest.approx(0.5, rel=1e-3)
         ends.append(np.mean([path.squared_gradient[-1] for path in paths]))
     assert ends[0] < ends[1] < flow[1]
@@ -142,14 +164,35 @@ def test_paths_are_repeatable_and_leave_their_start_alone(start):
     ("call", "words"),
     [
         (lambda s: follow_trace_flow(s, 0.0), r"`horizon` must be positive and finite, got 0\.0"),
-        (lambda s: follow_trace_flow(s, 1.0, rate=-1.0), r"`rate` must be positive and finite, got -1\.0"),
+        (
+            lambda s: follow_trace_flow(s, 1.0, rate=-1.0),
+            r"`rate` must be positive and finite, got -1\.0",
+        ),
         (lambda s: follow_trace_flow(s, 1.0, snapshots=1), "`snapshots` must be at least 2, got 1"),
-        (lambda s: follow_sgd(s, 0.1, 0, rng(), label_noise=0.1), "`steps` must be positive and finite, got 0"),
-        (lambda s: follow_sgd(s, 0.1, 1, rng(), label_noise=0.1, batch_size=0), "`batch_size` must be positive and finite, got 0"),
-        (lambda s: follow_sgd(s, 0.1, 1, rng(), label_noise=-0.1), r"`label_noise` must be finite and not negative, got -0\.1"),
-        (lambda s: follow_sgd(s, np.nan, 1, rng(), label_noise=0.1), "`learning_rate` must be positive and finite, got nan"),
-        (lambda s: follow_regularized_adam(s, 0.1, 1, penalty=0.0), r"`penalty` must be positive and finite, got 0\.0"),
-        (lambda s: follow_trace_flow(s, 1.0, mask_sign="none"), "`mask_sign` must be one of 'random', 'fixed', got 'none'"),
+        (
+            lambda s: follow_sgd(s, 0.1, 0, rng(), label_noise=0.1),
+            "`steps` must be positive and finite, got 0",
+        ),
+        (
+            lambda s: follow_sgd(s, 0.1, 1, rng(), label_noise=0.1, batch_size=0),
+            "`batch_size` must be positive and finite, got 0",
+        ),
+        (
+            lambda s: follow_sgd(s, 0.1, 1, rng(), label_noise=-0.1),
+            r"`label_noise` must be finite and not negative, got -0\.1",
+        ),
+        (
+            lambda s: follow_sgd(s, np.nan, 1, rng(), label_noise=0.1),
+            "`learning_rate` must be positive and finite, got nan",
+        ),
+        (
+            lambda s: follow_regularized_adam(s, 0.1, 1, penalty=0.0),
+            r"`penalty` must be positive and finite, got 0\.0",
+        ),
+        (
+            lambda s: follow_trace_flow(s, 1.0, mask_sign="none"),
+            "`mask_sign` must be one of 'random', 'fixed', got 'none'",
+        ),
     ],
 )
 def test_paths_that_are_none_are_refused(call, words):
@@ -158,5 +201,8 @@ def test_paths_that_are_none_are_refused(call, words):
 
 
 def test_noise_that_is_too_large_is_told(start):
-    with np.errstate(all="ignore"), pytest.raises(RuntimeError, match="no point of zero loss was reached"):
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(RuntimeError, match="no point of zero loss was reached"),
+    ):
         follow_sgd(start, 5.0, 50, rng(), label_noise=5.0)

@@ -5,13 +5,21 @@ import torch
 from ntpcompanion.dyck.bound import squared_gradient_norm
 from ntpcompanion.dyck.sentences import masked_support
 from ntpcompanion.dyck.solutions import transferable
-from ntpcompanion.dyck.transformer import Parameters, gradients, predict, squared_loss, uniform_attention
+from ntpcompanion.dyck.transformer import (
+    Parameters,
+    gradients,
+    predict,
+    squared_loss,
+    uniform_attention,
+)
 from ntpcompanion.dyck.value_layer import ValueLayer
 from tests.dyck.cases import SIGNS, attentive, balanced_features
 
 
 def layer_and_jacobian(mask_sign="random", width=40, seed=0):
-    """A layer away from zero loss, and the gradients of all its values by `transformer.gradients`."""
+    """A layer away from zero loss, and the gradients of all its values by
+    `transformer.gradients`.
+    """
     rng = np.random.default_rng(seed)
     parameters = uniform_attention(rng.standard_normal((width, 8)), rng.standard_normal(width))
     jacobian = gradients(parameters, masked_support(4, mask_sign)[0]).flat()[:, 128:]
@@ -25,9 +33,13 @@ def test_products_are_those_of_the_jacobian(mask_sign, rng):
     assert layer.pull(layer.theta, weights) == pytest.approx(jacobian.T @ weights)
     assert layer.push(layer.theta, direction) == pytest.approx(jacobian @ direction)
     rows = np.array([3, 3, 17])
-    assert layer.pull(layer.theta, weights[:3], rows) == pytest.approx(jacobian[rows].T @ weights[:3])
+    assert layer.pull(layer.theta, weights[:3], rows) == pytest.approx(
+        jacobian[rows].T @ weights[:3]
+    )
     reached = jacobian @ direction
-    assert jacobian @ jacobian.T @ layer.solve(layer.theta, reached) == pytest.approx(reached, abs=1e-5)
+    assert jacobian @ jacobian.T @ layer.solve(layer.theta, reached) == pytest.approx(
+        reached, abs=1e-5
+    )
     assert np.linalg.matrix_rank(jacobian) == (32 if mask_sign == "random" else 24)
 
 
@@ -35,20 +47,33 @@ def test_products_are_those_of_the_jacobian(mask_sign, rng):
 def test_losses_and_traces_are_those_of_the_whole_transformer(mask_sign):
     layer, parameters, _ = layer_and_jacobian(mask_sign)
     support = masked_support(4, mask_sign)
-    assert np.mean(layer.residual(layer.theta) ** 2) == pytest.approx(squared_loss(parameters, *support))
-    assert layer.residual(layer.theta, np.array([5])) == pytest.approx(layer.residual(layer.theta)[5:6])
-    assert layer.squared_gradient(layer.theta) == pytest.approx(squared_gradient_norm(parameters, support[0]))
+    assert np.mean(layer.residual(layer.theta) ** 2) == pytest.approx(
+        squared_loss(parameters, *support)
+    )
+    assert layer.residual(layer.theta, np.array([5])) == pytest.approx(
+        layer.residual(layer.theta)[5:6]
+    )
+    assert layer.squared_gradient(layer.theta) == pytest.approx(
+        squared_gradient_norm(parameters, support[0])
+    )
     W, u = layer.split(layer.theta)
     assert (W == parameters.W_V).all()
     assert (u == parameters.u).all()
 
 
 def test_uniform_attention_is_never_left():
-    """Moving W_Q or W_K alone changes neither f nor, to first order, the squared gradient, which has its least value there."""
+    """Moving W_Q or W_K alone changes neither f nor, to first order, the squared gradient, which
+    has its least value there.
+    """
     parameters, inputs = balanced_features(4, 64), masked_support(4, "random")[0]
-    rest, move = squared_gradient_norm(parameters, inputs), np.random.default_rng(0).standard_normal((8, 8))
+    rest, move = (
+        squared_gradient_norm(parameters, inputs),
+        np.random.default_rng(0).standard_normal((8, 8)),
+    )
     for name in ("W_Q", "W_K"):
-        moved = [Parameters(**vars(parameters) | {name: step * move}) for step in (1e-3, 2e-3, -1e-3)]
+        moved = [
+            Parameters(**vars(parameters) | {name: step * move}) for step in (1e-3, 2e-3, -1e-3)
+        ]
         assert predict(moved[1], inputs) == pytest.approx(predict(parameters, inputs), abs=1e-15)
         rises = [squared_gradient_norm(found, inputs) - rest for found in moved]
         assert rises[0] == pytest.approx(rises[2], rel=1e-6)
@@ -57,7 +82,9 @@ def test_uniform_attention_is_never_left():
 
 
 def test_the_slope_is_the_gradient_of_the_trace():
-    """By autograd, which takes no derivative of an indicator either, and by differences too small to cross a kink."""
+    """By autograd, which takes no derivative of an indicator either, and by differences too small
+    to cross a kink.
+    """
     layer, parameters, _ = layer_and_jacobian()
     W, u = (torch.tensor(part, requires_grad=True) for part in (parameters.W_V, parameters.u))
     pre = torch.tensor(layer.h) @ W.T
@@ -66,7 +93,9 @@ def test_the_slope_is_the_gradient_of_the_trace():
     assert slope == pytest.approx(np.concatenate([W.grad.ravel(), u.grad]))
     for place in (0, 77, len(slope) - 1):
         move = 1e-6 * np.eye(1, len(slope), place)[0]
-        difference = layer.squared_gradient(layer.theta + move) - layer.squared_gradient(layer.theta - move)
+        difference = layer.squared_gradient(layer.theta + move) - layer.squared_gradient(
+            layer.theta - move
+        )
         assert difference / 2e-6 == pytest.approx(slope[place], abs=1e-8)
 
 
@@ -101,7 +130,10 @@ def test_alignment_is_one_for_the_transferable_solution_and_ignores_neurons_at_r
 
 def test_what_cannot_reach_zero_loss_says_so():
     layer = ValueLayer(uniform_attention(np.ones((1, 8)), np.ones(1)), "random")
-    with pytest.raises(RuntimeError, match=r"no point of zero loss was reached: the loss is still .*\. Take smaller steps"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"no point of zero loss was reached: the loss is still .*\. Take smaller steps",
+    ):
         layer.back(layer.theta)
 
 

@@ -20,7 +20,9 @@ def seeded(seed=0):
 
 
 class Transformer(nn.Module):
-    """Pre-norm, one attention head, logits at the mask (token 0); positions are looked up for every input."""
+    """Pre-norm, one attention head, logits at the mask (token 0); positions are looked up for every
+    input.
+    """
 
     def __init__(self, vocab=7, width=8, length=5, layers=2):
         super().__init__()
@@ -29,7 +31,9 @@ class Transformer(nn.Module):
         self.norm, self.out = nn.LayerNorm(width), nn.Linear(width, vocab)
 
     def forward(self, tokens):
-        x = self.token(tokens) + self.position(torch.arange(tokens.shape[1], device=tokens.device).expand(tokens.shape))
+        x = self.token(tokens) + self.position(
+            torch.arange(tokens.shape[1], device=tokens.device).expand(tokens.shape)
+        )
         for block in self.blocks:
             x = block(x)
         return self.out((self.norm(x) * (tokens == 0)[..., None]).sum(1))

@@ -12,18 +12,29 @@ def test_the_mean_and_its_error():
 
 
 def test_one_replica_has_no_error():
-    with pytest.raises(ValueError, match="at least 2 replicas along its last axis for a standard error, got 1"):
+    with pytest.raises(
+        ValueError, match="at least 2 replicas along its last axis for a standard error, got 1"
+    ):
         mean_and_error(torch.ones(3, 1))
 
 
 def test_two_rates_leave_no_choice():
     """Twice the value at the smaller rate minus that at the larger, with errors in quadrature."""
-    assert at_rate_zero([0.2, 0.1], [5.0, 4.0], [0.3, 0.1]) == pytest.approx((3.0, np.hypot(2 * 0.1, 0.3)))
+    assert at_rate_zero([0.2, 0.1], [5.0, 4.0], [0.3, 0.1]) == pytest.approx(
+        (3.0, np.hypot(2 * 0.1, 0.3))
+    )
 
 
 def test_the_error_of_the_limit_is_right_over_repeats():
-    rates, errors, rng = np.array([0.4, 0.2, 0.1, 0.05]), np.array([0.4, 0.1, 0.02, 0.02]), np.random.default_rng(0)
-    found = [at_rate_zero(rates, 7 - 3 * rates + errors * rng.standard_normal(4), errors) for _ in range(2000)]
+    rates, errors, rng = (
+        np.array([0.4, 0.2, 0.1, 0.05]),
+        np.array([0.4, 0.1, 0.02, 0.02]),
+        np.random.default_rng(0),
+    )
+    found = [
+        at_rate_zero(rates, 7 - 3 * rates + errors * rng.standard_normal(4), errors)
+        for _ in range(2000)
+    ]
     limits, told = np.array(found).T
     assert told.std() < 1e-12
     assert abs(limits.mean() - 7) < 4 * told[0] / 2000**0.5
@@ -45,7 +56,9 @@ def test_what_cannot_be_extrapolated(rates, values, errors, words):
 
 
 def test_the_exponent_of_a_power_of_two_points():
-    """From 5 to 40 over a factor of two: the third power, with relative errors in quadrature over log 2."""
+    """From 5 to 40 over a factor of two: the third power, with relative errors in quadrature over
+    log 2.
+    """
     found = exponent([1.0, 2.0], [5.0, 40.0], [0.1, 1.2])
     assert found == pytest.approx((3.0, np.hypot(0.02, 0.03) / np.log(2)))
 
@@ -53,7 +66,9 @@ def test_the_exponent_of_a_power_of_two_points():
 def test_the_error_of_the_exponent_is_right_over_repeats():
     scales, rng = np.array([1.0, 2, 4, 8]), np.random.default_rng(0)
     values, errors = 3 / scales, np.array([0.02, 0.03, 0.01, 0.002])
-    found = np.array([exponent(scales, values + errors * rng.standard_normal(4), errors) for _ in range(2000)])
+    found = np.array(
+        [exponent(scales, values + errors * rng.standard_normal(4), errors) for _ in range(2000)]
+    )
     assert abs(found[:, 0].mean() + 1) < 5e-4
     assert found[:, 0].std() == pytest.approx(found[:, 1].mean(), rel=0.06)
 
@@ -70,7 +85,9 @@ def test_the_ratio_of_means_knows_which_entries_belong_together():
 def test_the_error_of_a_ratio_is_right_over_repeats():
     rng = np.random.default_rng(0)
     below = 5 + rng.standard_normal((2000, 50))
-    found = [ratio_of_means(*map(torch.tensor, (0.5 * b + rng.standard_normal(50), b))) for b in below]
+    found = [
+        ratio_of_means(*map(torch.tensor, (0.5 * b + rng.standard_normal(50), b))) for b in below
+    ]
     values, told = np.array(found).T
     assert abs(values.mean() - 0.5) < 4 * told.mean() / 2000**0.5
     assert values.std() == pytest.approx(told.mean(), rel=0.06)
@@ -79,11 +96,23 @@ def test_the_error_of_a_ratio_is_right_over_repeats():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: exponent([1, 2], [1, -2], [1, 1]), r"`values` must be positive and finite to have logarithms, got \[1\.0, -2\.0\]"),
+        (
+            lambda: exponent([1, 2], [1, -2], [1, 1]),
+            r"`values` must be positive and finite to have logarithms, got \[1\.0, -2\.0\]",
+        ),
         (lambda: exponent([0, 2], [1, 2], [1, 1]), "`scales` must be positive and finite"),
-        (lambda: exponent([1, 1], [1, 2], [1, 1]), "`scales`, `values` and `errors` must be .* at least 2 different scales"),
-        (lambda: ratio_of_means(torch.ones(3), torch.ones(2)), r"entry for each replica, got shapes \(3,\) and \(2,\)"),
-        (lambda: ratio_of_means(torch.ones(2), torch.tensor([1.0, -1.0])), "`denominators` must not have mean 0"),
+        (
+            lambda: exponent([1, 1], [1, 2], [1, 1]),
+            "`scales`, `values` and `errors` must be .* at least 2 different scales",
+        ),
+        (
+            lambda: ratio_of_means(torch.ones(3), torch.ones(2)),
+            r"entry for each replica, got shapes \(3,\) and \(2,\)",
+        ),
+        (
+            lambda: ratio_of_means(torch.ones(2), torch.tensor([1.0, -1.0])),
+            "`denominators` must not have mean 0",
+        ),
     ],
 )
 def test_what_has_no_exponent_or_ratio(call, words):

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.flatness.beds import bernoulli, hmm_network, imbalance, linear_product, softmax_product, sparse_linear
+from ntpcompanion.flatness.beds import (
+    bernoulli,
+    hmm_network,
+    imbalance,
+    linear_product,
+    softmax_product,
+    sparse_linear,
+)
 from tests.flatness.cases import BEDS
 
 
@@ -44,11 +51,17 @@ def test_the_laws_of_the_network_are_those_of_a_hidden_markov_model(states, voca
         total = 0
         for path in itertools.product(range(states), repeat=length):
             moves = np.prod([transition[s, t] for s, t in itertools.pairwise(path)])
-            total += initial[path[0]] * moves * np.prod([emission[s, x] for s, x in zip(path, sentence, strict=True)])
+            total += (
+                initial[path[0]]
+                * moves
+                * np.prod([emission[s, x] for s, x in zip(path, sentence, strict=True)])
+            )
         return total
 
     rows = []
-    for place, rest in itertools.product(range(length), itertools.product(range(vocab), repeat=length - 1)):
+    for place, rest in itertools.product(
+        range(length), itertools.product(range(vocab), repeat=length - 1)
+    ):
         rows.append([probability((*rest[:place], v, *rest[place:])) / length for v in range(vocab)])
     assert model.joint.numpy() == pytest.approx(np.array(rows), abs=1e-15)
 
@@ -85,13 +98,25 @@ def test_the_sparse_bed_has_supports_of_its_size_and_no_minimizer():
     [
         (lambda: bernoulli(1.0, 2.0), r"`probability` must lie strictly between 0 and 1, got 1\.0"),
         (lambda: bernoulli(0.5, 0.0), r"`a` must be finite and not zero, got 0\.0"),
-        (lambda: softmax_product([0.5, 0.5, 0.0], [1.0] * 3), r"`law` must be positive, got \[0\.5, 0\.5, 0\.0\]: a zero has no minimizer"),
+        (
+            lambda: softmax_product([0.5, 0.5, 0.0], [1.0] * 3),
+            r"`law` must be positive, got \[0\.5, 0\.5, 0\.0\]: a zero has no minimizer",
+        ),
         (lambda: softmax_product([0.5, 0.6], [1.0] * 2), r"`laws` misses the sum 1 by 0\.1"),
-        (lambda: softmax_product([0.5, 0.5], [1.0]), r"`a` must hold 2 finite numbers that are not zero, got \[1\.0\]"),
-        (lambda: softmax_product([0.5, 0.5], [1.0, 0.0]), "`a` must hold 2 finite numbers that are not zero"),
+        (
+            lambda: softmax_product([0.5, 0.5], [1.0]),
+            r"`a` must hold 2 finite numbers that are not zero, got \[1\.0\]",
+        ),
+        (
+            lambda: softmax_product([0.5, 0.5], [1.0, 0.0]),
+            "`a` must hold 2 finite numbers that are not zero",
+        ),
         (lambda: hmm_network(rng(), width=0), "`width` must be at least 1, got 0"),
         (lambda: linear_product(rng(), contexts=0), "`contexts` must be at least 1, got 0"),
-        (lambda: sparse_linear(rng(), support_size=4), r"`support_size` must lie in 1 … 3 \(`vocab` − 1\), got 4"),
+        (
+            lambda: sparse_linear(rng(), support_size=4),
+            r"`support_size` must lie in 1 … 3 \(`vocab` − 1\), got 4",
+        ),
     ],
 )
 def test_what_has_no_bed_is_refused(build, words):

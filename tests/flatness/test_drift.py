@@ -20,12 +20,16 @@ def rng(seed=0):
 
 @pytest.mark.parametrize("batch_size", [1, 4])
 def test_the_flow_of_one_bernoulli_is_its_closed_form(batch_size):
-    """On ab = c, tr ∇²L = s(a² + b²) with s = p(1 − p); D decays like e^{−st/B}, and a² + b² = √(D² + 4c²)."""
+    """On ab = c, tr ∇²L = s(a² + b²) with s = p(1 − p); D decays like e^{−st/B}, and a² + b² = √(D²
+    + 4c²).
+    """
     bed = bernoulli(0.8, 2.0)
     path = follow_ode(bed.model, bed.start, 5.0, batch_size=batch_size, points=11)
     D = imbalance(bed.start) * torch.exp(-0.16 * path.times / batch_size)
     S = (D**2 + 4 * np.log(4) ** 2).sqrt()
-    assert torch.allclose(path.thetas, torch.stack([((S + D) / 2).sqrt(), ((S - D) / 2).sqrt()], 1), rtol=1e-10)
+    assert torch.allclose(
+        path.thetas, torch.stack([((S + D) / 2).sqrt(), ((S - D) / 2).sqrt()], 1), rtol=1e-10
+    )
     assert torch.allclose(path.trace, 0.16 * S, rtol=1e-10)
     assert path.times.tolist() == pytest.approx(np.linspace(0, 5, 11))
 
@@ -38,7 +42,9 @@ def test_the_flow_stays_on_the_floor_and_lowers_the_trace(name):
     assert float(path.departure.max()) < 1e-10
     assert float(path.corrected.max()) < 1e-6
     assert (path.trace.diff() < 0).all()
-    assert float(path.trace[-1]) == pytest.approx(float(full_hessian(bed.model.loss, path.thetas[-1]).trace()), rel=1e-8)
+    assert float(path.trace[-1]) == pytest.approx(
+        float(full_hessian(bed.model.loss, path.thetas[-1]).trace()), rel=1e-8
+    )
     assert torch.equal(path.thetas[0], bed.start)
 
 
@@ -54,7 +60,9 @@ def test_the_velocity_is_minus_a_quarter_of_the_projected_gradient_of_the_trace(
 
 
 def test_the_flow_of_adam_for_one_bernoulli_is_its_closed_form():
-    """On ab = c > 0 the ratio r = log(a / b) obeys r' = −tanh(r/2) / c: sinh(r/2) decays like e^{−t/2c}, whatever p is else."""
+    """On ab = c > 0 the ratio r = log(a / b) obeys r' = −tanh(r/2) / c: sinh(r/2) decays like
+    e^{−t/2c}, whatever p is else.
+    """
     bed, c = bernoulli(0.8, 2.0), np.log(4)
     path = follow_adam_ode(bed.model, bed.start, 3.0, points=7)
     a, b = path.thetas.T
@@ -64,7 +72,9 @@ def test_the_flow_of_adam_for_one_bernoulli_is_its_closed_form():
 
 
 def test_the_velocity_of_adam_is_that_of_sgd_in_the_coordinates_of_its_steps():
-    """Against the full Hessian in φ = D^{1/4} θ, D its frozen diagonal: a quarter of the projected slope of its trace there."""
+    """Against the full Hessian in φ = D^{1/4} θ, D its frozen diagonal: a quarter of the projected
+    slope of its trace there.
+    """
     bed = BEDS["linear"]()
     path = follow_adam_ode(bed.model, bed.start, 2e-5, points=3)
     at = path.thetas[1]
@@ -90,7 +100,10 @@ def test_the_flow_of_adam_stays_on_the_floor_and_lowers_the_sum_of_roots(name):
 def test_a_parameter_without_curvature_has_no_flow_of_adam():
     """b = 0 takes the curvature of a with it."""
     bed = bernoulli(0.5, 2.0)
-    with pytest.raises(RuntimeError, match=r"H_ii of parameter 0 vanishes at t = 0: the steps of Adam have no limit there"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"H_ii of parameter 0 vanishes at t = 0: the steps of Adam have no limit there",
+    ):
         follow_adam_ode(bed.model, bed.start, 1.0)
 
 
@@ -105,28 +118,44 @@ def test_what_the_integrator_leaves_is_corrected_and_reported(monkeypatch):
 def test_a_start_off_the_manifold_is_moved_to_it():
     bed = bernoulli(0.8, 2.0)
     path = follow_ode(bed.model, bed.start + 0.1, 1.0, points=2)
-    assert float(path.thetas[0] @ torch.tensor([0.5, 0.0]).double()) == pytest.approx(1.05, abs=0.05)
+    assert float(path.thetas[0] @ torch.tensor([0.5, 0.0]).double()) == pytest.approx(
+        1.05, abs=0.05
+    )
     assert float(path.departure.max()) < 1e-12
 
 
 def test_a_rank_that_changes_along_the_path_is_told():
-    """Two fair coins with logits a·b = 0: both a shrink, that of the more frequent input faster, until its part does not count."""
+    """Two fair coins with logits a·b = 0: both a shrink, that of the more frequent input faster,
+    until its part does not count.
+    """
 
     def logits(theta):
         z = theta[..., :2] * theta[..., 2:]
         return torch.stack([torch.zeros_like(z), z], -1)
 
-    model = ConditionalModel(logits, torch.full((2, 2), 0.5).double(), torch.tensor([0.9, 0.1], dtype=torch.float64))
+    model = ConditionalModel(
+        logits, torch.full((2, 2), 0.5).double(), torch.tensor([0.9, 0.1], dtype=torch.float64)
+    )
     start = torch.tensor([1.0, 1.0, 0.0, 0.0]).double()
     path = follow_ode(model, start, 20.0, points=2)
-    assert path.thetas[-1].tolist() == pytest.approx([np.exp(-0.9 * 20 / 8), np.exp(-0.1 * 20 / 8), 0, 0], rel=1e-7)
-    with pytest.raises(RuntimeError, match=r"the rank of the Hessian changes from 2 to 1 at t = 1[89]\d.*assumption 4\.1 fails there"):
+    assert path.thetas[-1].tolist() == pytest.approx(
+        [np.exp(-0.9 * 20 / 8), np.exp(-0.1 * 20 / 8), 0, 0], rel=1e-7
+    )
+    with pytest.raises(
+        RuntimeError,
+        match=(
+            r"the rank of the Hessian changes from 2 to 1 at t = 1[89]\d.*assumption 4\.1 fails "
+            r"there"
+        ),
+    ):
         follow_ode(model, start, 300.0, points=2)
 
 
 def test_sparse_supports_have_no_flow():
     bed = sparse_linear(rng())
-    with pytest.raises(ValueError, match=r"holds a zero, which no finite logits give.*assumption 4\.1 fails"):
+    with pytest.raises(
+        ValueError, match=r"holds a zero, which no finite logits give.*assumption 4\.1 fails"
+    ):
         follow_ode(bed.model, bed.start, 1.0)
 
 
@@ -139,15 +168,21 @@ def test_an_integrator_that_never_ends_is_stopped(monkeypatch):
 
 @pytest.mark.parametrize("batch_size", [1, 4])
 def test_sgd_follows_the_flow_within_its_error(batch_size):
-    """The imbalance decays by 1 − η²g² at every step, whatever the noise: its bias at η = .02 is far below the error of 300 runs."""
+    """The imbalance decays by 1 − η²g² at every step, whatever the noise: its bias at η = .02 is
+    far below the error of 300 runs.
+    """
     bed, eta, horizon = bernoulli(0.8, 2.0), 0.04, 2.0
-    path = follow_sgd(bed.model, bed.start, eta, round(horizon / eta**2), batch_size, 300, rng(), snapshots=3)
+    path = follow_sgd(
+        bed.model, bed.start, eta, round(horizon / eta**2), batch_size, 300, rng(), snapshots=3
+    )
     flow = follow_ode(bed.model, bed.start, horizon, batch_size=batch_size, points=3)
     difference, error = path.thetas.mean(1) - flow.thetas, path.thetas.std(1) / 300**0.5
     assert path.times.tolist() == pytest.approx(flow.times.tolist())
     assert (difference[1:].abs() < 4 * error[1:]).all()
     moved = imbalance(flow.thetas[0]) - imbalance(path.thetas[-1]).mean()
-    assert float(moved) == pytest.approx(float(imbalance(flow.thetas[0]) - imbalance(flow.thetas[-1])), rel=0.06)
+    assert float(moved) == pytest.approx(
+        float(imbalance(flow.thetas[0]) - imbalance(flow.thetas[-1])), rel=0.06
+    )
 
 
 def test_the_error_of_the_mean_is_of_first_order_in_the_learning_rate():
@@ -155,7 +190,11 @@ def test_the_error_of_the_mean_is_of_first_order_in_the_learning_rate():
     end = imbalance(follow_ode(bed.model, bed.start, horizon, points=2).thetas[-1])
     gaps, errors = [], []
     for eta in rates:
-        ends = imbalance(follow_sgd(bed.model, bed.start, eta, round(horizon / eta**2), 1, 4000, rng(), snapshots=2).thetas[-1])
+        ends = imbalance(
+            follow_sgd(
+                bed.model, bed.start, eta, round(horizon / eta**2), 1, 4000, rng(), snapshots=2
+            ).thetas[-1]
+        )
         gaps.append(float((ends - end).mean()))
         errors.append(float(ends.std()) / 4000**0.5)
     order = np.log(gaps[0] / gaps[2]) / np.log(4)
@@ -165,14 +204,26 @@ def test_the_error_of_the_mean_is_of_first_order_in_the_learning_rate():
 
 @pytest.mark.parametrize("batch_size", [4, 16])
 def test_adam_follows_its_own_flow_whatever_the_batch_size(batch_size):
-    """The share of the flow's way tends to 1 like 1 − const · η; SGD at batch size 16 would go 1/16 of its way."""
+    """The share of the flow's way tends to 1 like 1 − const · η; SGD at batch size 16 would go 1/16
+    of its way.
+    """
     bed, horizon, replicas, rates = bernoulli(0.8, 2.0), 0.5, 200, (0.02, 0.01)
     flow = follow_adam_ode(bed.model, bed.start, horizon, points=2)
     way = flow.thetas[1] - flow.thetas[0]
     shares, errors = [], []
     for eta in rates:
         steps = round(horizon / eta**2)
-        path = follow_adam(bed.model, bed.start, eta, steps, batch_size, replicas, rng(), betas=(0.9, 0.999), snapshots=2)
+        path = follow_adam(
+            bed.model,
+            bed.start,
+            eta,
+            steps,
+            batch_size,
+            replicas,
+            rng(),
+            betas=(0.9, 0.999),
+            snapshots=2,
+        )
         share = (path.thetas[1] - bed.start) @ way / (way @ way)
         shares.append(float(share.mean()))
         errors.append(float(share.std()) / replicas**0.5)

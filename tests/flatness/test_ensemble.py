@@ -29,12 +29,26 @@ def test_the_ensemble_keeps_what_was_asked_and_can_be_repeated():
 def test_adam_is_its_textbook_recursion():
     """Kingma and Ba's algorithm with decoupled weight decay, on the population gradient."""
     bed, eta, (b1, b2), decay, eps = bernoulli(0.8, 2.0), 0.05, (0.8, 0.95), 0.1, 1e-3
-    path = follow_adam(bed.model, bed.start + 0.1, eta, 7, None, 2, rng(), betas=(b1, b2), weight_decay=decay, epsilon=eps, snapshots=8)
+    path = follow_adam(
+        bed.model,
+        bed.start + 0.1,
+        eta,
+        7,
+        None,
+        2,
+        rng(),
+        betas=(b1, b2),
+        weight_decay=decay,
+        epsilon=eps,
+        snapshots=8,
+    )
     theta, m, v = bed.start + 0.1, torch.zeros(2), torch.zeros(2)
     for k in range(1, 8):
         g = torch.func.grad(bed.model.loss)(theta)
         m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g**2
-        theta = theta - eta * decay * theta - eta * (m / (1 - b1**k)) / ((v / (1 - b2**k)).sqrt() + eps)
+        theta = (
+            theta - eta * decay * theta - eta * (m / (1 - b1**k)) / ((v / (1 - b2**k)).sqrt() + eps)
+        )
         assert torch.allclose(path.thetas[k], theta.expand(2, -1), rtol=1e-12)
     assert path.times.tolist() == pytest.approx([eta**2 * k for k in range(8)])
 
@@ -49,14 +63,22 @@ def test_every_replica_of_adam_has_its_own_noise_and_moments():
 
 def test_a_learning_rate_that_is_too_large_is_told():
     bed = bernoulli(0.8, 2.0)
-    with pytest.raises(RuntimeError, match=r"The runs diverged before step \d+: make `learning_rate` smaller than 1e\+200"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"The runs diverged before step \d+: make `learning_rate` smaller than 1e\+200",
+    ):
         follow_sgd(bed.model, bed.start, 1e200, 200, 1, 5, rng())
 
 
 def test_logits_without_replicas_are_refused():
     bed = bernoulli(0.8, 2.0)
-    single = ConditionalModel(lambda theta: bed.model.logits(theta.flatten()[:2]), bed.model.laws, bed.model.weight)
-    with pytest.raises(ValueError, match=r"`logits` must be of shape \(3, 1, 2\) for parameters \(3, 2\), got \(1, 2\)"):
+    single = ConditionalModel(
+        lambda theta: bed.model.logits(theta.flatten()[:2]), bed.model.laws, bed.model.weight
+    )
+    with pytest.raises(
+        ValueError,
+        match=r"`logits` must be of shape \(3, 1, 2\) for parameters \(3, 2\), got \(1, 2\)",
+    ):
         follow_sgd(single, bed.start, 0.1, 1, 1, 3, rng())
 
 
@@ -71,14 +93,22 @@ def test_logits_without_replicas_are_refused():
         ({"snapshots": 1}, "`snapshots` must be at least 2, got 1"),
         (
             {"start": torch.zeros(3, 2).double()},
-            r"`start` must be a vector, or a matrix with a row for each of the 2 replicas, got \(3, 2\)",
+            r"`start` must be a vector, or a matrix with a row for each of the 2 replicas, got "
+            r"\(3, 2\)",
         ),
         ({"start": torch.zeros(2)}, r"`start` must be float64 on the CPU, got torch\.float32"),
     ],
 )
 def test_runs_that_are_none_are_refused(change, words):
     bed = bernoulli(0.8, 2.0)
-    run = {"start": bed.start, "learning_rate": 0.1, "steps": 2, "batch_size": 1, "replicas": 2, "snapshots": 2} | change
+    run = {
+        "start": bed.start,
+        "learning_rate": 0.1,
+        "steps": 2,
+        "batch_size": 1,
+        "replicas": 2,
+        "snapshots": 2,
+    } | change
     with pytest.raises(ValueError, match=words):
         follow_sgd(bed.model, rng=rng(), **run)
     with pytest.raises(ValueError, match=words):

@@ -26,7 +26,9 @@ def test_the_bias_is_the_difference_of_the_traces_and_below_its_bound(size):
         for v, log_probability in enumerate(bed.model.log_probabilities(theta)[x]):
             fisher += float(weight * log_probability.exp() * slopes[x, v].square().sum())
     assert found.fisher == pytest.approx(fisher, rel=1e-12)
-    assert found.bias == pytest.approx(float(full_hessian(bed.model.loss, theta).trace()) - fisher, rel=1e-8)
+    assert found.bias == pytest.approx(
+        float(full_hessian(bed.model.loss, theta).trace()) - fisher, rel=1e-8
+    )
     assert 1e-3 < abs(found.bias) <= found.bound
     assert found.excess == pytest.approx(float(bed.model.excess(theta)))
 
@@ -34,14 +36,18 @@ def test_the_bias_is_the_difference_of_the_traces_and_below_its_bound(size):
 @pytest.mark.parametrize("name", ["bernoulli", "softmax", "linear"])
 @pytest.mark.parametrize("size", [0.01, 0.3])
 def test_there_is_no_bias_where_logits_are_products_of_parameters(name, size):
-    """Their second derivatives have no diagonal, so Δ log f_v is the same for every label, and Σ_v (f_v − Pr_v) = 0."""
+    """Their second derivatives have no diagonal, so Δ log f_v is the same for every label, and Σ_v
+    (f_v − Pr_v) = 0.
+    """
     bed = BEDS[name]()
     theta = near(bed, size)
     found = fisher_bias(bed.model, theta)
     laplacian = found.bound / (2 * found.excess) ** 0.5  # the largest of them
     terms = len(theta) * bed.model.log_probabilities(theta).numel()
     assert abs(found.bias) <= 4 * terms * torch.finfo(theta.dtype).eps * laplacian
-    assert float(full_hessian(bed.model.loss, theta).trace()) == pytest.approx(found.fisher, rel=1e-12)
+    assert float(full_hessian(bed.model.loss, theta).trace()) == pytest.approx(
+        found.fisher, rel=1e-12
+    )
     assert found.bound > 1e-4, "the bound would allow a bias"
 
 
@@ -49,7 +55,9 @@ def test_there_is_no_bias_at_a_minimizer():
     bed = hmm_network(np.random.default_rng(0), vocab=2, length=2, width=8)
     found = fisher_bias(bed.model, bed.start)
     assert abs(found.bias) < 1e-11 * found.fisher
-    assert found.fisher == pytest.approx(float(bed.model.scores(bed.start).square().sum()), rel=1e-10)
+    assert found.fisher == pytest.approx(
+        float(bed.model.scores(bed.start).square().sum()), rel=1e-10
+    )
 
 
 def test_another_precision_is_refused():

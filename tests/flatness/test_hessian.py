@@ -6,11 +6,18 @@ from ntpcompanion.flatness import hessian
 from ntpcompanion.flatness.hessian import FlatModule, check_loss, full_hessian, hessian_products
 from tests.flatness.cases import initialized, seeded
 
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here"))]
+DEVICES = [
+    "cpu",
+    pytest.param(
+        "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+    ),
+]
 
 
 def curved(theta):
-    return (theta[0] * theta[1]).exp() + (theta**4).sum() / 12 + (theta[1:] * theta[:-1]).sin().sum()
+    return (
+        (theta[0] * theta[1]).exp() + (theta**4).sum() / 12 + (theta[1:] * theta[:-1]).sin().sum()
+    )
 
 
 def point(d=5, device="cpu"):
@@ -29,12 +36,16 @@ def test_products_are_products_with_that_matrix_whatever_the_batch(monkeypatch):
     expected = vectors @ torch.autograd.functional.hessian(curved, theta)
     for entries in (1, 11, 2**16):
         monkeypatch.setattr(hessian, "BATCH_ENTRIES", entries)
-        assert torch.allclose(hessian_products(curved, theta, vectors), expected, rtol=1e-12, atol=1e-12)
+        assert torch.allclose(
+            hessian_products(curved, theta, vectors), expected, rtol=1e-12, atol=1e-12
+        )
 
 
 def test_a_linear_loss_has_no_curvature():
     theta = point()
-    assert torch.equal(full_hessian(lambda t: t.sum(), theta), torch.zeros(5, 5, dtype=torch.float64))
+    assert torch.equal(
+        full_hessian(lambda t: t.sum(), theta), torch.zeros(5, 5, dtype=torch.float64)
+    )
 
 
 def test_float32_is_kept():
@@ -43,7 +54,9 @@ def test_float32_is_kept():
 
 
 def test_a_module_becomes_a_function_of_its_parameters():
-    module = initialized(lambda: nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double())
+    module = initialized(
+        lambda: nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
+    )
     flat, x = FlatModule(module), torch.randn(6, 3, generator=seeded(), dtype=torch.float64)
     assert torch.equal(flat(flat.theta, x), module(x))
     before = flat.theta
@@ -62,7 +75,9 @@ def test_the_hessian_of_a_module_has_its_blocks_in_the_order_of_its_parameters()
     module = initialized(lambda: nn.Linear(2, 1).double())
     flat, x = FlatModule(module), torch.tensor([[1.0, 2.0], [3.0, -1.0]], dtype=torch.float64)
     design = torch.cat([x, torch.ones(2, 1, dtype=torch.float64)], 1)
-    assert torch.allclose(full_hessian(lambda t: (flat(t, x) ** 2).sum() / 2, flat.theta), design.T @ design)
+    assert torch.allclose(
+        full_hessian(lambda t: (flat(t, x) ** 2).sum() / 2, flat.theta), design.T @ design
+    )
 
 
 def test_a_parameter_in_two_places_counts_once():
@@ -87,7 +102,13 @@ def test_a_loss_that_is_no_loss_is_refused(loss, words):
 
 def test_a_loss_that_changes_is_refused_with_both_values():
     values = iter([1.5, 2.25])
-    with pytest.raises(ValueError, match=r"`loss` is not deterministic: 1\.5, then 2\.25 at the same `theta`\. Call `module\.eval\(\)`"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"`loss` is not deterministic: 1\.5, then 2\.25 at the same `theta`\. Call "
+            r"`module\.eval\(\)`"
+        ),
+    ):
         check_loss(lambda t: 0 * t.sum() + next(values), point())
 
 
@@ -105,7 +126,10 @@ def test_rounding_in_another_order_is_let_through():
 @pytest.mark.parametrize(
     ("theta", "words"),
     [
-        (torch.zeros(2, 2).double(), r"`theta` must be one flat parameter vector, got shape \(2, 2\)\. Use `FlatModule`"),
+        (
+            torch.zeros(2, 2).double(),
+            r"`theta` must be one flat parameter vector, got shape \(2, 2\)\. Use `FlatModule`",
+        ),
         (torch.zeros(0), r"`theta` must be one flat parameter vector, got shape \(0,\)"),
         (torch.zeros(3).half(), "`theta` must be float64 or float32, got torch.float16"),
         (torch.tensor([1.0, torch.nan]), r"`theta` holds nan \(1 entries are not finite\)"),
@@ -117,21 +141,34 @@ def test_a_point_that_is_no_vector_is_refused(theta, words):
         full_hessian(curved, theta)
 
 
-@pytest.mark.parametrize("vectors", [torch.zeros(5).double(), torch.zeros(2, 4).double(), torch.zeros(2, 5)])
+@pytest.mark.parametrize(
+    "vectors", [torch.zeros(5).double(), torch.zeros(2, 4).double(), torch.zeros(2, 5)]
+)
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_vectors_that_do_not_fit_are_refused(vectors):
-    with pytest.raises(ValueError, match=r"`vectors` must be a matrix with 5 columns \(the length of `theta`\) and its dtype, got shape"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"`vectors` must be a matrix with 5 columns \(the length of `theta`\) and its dtype, "
+            r"got shape"
+        ),
+    ):
         hessian_products(curved, point(), vectors)
 
 
 def test_modules_without_one_kind_of_parameters_are_refused():
     with pytest.raises(ValueError, match="got none at all"):
         FlatModule(nn.Tanh())
-    with pytest.raises(ValueError, match=r"one dtype on one device, got torch\.float32 on cpu, torch\.float64 on cpu"):
+    with pytest.raises(
+        ValueError,
+        match=r"one dtype on one device, got torch\.float32 on cpu, torch\.float64 on cpu",
+    ):
         FlatModule(nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1).double()))
 
 
 def test_a_vector_of_another_length_is_refused():
     flat = FlatModule(initialized(lambda: nn.Linear(3, 4)))
-    with pytest.raises(ValueError, match=r"a vector of the 16 parameters of the module, got shape \(15,\)"):
+    with pytest.raises(
+        ValueError, match=r"a vector of the 16 parameters of the module, got shape \(15,\)"
+    ):
         flat(torch.zeros(15), torch.zeros(1, 3))

@@ -22,7 +22,9 @@ def plain(flat, inputs):
         leaf = flat.theta.requires_grad_()
         log_f = flat(leaf, x[None]).log_softmax(1)[0]
         labels = [i % len(log_f), (i + 1) % len(log_f)]
-        norms = [torch.autograd.grad(log_f[v], leaf, retain_graph=True)[0].square().sum() for v in labels]
+        norms = [
+            torch.autograd.grad(log_f[v], leaf, retain_graph=True)[0].square().sum() for v in labels
+        ]
         sums.append(0.25 * norms[0] + 0.75 * norms[1])
     return torch.stack(sums)
 
@@ -39,7 +41,9 @@ class Mean(nn.Module):
 
 
 class Wide(Mean):
-    """Positions outnumber the entries of the weight, so that its gradient is the smaller matrix; no biases."""
+    """Positions outnumber the entries of the weight, so that its gradient is the smaller matrix; no
+    biases.
+    """
 
     def forward(self, tokens):
         return F.layer_norm(self.out(self.token(tokens)).tanh(), (5,)).sum(1)
@@ -50,7 +54,11 @@ class Parts(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.norm, self.bare, self.plain = nn.LayerNorm((2, 3)), nn.LayerNorm(6, elementwise_affine=False), nn.LayerNorm(6, bias=False)
+        self.norm, self.bare, self.plain = (
+            nn.LayerNorm((2, 3)),
+            nn.LayerNorm(6, elementwise_affine=False),
+            nn.LayerNorm(6, bias=False),
+        )
         self.out = nn.Linear(6, 4)
 
     def forward(self, x):
@@ -65,7 +73,10 @@ class Unused(Mean):
 
 class Tied(Mean):
     def forward(self, tokens):
-        return self.out(self.token(tokens).mean(1)) + F.linear(self.token(tokens).sum(1), self.token.weight)[:, :5]
+        return (
+            self.out(self.token(tokens).mean(1))
+            + F.linear(self.token(tokens).sum(1), self.token.weight)[:, :5]
+        )
 
 
 class Bare(Mean):
@@ -112,10 +123,23 @@ FITTING = {
 def test_norms_are_those_of_plain_gradients(build, inputs):
     flat = FlatModule(initialized(lambda: build().double()))
     assert has_layer_rules(flat, flat.theta, inputs)
-    assert torch.allclose(squared_norms(flat, flat.theta, inputs, weigh), plain(flat, inputs), rtol=1e-9)
+    assert torch.allclose(
+        squared_norms(flat, flat.theta, inputs, weigh), plain(flat, inputs), rtol=1e-9
+    )
 
 
-@pytest.mark.parametrize("build", [Tied, Bare, Twice, Overwrites, OverwritesWhatEntered, SequenceFirst, lambda: nn.Bilinear(2, 2, 2)])
+@pytest.mark.parametrize(
+    "build",
+    [
+        Tied,
+        Bare,
+        Twice,
+        Overwrites,
+        OverwritesWhatEntered,
+        SequenceFirst,
+        lambda: nn.Bilinear(2, 2, 2),
+    ],
+)
 def test_modules_that_the_rules_do_not_cover_are_told(build):
     flat = FlatModule(initialized(lambda: build().double()))
     for tokens in (TOKENS, TOKENS[:, :2]):

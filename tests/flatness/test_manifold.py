@@ -17,12 +17,25 @@ RANKS = {"bernoulli": 1, "softmax": 3, "network": 54, "linear": 9}
 @pytest.mark.parametrize("name", BEDS)
 def test_the_tangent_space_is_the_kernel_of_the_hessian(name):
     bed = BEDS[name]()
-    space, hessian, d = tangent_basis(bed.model, bed.start), full_hessian(bed.model.loss, bed.start), len(bed.start)
-    assert (space.rank, space.basis.shape, space.normal.shape) == (RANKS[name], (d, d - RANKS[name]), (d, RANKS[name]))
+    space, hessian, d = (
+        tangent_basis(bed.model, bed.start),
+        full_hessian(bed.model.loss, bed.start),
+        len(bed.start),
+    )
+    assert (space.rank, space.basis.shape, space.normal.shape) == (
+        RANKS[name],
+        (d, d - RANKS[name]),
+        (d, RANKS[name]),
+    )
     both = torch.cat([space.normal, space.basis], 1)
     assert torch.allclose(both.T @ both, torch.eye(d, dtype=torch.float64), atol=1e-12)
     assert (hessian @ space.basis).abs().max() < 1e-10
-    assert torch.allclose(space.eigenvalues, torch.linalg.eigvalsh(hessian).flip(0)[: space.rank], rtol=1e-6, atol=1e-12)
+    assert torch.allclose(
+        space.eigenvalues,
+        torch.linalg.eigvalsh(hessian).flip(0)[: space.rank],
+        rtol=1e-6,
+        atol=1e-12,
+    )
     assert space.gap > 1e8
     assert space.gradient_norm < 1e-12
 
@@ -37,7 +50,13 @@ def test_the_tangent_of_one_bernoulli_is_along_the_hyperbola():
 def test_a_point_off_the_manifold_is_told_with_its_gradient():
     bed = bernoulli(0.8, 2.0)
     theta = torch.tensor([2.0, 0.0], dtype=torch.float64)
-    with pytest.warns(UserWarning, match=r"`theta` is not a minimizer: \|f − Pr\| is up to 0\.3, the norm of the gradient .* is 0\.6"):
+    with pytest.warns(
+        UserWarning,
+        match=(
+            r"`theta` is not a minimizer: \|f − Pr\| is up to 0\.3, the norm of the gradient .* is "
+            r"0\.6"
+        ),
+    ):
         space = tangent_basis(bed.model, theta)
     assert space.gradient_norm == pytest.approx(0.6)
 
@@ -74,13 +93,20 @@ def test_a_minimizer_stays_where_it_is():
 
 def test_sparse_laws_have_no_minimizer():
     bed = sparse_linear(np.random.default_rng(0))
-    with pytest.raises(ValueError, match=r"`model` has no minimizer: `laws` row 0 holds a zero, .* assumption 4\.1 fails"):
+    with pytest.raises(
+        ValueError,
+        match=r"`model` has no minimizer: `laws` row 0 holds a zero, .* assumption 4\.1 fails",
+    ):
         nearest_minimizer(bed.model, bed.start)
 
 
 def test_laws_that_the_model_cannot_express_are_told():
     laws = torch.tensor([[0.5, 0.5], [0.2, 0.8]], dtype=torch.float64)
-    model = ConditionalModel(lambda theta: theta[..., None, :].expand(*theta.shape[:-1], 2, 2), laws, torch.tensor([0.5, 0.5]).double())
+    model = ConditionalModel(
+        lambda theta: theta[..., None, :].expand(*theta.shape[:-1], 2, 2),
+        laws,
+        torch.tensor([0.5, 0.5]).double(),
+    )
     with pytest.raises(RuntimeError, match=r"no minimizer was reached: \|f − Pr\| is still 0\.1"):
         nearest_minimizer(model, torch.zeros(2, dtype=torch.float64))
 
@@ -88,7 +114,11 @@ def test_laws_that_the_model_cannot_express_are_told():
 @pytest.mark.parametrize(
     ("theta", "words"),
     [
-        (torch.zeros(2), r"`theta` must be float64 on the CPU, got torch\.float32 on cpu: .* Use `theta\.double\(\)`"),
+        (
+            torch.zeros(2),
+            r"`theta` must be float64 on the CPU, got torch\.float32 on cpu: .* Use "
+            r"`theta\.double\(\)`",
+        ),
         (torch.tensor([torch.inf, 0]).double(), "`theta` holds inf"),
         (torch.zeros(1, 2).double(), "`theta` must be one flat parameter vector"),
     ],
@@ -101,16 +131,30 @@ def test_points_that_are_none_are_refused(theta, words):
 
 
 def test_sparse_supports_lose_rank_as_the_loss_falls():
-    """Along gradient descent the smallest eigenvalues of the square of the scores fall with the excess, and θ grows."""
+    """Along gradient descent the smallest eigenvalues of the square of the scores fall with the
+    excess, and θ grows.
+    """
     bed = sparse_linear(np.random.default_rng(0), contexts=3, vocab=4, dim=3)
-    path = follow_sgd(bed.model, bed.start, 0.3, 2000, None, 1, np.random.default_rng(0), snapshots=5).thetas[:, 0]
+    path = follow_sgd(
+        bed.model, bed.start, 0.3, 2000, None, 1, np.random.default_rng(0), snapshots=5
+    ).thetas[:, 0]
     seen = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for theta in path[[1, 4]]:
             space = tangent_basis(bed.model, theta)
-            seen.append((float(bed.model.excess(theta)), float(theta.norm()), float(space.eigenvalues[-1]), space.gradient_norm))
-    (excess, norm, smallest, gradient), (later_excess, later_norm, later_smallest, later_gradient) = seen
+            seen.append(
+                (
+                    float(bed.model.excess(theta)),
+                    float(theta.norm()),
+                    float(space.eigenvalues[-1]),
+                    space.gradient_norm,
+                )
+            )
+    (
+        (excess, norm, smallest, gradient),
+        (later_excess, later_norm, later_smallest, later_gradient),
+    ) = seen
     assert later_excess < excess / 2
     assert later_norm > norm
     assert later_smallest < smallest / 2

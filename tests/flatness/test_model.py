@@ -46,14 +46,18 @@ def test_off_the_manifold_covariance_and_hessian_differ():
 
 
 @pytest.mark.parametrize("bed", BEDS.values(), ids=BEDS)
-def test_the_square_of_the_scores_and_the_trace_of_the_hessian_have_one_slope_along_the_manifold(bed):
+def test_the_square_of_the_scores_and_the_trace_of_the_hessian_have_one_slope_along_the_manifold(
+    bed,
+):
     """By central differences of the exact trace along two tangent directions."""
     model, start = bed().model, bed().start
     slope = torch.func.grad(lambda theta: model.scores(theta).square().sum())(start)
     _, _, rows = torch.linalg.svd(model.scores(start))
     rank = int((torch.linalg.eigvalsh(full_hessian(model.loss, start)) > 1e-10).sum())
     for direction in rows[[rank, -1]]:
-        ahead, behind = (full_hessian(model.loss, start + h * direction).trace() for h in (1e-5, -1e-5))
+        ahead, behind = (
+            full_hessian(model.loss, start + h * direction).trace() for h in (1e-5, -1e-5)
+        )
         assert float(slope @ direction) == pytest.approx(float(ahead - behind) / 2e-5, abs=1e-6)
 
 
@@ -77,13 +81,28 @@ def test_a_small_excess_keeps_its_digits():
 @pytest.mark.parametrize(
     ("laws", "weight", "words"),
     [
-        (LAWS.float(), WEIGHT, r"`laws` must be a float64 tensor with 2 axes on the CPU, got torch\.float32 of shape \(2, 3\) on cpu"),
-        (LAWS[0], WEIGHT, r"`laws` must be a float64 tensor with 2 axes on the CPU, got torch\.float64 of shape \(3,\)"),
+        (
+            LAWS.float(),
+            WEIGHT,
+            r"`laws` must be a float64 tensor with 2 axes on the CPU, got torch\.float32 of shape "
+            r"\(2, 3\) on cpu",
+        ),
+        (
+            LAWS[0],
+            WEIGHT,
+            r"`laws` must be a float64 tensor with 2 axes on the CPU, got torch\.float64 of shape "
+            r"\(3,\)",
+        ),
         (LAWS - 0.1, WEIGHT, "`laws` must hold probabilities, got -0.1"),
         (LAWS * torch.inf, WEIGHT, "`laws` must hold probabilities, got inf"),
         (LAWS * 1.01, WEIGHT, r"`laws` misses the sum 1 by 0\.01\. Divide it by its sum"),
         (LAWS, WEIGHT / 2, r"`weight` misses the sum 1 by 0\.5"),
-        (LAWS, torch.ones(1).double(), "`weight` must hold a positive frequency for every row of `laws`, got 1 weights for 2 laws"),
+        (
+            LAWS,
+            torch.ones(1).double(),
+            "`weight` must hold a positive frequency for every row of `laws`, got 1 weights for 2 "
+            "laws",
+        ),
         (LAWS, torch.tensor([0.0, 1.0]).double(), "got 2 weights for 2 laws, the smallest 0"),
     ],
 )
@@ -95,5 +114,8 @@ def test_laws_that_are_none_are_refused(laws, weight, words):
 
 def test_logits_of_another_shape_are_refused():
     model = ConditionalModel(lambda theta: theta, LAWS, WEIGHT)
-    with pytest.raises(ValueError, match=r"`logits` must be of shape \(5, 2, 3\) for parameters \(5, 6\), got \(5, 6\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"`logits` must be of shape \(5, 2, 3\) for parameters \(5, 6\), got \(5, 6\)",
+    ):
         model.loss(torch.zeros(5, 6, dtype=torch.float64))

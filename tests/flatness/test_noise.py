@@ -11,7 +11,9 @@ from tests.flatness.cases import BEDS, seeded
 
 def test_without_noise_it_is_the_gradient_of_the_loss_in_every_replica():
     bed = BEDS["network"]()
-    thetas = bed.start + 0.1 * torch.randn(3, len(bed.start), generator=seeded(), dtype=torch.float64)
+    thetas = bed.start + 0.1 * torch.randn(
+        3, len(bed.start), generator=seeded(), dtype=torch.float64
+    )
     got = MeanGradient(bed.model, None, 3, np.random.default_rng(0))(thetas)
     expected = torch.stack([torch.func.grad(bed.model.loss)(theta) for theta in thetas])
     assert torch.allclose(got, expected, rtol=1e-10, atol=1e-14)
@@ -19,11 +21,18 @@ def test_without_noise_it_is_the_gradient_of_the_loss_in_every_replica():
 
 @pytest.mark.parametrize("batch_size", [1, 3])
 def test_mean_and_covariance_are_those_of_a_batch(batch_size):
-    """At the start and off it, over 60,000 draws: within five standard errors, estimated by the moments themselves."""
+    """At the start and off it, over 60,000 draws: within five standard errors, estimated by the
+    moments themselves.
+    """
     bed = softmax_product([0.1, 0.2, 0.7], [2.0, 1.0, -1.5])
     theta, replicas = bed.start + 0.3, 60_000
-    draws = MeanGradient(bed.model, batch_size, replicas, np.random.default_rng(0))(theta.expand(replicas, -1))
-    sigma, mean = gradient_covariance(bed.model, theta) / batch_size, torch.func.grad(bed.model.loss)(theta)
+    draws = MeanGradient(bed.model, batch_size, replicas, np.random.default_rng(0))(
+        theta.expand(replicas, -1)
+    )
+    sigma, mean = (
+        gradient_covariance(bed.model, theta) / batch_size,
+        torch.func.grad(bed.model.loss)(theta),
+    )
     assert ((draws.mean(0) - mean).abs() < 5 * (sigma.diagonal() / replicas).sqrt() + 1e-15).all()
     products = (draws - mean)[:, :, None] * (draws - mean)[:, None, :]
     assert ((products.mean(0) - sigma).abs() < 5 * products.std(0) / replicas**0.5 + 1e-15).all()
@@ -32,7 +41,15 @@ def test_mean_and_covariance_are_those_of_a_batch(batch_size):
 def test_a_batch_of_one_is_one_gradient_of_one_pair():
     bed = BEDS["linear"]()
     gradients = {
-        tuple(np.round(torch.func.grad(lambda t, i=i, v=v: -bed.model.log_probabilities(t)[i, v])(bed.start).numpy(), 10) + 0.0)
+        tuple(
+            np.round(
+                torch.func.grad(lambda t, i=i, v=v: -bed.model.log_probabilities(t)[i, v])(
+                    bed.start
+                ).numpy(),
+                10,
+            )
+            + 0.0
+        )
         for i in range(5)
         for v in range(4)
     }

@@ -37,7 +37,10 @@ def enumerated_fisher(logits, theta, inputs):
     for x in inputs:
         leaf = theta.clone().requires_grad_()
         log_f = logits(leaf, x[None])[0].log_softmax(0)
-        norms = [float(torch.autograd.grad(term, leaf, retain_graph=True)[0].square().sum()) for term in log_f]
+        norms = [
+            float(torch.autograd.grad(term, leaf, retain_graph=True)[0].square().sum())
+            for term in log_f
+        ]
         values.append(float(log_f.detach().exp() @ torch.tensor(norms, dtype=log_f.dtype)))
     return np.array(values)
 
@@ -53,24 +56,40 @@ def test_the_exact_trace_is_that_of_the_matrix_of_autograd(bed):
 
 def test_the_trace_of_one_bernoulli_is_its_closed_form():
     bed = BEDS["bernoulli"]()
-    assert abs(exact_trace(bed.model.loss, bed.start).value - 0.8 * 0.2 * (4 + (np.log(4) / 2) ** 2)) < 1e-10
+    assert (
+        abs(exact_trace(bed.model.loss, bed.start).value - 0.8 * 0.2 * (4 + (np.log(4) / 2) ** 2))
+        < 1e-10
+    )
 
 
 def test_the_exact_trace_does_not_depend_on_the_batches(monkeypatch):
     for entries in (1, 7, 13, 36, 2**16):
         monkeypatch.setattr(hessian, "BATCH_ENTRIES", entries)
         monkeypatch.setattr(trace, "BATCH_ENTRIES", entries)
-        assert exact_trace(quadratic, torch.ones(6, dtype=torch.float64)).value == pytest.approx(float(QUADRATIC.trace()))
+        assert exact_trace(quadratic, torch.ones(6, dtype=torch.float64)).value == pytest.approx(
+            float(QUADRATIC.trace())
+        )
 
 
 def test_random_signs_meet_a_diagonal_exactly():
     scales = torch.arange(1.0, 6.0, dtype=torch.float64)
-    got = hutchinson_trace(lambda t: (scales * t**2).sum() / 2, torch.ones(5, dtype=torch.float64), probes=3, generator=seeded())
-    assert (got.value, got.stderr, got.samples) == (pytest.approx(15, abs=1e-12), pytest.approx(0, abs=1e-12), 3)
+    got = hutchinson_trace(
+        lambda t: (scales * t**2).sum() / 2,
+        torch.ones(5, dtype=torch.float64),
+        probes=3,
+        generator=seeded(),
+    )
+    assert (got.value, got.stderr, got.samples) == (
+        pytest.approx(15, abs=1e-12),
+        pytest.approx(0, abs=1e-12),
+        3,
+    )
 
 
 def test_hutchinson_is_within_its_error_and_the_error_is_the_formula():
-    got = hutchinson_trace(quadratic, torch.ones(6, dtype=torch.float64), probes=4000, generator=seeded())
+    got = hutchinson_trace(
+        quadratic, torch.ones(6, dtype=torch.float64), probes=4000, generator=seeded()
+    )
     off_diagonal = float(QUADRATIC.square().sum() - QUADRATIC.diagonal().square().sum())
     assert abs(got.value - float(QUADRATIC.trace())) < 4 * got.stderr
     assert got.stderr == pytest.approx((2 * off_diagonal / 4000) ** 0.5, rel=0.05)
@@ -87,13 +106,17 @@ def test_hutchinson_draws_the_same_in_batches_and_does_not_repeat_itself(monkeyp
 
 def test_the_error_of_hutchinson_is_right_over_repeats():
     theta, generator = torch.ones(6, dtype=torch.float64), seeded()
-    estimates = [hutchinson_trace(quadratic, theta, probes=100, generator=generator) for _ in range(250)]
+    estimates = [
+        hutchinson_trace(quadratic, theta, probes=100, generator=generator) for _ in range(250)
+    ]
     spread = np.std([e.value for e in estimates])
     assert np.sqrt(np.mean([e.stderr**2 for e in estimates])) == pytest.approx(spread, rel=0.1)
 
 
 def test_linear_logits_have_the_closed_form_at_every_point():
-    """Σ_v f_v (1 − f_v) ‖x‖²; log f has a second derivative that does not depend on v, so that Fisher and Hessian agree everywhere."""
+    """Σ_v f_v (1 − f_v) ‖x‖²; log f has a second derivative that does not depend on v, so that
+    Fisher and Hessian agree everywhere.
+    """
     theta, inputs = linear_case()
     per_input = per_input_fisher(theta, inputs)
     assert enumerated_fisher(linear_logits, theta, inputs) == pytest.approx(per_input, rel=1e-12)
@@ -102,19 +125,25 @@ def test_linear_logits_have_the_closed_form_at_every_point():
     assert got.stderr == pytest.approx(per_input.std(ddof=1) / 40**0.5, rel=0.02)
     assert got.samples == 40
     labels = torch.randint(4, (40,), generator=seeded())
-    exact = exact_trace(lambda t: nn.functional.cross_entropy(linear_logits(t, inputs), labels), theta)
+    exact = exact_trace(
+        lambda t: nn.functional.cross_entropy(linear_logits(t, inputs), labels), theta
+    )
     assert exact.value == pytest.approx(per_input.mean(), rel=1e-12)
 
 
 @pytest.mark.parametrize("labels", [1, 9])
 def test_the_error_of_the_fisher_trace_is_right_over_repeats(labels):
-    """Fresh inputs every time: within 4 errors of the truth, and the spread is the error, also where labels outnumber classes."""
+    """Fresh inputs every time: within 4 errors of the truth, and the spread is the error, also
+    where labels outnumber classes.
+    """
     theta, population = linear_case(4000)
     truth = float(per_input_fisher(theta, population).mean())
     generator, estimates = seeded(5), []
     for _ in range(250):
         inputs = population[torch.randint(len(population), (100,), generator=generator)]
-        estimates.append(fisher_trace(linear_logits, theta, inputs, labels_per_input=labels, generator=generator))
+        estimates.append(
+            fisher_trace(linear_logits, theta, inputs, labels_per_input=labels, generator=generator)
+        )
     values = np.array([e.value for e in estimates])
     errors = np.array([e.stderr for e in estimates])
     assert np.sqrt((errors**2).mean()) == pytest.approx(values.std(), rel=0.1)
@@ -124,7 +153,10 @@ def test_the_error_of_the_fisher_trace_is_right_over_repeats(labels):
 
 def test_more_labels_never_pretend_to_be_more_data():
     theta, inputs = linear_case()
-    few, many = (fisher_trace(linear_logits, theta, inputs, labels_per_input=k, generator=seeded()) for k in (50, 5000))
+    few, many = (
+        fisher_trace(linear_logits, theta, inputs, labels_per_input=k, generator=seeded())
+        for k in (50, 5000)
+    )
     assert many.stderr > 0.9 * few.stderr
     assert many.samples == few.samples == 40
 
@@ -134,15 +166,26 @@ def test_more_labels_never_pretend_to_be_more_data():
 def test_memory_is_bounded_without_moving_the_estimate(labels, chunk_size):
     theta, inputs = linear_case()
     expected = enumerated_fisher(linear_logits, theta, inputs)
-    got = fisher_trace(linear_logits, theta, inputs, labels_per_input=labels, generator=seeded(), chunk_size=chunk_size)
+    got = fisher_trace(
+        linear_logits,
+        theta,
+        inputs,
+        labels_per_input=labels,
+        generator=seeded(),
+        chunk_size=chunk_size,
+    )
     assert abs(got.value - expected.mean()) < 4 * got.stderr
 
 
 def test_layers_and_vmap_give_one_number():
     flat, tokens = FlatModule(initialized(Transformer)), masked_sentences(12, 7, 5)
     for labels in (2, 20):
-        by_layers = fisher_trace(flat, flat.theta, tokens, labels_per_input=labels, generator=seeded())
-        by_vmap = fisher_trace(lambda t, x: flat(t, x), flat.theta, tokens, labels_per_input=labels, generator=seeded())
+        by_layers = fisher_trace(
+            flat, flat.theta, tokens, labels_per_input=labels, generator=seeded()
+        )
+        by_vmap = fisher_trace(
+            lambda t, x: flat(t, x), flat.theta, tokens, labels_per_input=labels, generator=seeded()
+        )
         assert by_layers.value == pytest.approx(by_vmap.value, rel=1e-5)
         assert by_layers.stderr == pytest.approx(by_vmap.stderr, rel=1e-4)
 
@@ -151,19 +194,34 @@ def test_fisher_equals_hessian_at_saturation_and_misses_it_elsewhere_by_what_the
     rng = np.random.default_rng(1)
     bed = hmm_network(rng, vocab=2, length=2, width=4)
     model = bed.model
-    for theta, saturated in ((bed.start, True), (bed.start + 0.2 * torch.tensor(rng.standard_normal(len(bed.start))), False)):
+    for theta, saturated in (
+        (bed.start, True),
+        (bed.start + 0.2 * torch.tensor(rng.standard_normal(len(bed.start))), False),
+    ):
         f, H = model.log_probabilities(theta).exp(), exact_trace(model.loss, theta).value
-        per_input = [enumerated_fisher(lambda t, i: model.logits(t)[i.long()], theta, torch.tensor([float(i)]))[0] for i in range(len(f))]
+        per_input = [
+            enumerated_fisher(
+                lambda t, i: model.logits(t)[i.long()], theta, torch.tensor([float(i)])
+            )[0]
+            for i in range(len(f))
+        ]
         difference = H - float(model.weight @ torch.tensor(per_input, dtype=torch.float64))
         laplacians = [[_laplacian(model, theta, i, v) for v in range(2)] for i in range(len(f))]
         curvatures = torch.tensor(laplacians, dtype=torch.float64)
-        assert difference == pytest.approx(float((model.weight[:, None] * (f - model.laws) * curvatures).sum()), abs=1e-10)
-        assert abs(difference) <= float((2 * model.excess(theta)).sqrt() * curvatures.abs().max()) + 1e-10
+        assert difference == pytest.approx(
+            float((model.weight[:, None] * (f - model.laws) * curvatures).sum()), abs=1e-10
+        )
+        assert (
+            abs(difference)
+            <= float((2 * model.excess(theta)).sqrt() * curvatures.abs().max()) + 1e-10
+        )
         assert (abs(difference) < 1e-10) == saturated
 
 
 def _laplacian(model, theta, i, v):
-    return float(torch.autograd.functional.hessian(lambda t: model.log_probabilities(t)[i, v], theta).trace())
+    return float(
+        torch.autograd.functional.hessian(lambda t: model.log_probabilities(t)[i, v], theta).trace()
+    )
 
 
 def test_counts_that_are_too_small_are_refused():
@@ -175,14 +233,22 @@ def test_counts_that_are_too_small_are_refused():
     with pytest.raises(ValueError, match="`labels_per_input` must be at least 1, got 0"):
         fisher_trace(linear_logits, theta, inputs, labels_per_input=0, generator=seeded())
     with pytest.raises(ValueError, match="`chunk_size` must be at least 1, got 0"):
-        fisher_trace(linear_logits, theta, inputs, labels_per_input=1, generator=seeded(), chunk_size=0)
+        fisher_trace(
+            linear_logits, theta, inputs, labels_per_input=1, generator=seeded(), chunk_size=0
+        )
 
 
 @pytest.mark.parametrize(
     ("logits", "words"),
     [
-        (lambda t, x: linear_logits(t, x)[:, 0], r"`logits` must return a matrix \(inputs, classes\), got shape \(40,\)"),
-        (lambda t, x: linear_logits(t, x)[:7], r"`logits` must return a row for each of the 40 inputs, got 7"),
+        (
+            lambda t, x: linear_logits(t, x)[:, 0],
+            r"`logits` must return a matrix \(inputs, classes\), got shape \(40,\)",
+        ),
+        (
+            lambda t, x: linear_logits(t, x)[:7],
+            r"`logits` must return a row for each of the 40 inputs, got 7",
+        ),
         (lambda t, x: linear_logits(t, x) / 0, "`logits` returned entries that are not finite"),
     ],
 )
@@ -195,7 +261,10 @@ def test_logits_that_are_none_are_refused(logits, words):
 def test_random_losses_are_refused_by_both_traces():
     theta = torch.ones(6, dtype=torch.float64)
     generator = seeded()
-    for estimate in (exact_trace, lambda loss, t: hutchinson_trace(loss, t, probes=2, generator=seeded())):
+    for estimate in (
+        exact_trace,
+        lambda loss, t: hutchinson_trace(loss, t, probes=2, generator=seeded()),
+    ):
         with pytest.raises(ValueError, match="`loss` is not deterministic"):
             estimate(lambda t: quadratic(t) * torch.rand((), generator=generator), theta)
 
@@ -212,7 +281,10 @@ class Fused(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.token, self.layer = nn.Embedding(8, 4), nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)
+        self.token, self.layer = (
+            nn.Embedding(8, 4),
+            nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True),
+        )
         self.out = nn.Linear(4, 7)
 
     def forward(self, tokens):
@@ -223,7 +295,14 @@ def test_fused_attention_is_taken_by_all_three():
     flat, tokens = FlatModule(initialized(lambda: Fused().double())), masked_sentences(6, 7, 5)
     labels = torch.arange(6)
     fisher = fisher_trace(flat, flat.theta, tokens, labels_per_input=2000, generator=seeded())
-    assert fisher.value == pytest.approx(enumerated_fisher(flat, flat.theta, tokens).mean(), rel=0.02)
+    assert fisher.value == pytest.approx(
+        enumerated_fisher(flat, flat.theta, tokens).mean(), rel=0.02
+    )
     exact = exact_trace(lambda t: nn.functional.cross_entropy(flat(t, tokens), labels), flat.theta)
-    random = hutchinson_trace(lambda t: nn.functional.cross_entropy(flat(t, tokens), labels), flat.theta, probes=50, generator=seeded())
+    random = hutchinson_trace(
+        lambda t: nn.functional.cross_entropy(flat(t, tokens), labels),
+        flat.theta,
+        probes=50,
+        generator=seeded(),
+    )
     assert abs(random.value - exact.value) < 4 * random.stderr

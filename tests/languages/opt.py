@@ -1,4 +1,6 @@
-"""A small OPT and its tokenizer, made here, and what a causal model says about strings, by full passes without keys and values kept."""
+"""A small OPT and its tokenizer, made here, and what a causal model says about strings, by full
+passes without keys and values kept.
+"""
 
 import math
 
@@ -23,8 +25,20 @@ def scrambled(model):
 
 
 def small_opt(**changes):
-    sizes = {"hidden_size": 16, "word_embed_proj_dim": 16, "num_hidden_layers": 2, "ffn_dim": 24, "num_attention_heads": 2}
-    sizes |= {"vocab_size": len(TOKENS), "max_position_embeddings": 6, "bos_token_id": 2, "eos_token_id": 2, "pad_token_id": 1}
+    sizes = {
+        "hidden_size": 16,
+        "word_embed_proj_dim": 16,
+        "num_hidden_layers": 2,
+        "ffn_dim": 24,
+        "num_attention_heads": 2,
+    }
+    sizes |= {
+        "vocab_size": len(TOKENS),
+        "max_position_embeddings": 6,
+        "bos_token_id": 2,
+        "eos_token_id": 2,
+        "pad_token_id": 1,
+    }
     transformers = needed("transformers")
     return scrambled(transformers.OPTForCausalLM(transformers.OPTConfig(**sizes | changes)))
 
@@ -32,12 +46,18 @@ def small_opt(**changes):
 def small_gpt2():
     transformers = needed("transformers")
     sizes = {"n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 6, "vocab_size": 12}
-    return scrambled(transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes, bos_token_id=2, eos_token_id=2)))
+    return scrambled(
+        transformers.GPT2LMHeadModel(
+            transformers.GPT2Config(**sizes, bos_token_id=2, eos_token_id=2)
+        )
+    )
 
 
 def small_tokenizer():
     tokenizers, transformers = needed("tokenizers"), needed("transformers")
-    words = tokenizers.models.WordLevel({token: i for i, token in enumerate(TOKENS)}, unk_token="<unk>")
+    words = tokenizers.models.WordLevel(
+        {token: i for i, token in enumerate(TOKENS)}, unk_token="<unk>"
+    )
     splitter = tokenizers.Tokenizer(words)
     splitter.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     names = {"bos_token": "</s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
@@ -51,6 +71,8 @@ def probability(model, sentence, words, bos, length, end=None):
         logits = model(input_ids=read, use_cache=False).logits[0].tolist()
     factors = []
     for t, scores in enumerate(logits if end is not None else logits[: len(sentence)]):
-        weights = [math.exp(scores[word]) for word in words] + ([math.exp(scores[end])] if end is not None and t else [])
+        weights = [math.exp(scores[word]) for word in words] + (
+            [math.exp(scores[end])] if end is not None and t else []
+        )
         factors.append(weights[sentence[t] if t < len(sentence) else -1] / math.fsum(weights))
     return math.prod(factors)

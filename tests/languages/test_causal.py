@@ -7,7 +7,12 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from ntpcompanion.languages.causal import CausalLanguage
-from ntpcompanion.languages.language import PADDING, Language, estimate_entropy_floor, exact_entropy_floor
+from ntpcompanion.languages.language import (
+    PADDING,
+    Language,
+    estimate_entropy_floor,
+    exact_entropy_floor,
+)
 from tests.languages.opt import generator, probability, small_gpt2, small_opt
 from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
@@ -54,7 +59,9 @@ def test_everything_equals_enumeration(length, end, words, chunk):
     assert what.log_prob(tokens).exp().tolist() == pytest.approx(list(total.values()), rel=1e-10)
     for string, conditional in zip(total, what.masked_conditional(tokens), strict=True):
         for t in range(len(string)):
-            filled = np.array([total[(*string[:t], v, *string[t + 1 :])] for v in range(len(words))])
+            filled = np.array(
+                [total[(*string[:t], v, *string[t + 1 :])] for v in range(len(words))]
+            )
             assert conditional[t].numpy() == pytest.approx(filled / filled.sum(), abs=1e-12)
         assert not conditional[len(string) :].any()
 
@@ -74,32 +81,52 @@ def test_frequencies_are_within_five_standard_errors(length, end, words, chunk):
 def test_it_is_a_language_without_latent_variables():
     assert isinstance(language(), Language)
     assert language().vocab_size == 3
-    with pytest.raises(ValueError, match="`latent_posterior` is not defined: a causal language model has no latent variables"):
+    with pytest.raises(
+        ValueError,
+        match="`latent_posterior` is not defined: a causal language model has no latent variables",
+    ):
         language().latent_posterior(torch.tensor([[0]]))
 
 
 def test_another_model_and_a_tensor_of_words():
     what = CausalLanguage(small_gpt2(), torch.tensor([3, 8], dtype=torch.int32), 2, 3)
     strings = list(itertools.product(range(2), repeat=3))
-    law = torch.tensor([probability(what.model, s, [3, 8], 2, 3) for s in strings], dtype=torch.float64)
+    law = torch.tensor(
+        [probability(what.model, s, [3, 8], 2, 3) for s in strings], dtype=torch.float64
+    )
     assert torch.allclose(what.log_prob(torch.tensor(strings)), law.log(), atol=1e-10)
     middle = law.view(2, 2, 2) / law.view(2, 2, 2).sum(1, keepdim=True)
-    assert torch.allclose(what.masked_conditional(torch.tensor(strings))[:, 1].view(2, 2, 2, 2)[:, 0].mT, middle, atol=1e-10)
+    assert torch.allclose(
+        what.masked_conditional(torch.tensor(strings))[:, 1].view(2, 2, 2, 2)[:, 0].mT,
+        middle,
+        atol=1e-10,
+    )
 
 
 def test_without_an_end_shorter_and_longer_sentences_are_first_words():
     mixed = [(0, 1, 2, 1), (2,), (1, 1)]
-    conditional, score = language(3).masked_conditional(padded(mixed)), language(3).log_prob(padded(mixed))
+    conditional, score = (
+        language(3).masked_conditional(padded(mixed)),
+        language(3).log_prob(padded(mixed)),
+    )
     for row, string in enumerate(mixed):
         alone = language(len(string))
-        assert float(score[row]) == pytest.approx(float(alone.log_prob(torch.tensor([string]))), abs=1e-10)
-        assert torch.allclose(conditional[row, : len(string)], alone.masked_conditional(torch.tensor([string]))[0], atol=1e-10)
+        assert float(score[row]) == pytest.approx(
+            float(alone.log_prob(torch.tensor([string]))), abs=1e-10
+        )
+        assert torch.allclose(
+            conditional[row, : len(string)],
+            alone.masked_conditional(torch.tensor([string]))[0],
+            atol=1e-10,
+        )
         assert not conditional[row, len(string) :].any()
 
 
 def test_memory_is_that_of_a_chunk_and_only_what_changed_is_read():
     what, shapes = language(5, chunk=5), []
-    what.model.base_model.register_forward_pre_hook(lambda _, __, given: shapes.append(given["input_ids"].shape), with_kwargs=True)
+    what.model.base_model.register_forward_pre_hook(
+        lambda _, __, given: shapes.append(given["input_ids"].shape), with_kwargs=True
+    )
     tokens = what.sample(2, generator())
     shapes.clear()
     what.masked_conditional(tokens)
@@ -112,11 +139,18 @@ def test_memory_is_that_of_a_chunk_and_only_what_changed_is_read():
 def test_chunks_change_nothing():
     tokens = language(4, 2).sample(9, generator())
     assert torch.equal(tokens, language(4, 2, chunk=2).sample(9, generator()))
-    assert torch.allclose(language(4, 2).masked_conditional(tokens), language(4, 2, chunk=2).masked_conditional(tokens), atol=1e-13)
+    assert torch.allclose(
+        language(4, 2).masked_conditional(tokens),
+        language(4, 2, chunk=2).masked_conditional(tokens),
+        atol=1e-13,
+    )
 
 
 def test_single_precision_is_close_to_double():
-    single, tokens = language(3, 2, model=small_opt().float()), language(3, 2).sample(20, generator())
+    single, tokens = (
+        language(3, 2, model=small_opt().float()),
+        language(3, 2).sample(20, generator()),
+    )
     conditional = single.masked_conditional(tokens)
     assert conditional.dtype == single.log_prob(tokens).dtype == torch.float64
     assert torch.allclose(conditional, language(3, 2).masked_conditional(tokens), atol=1e-5)
@@ -140,14 +174,19 @@ def test_a_batch_may_be_empty():
 def test_a_sentence_that_should_have_ended_is_impossible():
     tokens = torch.tensor([[0, 1, PADDING], [0, 1, 2]])
     assert language(2, 2).log_prob(tokens).isfinite().tolist() == [True, False]
-    with pytest.raises(ValueError, match=r"`tokens`: row 1, \[0, 1, 2\], has probability 0 in this language"):
+    with pytest.raises(
+        ValueError, match=r"`tokens`: row 1, \[0, 1, 2\], has probability 0 in this language"
+    ):
         language(2, 2).masked_conditional(tokens)
 
 
 def test_more_words_than_positions_are_refused():
     six = torch.zeros(1, 6, dtype=torch.int64)
     assert language().log_prob(six).isfinite().all()
-    with pytest.raises(ValueError, match=r"`tokens` has 7 words a sentence, and the model positions for 6\. Cut them"):
+    with pytest.raises(
+        ValueError,
+        match=r"`tokens` has 7 words a sentence, and the model positions for 6\. Cut them",
+    ):
         language().log_prob(torch.zeros(1, 7, dtype=torch.int64))
 
 
@@ -175,7 +214,9 @@ def test_frequencies_of_the_first_word_are_its_law():
 def test_word_frequencies_are_shares_of_all_words():
     """Of a language where words after the end, had they counted, would shift them by .04."""
     total, n = sentences(3, 7, (0, 9)), 20000
-    counts = np.array([math.fsum(p * string.count(i) for string, p in total.items()) for i in range(2)])
+    counts = np.array(
+        [math.fsum(p * string.count(i) for string, p in total.items()) for i in range(2)]
+    )
     shares = language(3, 7, (0, 9), chunk=4096).word_frequencies(n, generator())
     assert shares.numpy() == pytest.approx(counts / counts.sum(), abs=5 * 0.5 / n**0.5)
     assert float(shares.sum()) == pytest.approx(1)
@@ -194,7 +235,9 @@ def test_a_copy_on_the_gpu_says_the_same():
     there, tokens = language(3, 2).to("cuda"), language(3, 2).sample(20, generator())
     assert there.device.type == "cuda"
     assert torch.equal(there.sample(20, generator()), tokens)
-    assert torch.allclose(there.masked_conditional(tokens), language(3, 2).masked_conditional(tokens), atol=1e-10)
+    assert torch.allclose(
+        there.masked_conditional(tokens), language(3, 2).masked_conditional(tokens), atol=1e-10
+    )
     assert there.log_prob(tokens.cuda()).device.type == "cuda"
 
 
@@ -214,5 +257,7 @@ def test_what_is_no_language_is_refused(change, words):
 
 
 def test_what_are_no_tokens_is_refused():
-    with pytest.raises(ValueError, match="`tokens` must lie in 0 … 2, or be -1 for padding, got 0 … 3"):
+    with pytest.raises(
+        ValueError, match="`tokens` must lie in 0 … 2, or be -1 for padding, got 0 … 3"
+    ):
         language().log_prob(torch.tensor([[0, 3]]))

@@ -28,9 +28,16 @@ def test_a_file_wins_over_a_module_of_the_same_name(tmp_path, monkeypatch):
     assert read_text("pydoc_data.topics").content == "not the manual"
 
 
-@pytest.mark.parametrize("name", ["missing.txt", "no/such/file", "math", "no_such_module.topics", "", "..pydoc_data"])
+@pytest.mark.parametrize(
+    "name", ["missing.txt", "no/such/file", "math", "no_such_module.topics", "", "..pydoc_data"]
+)
 def test_what_is_neither_file_nor_text_module_is_refused(name):
-    with pytest.raises(FileNotFoundError, match=rf"`text` = '{name}' is neither a file nor a Python module with a dictionary `topics`"):
+    with pytest.raises(
+        FileNotFoundError,
+        match=(
+            rf"`text` = '{name}' is neither a file nor a Python module with a dictionary `topics`"
+        ),
+    ):
         read_text(name)
 
 
@@ -44,7 +51,9 @@ def test_a_module_whose_topics_are_no_texts_is_refused(tmp_path, monkeypatch):
 def test_a_file_that_is_not_utf8_is_refused(tmp_path):
     path = tmp_path / "latin.txt"
     path.write_bytes("Größe".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"`text` = '.*latin.txt' is not UTF-8: .* at byte 2. Save it as UTF-8"):
+    with pytest.raises(
+        ValueError, match=r"`text` = '.*latin.txt' is not UTF-8: .* at byte 2. Save it as UTF-8"
+    ):
         read_text(str(path))
 
 

@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 from ntpcompanion.languages.counting import count_contexts, refine
 from tests.oracles import conditional_entropy, loss_of_short_memory, successors
 
-texts = st.integers(1, 4).flatmap(lambda vocab: st.tuples(st.just(vocab), st.lists(st.integers(0, vocab - 1), min_size=5, max_size=40)))
+texts = st.integers(1, 4).flatmap(
+    lambda vocab: st.tuples(
+        st.just(vocab), st.lists(st.integers(0, vocab - 1), min_size=5, max_size=40)
+    )
+)
 
 
 def as_dictionary(counts):
@@ -19,10 +23,14 @@ def as_dictionary(counts):
 @given(texts, st.lists(st.integers(0, 4), min_size=1, max_size=4))
 def test_counts_equal_a_dictionary(text, lengths):
     vocab, tokens = text
-    for length, counts in zip(lengths, count_contexts(np.array(tokens), vocab, lengths), strict=True):
+    for length, counts in zip(
+        lengths, count_contexts(np.array(tokens), vocab, lengths), strict=True
+    ):
         expected = successors(tokens, length, max(lengths))
         assert counts.length == length
-        assert as_dictionary(counts) == {context: dict(counter) for context, counter in expected.items()}
+        assert as_dictionary(counts) == {
+            context: dict(counter) for context, counter in expected.items()
+        }
         assert counts.entropy == pytest.approx(conditional_entropy(expected), abs=1e-13)
         assert [tuple(counts.contexts[j]) for j in counts.context_of] == [
             tuple(tokens[i - length : i]) for i in range(max(lengths), len(tokens))
@@ -39,7 +47,9 @@ def test_laws_frequencies_and_shares_follow_from_the_counts(text):
     assert counts.support_sizes.tolist() == (dense > 0).sum(axis=1).tolist()
     one_hot = (dense > 0).sum(axis=1) == 1
     assert counts.share_one_hot(by_frequency=False) == pytest.approx(one_hot.mean())
-    assert counts.share_one_hot(by_frequency=True) == pytest.approx(dense[one_hot].sum() / dense.sum())
+    assert counts.share_one_hot(by_frequency=True) == pytest.approx(
+        dense[one_hot].sum() / dense.sum()
+    )
 
 
 @given(texts)
@@ -54,7 +64,9 @@ def test_contexts_grow_and_the_floor_falls_with_the_length(text):
 def test_a_model_of_short_memory_has_the_floor_of_its_own_length_as_loss(memory, rng):
     tokens = rng.integers(0, 3, 60)
     counts = count_contexts(tokens, 3, [memory, 3])[0]
-    assert counts.entropy == pytest.approx(loss_of_short_memory(tokens.tolist(), memory, 3), abs=1e-13)
+    assert counts.entropy == pytest.approx(
+        loss_of_short_memory(tokens.tolist(), memory, 3), abs=1e-13
+    )
 
 
 def test_a_text_of_one_repeated_token_has_floor_zero():
@@ -73,7 +85,9 @@ def test_large_vocabularies_do_not_collide():
 
 
 def as_small(counts):
-    return dict(zip(map(tuple, counts.contexts.tolist()), counts.counts.sum(axis=1).tolist(), strict=True))
+    return dict(
+        zip(map(tuple, counts.contexts.tolist()), counts.counts.sum(axis=1).tolist(), strict=True)
+    )
 
 
 def test_refine_numbers_pairs_in_order_and_says_where_they_occur_first():

@@ -15,7 +15,9 @@ def sentence(nodes):
 
 
 def test_drawn_sentences_have_their_probabilities():
-    grammar = random_levelled_pcfg(np.random.default_rng(0), symbols=4, vocab=3, depth=3, pairs=1, words=2)
+    grammar = random_levelled_pcfg(
+        np.random.default_rng(0), symbols=4, vocab=3, depth=3, pairs=1, words=2
+    )
     rng, n = np.random.default_rng(1), 4000
     counts = Counter(tuple(sentence(draw_derivation(grammar, rng))) for _ in range(n))
     for words, count in counts.items():
@@ -24,7 +26,9 @@ def test_drawn_sentences_have_their_probabilities():
 
 
 def test_every_node_spans_its_words_and_is_rewritten_by_a_rule():
-    grammar = random_levelled_pcfg(np.random.default_rng(0), symbols=12, vocab=20, depth=4, pairs=9, words=20)
+    grammar = random_levelled_pcfg(
+        np.random.default_rng(0), symbols=12, vocab=20, depth=4, pairs=9, words=20
+    )
     rng = np.random.default_rng(2)
     for _ in range(30):
         nodes = draw_derivation(grammar, rng)
@@ -37,7 +41,11 @@ def test_every_node_spans_its_words_and_is_rewritten_by_a_rule():
             assert posterior[node.start, node.words - 1, node.symbol] > 0
             if node.word is None:
                 left, right = below
-                assert (left.start, right.start, left.words + right.words) == (node.start, node.start + left.words, node.words)
+                assert (left.start, right.start, left.words + right.words) == (
+                    node.start,
+                    node.start + left.words,
+                    node.words,
+                )
                 assert left.level == right.level == node.level + 1
                 assert grammar.binary[node.symbol, left.symbol, right.symbol] > 0
             else:
@@ -48,5 +56,7 @@ def test_every_node_spans_its_words_and_is_rewritten_by_a_rule():
 def test_a_derivation_that_does_not_end_is_refused():
     one = torch.ones(1, dtype=torch.float64)
     endless = PCFG(one, 0.99 * one.view(1, 1, 1), 0.01 * one.view(1, 1))
-    with pytest.raises(ValueError, match=r"`max_words` = 50: a derivation outgrew it\. Allow more, or draw again"):
+    with pytest.raises(
+        ValueError, match=r"`max_words` = 50: a derivation outgrew it\. Allow more, or draw again"
+    ):
         draw_derivation(endless, np.random.default_rng(3), max_words=50)

@@ -31,7 +31,9 @@ def small(seed, states, vocab, length, zeros=0.0):
 
 def joint(hmm, sentence):
     """Pr(states, sentence) for every path of states: the definition."""
-    initial, transition, emission = (table.tolist() for table in (hmm.initial, hmm.transition, hmm.emission))
+    initial, transition, emission = (
+        table.tolist() for table in (hmm.initial, hmm.transition, hmm.emission)
+    )
     return {
         path: initial[path[0]]
         * math.prod(transition[s][t] for s, t in itertools.pairwise(path))
@@ -56,27 +58,49 @@ def test_everything_equals_the_sum_over_paths(seed, states, vocab, length, zeros
     paths = {string: joint(hmm, string) for string in strings}
     total = {string: math.fsum(paths[string].values()) for string in strings}
     assert math.fsum(total.values()) == pytest.approx(1)
-    assert hmm.log_prob(torch.tensor(strings)).exp().tolist() == pytest.approx(list(total.values()), abs=1e-14)
+    assert hmm.log_prob(torch.tensor(strings)).exp().tolist() == pytest.approx(
+        list(total.values()), abs=1e-14
+    )
     possible = [string for string in strings if total[string] > 0]
-    conditionals, posteriors = hmm.masked_conditional(torch.tensor(possible)), hmm.latent_posterior(torch.tensor(possible))
+    conditionals, posteriors = (
+        hmm.masked_conditional(torch.tensor(possible)),
+        hmm.latent_posterior(torch.tensor(possible)),
+    )
     for string, conditional, posterior in zip(possible, conditionals, posteriors, strict=True):
         for t in range(length):
             filled = np.array([total[(*string[:t], v, *string[t + 1 :])] for v in range(vocab)])
             assert conditional[t].numpy() == pytest.approx(filled / filled.sum(), abs=1e-12)
-            at = [math.fsum(p for path, p in paths[string].items() if path[t] == s) / total[string] for s in range(states)]
+            at = [
+                math.fsum(p for path, p in paths[string].items() if path[t] == s) / total[string]
+                for s in range(states)
+            ]
             assert posterior[t].numpy() == pytest.approx(np.array(at), abs=1e-12)
 
 
 def test_exact_by_fractions():
     """Two states, two words, three words: the probability as a fraction, by hand-written sums."""
     third, half = Fraction(1, 3), Fraction(1, 2)
-    initial, transition, emission = [third, 2 * third], [[half, half], [Fraction(1, 4), Fraction(3, 4)]], [[1, 0], [third, 2 * third]]
+    initial, transition, emission = (
+        [third, 2 * third],
+        [[half, half], [Fraction(1, 4), Fraction(3, 4)]],
+        [[1, 0], [third, 2 * third]],
+    )
     exact = sum(
-        initial[a] * emission[a][0] * transition[a][b] * emission[b][1] * transition[b][c] * emission[c][0]
+        initial[a]
+        * emission[a][0]
+        * transition[a][b]
+        * emission[b][1]
+        * transition[b][c]
+        * emission[c][0]
         for a, b, c in itertools.product(range(2), repeat=3)
     )
-    hmm = HMM(*(torch.tensor(np.array(table, dtype=float)) for table in (initial, transition, emission)), 3)
-    assert float(hmm.log_prob(torch.tensor([[0, 1, 0]]))) == pytest.approx(math.log(exact), abs=1e-14)
+    hmm = HMM(
+        *(torch.tensor(np.array(table, dtype=float)) for table in (initial, transition, emission)),
+        3,
+    )
+    assert float(hmm.log_prob(torch.tensor([[0, 1, 0]]))) == pytest.approx(
+        math.log(exact), abs=1e-14
+    )
 
 
 @pytest.mark.usefixtures("unchecked_shapes")
@@ -95,22 +119,35 @@ def test_a_padded_batch_equals_its_sentences_alone():
 def test_a_thousand_words_stay_normalized():
     hmm = random_block_hmm(np.random.default_rng(0), states=12, vocab=24, blocks=3, length=1000)
     tokens = hmm.sample(3, generator())
-    assert torch.allclose(hmm.masked_conditional(tokens).sum(-1), torch.ones(3, 1000).double(), atol=1e-12)
-    assert torch.allclose(hmm.latent_posterior(tokens).sum(-1), torch.ones(3, 1000).double(), atol=1e-12)
+    assert torch.allclose(
+        hmm.masked_conditional(tokens).sum(-1), torch.ones(3, 1000).double(), atol=1e-12
+    )
+    assert torch.allclose(
+        hmm.latent_posterior(tokens).sum(-1), torch.ones(3, 1000).double(), atol=1e-12
+    )
     slow = torch.stack([hmm._log_passes(hmm._likelihood(row[None])[0].log())[1] for row in tokens])
     assert torch.allclose(hmm.log_prob(tokens), slow, rtol=1e-13)
     assert (slow < -1000).all()
 
 
 def test_evidence_that_turns_halfway_is_not_lost():
-    """Two states that never change: 500 words for the first, 500 for the second; each half alone is worth e^1150, far below float64."""
-    hmm = HMM(torch.tensor([0.5, 0.5]), torch.eye(2), torch.tensor([[0.9, 0.1], [0.1, 0.9]]).double().round(decimals=1), 1000)
+    """Two states that never change: 500 words for the first, 500 for the second; each half alone is
+    worth e^1150, far below float64.
+    """
+    hmm = HMM(
+        torch.tensor([0.5, 0.5]),
+        torch.eye(2),
+        torch.tensor([[0.9, 0.1], [0.1, 0.9]]).double().round(decimals=1),
+        1000,
+    )
     tokens = torch.tensor([[0] * 500 + [1] * 500, [0] * 501 + [1] * 499])
     posterior = hmm.latent_posterior(tokens)
     assert posterior[0, 250].tolist() == pytest.approx([0.5, 0.5], abs=1e-9)
     assert posterior[1, 999].tolist() == pytest.approx([81 / 82, 1 / 82], abs=1e-9)
     assert float(hmm.log_prob(tokens)[0]) == pytest.approx(500 * math.log(0.09))
-    assert hmm.masked_conditional(tokens)[0, 0].tolist() == pytest.approx([0.9 * 0.1 + 0.1 * 0.9, 0.9 * 0.9 + 0.1 * 0.1], abs=1e-9)
+    assert hmm.masked_conditional(tokens)[0, 0].tolist() == pytest.approx(
+        [0.9 * 0.1 + 0.1 * 0.9, 0.9 * 0.9 + 0.1 * 0.1], abs=1e-9
+    )
 
 
 def test_frequencies_are_within_five_standard_errors():
@@ -119,7 +156,9 @@ def test_frequencies_are_within_five_standard_errors():
     strings = torch.tensor(list(itertools.product(range(2), repeat=3)))
     probability = hmm.log_prob(strings).exp()
     seen = (tokens[:, None] == strings).all(-1).double().mean(0)
-    assert ((seen - probability).abs() <= 5 * (probability * (1 - probability) / n).sqrt() + 1e-12).all()
+    assert (
+        (seen - probability).abs() <= 5 * (probability * (1 - probability) / n).sqrt() + 1e-12
+    ).all()
     assert len(set(probability.tolist())) > 2
 
 
@@ -155,14 +194,22 @@ def test_an_impossible_sentence_has_log_prob_minus_infinity_and_no_conditional()
     tokens = torch.tensor([[1, 1], [1, 0]])
     assert hmm.log_prob(tokens).tolist() == [0, -math.inf]
     for ask in (hmm.masked_conditional, hmm.latent_posterior):
-        with pytest.raises(ValueError, match=r"`tokens`: row 1, \[1, 0\], has probability 0 in this language"):
+        with pytest.raises(
+            ValueError, match=r"`tokens`: row 1, \[1, 0\], has probability 0 in this language"
+        ):
             ask(tokens)
 
 
 def test_the_random_family_has_its_blocks():
     hmm = random_block_hmm(np.random.default_rng(0), states=4, vocab=6, blocks=2, length=3)
-    assert hmm.transition.bool().tolist() == [[True] * 2 + [False] * 2] * 2 + [[False] * 2 + [True] * 2] * 2
-    assert hmm.emission.bool().tolist() == [[True] * 3 + [False] * 3] * 2 + [[False] * 3 + [True] * 3] * 2
+    assert (
+        hmm.transition.bool().tolist()
+        == [[True] * 2 + [False] * 2] * 2 + [[False] * 2 + [True] * 2] * 2
+    )
+    assert (
+        hmm.emission.bool().tolist()
+        == [[True] * 3 + [False] * 3] * 2 + [[False] * 3 + [True] * 3] * 2
+    )
     paper = random_block_hmm(np.random.default_rng(0))
     assert (paper.num_states, paper.vocab_size, paper.length) == (100, 200, 16)
     assert torch.equal(paper.transition, random_block_hmm(np.random.default_rng(0)).transition)
@@ -172,11 +219,23 @@ def test_the_random_family_has_its_blocks():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"transition": torch.tensor([[1.0, 0.0], [0.4, 0.5]])}, r"`transition` must sum to 1: row 1 sums to 0\.9.*Divide by the sum"),
+        (
+            {"transition": torch.tensor([[1.0, 0.0], [0.4, 0.5]])},
+            r"`transition` must sum to 1: row 1 sums to 0\.9.*Divide by the sum",
+        ),
         ({"initial": torch.tensor([0.5, 0.4])}, r"`initial` must sum to 1: it sums to 0\.9"),
-        ({"emission": torch.full((2, 3), 1 / 3)}, r"`emission` must sum to 1: row 0 sums to 1\.0000000.*in float64"),
-        ({"emission": torch.tensor([[1.0, 0.0], [math.nan, 1.0]])}, r"`emission` must hold probabilities, got nan at \[1, 0\]"),
-        ({"emission": torch.tensor([[1.0, 0.0], [-0.5, 1.5]])}, r"`emission` must hold probabilities, got -0\.5 at \[1, 0\]"),
+        (
+            {"emission": torch.full((2, 3), 1 / 3)},
+            r"`emission` must sum to 1: row 0 sums to 1\.0000000.*in float64",
+        ),
+        (
+            {"emission": torch.tensor([[1.0, 0.0], [math.nan, 1.0]])},
+            r"`emission` must hold probabilities, got nan at \[1, 0\]",
+        ),
+        (
+            {"emission": torch.tensor([[1.0, 0.0], [-0.5, 1.5]])},
+            r"`emission` must hold probabilities, got -0\.5 at \[1, 0\]",
+        ),
         ({"transition": torch.eye(3)}, r"`transition` must be of shape \(2, 2\), got \(3, 3\)"),
         ({"emission": torch.ones(2)}, r"`emission` must be of shape \(2, any\), got \(2,\)"),
         ({"initial": torch.ones(0)}, r"`initial` must be of shape \(any\), got \(0,\)"),
@@ -185,7 +244,12 @@ def test_the_random_family_has_its_blocks():
     ],
 )
 def test_what_is_no_model_is_refused(change, words):
-    tables = {"initial": torch.tensor([0.5, 0.5]), "transition": torch.eye(2), "emission": torch.eye(2), "length": 2}
+    tables = {
+        "initial": torch.tensor([0.5, 0.5]),
+        "transition": torch.eye(2),
+        "emission": torch.eye(2),
+        "length": 2,
+    }
     with pytest.raises(ValueError, match=words):
         HMM(**(tables | change))
 
@@ -201,7 +265,13 @@ def test_a_negative_number_of_sentences_or_blocks_that_do_not_divide_are_refused
     with pytest.raises(ValueError, match="`n` must not be negative, got -1"):
         small(0, 2, 2, 2).sample(-1, generator())
     for blocks in (0, 3):
-        with pytest.raises(ValueError, match=f"`blocks` must divide `states` = 100 and `vocab` = 200, all at least 1, got {blocks}"):
+        with pytest.raises(
+            ValueError,
+            match=(
+                "`blocks` must divide `states` = 100 and `vocab` = 200, all at least 1, got "
+                f"{blocks}"
+            ),
+        ):
             random_block_hmm(np.random.default_rng(0), blocks=blocks)
 
 
@@ -210,4 +280,6 @@ def test_a_gpu_gives_the_same():
     hmm = small(2, 3, 4, 6)
     tokens = hmm.sample(20, generator())
     assert torch.equal(hmm.sample(20, generator(), "cuda").cpu(), tokens)
-    assert torch.allclose(hmm.masked_conditional(tokens.cuda()).cpu(), hmm.masked_conditional(tokens), atol=1e-12)
+    assert torch.allclose(
+        hmm.masked_conditional(tokens.cuda()).cpu(), hmm.masked_conditional(tokens), atol=1e-12
+    )

@@ -25,15 +25,24 @@ def tiny():
 
 
 def floor_by_hand(language, lengths):
-    """Σ over all strings of Pr(x) times the mean and the sum over t of −log Pr(x_t | x₋ₜ), from probabilities of strings alone."""
+    """Σ over all strings of Pr(x) times the mean and the sum over t of −log Pr(x_t | x₋ₜ), from
+    probabilities of strings alone.
+    """
     strings = [s for n in lengths for s in itertools.product(range(language.vocab_size), repeat=n)]
     probability = {s: math.exp(float(language.log_prob(torch.tensor([s]))[0])) for s in strings}
     mass = sum(probability.values())
     mean = total = words = 0.0
     for s in (s for s in strings if probability[s] > 0):
-        rest = [math.fsum(probability[(*s[:t], v, *s[t + 1 :])] for v in range(language.vocab_size)) for t in range(len(s))]
+        rest = [
+            math.fsum(probability[(*s[:t], v, *s[t + 1 :])] for v in range(language.vocab_size))
+            for t in range(len(s))
+        ]
         surprise = math.fsum(math.log(r / probability[s]) for r in rest)
-        mean, total, words = mean + probability[s] * surprise / len(s), total + probability[s] * surprise, words + probability[s] * len(s)
+        mean, total, words = (
+            mean + probability[s] * surprise / len(s),
+            total + probability[s] * surprise,
+            words + probability[s] * len(s),
+        )
     return mean / mass, total / words
 
 
@@ -46,10 +55,15 @@ def test_the_exact_floor_is_the_expected_surprise():
 
 
 def test_the_estimate_is_within_five_standard_errors_of_the_exact_floor():
-    exact, floor = exact_entropy_floor(tiny(), [3]), estimate_entropy_floor(tiny(), 3000, generator(), batch=700)
+    exact, floor = (
+        exact_entropy_floor(tiny(), [3]),
+        estimate_entropy_floor(tiny(), 3000, generator(), batch=700),
+    )
     assert abs(floor.per_sentence - exact.per_sentence) < 5 * floor.per_sentence_stderr
     assert 0 < floor.per_sentence_stderr < 0.02
-    assert (floor.per_token, floor.per_token_stderr) == pytest.approx((floor.per_sentence, floor.per_sentence_stderr), rel=1e-9)
+    assert (floor.per_token, floor.per_token_stderr) == pytest.approx(
+        (floor.per_sentence, floor.per_sentence_stderr), rel=1e-9
+    )
     assert floor.sentences == 3000
 
 
@@ -67,7 +81,9 @@ class Mixed:
 
     def sample(self, n, generator, device="cpu"):
         tokens = torch.randint(2, (n, 3), generator=generator)
-        return tokens.masked_fill((torch.rand(n, generator=generator) < 0.5)[:, None] & (torch.arange(3) > 0), PADDING)
+        return tokens.masked_fill(
+            (torch.rand(n, generator=generator) < 0.5)[:, None] & (torch.arange(3) > 0), PADDING
+        )
 
     def log_prob(self, tokens):
         return math.log(0.5) - (tokens != PADDING).sum(1).double() * math.log(2)
@@ -97,11 +113,23 @@ def test_lengths_weigh_as_stated():
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda: estimate_entropy_floor(tiny(), 1, generator()), "`sentences` must be at least 2 .* got 1"),
-        (lambda: estimate_entropy_floor(tiny(), 9, generator(), batch=0), "`batch` must be at least 1, got 0"),
-        (lambda: exact_entropy_floor(tiny(), []), r"`lengths` must hold at least one length, each 1 or more, got \[\]"),
+        (
+            lambda: estimate_entropy_floor(tiny(), 1, generator()),
+            "`sentences` must be at least 2 .* got 1",
+        ),
+        (
+            lambda: estimate_entropy_floor(tiny(), 9, generator(), batch=0),
+            "`batch` must be at least 1, got 0",
+        ),
+        (
+            lambda: exact_entropy_floor(tiny(), []),
+            r"`lengths` must hold at least one length, each 1 or more, got \[\]",
+        ),
         (lambda: exact_entropy_floor(tiny(), [2, 0]), r"`lengths` must hold .* got \[2, 0\]"),
-        (lambda: exact_entropy_floor(tiny(), [30]), r"`lengths` = \[30\] means 1152921504606846976 strings.*estimate_entropy_floor"),
+        (
+            lambda: exact_entropy_floor(tiny(), [30]),
+            r"`lengths` = \[30\] means 1152921504606846976 strings.*estimate_entropy_floor",
+        ),
     ],
 )
 def test_what_has_no_floor_is_refused(ask, words):
@@ -113,12 +141,18 @@ def test_what_has_no_floor_is_refused(ask, words):
 @pytest.mark.parametrize(
     ("tokens", "words"),
     [
-        (torch.tensor([0, 1]), r"`tokens` must be integers of shape \(batch, length\), got \(2,\) of torch.int64"),
+        (
+            torch.tensor([0, 1]),
+            r"`tokens` must be integers of shape \(batch, length\), got \(2,\) of torch.int64",
+        ),
         ([[0, 1]], "`tokens` must be a tensor of integers .* got a list. Wrap it in torch.tensor"),
         (torch.zeros(1, 2), "`tokens` must be integers .* of torch.float32"),
         (torch.tensor([[0, 4]]), r"`tokens` must lie in 0 … 3, or be -1 for padding, got 0 … 4"),
         (torch.tensor([[0, -2]]), r"`tokens` must lie in 0 … 3.* got -2 … 0"),
-        (torch.tensor([[0, 1], [-1, 1]]), r"`tokens`: row 1 is \[-1, 1\]. Padding \(-1\) may only follow"),
+        (
+            torch.tensor([[0, 1], [-1, 1]]),
+            r"`tokens`: row 1 is \[-1, 1\]. Padding \(-1\) may only follow",
+        ),
         (torch.tensor([[0, -1, 1]]), r"`tokens`: row 0 is \[0, -1, 1\]"),
         (torch.tensor([[-1, -1]]), r"`tokens`: row 0 is \[-1, -1\]"),
         (torch.zeros(2, 0, dtype=torch.int64), "`tokens` has 2 sentences of no word"),

@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ntpcompanion.languages.grammars import random_levelled_pcfg, span_labels
-from ntpcompanion.languages.language import PADDING, Language, estimate_entropy_floor, exact_entropy_floor
+from ntpcompanion.languages.language import (
+    PADDING,
+    Language,
+    estimate_entropy_floor,
+    exact_entropy_floor,
+)
 from ntpcompanion.languages.pcfg import PCFG
 from tests.languages.padding import check_padding_changes_nothing
 from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
@@ -20,26 +25,36 @@ def generator(seed=0):
 
 
 def small(seed, symbols, vocab, zeros=0.0, to_words=1.0):
-    """A random recursive grammar with about this share of zeros in every table; every symbol has its first word."""
+    """A random recursive grammar with about this share of zeros in every table; every symbol has
+    its first word.
+    """
     draws = np.random.default_rng(seed)
     root = draws.exponential(size=symbols) * (draws.random(symbols) >= zeros)
     root[0] += root.sum() == 0
-    rules = draws.exponential(size=(symbols, symbols**2 + vocab)) * (draws.random((symbols, symbols**2 + vocab)) >= zeros)
+    rules = draws.exponential(size=(symbols, symbols**2 + vocab)) * (
+        draws.random((symbols, symbols**2 + vocab)) >= zeros
+    )
     rules[:, symbols**2] += 0.1
     rules[:, symbols**2 :] *= to_words
     rules /= rules.sum(1, keepdims=True)
     return PCFG(
-        torch.tensor(root / root.sum()), torch.tensor(rules[:, : symbols**2].reshape((symbols,) * 3)), torch.tensor(rules[:, symbols**2 :])
+        torch.tensor(root / root.sum()),
+        torch.tensor(rules[:, : symbols**2].reshape((symbols,) * 3)),
+        torch.tensor(rules[:, symbols**2 :]),
     )
 
 
 def trees(symbols, first, last):
-    """All labelled binary trees over words first … last − 1: (symbol, first, last) or (symbol, first, last, left, right)."""
+    """All labelled binary trees over words first … last − 1: (symbol, first, last) or (symbol,
+    first, last, left, right).
+    """
     for a in range(symbols):
         if last - first == 1:
             yield (a, first, last)
         for middle in range(first + 1, last):
-            for left, right in itertools.product(trees(symbols, first, middle), trees(symbols, middle, last)):
+            for left, right in itertools.product(
+                trees(symbols, first, middle), trees(symbols, middle, last)
+            ):
                 yield (a, first, last, left, right)
 
 
@@ -54,20 +69,27 @@ def nodes(tree):
 
 def rule_probability(grammar, node, sentence):
     a = node[0]
-    return float(grammar.binary[a, node[3][0], node[4][0]]) if len(node) > 3 else float(grammar.lexical[a, sentence[node[1]]])
+    return (
+        float(grammar.binary[a, node[3][0], node[4][0]])
+        if len(node) > 3
+        else float(grammar.lexical[a, sentence[node[1]]])
+    )
 
 
 def parses(grammar, sentence):
     """The probability of every parse tree of a sentence: the definition."""
     return {
-        tree: float(grammar.root[tree[0]]) * math.prod(rule_probability(grammar, node, sentence) for node in nodes(tree))
+        tree: float(grammar.root[tree[0]])
+        * math.prod(rule_probability(grammar, node, sentence) for node in nodes(tree))
         for tree in all_trees(grammar.num_symbols, len(sentence))
     }
 
 
 @given(
     seed=st.integers(0, 10**6),
-    size=st.sampled_from([(1, 1, 1), (1, 2, 4), (2, 2, 1), (2, 2, 2), (2, 2, 3), (3, 2, 2), (2, 1, 4)]),
+    size=st.sampled_from(
+        [(1, 1, 1), (1, 2, 4), (2, 2, 1), (2, 2, 2), (2, 2, 3), (3, 2, 2), (2, 1, 4)]
+    ),
     zeros=st.sampled_from([0.0, 0.5]),
 )
 def test_everything_equals_the_sum_over_parse_trees(seed, size, zeros):
@@ -76,12 +98,19 @@ def test_everything_equals_the_sum_over_parse_trees(seed, size, zeros):
     strings = list(itertools.product(range(vocab), repeat=n))
     forests = {string: parses(grammar, string) for string in strings}
     total = {string: math.fsum(forest.values()) for string, forest in forests.items()}
-    assert grammar.log_prob(torch.tensor(strings)).exp().tolist() == pytest.approx(list(total.values()), rel=1e-9, abs=1e-15)
-    assert float(grammar.length_law(n)[n - 1]) == pytest.approx(math.fsum(total.values()), rel=1e-9, abs=1e-15)
+    assert grammar.log_prob(torch.tensor(strings)).exp().tolist() == pytest.approx(
+        list(total.values()), rel=1e-9, abs=1e-15
+    )
+    assert float(grammar.length_law(n)[n - 1]) == pytest.approx(
+        math.fsum(total.values()), rel=1e-9, abs=1e-15
+    )
     possible = [string for string in strings if total[string] > 0]
     if not possible:
         return
-    conditionals, posteriors = grammar.masked_conditional(torch.tensor(possible)), grammar.latent_posterior(torch.tensor(possible))
+    conditionals, posteriors = (
+        grammar.masked_conditional(torch.tensor(possible)),
+        grammar.latent_posterior(torch.tensor(possible)),
+    )
     for string, conditional, posterior in zip(possible, conditionals, posteriors, strict=True):
         for t in range(n):
             filled = np.array([total[(*string[:t], v, *string[t + 1 :])] for v in range(vocab)])
@@ -100,7 +129,9 @@ def test_the_inside_chart_is_that_of_every_span_alone():
     for i, j in itertools.combinations(range(5), 2):
         for a in range(3):
             alone = PCFG(torch.eye(3).double()[a], grammar.binary, grammar.lexical)
-            assert float(chart[i, j - i - 1, a]) == pytest.approx(float(alone.log_prob(torch.tensor([sentence[i:j]]))), abs=1e-12)
+            assert float(chart[i, j - i - 1, a]) == pytest.approx(
+                float(alone.log_prob(torch.tensor([sentence[i:j]]))), abs=1e-12
+            )
     assert bool((chart[2, 2:] == -math.inf).all())
 
 
@@ -111,18 +142,26 @@ def test_a_padded_batch_equals_its_sentences_alone():
 
 
 def test_frequencies_are_within_five_standard_errors():
-    """A supercritical recursive grammar: the law of the samples is that of the language given at most 3 words."""
+    """A supercritical recursive grammar: the law of the samples is that of the language given at
+    most 3 words.
+    """
     grammar, n = small(3, 2, 2, to_words=0.3), 20000
     assert grammar.longest is None
     tokens = grammar.sample(n, generator(), max_length=3)
-    strings = [list(s) + [PADDING] * (3 - k) for k in (1, 2, 3) for s in itertools.product(range(2), repeat=k)]
+    strings = [
+        list(s) + [PADDING] * (3 - k)
+        for k in (1, 2, 3)
+        for s in itertools.product(range(2), repeat=k)
+    ]
     probability = grammar.log_prob(torch.tensor(strings)).exp()
     assert float(probability.sum()) == pytest.approx(float(grammar.length_law(3).sum()))
     assert float(probability.sum()) < 0.9
     probability = probability / probability.sum()
     seen = (tokens[:, None] == torch.tensor(strings)).all(-1).double().mean(0)
     assert float(seen.sum()) == pytest.approx(1)
-    assert ((seen - probability).abs() <= 5 * (probability * (1 - probability) / n).sqrt() + 1e-12).all()
+    assert (
+        (seen - probability).abs() <= 5 * (probability * (1 - probability) / n).sqrt() + 1e-12
+    ).all()
 
 
 def test_a_supercritical_grammar_loses_what_never_ends():
@@ -134,7 +173,10 @@ def test_a_supercritical_grammar_loses_what_never_ends():
     assert tokens.shape[1] <= 40
     law = grammar.length_law(40)
     share = float(law[0] / law.sum())
-    assert abs(float(((tokens != PADDING).sum(1) == 1).double().mean()) - share) < 5 * (share * (1 - share) / 2000) ** 0.5
+    assert (
+        abs(float(((tokens != PADDING).sum(1) == 1).double().mean()) - share)
+        < 5 * (share * (1 - share) / 2000) ** 0.5
+    )
 
 
 @pytest.mark.parametrize(
@@ -184,7 +226,9 @@ def test_very_long_sentences_must_be_asked_for():
 
 
 def test_the_generator_decides():
-    grammar = random_levelled_pcfg(np.random.default_rng(1), symbols=8, vocab=9, depth=3, pairs=3, words=4)
+    grammar = random_levelled_pcfg(
+        np.random.default_rng(1), symbols=8, vocab=9, depth=3, pairs=3, words=4
+    )
     first, again, other = (grammar.sample(50, generator(seed)) for seed in (7, 7, 8))
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
@@ -193,7 +237,9 @@ def test_the_generator_decides():
 
 
 def test_it_is_a_language_whose_floor_is_known():
-    grammar = random_levelled_pcfg(np.random.default_rng(1), symbols=4, vocab=5, depth=3, pairs=1, words=3)
+    grammar = random_levelled_pcfg(
+        np.random.default_rng(1), symbols=4, vocab=5, depth=3, pairs=1, words=3
+    )
     assert isinstance(grammar, Language)
     assert (grammar.vocab_size, grammar.num_symbols, grammar.longest) == (5, 4, 4)
     exact = exact_entropy_floor(grammar, range(1, 5))
@@ -205,9 +251,13 @@ def test_it_is_a_language_whose_floor_is_known():
 
 def test_the_floor_of_no_sentence_is_refused():
     grammar = PCFG(
-        torch.tensor([1.0, 0.0]), torch.tensor([[[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]]), torch.tensor([[0.0], [1.0]])
+        torch.tensor([1.0, 0.0]),
+        torch.tensor([[[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]]),
+        torch.tensor([[0.0], [1.0]]),
     )
-    with pytest.raises(ValueError, match=r"`lengths` = \[1, 3\]: the language has no sentence of such a length"):
+    with pytest.raises(
+        ValueError, match=r"`lengths` = \[1, 3\]: the language has no sentence of such a length"
+    ):
         exact_entropy_floor(grammar, [1, 3])
 
 
@@ -225,7 +275,9 @@ def test_an_impossible_sentence_has_log_prob_minus_infinity_and_no_conditional()
     assert grammar.log_prob(tokens)[1] == -math.inf
     assert grammar.log_prob(tokens)[0].isfinite()
     for ask in (grammar.masked_conditional, grammar.latent_posterior):
-        with pytest.raises(ValueError, match=r"`tokens`: row 1, \[1, 0\], has probability 0 in this language"):
+        with pytest.raises(
+            ValueError, match=r"`tokens`: row 1, \[1, 0\], has probability 0 in this language"
+        ):
             ask(tokens)
 
 
@@ -236,10 +288,16 @@ half = torch.full((1, 1, 1), 0.5)
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"lexical": torch.tensor([[0.4]])}, r"`binary` and `lexical` must sum to 1: row 0 sums to 0\.9.*Divide by the sum"),
+        (
+            {"lexical": torch.tensor([[0.4]])},
+            r"`binary` and `lexical` must sum to 1: row 0 sums to 0\.9.*Divide by the sum",
+        ),
         ({"root": torch.tensor([0.5])}, r"`root` must sum to 1: it sums to 0\.5"),
         ({"binary": half * math.nan}, r"`binary` must hold probabilities, got nan at \[0, 0, 0\]"),
-        ({"lexical": torch.tensor([[1.0, -0.5]])}, r"`lexical` must hold probabilities, got -0\.5 at \[0, 1\]"),
+        (
+            {"lexical": torch.tensor([[1.0, -0.5]])},
+            r"`lexical` must hold probabilities, got -0\.5 at \[0, 1\]",
+        ),
         ({"binary": half[0]}, r"`binary` must be of shape \(1, 1, 1\), got \(1, 1\)"),
         ({"lexical": torch.ones(2, 1)}, r"`lexical` must be of shape \(1, any\), got \(2, 1\)"),
         ({"root": torch.ones(1, 1)}, r"`root` must be of shape \(any\), got \(1, 1\)"),
@@ -257,10 +315,22 @@ def recursive():
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda: recursive().sample(3, generator()), "`max_length` is needed: the grammar is recursive"),
-        (lambda: recursive().sample(-3, generator(), max_length=3), "`n` must not be negative, got -3"),
-        (lambda: recursive().sample(3, generator(), max_length=0), "`max_length` must be at least 1, got 0"),
-        (lambda: PCFG(torch.ones(1), half * 2, torch.zeros(1, 1)).sample(1, generator()), "`max_length` = 1 keeps a share of 0 of all"),
+        (
+            lambda: recursive().sample(3, generator()),
+            "`max_length` is needed: the grammar is recursive",
+        ),
+        (
+            lambda: recursive().sample(-3, generator(), max_length=3),
+            "`n` must not be negative, got -3",
+        ),
+        (
+            lambda: recursive().sample(3, generator(), max_length=0),
+            "`max_length` must be at least 1, got 0",
+        ),
+        (
+            lambda: PCFG(torch.ones(1), half * 2, torch.zeros(1, 1)).sample(1, generator()),
+            "`max_length` = 1 keeps a share of 0 of all",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_refused(ask, words):
@@ -273,4 +343,8 @@ def test_a_gpu_gives_the_same():
     grammar = small(2, 3, 4)
     tokens = grammar.sample(20, generator(), max_length=12)
     assert torch.equal(grammar.sample(20, generator(), "cuda", max_length=12).cpu(), tokens)
-    assert torch.allclose(grammar.masked_conditional(tokens.cuda()).cpu(), grammar.masked_conditional(tokens), atol=1e-12)
+    assert torch.allclose(
+        grammar.masked_conditional(tokens.cuda()).cpu(),
+        grammar.masked_conditional(tokens),
+        atol=1e-12,
+    )

@@ -26,14 +26,22 @@ def test_the_law_is_the_softmax_of_the_logits_that_are_left(make):
 def test_without_an_end_there_are_only_words():
     reader = WordModel(small_opt(), [7, 4], 2)
     assert reader.read(torch.tensor([[2, 4]]))[0].exp().sum(-1).tolist() == [[pytest.approx(1)] * 2]
-    assert (reader.columns.tolist(), reader.positions, reader.device) == ([7, 4], 6, torch.device("cpu"))
+    assert (reader.columns.tolist(), reader.positions, reader.device) == (
+        [7, 4],
+        6,
+        torch.device("cpu"),
+    )
 
 
 def test_an_output_layer_with_a_bias_keeps_it():
     model = small_opt()
     model.lm_head = nn.Linear(16, 12, dtype=torch.float64)
     law = WordModel(model, [7, 4], 2).read(torch.tensor([[2]]))[0]
-    assert torch.allclose(law[0, 0], model(input_ids=torch.tensor([[2]])).logits[0, 0, [7, 4]].log_softmax(-1), atol=1e-12)
+    assert torch.allclose(
+        law[0, 0],
+        model(input_ids=torch.tensor([[2]])).logits[0, 0, [7, 4]].log_softmax(-1),
+        atol=1e-12,
+    )
 
 
 def test_half_precision_is_normalized_in_float64():
@@ -43,7 +51,9 @@ def test_half_precision_is_normalized_in_float64():
 
 
 def scaled(model):
-    model.forward = lambda *args, **kwargs: type("Output", (), {"logits": 0.9 * type(model).forward(model, *args, **kwargs).logits})
+    model.forward = lambda *args, **kwargs: type(
+        "Output", (), {"logits": 0.9 * type(model).forward(model, *args, **kwargs).logits}
+    )
     return model
 
 
@@ -51,16 +61,35 @@ def scaled(model):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"model": nn.Linear(2, 2)}, "`model` must be a causal language model of transformers, got Linear. Use AutoModelForCausalLM"),
-        ({"model": small_opt().base_model}, "`model` must be a causal language model of transformers, got OPTModel"),
-        ({"model": small_opt().train()}, r"`model` is in training mode.*Call model\.eval\(\) first"),
-        ({"model": scaled(small_opt())}, "`model`: OPTForCausalLM changes its logits after the output layer, by"),
+        (
+            {"model": nn.Linear(2, 2)},
+            "`model` must be a causal language model of transformers, got Linear. Use "
+            "AutoModelForCausalLM",
+        ),
+        (
+            {"model": small_opt().base_model},
+            "`model` must be a causal language model of transformers, got OPTModel",
+        ),
+        (
+            {"model": small_opt().train()},
+            r"`model` is in training mode.*Call model\.eval\(\) first",
+        ),
+        (
+            {"model": scaled(small_opt())},
+            "`model`: OPTForCausalLM changes its logits after the output layer, by",
+        ),
         ({"words": [4, 12]}, r"`words` must lie in 0 … 11, the tokens of the model, got 12"),
         ({"words": [-1, 5]}, "`words` must lie in 0 … 11.* got -1"),
-        ({"words": [4, 5, 4]}, "`words` must be different tokens, got 4 more than once. Leave out what repeats"),
+        (
+            {"words": [4, 5, 4]},
+            "`words` must be different tokens, got 4 more than once. Leave out what repeats",
+        ),
         ({"words": []}, r"`words` must be a list of at least one token.* got \(0,\)"),
         ({"words": [[4, 5]]}, r"`words` must be a list .* got \(1, 2\) of torch.int64"),
-        ({"words": [4.0, 5.0]}, "`words` must be a list .* each a whole number, got .* of torch.float32"),
+        (
+            {"words": [4.0, 5.0]},
+            "`words` must be a list .* each a whole number, got .* of torch.float32",
+        ),
         ({"bos": 12}, "`bos` must lie in 0 … 11, .* got 12"),
         ({"end": 12}, "`end` must lie in 0 … 11, .* got 12"),
         ({"end": 5}, "`end` = 5 is one of `words`. Leave it out there"),
@@ -75,5 +104,7 @@ def test_logits_that_are_not_numbers_are_refused():
     model = small_opt()
     reader = WordModel(model, [4, 5], 2)
     model.lm_head.weight.data[4] = torch.nan
-    with pytest.raises(ValueError, match=r"`model` gives logits that are not numbers.*dtype=torch\.float32"):
+    with pytest.raises(
+        ValueError, match=r"`model` gives logits that are not numbers.*dtype=torch\.float32"
+    ):
         reader.read(torch.tensor([[2]]))

@@ -31,12 +31,17 @@ def test_known_words_can_be_read_back(words, data):
     encoding = encode(words, size)
     kept = set(encoding.vocabulary[1:])
     assert len(encoding.vocabulary) == size
-    assert [encoding.vocabulary[token] for token in encoding.tokens] == [word if word in kept else UNKNOWN for word in words]
+    assert [encoding.vocabulary[token] for token in encoding.tokens] == [
+        word if word in kept else UNKNOWN for word in words
+    ]
 
 
 @pytest.mark.parametrize("size", [1, 5])
 def test_a_vocabulary_that_does_not_fit_is_refused(size):
-    with pytest.raises(ValueError, match=rf"`vocab_size` must lie in 2 … 4 \(the text has 3 distinct words\), got {size}"):
+    with pytest.raises(
+        ValueError,
+        match=rf"`vocab_size` must lie in 2 … 4 \(the text has 3 distinct words\), got {size}",
+    ):
         encode(["a", "b", "c"], size)
 
 

@@ -10,14 +10,25 @@ SCALES = (1e-3, 1e-2, 1.0, 10.0, 1e3)
 
 @st.composite
 def degenerate_tables(draw: st.DrawFn) -> ContextTable:
-    """Small tables: one context, one dimension, one-hot and full supports, all kinds of embeddings."""
+    """Small tables: one context, one dimension, one-hot and full supports, all kinds of
+    embeddings.
+    """
     m, d, V = draw(st.integers(1, 7)), draw(st.integers(1, 6)), draw(st.integers(2, 5))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     density = draw(st.sampled_from([0.0, 0.1, 0.4, 0.7, 0.95]))
     support = rng.random((m, V)) < density
     support[np.arange(m), rng.integers(V, size=m)] = True
     support[0, 0], support[0, -1] = True, False  # some token outside some support
-    return table(_embeddings(draw(st.sampled_from(["normal", "integer", "repeated", "rank one", "scaled"])), m, d, rng), support, rng)
+    return table(
+        _embeddings(
+            draw(st.sampled_from(["normal", "integer", "repeated", "rank one", "scaled"])),
+            m,
+            d,
+            rng,
+        ),
+        support,
+        rng,
+    )
 
 
 def _embeddings(kind: str, m: int, d: int, rng: np.random.Generator) -> np.ndarray:
@@ -31,9 +42,15 @@ def _embeddings(kind: str, m: int, d: int, rng: np.random.Generator) -> np.ndarr
     }[kind]()
 
 
-def table(embeddings: object, support: object, rng: np.random.Generator | None = None) -> ContextTable:
+def table(
+    embeddings: object, support: object, rng: np.random.Generator | None = None
+) -> ContextTable:
     """Equal frequencies; laws uniform on the supports, or random."""
     support = np.asarray(support, dtype=float)
     laws = support if rng is None else support * (0.1 + rng.random(support.shape))
     m = len(support)
-    return ContextTable(np.asarray(embeddings, dtype=float), laws / laws.sum(axis=1, keepdims=True), np.full(m, 1 / m))
+    return ContextTable(
+        np.asarray(embeddings, dtype=float),
+        laws / laws.sum(axis=1, keepdims=True),
+        np.full(m, 1 / m),
+    )

@@ -29,19 +29,32 @@ def test_every_number_is_what_its_definition_says(given_table, seed):
     matched = check_compatibility(given_table)
     assume(matched.verdict is CompatibilityVerdict.COMPATIBLE)
     rng = np.random.default_rng(seed)
-    weights, w_mm = rng.standard_normal((3, given_table.vocab_size, given_table.dim)), rng.standard_normal(matched.finite_part.shape)
+    weights, w_mm = (
+        rng.standard_normal((3, given_table.vocab_size, given_table.dim)),
+        rng.standard_normal(matched.finite_part.shape),
+    )
     found = measure_alignment(given_table, weights, w_mm)
     for n, W in enumerate(weights):
         rest = W - project_onto_F(given_table, W)
         scale = 1 + np.abs(given_table.embeddings).max()
-        assert (found.distance[n], found.cosine[n]) == pytest.approx((1 - cosine(W, w_mm), cosine(W, w_mm)), abs=1e-12)
-        assert (1 - found.distance_rest[n], found.cosine_rest[n]) == pytest.approx((cosine(W - matched.finite_part, w_mm),) * 2, abs=1e-9)
+        assert (found.distance[n], found.cosine[n]) == pytest.approx(
+            (1 - cosine(W, w_mm), cosine(W, w_mm)), abs=1e-12
+        )
+        assert (1 - found.distance_rest[n], found.cosine_rest[n]) == pytest.approx(
+            (cosine(W - matched.finite_part, w_mm),) * 2, abs=1e-9
+        )
         size = 1 + np.linalg.norm(matched.finite_part)
-        assert found.finite_error[n] == pytest.approx(np.linalg.norm(W - rest - matched.finite_part), abs=1e-9 * size)
+        assert found.finite_error[n] == pytest.approx(
+            np.linalg.norm(W - rest - matched.finite_part), abs=1e-9 * size
+        )
         assert found.excess[n] == given_table.excess(W)
-        assert (found.norm[n], found.rest_norm[n]) == pytest.approx((np.linalg.norm(W), np.linalg.norm(rest)), abs=1e-9)
+        assert (found.norm[n], found.rest_norm[n]) == pytest.approx(
+            (np.linalg.norm(W), np.linalg.norm(rest)), abs=1e-9
+        )
         assert found.rest_largest[n] == pytest.approx(np.abs(rest).max(), abs=1e-9)
-        assert found.margin[n] == pytest.approx(pairwise_margin(given_table, rest), abs=1e-8 * scale)
+        assert found.margin[n] == pytest.approx(
+            pairwise_margin(given_table, rest), abs=1e-8 * scale
+        )
 
 
 def test_the_limit_itself_is_aligned(rng):
@@ -83,12 +96,21 @@ def test_errors_say_what_to_do(rng):
     W = rng.standard_normal((4, 6))
     with pytest.raises(ValueError, match=r"A zero decoder has no direction\. Leave it out\."):
         measure_alignment(table, [W, 0 * W], W)
-    with pytest.raises(ValueError, match=r"`w_mm` must be a matrix of shape \(4, 6\), got shape \(6, 4\)"):
+    with pytest.raises(
+        ValueError, match=r"`w_mm` must be a matrix of shape \(4, 6\), got shape \(6, 4\)"
+    ):
         measure_alignment(table, W, W.T)
-    with pytest.raises(ValueError, match=r"`weights` must be decoders of shape \(4, 6\), got shape \(6, 4\)"):
+    with pytest.raises(
+        ValueError, match=r"`weights` must be decoders of shape \(4, 6\), got shape \(6, 4\)"
+    ):
         measure_alignment(table, W.T, W)
     with pytest.raises(ValueError, match=r"`weights` holds nan"):
         measure_alignment(table, W * np.nan, W)
-    twins = ContextTable(np.ones((2, 1)), np.array([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]]), np.full(2, 0.5))
-    with pytest.raises(ValueError, match=r"`table` must be compatible, .* `check_compatibility` says NOT_COMPATIBLE"):
+    twins = ContextTable(
+        np.ones((2, 1)), np.array([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]]), np.full(2, 0.5)
+    )
+    with pytest.raises(
+        ValueError,
+        match=r"`table` must be compatible, .* `check_compatibility` says NOT_COMPATIBLE",
+    ):
         measure_alignment(twins, np.ones((3, 1)), np.ones((3, 1)))

@@ -9,7 +9,11 @@ from ntpcompanion.linear.autoregressive import flatten_sequences, recurrent_stat
 
 def draw(rng, n=30, places=4, vocab=3, dim=5):
     sequences = rng.integers(0, vocab, (n, places + 1))
-    return sequences, recurrent_states(sequences[:, :-1], vocab, dim, rng), rng.standard_normal((vocab + 1, dim))
+    return (
+        sequences,
+        recurrent_states(sequences[:, :-1], vocab, dim, rng),
+        rng.standard_normal((vocab + 1, dim)),
+    )
 
 
 @given(st.integers(1, 12), st.integers(1, 4), st.integers(2, 4), st.integers(0, 1000))
@@ -19,7 +23,8 @@ def test_loss_and_gradient_equal_those_of_the_sequences(n, places, vocab, seed):
     logits = torch.from_numpy(states).flatten(0, 1) @ decoder.T
     direct = torch.nn.functional.cross_entropy(logits, torch.from_numpy(sequences[:, 1:].flatten()))
     direct.backward()
-    table = flatten_sequences(sequences, states, vocab + 1)  # one token never occurs: some context lacks it
+    # one token never occurs: some context lacks it
+    table = flatten_sequences(sequences, states, vocab + 1)
     assert table.cross_entropy(W) == pytest.approx(direct.item(), abs=1e-12)
     assert np.abs(table.gradient(W) - decoder.grad.numpy()).max() < 1e-12
 
@@ -50,14 +55,19 @@ def test_a_model_that_looks_ahead_is_refused(rng):
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_states_of_another_shape_are_refused(rng):
     sequences, states, _ = draw(rng)
-    with pytest.raises(ValueError, match=r"`states` must have shape \(30, 4, d\), .* got \(30, 3, 5\)"):
+    with pytest.raises(
+        ValueError, match=r"`states` must have shape \(30, 4, d\), .* got \(30, 3, 5\)"
+    ):
         flatten_sequences(sequences, states[:, 1:], 3)
 
 
 @pytest.mark.usefixtures("unchecked_shapes")
 @pytest.mark.parametrize("shape", [(30,), (0, 5), (30, 1)])
 def test_what_is_no_set_of_sequences_is_refused(shape):
-    with pytest.raises(ValueError, match=rf"`sequences` must have shape \(n, T \+ 1\) with n ≥ 1 and T ≥ 1, got \({shape[0]},"):
+    with pytest.raises(
+        ValueError,
+        match=rf"`sequences` must have shape \(n, T \+ 1\) with n ≥ 1 and T ≥ 1, got \({shape[0]},",
+    ):
         flatten_sequences(np.zeros(shape, dtype=int), np.zeros((30, 4, 5)), 2)
 
 
@@ -86,10 +96,15 @@ def test_one_token_out_of_range_is_enough(rng, token):
         flatten_sequences(sequences, states, 3)
 
 
-@pytest.mark.parametrize(("size", "allowed", "refused"), [(0.1, 0.9e-9, 1.5e-9), (1e3, 0.9e-6, 1.5e-6)])
+@pytest.mark.parametrize(
+    ("size", "allowed", "refused"), [(0.1, 0.9e-9, 1.5e-9), (1e3, 0.9e-6, 1.5e-6)]
+)
 def test_equal_prefixes_may_differ_by_rounding_only(size, allowed, refused):
     sequences = np.array([[0, 1], [0, 2]])
     states = np.array([[[size, 0.0]], [[size, 0.0]]])
-    assert flatten_sequences(sequences, states + np.array([0, allowed])[:, None, None], 3).num_contexts == 1
+    assert (
+        flatten_sequences(sequences, states + np.array([0, allowed])[:, None, None], 3).num_contexts
+        == 1
+    )
     with pytest.raises(ValueError, match=r"`states` differ between equal prefixes of length 1"):
         flatten_sequences(sequences, states + np.array([0, refused])[:, None, None], 3)

@@ -9,7 +9,9 @@ from ntpcompanion.linear.contexts import ContextTable
 from tests.linear.cases import degenerate_tables, table
 from tests.oracles import ties
 
-TWINS = ContextTable(np.ones((2, 1)), np.array([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]]), np.full(2, 0.5))
+TWINS = ContextTable(
+    np.ones((2, 1)), np.array([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]]), np.full(2, 0.5)
+)
 
 
 def log_odds(given_table):
@@ -24,19 +26,38 @@ def log_odds(given_table):
 @settings(max_examples=150)
 @given(degenerate_tables())
 def test_the_verdict_is_that_of_dense_least_squares_and_carries_its_proof(given_table):
-    unit = given_table.embeddings / np.maximum(np.linalg.norm(given_table.embeddings, axis=1, keepdims=True), 1e-300)
+    unit = given_table.embeddings / np.maximum(
+        np.linalg.norm(given_table.embeddings, axis=1, keepdims=True), 1e-300
+    )
     rows, odds = ties(unit, given_table.support.toarray()), log_odds(given_table)
     weights = np.maximum(np.linalg.norm(given_table.embeddings, axis=1), 1e-300)
     scale = np.concatenate(
-        [[1.0], *(np.full(size * (size - 1) // 2, w) for size, w in zip(given_table.support_sizes, weights, strict=True))]
+        [
+            [1.0],
+            *(
+                np.full(size * (size - 1) // 2, w)
+                for size, w in zip(given_table.support_sizes, weights, strict=True)
+            ),
+        ]
     )
     solution = np.linalg.lstsq(rows, odds / np.where(scale > 1e-299, scale, 1.0), rcond=1e-10)[0]
     error = np.abs(scale * (rows @ solution) - odds).max()
     found = check_compatibility(given_table)
-    assert found.verdict is (CompatibilityVerdict.COMPATIBLE if error < 1e-6 else CompatibilityVerdict.NOT_COMPATIBLE)
+    assert found.verdict is (
+        CompatibilityVerdict.COMPATIBLE if error < 1e-6 else CompatibilityVerdict.NOT_COMPATIBLE
+    )
     if found.verdict is CompatibilityVerdict.COMPATIBLE:
-        assert np.allclose(found.finite_part.ravel(), solution, atol=1e-7 * (1 + np.abs(solution).max()))
-        assert np.abs(ties(given_table.embeddings, given_table.support.toarray()) @ found.finite_part.ravel() - odds).max() < 1e-7
+        assert np.allclose(
+            found.finite_part.ravel(), solution, atol=1e-7 * (1 + np.abs(solution).max())
+        )
+        assert (
+            np.abs(
+                ties(given_table.embeddings, given_table.support.toarray())
+                @ found.finite_part.ravel()
+                - odds
+            ).max()
+            < 1e-7
+        )
     else:
         assert contradicts(given_table, found.certificate)
         assert found.residual > 1e-8
@@ -45,7 +66,8 @@ def test_the_verdict_is_that_of_dense_least_squares_and_carries_its_proof(given_
 def test_equal_embeddings_with_unequal_laws_are_not_compatible():
     found = check_compatibility(TWINS)
     assert found.verdict is CompatibilityVerdict.NOT_COMPATIBLE
-    assert found.residual == pytest.approx(np.log(3) / 2)  # least squares splits the difference of the log-odds 0 and log 3
+    # least squares splits the difference of the log-odds 0 and log 3
+    assert found.residual == pytest.approx(np.log(3) / 2)
     assert np.allclose(found.certificate / found.certificate[0, 0], [[1, -1, 0], [-1, 1, 0]])
     assert contradicts(TWINS, found.certificate)
 
@@ -105,7 +127,8 @@ def test_the_scale_of_a_certificate_does_not_matter():
     [
         [[0, -1e-3, 1e-3, 0], [0, 1e-3, -1e-3, 0], [0, 0, 0, 0]],  # an entry off support
         [[1e-8, 0, 0, 0], [-1e-8, 0, 0, 0], [0, 0, 0, 0]],  # rows that do not sum to zero
-        [[1e-8, -1e-8, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]],  # columns that are not orthogonal to the embeddings
+        # columns that are not orthogonal to the embeddings
+        [[1e-8, -1e-8, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]],
     ],
 )
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])

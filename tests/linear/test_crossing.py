@@ -11,7 +11,14 @@ from tests.oracles import largest_margin
 def first_by_enumeration(table):
     """Every d from 1 on, each put to a general solver."""
     support = table.support.toarray()
-    return next((d for d in range(1, table.dim + 1) if largest_margin(table.embeddings[:, :d], support) > 1e-7), None)
+    return next(
+        (
+            d
+            for d in range(1, table.dim + 1)
+            if largest_margin(table.embeddings[:, :d], support) > 1e-7
+        ),
+        None,
+    )
 
 
 @pytest.mark.parametrize(("m", "V", "S"), [(6, 4, 1), (8, 5, 2), (10, 4, 3)])
@@ -26,7 +33,11 @@ def test_bisection_finds_what_enumeration_finds(rng, m, V, S):
 def test_a_table_that_no_dimension_separates_is_said_in_one_check(rng, monkeypatch):
     table = ContextTable(np.ones((2, 3)), np.eye(2), np.full(2, 0.5))
     calls = []
-    monkeypatch.setattr(crossing, "check_separability", lambda t, **_: calls.append(t.dim) or Separability(Verdict.NOT_SEPARABLE))
+    monkeypatch.setattr(
+        crossing,
+        "check_separability",
+        lambda t, **_: calls.append(t.dim) or Separability(Verdict.NOT_SEPARABLE),
+    )
     assert separability_crossing(table) == crossing.Crossing(None, 3)
     assert calls == [3]
 
@@ -34,7 +45,9 @@ def test_a_table_that_no_dimension_separates_is_said_in_one_check(rng, monkeypat
 def test_an_undecided_check_leaves_the_two_proved_sides(rng, monkeypatch):
     table = ContextTable.random(8, 4, 2, 8, rng)
     verdicts = {8: Verdict.SEPARABLE, 4: Verdict.NOT_SEPARABLE, 6: Verdict.UNDECIDED}
-    monkeypatch.setattr(crossing, "check_separability", lambda t, **_: Separability(verdicts[t.dim]))
+    monkeypatch.setattr(
+        crossing, "check_separability", lambda t, **_: Separability(verdicts[t.dim])
+    )
     assert separability_crossing(table) == crossing.Crossing(8, 4)
 
 

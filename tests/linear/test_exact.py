@@ -23,7 +23,10 @@ def test_integers_come_as_python_integers():
 def test_a_certificate_with_rounding_errors_becomes_the_fractions_behind_it():
     support = np.array([[True, False], [False, True]])
     rough = np.array([[1.0 + 1e-11, -1.0], [-0.5 - 1e-10, 0.5]])
-    assert exact_certificate([[1], [2]], support, rough) == ((Fraction(1), Fraction(-1)), (-HALF, HALF))
+    assert exact_certificate([[1], [2]], support, rough) == (
+        (Fraction(1), Fraction(-1)),
+        (-HALF, HALF),
+    )
 
 
 def test_entries_that_are_rounding_are_left_out():
@@ -43,7 +46,12 @@ def test_small_entries_that_are_needed_are_kept():
 
 
 def test_no_certificate_is_made_up_for_a_separable_table():
-    assert exact_certificate([[1, 0], [0, 1]], np.eye(2, dtype=bool), np.array([[1.0, -1.0], [-1.0, 1.0]])) is None
+    assert (
+        exact_certificate(
+            [[1, 0], [0, 1]], np.eye(2, dtype=bool), np.array([[1.0, -1.0], [-1.0, 1.0]])
+        )
+        is None
+    )
 
 
 def test_a_decoder_with_rounding_errors_gets_exact_ties_and_margins():
@@ -66,16 +74,26 @@ def test_one_integer_too_large_for_a_float_is_enough():
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
 def test_the_scale_of_a_decoder_does_not_matter(scale):
     support = np.eye(2, dtype=bool)
-    assert exact_weights([[1, 0], [0, 1]], support, scale * np.array([[1.0, -1], [-1, 1]])) is not None
+    assert (
+        exact_weights([[1, 0], [0, 1]], support, scale * np.array([[1.0, -1], [-1, 1]])) is not None
+    )
 
 
 def test_the_smallest_margin_is_that_of_the_lowest_logit_inside():
     logits = [[Fraction(3)], [Fraction(1)], [Fraction(-2)], [Fraction(0)]]
-    assert exact._smallest_margin([[1], [2]], np.array([[True, True, False, False], [True, False, True, False]]), logits) == -6
+    assert (
+        exact._smallest_margin(
+            [[1], [2]], np.array([[True, True, False, False], [True, False, True, False]]), logits
+        )
+        == -6
+    )
 
 
 def test_entries_that_the_equations_force_to_zero_do_no_harm():
     support = np.array([[True, False], [False, True], [True, False]])
     guess = np.array([[2.0, -2.0], [-1.0, 1.0], [0.01, -0.01]])
     found = exact_certificate([[1, 0], [2, 0], [0, 1]], support, guess)
-    assert found == tuple(tuple(Fraction(x) for x in row) for row in ([1, -1], [Fraction(-1, 2), Fraction(1, 2)], [0, 0]))
+    assert found == tuple(
+        tuple(Fraction(x) for x in row)
+        for row in ([1, -1], [Fraction(-1, 2), Fraction(1, 2)], [0, 0])
+    )

@@ -14,7 +14,9 @@ def test_the_bound_is_the_sum_of_the_formula(rng):
     expected = 0.0
     for j, h in enumerate(table.embeddings):
         inside, outside = np.flatnonzero(law[j]), np.flatnonzero(law[j] == 0)
-        expected += table.weight[j] * sum(law[j, z] ** 2 * math.exp((W[v] - W[z]) @ h) for z in inside for v in outside)
+        expected += table.weight[j] * sum(
+            law[j, z] ** 2 * math.exp((W[v] - W[z]) @ h) for z in inside for v in outside
+        )
     assert excess_bound(table, W, 0) == pytest.approx(expected, rel=1e-12)
     assert excess_bound(table, W, 3) == pytest.approx(expected * math.exp(-3), rel=1e-12)
 
@@ -39,5 +41,7 @@ def test_errors_say_what_to_do(rng):
     table = ContextTable.random(3, 4, 2, 2, rng)
     with pytest.raises(ValueError, match=r"`gamma` must not be negative, got -1"):
         excess_bound(table, np.zeros((4, 2)), -1)
-    with pytest.raises(ValueError, match=r"`finite_part` must be a matrix of shape \(4, 2\), got shape \(2, 4\)"):
+    with pytest.raises(
+        ValueError, match=r"`finite_part` must be a matrix of shape \(4, 2\), got shape \(2, 4\)"
+    ):
         excess_bound(table, np.zeros((2, 4)), 1)

@@ -13,20 +13,31 @@ def test_the_full_gradient_is_that_of_the_table(table, seed, size):
     W = size * np.random.default_rng(seed).standard_normal((table.vocab_size, table.dim))
     gradient, expected = FullGradient(table), table.gradient(W)
     for _ in range(2):  # buffers hold nothing over
-        assert np.allclose(gradient(W), expected, rtol=0, atol=1e-13 * (1 + np.abs(table.embeddings).max()) * (1 + size))
+        assert np.allclose(
+            gradient(W),
+            expected,
+            rtol=0,
+            atol=1e-13 * (1 + np.abs(table.embeddings).max()) * (1 + size),
+        )
 
 
 def test_gradients_of_one_hot_contexts_keep_their_digits(rng):
     table = ContextTable.random(4, 3, 1, 5, rng)
-    W = 60 * (np.linalg.pinv(table.embeddings) @ table.support.toarray()).T  # margins of 60: off-support probabilities e^−60
-    residual = np.exp(-60.0) * np.where(table.support.toarray(), -2.0, 1.0)  # two tokens off each support
-    assert np.allclose(FullGradient(table)(W), residual.T @ table.embeddings / 4, rtol=1e-10, atol=0)
+    # margins of 60: off-support probabilities e^−60
+    W = 60 * (np.linalg.pinv(table.embeddings) @ table.support.toarray()).T
+    # two tokens off each support
+    residual = np.exp(-60.0) * np.where(table.support.toarray(), -2.0, 1.0)
+    assert np.allclose(
+        FullGradient(table)(W), residual.T @ table.embeddings / 4, rtol=1e-10, atol=0
+    )
 
 
 def test_where_the_support_has_no_mass_left_the_gradient_is_that_of_the_limit():
     table = ContextTable(np.eye(2), np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]), np.full(2, 0.5))
     W = np.array([[-3000.0, 0.0], [-2000.0, 4000.0], [0.0, 0.0]])
-    assert np.allclose(FullGradient(table)(W), [[-0.25, 0.0], [-0.25, 0.5], [0.5, -0.5]], atol=1e-12)
+    assert np.allclose(
+        FullGradient(table)(W), [[-0.25, 0.0], [-0.25, 0.5], [0.5, -0.5]], atol=1e-12
+    )
 
 
 def test_every_sample_is_the_gradient_of_its_own_loss(rng):
@@ -37,7 +48,9 @@ def test_every_sample_is_the_gradient_of_its_own_loss(rng):
         for j, z in zip(*np.nonzero(table.next_token), strict=True)
     ]
     sampled = SampledGradient(table, 1, rng)
-    seen = {int(np.argmin([np.abs(sampled(W) - one).max() for one in one_token])) for _ in range(300)}
+    seen = {
+        int(np.argmin([np.abs(sampled(W) - one).max() for one in one_token])) for _ in range(300)
+    }
     assert min(np.abs(sampled(W) - one).max() for one in one_token) < 1e-12
     assert seen == set(range(6))
 

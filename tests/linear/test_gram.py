@@ -1,4 +1,6 @@
-"""The pieces of the ascent against plain linear algebra; whole solutions are judged in `test_svm.py`."""
+"""The pieces of the ascent against plain linear algebra; whole solutions are judged in
+`test_svm.py`.
+"""
 
 import itertools
 
@@ -23,7 +25,11 @@ def rng():
 def problem(rng):
     rows = rng.standard_normal((4, 6))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return GramDual(torch.as_tensor(rows @ rows.T), torch.as_tensor(SUPPORT), torch.as_tensor(rng.uniform(0.5, 2.0, 4)))
+    return GramDual(
+        torch.as_tensor(rows @ rows.T),
+        torch.as_tensor(SUPPORT),
+        torch.as_tensor(rng.uniform(0.5, 2.0, 4)),
+    )
 
 
 def at(problem, gamma):
@@ -32,19 +38,29 @@ def at(problem, gamma):
 
 
 def feasible(gamma):
-    return float(gamma.sum(1).abs().max()) < 1e-12 and float(gamma[~torch.as_tensor(SUPPORT)].max()) <= 0
+    return (
+        float(gamma.sum(1).abs().max()) < 1e-12
+        and float(gamma[~torch.as_tensor(SUPPORT)].max()) <= 0
+    )
 
 
 def test_the_projection_is_that_of_the_search_wherever_it_starts(problem, rng):
-    for size in (1e-9, 1e-3, 1.0, 1e6, 1.0):  # the level of the last projection is where the next begins
+    # the level of the last projection is where the next begins
+    for size in (1e-9, 1e-3, 1.0, 1e6, 1.0):
         values = size * rng.standard_normal(SUPPORT.shape)
         expected = project_signs(values, SUPPORT)
-        found = problem.project_(torch.tensor(values), out=torch.empty(SUPPORT.shape, dtype=torch.float64))
+        found = problem.project_(
+            torch.tensor(values), out=torch.empty(SUPPORT.shape, dtype=torch.float64)
+        )
         np.testing.assert_allclose(found.numpy(), expected, atol=1e-12 * size)
 
 
 def test_a_projection_that_is_repeated_ends_at_the_second_look(problem, rng, monkeypatch):
-    values, looks, count = torch.as_tensor(rng.standard_normal(SUPPORT.shape)), [], torch.count_nonzero
+    values, looks, count = (
+        torch.as_tensor(rng.standard_normal(SUPPORT.shape)),
+        [],
+        torch.count_nonzero,
+    )
     first = problem.project_(values.clone(), out=torch.empty_like(values))
     monkeypatch.setattr(torch, "count_nonzero", lambda *given: looks.append(1) or count(*given))
     second = problem.project_(values.clone(), out=torch.empty_like(values))
@@ -61,7 +77,9 @@ def test_height_and_gradient_are_those_of_the_dual(problem, rng):
     point = at(problem, gamma.detach())
     assert problem.height(point) == pytest.approx(height.item(), rel=1e-12)
     torch.testing.assert_close(problem.uphill(point.gram_gamma), gamma.grad)
-    assert point.square == pytest.approx(torch.trace(point.gamma.T @ problem.gram @ point.gamma).item(), rel=1e-12)
+    assert point.square == pytest.approx(
+        torch.trace(point.gamma.T @ problem.gram @ point.gamma).item(), rel=1e-12
+    )
 
 
 def test_ascent_climbs_within_the_cone_and_counts_its_products(problem):
@@ -77,8 +95,14 @@ def test_ascent_climbs_within_the_cone_and_counts_its_products(problem):
 
 
 def textbook_ascent(problem, steps):
-    """FISTA for the dual, written down: restarts by the gradient scheme of O'Donoghue and Candès. Returns Γ and how often it restarts."""
-    K, goal, L = problem.gram.numpy(), np.where(SUPPORT, 0.0, -problem.threshold.numpy()[:, None]), problem.lipschitz
+    """FISTA for the dual, written down: restarts by the gradient scheme of O'Donoghue and Candès.
+    Returns Γ and how often it restarts.
+    """
+    K, goal, L = (
+        problem.gram.numpy(),
+        np.where(SUPPORT, 0.0, -problem.threshold.numpy()[:, None]),
+        problem.lipschitz,
+    )
     old, ahead, momentum, restarts = np.zeros(SUPPORT.shape), np.zeros(SUPPORT.shape), 1.0, 0
     for _ in range(steps):
         new = project_signs(ahead + (goal - K @ ahead) / L, SUPPORT)
@@ -95,7 +119,9 @@ def textbook_ascent(problem, steps):
 def test_the_ascent_is_the_textbook_one(problem, steps, restarted):
     expected, restarts = textbook_ascent(problem, steps)
     assert bool(restarts) == restarted
-    np.testing.assert_allclose(problem.ascend(problem.start(), steps).gamma.numpy(), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        problem.ascend(problem.start(), steps).gamma.numpy(), expected, rtol=0, atol=1e-12
+    )
 
 
 def test_the_step_is_shortened_where_the_last_move_was_steeper(problem):
@@ -113,7 +139,11 @@ def test_the_unit_of_length_does_not_matter(problem, unit):
     """Thresholds in another unit scale the dual: to the last bit, for a power of 2."""
     other = GramDual(problem.gram, problem.support, unit * problem.threshold)
     point, scaled = problem.start(), other.start()
-    for step in (lambda p, x: p.ascend(x, 10), lambda p, x: p.scaled(x), lambda p, x: p.polish(x, 50, close=0.0)):
+    for step in (
+        lambda p, x: p.ascend(x, 10),
+        lambda p, x: p.scaled(x),
+        lambda p, x: p.polish(x, 50, close=0.0),
+    ):
         point, scaled = step(problem, point), step(other, scaled)
         assert torch.equal(unit * point.gamma, scaled.gamma)
     assert problem.products == other.products
@@ -139,13 +169,25 @@ def test_polishing_on_the_right_face_ends_at_the_solution(problem):
 
 
 def bent_path(problem, gamma):
-    """The way to the maximum over the face by dense linear algebra, and where it ends: "straight", "cut off" or "bent"."""
-    K, goal, face = problem.gram.numpy(), np.where(SUPPORT, 0.0, -problem.threshold.numpy()[:, None]), SUPPORT | (gamma < 0)
+    """The way to the maximum over the face by dense linear algebra, and where it ends: "straight",
+    "cut off" or "bent".
+    """
+    K, goal, face = (
+        problem.gram.numpy(),
+        np.where(SUPPORT, 0.0, -problem.threshold.numpy()[:, None]),
+        SUPPORT | (gamma < 0),
+    )
     places = [np.flatnonzero(row) for row in face]
-    columns = [np.kron(np.eye(4)[:, [j]], np.eye(5)[:, at] @ helmert(len(at)).T) for j, at in enumerate(places) if len(at) > 1]
+    columns = [
+        np.kron(np.eye(4)[:, [j]], np.eye(5)[:, at] @ helmert(len(at)).T)
+        for j, at in enumerate(places)
+        if len(at) > 1
+    ]
     basis = np.hstack(columns)
     image = np.kron(K, np.eye(5)) @ basis
-    move = (basis @ np.linalg.solve(basis.T @ image, basis.T @ (goal - K @ gamma).ravel())).reshape(gamma.shape)
+    move = (basis @ np.linalg.solve(basis.T @ image, basis.T @ (goal - K @ gamma).ravel())).reshape(
+        gamma.shape
+    )
 
     def height(x):
         return (goal * x).sum() - 0.5 * (x * (K @ x)).sum()
@@ -165,11 +207,15 @@ def test_polishing_goes_to_the_maximum_on_the_face_as_far_as_signs_allow(rng, dt
     for _ in range(60):
         rows = torch.as_tensor(rng.standard_normal((4, 6)))
         rows /= torch.linalg.norm(rows, axis=1, keepdims=True)
-        problem = GramDual(rows @ rows.T, torch.as_tensor(SUPPORT), torch.as_tensor(rng.uniform(0.5, 2.0, 4)))
+        problem = GramDual(
+            rows @ rows.T, torch.as_tensor(SUPPORT), torch.as_tensor(rng.uniform(0.5, 2.0, 4))
+        )
         gamma = project_signs(rng.standard_normal(SUPPORT.shape) * rng.uniform(0, 3), SUPPORT)
         expected, way = bent_path(problem, gamma)
         same = GramDual(problem.gram.to(dtype), problem.support, problem.threshold.to(dtype))
-        found = same.polish(at(same, torch.as_tensor(gamma, dtype=dtype)), 200, close=0.0).gamma.numpy()
+        found = same.polish(
+            at(same, torch.as_tensor(gamma, dtype=dtype)), 200, close=0.0
+        ).gamma.numpy()
         np.testing.assert_allclose(found, expected, rtol=0, atol=error * np.abs(expected).max())
         assert found[~SUPPORT].max() <= 0, "not even by a rounding"
         ways.append(way)
@@ -186,9 +232,14 @@ def test_polishing_from_a_wrong_face_stays_feasible_and_does_not_fall(problem, r
 
 
 def with_residual(problem, size, factor):
-    """A point of that size whose margins are off by `factor` at most, as far as `polish` can see, on a full face."""
+    """A point of that size whose margins are off by `factor` at most, as far as `polish` can see,
+    on a full face.
+    """
     gamma = torch.where(problem.support, size, -size / 2)
-    off = centre_(torch.tensor(np.random.default_rng(1).standard_normal(SUPPORT.shape)), torch.ones_like(gamma))
+    off = centre_(
+        torch.tensor(np.random.default_rng(1).standard_normal(SUPPORT.shape)),
+        torch.ones_like(gamma),
+    )
     return Point(gamma, problem.uphill(torch.zeros_like(gamma)) - off * (factor / off.abs().max()))
 
 
@@ -203,18 +254,29 @@ def test_polishing_ends_where_margins_are_close_enough_or_off_by_noise(problem, 
 
 
 def test_a_ray_is_followed(rng):
-    """The same context with two different next words: the dual grows without bound along what cancels in K."""
+    """The same context with two different next words: the dual grows without bound along what
+    cancels in K.
+    """
     support = torch.tensor([[True, False], [False, True]])
-    problem = GramDual(torch.ones(2, 2, dtype=torch.float64), support, torch.ones(2, dtype=torch.float64))
+    problem = GramDual(
+        torch.ones(2, 2, dtype=torch.float64), support, torch.ones(2, dtype=torch.float64)
+    )
     point = problem.polish(problem.ascend(problem.start(), 3), 10, close=0.0)
     assert problem.height(problem.polish(point, 10, close=0.0)) > problem.height(point)
     assert float((problem.gram @ point.gamma).abs().max()) < 1e-10
 
 
 def test_along_a_ray_it_goes_as_far_as_it_is_long_and_one_more():
-    """Γ = a (1, −1; −1, 1) has KΓ = 0 and length 2a, and the gradient has its direction: a becomes a + (1 + 2a) / 2."""
-    support, ray = torch.tensor([[True, False], [False, True]]), torch.tensor([[1.0, -1.0], [-1.0, 1.0]], dtype=torch.float64)
-    problem = GramDual(torch.ones(2, 2, dtype=torch.float64), support, torch.full((2,), 4.0, dtype=torch.float64))
+    """Γ = a (1, −1; −1, 1) has KΓ = 0 and length 2a, and the gradient has its direction: a becomes
+    a + (1 + 2a) / 2.
+    """
+    support, ray = (
+        torch.tensor([[True, False], [False, True]]),
+        torch.tensor([[1.0, -1.0], [-1.0, 1.0]], dtype=torch.float64),
+    )
+    problem = GramDual(
+        torch.ones(2, 2, dtype=torch.float64), support, torch.full((2,), 4.0, dtype=torch.float64)
+    )
     found = problem.polish(at(problem, 3 * ray), 10, close=0.0)
     torch.testing.assert_close(found.gamma, 6.5 * ray)
     assert problem.products == 2  # one shows that it is a ray
@@ -224,11 +286,14 @@ def test_along_a_ray_it_goes_as_far_as_it_is_long_and_one_more():
 def test_the_highest_multiple(problem, rng):
     point = at(problem, project_signs(rng.standard_normal(SUPPORT.shape), SUPPORT))
     best = problem.scaled(point)
-    heights = [problem.height(Point(t * best.gamma, t * best.gram_gamma)) for t in (0.99, 1.0, 1.01)]
+    heights = [
+        problem.height(Point(t * best.gamma, t * best.gram_gamma)) for t in (0.99, 1.0, 1.01)
+    ]
     assert max(heights) == heights[1]
     assert problem.scaled(problem.start()).square == 0
     tied = torch.zeros_like(point.gamma)
-    tied[0, :2] = torch.tensor([1.0, -1.0])  # only a tie: it has length, but no multiple of it rises
+    # only a tie: it has length, but no multiple of it rises
+    tied[0, :2] = torch.tensor([1.0, -1.0])
     assert problem.scaled(at(problem, tied)).gamma is tied
 
 
@@ -246,19 +311,33 @@ def test_what_is_taken_away_unties_exactly(problem, rng, monkeypatch, blocks):
 
 def test_what_no_untying_reaches_is_left():
     """Twins with all tokens on both supports: the opposite ties of the two cancel in K."""
-    problem = GramDual(torch.ones(2, 2, dtype=torch.float64), torch.ones(2, 2, dtype=torch.bool), torch.ones(2, dtype=torch.float64))
-    assert not problem.untied(torch.tensor([[1.0, -1.0], [-1.0, 1.0]], dtype=torch.float64), 5).any()
+    problem = GramDual(
+        torch.ones(2, 2, dtype=torch.float64),
+        torch.ones(2, 2, dtype=torch.bool),
+        torch.ones(2, dtype=torch.float64),
+    )
+    assert not problem.untied(
+        torch.tensor([[1.0, -1.0], [-1.0, 1.0]], dtype=torch.float64), 5
+    ).any()
 
 
 @pytest.mark.parametrize(("vocab_size", "fit"), [(7, True), (8, False)])
 def test_blocks_are_made_where_they_fit_into_four_times_the_gram_matrix(problem, vocab_size, fit):
-    """V · n² numbers for the n = 3 contexts of the most frequent token, against 4 · m² with m = 4: 63 fit into 64, 72 do not."""
+    """V · n² numbers for the n = 3 contexts of the most frequent token, against 4 · m² with m = 4:
+    63 fit into 64, 72 do not.
+    """
     support = np.arange(4)[:, None] < np.resize([3, 1], vocab_size)
-    assert (GramDual(problem.gram, torch.as_tensor(support), problem.threshold)._blocks() is not None) == fit
+    assert (
+        GramDual(problem.gram, torch.as_tensor(support), problem.threshold)._blocks() is not None
+    ) == fit
 
 
 def test_untying_ends_after_as_many_products_as_unknowns_in_any_unit(problem, rng, monkeypatch):
-    ties, products, product = centre_(torch.as_tensor(rng.standard_normal(SUPPORT.shape)), problem.support.double()), [], torch.mm
+    ties, products, product = (
+        centre_(torch.as_tensor(rng.standard_normal(SUPPORT.shape)), problem.support.double()),
+        [],
+        torch.mm,
+    )
     monkeypatch.setattr(gram, "BLOCKS", 0)
     monkeypatch.setattr(torch, "mm", lambda *given: products.append(1) or product(*given))
     plain = problem.untied(ties, 200)

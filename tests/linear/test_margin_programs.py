@@ -1,7 +1,11 @@
 import numpy as np
 import pytest
 
-from ntpcompanion.linear.margin_programs import constraint_pairs, least_frobenius_norm, least_max_norm
+from ntpcompanion.linear.margin_programs import (
+    constraint_pairs,
+    least_frobenius_norm,
+    least_max_norm,
+)
 from tests.linear.cases import table
 
 CASE = table([[3, 4]], [[1, 1, 0]])

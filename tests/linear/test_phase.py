@@ -23,7 +23,9 @@ def sample(m, *sides):
 
 
 def half_space(m):
-    """The chance that some half-space of R^d holds m Gaussian points, d = 1 … m (Wendel; Cover for points with random signs)."""
+    """The chance that some half-space of R^d holds m Gaussian points, d = 1 … m (Wendel; Cover for
+    points with random signs).
+    """
     return np.cumsum([comb(m - 1, k) for k in range(m)]) / 2 ** (m - 1)
 
 
@@ -32,14 +34,20 @@ def same_support(m, V, size, rng):
     return ContextTable(rng.standard_normal((m, m)), laws, np.full(m, 1 / m))
 
 
-@pytest.mark.parametrize("draw", [lambda m, rng: table_of_sizes([1] * m, 2, m, rng), lambda m, rng: same_support(m, 6, 3, rng)])
+@pytest.mark.parametrize(
+    "draw",
+    [lambda m, rng: table_of_sizes([1] * m, 2, m, rng), lambda m, rng: same_support(m, 6, 3, rng)],
+)
 def test_where_the_law_is_known_the_shares_follow_it(rng, draw):
-    """Two tokens are Cover's problem; one support for all contexts is Wendel's, however many tokens there are."""
+    """Two tokens are Cover's problem; one support for all contexts is Wendel's, however many tokens
+    there are.
+    """
     m, n = 10, 100
     curve = crossing_sample(draw(m, rng) for _ in range(n)).shares(range(1, m + 1))
     chance = half_space(m)
     error = 3.5 * np.sqrt(chance * (1 - chance) / n)
-    # on which side an undecided draw is nobody knows: rounding decides whether a table that is nearly on the boundary is proved
+    # on which side an undecided draw is nobody knows: rounding decides whether a table that is
+    # nearly on the boundary is proved
     assert (curve.separable - error <= chance).all()
     assert (chance <= curve.separable + curve.undecided + error).all()
     assert curve.undecided.max() <= 2 / n, "such tables are rare"
@@ -47,9 +55,14 @@ def test_where_the_law_is_known_the_shares_follow_it(rng, draw):
 
 def test_one_bisection_says_what_enumeration_says(rng):
     tables = [table_of_sizes([1, 3, 1, 3, 2, 4], 4, 6, rng) for _ in range(5)]
-    margins = [[largest_margin(t.embeddings[:, :d], t.support.toarray()) for d in range(1, 7)] for t in tables]
+    margins = [
+        [largest_margin(t.embeddings[:, :d], t.support.toarray()) for d in range(1, 7)]
+        for t in tables
+    ]
     found = crossing_sample(tables)
-    assert np.array_equal(found.shares(range(1, 7)).separable, (np.array(margins) > 1e-7).mean(axis=0))
+    assert np.array_equal(
+        found.shares(range(1, 7)).separable, (np.array(margins) > 1e-7).mean(axis=0)
+    )
     assert found.num_contexts == 6
     assert found.undecided == 0
 
@@ -60,7 +73,9 @@ def test_shares_count_what_is_undecided_on_neither_side():
     assert curve.undecided.tolist() == [0, 0.25, 0.25, 0.25, 0, 0]
     assert curve.ratio.tolist() == [0.2, 0.3, 0.4, 0.6, 0.7, 1.0]
     assert curve.dim.tolist() == [2, 3, 4, 6, 7, 10]
-    assert sample(10, (3, 4), (3, 5)).undecided == 0.5, "a single dimension between the proofs is enough"
+    assert sample(10, (3, 4), (3, 5)).undecided == 0.5, (
+        "a single dimension between the proofs is enough"
+    )
 
 
 def wilson(share, n):
@@ -74,7 +89,8 @@ def test_the_error_bars_are_wilson_intervals_widened_by_the_undecided():
     assert curve.highest[0] == pytest.approx(wilson(0.75, 4)[1], abs=1e-4)
     none = sample(10, (3, 4), (3, 4)).shares([1])
     assert (none.lowest[0], none.separable[0]) == (0, 0)
-    assert none.highest[0] == pytest.approx(1 / 3, abs=1e-4)  # p = (1 − p) / 2: no draw out of two is no proof that there is none
+    # p = (1 − p) / 2: no draw out of two is no proof that there is none
+    assert none.highest[0] == pytest.approx(1 / 3, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +171,9 @@ def test_a_recorded_point_holds_its_sample():
 
 
 def test_a_recorded_sample_repeats_each_pair_of_sides():
-    found = recorded_sample(8, {"not_separable_to": [3, 4], "separable_from": [5, 5], "draws": [2, 1]})
+    found = recorded_sample(
+        8, {"not_separable_to": [3, 4], "separable_from": [5, 5], "draws": [2, 1]}
+    )
     assert found.not_separable_to.tolist() == [3, 3, 4]
     assert found.separable_from.tolist() == [5, 5, 5]
 
@@ -163,7 +181,8 @@ def test_a_recorded_sample_repeats_each_pair_of_sides():
 def test_a_shuffled_text_keeps_its_sizes(tmp_path):
     path = tmp_path / "text.txt"
     path.write_text("a b a c a b b c a a c b a b c c a b a c " * 2, encoding="utf-8")
-    found = shuffled_text_crossing(7, 4, 1, 0, str(path))  # a is followed by b, c; b by a, b; c by a
+    # a is followed by b, c; b by a, b; c by a
+    found = shuffled_text_crossing(7, 4, 1, 0, str(path))
     assert found["contexts"] == 3
     assert found["predicted"] == pytest.approx(predicted_threshold(4, [2, 2, 1]), abs=1e-14)
     assert 1 <= found["separable_from"] == found["not_separable_to"] + 1 <= 3
@@ -172,25 +191,51 @@ def test_a_shuffled_text_keeps_its_sizes(tmp_path):
         with pytest.raises(ValueError, match=rf"`num_words` must lie in 1 … 40, .*, got {count}"):
             shuffled_text_crossing(count, 4, 1, 0, str(path))
     with pytest.raises(ValueError, match=r"the text has 1 distinct words"):
-        shuffled_text_crossing(1, 4, 1, 0, str(path))  # one word is not too few for `num_words`, but for a vocabulary
+        # one word is not too few for `num_words`, but for a vocabulary
+        shuffled_text_crossing(1, 4, 1, 0, str(path))
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda rng: table_of_sizes([1, 0], 4, 2, rng), r"`support_sizes` must lie in 1 … 4 \(`vocab_size`\), got \[1, 0\]"),
-        (lambda rng: table_of_sizes([1, 5], 4, 2, rng), r"`support_sizes` must lie in 1 … 4 \(`vocab_size`\), got \[1, 5\]"),
-        (lambda rng: table_of_sizes([], 4, 2, rng), r"`support_sizes` must lie in 1 … 4 \(`vocab_size`\), got \[\]"),
-        (lambda rng: table_of_sizes([4, 4], 4, 2, rng), r"every context can be followed by every token"),
+        (
+            lambda rng: table_of_sizes([1, 0], 4, 2, rng),
+            r"`support_sizes` must lie in 1 … 4 \(`vocab_size`\), got \[1, 0\]",
+        ),
+        (
+            lambda rng: table_of_sizes([1, 5], 4, 2, rng),
+            r"`support_sizes` must lie in 1 … 4 \(`vocab_size`\), got \[1, 5\]",
+        ),
+        (
+            lambda rng: table_of_sizes([], 4, 2, rng),
+            r"`support_sizes` must lie in 1 … 4 \(`vocab_size`\), got \[\]",
+        ),
+        (
+            lambda rng: table_of_sizes([4, 4], 4, 2, rng),
+            r"every context can be followed by every token",
+        ),
         (lambda rng: table_of_sizes([1, 1], 4, 0, rng), r"`dim` must be at least 1, got 0"),
-        (lambda rng: crossing_sample([table_of_sizes([1, 1], 4, 2, rng)]), r"`tables` must hold at least 2 tables .*, got 1"),
+        (
+            lambda rng: crossing_sample([table_of_sizes([1, 1], 4, 2, rng)]),
+            r"`tables` must hold at least 2 tables .*, got 1",
+        ),
         (
             lambda rng: crossing_sample([table_of_sizes([1] * m, 4, m, rng) for m in (2, 3)]),
-            r"`tables` must all have the same m, and m coordinates; got \(m, d\) = \[\(2, 2\), \(3, 3\)\]",
+            r"`tables` must all have the same m, and m coordinates; got \(m, d\) = \[\(2, 2\), "
+            r"\(3, 3\)\]",
         ),
-        (lambda rng: crossing_sample([table_of_sizes([1] * 3, 4, 2, rng)] * 2), r"`tables` must all .* got \(m, d\) = \[\(3, 2\)\]"),
-        (lambda rng: sample(10, (3, 4), (3, 4)).shares([0, 1]), r"`dims` must lie in 1 … 10, .* got \[0, 1\]"),
-        (lambda rng: sample(10, (3, 4), (3, 4)).shares([1, 11]), r"`dims` must lie in 1 … 10, .* got \[1, 11\]"),
+        (
+            lambda rng: crossing_sample([table_of_sizes([1] * 3, 4, 2, rng)] * 2),
+            r"`tables` must all .* got \(m, d\) = \[\(3, 2\)\]",
+        ),
+        (
+            lambda rng: sample(10, (3, 4), (3, 4)).shares([0, 1]),
+            r"`dims` must lie in 1 … 10, .* got \[0, 1\]",
+        ),
+        (
+            lambda rng: sample(10, (3, 4), (3, 4)).shares([1, 11]),
+            r"`dims` must lie in 1 … 10, .* got \[1, 11\]",
+        ),
         (lambda rng: phase_point(6, 4, [5], 2, 0), r"`support_sizes` must lie in 1 … 4"),
         (lambda rng: phase_point(6, 4, [1], 1, 0), r"`tables` must hold at least 2 tables"),
     ],
@@ -201,7 +246,11 @@ def test_bad_input_is_named(rng, make, message):
 
 
 def test_the_standard_error_joins_the_scatter_of_the_draws_and_what_is_undecided():
-    spread = sample(10, (1, 2), (4, 5), (5, 6), (8, 9))  # middles 1.5, 4.5, 5.5, 8.5: squares of distances to 5 sum to 25
+    # middles 1.5, 4.5, 5.5, 8.5: squares of distances to 5 sum to 25
+    spread = sample(10, (1, 2), (4, 5), (5, 6), (8, 9))
     assert spread.stderr == pytest.approx(math.sqrt(math.pi / 2 / 4 * 25 / 3) / 10)
-    unsure = sample(20, (3, 4), (3, 4), (3, 4), (2, 7))  # middles 3.5, 3.5, 3.5, 4.5; extremes 3⅓ and 3⅔
-    assert unsure.stderr == pytest.approx(math.hypot(math.sqrt(math.pi / 2 / 4 * 0.25), 1 / 6) / 20, rel=1e-3)
+    # middles 3.5, 3.5, 3.5, 4.5; extremes 3⅓ and 3⅔
+    unsure = sample(20, (3, 4), (3, 4), (3, 4), (2, 7))
+    assert unsure.stderr == pytest.approx(
+        math.hypot(math.sqrt(math.pi / 2 / 4 * 0.25), 1 / 6) / 20, rel=1e-3
+    )

@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 
 from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.proofs import CertificateProof, WeightsProof, check_certificate, check_weights, orthogonality
+from ntpcompanion.linear.proofs import (
+    CertificateProof,
+    WeightsProof,
+    check_certificate,
+    check_weights,
+    orthogonality,
+)
 from tests.linear.cases import table
 
 PARALLEL = table([[1, 0], [2, 0]], [[1, 0], [0, 1]])
@@ -50,7 +56,9 @@ def test_lengths_of_embeddings_do_not_change_the_conditions():
 
 
 def test_a_residual_bounds_the_norm_of_every_separating_decoder(rng):
-    """What a tolerance on EᵀΓ is worth: ‖W‖ ≥ Σ −Γ_jv / ‖EᵀΓ‖, on a separable table and an arbitrary Γ of the right signs."""
+    """What a tolerance on EᵀΓ is worth: ‖W‖ ≥ Σ −Γ_jv / ‖EᵀΓ‖, on a separable table and an
+    arbitrary Γ of the right signs.
+    """
     drawn = ContextTable.random(5, 4, 2, 5, rng)
     support = drawn.support.toarray()
     gamma = np.where(support, 0.0, -rng.random((5, 4)))
@@ -58,7 +66,9 @@ def test_a_residual_bounds_the_norm_of_every_separating_decoder(rng):
     logits = np.where(support, 1.0, 0.0)
     W = np.linalg.solve(drawn.embeddings, logits).T  # ties and margins of exactly 1
     assert check_weights(drawn, W).holds
-    assert np.linalg.norm(W) * np.linalg.norm(drawn.embeddings.T @ gamma) >= -gamma[~support].sum() * (1 - 1e-12)
+    assert np.linalg.norm(W) * np.linalg.norm(drawn.embeddings.T @ gamma) >= -gamma[
+        ~support
+    ].sum() * (1 - 1e-12)
 
 
 def test_orthogonality_is_relative_to_the_scale_of_each_column():
@@ -68,7 +78,9 @@ def test_orthogonality_is_relative_to_the_scale_of_each_column():
 
 
 def test_errors_say_what_to_do():
-    with pytest.raises(ValueError, match=r"`W` must be a matrix of shape \(2, 2\), got shape \(3, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"`W` must be a matrix of shape \(2, 2\), got shape \(3, 2\)"
+    ):
         check_weights(PARALLEL, np.zeros((3, 2)))
     with pytest.raises(ValueError, match=r"`certificate` holds inf"):
         check_certificate(PARALLEL, np.full((2, 2), np.inf))
@@ -76,11 +88,16 @@ def test_errors_say_what_to_do():
 
 def test_each_number_of_a_certificate_is_what_it_says():
     three = table([[1, 0], [3, 5]], [[1, 0, 0], [0, 1, 0]])
-    gamma = np.array([[2.0, -0.5, -1.0], [-0.25, 1.0, 0.125]]) / np.linalg.norm(three.embeddings, axis=1)[:, None]
+    gamma = (
+        np.array([[2.0, -0.5, -1.0], [-0.25, 1.0, 0.125]])
+        / np.linalg.norm(three.embeddings, axis=1)[:, None]
+    )
     scaled = np.array([[2.0, -0.5, -1.0], [-0.25, 1.0, 0.125]]) / 2
     proof = check_certificate(three, gamma)
     rows = three.embeddings / np.linalg.norm(three.embeddings, axis=1)[:, None]
-    assert proof.orthogonality == pytest.approx((np.abs(rows.T @ scaled).max(axis=1) / np.abs(rows).max(axis=0)).max())
+    assert proof.orthogonality == pytest.approx(
+        (np.abs(rows.T @ scaled).max(axis=1) / np.abs(rows).max(axis=0)).max()
+    )
     assert proof.row_sum == pytest.approx(0.875 / 2)
     assert proof.largest_off_support == pytest.approx(0.125 / 2)
     assert proof.mass == pytest.approx(0.5)
@@ -95,6 +112,9 @@ def test_orthogonality_is_relative_to_the_largest_entries(scale):
 
 
 def test_the_bound_on_rounding_is_that_of_a_dot_product():
-    E, W = np.array([[1.0, 2, 3, 4, 5], [5, 4, 3, 2, -1]]), np.array([[1.0, -1, 1, -1, 1], [2, 0, 0, 0, 3]])
+    E, W = (
+        np.array([[1.0, 2, 3, 4, 5], [5, 4, 3, 2, -1]]),
+        np.array([[1.0, -1, 1, -1, 1], [2, 0, 0, 0, 3]]),
+    )
     given = table(E, [[1, 0], [0, 1]])
     assert check_weights(given, W).rounding == pytest.approx(2 * 5 * 2.0**-52 * 17, rel=1e-9, abs=0)

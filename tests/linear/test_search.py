@@ -20,7 +20,8 @@ def test_projection_on_the_signs_obeys_its_optimality_conditions(given_table, se
     values = np.random.default_rng(seed).standard_normal(support.shape)
     gamma = search.project_signs(values, support)
     level = np.where(support, values - gamma, 0).sum(axis=1) / support.sum(axis=1)
-    multiplier = values - gamma - level[:, None]  # nonnegative where Γ = 0 is enforced, zero elsewhere
+    # nonnegative where Γ = 0 is enforced, zero elsewhere
+    multiplier = values - gamma - level[:, None]
     assert np.abs(gamma.sum(axis=1)).max() < 1e-14 * values.size
     assert np.where(support, 0, gamma).max() <= 0
     assert np.abs(multiplier[support]).max() < 1e-14
@@ -32,7 +33,11 @@ def test_projection_on_the_signs_is_the_nearest_point(rng):
     values, support = rng.standard_normal((1, 5)), np.array([[True, True, False, False, False]])
     bounds = [(None, None)] * 2 + [(None, 0)] * 3
     nearest = minimize(
-        lambda g: ((g - values[0]) ** 2).sum(), np.zeros(5), bounds=bounds, constraints={"type": "eq", "fun": np.sum}, tol=1e-12
+        lambda g: ((g - values[0]) ** 2).sum(),
+        np.zeros(5),
+        bounds=bounds,
+        constraints={"type": "eq", "fun": np.sum},
+        tol=1e-12,
     ).x
     assert np.allclose(search.project_signs(values, support)[0], nearest, atol=1e-5)
 
@@ -43,7 +48,8 @@ def test_the_descent_ends_at_the_projection_onto_the_cone_of_certificates(rng):
     goal = np.where(support, 0.0, -1.0)
     gamma = search.project_signs(goal - basis @ X, support)
     assert np.abs(basis.T @ gamma).max() < 1e-9
-    assert np.vdot(goal - gamma, gamma) == pytest.approx(0, abs=1e-8)  # Moreau: what is left over is orthogonal to the projection
+    # Moreau: what is left over is orthogonal to the projection
+    assert np.vdot(goal - gamma, gamma) == pytest.approx(0, abs=1e-8)
     assert np.linalg.norm(gamma) > 1
 
 
@@ -68,12 +74,19 @@ def test_no_certificate_comes_out_of_a_separable_table(rng):
     basis, support = basis_and_support(ContextTable.random(8, 4, 2, 8, rng))
     guess = search.project_signs(np.where(support, 0.0, -1.0), support)
     assert search.finish_certificate(basis, support, guess, 100) is None
-    assert search.finish_strict_certificate(basis, support, search.descend_to_certificate(basis, support, guess, 100)) is None
+    assert (
+        search.finish_strict_certificate(
+            basis, support, search.descend_to_certificate(basis, support, guess, 100)
+        )
+        is None
+    )
 
 
 def test_a_strict_certificate_is_negative_at_every_pair_off_support(rng):
     basis, support = basis_and_support(ContextTable.random(30, 5, 2, 5, rng))
-    found = search.finish_strict_certificate(basis, support, search.descend_to_certificate(basis, support, np.zeros((30, 5)), 500))
+    found = search.finish_strict_certificate(
+        basis, support, search.descend_to_certificate(basis, support, np.zeros((30, 5)), 500)
+    )
     assert found[~support].max() < 0
     assert np.abs(basis.T @ found).max() < 1e-12
     assert np.abs(found.sum(axis=1)).max() < 1e-12
@@ -84,7 +97,10 @@ def test_finished_weights_tie_exactly_and_move_nothing_else(rng):
     X = rng.standard_normal((6, 5))
     tied = search.finish_weights(basis, support, X, 200)
     logits = basis @ tied
-    assert (np.where(support, logits, -np.inf).max(axis=1) - np.where(support, logits, np.inf).min(axis=1)).max() < 1e-13
+    assert (
+        np.where(support, logits, -np.inf).max(axis=1)
+        - np.where(support, logits, np.inf).min(axis=1)
+    ).max() < 1e-13
     assert abs(np.vdot(tied, X - tied)) < 1e-12
 
 
@@ -115,7 +131,9 @@ def test_a_finished_certificate_is_one_whatever_the_guess(scale):
     for seed in range(40):
         rng = np.random.default_rng(seed)
         basis, support = basis_and_support(ContextTable.random(8, 4, 2, 3, rng))
-        gamma = search.finish_certificate(basis, support, scale * rng.standard_normal(support.shape), 500)
+        gamma = search.finish_certificate(
+            basis, support, scale * rng.standard_normal(support.shape), 500
+        )
         if gamma is not None:
             found += 1
             size = np.abs(gamma).max()

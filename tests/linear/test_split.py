@@ -22,9 +22,14 @@ def test_the_bases_are_orthonormal_and_span_what_they_say(given_table, seed):
     assert np.allclose(flat @ flat.T, np.eye(len(flat)), atol=1e-12)
     projected = np.tensordot(np.tensordot(bases.finite, W, 2), bases.finite, 1)
     assert np.allclose(projected, project_onto_F(given_table, W), atol=1e-9)
-    rank = np.linalg.matrix_rank(given_table.embeddings / np.maximum(np.linalg.norm(given_table.embeddings, axis=1, keepdims=True), 1e-9))
+    rank = np.linalg.matrix_rank(
+        given_table.embeddings
+        / np.maximum(np.linalg.norm(given_table.embeddings, axis=1, keepdims=True), 1e-9)
+    )
     assert len(flat) == (given_table.vocab_size - 1) * rank
-    unit = given_table.embeddings / np.maximum(np.linalg.norm(given_table.embeddings, axis=1, keepdims=True), 1e-9)
+    unit = given_table.embeddings / np.maximum(
+        np.linalg.norm(given_table.embeddings, axis=1, keepdims=True), 1e-9
+    )
     growing = bases.growing.reshape(len(bases.growing), W.size)
     assert np.abs(ties(unit, given_table.support.toarray()) @ growing.T).max(initial=0) < 1e-9
 
@@ -46,36 +51,58 @@ def test_gradient_and_excess_are_those_of_the_table(given_table, seed, size):
     finite, growing = loss.coordinates(W)
     point = loss.at(finite, growing, 0.0)
     inside, outside = loss.gradient(point)
-    gradient = np.tensordot(inside, loss.bases.finite, 1) + np.tensordot(outside, loss.bases.growing, 1)
-    assert np.allclose(gradient, given_table.gradient(W), atol=1e-9 * (1 + np.abs(given_table.embeddings).max()))
-    assert math.exp(loss.log_excess(point)) == pytest.approx(given_table.excess(W), rel=1e-7, abs=1e-12)
+    gradient = np.tensordot(inside, loss.bases.finite, 1) + np.tensordot(
+        outside, loss.bases.growing, 1
+    )
+    assert np.allclose(
+        gradient, given_table.gradient(W), atol=1e-9 * (1 + np.abs(given_table.embeddings).max())
+    )
+    assert math.exp(loss.log_excess(point)) == pytest.approx(
+        given_table.excess(W), rel=1e-7, abs=1e-12
+    )
 
 
 def test_the_scale_changes_nothing_but_the_unit(rng):
     loss = SplitLoss(ContextTable.random(8, 5, 2, 9, rng))
-    finite, growing = rng.standard_normal(len(loss.bases.finite)), rng.standard_normal(len(loss.bases.growing))
+    finite, growing = (
+        rng.standard_normal(len(loss.bases.finite)),
+        rng.standard_normal(len(loss.bases.growing)),
+    )
     for log_scale in (-5.0, 2.0):
-        scaled, plain = loss.at(finite / math.exp(log_scale), growing, log_scale), loss.at(finite, growing, 0.0)
+        scaled, plain = (
+            loss.at(finite / math.exp(log_scale), growing, log_scale),
+            loss.at(finite, growing, 0.0),
+        )
         assert loss.log_excess(scaled) == pytest.approx(loss.log_excess(plain), rel=1e-12)
         for one, other in zip(loss.gradient(scaled), loss.gradient(plain), strict=True):
             assert np.allclose(one * math.exp(log_scale), other, rtol=1e-10, atol=1e-14)
-        assert np.allclose(loss.weights(finite / math.exp(log_scale), growing, log_scale), loss.weights(finite, growing))
+        assert np.allclose(
+            loss.weights(finite / math.exp(log_scale), growing, log_scale),
+            loss.weights(finite, growing),
+        )
 
 
 def test_the_hessian_is_the_derivative_of_the_gradient(rng):
     loss, step = SplitLoss(ContextTable.random(6, 5, 2, 7, rng)), 1e-6
-    finite, growing = rng.standard_normal(len(loss.bases.finite)), rng.standard_normal(len(loss.bases.growing))
+    finite, growing = (
+        rng.standard_normal(len(loss.bases.finite)),
+        rng.standard_normal(len(loss.bases.growing)),
+    )
     for log_scale in (0.0, -3.0):
         scale = math.exp(log_scale)
         inside, mixed, outside = loss.hessian(loss.at(finite, growing, log_scale))
         for k in range(len(finite)):
             move = step * np.eye(len(finite))[k]
-            up, down = (loss.gradient(loss.at(finite + sign * move, growing, log_scale)) for sign in (1, -1))
+            up, down = (
+                loss.gradient(loss.at(finite + sign * move, growing, log_scale)) for sign in (1, -1)
+            )
             assert np.allclose((up[0] - down[0]) / (2 * step), inside[k], atol=1e-7)
             assert np.allclose((up[1] - down[1]) / (2 * step), scale * mixed[k], atol=1e-7)
         for k in range(len(growing)):
             move = step * np.eye(len(growing))[k]
-            up, down = (loss.gradient(loss.at(finite, growing + sign * move, log_scale)) for sign in (1, -1))
+            up, down = (
+                loss.gradient(loss.at(finite, growing + sign * move, log_scale)) for sign in (1, -1)
+            )
             assert np.allclose((up[0] - down[0]) / (2 * step), mixed[:, k], atol=1e-6)
             assert np.allclose((up[1] - down[1]) / (2 * step), outside[:, k], atol=1e-6)
 
@@ -97,10 +124,18 @@ def exact_gradient(loss, finite, growing, log_scale):
     off[~loss.support.ravel()] = loss.growing_logits
     moved = scale * (exact(loss.finite_logits) @ exact(finite)) + exact(off) @ exact(growing)
     residual = []
-    for law, odds, logits, weight in zip(loss.laws, loss.log_odds, moved.reshape(loss.laws.shape), loss.weight, strict=True):
+    for law, odds, logits, weight in zip(
+        loss.laws, loss.log_odds, moved.reshape(loss.laws.shape), loss.weight, strict=True
+    ):
         p = exact(law) / sum(exact(law))
-        masses = [(logit + (a.ln() if a else Decimal(float(o)))).exp() for a, o, logit in zip(p, odds, logits, strict=True)]
-        residual += [Decimal(float(weight)) * (mass / sum(masses) - a) / scale for mass, a in zip(masses, p, strict=True)]
+        masses = [
+            (logit + (a.ln() if a else Decimal(float(o)))).exp()
+            for a, o, logit in zip(p, odds, logits, strict=True)
+        ]
+        residual += [
+            Decimal(float(weight)) * (mass / sum(masses) - a) / scale
+            for mass, a in zip(masses, p, strict=True)
+        ]
     return (np.array(residual) @ np.hstack([exact(loss.finite_logits), exact(off)])).astype(float)
 
 
@@ -108,7 +143,8 @@ def test_far_beyond_the_rounding_of_probabilities_the_gradient_keeps_its_digits(
     drawn = ContextTable.random(3, 4, 2, 3, rng)
     loss = SplitLoss(drawn)
     separating = np.linalg.pinv(drawn.embeddings) @ drawn.support.toarray()
-    growing = 60 * loss.coordinates(separating.T)[1]  # all margins are 60: off-support probabilities near 1e-26
+    # all margins are 60: off-support probabilities near 1e-26
+    growing = 60 * loss.coordinates(separating.T)[1]
     finite = rng.standard_normal(len(loss.bases.finite))
     found = np.append(*loss.gradient(loss.at(finite, growing, -60.0)))
     expected = exact_gradient(loss, finite, growing, -60.0)
@@ -121,7 +157,9 @@ def test_the_excess_is_finite_where_it_underflows(rng):
     loss = SplitLoss(drawn)
     growing = loss.coordinates((np.linalg.pinv(drawn.embeddings) @ drawn.support.toarray()).T)[1]
     nothing = np.zeros(len(loss.bases.finite))
-    far, farther = (loss.log_excess(loss.at(nothing, size * growing, -size)) for size in (5000.0, 6000.0))
+    far, farther = (
+        loss.log_excess(loss.at(nothing, size * growing, -size)) for size in (5000.0, 6000.0)
+    )
     assert far - farther == pytest.approx(1000, abs=1e-6)  # all margins grow by 1000
 
 
@@ -146,12 +184,23 @@ def test_one_hot_tables_and_full_supports_are_no_special_cases():
 def test_the_largest_change_is_that_of_the_logits(rng):
     drawn = ContextTable.random(6, 5, 2, 7, rng)
     loss = SplitLoss(drawn)
-    finite, growing = rng.standard_normal(len(loss.bases.finite)), rng.standard_normal(len(loss.bases.growing))
+    finite, growing = (
+        rng.standard_normal(len(loss.bases.finite)),
+        rng.standard_normal(len(loss.bases.growing)),
+    )
     logits = drawn.embeddings @ (loss.weights(finite, growing) - loss.finite_part).T
     assert loss.largest_change(finite, growing) == pytest.approx(np.ptp(logits, axis=1).max())
 
 
 def test_a_table_that_is_not_compatible_is_refused():
-    same = ContextTable(np.ones((2, 1)), np.array([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]]), np.full(2, 0.5))
-    with pytest.raises(ValueError, match=r"`table` must be compatible, for W\* to exist; `check_compatibility` says NOT_COMPATIBLE"):
+    same = ContextTable(
+        np.ones((2, 1)), np.array([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]]), np.full(2, 0.5)
+    )
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"`table` must be compatible, for W\* to exist; `check_compatibility` says "
+            r"NOT_COMPATIBLE"
+        ),
+    ):
         SplitLoss(same)

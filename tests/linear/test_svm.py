@@ -1,4 +1,6 @@
-"""Every solution is judged by its own KKT conditions, read here from table and answer alone; programs of cvxpy are the second oracle."""
+"""Every solution is judged by its own KKT conditions, read here from table and answer alone;
+programs of cvxpy are the second oracle.
+"""
 
 from dataclasses import replace
 
@@ -21,7 +23,9 @@ def random_table(m=12, V=6, S=3, d=15, seed=0):
 
 
 def kkt(table, answer):
-    """Violations, all relative: ties, margins, signs, row sums, W = ΓᵀE, multipliers of margins that are not tight, primal minus dual."""
+    """Violations, all relative: ties, margins, signs, row sums, W = ΓᵀE, multipliers of margins
+    that are not tight, primal minus dual.
+    """
     support, gamma, W = table.support.toarray(), answer.dual, answer.weights
     logits = table.embeddings @ W.T
     level = np.where(support, logits, 0).sum(axis=1) / support.sum(axis=1)
@@ -63,11 +67,15 @@ CASES = {
     "d = m": random_table(d=12),
     "d above m": random_table(d=40),
     "scales of 1e-3 … 1e3": ContextTable(
-        random_table().embeddings * np.resize(SCALES, 12)[:, None], random_table().next_token, random_table().weight
+        random_table().embeddings * np.resize(SCALES, 12)[:, None],
+        random_table().next_token,
+        random_table().weight,
     ),
     "a full support": table([[1, 0], [0, 1]], [[1, 1, 1], [1, 0, 0]]),
     "the same context twice": table([[1, 2], [1, 2], [0, 1]], [[1, 1, 0], [1, 1, 0], [0, 1, 0]]),
-    "unequal support sizes": table(np.eye(4), [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 1]]),
+    "unequal support sizes": table(
+        np.eye(4), [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 1]]
+    ),
 }
 
 
@@ -82,7 +90,9 @@ def test_solutions_meet_the_kkt_conditions_and_agree_with_the_textbook_program(c
 
 
 def test_by_hand():
-    """One context h = (3, 4), one word against another: W = ±h / (2 ‖h‖²), and ‖W‖² = 1 / (2 ‖h‖²)."""
+    """One context h = (3, 4), one word against another: W = ±h / (2 ‖h‖²), and ‖W‖² = 1 / (2
+    ‖h‖²).
+    """
     answer = solve_ntp_svm(table([[3, 4]], [[1, 0]]), tol=1e-12)
     np.testing.assert_allclose(answer.weights, [[0.06, 0.08], [-0.06, -0.08]], atol=1e-12)
     np.testing.assert_allclose(answer.dual, [[0.02, -0.02]], atol=1e-12)
@@ -99,7 +109,11 @@ def test_degenerate_tables_are_solved_or_refuted_as_the_separability_check_says(
     elif answer.verdict is Verdict.NOT_SEPARABLE:
         assert answer.weights is None
         assert check_certificate(case, answer.dual).holds
-        assert (np.isnan(answer.margin), np.isnan(answer.tie_violation), answer.duality_gap) == (True, True, np.inf)
+        assert (np.isnan(answer.margin), np.isnan(answer.tie_violation), answer.duality_gap) == (
+            True,
+            True,
+            np.inf,
+        )
     else:
         assert answer.iterations >= 4000
 
@@ -120,7 +134,12 @@ def test_near_the_threshold_either_proof_is_found():
 def test_a_budget_ends_the_search_with_what_was_found():
     hard = random_table(m=40, V=10, S=6, d=36)
     nothing = solve_ntp_svm(hard, max_iterations=10)
-    assert (nothing.verdict, nothing.weights, nothing.dual, nothing.duality_gap) == (Verdict.UNDECIDED, None, None, np.inf)
+    assert (nothing.verdict, nothing.weights, nothing.dual, nothing.duality_gap) == (
+        Verdict.UNDECIDED,
+        None,
+        None,
+        np.inf,
+    )
     assert 10 <= nothing.iterations <= 25
     assert solve_ntp_svm(hard, max_iterations=1).iterations >= 1, "a budget of one product is spent"
     some = solve_ntp_svm(hard, max_iterations=600)
@@ -138,12 +157,18 @@ def test_far_from_the_threshold_some_hundred_products_are_enough_to_rounding():
 
 
 def test_either_part_of_a_round_has_the_steps_of_the_round_or_what_is_left(monkeypatch):
-    """The first round is 50 steps of ascent and at most 50 on the face; a smaller budget cuts both, down to one product."""
+    """The first round is 50 steps of ascent and at most 50 on the face; a smaller budget cuts both,
+    down to one product.
+    """
     case = random_table()
     for part in ("ascend", "polish"):
         original = getattr(GramDual, part)
         monkeypatch.setattr(
-            GramDual, part, lambda given, point, *how, part=part, run=original: taken.append((part, how[0])) or run(given, point, *how)
+            GramDual,
+            part,
+            lambda given, point, *how, part=part, run=original: (
+                taken.append((part, how[0])) or run(given, point, *how)
+            ),
         )
     for budget, first in ((80, 50), (30, 30), (1, 1)):
         taken = []
@@ -160,25 +185,40 @@ def test_the_gap_of_any_dual_point_bounds_the_distance_to_the_solution():
         gap = certified_gap(case, off)
         assert 0 < gap < 1
         rough = solve_ntp_svm(case, tol=min(2 * gap, 0.5))
-        assert np.linalg.norm(rough.weights - best.weights) <= np.sqrt(rough.duality_gap) * np.linalg.norm(rough.weights) + 1e-6
+        assert (
+            np.linalg.norm(rough.weights - best.weights)
+            <= np.sqrt(rough.duality_gap) * np.linalg.norm(rough.weights) + 1e-6
+        )
     assert certified_gap(case, np.zeros_like(best.dual)) == np.inf
     clash = table([[1.0], [1.0]], [[1, 0], [0, 1]])
-    assert certified_gap(clash, np.array([[1.0, -1.0], [-1.0, 1.0]])) == np.inf, "a certificate rises without bound, and has no decoder"
+    assert certified_gap(clash, np.array([[1.0, -1.0], [-1.0, 1.0]])) == np.inf, (
+        "a certificate rises without bound, and has no decoder"
+    )
 
 
 def test_tokens_contexts_and_constants_do_not_matter():
     case, rng = random_table(), np.random.default_rng(1)
     W = solve_ntp_svm(case, tol=1e-10).weights
     tokens, contexts = rng.permutation(6), rng.permutation(12)
-    moved = ContextTable(case.embeddings[contexts], case.next_token[contexts][:, tokens], case.weight[contexts])
+    moved = ContextTable(
+        case.embeddings[contexts], case.next_token[contexts][:, tokens], case.weight[contexts]
+    )
     np.testing.assert_allclose(solve_ntp_svm(moved, tol=1e-10).weights, W[tokens], atol=1e-5)
-    np.testing.assert_allclose(W.sum(axis=0), 0, atol=1e-10)  # a constant row added to all words only adds norm
-    other_laws = ContextTable(case.embeddings, table(case.embeddings, case.next_token > 0).next_token, case.weight)
-    np.testing.assert_array_equal(solve_ntp_svm(other_laws, tol=1e-10).weights, W, "supports alone decide")
+    # a constant row added to all words only adds norm
+    np.testing.assert_allclose(W.sum(axis=0), 0, atol=1e-10)
+    other_laws = ContextTable(
+        case.embeddings, table(case.embeddings, case.next_token > 0).next_token, case.weight
+    )
+    np.testing.assert_array_equal(
+        solve_ntp_svm(other_laws, tol=1e-10).weights, W, "supports alone decide"
+    )
 
 
 def test_words_of_the_same_supports_coincide():
-    case = table(np.random.default_rng(0).standard_normal((5, 8)), [[1, 1, 0, 0]] * 2 + [[0, 0, 1, 0]] * 2 + [[1, 1, 0, 1]])
+    case = table(
+        np.random.default_rng(0).standard_normal((5, 8)),
+        [[1, 1, 0, 0]] * 2 + [[0, 0, 1, 0]] * 2 + [[1, 1, 0, 1]],
+    )
     W = solve_ntp_svm(case, tol=1e-12).weights
     np.testing.assert_allclose(W[0], W[1], atol=1e-6)
     assert np.abs(W[0] - W[2]).max() > 0.1
@@ -192,7 +232,9 @@ def test_single_precision_is_proved_in_double():
     best = np.linalg.norm(solve_ntp_svm(case, tol=1e-10).weights)
     assert best * (1 - 1e-9) <= np.linalg.norm(single.weights) <= best * (1 + 1e-4)
     square = np.linalg.norm(single.dual.T @ case.embeddings) ** 2
-    assert -single.dual[~case.support.toarray()].sum() == pytest.approx(square, rel=1e-13), "of all multiples of the dual the best"
+    assert -single.dual[~case.support.toarray()].sum() == pytest.approx(square, rel=1e-13), (
+        "of all multiples of the dual the best"
+    )
 
 
 def test_the_best_proof_is_kept():
@@ -204,7 +246,9 @@ def test_the_best_proof_is_kept():
         ascent.prove(point)
         gaps.append(ascent.gap)
     assert gaps[0] > gaps[1] == gaps[2]
-    assert (ascent.weights**2).sum() == pytest.approx((solve_ntp_svm(ascent.table).weights ** 2).sum(), rel=2 * gaps[1] + 1e-6)
+    assert (ascent.weights**2).sum() == pytest.approx(
+        (solve_ntp_svm(ascent.table).weights ** 2).sum(), rel=2 * gaps[1] + 1e-6
+    )
 
 
 def test_ties_that_are_rounding_are_not_solved_again(monkeypatch, rng):
@@ -228,19 +272,27 @@ def test_ties_that_do_not_become_rounding_are_left_after_some_rounds(monkeypatch
     assert len(calls) == svm.TIE_ROUNDS
 
 
-@pytest.mark.parametrize(("norm", "program"), [("frobenius", "least_frobenius_norm"), ("max", "least_max_norm")])
+@pytest.mark.parametrize(
+    ("norm", "program"), [("frobenius", "least_frobenius_norm"), ("max", "least_max_norm")]
+)
 @pytest.mark.parametrize("factor", [0.5, 3.0])
-def test_margins_that_a_program_leaves_too_wide_or_too_narrow_become_one(norm, program, factor, monkeypatch):
+def test_margins_that_a_program_leaves_too_wide_or_too_narrow_become_one(
+    norm, program, factor, monkeypatch
+):
     case, solve = random_table(), getattr(svm, program)
     exact = solve_ntp_svm(case, method="cvxpy", norm=norm)
-    monkeypatch.setattr(svm, program, lambda given: replace(answer := solve(given), weights=factor * answer.weights))
+    monkeypatch.setattr(
+        svm, program, lambda given: replace(answer := solve(given), weights=factor * answer.weights)
+    )
     answer = solve_ntp_svm(case, method="cvxpy", norm=norm)
     assert answer.verdict is Verdict.SEPARABLE
     np.testing.assert_allclose(answer.weights, exact.weights, rtol=1e-12)
 
 
 def test_the_gap_of_a_program_is_that_of_its_answer(monkeypatch):
-    """Another feasible decoder with the multipliers of the best one: its gap is its distance from the optimum."""
+    """Another feasible decoder with the multipliers of the best one: its gap is its distance from
+    the optimum.
+    """
     case, solve = random_table(), svm.least_max_norm
     best, other = np.abs(solve(case).weights).max(), solve_ntp_svm(case, tol=1e-10).weights
     monkeypatch.setattr(svm, "least_max_norm", lambda given: replace(solve(given), weights=other))
@@ -249,7 +301,9 @@ def test_the_gap_of_a_program_is_that_of_its_answer(monkeypatch):
     assert answer.duality_gap == pytest.approx(1 - best / np.abs(other).max(), rel=1e-6)
 
 
-@pytest.mark.parametrize("case", [random_table(), random_table(S=1), table([[1, 0], [0, 1]], [[1, 1, 1], [1, 0, 0]])])
+@pytest.mark.parametrize(
+    "case", [random_table(), random_table(S=1), table([[1, 0], [0, 1]], [[1, 1, 1], [1, 0, 0]])]
+)
 def test_the_largest_entry_is_minimized_by_a_linear_program(case):
     answer = solve_ntp_svm(case, norm="max")
     assert answer.verdict is Verdict.SEPARABLE
@@ -258,7 +312,8 @@ def test_the_largest_entry_is_minimized_by_a_linear_program(case):
     gamma = answer.dual
     assert np.abs(gamma.sum(axis=1)).max() <= 1e-8
     assert gamma[~support].max() <= 1e-9
-    bound = -gamma[~support].sum() / np.abs(gamma.T @ case.embeddings).sum()  # Hölder: Σ −Γ_jv ≤ ⟨W, ΓᵀE⟩ ≤ max|W| Σ|ΓᵀE|
+    # Hölder: Σ −Γ_jv ≤ ⟨W, ΓᵀE⟩ ≤ max|W| Σ|ΓᵀE|
+    bound = -gamma[~support].sum() / np.abs(gamma.T @ case.embeddings).sum()
     assert size * (1 - 1e-6) <= bound <= size * (1 + 1e-12)
     assert size <= np.abs(solve_ntp_svm(case).weights).max() * (1 + 1e-9)
 
@@ -280,7 +335,10 @@ def test_programs_without_a_solution_come_with_a_certificate(options):
         ({"tol": float("nan")}, r"`tol` must lie between 0 and 1, .* got nan"),
         ({"method": "primal"}, r"`method` must be one of 'dual', 'cvxpy', got 'primal'"),
         ({"norm": "nuclear"}, r"`norm` must be one of 'frobenius', 'max', got 'nuclear'"),
-        ({"dtype": torch.float16}, r"`dtype` must be torch.float32 or torch.float64, got torch.float16"),
+        (
+            {"dtype": torch.float16},
+            r"`dtype` must be torch.float32 or torch.float64, got torch.float16",
+        ),
         ({"max_iterations": 0}, r"`max_iterations` must be at least 1, got 0"),
     ],
 )

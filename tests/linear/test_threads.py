@@ -7,8 +7,9 @@ import pytest
 import torch
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from ntpcompanion.linear import flow, regularization_path, svm, threads
+from ntpcompanion.linear import flow, regularization_path, separability, svm, threads
 from ntpcompanion.linear.contexts import ContextTable
+from ntpcompanion.linear.separability import check_separability
 from ntpcompanion.linear.svm import solve_ntp_svm
 
 POOLS = ThreadpoolController().select(user_api="blas")
@@ -16,7 +17,9 @@ POOLS = ThreadpoolController().select(user_api="blas")
 
 def setting():
     """Threads of each pool of NumPy and SciPy, and of torch."""
-    return {library["filepath"]: library["num_threads"] for library in POOLS.info()} | {"torch": torch.get_num_threads()}
+    return {library["filepath"]: library["num_threads"] for library in POOLS.info()} | {
+        "torch": torch.get_num_threads()
+    }
 
 
 @pytest.fixture
@@ -30,7 +33,9 @@ def three_threads():
 
 
 def test_small_products_get_one_thread_and_the_caller_its_own_back(three_threads):
-    assert list(three_threads.values()).count(3) > 1, "torch, and at least one pool that can have several threads"
+    assert list(three_threads.values()).count(3) > 1, (
+        "torch, and at least one pool that can have several threads"
+    )
     with threads.one_thread_if(True):
         assert set(setting().values()) == {1}
         with threads.one_thread_if(True):
@@ -52,7 +57,9 @@ def test_an_error_restores_the_caller_s_setting_too(three_threads):
 
 
 def test_two_threads_of_a_program_that_overlap_leave_the_setting_as_it_was(three_threads):
-    """The one that began first ends first: it must not restore under the other what the other then takes for the original."""
+    """The one that began first ends first: it must not restore under the other what the other then
+    takes for the original.
+    """
     entered, leave = threading.Event(), threading.Event()
 
     def second():
@@ -72,16 +79,27 @@ def test_two_threads_of_a_program_that_overlap_leave_the_setting_as_it_was(three
 @pytest.mark.parametrize(
     ("solve", "module", "inside"),
     [
+        (check_separability, separability, "check_weights"),
         (solve_ntp_svm, svm, "check_weights"),
-        (lambda table: regularization_path.regularization_path(table, [1.0]), regularization_path, "lu_factor"),
+        (
+            lambda table: regularization_path.regularization_path(table, [1.0]),
+            regularization_path,
+            "lu_factor",
+        ),
         (lambda table: flow.gradient_flow(table, [0.0]), flow, "solve_ivp"),
     ],
-    ids=["svm", "regularization path", "flow"],
+    ids=["separability", "svm", "regularization path", "flow"],
 )
 @pytest.mark.parametrize("small", [True, False])
-def test_a_solver_works_with_threads_by_the_size_of_its_table(three_threads, monkeypatch, solve, module, inside, small):
+def test_a_solver_works_with_threads_by_the_size_of_its_table(
+    three_threads, monkeypatch, solve, module, inside, small
+):
     seen, original = [], getattr(module, inside)
-    monkeypatch.setattr(module, inside, lambda *args, **options: (seen.append(setting()), original(*args, **options))[1])
+    monkeypatch.setattr(
+        module,
+        inside,
+        lambda *args, **options: (seen.append(setting()), original(*args, **options))[1],
+    )
     table = ContextTable.random(4, 5, 2, 6, np.random.default_rng(0))
     for name in {"SMALL_PRODUCT", "SMALL_SYSTEM"} & set(vars(module)):
         monkeypatch.setattr(module, name, getattr(module, name) if small else 1)
@@ -93,6 +111,12 @@ def test_a_solver_works_with_threads_by_the_size_of_its_table(three_threads, mon
 
 def test_without_torch_nothing_imports_it():
     code = (
-        "import sys; from ntpcompanion.linear.threads import one_thread_if\nwith one_thread_if(True): pass\nprint('torch' in sys.modules)"
+        "import sys; from ntpcompanion.linear.threads import one_thread_if\nwith "
+        "one_thread_if(True): pass\nprint('torch' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "False"
+    )

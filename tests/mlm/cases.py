@@ -17,4 +17,6 @@ def generator(seed=0):
 
 def same(first, second):
     """Whether two state dicts hold the same numbers, bit for bit."""
-    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+    return first.keys() == second.keys() and all(
+        torch.equal(first[name], second[name]) for name in first
+    )

@@ -14,7 +14,18 @@ from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS, MODEL_PLANS
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.train import train
 
-OPTIONS = ["--language", "hmm-4", "--model", "transformer-64x1", "--sentences", "100", "--evaluations", "2", "--device", "cpu"]
+OPTIONS = [
+    "--language",
+    "hmm-4",
+    "--model",
+    "transformer-64x1",
+    "--sentences",
+    "100",
+    "--evaluations",
+    "2",
+    "--device",
+    "cpu",
+]
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
@@ -27,7 +38,12 @@ def run(*arguments, by=("-m",)):
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("alone")
-    done = run(*"-p steps=12 -p batch=32 -p micro_batch=8 --folder".split(), str(folder), "--out", str(folder / "result.json"))
+    done = run(
+        *"-p steps=12 -p batch=32 -p micro_batch=8 --folder".split(),
+        str(folder),
+        "--out",
+        str(folder / "result.json"),
+    )
     assert (done.returncode, done.stderr) == (0, "")
     points = [json.loads(line) for line in done.stdout.splitlines()]
     result = json.loads((folder / "result.json").read_text())
@@ -40,25 +56,43 @@ def test_two_processes_go_on_where_one_stopped_and_take_its_steps(alone, tmp_pat
     plan, spec = TrainingPlan(steps=12, batch=32, micro_batch=8), LANGUAGE_PLANS["hmm-4"]
     shape = MODEL_PLANS["transformer-64x1"].for_language(spec.build(), spec.length)
     states = train(shape, plan, spec.build(), stops=[1, 2], checkpoint=tmp_path / "training.pt")
-    assert [next(states).step, next(states).step] == [1, 2]  # the checkpoint of step 1 is written on the way to 2
-    done = run(*"-p steps=12 -p batch=32 -p micro_batch=8 --folder".split(), str(tmp_path), by=TORCHRUN)
+    # the checkpoint of step 1 is written on the way to 2
+    assert [next(states).step, next(states).step] == [1, 2]
+    done = run(
+        *"-p steps=12 -p batch=32 -p micro_batch=8 --folder".split(), str(tmp_path), by=TORCHRUN
+    )
     assert done.returncode == 0, done.stderr
-    assert [json.loads(line)["step"] for line in done.stdout.splitlines()] == [1, 12]  # one process reports
-    one, two = (torch.load(folder / "training.pt", weights_only=True) for folder in (alone, tmp_path))
+    # one process reports
+    assert [json.loads(line)["step"] for line in done.stdout.splitlines()] == [1, 12]
+    one, two = (
+        torch.load(folder / "training.pt", weights_only=True) for folder in (alone, tmp_path)
+    )
     assert one["step"] == two["step"] == 12
     gaps = [float((one["model"][name] - two["model"][name]).abs().max()) for name in one["model"]]
     assert max(gaps) < 1e-5  # sums of four gradients in another order, and eleven steps of AdamW
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["-p", "steps"], "`--parameter` must be of the form NAME=VALUE, got 'steps'."),
-    (["-p", "stepz=3"], "`training`: there is no 'stepz'. Did you mean 'steps'?"),
-    (["-p", "rate=fast"], "`rate` must be of type float, got 'fast'."),
-    (["-p", "compile=1"], "`compile` must be of type bool, got '1'."),
-    (["-p", "steps=3", "-p", "batch=2", "-p", "rate=-3e-3"], "`rate` must be positive and finite, got -0.003."),
-    (["-p", "steps=3", "-p", "batch=2", "--out", "/proc/none/out.json"], "[Errno 2] No such file or directory: '/proc/none'"),
-    (["-p", "steps=3", "-p", "batch=0"], "`batch` must be a whole number of at least 1, got 0."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-p", "steps"], "`--parameter` must be of the form NAME=VALUE, got 'steps'."),
+        (["-p", "stepz=3"], "`training`: there is no 'stepz'. Did you mean 'steps'?"),
+        (["-p", "rate=fast"], "`rate` must be of type float, got 'fast'."),
+        (["-p", "compile=1"], "`compile` must be of type bool, got '1'."),
+        (
+            ["-p", "steps=3", "-p", "batch=2", "-p", "rate=-3e-3"],
+            "`rate` must be positive and finite, got -0.003.",
+        ),
+        (
+            ["-p", "steps=3", "-p", "batch=2", "--out", "/proc/none/out.json"],
+            "[Errno 2] No such file or directory: '/proc/none'",
+        ),
+        (
+            ["-p", "steps=3", "-p", "batch=0"],
+            "`batch` must be a whole number of at least 1, got 0.",
+        ),
+    ],
+)
 def test_mistakes_are_said_in_one_line(arguments, words):
     app = typer.Typer()
     app.command()(main)

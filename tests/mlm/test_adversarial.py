@@ -4,7 +4,12 @@ import pytest
 import torch
 from torch.nn.functional import one_hot
 
-from ntpcompanion.mlm.adversarial import AdversarialPlan, disjoint_rows, equally_trained, train_adversarially
+from ntpcompanion.mlm.adversarial import (
+    AdversarialPlan,
+    disjoint_rows,
+    equally_trained,
+    train_adversarially,
+)
 from ntpcompanion.mlm.downstream import Examples, accuracy_of
 from ntpcompanion.mlm.evaluate import Evaluation, draw_test_set, evaluate
 from ntpcompanion.mlm.model import build_model
@@ -60,7 +65,10 @@ def test_without_weight_the_steps_are_those_of_normal_training(model_plan):
 
 @pytest.mark.parametrize("dims", [0, 5])
 def test_a_step_descends_the_difference_of_the_two_losses(dims):
-    language, plan = LANGUAGE.build(), replace(SHORT, steps=1, optimizer="sgd", warmup=0.0, micro_batch=4)
+    language, plan = (
+        LANGUAGE.build(),
+        replace(SHORT, steps=1, optimizer="sgd", warmup=0.0, micro_batch=4),
+    )
     examples, adversary = task(language, 40), replace(ADVERSARY, dims=dims)
     model = build_model(TRANSFORMER, plan.seed)
     seeded = torch.Generator().manual_seed(int(stream(0, "adversary projection").integers(2**32)))
@@ -69,7 +77,10 @@ def test_a_step_descends_the_difference_of_the_two_losses(dims):
     pair = [Examples(examples.inputs[chosen], examples.labels[chosen], 3) for chosen in rows]
     attacked = validation_loss(model, *pair, 1.0, projection)
     batches = [training_batch(plan, language, 4, 0, number) for number in (0, 1)]
-    learned = [torch.nn.functional.cross_entropy(model(batch.tokens, batch.at)[:, 0], batch.targets[:, 0]) for batch in batches]
+    learned = [
+        torch.nn.functional.cross_entropy(model(batch.tokens, batch.at)[:, 0], batch.targets[:, 0])
+        for batch in batches
+    ]
     (sum(learned) / 2 - 0.5 * attacked).backward()
     found = final(TRANSFORMER, plan, language, examples, adversary)
     for ours, p in zip(found.model.parameters(), model.parameters(), strict=True):
@@ -86,7 +97,9 @@ def test_states_are_means_since_the_state_before():
     states = list(train_adversarially(*arguments, stops=[2]))
     assert [(s.step, s.sentences) for s in states] == [(2, 16), (6, 48)]
     for state, own in zip(states, (each[1:3], each[3:]), strict=True):
-        assert (state.loss, state.term) == pytest.approx([sum(column) / len(own) for column in zip(*own, strict=True)], rel=1e-6)
+        assert (state.loss, state.term) == pytest.approx(
+            [sum(column) / len(own) for column in zip(*own, strict=True)], rel=1e-6
+        )
 
 
 def test_a_run_starts_from_given_parameters_and_resumes_from_its_checkpoint(tmp_path):
@@ -113,18 +126,31 @@ def test_a_run_starts_from_given_parameters_and_resumes_from_its_checkpoint(tmp_
 def head_accuracy(model, train, test):
     """Of a ridge head that is fitted on other sentences than those it is measured on."""
     features = [extract_features(model, examples.inputs) for examples in (train, test)]
-    guesses = (features[1] @ ridge_head(features[0], one_hot(train.labels, 3).float(), 1.0)).argmax(1)
+    guesses = (features[1] @ ridge_head(features[0], one_hot(train.labels, 3).float(), 1.0)).argmax(
+        1
+    )
     return accuracy_of(guesses == test.labels)
 
 
 def test_the_adversary_lowers_the_accuracy_of_the_head_at_kept_loss():
     language, shape = LANGUAGE.build(), ModelPlan("transformer", 16, 2, 2, 64, words=6, positions=4)
-    fitted, kept, test = task(language, 200, 2), task(language, 4000, 3), draw_test_set(language, 300, 4, 0)
+    fitted, kept, test = (
+        task(language, 200, 2),
+        task(language, 4000, 3),
+        draw_test_set(language, 300, 4, 0),
+    )
     *_, normal = train(shape, TrainingPlan(300, 64, rate=1e-2), language)
     start = {name: value.clone() for name, value in normal.model.state_dict().items()}
     plan = TrainingPlan(80, 64, rate=3e-3, seed=1)
     models = [
-        final(shape, plan, language, task(language, 2000, 4), AdversarialPlan(weight, 1.0, 64, 64), start=start).model
+        final(
+            shape,
+            plan,
+            language,
+            task(language, 2000, 4),
+            AdversarialPlan(weight, 1.0, 64, 64),
+            start=start,
+        ).model
         for weight in (0.0, 0.1)
     ]
     without, with_adversary = (head_accuracy(model, fitted, kept) for model in models)
@@ -133,21 +159,44 @@ def test_the_adversary_lowers_the_accuracy_of_the_head_at_kept_loss():
     assert without.value > head_accuracy(normal.model, fitted, kept).value - 0.03
 
 
-@pytest.mark.parametrize(("kl", "stderr", "equal"), [(0.012, 0.001, True), (0.019, 0.001, False), (0.0, 0.0, True), (0.002, 0.004, False)])
+@pytest.mark.parametrize(
+    ("kl", "stderr", "equal"),
+    [(0.012, 0.001, True), (0.019, 0.001, False), (0.0, 0.0, True), (0.002, 0.004, False)],
+)
 def test_losses_are_equal_up_to_a_hundredth_of_a_nat(kl, stderr, equal):
     assert equally_trained(Evaluation(2.0, 0.005, 0.0), Evaluation(2.0, kl, stderr)) is equal
 
 
 def test_what_does_not_fit_together_is_refused():
     language = SMALL.build()
-    with pytest.raises(ValueError, match=r"`first` \+ `second` = 19 must be at most the 18 downstream examples"):
+    with pytest.raises(
+        ValueError, match=r"`first` \+ `second` = 19 must be at most the 18 downstream examples"
+    ):
         final(TRANSFORMER, SHORT, language, task(language, 18), ADVERSARY)
-    with pytest.raises(ValueError, match=r"`start` does not fit `model_plan`: .*size mismatch|Missing key"):
-        final(TRANSFORMER, SHORT, language, task(language, 30), ADVERSARY, start=build_model(LSTM, 0).state_dict())
+    with pytest.raises(
+        ValueError, match=r"`start` does not fit `model_plan`: .*size mismatch|Missing key"
+    ):
+        final(
+            TRANSFORMER,
+            SHORT,
+            language,
+            task(language, 30),
+            ADVERSARY,
+            start=build_model(LSTM, 0).state_dict(),
+        )
     with pytest.raises(ValueError, match=r"`stops` must lie in 0 … 6"):
         final(TRANSFORMER, SHORT, language, task(language, 30), ADVERSARY, stops=[8])
-    with pytest.raises(FloatingPointError, match=r"The training loss is .* and the second term .* Lower `rate`, or `weight`|`ridge`"):
-        final(TRANSFORMER, replace(SHORT, rate=1e30, optimizer="sgd"), language, task(language, 30), ADVERSARY)
+    with pytest.raises(
+        FloatingPointError,
+        match=r"The training loss is .* and the second term .* Lower `rate`, or `weight`|`ridge`",
+    ):
+        final(
+            TRANSFORMER,
+            replace(SHORT, rate=1e30, optimizer="sgd"),
+            language,
+            task(language, 30),
+            ADVERSARY,
+        )
 
 
 WRONG = [

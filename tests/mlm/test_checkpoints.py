@@ -22,16 +22,26 @@ def test_no_file_is_a_new_run(tmp_path):
 
 def test_the_checkpoint_of_another_run_is_refused(tmp_path):
     save_checkpoint(tmp_path / "run.pt", {"identity": "a"})
-    with pytest.raises(ValueError, match=r"run.pt is the checkpoint of another plan or language. Name another folder, or delete it"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"run.pt is the checkpoint of another plan or language. Name another folder, or delete "
+            r"it"
+        ),
+    ):
         load_checkpoint(tmp_path / "run.pt", "b")
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"x" * len(data)])
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"x" * len(data)]
+)
 def test_a_damaged_checkpoint_is_refused(tmp_path, damage):
     file = tmp_path / "run.pt"
     save_checkpoint(file, {"identity": "a", "model": torch.zeros(1000)})
     file.write_bytes(damage(file.read_bytes()))
-    with pytest.raises(ValueError, match=r"run.pt cannot be read as a checkpoint \(\w+\). Delete it to start again"):
+    with pytest.raises(
+        ValueError, match=r"run.pt cannot be read as a checkpoint \(\w+\). Delete it to start again"
+    ):
         load_checkpoint(file, "a")
 
 
@@ -56,8 +66,9 @@ def test_plans_and_languages_are_told_apart():
     own = identity(language, TRANSFORMER, SHORT)
     assert own == identity(SMALL.build(), TRANSFORMER, SHORT)
     others = [
-        (language, TRANSFORMER, replace(SHORT, seed=1)), (language, replace(TRANSFORMER, heads=1), SHORT),
+        (language, TRANSFORMER, replace(SHORT, seed=1)),
+        (language, replace(TRANSFORMER, heads=1), SHORT),
         (MIXED.build(), TRANSFORMER, SHORT),
         (replace(SMALL, seed=1).build(), TRANSFORMER, SHORT),
-    ]  # fmt: skip
+    ]
     assert own not in {identity(*other) for other in others}

@@ -46,23 +46,40 @@ def test_a_killed_run_goes_on_and_one_of_another_term_is_refused(tmp_path):
     language, file = SMALL.build(), tmp_path / "run.pt"
     options = {"term": squares, "weight": 1e-3, "term_identity": "squares"}
     whole = final(TRANSFORMER, SHORT, language, **options)
-    states = train_on(TRANSFORMER, SHORT, language, checkpoint=file, save_every=2, stops=[5], **options)
+    states = train_on(
+        TRANSFORMER, SHORT, language, checkpoint=file, save_every=2, stops=[5], **options
+    )
     assert next(states).step == 5
     states.close()  # killed at step 5: saved at 4
     resumed = final(TRANSFORMER, SHORT, language, checkpoint=file, **options)
     assert same(resumed.model.state_dict(), whole.model.state_dict())
     assert (resumed.loss, resumed.term) == pytest.approx((whole.loss, whole.term), rel=1e-6)
-    for other in ({"weight": 2e-3}, {"term_identity": "cubes"}, {"start": build_model(TRANSFORMER, 1).state_dict()}):
+    for other in (
+        {"weight": 2e-3},
+        {"term_identity": "cubes"},
+        {"start": build_model(TRANSFORMER, 1).state_dict()},
+    ):
         with pytest.raises(ValueError, match="checkpoint of another plan or language"):
             final(TRANSFORMER, SHORT, language, checkpoint=file, **{**options, **other})
 
 
 def test_what_does_not_fit_or_diverges_is_refused():
     language = SMALL.build()
-    with pytest.raises(ValueError, match=r"`start` does not fit `model_plan`: .*size mismatch|Missing key"):
+    with pytest.raises(
+        ValueError, match=r"`start` does not fit `model_plan`: .*size mismatch|Missing key"
+    ):
         final(TRANSFORMER, SHORT, language, start=build_model(LSTM, 0).state_dict())
-    with pytest.raises(FloatingPointError, match=r"The training loss is .* and the second term .* Lower `rate`, or `weight`"):
-        final(TRANSFORMER, replace(SHORT, rate=1e30, optimizer="sgd"), language, term=squares, weight=1.0)
+    with pytest.raises(
+        FloatingPointError,
+        match=r"The training loss is .* and the second term .* Lower `rate`, or `weight`",
+    ):
+        final(
+            TRANSFORMER,
+            replace(SHORT, rate=1e30, optimizer="sgd"),
+            language,
+            term=squares,
+            weight=1.0,
+        )
 
 
 def test_a_digest_depends_on_every_entry():

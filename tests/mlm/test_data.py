@@ -8,7 +8,9 @@ from ntpcompanion.mlm.data import batch_generator, draw_batch, mask
 from ntpcompanion.mlm.model import MASK
 from tests.mlm.cases import MIXED, SMALL, generator
 
-SENTENCES = torch.tensor([[4, 0, 1, 2, 3], [1, 2, PADDING, PADDING, PADDING], [5, PADDING, PADDING, PADDING, PADDING]])
+SENTENCES = torch.tensor(
+    [[4, 0, 1, 2, 3], [1, 2, PADDING, PADDING, PADDING], [5, PADDING, PADDING, PADDING, PADDING]]
+)
 
 
 def test_one_mask_hides_one_word_and_nothing_else():
@@ -33,8 +35,14 @@ def test_a_share_masks_that_many_words_of_each_sentence():
     assert (batch.tokens == MASK).sum(1).tolist() == [3, 1, 1]
     assert (batch.targets != PADDING).sum(1).tolist() == [3, 1, 1]
     for row in range(3):
-        hidden = {int(t): int(w) for t, w in zip(batch.at[row], batch.targets[row], strict=True) if w != PADDING}
-        assert all(SENTENCES[row, t] == w and batch.tokens[row, t] == MASK for t, w in hidden.items())
+        hidden = {
+            int(t): int(w)
+            for t, w in zip(batch.at[row], batch.targets[row], strict=True)
+            if w != PADDING
+        }
+        assert all(
+            SENTENCES[row, t] == w and batch.tokens[row, t] == MASK for t, w in hidden.items()
+        )
         kept = [t for t in range(5) if t not in hidden]
         assert torch.equal(batch.tokens[row, kept], SENTENCES[row, kept])
 

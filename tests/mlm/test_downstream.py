@@ -1,7 +1,13 @@
 import pytest
 import torch
 
-from ntpcompanion.mlm.downstream import Examples, accuracy_of, bayes_accuracy, chance_accuracy, over_seeds
+from ntpcompanion.mlm.downstream import (
+    Examples,
+    accuracy_of,
+    bayes_accuracy,
+    chance_accuracy,
+    over_seeds,
+)
 from ntpcompanion.mlm.plan import LanguagePlan
 from tests.mlm.cases import generator
 
@@ -10,7 +16,9 @@ def test_the_chance_level_is_the_best_constant_guess():
     labels = torch.tensor([2, 0, 2, 1, 2, 0])
     examples = Examples(torch.zeros(6, 1), labels, 4)
     measured = chance_accuracy(examples)
-    assert measured.value == max(float((labels == guess).double().mean()) for guess in range(4)) == 0.5
+    assert (
+        measured.value == max(float((labels == guess).double().mean()) for guess in range(4)) == 0.5
+    )
     assert measured.stderr == pytest.approx((0.5 * 0.5 / 6) ** 0.5)
 
 
@@ -47,23 +55,46 @@ def test_what_is_no_posterior_is_refused(posterior, words):
 
 def test_seeds_give_a_mean_and_a_standard_deviation():
     found = over_seeds(lambda seeded: float(torch.rand(1, generator=seeded)), [3, 4, 5])
-    each = torch.tensor([float(torch.rand(1, generator=generator(seed))) for seed in (3, 4, 5)], dtype=torch.float64)
+    each = torch.tensor(
+        [float(torch.rand(1, generator=generator(seed))) for seed in (3, 4, 5)], dtype=torch.float64
+    )
     assert found.accuracies == tuple(each.tolist())
-    assert (found.mean, found.std) == (pytest.approx(float(each.mean())), pytest.approx(float(each.std())))
+    assert (found.mean, found.std) == (
+        pytest.approx(float(each.mean())),
+        pytest.approx(float(each.std())),
+    )
     assert len(over_seeds(lambda _: 0.5).accuracies) == 5
-    with pytest.raises(ValueError, match=r"`seeds` must be at least two for a standard deviation, got \[3\]"):
+    with pytest.raises(
+        ValueError, match=r"`seeds` must be at least two for a standard deviation, got \[3\]"
+    ):
         over_seeds(lambda _: 0.5, [3])
 
 
 ROWS = torch.zeros(3, 2)
 WRONG = [
-    ((ROWS, torch.tensor([0, 1]), 2), r"`labels` must be of shape \(n,\), one for each of n ≥ 1 `inputs`, got 3 inputs and .* \(2,\)"),
-    ((ROWS[:0], torch.tensor([], dtype=torch.int64), 2), r"got 0 inputs and labels of shape \(0,\)"),
+    (
+        (ROWS, torch.tensor([0, 1]), 2),
+        r"`labels` must be of shape \(n,\), one for each of n ≥ 1 `inputs`, got 3 inputs and .* "
+        r"\(2,\)",
+    ),
+    (
+        (ROWS[:0], torch.tensor([], dtype=torch.int64), 2),
+        r"got 0 inputs and labels of shape \(0,\)",
+    ),
     ((ROWS, torch.zeros(3, 1, dtype=torch.int64), 2), r"got 3 inputs and labels of shape \(3, 1\)"),
     ((ROWS, torch.tensor([0, 0, 0]), 0), "`classes` must be at least 2, got 0"),
-    ((ROWS, torch.tensor([0, 2, 1]), 2), r"`labels` must be integers in 0 … 1, got 0 … 2 of torch.int64"),
-    ((ROWS, torch.tensor([0, -1, 1]), 2), r"`labels` must be integers in 0 … 1, got -1 … 1 .*Leave out examples without a label"),
-    ((ROWS, torch.tensor([0.0, 0.5, 1.0]), 2), r"`labels` must be integers in 0 … 1, got 0 … 1 of torch.float32"),
+    (
+        (ROWS, torch.tensor([0, 2, 1]), 2),
+        r"`labels` must be integers in 0 … 1, got 0 … 2 of torch.int64",
+    ),
+    (
+        (ROWS, torch.tensor([0, -1, 1]), 2),
+        r"`labels` must be integers in 0 … 1, got -1 … 1 .*Leave out examples without a label",
+    ),
+    (
+        (ROWS, torch.tensor([0.0, 0.5, 1.0]), 2),
+        r"`labels` must be integers in 0 … 1, got 0 … 1 of torch.float32",
+    ),
     ((ROWS / 0, torch.tensor([0, 1, 1]), 2), "`inputs` must be finite, row 0 is not"),
 ]
 

@@ -12,7 +12,9 @@ from tests.mlm.cases import MIXED, SMALL, TRANSFORMER
 
 
 class Exact(nn.Module):
-    """The model whose logits are the logarithms of the true conditionals, up to a constant in each row."""
+    """The model whose logits are the logarithms of the true conditionals, up to a constant in each
+    row.
+    """
 
     def __init__(self, language):
         super().__init__()
@@ -43,7 +45,10 @@ def test_the_entropy_of_a_test_set_is_the_floor():
     entropies = torch.special.entr(test.conditional).sum(1)
     measured = evaluate(build_model(TRANSFORMER, 0), test)
     assert measured.entropy == pytest.approx(float(entropies.mean()))
-    assert measured.entropy == pytest.approx(exact_entropy_floor(language, [4]).per_sentence, abs=5 * float(entropies.std()) / 20_000**0.5)
+    assert measured.entropy == pytest.approx(
+        exact_entropy_floor(language, [4]).per_sentence,
+        abs=5 * float(entropies.std()) / 20_000**0.5,
+    )
 
 
 def test_the_divergence_is_the_sum_over_words():
@@ -52,7 +57,10 @@ def test_the_divergence_is_the_sum_over_words():
     measured = evaluate(model, test, batch=7)
     q = model(test.tokens, test.at)[:, 0].detach().double().softmax(1).numpy()
     p = test.conditional.numpy()
-    each = [sum(a * math.log(a / b) for a, b in zip(*rows, strict=True) if a > 0) for rows in zip(p, q, strict=True)]
+    each = [
+        sum(a * math.log(a / b) for a, b in zip(*rows, strict=True) if a > 0)
+        for rows in zip(p, q, strict=True)
+    ]
     assert measured.kl == pytest.approx(np.mean(each), rel=1e-6)
     subsets = [np.mean(each[first : first + 11]) for first in range(0, 53, 11)]
     assert measured.kl_stderr == pytest.approx(np.std(subsets, ddof=1) / 5**0.5, rel=1e-5)
@@ -71,33 +79,49 @@ def test_a_test_set_masks_one_word_and_knows_its_law():
 
 def test_test_sets_of_other_seeds_differ():
     language = SMALL.build()
-    assert torch.equal(draw_test_set(language, 20, 4, 0).tokens, draw_test_set(language, 20, 4, 0).tokens)
-    assert not torch.equal(draw_test_set(language, 20, 4, 0).tokens, draw_test_set(language, 20, 4, 1).tokens)
+    assert torch.equal(
+        draw_test_set(language, 20, 4, 0).tokens, draw_test_set(language, 20, 4, 0).tokens
+    )
+    assert not torch.equal(
+        draw_test_set(language, 20, 4, 0).tokens, draw_test_set(language, 20, 4, 1).tokens
+    )
 
 
-@pytest.mark.parametrize(("kl", "stderr", "verdict"), [(0.0079, 0.001, True), (0.0081, 0.001, False), (0.02, 0.0, False)])
+@pytest.mark.parametrize(
+    ("kl", "stderr", "verdict"), [(0.0079, 0.001, True), (0.0081, 0.001, False), (0.02, 0.0, False)]
+)
 def test_saturation_counts_two_standard_errors(kl, stderr, verdict):
     assert Evaluation(1.0, kl, stderr).saturated is verdict
 
 
 def test_what_cannot_be_evaluated_is_refused():
     language = SMALL.build()
-    with pytest.raises(ValueError, match="`sentences` must be at least 5, one for each subset, got 4"):
+    with pytest.raises(
+        ValueError, match="`sentences` must be at least 5, one for each subset, got 4"
+    ):
         draw_test_set(language, 4, 4, 0)
     with pytest.raises(ValueError, match="`batch` must be at least 1, got 0"):
         draw_test_set(language, 9, 4, 0, batch=0)
     model = build_model(TRANSFORMER, 0)
     with torch.no_grad():
         model.bias[0] = float("nan")
-    with pytest.raises(ValueError, match="gives a logit that is not finite to a word that can occur"):
+    with pytest.raises(
+        ValueError, match="gives a logit that is not finite to a word that can occur"
+    ):
         evaluate(model, draw_test_set(language, 20, 4, 0))
 
 
 def test_words_that_cannot_occur_may_have_logit_minus_infinity():
-    test = TestSet(torch.tensor([[MASK]] * 5), torch.zeros(5, 1, dtype=torch.int64), torch.tensor([[0.25, 0.75, 0.0]] * 5).double())
+    test = TestSet(
+        torch.tensor([[MASK]] * 5),
+        torch.zeros(5, 1, dtype=torch.int64),
+        torch.tensor([[0.25, 0.75, 0.0]] * 5).double(),
+    )
 
     class Fixed(nn.Module):
         def forward(self, tokens, at):
             return torch.tensor([0.0, 0.0, -torch.inf]).expand(len(tokens), 1, 3)
 
-    assert evaluate(Fixed(), test).kl == pytest.approx(math.log(2) + 0.25 * math.log(0.25) + 0.75 * math.log(0.75))
+    assert evaluate(Fixed(), test).kl == pytest.approx(
+        math.log(2) + 0.25 * math.log(0.25) + 0.75 * math.log(0.75)
+    )

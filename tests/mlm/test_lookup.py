@@ -11,7 +11,9 @@ def by_enumeration(language, sentence, positions):
     """Every word is tried in every place."""
     rows = torch.zeros(positions, language.vocab_size, dtype=torch.float64)
     for t in range(len(sentence)):
-        tried = torch.tensor([[*sentence[:t], v, *sentence[t + 1 :]] for v in range(language.vocab_size)])
+        tried = torch.tensor(
+            [[*sentence[:t], v, *sentence[t + 1 :]] for v in range(language.vocab_size)]
+        )
         rows[t] = language.log_prob(tried).softmax(0)
     return rows.flatten()
 
@@ -43,7 +45,9 @@ def test_a_projection_is_applied_batch_by_batch():
     tokens = language.sample(20, generator())
     projection = gaussian_projection(24, 5, generator())
     projected = lookup_features(language, tokens, 4, batch=6, projection=projection)
-    assert torch.allclose(projected, lookup_features(language, tokens, 4) @ projection, rtol=0, atol=1e-6)
+    assert torch.allclose(
+        projected, lookup_features(language, tokens, 4) @ projection, rtol=0, atol=1e-6
+    )
 
 
 def test_what_has_no_conditionals_is_refused():

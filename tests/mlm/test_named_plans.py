@@ -5,9 +5,16 @@ from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS, MODEL_PLANS, named
 
 # Liu et al. 2023, Table 3: d-model, heads, layers, d-inter
 TABLE_3 = [
-    (64, 1, 1, 256), (128, 2, 4, 512), (192, 3, 5, 768), (256, 4, 6, 1024), (512, 8, 8, 2048), (768, 12, 12, 3072), (1024, 16, 16, 4096),
-    (1280, 20, 20, 5120), (1536, 24, 24, 6144),
-]  # fmt: skip
+    (64, 1, 1, 256),
+    (128, 2, 4, 512),
+    (192, 3, 5, 768),
+    (256, 4, 6, 1024),
+    (512, 8, 8, 2048),
+    (768, 12, 12, 3072),
+    (1024, 16, 16, 4096),
+    (1280, 20, 20, 5120),
+    (1536, 24, 24, 6144),
+]
 
 
 def test_every_row_of_table_3_has_its_name():
@@ -19,7 +26,11 @@ def test_every_row_of_table_3_has_its_name():
 def test_every_size_can_be_built_and_has_about_the_parameters_of_its_formula(name):
     plan = MODEL_PLANS[name]
     model = build_model(plan, 0, "meta")  # shapes only: the largest has 680 million numbers
-    matrices = 12 * plan.layers * plan.width**2 if plan.kind == "transformer" else 6 * plan.layers * plan.width**2
+    matrices = (
+        12 * plan.layers * plan.width**2
+        if plan.kind == "transformer"
+        else 6 * plan.layers * plan.width**2
+    )
     assert parameters_of(model) == pytest.approx(matrices + 200 * plan.width, rel=0.15)
 
 
@@ -27,18 +38,28 @@ def test_every_size_can_be_built_and_has_about_the_parameters_of_its_formula(nam
 def test_every_language_can_be_built_at_its_length(name):
     plan = LANGUAGE_PLANS[name]
     language = plan.build()
-    assert (language.vocab_size, getattr(language, "longest", plan.length)) == (plan.words, plan.length)
+    assert (language.vocab_size, getattr(language, "longest", plan.length)) == (
+        plan.words,
+        plan.length,
+    )
 
 
 def test_the_paper_sizes():
-    assert [(p.states, p.words, p.length) for name, p in LANGUAGE_PLANS.items() if name in ("hmm-100", "pcfg-50")] == [
+    assert [
+        (p.states, p.words, p.length)
+        for name, p in LANGUAGE_PLANS.items()
+        if name in ("hmm-100", "pcfg-50")
+    ] == [
         (100, 200, 16),
         (50, 200, 32),
     ]
 
 
 def test_a_wrong_name_is_answered_with_the_nearest():
-    with pytest.raises(ValueError, match=r"`language`: there is no 'hmm4'. Did you mean 'hmm-4'\? Known: hmm-4, hmm-10"):
+    with pytest.raises(
+        ValueError,
+        match=r"`language`: there is no 'hmm4'. Did you mean 'hmm-4'\? Known: hmm-4, hmm-10",
+    ):
         named("language", "hmm4", LANGUAGE_PLANS)
     with pytest.raises(ValueError, match=r"there is no 'x'. Known:"):
         named("model", "x", MODEL_PLANS)

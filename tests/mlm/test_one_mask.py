@@ -15,14 +15,18 @@ def case():
     model = build_model(TRANSFORMER.for_language(language, POSITIONS), 3).double()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter += 0.3 * torch.randn(parameter.shape, generator=generator(), dtype=torch.float64)
+            parameter += 0.3 * torch.randn(
+                parameter.shape, generator=generator(), dtype=torch.float64
+            )
     return model, draw_test_set(language, 40, POSITIONS, 0)
 
 
 def test_the_hidden_word_is_found_from_the_tokens():
     model, test = case()
     assert torch.equal(OneMask(model)(test.tokens), model(test.tokens, test.at)[:, 0])
-    assert [p is q for p, q in zip(OneMask(model).parameters(), model.parameters(), strict=True)] == [True] * len([*model.parameters()])
+    assert [
+        p is q for p, q in zip(OneMask(model).parameters(), model.parameters(), strict=True)
+    ] == [True] * len([*model.parameters()])
 
 
 def test_the_population_loss_is_entropy_plus_divergence():
@@ -37,10 +41,15 @@ def test_the_fisher_trace_of_a_tied_transformer_is_that_of_its_gradients():
     expected = []
     for row in range(len(test.tokens)):
         log_law = OneMask(model)(test.tokens[row : row + 1])[0].log_softmax(0)
-        grads = [torch.autograd.grad(entry, [*model.parameters()], retain_graph=True) for entry in log_law]
+        grads = [
+            torch.autograd.grad(entry, [*model.parameters()], retain_graph=True)
+            for entry in log_law
+        ]
         norms = torch.stack([sum(g.square().sum() for g in each) for each in grads])
         expected.append(float((log_law.detach().exp() * norms).sum()))
-    found = fisher_trace(flat, flat.theta, test.tokens, labels_per_input=2000, generator=generator())
+    found = fisher_trace(
+        flat, flat.theta, test.tokens, labels_per_input=2000, generator=generator()
+    )
     exact = sum(expected) / len(expected)
     spread = torch.tensor(expected).std() / len(expected) ** 0.5
     assert abs(found.value - exact) < 0.03 * exact

@@ -22,7 +22,10 @@ def small_plans(monkeypatch):
 
 def numbers(result):
     """A curve without the seconds."""
-    return [{name: value for name, value in point.items() if name != "seconds"} for point in result["curve"]]
+    return [
+        {name: value for name, value in point.items() if name != "seconds"}
+        for point in result["curve"]
+    ]
 
 
 def test_a_run_returns_its_curve_and_what_made_it():
@@ -42,7 +45,9 @@ def test_a_run_returns_its_curve_and_what_made_it():
 
 
 def test_a_run_that_was_interrupted_has_the_same_curve(tmp_path):
-    expected = pretrain("small", "tiny", TRAINING, evaluations=4, sentences=50, checkpoint=tmp_path / "a")
+    expected = pretrain(
+        "small", "tiny", TRAINING, evaluations=4, sentences=50, checkpoint=tmp_path / "a"
+    )
 
     class Stopped(Exception):
         pass
@@ -53,9 +58,19 @@ def test_a_run_that_was_interrupted_has_the_same_curve(tmp_path):
 
     folder = tmp_path / "b"
     with pytest.raises(Stopped):
-        pretrain("small", "tiny", TRAINING, evaluations=4, sentences=50, checkpoint=folder, report=stop)
+        pretrain(
+            "small", "tiny", TRAINING, evaluations=4, sentences=50, checkpoint=folder, report=stop
+        )
     again = []
-    result = pretrain("small", "tiny", TRAINING, evaluations=4, sentences=50, checkpoint=folder, report=again.append)
+    result = pretrain(
+        "small",
+        "tiny",
+        TRAINING,
+        evaluations=4,
+        sentences=50,
+        checkpoint=folder,
+        report=again.append,
+    )
     assert numbers(result) == numbers(expected)
     assert [point["step"] for point in again] == [8]  # what was measured is not measured again
     assert torch.load(folder / "training.pt", weights_only=True)["step"] == 8

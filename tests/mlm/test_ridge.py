@@ -25,7 +25,11 @@ def sentences(n, seed=0):
 @pytest.mark.parametrize("ridge", [0.01, 3.0])
 def test_the_head_is_that_of_scikit_learn(n, d, ridge):
     features, targets = random(n, d), random(n, 3, seed=1)
-    theirs = Ridge(alpha=ridge, fit_intercept=False, solver="svd").fit(features.numpy(), targets.numpy()).coef_.T
+    theirs = (
+        Ridge(alpha=ridge, fit_intercept=False, solver="svd")
+        .fit(features.numpy(), targets.numpy())
+        .coef_.T
+    )
     assert ridge_head(features, targets, ridge).numpy() == pytest.approx(theirs, abs=1e-10)
 
 
@@ -45,8 +49,15 @@ def test_the_validation_loss_and_its_gradient(plan, projected):
         fitted, kept = (token_features(model, x.inputs).detach() for x in (first, second))
         if projected:
             fitted, kept = fitted @ projection, kept @ projection
-        head = Ridge(alpha=0.7, fit_intercept=False, solver="svd").fit(fitted.numpy(), torch.eye(3).numpy()[first.labels.numpy()])
-        return float((torch.from_numpy(head.predict(kept.numpy())) - torch.eye(3)[second.labels]).square().sum(1).mean())
+        head = Ridge(alpha=0.7, fit_intercept=False, solver="svd").fit(
+            fitted.numpy(), torch.eye(3).numpy()[first.labels.numpy()]
+        )
+        return float(
+            (torch.from_numpy(head.predict(kept.numpy())) - torch.eye(3)[second.labels])
+            .square()
+            .sum(1)
+            .mean()
+        )
 
     loss = validation_loss(model, first, second, 0.7, projection)
     assert float(loss.detach()) == pytest.approx(by_hand(), rel=1e-9)
@@ -68,7 +79,9 @@ def test_the_validation_loss_and_its_gradient(plan, projected):
 
 def lead(scores):
     """How far the class of the highest score is ahead of the next, for every example."""
-    lowest, highest = np.sort(np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores, axis=1)[:, -2:].T
+    lowest, highest = np.sort(
+        np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores, axis=1
+    )[:, -2:].T
     return highest - lowest
 
 
@@ -79,10 +92,16 @@ def test_the_accuracy_is_that_of_scikit_learn(classes, columns, ridge):
     labels = (inputs[:, 0] + random(540, seed=1)).argsort().argsort() * classes // 540
     mean, std = inputs[:40].mean(0), inputs[:40].std(0, correction=0)
     standardized = ((inputs - mean) / std).numpy()
-    theirs = RidgeClassifier(alpha=40 * ridge, solver="svd").fit(standardized[:40], labels[:40].numpy())
-    told = 40 + np.flatnonzero(lead(theirs.decision_function(standardized[40:])) > 1e-3)  # rounding decides none of these
+    theirs = RidgeClassifier(alpha=40 * ridge, solver="svd").fit(
+        standardized[:40], labels[:40].numpy()
+    )
+    # rounding decides none of these
+    told = 40 + np.flatnonzero(lead(theirs.decision_function(standardized[40:])) > 1e-3)
     assert len(told) > 480
-    train, test = Examples(inputs[:40], labels[:40], classes), Examples(inputs[told], labels[told], classes)
+    train, test = (
+        Examples(inputs[:40], labels[:40], classes),
+        Examples(inputs[told], labels[told], classes),
+    )
     found = ridge_accuracy(train, test, ridge)
     assert found.value == theirs.score(standardized[told], labels[told].numpy())
     assert found.stderr == pytest.approx((found.value * (1 - found.value) / len(told)) ** 0.5)
@@ -91,19 +110,37 @@ def test_the_accuracy_is_that_of_scikit_learn(classes, columns, ridge):
 def test_the_closed_form_does_not_see_the_coordinates_and_a_trained_head_does():
     inputs = random(400, 3)
     labels = (inputs[:, 2] > 0).long()
-    mixed = inputs @ torch.tensor([[1.0, 0.0, 1.0], [1.0, 1.0, 1.0], [0.0, 0.0, 1e-4]], dtype=torch.float64)
+    mixed = inputs @ torch.tensor(
+        [[1.0, 0.0, 1.0], [1.0, 1.0, 1.0], [0.0, 0.0, 1e-4]], dtype=torch.float64
+    )
     found, plan = {}, ProbePlan(rate=1e-2, epochs=20, batch=30)
     for name, given in {"apart": inputs, "mixed": mixed}.items():
         train, test = Examples(given[:300], labels[:300], 2), Examples(given[300:], labels[300:], 2)
-        found[name] = ridge_accuracy(train, test, 1e-12).value, linear_probe(train, test, plan, generator()).accuracy.value
+        found[name] = (
+            ridge_accuracy(train, test, 1e-12).value,
+            linear_probe(train, test, plan, generator()).accuracy.value,
+        )
     assert found["apart"][0] == found["mixed"][0] > 0.95
     assert found["apart"][1] > 0.9 > 0.7 > found["mixed"][1]
 
 
 def test_a_large_ridge_predicts_nothing():
     model = build_model(TRANSFORMER, 0)
-    assert float(validation_loss(model, sentences(9, 1), sentences(5, 2), 1e12).detach()) == pytest.approx(1, abs=1e-9)
-    assert float(validation_loss(model, sentences(9, 1), sentences(9, 1), 1e-6, gaussian_projection(32, 9, generator())).detach()) < 0.9
+    assert float(
+        validation_loss(model, sentences(9, 1), sentences(5, 2), 1e12).detach()
+    ) == pytest.approx(1, abs=1e-9)
+    assert (
+        float(
+            validation_loss(
+                model,
+                sentences(9, 1),
+                sentences(9, 1),
+                1e-6,
+                gaussian_projection(32, 9, generator()),
+            ).detach()
+        )
+        < 0.9
+    )
 
 
 def test_what_has_no_head_is_refused():
@@ -111,7 +148,10 @@ def test_what_has_no_head_is_refused():
     for ridge in (0.0, -1.0, float("nan")):
         with pytest.raises(ValueError, match=rf"`ridge` must be positive and finite, got {ridge}"):
             ridge_head(features, targets, ridge)
-    with pytest.raises(FloatingPointError, match=r"cannot be solved for in torch.float32: `ridge` = 1e-12 is too small"):
+    with pytest.raises(
+        FloatingPointError,
+        match=r"cannot be solved for in torch.float32: `ridge` = 1e-12 is too small",
+    ):
         ridge_head(1e6 * features, targets, 1e-12)
     few = Examples(features, torch.tensor([0, 1, 0, 1, 0, 1]), 2)
     with pytest.raises(ValueError, match=r"`ridge` must be positive and finite, got 0"):

@@ -54,9 +54,18 @@ def test_other_inputs_keep_the_labels():
 def test_places_that_do_not_exist_are_refused():
     with pytest.raises(ValueError, match="`place` must be at least 1, got 0"):
         draw_task(SMALL.build(), 0, 10, 10, 4, generator())
-    with pytest.raises(ValueError, match=r"`place` must be at most 4, the length of the sentences, got 5"):
+    with pytest.raises(
+        ValueError, match=r"`place` must be at most 4, the length of the sentences, got 5"
+    ):
         draw_task(SMALL.build(), 5, 10, 10, 4, generator())
-    with pytest.raises(ValueError, match=r"`place` = 5: 0 of 10000 sentences have a symbol over their first 5 words. Take fewer"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"`place` = 5: 0 of 10000 sentences have a symbol over their first 5 words. Take fewer"
+        ),
+    ):
         draw_task(MIXED.build(), 5, 10, 10, 5, generator())
-    with pytest.raises(ValueError, match=r"`tokens` holds sentences of .* words, the model has 3 `positions`"):
+    with pytest.raises(
+        ValueError, match=r"`tokens` holds sentences of .* words, the model has 3 `positions`"
+    ):
         draw_task(SMALL.build(), 1, 10, 10, 3, generator())

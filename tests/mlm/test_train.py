@@ -29,7 +29,9 @@ def close(first, second, atol):
 
 def training_batch(plan, language, positions, step, number=0):
     generator = batch_generator(plan.seed, "training", step * plan.micro_batches + number)
-    return draw_batch(language, plan.batch // plan.micro_batches, positions, plan.mask_share, generator)
+    return draw_batch(
+        language, plan.batch // plan.micro_batches, positions, plan.mask_share, generator
+    )
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
@@ -41,7 +43,9 @@ def test_training_takes_the_steps_of_a_plain_loop(optimizer):
     for step, rate in enumerate(rates):
         batch = training_batch(plan, language, 4, step)
         law = model(batch.tokens, batch.at)[:, 0].log_softmax(1)
-        gradients = torch.autograd.grad(-law[torch.arange(8), batch.targets[:, 0]].mean(), list(model.parameters()))
+        gradients = torch.autograd.grad(
+            -law[torch.arange(8), batch.targets[:, 0]].mean(), list(model.parameters())
+        )
         for (name, p), g in zip(model.named_parameters(), gradients, strict=True):
             with torch.no_grad():
                 if optimizer == "sgd":
@@ -65,16 +69,23 @@ def test_the_loss_is_a_mean_over_sentences_of_means_over_masks(share, precision)
     each = []
     for row in range(8):
         laws = model(batch.tokens[row : row + 1], batch.at[row : row + 1])[0].log_softmax(1)
-        own = [float(-laws[k, w].detach()) for k, w in enumerate(batch.targets[row].tolist()) if w >= 0]
+        own = [
+            float(-laws[k, w].detach()) for k, w in enumerate(batch.targets[row].tolist()) if w >= 0
+        ]
         each.append(sum(own) / len(own))
-    assert float(masked_loss(model, batch, precision).detach()) == pytest.approx(sum(each) / 8, rel=1e-6)
+    assert float(masked_loss(model, batch, precision).detach()) == pytest.approx(
+        sum(each) / 8, rel=1e-6
+    )
 
 
 def test_low_precision_computes_about_the_same_loss_and_keeps_its_parameters():
     language, plan = SMALL.build(), replace(SHORT, precision="bfloat16")
     model = build_model(TRANSFORMER, 0)
     batch = training_batch(plan, language, 4, 0)
-    full, low = (float(masked_loss(model, batch, precision).detach()) for precision in ("float32", "bfloat16"))
+    full, low = (
+        float(masked_loss(model, batch, precision).detach())
+        for precision in ("float32", "bfloat16")
+    )
     assert low != full
     assert low == pytest.approx(full, rel=2**-8)
     assert {p.dtype for p in final(TRANSFORMER, plan, language).values()} == {torch.float32}
@@ -82,9 +93,17 @@ def test_low_precision_computes_about_the_same_loss_and_keeps_its_parameters():
 
 @pytest.mark.parametrize("model_plan", [TRANSFORMER, LSTM])
 def test_micro_batches_give_the_gradient_of_the_batch(model_plan):
-    plan, language = replace(SHORT, steps=1, micro_batch=2, optimizer="sgd", warmup=0.0), SMALL.build()
+    plan, language = (
+        replace(SHORT, steps=1, micro_batch=2, optimizer="sgd", warmup=0.0),
+        SMALL.build(),
+    )
     parts = [training_batch(plan, language, 4, 0, number) for number in range(4)]
-    whole = MaskedBatch(*(torch.cat([getattr(part, name) for part in parts]) for name in ("tokens", "at", "targets")))
+    whole = MaskedBatch(
+        *(
+            torch.cat([getattr(part, name) for part in parts])
+            for name in ("tokens", "at", "targets")
+        )
+    )
     model = build_model(model_plan, plan.seed)
     F.cross_entropy(model(whole.tokens, whole.at)[:, 0], whole.targets[:, 0]).backward()
     with torch.no_grad():
@@ -94,11 +113,16 @@ def test_micro_batches_give_the_gradient_of_the_batch(model_plan):
 
 
 def test_states_come_at_the_stops_and_at_the_end():
-    states = [(s.step, s.sentences, s.loss) for s in train(TRANSFORMER, SHORT, SMALL.build(), stops=[0, 2, 5])]
+    states = [
+        (s.step, s.sentences, s.loss)
+        for s in train(TRANSFORMER, SHORT, SMALL.build(), stops=[0, 2, 5])
+    ]
     assert [state[:2] for state in states] == [(0, 0), (2, 16), (5, 40), (6, 48)]
     assert states[0][2] != states[0][2]
     each = [s.loss for s in train(TRANSFORMER, SHORT, SMALL.build(), stops=range(7))][1:]
-    assert [loss for *_, loss in states[1:]] == pytest.approx([sum(each[:2]) / 2, sum(each[2:5]) / 3, each[5]])
+    assert [loss for *_, loss in states[1:]] == pytest.approx(
+        [sum(each[:2]) / 2, sum(each[2:5]) / 3, each[5]]
+    )
 
 
 def test_the_seed_decides_the_run_and_nothing_else_does():
@@ -115,7 +139,9 @@ def test_training_approaches_the_floor():
     test = draw_test_set(language, 500, 4, 0)
     plan = TrainingPlan(steps=300, batch=64, rate=1e-2)
     model_plan = replace(TRANSFORMER, width=16, inner=64)
-    first, last = (evaluate(state.model, test).kl for state in train(model_plan, plan, language, stops=[0]))
+    first, last = (
+        evaluate(state.model, test).kl for state in train(model_plan, plan, language, stops=[0])
+    )
     assert first > 0.5
     assert last < 0.01
 
@@ -127,7 +153,8 @@ from dataclasses import replace
 from ntpcompanion.mlm.train import train
 from tests.mlm.cases import SHORT, SMALL, {plan}
 torch.set_num_threads(1)
-for state in train({plan}, replace(SHORT, steps=4000), SMALL.build(), checkpoint=Path(sys.argv[1]), save_every=10):
+longer, folder = replace(SHORT, steps=4000), Path(sys.argv[1])
+for state in train({plan}, longer, SMALL.build(), checkpoint=folder, save_every=10):
     pass
 """
 
@@ -145,14 +172,16 @@ def test_a_killed_run_ends_where_an_undisturbed_one_does(tmp_path, model_plan):
     plan, language = replace(SHORT, steps=4000), SMALL.build()
     reached = torch.load(file, weights_only=True)["step"]
     assert 0 < reached < plan.steps
-    # what follows is compared on the next steps only: the rate of each depends on the whole length of the run
+    # what follows is compared on the next steps only: the rate of each depends on the whole length
+    # of the run
     ahead = reached + 20
     states = train(model_plan, plan, language, checkpoint=file, stops=[ahead])
     resumed = next(states)
     undisturbed = next(train(model_plan, plan, language, stops=[ahead]))
     assert resumed.step == undisturbed.step == ahead
     assert same(resumed.model.state_dict(), undisturbed.model.state_dict())
-    assert resumed.loss == undisturbed.loss  # of all steps since the start, those before the kill included
+    # of all steps since the start, those before the kill included
+    assert resumed.loss == undisturbed.loss
 
 
 def test_a_run_that_had_ended_is_not_trained_again(tmp_path):
@@ -165,7 +194,9 @@ def test_a_run_that_had_ended_is_not_trained_again(tmp_path):
 
 def test_checkpoints_are_written_where_asked(tmp_path):
     file, seen = tmp_path / "run.pt", []
-    for state in train(TRANSFORMER, SHORT, SMALL.build(), checkpoint=file, save_every=4, stops=[1, 3, 5]):
+    for state in train(
+        TRANSFORMER, SHORT, SMALL.build(), checkpoint=file, save_every=4, stops=[1, 3, 5]
+    ):
         saved = torch.load(file, weights_only=True)["step"] if file.exists() else None
         seen.append((state.step, saved))
     assert seen == [(1, None), (3, 1), (5, 4), (6, 5)]
@@ -184,9 +215,13 @@ def test_the_checkpoint_of_another_plan_is_refused(tmp_path):
 
 def test_what_does_not_fit_together_is_refused():
     language = SMALL.build()
-    with pytest.raises(ValueError, match=r"`model_plan` has 9 words and the language 6. Use ModelPlan.for_language"):
+    with pytest.raises(
+        ValueError, match=r"`model_plan` has 9 words and the language 6. Use ModelPlan.for_language"
+    ):
         final(replace(TRANSFORMER, words=9), SHORT, language)
-    with pytest.raises(ValueError, match=r"`stops` must lie in 0 … 6, the `steps` of the plan, got \[7\]"):
+    with pytest.raises(
+        ValueError, match=r"`stops` must lie in 0 … 6, the `steps` of the plan, got \[7\]"
+    ):
         final(TRANSFORMER, SHORT, language, stops=[2, 7])
     with pytest.raises(ValueError, match="the model has 3 `positions`"):
         final(replace(TRANSFORMER, positions=3), SHORT, language)
@@ -194,5 +229,8 @@ def test_what_does_not_fit_together_is_refused():
 
 
 def test_a_loss_that_explodes_is_an_error_that_says_so():
-    with pytest.raises(FloatingPointError, match=r"The training loss is (inf|nan) between steps 0 and 6. Lower `rate` = 1e\+30"):
+    with pytest.raises(
+        FloatingPointError,
+        match=r"The training loss is (inf|nan) between steps 0 and 6. Lower `rate` = 1e\+30",
+    ):
         final(TRANSFORMER, replace(SHORT, rate=1e30, optimizer="sgd"), SMALL.build())

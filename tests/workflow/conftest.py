@@ -9,13 +9,16 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
-from ntpcompanion.workflow import execute as runner
-from ntpcompanion.workflow.measure import MEASUREMENT_MIME
-from ntpcompanion.workflow.measurement import Measurement
+from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
+from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.running import execute as runner
 from tests.toy import importable, no_kernel, toy  # noqa: F401
 
 MEASURED = {"coin": {"toy.half": 0.5, "toy.powers": [1.0, 2.0, 4.0]}, "words": {"toy.words": 3.0}}
-INJECTED = {"coin": "# Parameters\nn = 1000\nseed = 0\n", "words": '# Parameters\ntext = "words.txt"\nseed = 0\n'}
+INJECTED = {
+    "coin": "# Parameters\nn = 1000\nseed = 0\n",
+    "words": '# Parameters\ntext = "words.txt"\nseed = 0\n',
+}
 
 
 def executed_by_hand(name, text):
@@ -23,9 +26,15 @@ def executed_by_hand(name, text):
     node = nbformat.reads(text, as_version=4)
     node.metadata["language_info"] = {"name": "python"}
     place = 1 + next(i for i, cell in enumerate(node.cells) if cell.cell_type == "code")
-    node.cells.insert(place, nbformat.v4.new_code_cell(INJECTED[name], metadata={"tags": ["injected-parameters"]}))
+    node.cells.insert(
+        place, nbformat.v4.new_code_cell(INJECTED[name], metadata={"tags": ["injected-parameters"]})
+    )
     for claim, value in MEASURED[name].items():
-        data = {MEASUREMENT_MIME: Measurement.of(claim, value).to_json(), "text/html": claim, "text/plain": claim}
+        data = {
+            MEASUREMENT_MIME: Measurement.of(claim, value).to_json(),
+            "text/html": claim,
+            "text/plain": claim,
+        }
         node.cells[-1].outputs.append(nbformat.v4.new_output("display_data", data))
     return nbformat.writes(node)
 
@@ -38,7 +47,9 @@ def instant(toy, monkeypatch):  # noqa: F811
         facts = json.loads(job.read_text())
         for cell in (1, 2):
             progress(cell)
-        job.with_name("executed.ipynb").write_text(executed_by_hand(run.notebook.name, facts["notebook"]))
+        job.with_name("executed.ipynb").write_text(
+            executed_by_hand(run.notebook.name, facts["notebook"])
+        )
         return {"cell_seconds": [0.1, 0.2], "peak_memory": 2**25, "read": {}}
 
     monkeypatch.setattr(runner, "_run_worker", run_worker)

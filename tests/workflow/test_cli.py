@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ntpcompanion import cli
-from ntpcompanion.workflow.project import Project
+from ntpcompanion.workflow.base.project import Project
 
 
 @pytest.fixture
@@ -42,7 +42,9 @@ def test_mistakes_are_sentences(run, arguments, words):
     assert words in run(*arguments, code=1)
 
 
-def test_a_command_finds_its_project_from_below_and_says_when_there_is_none(toy, tmp_path, monkeypatch):
+def test_a_command_finds_its_project_from_below_and_says_when_there_is_none(
+    toy, tmp_path, monkeypatch
+):
     monkeypatch.chdir(toy.project.book / "records")
     assert Project.find().root == toy.project.root
     monkeypatch.chdir(tmp_path)
@@ -53,8 +55,18 @@ def test_a_command_finds_its_project_from_below_and_says_when_there_is_none(toy,
 
 def test_the_command_of_another_checkout_works_on_nothing(run, toy):
     (toy.project.root / "ntpcompanion").mkdir()
-    for arguments in (["list"], ["execute"], ["build"], ["check"], ["why", "coin"], ["record", "x"], ["serve"]):
-        assert "has an ntpcompanion of its own, and numbers of the one would be kept as" in run(*arguments, code=1)
+    for arguments in (
+        ["list"],
+        ["execute"],
+        ["build"],
+        ["check"],
+        ["why", "coin"],
+        ["record", "x"],
+        ["serve"],
+    ):
+        assert "has an ntpcompanion of its own, and numbers of the one would be kept as" in run(
+            *arguments, code=1
+        )
 
 
 def test_serve_puts_back_a_site_that_a_killed_build_had_set_aside(run, toy):

@@ -1,0 +1,163 @@
+"""Files that are either whole or absent, and JSON that knows when it was touched."""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+
+
+def sha256(data: bytes | str) -> str:
+    """Hexadecimal SHA-256 of bytes, or of a text in UTF-8."""
+    return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
+
+
+def hash_of(path: Path) -> str:
+    """SHA-256 of a file, or a word where there is none."""
+    try:
+        return sha256(path.read_bytes())
+    except OSError:
+        return "missing"
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """All files below a folder, those below linked folders too. A link to a folder that holds it is
+    not followed again.
+    """
+    for place, folders, names in os.walk(folder, followlinks=True):
+        above = {
+            os.path.realpath(place),
+            *(str(parent) for parent in Path(os.path.realpath(place)).parents),
+        }
+        folders[:] = [
+            name for name in folders if os.path.realpath(os.path.join(place, name)) not in above
+        ]
+        yield from (path for name in names if (path := Path(place, name)).is_file())
+
+
+def canonical_json(data: object) -> str:
+    """JSON with sorted keys and no spaces: equal data, equal text. NaN and infinities are
+    refused.
+    """
+    return json.dumps(
+        data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def user_path(given: object) -> Path:
+    """A path that a user gave, `~` at its start resolved; `~nobody` stays as it is, and is then a
+    file that does not exist.
+    """
+    return Path(os.path.expanduser(str(given)))
+
+
+def read_input(path: Path) -> bytes:
+    """The content of a file that decides numbers. Raises WorkflowError if it may not be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise WorkflowError(
+            f"{path} cannot be read: {error.strerror or error}. Mend its permissions, or name "
+            "another file."
+        ) from error
+
+
+def as_json(value: object) -> object:
+    """The value as a JSON file gives it back: tuples become lists, keys become texts.
+
+    Raises ValueError where JSON has none like it: NaN and infinities, arrays, sets, texts that
+    UTF-8 cannot encode, endless nesting.
+    """
+    try:
+        return json.loads(canonical_json(value).encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"JSON cannot hold it: {error}") from error
+
+
+def read_json(path: Path) -> object:
+    """The content of a JSON file. Raises WorkflowError if it cannot be read, or is no JSON: NaN and
+    infinities are none.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+    except OSError as error:
+        raise WorkflowError(
+            f"{path} cannot be read: {error.strerror or error}. Mend its permissions, or what "
+            "stands in its place."
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise WorkflowError(
+            f"{path} cannot be read as JSON ({error}). It is truncated or damaged: make it again."
+        ) from error
+
+
+def write_atomically(path: Path, text: str) -> bool:
+    """Write `text` in UTF-8 by way of a temporary file beside `path`; return whether the file
+    changed.
+
+    A kill or a full disk leaves the old file, never half of a new one. A file that already holds
+    `text` is not touched, so that its date keeps its meaning for incremental builds.
+    """
+    data = text.encode()
+    with contextlib.suppress(OSError):
+        if path.read_bytes() == data:
+            return False
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".tmp", delete=False
+        ) as file:
+            temporary = file.name
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        # a temporary file is private; what replaces `path` is read by servers too
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        raise WorkflowError(
+            f"Could not write {path}: {error.strerror or error}. Free some space or mend the "
+            "permissions; the old file, if any, is intact."
+        ) from error
+    return True
+
+
+def write_sealed(path: Path, data: dict) -> None:
+    """Write `data` as indented JSON with a `checksum` of the rest."""
+    sealed = {**data, "checksum": checksum(data)}
+    write_atomically(path, json.dumps(sealed, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def read_sealed(path: Path) -> dict:
+    """Read what `write_sealed` wrote. Raises WorkflowError if it is no JSON object or was edited by
+    hand or by a fault.
+    """
+    data = read_json(path)
+    try:
+        whole = isinstance(data, dict) and data.get("checksum") == checksum(data)
+    # a text that UTF-8 cannot encode, or nesting that can be read but not written
+    except (ValueError, RecursionError):
+        whole = False
+    if not whole:
+        raise WorkflowError(
+            f"{path} does not match its own checksum: it was edited or damaged. Make it again, or "
+            "restore it from git."
+        )
+    return data
+
+
+def checksum(data: dict) -> str:
+    """SHA-256 of the canonical JSON of `data` without its key `checksum`."""
+    return sha256(canonical_json({key: value for key, value in data.items() if key != "checksum"}))
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")

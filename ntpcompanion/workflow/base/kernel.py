@@ -1,0 +1,164 @@
+"""How a process that makes numbers reads the project: modules from their sources, and every file
+written down.
+
+Run as a script it is the start of a kernel, `python -P kernel.py LOG FOLDERS -f CONNECTION`. It
+imports nothing of the project: that would be loaded before the rule holds.
+"""
+
+import hashlib
+import json
+import os
+import runpy
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from importlib.machinery import (
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    SourceFileLoader,
+)
+from pathlib import Path
+
+# how a folder of theirs ends
+INSTALLED = ("site-packages", "dist-packages", ".egg-info", ".dist-info")
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+class SourceLoader(SourceFileLoader):
+    """Compiles what stands in the file now. A compiled copy is trusted by date and size, which two
+    sources can share.
+    """
+
+    def get_code(self, fullname: str) -> object:
+        """The code of a module, compiled from its source."""
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+def import_from_sources(folders: Sequence[str]) -> None:
+    """From now on this process imports modules below `folders` from their sources, and neither
+    reads nor writes compiled copies.
+
+    Installed packages are left out, also where an environment lies in one of the folders: they keep
+    their quick imports.
+    """
+    belongs = _membership(folders)
+    details = (ExtensionFileLoader, EXTENSION_SUFFIXES), (SourceLoader, SOURCE_SUFFIXES)
+
+    def find(path: str) -> FileFinder:
+        if not belongs(os.path.abspath(path)):
+            raise ImportError("not of the project")  # the next hook of `sys.path_hooks` is asked
+        return FileFinder(path, *details)
+
+    sys.path_hooks.insert(0, find)
+    sys.path_importer_cache.clear()
+
+
+def write_down_opened_files(folders: Sequence[str], log: str) -> None:
+    """Append a line of JSON to `log` for each file below `folders` (or equal to one) that this
+    process opens from now on.
+
+    A line is `[path, SHA-256 of the content]`, or `[path, null]` if it is opened for writing or
+    takes the place of another. Files of installed packages and of caches, compiled copies and this
+    file, the start of every kernel, are left out.
+    """
+    belongs = _membership(folders)
+    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    known: set[tuple] = set()
+    busy = threading.local()  # the hook opens files itself
+
+    def note(path: object, written: bool) -> None:
+        place = os.path.abspath(os.fsdecode(path))
+        if not belongs(place) or place.endswith(".pyc") or place == __file__:
+            return
+        if written:
+            line = [os.path.realpath(place), None]
+        else:
+            state = os.stat(place)
+            version = (place, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+            if version in known or not os.path.isfile(place):
+                return
+            known.add(version)
+            line = [os.path.realpath(place), hashlib.sha256(Path(place).read_bytes()).hexdigest()]
+        os.write(target, (json.dumps(line) + "\n").encode())
+
+    def hook(event: str, arguments: tuple) -> None:
+        if event not in ("open", "os.rename") or getattr(busy, "now", False):
+            return
+        path, written = (
+            (arguments[0], bool(arguments[2] & WRITING))
+            if event == "open"
+            else (arguments[1], True)
+        )
+        # else the number of a file that is open already
+        if isinstance(path, (str, bytes, os.PathLike)):
+            busy.now = True
+            try:
+                note(path, written)
+            except (OSError, ValueError):
+                pass  # it cannot be opened: whoever asked for it will be told
+            finally:
+                busy.now = False
+
+    sys.addaudithook(hook)
+
+
+def read_log(log: Path) -> dict[str, list[str]]:
+    """What `write_down_opened_files` wrote: the distinct hashes of each file that was read and not
+    written.
+    """
+    lines = (
+        [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        if log.is_file()
+        else []
+    )
+    written = {path for path, digest in lines if digest is None}
+    found: dict[str, list[str]] = {}
+    for path, digest in lines:
+        if path not in written and digest not in found.setdefault(path, []):
+            found[path].append(digest)
+    return found
+
+
+def _membership(folders: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a path is one of `folders` or below one, and not that of an installed package or of a
+    cache.
+    """
+    # a virtual environment, and the caches of the project's own, may lie below a folder of the
+    # project
+    foreign = [
+        os.path.abspath(place).rstrip(os.sep) + os.sep
+        for place in (sys.prefix, os.environ.get("XDG_CACHE_HOME"))
+        if place
+    ]
+
+    def holds(folder: str, path: str) -> bool:
+        if path == folder:
+            return True
+        below = folder.rstrip(os.sep) + os.sep
+        if not path.startswith(below) or any(
+            place.startswith(below) and path.startswith(place) for place in foreign
+        ):
+            return False
+        return not any(part.endswith(INSTALLED) for part in path[len(below) :].split(os.sep))
+
+    own = [os.path.abspath(folder) for folder in folders]
+    return lambda path: any(holds(folder, path) for folder in own)
+
+
+def main() -> None:
+    """Start the kernel: of its arguments, the log and the folders as JSON are ours, the rest is for
+    ipykernel.
+    """
+    log, folders = sys.argv[1], json.loads(sys.argv[2])
+    del sys.argv[1:3]
+    import_from_sources(folders)
+    write_down_opened_files(folders, log)
+    sys.path.insert(0, "")  # as `python -m` does; the launcher removes it
+    runpy.run_module("ipykernel_launcher", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()

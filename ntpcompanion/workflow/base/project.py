@@ -1,0 +1,137 @@
+"""Where the things of one checkout are."""
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+
+log = logging.getLogger(__name__)
+PATIENCE = 1.0  # seconds of waiting for another command before a word is said
+PROFILES = ("smoke", "book", "paper")
+
+# Several processes compute at once; with default threads each, small trainings were 2-3 times
+# slower.
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
+)
+
+
+@dataclass(frozen=True)
+class Project:
+    """The folders of one checkout. `package` is the importable package whose sources decide
+    freshness.
+    """
+
+    root: Path
+    package: Path = field(default_factory=lambda: Path(__file__).resolve().parents[2])
+
+    @classmethod
+    def find(cls, start: Path | None = None) -> "Project":
+        """The nearest folder at or above `start` (default: the current one) that holds
+        `_config.yml` and `notebooks/`.
+        """
+        start = (start or Path.cwd()).resolve()
+        for folder in (start, *start.parents):
+            if (folder / "_config.yml").is_file() and (folder / "notebooks").is_dir():
+                # kernels run in the root, where the checkout's own package comes first
+                return (
+                    cls(folder, folder / "ntpcompanion")
+                    if (folder / "ntpcompanion").is_dir()
+                    else cls(folder)
+                )
+        raise WorkflowError(
+            f"No project at or above {start}: a folder with `_config.yml` and `notebooks/` is "
+            "looked for. Change into the checkout."
+        )
+
+    def require_own_package(self) -> None:
+        """Raises WorkflowError if this process runs the `ntpcompanion` of another checkout than the
+        one it is to work in.
+        """
+        own, running = self.root / "ntpcompanion", Path(__file__).resolve().parents[2]
+        if own.is_dir() and own.resolve() != running:
+            raise WorkflowError(
+                f"This command runs {running}, but {self.root} has an ntpcompanion of its own, and "
+                "numbers of the one would be kept as "
+                f"those of the other. Use {self.root / '.venv' / 'bin' / 'ntpcompanion'} (made by "
+                "`make book`), or change into the other."
+            )
+
+    @property
+    def notebooks(self) -> Path:
+        """The text notebooks and `profiles.yml`."""
+        return self.root / "notebooks"
+
+    @property
+    def book(self) -> Path:
+        """What a reader reads that is not a notebook; the source folder of Jupyter Book."""
+        return self.root / "book"
+
+    @property
+    def records(self) -> Path:
+        """Recorded long runs, and their plans."""
+        return self.book / "records"
+
+    @property
+    def claims(self) -> Path:
+        """The claims file."""
+        return self.book / "claims.yml"
+
+    @property
+    def build(self) -> Path:
+        """Everything generated except the chapters of the book."""
+        return self.root / "_build"
+
+    def baseline(self, profile: str) -> Path:
+        """The stored values of a profile, which `check` compares with."""
+        return self.root / "tests" / "baselines" / f"{profile}.json"
+
+    def runs(self, profile: str, *, custom: bool = False) -> Path:
+        """Where executed notebooks of a profile are kept. Only an unmodified book run lands where
+        pages are made.
+        """
+        return (
+            self.book / "chapters"
+            if profile == "book" and not custom
+            else self.build / "runs" / profile
+        )
+
+    def html(self, profile: str) -> Path:
+        """The rendered site of a profile; only the book's is called `html`."""
+        return self.build / ("html" if profile == "book" else f"html-{profile}")
+
+    @contextlib.contextmanager
+    def lock(self, name: str = "build", timeout: float = 1800) -> Iterator[None]:
+        """One execution or build (or one record of a name) at a time in this folder; a second one
+        waits for the first, and says so.
+        """
+        lock = FileLock(self.build / f".{name}.lock")
+        try:
+            try:
+                held = lock.acquire(timeout=min(timeout, PATIENCE))  # makes the folder, too
+            except Timeout:
+                if timeout > PATIENCE:
+                    work = (
+                        "executes notebooks or builds the book"
+                        if name == "build"
+                        else f"makes {name}"
+                    )
+                    log.warning("Waiting for another ntpcompanion that %s in %s.", work, self.root)
+                held = lock.acquire(timeout=max(0, timeout - PATIENCE))
+        except Timeout as error:
+            raise WorkflowError(
+                f"Another ntpcompanion has worked in {self.root} for over {timeout:.0f} s. Wait "
+                "for it, or stop it and run again."
+            ) from error
+        except OSError as error:
+            raise WorkflowError(
+                f"Could not write to {self.build}: {error.strerror or error}. Mend the permissions "
+                "or free some space."
+            ) from error
+        with held:
+            yield

@@ -1,0 +1,103 @@
+"""What made a number: versions, hardware, date."""
+
+import contextlib
+import datetime
+import os
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import psutil
+
+NUMERIC_LIBRARIES = (
+    "numpy",
+    "scipy",
+    "torch",
+    "cvxpy",
+    "clarabel",
+    "highspy",
+    "osqp",
+    "scs",
+    "pandas",
+    "sympy",
+    "matplotlib",
+    "seaborn",
+    "scikit-learn",
+)
+
+
+@cache
+def library_versions() -> dict[str, str]:
+    """Installed versions of the libraries that can move a number or a line of a figure."""
+    found = {}
+    for name in NUMERIC_LIBRARIES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def python_minor() -> str:
+    """`"3.11"`: patch releases do not invalidate results."""
+    return ".".join(platform.python_version_tuple()[:2])
+
+
+def versions() -> dict[str, str]:
+    """Python and the numeric libraries, for the reader."""
+    return {"python": platform.python_version(), **library_versions()}
+
+
+@cache
+def hardware() -> dict[str, str | int]:
+    """Processor, cores this process may use, memory and the accelerator, if one is there."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    found: dict[str, str | int] = {
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "processor": _processor(),
+        "cores": cores,
+    }
+    found["memory_gib"] = round(psutil.virtual_memory().total / 2**30)
+    gpu = _gpu()
+    return {**found, "gpu": gpu} if gpu else found
+
+
+def hardware_line(hardware: dict[str, str | int]) -> str:
+    """The hardware in a few words."""
+    gpu = f", {hardware['gpu']}" if "gpu" in hardware else ""
+    return f"{hardware['processor']}, {hardware['cores']} cores{gpu}"
+
+
+def now() -> str:
+    """The time in UTC, to the second, in ISO 8601."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def _gpu() -> str | None:
+    # nvidia-smi rather than torch: the runner must not import torch to print a line
+    try:
+        answer = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return (
+        answer.stdout.splitlines()[0].strip()
+        if answer.returncode == 0 and answer.stdout.strip()
+        else None
+    )

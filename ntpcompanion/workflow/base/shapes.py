@@ -1,0 +1,45 @@
+"""Data from a file, checked against the type that their reader expects."""
+
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+
+SHOWN = 60  # characters of a value that does not fit
+
+
+def shaped(data: object, shape: object, where: str) -> Any:
+    """`data`, as a value of the type `shape`.
+
+    Parameters
+    ----------
+    data
+        what a YAML or JSON reader gave.
+    shape
+        a type such as `dict[str, list[float]]`, or a pydantic model.
+    where
+        the file, and the place in it, with which an error begins.
+
+    Returns
+    -------
+    object
+        the value, of that type. A text is never taken for a number, nor a number for a text.
+
+    Raises
+    ------
+    WorkflowError
+        naming every place where the data do not fit, what belongs there, and what came.
+    """
+    try:
+        return TypeAdapter(shape).validate_python(data, strict=True)
+    except ValidationError as error:
+        faults = [_fault(fault) for fault in error.errors()]
+    raise WorkflowError(f"{where}: " + "; ".join(faults) + ".")
+
+
+def _fault(fault: dict) -> str:
+    place = ".".join(map(str, fault["loc"]))
+    came = repr(fault["input"])
+    shown = came if len(came) <= SHOWN else f"{came[:SHOWN]}…"
+    return f"{place + ': ' if place else ''}{fault['msg']}, got {shown}"

@@ -1,0 +1,86 @@
+"""YAML that is read strictly: what a plain reader drops, repeats or turns into something else
+without a word is refused.
+"""
+
+from pathlib import Path
+
+import yaml
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+
+DEEPEST = 100  # mappings and lists inside of each other
+# dates, and keys that are taken from elsewhere
+NOT_JSON = {"tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge"}
+
+# the parser in C, where PyYAML has been built with it, is ten times as quick
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def read_yaml(path: Path) -> object:
+    """The content of a YAML file, as `parse_yaml` reads it; None for an empty one.
+
+    Raises WorkflowError if the file cannot be read, or holds what `parse_yaml` refuses.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:  # ValueError: bytes that are not UTF-8
+        raise WorkflowError(
+            f"{path} cannot be read: {error}. It must be a text in UTF-8 that you may read."
+        ) from error
+    return parse_yaml(text, str(path))
+
+
+def parse_yaml(text: str, where: str) -> object:
+    """The mapping, list, text, number, truth value or None that a YAML text describes.
+
+    Raises WorkflowError, which begins with `where`, for text that is not YAML, a key that is
+    written twice in one mapping (a plain reader keeps the last one silently), an anchor used as a
+    value (a few of them, nested, stand for millions of values), and nesting too deep to be read. A
+    date is a text, as in JSON.
+    """
+    try:
+        _refuse_aliases_and_depth(text, where)
+        return yaml.load(text, Loader=_Strict)
+    except WorkflowError:
+        raise
+    # beside its own, YAML raises what `int`, `float` and others raise for a value with an explicit
+    # tag
+    except Exception as error:
+        raise WorkflowError(f"{where} cannot be read: {error}") from error
+
+
+def _refuse_aliases_and_depth(text: str, where: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(
+                None, None, f"the alias *{event.anchor}: write the value out", event.start_mark
+            )
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+            event, yaml.CollectionEndEvent
+        )
+        if depth > DEEPEST:  # whoever builds it would call itself as often
+            raise WorkflowError(f"{where} cannot be read: it is nested too deeply.")
+
+
+class _Strict(_Loader):
+    yaml_implicit_resolvers = {  # noqa: RUF012  # of the class, as PyYAML has it
+        first: [(tag, pattern) for tag, pattern in resolvers if tag not in NOT_JSON]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict:
+        made = super().construct_mapping(node, deep)
+        first: dict[object, yaml.Node] = {}
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in first:
+                said = (
+                    f"the key {key!r} is written twice, first",
+                    first[key].start_mark,
+                    "and again",
+                    key_node.start_mark,
+                )
+                raise yaml.MarkedYAMLError(*said)
+            first[key] = key_node
+        return made

@@ -1,0 +1,1 @@
+"""Claims of the papers, their measurements, verdicts and baselines."""

@@ -1,0 +1,172 @@
+"""Claims of the papers as data, and verdicts as a function of a measurement and an expectation."""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Annotated, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.yaml_files import read_yaml
+from ntpcompanion.workflow.claims.expectation import Expectation, NotNegative, Slack
+from ntpcompanion.workflow.claims.intervals import half_widths
+from ntpcompanion.workflow.claims.measurement import Measurement
+
+Verdict = Literal["supported", "refuted", "inconclusive", "exploratory", "not measured"]
+Profile = Literal["smoke", "book", "paper"]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3)]
+
+# Whose sentence it is, what it was read from, and how its setting compares with the paper's; with
+# the words that pages use.
+KINDS = {
+    "stated": "the paper states it",
+    "reading": "one reading of the paper",
+    "slip": "a printing error and its correction",
+    "ours": "a question of this book",
+}
+BASES = {
+    "text": "the text of the paper",
+    "code": "the authors' code",
+    "abstract": "the abstract only",
+    "secondary": "a secondary source",
+    "derived": "derived in this book",
+}
+SCOPES = {"same": "the paper's setting", "smaller": "a smaller setting than the paper's"}
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Band(_Strict):
+    """How far an exact value may move from its stored baseline before the build turns red."""
+
+    relative: Annotated[NotNegative, Field(lt=1)] = 0.0
+    absolute: NotNegative = 0.0
+
+    def width(self, stored: float) -> float:
+        """The largest drift allowed from a stored value."""
+        return max(self.absolute, self.relative * abs(stored))
+
+
+class Claim(_Strict):
+    """One sentence that a number decides: a paper's, or one of this book about it."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(\.[a-z0-9-]+)+$")]
+    paper: Text
+    locator: Text
+    kind: Literal["stated", "reading", "slip", "ours"]
+    basis: Literal["text", "code", "abstract", "secondary", "derived"]
+    scope: Literal["same", "smaller"]
+    statement: Text
+    measures: Text
+    source: Text
+    notebook: Text
+    expect: dict[Profile, Expectation] = {}
+    exploratory: Text | None = None
+    close: Text | None = None
+    paper_value: float | str | None = None
+    expected_verdict: Literal["supported", "refuted", "inconclusive"] = "supported"
+    band: Band = Band()
+
+    @model_validator(mode="after")
+    def _judged_or_not(self) -> "Claim":
+        if bool(self.expect) == (self.exploratory is not None):
+            raise ValueError(
+                "needs either `expect`, by which it is judged, or `exploratory`, which says why it "
+                "is not"
+            )
+        return self
+
+    def measured_at(self, profile: str) -> bool:
+        """Whether its notebook must measure it at that profile."""
+        return profile in self.expect or self.exploratory is not None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict with the expectation it was computed from (None where the profile has none)."""
+
+    verdict: Verdict
+    expectation: Expectation | None
+
+
+def load_claims(project: Project) -> dict[str, Claim]:
+    """All claims by id, in file order.
+
+    Raises WorkflowError naming every fault: a missing source, a predicate that cannot fail, an id
+    used twice, ...
+    """
+    items = read_yaml(project.claims) or []
+    if not isinstance(items, list):
+        raise WorkflowError(
+            f"{project.claims} must be a list of items `- id: ...`, got {type(items).__name__}."
+        )
+    claims: dict[str, Claim] = {}
+    faults: list[str] = []
+    for number, item in enumerate(items, 1):
+        name = item.get("id", f"item {number}") if isinstance(item, dict) else f"item {number}"
+        try:
+            claim = Claim.model_validate(item)
+        except ValidationError as error:
+            faults += [
+                f"{name}: {'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()
+            ]
+            continue
+        if claim.id in claims:
+            faults.append(f"{name}: the id is used twice")
+        if not (project.notebooks / f"{claim.notebook}.md").is_file():
+            faults.append(f"{name}: notebook: there is no notebooks/{claim.notebook}.md")
+        claims[claim.id] = claim
+    if faults:
+        raise WorkflowError(f"{project.claims}:\n" + "\n".join(f"  {fault}" for fault in faults))
+    return claims
+
+
+def judge(claim: Claim, profile: str, measurement: Measurement | None) -> Judgement:
+    """The verdict on a claim at a profile, from the measured value and its 95 % interval.
+
+    Supported: the whole interval meets the expectation; refuted: no part of it does; inconclusive:
+    some part. What has no expectation at the profile is shown without being judged: exploratory.
+    """
+    expectation = claim.expect.get(profile)
+    if measurement is None:
+        return Judgement("not measured", expectation)
+    if expectation is None:
+        return Judgement("exploratory", None)
+    slacks = _slacks(claim, expectation, measurement)
+    if all(slack.holds("low") for slack in slacks):
+        return Judgement("supported", expectation)
+    if any(not slack.holds("high") for slack in slacks):
+        return Judgement("refuted", expectation)
+    return Judgement("inconclusive", expectation)
+
+
+def distance_from_edge(claim: Claim, profile: str, measurement: Measurement) -> float:
+    """How many standard errors the value could move before its side of the expectation changed;
+    infinite if it is exact.
+    """
+    expectation = claim.expect.get(profile)
+    if measurement.exact or expectation is None:
+        return inf
+    # with its standard errors in place of the half widths of its interval
+    slacks = expectation.slack(measurement.values, measurement.errors)
+    ratios = [slack.value / slack.half_width for slack in slacks if slack.half_width]
+    ratios += [inf if slack.value >= 0 else -inf for slack in slacks if not slack.half_width]
+    worst = min(ratios)
+    return worst if worst >= 0 else -worst
+
+
+def _slacks(claim: Claim, expectation: Expectation, measurement: Measurement) -> list[Slack]:
+    try:
+        return expectation.slack(measurement.values, half_widths(measurement))
+    except ValueError as error:
+        raise WorkflowError(f"Claim {claim.id!r} expects {error}.") from error

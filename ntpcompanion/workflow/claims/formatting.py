@@ -1,0 +1,70 @@
+"""Numbers and texts as pages show them."""
+
+import re
+from collections.abc import Sequence
+from html import escape
+from math import floor, log10
+
+from ntpcompanion.workflow.claims.measurement import Measurement
+
+LIST_SHOWN = 6
+# MyST reads all of these as markup; as numbered entities a browser shows them and MyST leaves them
+# alone
+_MARKUP = {ord(character): f"&#{ord(character)};" for character in "\\`*_{}[]()#+-.!|~^:$@>\"'="}
+
+
+def show(
+    measurement: Measurement, shown: int | None = LIST_SHOWN, apart_from: Sequence[float] = ()
+) -> str:
+    """The measured value with as many digits as its standard error allows; long lists are cut to
+    `shown` values.
+
+    An exact value gets as many digits as tell it from each number of `apart_from`.
+    """
+    pairs = zip(measurement.values, measurement.errors, strict=True)
+    texts = [number(value, error, apart_from) for value, error in pairs]
+    if shown is not None and len(texts) > shown:
+        texts = [*texts[: shown - 1], "…", texts[-1]]
+    return ", ".join(texts)
+
+
+def number(value: float, error: float, apart_from: Sequence[float] = ()) -> str:
+    """`0.1234 ± 0.0021`: two digits of the error and the value to the same place.
+
+    Of an exact value four digits, or as many as tell it from an integer and from each number of
+    `apart_from`.
+    """
+    if error:
+        places = max(0, 1 - floor(log10(error)))
+        if places > 8:
+            return f"{value:.2e} ± {error:.1e}"
+        return f"{value:.{places}f} ± {error:.{places}f}"
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value)}"
+    others = {float(round(value)), *map(float, apart_from)} - {value}
+    texts = (f"{value:.{digits}g}" for digits in range(4, 18))
+    return next(text for text in texts if float(text) not in others)
+
+
+def mathematics(text: str) -> str:
+    r"""A text as HTML, with `$...$` turned into `\(...\)` for MathJax."""
+    parts = re.split(r"\$([^$]+)\$", text)
+    marked = (
+        rf'<span class="mathjax_process">\({escape(p)}\)</span>' if i % 2 else escape(p)
+        for i, p in enumerate(parts)
+    )
+    return "".join(marked)
+
+
+def in_myst(text: str) -> str:
+    """A text for the middle of a MyST line: its `$...$` is mathematics, everything else is shown
+    letter by letter.
+    """
+    parts = re.split(r"\$([^$]+)\$", text)
+    return "".join(f"${part}$" if i % 2 else inert(escape(part)) for i, part in enumerate(parts))
+
+
+def inert(html: str) -> str:
+    """HTML for the middle of a MyST line: its tags stay, nothing between them is read as markup."""
+    parts = re.split(r"(<[^<>]*>|&#?\w+;)", html)
+    return "".join(part if i % 2 else part.translate(_MARKUP) for i, part in enumerate(parts))

@@ -1,0 +1,71 @@
+"""`measure`: the one way in which a notebook states a number that decides a claim.
+
+The number becomes an output of the cell, under a MIME type of its own. The runner collects these
+outputs; the page renders them beside the expectation in `book/claims.yml`. There is no global
+store, and nothing is written here.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from typing import SupportsFloat
+
+from ntpcompanion.workflow.claims.measurement import Measurement
+
+MEASUREMENT_MIME = "application/vnd.ntpcompanion.measurement+json"
+RECORD_MIME = "application/vnd.ntpcompanion.record+json"
+
+Number = SupportsFloat  # of Python, NumPy or torch
+
+
+def measure(
+    claim: str,
+    value: Number | Sequence[Number],
+    *,
+    stderr: Number | Sequence[Number] = 0.0,
+    replicates: int | None = None,
+    seed: int | None = None,
+    records: str | Sequence[str] = (),
+) -> None:
+    """Display the measured value of a claim, and hand it to whoever executes the notebook.
+
+    Parameters
+    ----------
+    claim
+        id of an item of `book/claims.yml`.
+    value
+        a number, or a sequence of numbers where the claim is about an order (increasing,
+        decreasing).
+    stderr
+        standard error of each value, in its units; it covers everything that is random in the
+        number, the seed of a training included. 0 states that the value is exact.
+    replicates
+        how many independent replicates `stderr` was estimated from: runs, draws or sentences,
+        whichever were independent. The interval is Student's, with one degree of freedom less.
+    seed
+        the seed behind what was drawn, shown on the card.
+    records
+        name or names of the recorded runs that the value was computed from; the card shows where,
+        when and with which parameters those were made.
+
+    Raises
+    ------
+    ValueError
+        an empty claim id, an empty sequence, a value that is not finite, a negative standard error,
+        a standard error without `replicates`.
+    """
+    item = Measurement.of(
+        claim, value, stderr=stderr, replicates=replicates, seed=seed, records=records
+    )
+    try:
+        from IPython.core.getipython import get_ipython
+        from IPython.display import display
+    except ImportError:
+        print(item)
+        return
+    if get_ipython() is None:
+        print(item)
+        return
+    html = f"<p><code>{escape(str(item))}</code></p>"
+    display(
+        {MEASUREMENT_MIME: item.to_json(), "text/html": html, "text/plain": str(item)}, raw=True
+    )

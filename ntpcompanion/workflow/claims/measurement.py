@@ -1,0 +1,194 @@
+"""One measured number of a claim: checked once, at every border that it crosses."""
+
+import math
+import re
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+Value = float | tuple[float, ...]
+
+_RECORD = re.compile(r"[\w-]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """The value of a claim, its standard error and what is random about it.
+
+    Parameters
+    ----------
+    claim
+        id of an item of `book/claims.yml`.
+    value
+        a finite number, or several where the claim is about their order.
+    stderr
+        standard error of each value, in its units, over all that is random in it; 0: exact.
+    replicates
+        how many independent replicates the standard error was estimated from, at least 2.
+        Required with a standard error: an interval of Student's t needs it.
+    seed
+        the seed behind what was drawn.
+    records
+        names of the recorded runs that the number was computed from.
+
+    Raises
+    ------
+    ValueError
+        naming the argument, what came and what is wrong with it.
+    """
+
+    claim: str
+    value: Value
+    stderr: Value = 0.0
+    replicates: int | None = None
+    seed: int | None = None
+    records: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.claim, str) or not self.claim.strip():
+            raise ValueError(
+                f"`claim` must be the id of an item of book/claims.yml, got {self.claim!r}."
+            )
+        self._check_errors()
+        _check_integer(self.claim, "replicates", self.replicates)
+        _check_integer(self.claim, "seed", self.seed)
+        if self.replicates is not None and self.replicates < 2:
+            raise ValueError(
+                f"`replicates` of {self.claim!r} must be at least 2, got {self.replicates}: one "
+                "draw has no standard error."
+            )
+        if not self.exact and self.replicates is None:
+            raise ValueError(
+                f"`replicates` of {self.claim!r} is missing: say how many independent replicates "
+                f"its standard error {_listed(self.stderr)} was estimated from."
+            )
+
+    def _check_errors(self) -> None:
+        value, stderr = self.value, self.stderr
+        if isinstance(stderr, tuple) and (
+            not isinstance(value, tuple) or len(stderr) != len(value)
+        ):
+            raise ValueError(
+                f"`stderr` of {self.claim!r} must be one number or as many as `value`, got "
+                f"{len(stderr)} errors for {_listed(value)}."
+            )
+        if min(self.errors) < 0:
+            raise ValueError(
+                f"`stderr` of {self.claim!r} must not be negative, got {_listed(stderr)}."
+            )
+
+    @classmethod
+    def of(
+        cls,
+        claim: str,
+        value: object,
+        *,
+        stderr: object = 0.0,
+        replicates: int | None = None,
+        seed: int | None = None,
+        records: object = (),
+    ) -> "Measurement":
+        """A measurement from numbers and arrays of any library. Raises ValueError as the class
+        does.
+        """
+        return cls(
+            claim=claim,
+            value=_numbers(claim, "value", value),
+            stderr=_numbers(claim, "stderr", stderr),
+            replicates=replicates,
+            seed=seed,
+            records=_names(claim, records),
+        )
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The values, also where there is only one."""
+        return self.value if isinstance(self.value, tuple) else (self.value,)
+
+    @property
+    def errors(self) -> tuple[float, ...]:
+        """The standard error of each of `values`."""
+        return self.stderr if isinstance(self.stderr, tuple) else (self.stderr,) * len(self.values)
+
+    @property
+    def exact(self) -> bool:
+        """Whether no value has a standard error."""
+        return not any(self.errors)
+
+    def to_json(self) -> dict[str, Any]:
+        """The measurement as JSON data, all fields named."""
+        return {
+            "id": self.claim, "value": _listed(self.value), "stderr": _listed(self.stderr),
+            "replicates": self.replicates, "seed": self.seed, "records": list(self.records),
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, data: object) -> "Measurement":
+        """What `to_json` gave. Raises ValueError for data of any other form, saying what is
+        wrong.
+        """
+        if not isinstance(data, dict):
+            raise ValueError(f"a measurement must be a JSON object, got {data!r:.80}.")
+        names = {"id", "value", "stderr", "replicates", "seed", "records"}
+        if stray := sorted(map(str, set(data) ^ names)):
+            raise ValueError(
+                f"a measurement has the fields {', '.join(sorted(names))}; missing or unknown: "
+                f"{', '.join(stray)}."
+            )
+        return cls.of(data["id"], **{name: data[name] for name in names - {"id"}})
+
+    def __str__(self) -> str:
+        bars = "" if self.exact else f" ± {_text(self.stderr)}"
+        return f"{self.claim} = {_text(self.value)}{bars}"
+
+
+def _numbers(claim: str, name: str, given: object) -> Value:
+    if hasattr(given, "tolist"):  # NumPy scalars and arrays, torch tensors
+        given = given.tolist()
+    if isinstance(given, (list, tuple)):
+        if not given:
+            raise ValueError(f"`{name}` of {claim!r} is empty: there is nothing to judge.")
+        return tuple(_number(claim, name, item) for item in given)
+    return _number(claim, name, given)
+
+
+def _number(claim: str, name: str, given: object) -> float:
+    if isinstance(given, bool) or not isinstance(given, Real):
+        raise ValueError(
+            f"`{name}` of {claim!r} must be a number or a flat sequence of numbers, got "
+            f"{given!r:.80}."
+        )
+    try:
+        number = float(given)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(
+            f"`{name}` of {claim!r} is {number}, and no verdict can be read from it. Find where it "
+            "arose."
+        )
+    return number
+
+
+def _names(claim: str, given: object) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, (list, tuple)) or not all(
+        isinstance(name, str) and _RECORD.fullmatch(name) for name in names
+    ):
+        raise ValueError(f"`records` of {claim!r} must be names of records, got {given!r:.80}.")
+    return tuple(names)
+
+
+def _check_integer(claim: str, name: str, given: object) -> None:
+    if given is not None and (isinstance(given, bool) or not isinstance(given, int)):
+        raise ValueError(f"`{name}` of {claim!r} must be an integer or None, got {given!r:.80}.")
+
+
+def _listed(given: Value) -> float | list[float]:
+    return list(given) if isinstance(given, tuple) else given
+
+
+def _text(given: Value) -> str:
+    if isinstance(given, tuple):
+        return f"[{', '.join(f'{v:.6g}' for v in given)}]"
+    return f"{given:.6g}"

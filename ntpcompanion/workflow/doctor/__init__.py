@@ -1,0 +1,1 @@
+"""Is this environment, and this machine, fit to make the book?"""

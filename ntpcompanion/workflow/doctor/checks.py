@@ -1,0 +1,228 @@
+"""What `doctor` thinks of an environment: Python, packages and kernels. Each check judges the facts
+it is given and fetches none.
+"""
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+
+USED_BY_THE_BOOK = ("", "book")  # extras; what the others ask for is missed by tests only
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the report. A warning leaves the book buildable, a fault does not; `mend` says
+    what to do about either.
+    """
+
+    name: str
+    state: Literal["ok", "warning", "fault"]
+    found: str
+    mend: str = ""
+
+
+def check_python(running: str, needed: str) -> Check:
+    """The version of the interpreter against `requires-python`."""
+    found = f"{running}, {sys.executable}"
+    if SpecifierSet(needed).contains(running, prereleases=True):
+        return Check("Python", "ok", found)
+    mend = "Remove .venv and name another Python: `make PYTHON=python3.12 book`."
+    return Check("Python", "fault", f"{found}; the project needs {needed}", mend)
+
+
+def check_package(imported: Path, root: Path) -> Check:
+    """Does this command run the sources of the checkout, or those of another copy?"""
+    own = root / "ntpcompanion"
+    if not own.is_dir() or own.resolve() == imported.resolve():
+        return Check("ntpcompanion", "ok", str(imported))
+    mend = (
+        f"Use the command of this checkout, {root / '.venv' / 'bin' / 'ntpcompanion'} (made by "
+        "`make book`), or change into the other."
+    )
+    return Check(
+        "ntpcompanion",
+        "fault",
+        f"this command runs {imported}; notebooks that run here import {own}",
+        mend,
+    )
+
+
+def check_packages(
+    extra: str, required: Iterable[str], version_of: Callable[[str], str | None]
+) -> Check:
+    """Every requirement of one extra (`""`: what is always needed) is installed and in its
+    range.
+    """
+    name = f"packages for {extra}" if extra else "packages"
+    asked = [requirement for requirement in map(Requirement, required) if _applies(requirement)]
+    faults = [
+        fault
+        for requirement in asked
+        if (fault := _unmet(requirement, version_of(requirement.name)))
+    ]
+    if not faults:
+        return Check(name, "ok", f"all {len(asked)} installed, in the ranges of pyproject.toml")
+    if extra in USED_BY_THE_BOOK:
+        return Check(name, "fault", "; ".join(faults), reinstall())
+    return Check(name, "warning", "; ".join(faults), f"{reinstall()} The book needs none of these.")
+
+
+def check_pins(lines: Iterable[str], version_of: Callable[[str], str | None]) -> Check:
+    """Installed versions against the pins of constraints.txt. Which build of a version it is
+    (`+cpu`) makes no difference.
+    """
+    texts = [text for line in lines if (text := line.partition("#")[0].strip())]
+    pins = [
+        (pin.name, str(pin.specifier).removeprefix("=="))
+        for pin in map(Requirement, texts)
+        if _applies(pin)
+    ]
+    pairs = [
+        (name, pinned, found) for name, pinned in pins if (found := version_of(name)) is not None
+    ]
+    differing = [
+        f"{name} {found} ({pinned})"
+        for name, pinned, found in pairs
+        if Version(found).public != Version(pinned).public
+    ]
+    if not differing:
+        return Check(
+            "pinned versions", "ok", f"the {len(pairs)} installed ones are those of constraints.txt"
+        )
+    more = f" and {len(differing) - 12} more" if len(differing) > 12 else ""
+    mend = (
+        f"{reinstall()} Until then numbers may move within their bands, and results made with "
+        "other versions are run again."
+    )
+    return Check(
+        "pinned versions",
+        "warning",
+        f"not those of constraints.txt: {', '.join(differing[:12])}{more}",
+        mend,
+    )
+
+
+def check_jupyter_book(
+    require: Callable[[], None], version_of: Callable[[str], str | None]
+) -> Check:
+    """The version of Jupyter Book that `require` (what the build itself asks) accepts."""
+    try:
+        require()
+    except WorkflowError as error:
+        # what follows is the mend
+        return Check("Jupyter Book", "fault", str(error).partition(". ")[0], reinstall())
+    return Check("Jupyter Book", "ok", str(version_of("jupyter-book")))
+
+
+def check_mathjax(folder: Path | None) -> Check:
+    """The scripts that set mathematics without the network; `folder` is the package that carries
+    them, if it is installed.
+    """
+    script = folder / "static" / "mathjax" / "tex-chtml-full.js" if folder else None
+    if script and script.is_file():
+        return Check("MathJax", "ok", "installed: formulas need no network")
+    found = f"{script} is missing" if script else "sphinx-mathjax-offline is not installed"
+    return Check(
+        "MathJax", "fault", found, reinstall("--force-reinstall --no-deps sphinx-mathjax-offline")
+    )
+
+
+def check_kernel(answer: Mapping[str, str | None], interpreter: str, package: Path) -> Check:
+    """What a kernel, started as a run of a notebook starts it, said: its `interpreter`, the origin
+    of the `package`; or why it `failed`.
+    """
+    if "failed" in answer:
+        mend = (
+            f"`{_python()} -m ipykernel_launcher --version` may say more. "
+            f"{reinstall('--force-reinstall ipykernel')}"
+        )
+        if "too long" in str(answer["failed"]):
+            mend = (
+                "Kernels are reached by sockets in the temporary folder: point TMPDIR to a short "
+                "path, such as /tmp."
+            )
+        return Check("kernel", "fault", f"no cell could be run: {answer['failed']}", mend)
+    if answer["interpreter"] != interpreter:
+        found = f"it runs {answer['interpreter']}, this command runs {interpreter}"
+        return Check("kernel", "fault", found, reinstall("--force-reinstall --no-deps ipykernel"))
+    if answer["package"] is None or Path(answer["package"]).parent.resolve() != package.resolve():
+        mend = (
+            "Look at what PYTHONPATH and the .pth files of the environment put before the checkout."
+        )
+        return Check(
+            "kernel",
+            "fault",
+            f"it imports {package.name} from {answer['package']}, not from {package}",
+            mend,
+        )
+    return Check("kernel", "ok", f"starts, and imports {package.name} from here")
+
+
+def check_kernelspec(argv: Sequence[str], folder: str, interpreter: str) -> Check:
+    """What Jupyter itself would start under the name `python3`; runs of this project never ask
+    it.
+    """
+    name, started = "kernel of Jupyter", Path(argv[0])
+    if not started.is_absolute() or _same_interpreter(started, Path(interpreter)):
+        return Check(name, "ok", "the same Python, if a notebook is opened by hand")
+    mend = (
+        f"Remove {folder}, or unset JUPYTER_PATH if that leads there. Results and pages are not "
+        "concerned."
+    )
+    return Check(
+        name, "warning", f"a notebook opened by hand would run {started}, as {folder} says", mend
+    )
+
+
+def reinstall(what: str = "-e '.[book,opt,test]'") -> str:
+    """The sentence that says how to install a thing again at its pinned version, in the environment
+    of this interpreter.
+    """
+    if sys.prefix == sys.base_prefix and "CONDA_PREFIX" not in os.environ:
+        return (
+            "This Python has no environment of its own: `make book` sets one up in .venv; then use "
+            "`.venv/bin/ntpcompanion`."
+        )
+    # the interpreter, not a bare `pip`: that of another environment is the usual reason for what is
+    # wrong
+    return f"In the checkout: `{_python()} -m pip install -c constraints.txt {what}`."
+
+
+def _python() -> str:
+    interpreter, here = Path(sys.executable), Path.cwd()
+    return shlex.quote(
+        str(interpreter.relative_to(here) if interpreter.is_relative_to(here) else interpreter)
+    )
+
+
+def _applies(requirement: Requirement) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate(
+        {**default_environment(), "extra": ""}
+    )
+
+
+def _unmet(requirement: Requirement, found: str | None) -> str:
+    if found is None:
+        return f"{requirement.name} is missing"
+    return (
+        ""
+        if requirement.specifier.contains(found, prereleases=True)
+        else f"{requirement.name} {found} (needs {requirement.specifier})"
+    )
+
+
+def _same_interpreter(one: Path, other: Path) -> bool:
+    # the folder too: the Pythons of all virtual environments are links to the one they were made
+    # from
+    return one.parent.resolve() == other.parent.resolve() and one.resolve() == other.resolve()

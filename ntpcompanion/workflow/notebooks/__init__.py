@@ -1,0 +1,1 @@
+"""Text notebooks: cells, parameters with their domains, and the profiles that set them."""

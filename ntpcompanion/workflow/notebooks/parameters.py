@@ -1,0 +1,200 @@
+"""The parameters of a notebook: read from its cell tagged `parameters`, checked strictly, never
+guessed.
+"""
+
+import ast
+import io
+import tokenize
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ntpcompanion.workflow.base.errors import WorkflowError, nearest
+from ntpcompanion.workflow.base.files import as_json
+from ntpcompanion.workflow.notebooks.domains import Domain, parse_domain
+
+# what `ast.literal_eval` may raise
+NO_LITERAL = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One assignment `name = default  # meaning  [low, high)` of the parameters cell; `domain` is
+    None where any value will do.
+    """
+
+    name: str
+    default: object
+    meaning: str
+    domain: Domain | None = None
+
+
+def parse_parameters(source: str, where: str) -> dict[str, Parameter]:
+    """The parameters assigned in a cell, in order. Raises WorkflowError unless each line assigns a
+    literal to a name.
+    """
+    try:
+        statements = ast.parse(source).body
+    except SyntaxError as error:
+        raise WorkflowError(
+            f"{where}: the parameters cell is not Python ({error.msg}: "
+            f"`{(error.text or '').strip()}`)."
+        ) from error
+    comments = _trailing_comments(source)
+    found = {}
+    for statement in statements:
+        target, value = _assignment(statement)
+        if target is None:
+            raise WorkflowError(
+                f"{where}: line {statement.lineno} of the parameters cell must assign a literal to "
+                "one name, like `seed = 0`."
+            )
+        try:
+            default = ast.literal_eval(value)
+        except NO_LITERAL as error:
+            raise WorkflowError(
+                f"{where}: the default of parameter `{target}` must be a literal, got "
+                f"`{ast.unparse(value)}`."
+            ) from error
+        comment = comments.get(statement.end_lineno, "")
+        domain = parse_domain(comment, f"{where}: parameter `{target}`")
+        found[target] = Parameter(
+            target, list(default) if isinstance(default, tuple) else default, comment, domain
+        )
+    if "seed" not in found:
+        raise WorkflowError(
+            f"{where}: the parameters cell has no `seed`. Every notebook takes one, even if it "
+            "draws nothing."
+        )
+    return found
+
+
+def resolve(
+    parameters: Mapping[str, Parameter], given: Mapping[str, object], where: str
+) -> dict[str, object]:
+    """Defaults overlaid with `given`, each checked against the type of its default and the domain
+    its comment ends in.
+
+    A whole number that is given for a float, or in a list of floats, is that float: 1000 and 1000.0
+    are one value, one variant of a run and one key. No other two types are equal: 1.0 is refused
+    where the default is 1, because 1.0 is no index and no count in Python.
+
+    Raises
+    ------
+    WorkflowError
+        an unknown name; a value of another type, outside of its domain, or of a kind that no
+        results file could hold (an infinity, a set).
+    """
+    for name in given:
+        lookup(parameters, name, where)
+    values = {
+        name: _typed(parameter, given.get(name, parameter.default), where)
+        for name, parameter in parameters.items()
+    }
+    for name, value in values.items():
+        domain = parameters[name].domain
+        if (
+            domain
+            and value is not None
+            and not all(item in domain for item in (value if isinstance(value, list) else [value]))
+        ):
+            meaning = parameters[name].meaning.removesuffix(str(domain)).strip()
+            raise WorkflowError(
+                f"{where}: parameter `{name}` must be in {domain}, got {value!r}. Meaning: "
+                f"{meaning or 'not said'}."
+            )
+    return values
+
+
+def lookup(parameters: Mapping[str, Parameter], name: str, where: str) -> Parameter:
+    """The parameter of that name. Raises WorkflowError with the nearest name and all known ones."""
+    if name not in parameters:
+        known = "\n".join(f"  {p.name} = {p.default!r}   {p.meaning}" for p in parameters.values())
+        raise WorkflowError(
+            f"{where} has no parameter {name!r}.{nearest(name, parameters)} Known parameters and "
+            f"defaults:\n{known}"
+        )
+    return parameters[name]
+
+
+def parse_value(parameter: Parameter, text: str, where: str) -> object:
+    """A value from the command line, read by the type of the default: text stays text, the rest is
+    a Python literal.
+    """
+    if isinstance(parameter.default, str):
+        return text
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        value = ast.literal_eval(text)
+    except NO_LITERAL:
+        raise _wrong_type(parameter, text, where) from None
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _typed(parameter: Parameter, given: object, where: str) -> object:
+    default, value = parameter.default, given
+    if isinstance(default, float):
+        value = _as_float(given)
+    elif isinstance(default, list) and isinstance(given, list) and default:
+        value = [_as_float(item) for item in given] if isinstance(default[0], float) else given
+        if not all(type(item) is type(default[0]) for item in value):
+            raise _wrong_type(parameter, given, where)
+    if default is not None and type(value) is not type(default):
+        raise _wrong_type(parameter, given, where)
+    if not _storable(value):
+        kinds = "a finite number, a text, a truth value, none, or a list of these"
+        raise WorkflowError(
+            f"{where}: parameter `{parameter.name}` must be {kinds}, got {given!r}."
+        )
+    return value
+
+
+def _as_float(value: object) -> object:
+    try:
+        return float(value) if type(value) is int else value
+    except OverflowError:
+        return value
+
+
+def _storable(value: object) -> bool:
+    """Whether a results file would give back this very value."""
+    try:
+        return as_json(value) == value
+    except ValueError:
+        return False
+
+
+def _wrong_type(parameter: Parameter, value: object, where: str) -> WorkflowError:
+    kind = type(parameter.default).__name__
+    if isinstance(parameter.default, list) and parameter.default:
+        kind = f"list of {type(parameter.default[0]).__name__}"
+    return WorkflowError(
+        f"{where}: parameter `{parameter.name}` must be of type {kind}, like "
+        f"{parameter.default!r}, got {value!r}."
+    )
+
+
+def _assignment(statement: ast.stmt) -> tuple[str | None, ast.expr | None]:
+    if (
+        isinstance(statement, ast.Assign)
+        and len(statement.targets) == 1
+        and isinstance(statement.targets[0], ast.Name)
+    ):
+        return statement.targets[0].id, statement.value
+    if (
+        isinstance(statement, ast.AnnAssign)
+        and isinstance(statement.target, ast.Name)
+        and statement.value is not None
+    ):
+        return statement.target.id, statement.value
+    return None, None
+
+
+def _trailing_comments(source: str) -> dict[int, str]:
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {
+        token.start[0]: token.string.lstrip("# ").strip()
+        for token in tokens
+        if token.type == tokenize.COMMENT
+    }

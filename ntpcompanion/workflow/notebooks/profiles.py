@@ -1,0 +1,53 @@
+"""`notebooks/profiles.yml`: the parameters of every notebook under smoke, book and paper."""
+
+from ntpcompanion.workflow.base.errors import WorkflowError, nearest
+from ntpcompanion.workflow.base.project import PROFILES, Project
+from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.base.yaml_files import read_yaml
+from ntpcompanion.workflow.notebooks.notebook import Notebook
+from ntpcompanion.workflow.notebooks.parameters import lookup, parse_value, resolve
+
+
+def read_profiles(project: Project, known: dict[str, Notebook]) -> dict[str, dict[str, dict]]:
+    """`{notebook: {profile: {parameter: value}}}`, checked: no unknown notebook, profile, parameter
+    or type.
+    """
+    path = project.notebooks / "profiles.yml"
+    table = shaped(
+        read_yaml(path) or {}, dict[str, dict[str, dict[str, object] | None] | None], str(path)
+    )
+    given = {
+        name: {profile: values or {} for profile, values in (profiles or {}).items()}
+        for name, profiles in table.items()
+    }
+    for name, profiles in given.items():
+        if name not in known:
+            raise WorkflowError(f"{path}: no notebook {name!r}.{nearest(name, known)}")
+        for profile, values in profiles.items():
+            check_profile(profile)
+            resolve(known[name].parameters, values, f"{path}, {name}.{profile}: notebook {name!r}")
+    return given
+
+
+def check_profile(profile: str) -> str:
+    """`profile` itself, if there is one of that name."""
+    if profile not in PROFILES:
+        raise WorkflowError(
+            f"No profile {profile!r}.{nearest(profile, PROFILES)} Known: {', '.join(PROFILES)}."
+        )
+    return profile
+
+
+def parse_overrides(notebook: Notebook, texts: list[str]) -> dict[str, object]:
+    """`["NAME=VALUE", ...]` of the command line by name, read by the type of each default; whoever
+    plans the run checks the values.
+    """
+    where, overrides = f"Notebook {notebook.name!r}", {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise WorkflowError(f"`-p {text}` must have the form NAME=VALUE.")
+        if name in overrides:
+            raise WorkflowError(f"`-p {name}=...` is given twice. Give it once.")
+        overrides[name] = parse_value(lookup(notebook.parameters, name, where), value, where)
+    return overrides

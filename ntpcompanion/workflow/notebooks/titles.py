@@ -1,0 +1,44 @@
+"""Where the title of a notebook stands: its first heading of level one, underlined or behind a `#`,
+as MyST reads it.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import nbformat
+from markdown_it import MarkdownIt
+from mdit_py_plugins.amsmath import amsmath_plugin
+from mdit_py_plugins.colon_fence import colon_fence_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.myst_blocks import myst_block_plugin
+
+
+@dataclass(frozen=True)
+class Title:
+    """The `text` of a title, the `cell` that holds it, and the number of its lines down to the
+    title's last one.
+    """
+
+    text: str
+    cell: nbformat.NotebookNode
+    lines: int
+
+
+def find_title(node: nbformat.NotebookNode) -> Title | None:
+    """The title of a notebook; None if no text cell has a heading of level one outside of
+    quotations, lists and directives.
+    """
+    # those parts of MyST inside which a `#`, or a line of `=`, makes no heading
+    parser = (
+        MarkdownIt("commonmark")
+        .use(myst_block_plugin)
+        .use(colon_fence_plugin)
+        .use(dollarmath_plugin)
+        .use(amsmath_plugin)
+    )
+    for cell in node.cells:
+        tokens = parser.parse(cell.source) if cell.cell_type == "markdown" else []
+        for opening, content in pairwise(tokens):
+            if opening.type == "heading_open" and opening.tag == "h1" and opening.level == 0:
+                return Title(" ".join(content.content.split()), cell, opening.map[1])
+    return None

@@ -1,0 +1,1 @@
+"""Runs too long for the book: planned, made in parallel, sealed, shown."""

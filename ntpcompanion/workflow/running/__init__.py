@@ -1,0 +1,1 @@
+"""Notebooks executed, results stored, and the decision which of them are stale."""

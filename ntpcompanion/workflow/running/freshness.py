@@ -1,0 +1,160 @@
+"""When a stored run still answers for the present sources, and what changed when it does not."""
+
+import importlib.util
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import canonical_json, hash_of, read_input, sha256, user_path
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.provenance import library_versions, python_minor
+from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
+from ntpcompanion.workflow.running.sources import source_hashes
+
+FILES_READ = "files read"
+
+
+def key_parts(
+    project: Project, notebook: Notebook, parameters: Mapping[str, object], read: Iterable[str] = ()
+) -> dict:
+    """Everything that decides the numbers of a run, by name. Prose, captions and expectations are
+    not among it.
+
+    `read` names the other files that the last run was seen to read, relative to the project's root
+    where they lie below it.
+    """
+    return {
+        "code cells": notebook.code_digest(),
+        "parameters": dict(parameters),
+        "package source": source_hashes(imported_modules(notebook.node), project.package),
+        "libraries": library_versions(),
+        "python": python_minor(),
+        "inputs": input_hashes(project, notebook, parameters),
+        FILES_READ: {name: hash_of(project.root / name) for name in read},
+    }
+
+
+def key(parts: Mapping) -> str:
+    """One hash of the parts."""
+    return sha256(canonical_json(parts))
+
+
+def what_changed(old: Mapping, new: Mapping) -> list[str]:
+    """A line for each part that differs, with the file, library or parameter named."""
+    lines = []
+    for part in new:
+        before, after = old.get(part), new[part]
+        if before == after:
+            continue
+        if not isinstance(after, dict) or not isinstance(before, dict):
+            lines.append(
+                f"{part}: changed" if len(str(after)) > 20 else f"{part}: {before} → {after}"
+            )
+            continue
+        for name in sorted({*before, *after}):
+            if before.get(name) != after.get(name):
+                lines.append(f"{part}: {_difference(name, before, after)}")
+    return lines
+
+
+def input_hashes(
+    project: Project, notebook: Notebook, parameters: Mapping[str, object]
+) -> dict[str, str]:
+    """SHA-256 of the content of every input and record the front matter names; what a file is
+    called does not matter.
+    """
+    return {
+        name: sha256(read_input(path))
+        for name, path in input_files(project, notebook, parameters).items()
+    }
+
+
+def input_files(
+    project: Project, notebook: Notebook, parameters: Mapping[str, object]
+) -> dict[str, Path]:
+    """The files of the inputs and records that the front matter names. Raises WorkflowError naming
+    one that is missing.
+    """
+    files = {
+        name: _input_path(project, name, parameters[name], notebook)
+        for name in notebook.settings.get("inputs", [])
+    }
+    for name in notebook.settings.get("records", []):
+        path = project.records / f"{name}.json"
+        if not path.is_file():
+            raise WorkflowError(
+                f"Notebook {notebook.name!r} shows the record {name!r}, but {path} is missing. "
+                f"Make it with `ntpcompanion record {name}`."
+            )
+        files[f"record {name}"] = path
+    return files
+
+
+def other_files(
+    project: Project,
+    notebook: Notebook,
+    parameters: Mapping[str, object],
+    parts: Mapping,
+    read: Mapping[str, list[str]],
+) -> dict[str, str]:
+    """The hashes of what a run read besides the package files and inputs that its key names; `read`
+    is what its kernel wrote down.
+
+    Raises WorkflowError if a file was not what the key says when the kernel read it, or is no
+    longer what the kernel read: the outcome would be stored as if the present sources had made it.
+    """
+    known = {
+        str((project.package / name).resolve()): digest
+        for name, digest in parts["package source"].items()
+    }
+    inputs = input_files(project, notebook, parameters)
+    known |= {str(path.resolve()): parts["inputs"][name] for name, path in inputs.items()}
+    changed = [
+        path
+        for path, digests in read.items()
+        if digests != [known.get(path) or hash_of(Path(path))]
+    ]
+    if changed:
+        names = ", ".join(_name(project, path) for path in changed)
+        raise WorkflowError(
+            f"Notebook {notebook.name!r}: {names} changed while it ran. Nothing was stored; run it "
+            "again."
+        )
+    return {
+        _name(project, path): digests[0]
+        for path, digests in sorted(read.items())
+        if path not in known
+    }
+
+
+def _name(project: Project, path: str) -> str:
+    place, root = Path(path), project.root.resolve()
+    return place.relative_to(root).as_posix() if place.is_relative_to(root) else path
+
+
+def _input_path(project: Project, name: str, value: object, notebook: Notebook) -> Path:
+    path = project.root / user_path(value)
+    # unlike `Path.is_file`, it takes every text: one that is too long for a name is none
+    if os.path.isfile(path):
+        return path
+    try:
+        spec = importlib.util.find_spec(str(value))
+    except Exception:  # for `a.b` the package `a` is imported, which may raise anything
+        spec = None
+    if spec is None or not spec.origin or not Path(spec.origin).is_file():
+        raise WorkflowError(
+            f"Notebook {notebook.name!r}: parameter `{name}` = {value!r} is neither a file nor a "
+            "Python module. "
+            "Give the path of a UTF-8 text."
+        )
+    return Path(spec.origin)
+
+
+def _difference(name: str, before: Mapping, after: Mapping) -> str:
+    if name not in before:
+        return f"{name} is new"
+    if name not in after:
+        return f"{name} is gone"
+    short = all(len(str(side[name])) <= 40 for side in (before, after))
+    return f"{name}: {before[name]!r} → {after[name]!r}" if short else f"{name} changed"

@@ -1,0 +1,147 @@
+"""The results file beside every executed notebook."""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import nbformat
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import canonical_json, read_sealed, sha256, write_sealed
+from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
+from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags, written_cells
+from ntpcompanion.workflow.notebooks.notebook import Notebook
+
+SCHEMA = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """One execution of one notebook: what it measured, and everything that made it.
+
+    `defaults` are the values in the notebook's own parameters cell, whether they were used or not.
+    `outputs` is the digest of the executed code cells. `key_parts` decide freshness. Times are in
+    seconds, memory is in bytes.
+    """
+
+    notebook: str
+    profile: str
+    parameters: dict
+    overrides: dict
+    defaults: dict
+    measurements: list[Measurement]
+    key: str
+    key_parts: dict
+    started: str
+    seconds: float
+    cell_seconds: list[float]
+    peak_memory: int
+    versions: dict
+    hardware: dict
+    outputs: str
+    schema: int = SCHEMA
+
+    @property
+    def measured(self) -> set[str]:
+        """The ids of the claims it measured."""
+        return {item.claim for item in self.measurements}
+
+    def save(self, path: Path) -> None:
+        """Write the file, sealed with a checksum."""
+        data = {field.name: getattr(self, field.name) for field in fields(self)}
+        write_sealed(path, {**data, "measurements": [item.to_json() for item in self.measurements]})
+
+    @classmethod
+    def load(cls, path: Path) -> "Result":
+        """Read and check the file. Raises WorkflowError if it is missing, damaged, or of another
+        schema.
+        """
+        if not path.is_file():
+            raise WorkflowError(f"{path} does not exist: the notebook has not been run.")
+        data = read_sealed(path)
+        data.pop("checksum")
+        if data.get("schema") != SCHEMA or set(data) != set(cls.__dataclass_fields__):
+            raise WorkflowError(
+                f"{path} has schema {data.get('schema')!r}, this version reads {SCHEMA}. Run the "
+                "notebook again."
+            )
+        try:
+            return cls(
+                **{
+                    **data,
+                    "measurements": [Measurement.from_json(item) for item in data["measurements"]],
+                }
+            )
+        except (TypeError, ValueError) as error:
+            raise WorkflowError(f"{path}: {error} Run the notebook again.") from error
+
+
+def outputs_digest(node: nbformat.NotebookNode) -> str:
+    """SHA-256 of what a page takes from an executed notebook: kernel, sources and outputs of the
+    code cells.
+
+    How a measurement is drawn and the comments on defaults do not count.
+    """
+    cells = [cell for cell in code_cells(node) if "parameters" not in tags(cell)]
+    ran = [
+        [
+            cell.source,
+            cell.execution_count,
+            is_injected(cell),
+            [_bare(output) for output in cell.outputs],
+        ]
+        for cell in cells
+    ]
+    return sha256(
+        canonical_json([node.metadata.get("kernelspec"), node.metadata.get("language_info"), ran])
+    )
+
+
+def collect_measurements(node: nbformat.NotebookNode, name: str) -> list[Measurement]:
+    """All measurements among the outputs, in order.
+
+    Raises WorkflowError if one is none that `measure` would make, or if one claim comes twice.
+    """
+    outputs = [output for cell in written_cells(node) for output in cell.outputs]
+    shown = [
+        output["data"][MEASUREMENT_MIME]
+        for output in outputs
+        if MEASUREMENT_MIME in output.get("data", {})
+    ]
+    try:
+        found = [Measurement.from_json(data) for data in shown]
+    except ValueError as error:
+        raise WorkflowError(
+            f"Notebook {name!r} shows what is no measurement: {error} Only `measure` makes them."
+        ) from error
+    ids = [item.claim for item in found]
+    twice = sorted({claim for claim in ids if ids.count(claim) > 1})
+    if twice:
+        raise WorkflowError(
+            f"Notebook {name!r} measures {', '.join(twice)} more than once. One claim, one number."
+        )
+    return found
+
+
+def require_listed_records(node: nbformat.NotebookNode, notebook: Notebook) -> None:
+    """Raises WorkflowError if an executed notebook shows a record that its front matter does not
+    list: nobody would see it change.
+    """
+    data = [output.get("data", {}) for cell in written_cells(node) for output in cell.outputs]
+    shown = {entry[RECORD_MIME]["name"] for entry in data if RECORD_MIME in entry}
+    if stray := sorted(shown - set(notebook.settings.get("records", []))):
+        raise WorkflowError(
+            f"Notebook {notebook.name!r} shows the record {', '.join(stray)}, which its front "
+            "matter does not list: "
+            f"add `ntp: {{records: [{', '.join(stray)}]}}`, so that a new record runs the notebook "
+            "again."
+        )
+
+
+def _bare(output: nbformat.NotebookNode) -> dict:
+    bare = {key: value for key, value in output.items() if key != "execution_count"}
+    data = bare.get("data", {})
+    if MEASUREMENT_MIME in data or RECORD_MIME in data:
+        # drawn anew at every build
+        bare["data"] = {mime: content for mime, content in data.items() if mime != "text/html"}
+    return bare

@@ -1,0 +1,161 @@
+"""A notebook under a profile: its parameters, where its outcome is kept, and whether that outcome
+still answers.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import canonical_json, sha256, user_path
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.notebooks.notebook import Notebook
+from ntpcompanion.workflow.notebooks.parameters import resolve
+from ntpcompanion.workflow.running.freshness import FILES_READ, key, key_parts, what_changed
+from ntpcompanion.workflow.running.results import Result, collect_measurements, outputs_digest
+
+
+@dataclass(frozen=True)
+class Run:
+    """A notebook under a profile, with its parameters settled. `overrides` is what `-p` gave."""
+
+    project: Project
+    notebook: Notebook
+    profile: str
+    parameters: dict
+    overrides: dict = field(default_factory=dict)
+
+    @property
+    def stem(self) -> Path:
+        """Path of the outcome without suffix. Overrides are part of the name: two variants never
+        overwrite each other.
+        """
+        folder = self.project.runs(self.profile, custom=bool(self.overrides))
+        variant = "-" + sha256(canonical_json(self.overrides))[:8] if self.overrides else ""
+        return folder / (self.notebook.name + variant)
+
+    @property
+    def page(self) -> Path:
+        """The executed notebook."""
+        return self.stem.with_name(self.stem.name + ".ipynb")
+
+    @property
+    def results(self) -> Path:
+        """The results file beside it."""
+        return self.stem.with_name(self.stem.name + ".json")
+
+
+def plan(
+    project: Project,
+    notebook: Notebook,
+    profile: str,
+    profiles: Mapping,
+    overrides: Mapping | None = None,
+) -> Run:
+    """Settle the parameters of a run: notebook defaults, then the profile, then overrides."""
+    given = {**profiles.get(notebook.name, {}).get(profile, {}), **(overrides or {})}
+    parameters = resolve(notebook.parameters, given, f"Notebook {notebook.name!r}")
+    parameters = _absolute_inputs(notebook, parameters, project)
+    _require_listed_inputs(notebook, parameters, project)
+    # 1 given for a float is 1.0: the same variant
+    settled = {name: parameters[name] for name in overrides or {}}
+    return Run(project, notebook, profile, parameters, settled)
+
+
+def unused_defaults(run: Run) -> list[str]:
+    """A sentence for each default that was edited since the stored run although the profile, or
+    `-p`, gives that parameter a value.
+    """
+    try:
+        before = Result.load(run.results).defaults
+    except WorkflowError:  # never run, or damaged: nothing to compare with
+        return []
+    return [
+        f"the notebook's {name} = {value!r} is not used at profile {run.profile}: "
+        f"{'`-p`' if name in run.overrides else 'notebooks/profiles.yml'} says "
+        f"{run.parameters[name]!r}."
+        for name, value in run.notebook.defaults.items()
+        if value != before.get(name, value) and value != run.parameters[name]
+    ]
+
+
+def stale_reasons(run: Run) -> list[str]:
+    """Why the stored outcome of a run does not answer for the present sources; empty when it
+    does.
+    """
+    if not run.results.is_file():
+        return ["never run"]
+    try:
+        result = Result.load(run.results)
+        node = load_executed(run.page)
+    except WorkflowError as error:
+        return [str(error)]
+    if (result.notebook, result.profile) != (run.notebook.name, run.profile):
+        return [f"{run.results.name} holds {result.notebook} at profile {result.profile}"]
+    parts = present_parts(run, result)
+    if result.key != key(parts):
+        return what_changed(result.key_parts, parts) or ["the stored key does not match its parts"]
+    if result.outputs != outputs_digest(node) or result.measurements != collect_measurements(
+        node, run.notebook.name
+    ):
+        return [
+            f"{run.page.name} does not match {run.results.name}: one of them was changed or "
+            "half-written"
+        ]
+    return []
+
+
+def present_parts(run: Run, result: Result) -> dict:
+    """What decides the numbers of a run now, with the present content of the files that the stored
+    run was seen to read.
+    """
+    return key_parts(
+        run.project, run.notebook, run.parameters, result.key_parts.get(FILES_READ, {})
+    )
+
+
+def load_executed(path: Path) -> nbformat.NotebookNode:
+    """Read an executed notebook. Raises WorkflowError if it is missing or damaged."""
+    try:
+        node = nbformat.v4.reads(path.read_text(encoding="utf-8"))
+        nbformat.validate(node)  # `nbformat.read` only logs what is invalid
+        return node
+    except Exception as error:  # nbformat raises whatever its JSON or schema code meets
+        raise WorkflowError(
+            f"{path} is missing or damaged ({type(error).__name__}): run the notebook again."
+        ) from error
+
+
+def _absolute_inputs(notebook: Notebook, parameters: dict, project: Project) -> dict:
+    """Paths given on the command line are relative to the user's folder; the kernel runs in the
+    project's root.
+    """
+    settled = dict(parameters)
+    for name in notebook.settings.get("inputs", []):
+        here = user_path(settled[name])
+        if not os.path.isfile(project.root / here) and os.path.isfile(here):
+            settled[name] = str(here.resolve())
+    return settled
+
+
+def _require_listed_inputs(
+    notebook: Notebook, parameters: Mapping[str, object], project: Project
+) -> None:
+    for name, value in parameters.items():
+        if name in notebook.settings.get("inputs", []):
+            continue
+        for text in [value] if isinstance(value, str) else value if isinstance(value, list) else []:
+            if (
+                isinstance(text, str)
+                and text
+                and os.path.isfile(project.root / os.path.expanduser(text))
+            ):
+                raise WorkflowError(
+                    f"Notebook {notebook.name!r}: parameter `{name}` = {value!r} names a file, but "
+                    f"is no input. Add `{name}` to the front "
+                    "matter, `ntp: {inputs: [...]}`, so that the notebook runs again when the file "
+                    "changes."
+                )

@@ -1,0 +1,1 @@
+"""From executed notebooks to the pages of the book."""

@@ -1,0 +1,210 @@
+"""From executed notebooks to the site: pages with present cards, ledger, status, Jupyter Book,
+assertions.
+"""
+
+import functools
+import json
+import shutil
+from collections.abc import Collection, Mapping
+from importlib.metadata import distributions
+from pathlib import Path
+
+import nbformat
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import canonical_json, files_below, sha256, write_atomically
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.claims.baselines import check_measured
+from ntpcompanion.workflow.claims.claims import Claim, load_claims
+from ntpcompanion.workflow.notebooks.notebook import Notebook, prose_faults, toc_chapters, toc_pages
+from ntpcompanion.workflow.records.record import load_record
+from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.running.runs import Run, load_executed, stale_reasons
+from ntpcompanion.workflow.site import ledger
+from ntpcompanion.workflow.site.pages import make_page
+from ntpcompanion.workflow.site.render import doctrees, render, site_faults
+from ntpcompanion.workflow.site.rereading import outdated_pages
+
+
+def current_results(runs: list[Run]) -> dict[str, Result]:
+    """The stored results of runs by notebook. Raises WorkflowError naming each run that is stale,
+    and why.
+    """
+    faults = []
+    for run in runs:
+        reasons = stale_reasons(run)
+        if reasons:
+            faults.append(f"{run.notebook.name} ({run.profile}): {'; '.join(reasons)}")
+    if faults:
+        raise WorkflowError(
+            "Stored results do not answer for the present sources. Run `ntpcompanion execute` "
+            "first.\n" + "\n".join(faults)
+        )
+    return {run.notebook.name: Result.load(run.results) for run in runs}
+
+
+def page_faults(project: Project, notebooks: Collection[str]) -> list[str]:
+    """What is wrong with the pages that the table of contents lists: each is a MyST text of
+    `book/`, or the chapter of a notebook.
+    """
+    missing = sorted(set(toc_chapters(project)) - set(notebooks))
+    faults = [
+        f"book/_toc.yml lists chapters/{name}, but there is no notebooks/{name}.md."
+        for name in missing
+    ]
+    faults += [
+        f"notebooks/{name}.md is not in book/_toc.yml: nobody would find it."
+        for name in notebooks
+        if name not in toc_chapters(project)
+    ]
+    # an .ipynb of somebody's own would be published with whatever outputs it holds
+    texts = {
+        page: (project.book / f"{page}.md").resolve()
+        for page in toc_pages(project)
+        if not page.startswith("chapters/")
+    }
+    faults += [
+        f"book/_toc.yml lists {page!r}, but there is no book/{page}.md. A page is a MyST text "
+        "(.md), or a chapter made from notebooks/."
+        for page, path in texts.items()
+        if not (path.is_file() and path.is_relative_to(project.book.resolve()))
+    ]
+    return faults
+
+
+def prepare_pages(
+    project: Project, runs: list[Run], profile: str
+) -> tuple[Path, dict[str, Result]]:
+    """Write every generated page of the book at a profile; return the folder that Jupyter Book is
+    to build, and the results.
+
+    The book profile is prepared in place. Any other is prepared in a copy: its output cannot reach
+    the book's folder.
+    """
+    claims = load_claims(project)
+    notebooks = {run.notebook.name: run.notebook for run in runs}
+    results = current_results(runs)
+    faults = [
+        fault
+        for name, result in results.items()
+        for fault in check_measured(name, profile, result.measured, claims)
+    ]
+    faults += [*page_faults(project, notebooks), *prose_faults(project)]
+    if faults:
+        raise WorkflowError("\n".join(faults))
+    source = project.book if profile == "book" else _staged_copy(project, profile)
+    # many cards show one record, which takes a while to check
+    record = functools.cache(lambda name: load_record(project, name))
+    for run in runs:
+        result = results[run.notebook.name]
+        page = make_page(run.notebook, load_executed(run.page), result, claims, record)
+        write_atomically(source / "chapters" / f"{run.notebook.name}.ipynb", nbformat.writes(page))
+    _write_tables(source, claims, results, notebooks, profile)
+    return source, results
+
+
+def build_site(project: Project, runs: list[Run], profile: str) -> tuple[Path, bool]:
+    """Render the site of a profile from its stored results; return its folder, and whether anything
+    had to be rendered.
+    """
+    source, results = prepare_pages(project, runs, profile)
+    html = project.html(profile)
+    work = html.with_name(f"{html.name}-work")
+    stamp, state = work / "stamp.json", _state(project, source)
+    last = _read_stamp(stamp)
+    if last == {**state, "site": _digest([html])} and not outdated_pages(doctrees(html)):
+        return html, False
+    if last.get("frame") != state["frame"]:
+        # the last rendering did not end, and Sphinx would keep what it cut short; or there is other
+        # input than pages
+        shutil.rmtree(work, ignore_errors=True)
+    stamp.unlink(missing_ok=True)
+    render(project, source, html)
+    if faults := site_faults(project, html, results):
+        raise WorkflowError("The site was built, but:\n" + "\n".join(faults))
+    if _state(project, source) != state:
+        raise WorkflowError(
+            "A source of the book changed while the site was built: build it again."
+        )
+    write_atomically(stamp, json.dumps({**state, "site": _digest([html])}))
+    return html, True
+
+
+def _write_tables(
+    source: Path,
+    claims: Mapping[str, Claim],
+    results: Mapping[str, Result],
+    notebooks: Mapping[str, Notebook],
+    profile: str,
+) -> None:
+    write_atomically(
+        source / "chapters" / "_ledger.md", ledger.ledger_page(claims, results, notebooks, profile)
+    )
+    write_atomically(
+        source / "chapters" / "_status.md", ledger.status_page(results, notebooks, profile)
+    )
+
+
+def _staged_copy(project: Project, profile: str) -> Path:
+    """A copy of the book folder without its chapters; unchanged files keep their dates, so that
+    Sphinx can skip them.
+    """
+    target = project.build / f"stage-{profile}" / "book"
+    relatives = [path.relative_to(project.book) for path in files_below(project.book)]
+    originals = {path for path in relatives if path.parts[0] != "chapters"}
+    for relative in originals:
+        (target / relative).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(project.book / relative, target / relative)
+    for path in list(files_below(target)):
+        if (
+            path.relative_to(target) not in originals
+            and path.relative_to(target).parts[0] != "chapters"
+        ):
+            path.unlink()
+    return target
+
+
+def _state(project: Project, source: Path) -> dict[str, str]:
+    """Hashes of everything that decides the site: `frame`, after a change of which nothing of the
+    last rendering is kept (configuration, table of contents, styles, pictures, references,
+    installed packages), and all `sources`.
+    """
+    installed = sorted(f"{package.name} {package.version}" for package in distributions())
+    modules = [path for path in files_below(project.package) if path.suffix == ".py"]
+    configuration = project.root / "_config.yml"
+    frame = [
+        path
+        for path in files_below(source)
+        if path.suffix != ".md" and not _is_content(path.relative_to(source))
+    ]
+    return {
+        "frame": sha256(canonical_json([_digest([configuration, *frame]), installed])),
+        "sources": _digest([source, *modules]),
+    }
+
+
+def _is_content(path: Path) -> bool:
+    """Whether a file of the book folder reaches the site by pages only, which are compared one by
+    one.
+    """
+    return path.parts[0] in ("chapters", "records", "claims.yml")
+
+
+def _digest(paths: list[Path]) -> str:
+    """One hash over files and over all files of folders, with their names."""
+    files = sorted(
+        {
+            file
+            for path in paths
+            for file in (files_below(path) if path.is_dir() else [path])
+            if file.is_file()
+        }
+    )
+    return sha256(canonical_json([[str(file), sha256(file.read_bytes())] for file in files]))
+
+
+def _read_stamp(path: Path) -> dict:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return {}

@@ -1,0 +1,124 @@
+"""From a stored run to the notebook that is a page: present prose, stored outputs, cards of present
+verdicts.
+"""
+
+import copy
+from collections.abc import Callable, Mapping
+from html import escape
+
+import nbformat
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.provenance import hardware_line
+from ntpcompanion.workflow.claims.claims import Claim, judge
+from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
+from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags, written_cells
+from ntpcompanion.workflow.notebooks.notebook import Notebook
+from ntpcompanion.workflow.notebooks.titles import find_title
+from ntpcompanion.workflow.records.record import Record, banner
+from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.site import cards
+
+SMOKE_WARNING = """:::{warning}
+This page was made with the **smoke** profile, to test the machinery. Its numbers are not results.
+:::"""
+
+
+def make_page(
+    notebook: Notebook,
+    executed: nbformat.NotebookNode,
+    result: Result,
+    claims: Mapping[str, Claim],
+    record: Callable[[str], Record],
+) -> nbformat.NotebookNode:
+    """Join the present text with the stored outputs, render cards and banners, say below the title
+    how the page was made.
+
+    Needs no kernel. `record(name)` loads a record. Making the page of a page changes nothing.
+    """
+    page = copy.deepcopy(notebook.node)
+    injected, ran = (
+        [cell for cell in code_cells(executed) if is_injected(cell)],
+        written_cells(executed),
+    )
+    if len(ran) != len(code_cells(page)):
+        raise WorkflowError(
+            f"{notebook.name}: {len(ran)} executed cells for {len(code_cells(page))} in the text. "
+            "Run the notebook again."
+        )
+    for cell, source in zip(code_cells(page), ran, strict=True):
+        _check_shown(notebook.name, cell, source)
+        cell["outputs"] = [_drawn(output, result, claims, record) for output in source.outputs]
+        cell["execution_count"] = source.execution_count
+    defaults = code_cells(page)[0]
+    # the values that ran stand in the next cell
+    defaults.metadata["tags"] = sorted(tags(defaults) | {"remove-cell"})
+    below = page.cells.index(defaults) + 1
+    page.cells[below:below] = injected
+    _insert_below_title(page, _provenance(result))
+    page.metadata.pop("ntp", None)
+    page.metadata["kernelspec"] = executed.metadata["kernelspec"]
+    page.metadata["language_info"] = executed.metadata.get("language_info", {})
+    for index, cell in enumerate(page.cells):
+        cell["id"] = f"cell-{index:03d}"
+    return page
+
+
+def _check_shown(name: str, cell: nbformat.NotebookNode, source: nbformat.NotebookNode) -> None:
+    """Raises WorkflowError where a tag would take a card off the page."""
+    hiding = sorted(tags(cell) & {"remove-output", "remove-cell"})
+    measured = [
+        output["data"][MEASUREMENT_MIME]["id"]
+        for output in source.outputs
+        if MEASUREMENT_MIME in output.get("data", {})
+    ]
+    if hiding and measured:
+        raise WorkflowError(
+            f"Notebook {name!r}: the cell that measures {', '.join(measured)} is tagged "
+            f"`{hiding[0]}`, "
+            "and its cards would be missing on the page. Tag it `remove-input` or `hide-input` "
+            "instead."
+        )
+
+
+def _drawn(
+    output: nbformat.NotebookNode,
+    result: Result,
+    claims: Mapping[str, Claim],
+    record: Callable[[str], Record],
+) -> nbformat.NotebookNode:
+    data = output.get("data", {})
+    if (item := data.get(MEASUREMENT_MIME)) and item["id"] in claims:
+        claim, item = claims[item["id"]], Measurement.from_json(item)
+        html = cards.card(
+            claim,
+            judge(claim, result.profile, item),
+            item,
+            result,
+            [record(name) for name in item.records],
+        )
+    elif item := data.get(RECORD_MIME):
+        html = banner(record(item["name"]))
+    else:
+        return output
+    output = copy.deepcopy(output)
+    output.data["text/html"] = html
+    return output
+
+
+def _provenance(result: Result) -> str:
+    machine = escape(hardware_line(result.hardware))
+    made = (
+        f"Executed {result.started[:10]}, profile <em>{result.profile}</em>, {result.seconds:.0f} "
+        f"s on {machine}"
+    )
+    links = '<a href="../status.html">all runs</a> · <a href="../ledger.html">all claims</a>'
+    line = f'<p class="ntp-run">{made} · Python {result.versions["python"]} · {links}</p>'
+    return f"{SMOKE_WARNING}\n\n{line}" if result.profile == "smoke" else line
+
+
+def _insert_below_title(page: nbformat.NotebookNode, text: str) -> None:
+    title = find_title(page)
+    lines = title.cell.source.splitlines()
+    title.cell.source = "\n".join([*lines[: title.lines], "", text, "", *lines[title.lines :]])

@@ -1,0 +1,233 @@
+"""Jupyter Book on the executed notebooks, and proof that the site holds what it should."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from html import unescape
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ntpcompanion.workflow.base.errors import WorkflowError, plain
+from ntpcompanion.workflow.base.processes import clean_environment, folders
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.claims.claims import judge, load_claims
+from ntpcompanion.workflow.notebooks.notebook import toc_pages
+from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.site import cards
+
+
+def render(project: Project, source: Path, html: Path) -> None:
+    """Build `source` (a book folder) into `html` with warnings as errors. Raises WorkflowError with
+    the warnings.
+    """
+    require_jupyter_book_1()
+    output = doctrees(html).parents[1]  # Jupyter Book writes to OUTPUT/_build/html
+    arguments = [
+        "build",
+        str(source),
+        "--path-output",
+        str(output),
+        "--config",
+        str(project.root / "_config.yml"),
+        "--toc",
+        str(source / "_toc.yml"),
+        "-W",
+        "-n",
+        "--keep-going",
+        "-q",
+    ]
+    done = _run_jupyter_book(arguments, project)
+    if done.returncode:
+        raise WorkflowError(
+            "Jupyter Book stopped with code "
+            f"{done.returncode}:\n{_warnings(done.stdout + done.stderr)}"
+        )
+    drop_removed_pages(output / "_build" / "html", toc_pages(project))
+    _add_mathjax(output / "_build" / "html")
+    _replace_folder(output / "_build" / "html", html)
+
+
+def doctrees(html: Path) -> Path:
+    """The folder in which Sphinx keeps what it has read of the pages of a site."""
+    return html.with_name(f"{html.name}-work") / "_build" / ".doctrees"
+
+
+def _run_jupyter_book(arguments: list[str], project: Project) -> subprocess.CompletedProcess:
+    """Run it in a process that ends with this one, however this one ends: two must never write to
+    one folder.
+    """
+    code = (
+        "import os, threading\nthreading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), "
+        "daemon=True).start()\n"
+    )
+    # the API page shows docstrings of the present sources
+    code += (
+        "from ntpcompanion.workflow.base.kernel import "
+        f"import_from_sources\nimport_from_sources({folders(project)!r})\n"
+    )
+    code += "from jupyter_book.cli.main import main\nmain()"
+    theirs, ours = os.pipe()  # it reads until our end is closed, by us or by the end of our process
+    try:
+        return subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            stdin=theirs,
+            capture_output=True,
+            text=True,
+            cwd=project.root,
+            env=clean_environment(project),
+        )
+    finally:
+        os.close(theirs)
+        os.close(ours)
+
+
+def drop_removed_pages(html: Path, pages: list[str]) -> None:
+    """Delete what an earlier build left of pages that the table of contents no longer lists; Sphinx
+    never does.
+    """
+    sources = html / "_sources"
+    for path in [path for path in sources.rglob("*") if path.is_file()]:
+        page = path.relative_to(sources).with_suffix("").as_posix()
+        if page not in pages:
+            path.unlink()
+    # what Sphinx makes beside the table of contents
+    made = {"index", "genindex", "py-modindex", "search", *pages}
+    for path in [
+        path for path in html.rglob("*.html") if not path.relative_to(html).parts[0].startswith("_")
+    ]:
+        if path.relative_to(html).with_suffix("").as_posix() not in made:
+            path.unlink()
+
+
+def site_faults(project: Project, html: Path, results: Mapping[str, Result]) -> list[str]:
+    """Pages of the table of contents that are missing or cut short, measured numbers that their
+    page does not show, and cards of claims that stand on another page than that of their notebook,
+    or more than once, or were measured nowhere.
+    """
+    faults = [
+        f"{page}.html is missing or cut short"
+        for page in toc_pages(project)
+        if "</html>" not in _raw(html / f"{page}.html")
+    ]
+    if not _raw(html / "index.html"):
+        faults.append("index.html is missing or empty")
+    claims, ledger = load_claims(project), _text(html / "ledger.html")
+    for name, result in results.items():
+        page = _text(html / "chapters" / f"{name}.html")
+        for item in result.measurements:
+            number = cards.shown(item, judge(claims[item.claim], result.profile, item))
+            faults += [
+                f"{where} does not show {item.claim} = {number}"
+                for where, text in ((f"chapters/{name}.html", page), ("ledger.html", ledger))
+                if number not in text
+            ]
+    return faults + _card_faults(html, results)
+
+
+def _card_faults(html: Path, results: Mapping[str, Result]) -> list[str]:
+    faults = []
+    for path in sorted(html.rglob("*.html")):
+        page = path.relative_to(html).with_suffix("").as_posix()
+        result = (
+            results.get(page.removeprefix("chapters/")) if page.startswith("chapters/") else None
+        )
+        measured = (
+            Counter(cards.anchor(item.claim) for item in result.measurements)
+            if result
+            else Counter()
+        )
+        shown = Counter(re.findall(r'<details class="ntp-card[^>]*? id="([^"]*)"', _raw(path)))
+        faults += [f"{page}.html lacks the card #{anchor}" for anchor in measured - shown]
+        faults += [
+            f"{page}.html shows a card #{anchor} that no stored run has measured for it"
+            for anchor in shown - measured
+        ]
+    return faults
+
+
+def require_jupyter_book_1() -> None:
+    """Raises WorkflowError unless a Jupyter Book of version 1 is installed."""
+    try:
+        found = version("jupyter-book")
+    except PackageNotFoundError:
+        raise WorkflowError(
+            "jupyter-book is not installed. Run `pip install -c constraints.txt -e "
+            "'.[book,opt,test]'`."
+        ) from None
+    if int(found.split(".")[0]) >= 2:
+        raise WorkflowError(
+            f"jupyter-book {found} is installed: version 2 ignores `_config.yml`, builds nothing "
+            "and exits 0. Install `jupyter-book<2`."
+        )
+
+
+def _add_mathjax(html: Path) -> None:
+    """MathJax and its fonts from the installed package `sphinx-mathjax-offline`: the book makes no
+    request to the network.
+    """
+    spec = importlib.util.find_spec("sphinx-mathjax-offline")
+    if spec is None or spec.origin is None:
+        raise WorkflowError(
+            "sphinx-mathjax-offline is not installed. Run `pip install -c constraints.txt -e "
+            "'.[book,opt,test]'`."
+        )
+    packed = Path(spec.origin).parent / "static" / "mathjax"
+    target = html / "_static" / "mathjax"
+    if not (target / "tex-chtml-full.js").is_file():
+        fonts = Path("output", "chtml", "fonts", "woff-v2")
+        shutil.copytree(packed / fonts, target / fonts, dirs_exist_ok=True)
+        shutil.copy2(packed / "tex-chtml-full.js", target)
+
+
+def recover_site(target: Path) -> None:
+    """Put the old site back, if a command was killed after it had set it aside and before the new
+    one was in its place.
+    """
+    if not target.exists() and _aside(target).exists():
+        _aside(target).rename(target)
+
+
+def _aside(target: Path) -> Path:
+    return target.with_name(f".{target.name}-old")
+
+
+def _replace_folder(made: Path, target: Path) -> None:
+    """Put a complete copy in place of the old site; the old one stays until the new one is
+    whole.
+    """
+    recover_site(target)
+    fresh = target.with_name(f".{target.name}-new")
+    old = _aside(target)
+    for leftover in (fresh, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    try:
+        shutil.copytree(made, fresh)
+    except (OSError, shutil.Error) as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise WorkflowError(
+            f"Could not copy the site to {target}: {error}. The old site, if any, is intact."
+        ) from error
+    if target.exists():
+        target.rename(old)
+    fresh.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _raw(page: Path) -> str:
+    return page.read_text(encoding="utf-8") if page.is_file() else ""
+
+
+def _text(page: Path) -> str:
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", _raw(page))))
+
+
+def _warnings(log: str) -> str:
+    lines = [
+        line for line in plain(log).splitlines() if re.search(r"WARNING|ERROR|Error|error", line)
+    ]
+    return "\n".join(lines[:40]) or log[-3000:]

@@ -1,0 +1,185 @@
+import json
+import math
+import os
+import stat
+import sys
+
+import pytest
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import (
+    as_json,
+    canonical_json,
+    files_below,
+    hash_of,
+    read_input,
+    read_json,
+    read_sealed,
+    sha256,
+    user_path,
+    write_atomically,
+    write_sealed,
+)
+
+
+def test_an_unchanged_file_keeps_its_date(tmp_path):
+    path = tmp_path / "deep" / "a.txt"
+    assert write_atomically(path, "x")
+    os.utime(path, (1, 1))
+    assert write_atomically(path, "x") is False
+    assert path.stat().st_mtime == 1
+    assert write_atomically(path, "y")
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    write_atomically(path, "old")
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(WorkflowError, match=r"Could not write .*a\.txt: No space left on device"):
+        write_atomically(path, "new")
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda t: t[: len(t) // 2],
+        lambda t: t.replace("0.5", "0.6"),
+        lambda t: "[1]",
+        lambda t: t.replace("checksum", "x"),
+    ],
+)
+def test_damage_is_detected(tmp_path, damage):
+    path = tmp_path / "a.json"
+    write_sealed(path, {"value": 0.5, "text": "ü"})
+    assert read_sealed(path)["value"] == 0.5
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(
+        WorkflowError, match=r"cannot be read as JSON|does not match its own checksum"
+    ):
+        read_sealed(path)
+
+
+def test_layout_of_the_file_is_free(tmp_path):
+    path = tmp_path / "a.json"
+    write_sealed(path, {"b": [1, 2], "a": {"c": None}})
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=8, sort_keys=True))
+    assert read_sealed(path)["b"] == [1, 2]
+
+
+SEALED = """{
+ "text": "ü",
+ "values": [
+  0.5,
+  1e-12
+ ],
+ "checksum": "17a7771bc7e1b5a94a1b23ce2d139ebacdccfd8d049fb416ff7baaec289560fd"
+}
+"""
+
+
+def test_what_was_sealed_once_is_whole_for_ever_and_written_the_same(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(SEALED, encoding="utf-8")
+    data = read_sealed(path)
+    path.unlink()
+    write_sealed(path, {"text": data["text"], "values": data["values"]})
+    assert path.read_text(encoding="utf-8") == SEALED
+
+
+def test_what_is_no_number_is_not_stored(tmp_path):
+    for value in (math.nan, math.inf):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            canonical_json([value])
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            write_sealed(tmp_path / "a.json", {"value": value})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_whole_file_is_on_the_disk_before_it_takes_its_place(tmp_path, monkeypatch):
+    sizes = []
+    monkeypatch.setattr(
+        os,
+        "fsync",
+        lambda file: sizes.append((os.fstat(file).st_size, (tmp_path / "a.txt").exists())),
+    )
+    write_atomically(tmp_path / "a.txt", "ü" * 100)
+    assert sizes == [(200, False)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX systems")
+def test_what_is_written_can_be_read_by_all(tmp_path):
+    write_atomically(tmp_path / "a.txt", "x")
+    assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == 0o644
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_files_behind_links_are_found_and_circles_end(tmp_path):
+    for folder in ("book/deep", "disk/below"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("book/a", "book/deep/b", "disk/below/c"):
+        (tmp_path / name).touch()
+    (tmp_path / "book" / "linked").symlink_to(tmp_path / "disk")
+    (tmp_path / "disk" / "below" / "circle").symlink_to(tmp_path / "disk")
+    (tmp_path / "book" / "dangling").symlink_to(tmp_path / "nowhere")
+    found = sorted(
+        path.relative_to(tmp_path / "book").as_posix() for path in files_below(tmp_path / "book")
+    )
+    assert found == ["a", "deep/b", "linked/below/c"]
+    assert hash_of(tmp_path / "book" / "dangling") == "missing"
+    assert hash_of(tmp_path / "book" / "a") == sha256("")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"[" * 100_000, r"cannot be read as JSON \(maximum recursion depth"),
+        (b'{"a": NaN}', r"cannot be read as JSON \(NaN is no number of JSON\)"),
+        (b'{"a": "\xff"}', r"cannot be read as JSON \('utf-8' codec"),
+        (b'{"a": 1e999, "checksum": ""}', r"does not match its own checksum"),
+        (b'{"a": "\\ud800", "checksum": ""}', r"does not match its own checksum"),
+        (
+            None,
+            r"cannot be read: Is a directory. Mend its permissions, or what stands in its place",
+        ),
+    ],
+    ids=["deep", "NaN", "latin-1", "inf", "no text", "folder"],
+)
+def test_what_is_no_sealed_file_is_named(tmp_path, content, words):
+    path = tmp_path / "a.json"
+    path.mkdir() if content is None else path.write_bytes(content)
+    with pytest.raises(WorkflowError, match=words):
+        read_sealed(path)
+
+
+def test_what_json_can_hold_is_given_back_and_the_rest_is_refused(tmp_path):
+    assert as_json({1: (2, 2.0), 3: None}) == {"1": [2, 2.0], "3": None}
+    deep = []
+    for _ in range(10_000):
+        deep = [deep]
+    for value in (math.nan, {1, 2}, {(1, 2): 3}, "\ud800", {1: 1, "a": 2}, deep):
+        with pytest.raises(ValueError, match=r"^JSON cannot hold it: "):
+            as_json(value)
+    (tmp_path / "a.json").write_text("[1, 2]")
+    assert read_json(tmp_path / "a.json") == [1, 2]
+
+
+def test_an_input_that_may_not_be_read_is_named(tmp_path):
+    (tmp_path / "text").write_bytes(b"words")
+    assert read_input(tmp_path / "text") == b"words"
+    with pytest.raises(
+        WorkflowError,
+        match=r"cannot be read: Is a directory. Mend its permissions, or name another file",
+    ):
+        read_input(tmp_path)  # of a file that may not be read, root would read all
+
+
+def test_a_home_that_does_not_exist_is_left_alone(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert str(user_path("~/a")) == f"{tmp_path}/a"
+    assert str(user_path("~nosuchuser/a")) == "~nosuchuser/a"

@@ -1,0 +1,134 @@
+"""What a process does after `kernel` has set it up: each in a process of its own, as neither can be
+taken back.
+"""
+
+import json
+import os
+import py_compile
+import subprocess
+import sys
+
+import pytest
+
+from ntpcompanion.workflow.base import kernel
+from ntpcompanion.workflow.base.files import sha256
+
+
+@pytest.fixture
+def inside(tmp_path):
+    """A function: run code in a process that imports from sources below a folder and writes down
+    what it opens there; its output.
+    """
+    folder = tmp_path / "project"
+    folder.mkdir()
+
+    def run(code, *more):
+        script = (
+            "import sys\nfrom ntpcompanion.workflow.base import kernel\n"
+            f"kernel.import_from_sources({[str(folder), *more]!r})\n"
+            f"kernel.write_down_opened_files({[str(folder), *more]!r}, {str(tmp_path / 'log')!r})\n"
+            f"sys.path.insert(0, {str(folder)!r})\n{code}"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    run.folder = folder
+    run.log = lambda: kernel.read_log(tmp_path / "log")
+    return run
+
+
+def stale_copy(path, old, new):
+    """A module whose compiled copy has its size and date, and holds another text."""
+    path.write_text(old)
+    py_compile.compile(str(path), invalidation_mode=py_compile.PycInvalidationMode.TIMESTAMP)
+    before = path.stat()
+    path.write_text(new)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_modules_of_the_project_come_from_their_sources(inside):
+    (inside.folder / "package").mkdir()
+    for path in (
+        inside.folder / "alone.py",
+        inside.folder / "package" / "__init__.py",
+        inside.folder / "package" / "part.py",
+    ):
+        stale_copy(path, "X = 1\n", "X = 2\n")
+    copies = {path: path.read_bytes() for path in inside.folder.rglob("*.pyc")}
+    assert len(copies) == 3
+    assert inside("import alone, package.part\nprint(alone.X, package.X, package.part.X)") == [
+        "2",
+        "2",
+        "2",
+    ]
+    assert {path: path.read_bytes() for path in inside.folder.rglob("*.pyc")} == copies
+    assert set(inside.log()) == {str(path) for path in inside.folder.rglob("*.py")}
+
+
+def test_a_cache_below_the_project_is_nobody_s_input(inside, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(inside.folder / "cache"))
+    (inside.folder / "cache").mkdir()
+    for name in ("cache/fonts", "words"):
+        (inside.folder / name).write_text("x")
+    inside("open('cache/fonts').close(); open('words').close()")
+    assert list(inside.log()) == [str(inside.folder / "words")]
+
+
+def test_installed_packages_keep_their_compiled_copies(inside):
+    site = inside.folder / "env" / "site-packages"
+    site.mkdir(parents=True)
+    stale_copy(site / "installed.py", "X = 1\n", "X = 2\n")
+    (inside.folder / "project.egg-info").mkdir()
+    (inside.folder / "project.egg-info" / "entry_points.txt").touch()
+    code = (
+        f"sys.path.insert(0, {str(site)!r})\nimport "
+        "installed\nopen('project.egg-info/entry_points.txt').close()\nprint(installed.X)"
+    )
+    assert inside(code) == ["1"]
+    assert inside.log() == {}
+
+
+def test_what_is_read_is_written_down_and_what_is_made_is_not(inside, tmp_path):
+    for name in ("read.txt", "again.txt", "both.txt"):
+        (inside.folder / name).write_text("one")
+    outside = tmp_path / "outside.txt"
+    outside.write_text("two")
+    inside(
+        "import os, pathlib\nopen('read.txt').read(), open('read.txt', 'rb').read(), "
+        f"pathlib.Path({str(outside)!r}).read_text()\n"
+        "os.close(os.open('again.txt', os.O_RDONLY))\nopen('missing.txt', "
+        "'a').close()\nopen('missing.txt').close()\n"
+        "open('both.txt').close()\nopen('both.txt', 'r+').close()\nopen('new.tmp', "
+        "'w').close()\nos.replace('new.tmp', 'new.txt')\n"
+        "open('new.txt').close()\nos.listdir('.')\ntry:\n    open('none.txt')\nexcept OSError:\n   "
+        " pass",
+        str(outside),
+    )
+    one = [sha256("one")]
+    assert inside.log() == {
+        str(inside.folder / "read.txt"): one,
+        str(inside.folder / "again.txt"): one,
+        str(outside): [sha256("two")],
+    }
+
+
+def test_a_file_that_changes_between_two_reads_has_two_hashes(inside, tmp_path):
+    (inside.folder / "text").write_text("one")
+    inside(
+        "import subprocess\nopen('text').read()\nsubprocess.run(['sh', '-c', 'echo two > "
+        "text'])\nopen('text').read()"
+    )
+    assert inside.log() == {str(inside.folder / "text"): [sha256("one"), sha256("two\n")]}
+
+
+def test_without_a_log_nothing_was_read(tmp_path):
+    assert kernel.read_log(tmp_path / "none") == {}
+    (tmp_path / "log").write_text(
+        "".join(
+            json.dumps(line) + "\n" for line in (["a", "1"], ["a", "1"], ["b", "2"], ["b", None])
+        )
+    )
+    assert kernel.read_log(tmp_path / "log") == {"a": ["1"]}

@@ -1,0 +1,85 @@
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from ntpcompanion.workflow.claims.expectation import Expectation, Slack
+
+READ = TypeAdapter(Expectation)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({}, r"must hold exactly one predicate of equals, order, at_least"),
+        ({"at_least": 1, "at_most": 2}, r"must hold exactly one predicate"),
+        ({"equals": 1}, r"equals.within\s+Field required"),
+        ({"at_least": 1, "within": 1}, r"within\s+Extra inputs are not permitted"),
+        ({"at_most": float("inf")}, r"a predicate that cannot fail decides nothing"),
+        ({"equals": 1, "within": float("inf")}, r"a predicate that cannot fail"),
+        ({"equals": 1, "within": -1}, r"greater than or equal to 0"),
+        ({"interval": [1, 1]}, r"is empty or a point"),
+        ({"atleast": 1}, r"must hold exactly one predicate"),
+        (5, r"must hold exactly one predicate"),
+    ],
+)
+def test_predicates_that_say_nothing_are_refused(data, words):
+    with pytest.raises(ValidationError, match=words):
+        READ.validate_python(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "bounds"),
+    [
+        ({"equals": 1.5, "within": 0.5}, "= 1.5 ± 0.5", (1.5, 1.0, 2.0)),
+        ({"equals": 1, "within": 0}, "= 1", (1, 1, 1)),
+        ({"order": 2, "within": 0.25}, "= 2 ± 0.25", (2, 1.75, 2.25)),
+        ({"at_least": 0.5}, "≥ 0.5", (0.5,)),
+        ({"at_most": 1e-12}, "≤ 1e-12", (1e-12,)),
+        ({"interval": [0, 1]}, "in [0, 1]", (0, 1)),
+        ({"sign": "negative"}, "< 0", (0,)),
+        ({"increasing": "weakly"}, "non-decreasing", ()),
+        ({"increasing": "strictly"}, "increasing", ()),
+        ({"decreasing": "weakly"}, "non-increasing", ()),
+        ({"decreasing": "strictly"}, "decreasing", ()),
+    ],
+)
+def test_descriptions_are_short_and_bounds_are_the_numbers_in_them(data, text, bounds):
+    predicate = READ.validate_python(data)
+    assert (predicate.describe(), predicate.bounds) == (text, bounds)
+    assert READ.validate_python(predicate) is predicate
+
+
+@pytest.mark.parametrize(
+    ("data", "value", "slack"),
+    [
+        ({"equals": 1.0, "within": 0.5}, 1.25, [0.25]),
+        ({"order": 1.0, "within": 0.5}, 0.25, [-0.25]),
+        ({"at_least": 2.0}, 3.0, [1.0]),
+        ({"at_most": 2.0}, 3.0, [-1.0]),
+        ({"interval": [0.0, 1.0]}, 0.25, [0.25, 0.75]),
+        ({"sign": "positive"}, 3.0, [3.0]),
+        ({"sign": "negative"}, 3.0, [-3.0]),
+    ],
+)
+def test_the_slack_of_one_number(data, value, slack):
+    found = READ.validate_python(data).slack((value,), (0.125,))
+    assert found == [Slack(s, 0.125, strict="sign" in data) for s in slack]
+
+
+def test_the_slack_of_an_order_is_that_of_its_steps():
+    found = READ.validate_python({"decreasing": "strictly"}).slack((3.0, 1.0, 2.0), (3.0, 4.0, 0.0))
+    assert found == [Slack(2.0, 5.0, strict=True), Slack(-1.0, 4.0, strict=True)]
+
+
+def test_an_inequality_at_the_ends_of_its_interval():
+    assert [Slack(1.0, 1.0).holds(end) for end in ("low", "high")] == [True, True]
+    assert [Slack(1.0, 1.0, strict=True).holds(end) for end in ("low", "high")] == [False, True]
+    assert [Slack(-1.0, 0.5).holds(end) for end in ("low", "high")] == [False, False]
+
+
+def test_the_number_of_values_must_fit():
+    with pytest.raises(
+        ValueError, match="≥ 1, which is about one number, but 2 numbers were measured"
+    ):
+        READ.validate_python({"at_least": 1}).slack((1.0, 2.0), (0.0, 0.0))
+    with pytest.raises(ValueError, match=r"needs at least two measured numbers, got 1\.0"):
+        READ.validate_python({"increasing": "weakly"}).slack((1.0,), (0.0,))

@@ -1,0 +1,48 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, measure
+
+
+def test_outside_of_jupyter_it_prints(capsys):
+    measure("a.b", 0.25, stderr=0.125, replicates=8)
+    assert capsys.readouterr().out == "a.b = 0.25 ± 0.125\n"
+
+
+def test_what_is_exact_is_shown_without_an_error(capsys):
+    measure("a.b", np.float32(0.25))
+    assert capsys.readouterr().out == "a.b = 0.25\n"
+
+
+def test_in_a_kernel_it_is_an_output_of_the_cell(displayed):
+    measure("a.b<c>", 0.5, stderr=0.25, replicates=5, seed=3, records="runs")
+    fields = {"value": 0.5, "stderr": 0.25, "replicates": 5, "seed": 3, "records": ["runs"]}
+    assert displayed() == [
+        {
+            MEASUREMENT_MIME: {"id": "a.b<c>", **fields},
+            "text/plain": "a.b<c> = 0.5 ± 0.25",
+            "text/html": "<p><code>a.b&lt;c&gt; = 0.5 ± 0.25</code></p>",
+        }
+    ]
+
+
+def test_without_ipython_it_prints(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "IPython.core.getipython", None)
+    measure("a.b", [1.0, 2.0], stderr=[0.0, 0.5], replicates=2)
+    assert capsys.readouterr().out == "a.b = [1, 2] ± [0, 0.5]\n"
+
+
+def test_in_plain_ipython_it_shows():
+    code = "from ntpcompanion.workflow import measure; measure('a.b', [1, 2])"
+    command = [sys.executable, "-m", "IPython", "--quick", "--no-banner", "-c", code]
+    assert (
+        "a.b = [1, 2]" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    )
+
+
+def test_what_cannot_be_judged_is_refused():
+    with pytest.raises(ValueError, match=r"`value` of 'a.b' is nan"):
+        measure("a.b", float("nan"))

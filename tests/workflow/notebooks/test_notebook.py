@@ -1,0 +1,180 @@
+import pytest
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.notebooks.notebook import (
+    choose,
+    find_notebooks,
+    prose_faults,
+    read_notebook,
+)
+from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
+
+
+def test_found_in_the_order_of_the_toc(toy):
+    (toy.project.notebooks / "about.md").write_text((toy.project.notebooks / "coin.md").read_text())
+    found = find_notebooks(toy.project)
+    assert list(found) == ["coin", "words", "about"]
+    assert found["coin"].title == "A coin"
+    assert [cell["id"] for cell in found["coin"].node.cells][:2] == ["cell-000", "cell-001"]
+
+
+@pytest.mark.parametrize("name", ["coins", "../coin", "coin.md", "/etc/passwd", "cöin"])
+def test_only_found_names_can_be_chosen(toy, name):
+    with pytest.raises(WorkflowError, match=r"No notebook .* Known: coin, words"):
+        choose(find_notebooks(toy.project), [name])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("format: [", r"_toc.yml cannot be read: "),
+        ("- file: intro", r"_toc.yml: Input should be a valid dictionary, got \["),
+        ("root: {file: [intro]}", r"_toc.yml, root: Input should be a valid string, got \{"),
+        (
+            "root: intro\nchapters: [{glob: 'x*'}]",
+            r"_toc.yml: `glob: x\*` lists pages that nobody chose. Write a `file` for each page",
+        ),
+    ],
+)
+def test_a_damaged_table_of_contents_is_named(toy, text, words):
+    (toy.project.book / "_toc.yml").write_text(text)
+    with pytest.raises(WorkflowError, match=words):
+        find_notebooks(toy.project)
+
+
+def test_a_name_that_is_given_twice_is_one_notebook(toy):
+    assert [
+        notebook.name
+        for notebook in choose(find_notebooks(toy.project), ["words", "coin", "words"])
+    ] == ["words", "coin"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (":tags: [parameters]\n", "", r"first code cell must be tagged `parameters`"),
+        (
+            "inputs: [text]",
+            "inputs: [texts]",
+            r"lists the input 'texts', which is no parameter. Did you mean 'text'",
+        ),
+        ("inputs: [text]", "input: [text]", r"unknown front matter entry \['input'\]"),
+        (
+            "ntp:",
+            "mystnb: {execution_mode: force}\nntp:",
+            r"unknown front matter entry mystnb; known: jupytext, kernelspec",
+        ),
+        (
+            "{inputs: [text]}",
+            "[inputs]",
+            r"words.md, `ntp` in the front matter: Input should be a valid dictionary, got "
+            r"\['inputs'\]",
+        ),
+        (
+            "inputs: [text]",
+            "inputs: text",
+            r"in the front matter: inputs: Input should be a valid list, got 'text'",
+        ),
+        (
+            "{inputs: [text]}",
+            "null",
+            r"`ntp` in the front matter: Input should be a valid dictionary, got None",
+        ),
+        (
+            "[text]",
+            "null",
+            r"`ntp` in the front matter: inputs: Input should be a valid list, got None",
+        ),
+        (
+            "inputs: [text]",
+            "records: [1]",
+            r"in the front matter: records.0: Input should be a valid string, got 1",
+        ),
+        ("# Words", "Words", r"words.md has no title. Write a heading of level one"),
+        ("len(Path", "len((Path", r"a code cell is not Python"),
+        (
+            "ntp: {inputs: [text]}",
+            "ntp: {inputs: [text",
+            r"words.md, front matter cannot be read: while parsing a flow",
+        ),
+    ],
+)
+def test_faults_of_a_text_notebook(toy, old, new, words):
+    toy.edit("notebooks/words.md", old, new)
+    with pytest.raises(WorkflowError, match=words):
+        _ = read_notebook(toy.project.notebooks / "words.md").settings
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("coyn: {smoke: {n: 1}}", r"no notebook 'coyn'. Did you mean 'coin'"),
+        ("coin: {smoke: {n: 1e3}}", r"parameter `n` must be of type int, like 1000, got '1e3'"),
+        ("coin: {", r"profiles.yml cannot be read"),
+        ("[coin]", r"profiles.yml: Input should be a valid dictionary, got \['coin'\]"),
+        (
+            "coin: {smoke: 3}",
+            r"profiles.yml: coin.smoke: Input should be a valid dictionary, got 3",
+        ),
+        ("1: {smoke: {}}", r"profiles.yml: 1.\[key\]: Input should be a valid string, got 1"),
+    ],
+)
+def test_faults_of_the_profiles(toy, text, words):
+    (toy.project.notebooks / "profiles.yml").write_text(text)
+    with pytest.raises(WorkflowError, match=words):
+        read_profiles(toy.project, find_notebooks(toy.project))
+
+
+def test_overrides_are_strict(toy):
+    coin = find_notebooks(toy.project)["coin"]
+    assert parse_overrides(coin, ["n=5", "seed=1"]) == {"n": 5, "seed": 1}
+    with pytest.raises(WorkflowError, match=r"Notebook 'coin' has no parameter 'm'"):
+        parse_overrides(coin, ["m=1"])
+    with pytest.raises(WorkflowError, match=r"No profile 'quick'"):
+        check_profile("quick")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("Prose with", "Other prose with", True),
+        ("n = 1000  # throws", "n = 2000  # number of throws", True),
+        ("from ntpcompanion.workflow", ":tags: [hide-input]\nfrom ntpcompanion.workflow", True),
+        (
+            "from ntpcompanion.workflow",
+            ":tags: [raises-exception]\nfrom ntpcompanion.workflow",
+            False,
+        ),
+        ("half(8)", "half(16)", False),
+    ],
+)
+def test_the_digest_of_the_code_changes_with_what_the_cells_do(toy, old, new, same):
+    before = find_notebooks(toy.project)["coin"].code_digest()
+    toy.edit("notebooks/coin.md", old, new)
+    assert (find_notebooks(toy.project)["coin"].code_digest() == before) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("# A page\n", None),
+        ("---\ntocdepth: 2\n---\n# A page\n", None),
+        ("---\nno entries\n---\n# A page\n", None),
+        ("---\nfile_format: mystnb\n---\n", "book/intro.md has the front matter of a notebook"),
+        (
+            "\ufeff---\njupytext: {text_representation: {format_name: myst}}\n...\n",
+            "book/intro.md has the front matter of a notebook",
+        ),
+    ],
+)
+def test_a_page_of_the_book_is_prose(toy, text, words):
+    (toy.project.book / "intro.md").write_text(text, encoding="utf-8")
+    assert [fault.partition(":")[0] for fault in prose_faults(toy.project)] == (
+        [words] if words else []
+    )
+    (toy.project.book / "intro.bib").touch()
+    (toy.project.book / "intro.ipynb").touch()
+    assert "book/intro.ipynb is no page of prose" in prose_faults(toy.project)[0]
+    (toy.project.book / "intro.md").write_text("---\na: [\n---\n")
+    with pytest.raises(WorkflowError, match=r"intro.md, front matter cannot be read"):
+        prose_faults(toy.project)

@@ -1,0 +1,159 @@
+import pytest
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.notebooks.parameters import parse_parameters, parse_value, resolve
+
+CELL = (
+    'rate = 0.5  # step size\nsizes = [1, 2]\nname = "gd"\nfast: bool = True\n'
+    'limit = None\nseed = 0  # of "everything"'
+)
+
+
+@pytest.fixture
+def parameters():
+    return parse_parameters(CELL, "here")
+
+
+def test_names_defaults_and_meanings(parameters):
+    assert {p.name: p.default for p in parameters.values()} == {
+        "rate": 0.5,
+        "sizes": [1, 2],
+        "name": "gd",
+        "fast": True,
+        "limit": None,
+        "seed": 0,
+    }
+    assert parameters["rate"].meaning == "step size"
+    assert parameters["seed"].meaning == 'of "everything"'
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        (
+            "a, seed = 1, 2",
+            r"here: line 1 of the parameters cell must assign a literal to one name",
+        ),
+        ("seed = 0\nimport os", r"line 2 of the parameters cell"),
+        ("seed = f(1)", r"the default of parameter `seed` must be a literal, got `f\(1\)`"),
+        ("rate = 1", r"has no `seed`"),
+        ("seed = ", r"here: the parameters cell is not Python \(invalid syntax: `seed =`\)"),
+        (
+            "words = {[1]}\nseed = 0",
+            r"the default of parameter `words` must be a literal, got `\{\[1\]\}`",
+        ),
+    ],
+)
+def test_cells_that_cannot_be_read(cell, words):
+    with pytest.raises(WorkflowError, match=words):
+        parse_parameters(cell, "here")
+
+
+def test_given_values_replace_defaults(parameters):
+    assert resolve(parameters, {"rate": 2, "sizes": []}, "N") | {"limit": None} == {
+        "rate": 2.0,
+        "sizes": [],
+        "name": "gd",
+        "fast": True,
+        "limit": None,
+        "seed": 0,
+    }
+    assert resolve(parameters, {"limit": [3]}, "N")["limit"] == [3]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            {"rates": 1},
+            r"N has no parameter 'rates'. Did you mean 'rate'\? Known .*\n  rate = 0.5   step size",
+        ),
+        ({"rate": "fast"}, r"parameter `rate` must be of type float, like 0.5, got 'fast'"),
+        ({"rate": True}, r"`rate` must be of type float"),
+        ({"seed": 1.5}, r"`seed` must be of type int, like 0, got 1.5"),
+        ({"seed": True}, r"`seed` must be of type int"),
+        ({"sizes": [1, "2"]}, r"`sizes` must be of type list of int"),
+        ({"sizes": [1, 2.5]}, r"`sizes` must be of type list of int"),
+        ({"fast": 1}, r"`fast` must be of type bool"),
+    ],
+)
+def test_wrong_names_and_types(parameters, given, words):
+    with pytest.raises(WorkflowError, match=words):
+        resolve(parameters, given, "N")
+
+
+def test_a_list_of_numbers_takes_any_and_nothing_else():
+    rates = parse_parameters("rates = [0.5]\nseed = 0", "here")
+    assert [repr(rate) for rate in resolve(rates, {"rates": [1, 0.25]}, "N")["rates"]] == [
+        "1.0",
+        "0.25",
+    ], "1 is 1.0 there too"
+    for given in ([0.5, True], ["0.5"], [None]):
+        with pytest.raises(
+            WorkflowError, match=r"`rates` must be of type list of float, like \[0.5\], got "
+        ):
+            resolve(rates, {"rates": given}, "N")
+
+
+@pytest.mark.parametrize(
+    "value", [{1, 2}, float("nan"), [float("inf")], b"x", 1j, {1: 2}, [(1, 2)], "\ud800", ...]
+)
+def test_a_value_that_no_results_file_gives_back_is_refused(parameters, value):
+    with pytest.raises(
+        WorkflowError,
+        match=(
+            r"`limit` must be a finite number, a text, a truth value, none, or a list of these, "
+            r"got "
+        ),
+    ):
+        resolve(parameters, {"limit": value}, "N")
+
+
+def test_values_from_the_command_line(parameters):
+    texts = {
+        "rate": "1e-3",
+        "sizes": "(3, 4)",
+        "name": "12",
+        "fast": "false",
+        "limit": "none",
+        "seed": "-7",
+    }
+    values = {name: parse_value(parameters[name], text, "N") for name, text in texts.items()}
+    assert values == {
+        "rate": 1e-3,
+        "sizes": [3, 4],
+        "name": "12",
+        "fast": False,
+        "limit": None,
+        "seed": -7,
+    }
+    assert parse_value(parameters["fast"], "True", "N") is True
+    with pytest.raises(WorkflowError, match=r"`seed` must be of type int, like 0, got 'seven'"):
+        parse_value(parameters["seed"], "seven", "N")
+
+
+DOMAINS = (
+    'n = 3  # throws  [1, 10)\nrates = [0.1]  # (0, 1]\nrule = "gd"  # {gd, adam}\n'
+    "limit = None  # [0, 1]\nseed = 0"
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"n": 10}, r"N: parameter `n` must be in \[1, 10\), got 10. Meaning: throws"),
+        ({"rates": [0.5, 0.0]}, r"`rates` must be in \(0, 1\], got \[0.5, 0.0\]"),
+        ({"rule": "sgd"}, r"`rule` must be in \{gd, adam\}, got 'sgd'"),
+        ({"limit": 2}, r"`limit` must be in \[0, 1\], got 2"),
+    ],
+)
+def test_values_outside_of_the_domain_are_refused(given, words):
+    with pytest.raises(WorkflowError, match=words):
+        resolve(parse_parameters(DOMAINS, "here"), given, "N")
+
+
+def test_values_inside_of_the_domain_pass_and_a_default_outside_does_not():
+    given = {"n": 1, "rates": [1.0], "rule": "adam", "limit": None, "seed": -5}
+    assert resolve(parse_parameters(DOMAINS, "here"), given, "N") == given
+    with pytest.raises(WorkflowError, match=r"`seed` must be in \[1, 2\], got 0"):
+        resolve(parse_parameters("seed = 0  # [1, 2]", "here"), {}, "N")

@@ -1,0 +1,204 @@
+"""Tasks in processes of their own: what is kept, what is reported, and how they end."""
+
+import contextlib
+import json
+import math
+import multiprocessing
+import os
+import time
+from unittest import mock
+
+import psutil
+import pytest
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.records import sweep
+from ntpcompanion.workflow.records.sweep import grid_tasks, resolve_function, run_tasks
+
+STUDY = """import os, pathlib, time
+
+def note(n, checkpoint):
+    if n == 3 and not pathlib.Path("mended").exists():
+        raise RuntimeError("broken")
+    with open("calls.txt", "a") as file:
+        file.write(f"{n} ")
+    time.sleep(0.05)
+    return [n, checkpoint.is_dir(), checkpoint.name]
+
+def pair(n):
+    return n, {n: 2 * n}
+
+def fail_beside(n):
+    if n:
+        pathlib.Path("begun").touch()
+        time.sleep(0.3)
+        return n
+    while not pathlib.Path("begun").exists():
+        time.sleep(0.01)
+    raise ZeroDivisionError("nothing to halve")
+
+def wait(n):
+    pathlib.Path("pid").write_text(str(os.getpid()))
+    os.rename("pid", "started")
+    time.sleep(100)
+"""
+
+
+@pytest.fixture
+def study(importable):
+    (importable.project.package / "study.py").write_text(STUDY)
+    return importable
+
+
+def test_a_grid_is_every_combination():
+    tasks = grid_tasks({"scale": 2}, {"n": [1, 2], "rule": ["gd", "adam"]})
+    assert [tuple(task.values()) for task in tasks] == [
+        (2, 1, "gd"),
+        (2, 1, "adam"),
+        (2, 2, "gd"),
+        (2, 2, "adam"),
+    ]
+
+
+def test_a_function_is_named_by_its_module():
+    assert resolve_function("math:hypot") is math.hypot
+    for path in ("math:hypo", "no_such_module:f", "math", ":"):
+        with pytest.raises(
+            WorkflowError,
+            match=rf"`function: {path}` names no function of the form package.module:name \(.+\)",
+        ):
+            resolve_function(path)
+
+
+def test_finished_tasks_are_kept_and_reported(study, tmp_path):
+    log, tasks = tmp_path / "deep" / "records" / "log.jsonl", grid_tasks({}, {"n": [1, 2, 3]})
+    told = []
+
+    def report(done, total):
+        told.append((done, total, log.read_text().count('"result"') if log.exists() else 0))
+
+    first = run_tasks("toypkg.study:note", tasks[:2], log, jobs=1, report=report)
+    assert told == [(0, 2, 0), (1, 2, 1), (2, 2, 2)], "what is reported is on the disk"
+    assert all(0.05 <= line["seconds"] < 10 for line in first)
+    with log.open("a") as file:
+        # the last cut short by a kill
+        file.write('\n[3]\n{"parameters": {"n": 3}}\n{"parameters": {"n": 3}, "res')
+    with pytest.raises(
+        WorkflowError,
+        match=(
+            r"(?s)The task {'n': 3} failed: RuntimeError: broken\n.*2 of 3 tasks are finished and "
+            r"kept"
+        ),
+    ):
+        run_tasks("toypkg.study:note", tasks, log, jobs=1)
+    (study.project.root / "mended").touch()
+    told.clear()
+    every = run_tasks("toypkg.study:note", tasks, log, jobs=1, report=report)
+    assert told == [(2, 3, 2), (3, 3, 3)]
+    assert every[:2] == first
+    assert [line["parameters"] for line in every] == tasks
+    assert [line["result"][:2] for line in every] == [[1, True], [2, True], [3, True]]
+    assert len({line["result"][2] for line in every}) == 3, "each task has a folder of its own"
+    told.clear()
+    assert run_tasks("toypkg.study:note", tasks, log, jobs=1, report=report) == every
+    assert told == [(3, 3, 3)]
+    assert (study.project.root / "calls.txt").read_text().split() == ["1", "2", "3"]
+
+
+def test_a_result_is_what_json_gives_back_whether_it_was_just_made_or_not(study, tmp_path):
+    log = tmp_path / "log.jsonl"
+    # which no record can hold: it is run again
+    log.write_text('\n{"parameters": {"n": 1}, "result": NaN, "seconds": 1.0}')
+    for _ in range(2):
+        assert [
+            line["result"] for line in run_tasks("toypkg.study:pair", [{"n": 1}], log, jobs=1)
+        ] == [[1, {"1": 2}]]
+    with pytest.raises(WorkflowError, match=r"^`--jobs` must be at least 1, got 0.$"):
+        run_tasks("toypkg.study:pair", [], log, jobs=0)
+
+
+def test_a_machine_without_locks_that_processes_can_share_is_named(study, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        sweep, "ProcessPoolExecutor", mock.Mock(side_effect=OSError(30, "Read-only file system"))
+    )
+    words = (
+        r"does not let processes share locks \(Read-only file system\).*/dev/shm must be a folder "
+        r"that can be written"
+    )
+    with pytest.raises(WorkflowError, match=words):
+        run_tasks("toypkg.study:pair", [{"n": 1}], tmp_path / "log.jsonl", jobs=1)
+
+
+def test_what_runs_beside_a_failing_task_is_kept(study, tmp_path):
+    log = tmp_path / "log.jsonl"
+    with pytest.raises(
+        WorkflowError,
+        match=(
+            r"(?s)^The task {'n': 0} failed: ZeroDivisionError: nothing to halve\n.*1 of 2 tasks "
+            r"are finished"
+        ),
+    ):
+        run_tasks("toypkg.study:fail_beside", [{"n": 0}, {"n": 1}], log, jobs=2)
+    assert json.loads(log.read_text())["result"] == 1
+
+
+def test_every_result_is_made_permanent_and_without_that_no_more_are_begun(
+    study, tmp_path, monkeypatch
+):
+    log, sizes = tmp_path / "log.jsonl", []
+
+    def fsync(file):
+        sizes.append(os.fstat(file).st_size)
+        if len(sizes) == 2:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(
+        WorkflowError,
+        match=(
+            r"Could not write .*log.jsonl: No space left on device.\n1 of 40 tasks are finished "
+            r"and kept"
+        ),
+    ):
+        run_tasks("toypkg.study:note", grid_tasks({}, {"n": list(range(40))}), log, jobs=1)
+    assert 0 < sizes[0] < sizes[1]
+    assert len((study.project.root / "calls.txt").read_text().split()) < 20
+
+
+def test_tasks_have_one_thread_and_one_that_is_killed_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "64")
+    assert (
+        run_tasks("os:getenv", [{"key": "OMP_NUM_THREADS"}], tmp_path / "log.jsonl", jobs=1)[0][
+            "result"
+        ]
+        == "1"
+    )
+    with pytest.raises(
+        WorkflowError,
+        match=r"A process of the sweep was killed; the machine may be out of memory.\n0 of 1 tasks",
+    ):
+        run_tasks("os:_exit", [{"status": 3}], tmp_path / "other.jsonl", jobs=1)
+
+
+def test_tasks_end_when_their_command_is_killed(study, tmp_path):
+    started = study.project.root / "started"
+    options = {
+        "args": ("toypkg.study:wait", grid_tasks({}, {"n": [1]}), tmp_path / "log.jsonl"),
+        "kwargs": {"jobs": 1},
+    }
+    command = multiprocessing.get_context("spawn").Process(target=run_tasks, **options)
+    command.start()
+    deadline = time.monotonic() + 30
+    while not started.exists():
+        assert command.is_alive()
+        assert time.monotonic() < deadline, "nothing started"
+        time.sleep(0.01)
+    task = psutil.Process(int(started.read_text()))
+    command.kill()
+    command.join()
+    with contextlib.suppress(psutil.NoSuchProcess):
+        while task.status() != psutil.STATUS_ZOMBIE:
+            if time.monotonic() > deadline:
+                task.kill()
+                pytest.fail("it sleeps on")
+            time.sleep(0.01)

@@ -1,0 +1,213 @@
+"""What the runner does with a notebook: with real kernels, with workers that are shell scripts, and
+with no process at all.
+"""
+
+import errno
+import itertools
+import json
+import os
+import re
+import sys
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.messages import MARK
+from ntpcompanion.workflow.notebooks.notebook import find_notebooks
+from ntpcompanion.workflow.running import execute as runner
+from ntpcompanion.workflow.running.results import Result
+from tests.toy import ROOT
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="the fake workers are shell scripts")
+KERNEL = {"name": "python3", "display_name": "Python 3"}
+
+
+@pytest.fixture
+def executed(toy):
+    outcomes = toy.execute()
+    assert {o.status for o in outcomes.values()} == {"done"}, [o.message for o in outcomes.values()]
+    return toy
+
+
+def test_a_run_leaves_a_clean_notebook_and_its_results(executed):
+    run = executed.runs(names=["coin"])[0]
+    result = Result.load(run.results)
+    assert [(m.claim, m.value) for m in result.measurements] == [
+        ("toy.half", 0.5),
+        ("toy.powers", (1.0, 2.0, 4.0)),
+    ]
+    assert result.parameters == {"n": 1000, "seed": 0}
+    assert result.peak_memory > 2**24
+    assert len(result.cell_seconds) == 2
+    node = nbformat.read(run.page, as_version=4)
+    nbformat.validate(node)
+    text = nbformat.writes(node)
+    assert "papermill" not in text
+    assert str(executed.project.root) not in text
+    assert [
+        cell.source for cell in node.cells if "injected-parameters" in cell.metadata.get("tags", [])
+    ] == ["n = 1000  # throws\nseed = 0  # of the generator"]
+
+
+def test_other_profiles_and_overrides_stay_out_of_the_book(toy):
+    smoke = toy.runs("smoke", ["coin"])[0]
+    custom = toy.runs("book", ["coin"], {"n": 7})[0]
+    runner.execute([smoke, custom])
+    assert (
+        smoke.results.parent
+        == custom.results.parent.parent / "smoke"
+        == toy.project.build / "runs" / "smoke"
+    )
+    assert Result.load(smoke.results).parameters["n"] == 10
+    assert Result.load(custom.results).overrides == {"n": 7}
+    assert custom.page.name.startswith("coin-")
+    assert not (toy.project.book / "chapters").exists()
+
+
+def test_a_missing_input_is_named(toy):
+    (toy.project.root / "words.txt").unlink()
+    assert (
+        "parameter `text` = 'words.txt' is neither a file nor a Python module"
+        in toy.execute(names=["words"])["words"].message
+    )
+    with pytest.raises(WorkflowError, match="`--jobs` must be at least 1, got 0"):
+        toy.execute(jobs=0)
+
+
+def test_what_is_fresh_is_kept_and_what_happens_is_reported(instant):
+    heard = []
+
+    def execute(**options):
+        heard.clear()
+        return instant.execute(
+            names=["coin"],
+            jobs=1,
+            report=lambda run, *what: heard.append((run.notebook.name, *what)),
+            **options,
+        )["coin"]
+
+    ran = [("coin", "cell", 1, 2), ("coin", "cell", 2, 2), ("coin", "done", 2, 2)]
+    assert (execute().status, heard) == ("done", ran)
+    again = execute()
+    assert (again.status, again.seconds, heard) == ("fresh", 0.0, [("coin", "fresh", 2, 2)])
+    assert (execute(force=True).status, heard) == ("done", ran)
+    instant.edit("toypkg/two.py", "TWO = 2", "TWO = 3")
+    assert (execute().status, heard) == ("done", ran)
+    assert runner.execute([]) == []
+
+
+def test_durations_are_those_of_the_clock(instant, monkeypatch):
+    monkeypatch.setattr(
+        runner, "time", SimpleNamespace(perf_counter=itertools.count(100.0, 1.2345).__next__)
+    )
+    outcome = instant.execute(names=["coin"])["coin"]
+    assert outcome.seconds == pytest.approx(3 * 1.2345)
+    assert Result.load(outcome.run.results).seconds == 1.23
+
+
+def test_a_run_that_cannot_be_written_fails_with_a_sentence(instant, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(runner, "key_parts", refuse)
+    monkeypatch.setattr(
+        runner, "time", SimpleNamespace(perf_counter=itertools.count(100.0, 2.0).__next__)
+    )
+    heard = []
+    outcome = instant.execute(
+        names=["coin"], force=True, report=lambda run, *what: heard.append(what)
+    )["coin"]
+    assert (outcome.status, outcome.seconds, heard) == ("failed", 2.0, [("failed", 0, 2)])
+    assert outcome.message == "Notebook 'coin' (book): [Errno 28] No space left on device"
+
+
+def test_scratch_files_are_removed_and_those_of_a_killed_run_too(instant, monkeypatch):
+    scratch = instant.project.build / "tmp"
+    (scratch / "book-gone").mkdir(parents=True)
+    (scratch / "book-gone" / "job.json").touch()
+    instant.execute()
+    assert list(scratch.iterdir()) == []
+
+    def busy(*_, **__):
+        # a file that is open, on a network disk
+        raise OSError(errno.ENOTEMPTY, "Directory not empty")
+
+    monkeypatch.setattr(os, "rmdir", busy)
+    assert {outcome.status for outcome in instant.execute(force=True).values()} == {"done"}
+
+
+FAILED = {"cell": 1, "source": "f()", "error": "E: x", "traceback": "\x1b[31min f\x1b[0m"}
+
+
+def saying(*messages):
+    """A line of shell that says these messages to the runner, and something that is none."""
+    return "\n".join(
+        [
+            "cat <<'END'",
+            "printed by a kernel",
+            *(MARK + json.dumps(message) for message in messages),
+            "END",
+        ]
+    )
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("echo no such module >&2; exit 3", "its process ended with code 3.\nno such module\n"),
+        (
+            f"{saying({'cell': 2, 'of': 2})}\nkill -9 $$",
+            "its process ended with code -9 in code cell 2.\n",
+        ),
+        (f"{saying({'failed': FAILED})}\nexit 1", "code cell 1: E: x\nin f"),
+        (f"{saying({'failed': {**FAILED, 'traceback': ''}})}\nexit 1", "code cell 1: E: x\nf()"),
+    ],
+    ids=["at once", "killed", "raised", "no traceback"],
+)
+def test_how_a_worker_ended_is_said(toy, worker_that, script, words):
+    worker_that(script)
+    heard = []
+    outcome = toy.execute(names=["coin"], report=lambda run, *what: heard.append(what))["coin"]
+    assert re.sub(r"^Notebook 'coin' \(book\)[:,] ", "", outcome.message) == words
+    assert heard == [*([("cell", 2, 2)] if "kill" in script else []), ("failed", 0, 2)]
+
+
+@POSIX
+def test_a_worker_gets_one_thread_no_chance_no_date_and_the_package_of_the_project(
+    toy, worker_that, monkeypatch
+):
+    monkeypatch.setenv("PYTHONPATH", "/of/the/user")
+    monkeypatch.setenv("OMP_NUM_THREADS", "64")
+    worker_that(
+        'echo "$OMP_NUM_THREADS, $PYTHONHASHSEED, $SOURCE_DATE_EPOCH, $PYTHONPATH" >&2; exit 3'
+    )
+    assert (
+        f"1, 0, 0, {toy.project.root}{os.pathsep}{ROOT}\n"
+        in toy.execute(names=["coin"])["coin"].message
+    )
+
+
+def test_a_notebook_is_tidied(toy):
+    cell = nbformat.v4.new_code_cell(
+        "# Parameters\nn = 1000\nrates = [\n    0.5,\n]\nseed = 0\n", execution_count=2
+    )
+    cell.metadata = {
+        "tags": ["injected-parameters"],
+        "papermill": {"duration": 1},
+        "execution": {},
+        "collapsed": False,
+    }
+    comment = nbformat.v4.new_code_cell("# kept\nn = 1000")
+    node = nbformat.v4.new_notebook(
+        cells=[cell, comment], metadata={"papermill": {"output_path": None}, "kernelspec": KERNEL}
+    )
+    toy.edit("notebooks/coin.md", "seed = 0  # of the generator", "rates = [0.5]\nseed = 0")
+    runner.tidy(node, find_notebooks(toy.project)["coin"])
+    assert node.metadata == {"kernelspec": KERNEL}
+    assert cell.metadata == {"tags": ["injected-parameters"]}
+    assert cell.source == "n = 1000  # throws\nrates = [\n    0.5,\n]\nseed = 0"
+    assert comment.source == "# kept\nn = 1000"
+    assert [each["id"] for each in node.cells] == ["cell-000", "cell-001"]

@@ -1,0 +1,248 @@
+"""What a worker does with its notebook: once in a kernel, once as a process, else with papermill in
+the hands of the test.
+"""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from papermill.exceptions import PapermillExecutionError
+
+from ntpcompanion.workflow.base.files import sha256
+from ntpcompanion.workflow.base.messages import heard
+from ntpcompanion.workflow.running import worker
+
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+CELLS = [
+    new_markdown_cell("# Title"),
+    new_code_cell("n = 1", metadata={"tags": ["parameters"]}),
+    new_markdown_cell("Prose."),
+    new_code_cell("n"),
+]
+NOTEBOOK = nbformat.writes(new_notebook(cells=CELLS, metadata=KERNEL))
+INJECTED = new_code_cell("n = 3", metadata={"tags": ["injected-parameters"]})
+ASKED = """import json, os, sys
+_ = open("text.txt").read()
+from ipykernel.connect import get_connection_info
+folders = [os.getcwd(), os.environ["JUPYTER_RUNTIME_DIR"], get_ipython().ipython_dir]
+print([n, sys.executable, *folders, json.loads(get_connection_info())["transport"]])"""
+BEGUN = [{"cell": 1, "of": 2}, {"cell": 2, "of": 2}]
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    # a worker sets them for itself
+    for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_PATH", "IPYTHONDIR"):
+        monkeypatch.setenv(name, "of the user")
+
+
+@pytest.fixture
+def said(capfd):
+    """A function: the messages to the runner so far."""
+    return lambda: [
+        message for line in capfd.readouterr().out.split("\n") if (message := heard(line))
+    ]
+
+
+@pytest.fixture
+def papermill_that(monkeypatch):
+    """A function: papermill starts and ends the cells in order, the injected one among them, and
+    this is what the last one does.
+    """
+
+    def install(last):
+        def execute_notebook(node, output, parameters, on_cell_start, on_cell_executed, **_):
+            node.cells.insert(2, INJECTED)
+            for index, cell in enumerate(node.cells):
+                on_cell_start(cell=cell, cell_index=index)
+                if cell is node.cells[-1]:
+                    last(cell)
+                if cell.cell_type == "code":
+                    on_cell_executed(cell=cell, cell_index=index, execute_reply={})
+            return node
+
+        monkeypatch.setattr(worker.papermill, "execute_notebook", execute_notebook)
+
+    return install
+
+
+def test_in_a_kernel(tmp_path, monkeypatch, capfd):
+    installed = tmp_path / "share" / "kernels" / "python3"
+    installed.mkdir(parents=True)
+    spec = {"argv": ["no-such-python"], "display_name": "Python 3", "language": "python"}
+    (installed / "kernel.json").write_text(json.dumps(spec))
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "share"))
+    source = nbformat.writes(
+        new_notebook(cells=[*CELLS[:3], new_code_cell(ASKED)], metadata=KERNEL)
+    )
+    (tmp_path / "text.txt").write_text("read by a cell")
+    node, seconds, read = worker.execute(
+        source, {"n": 3}, root=str(tmp_path), watched=[str(tmp_path)], cell_timeout=60
+    )
+    n, interpreter, folder, sockets, ipython, transport = ast.literal_eval(
+        node.cells[-1].outputs[0].text
+    )
+    assert (n, interpreter, folder) == (3, sys.executable, str(tmp_path)), (
+        "a kernel of that name that a user has installed is not used"
+    )
+    assert transport == ("tcp" if sys.platform == "win32" else "ipc")
+    assert Path(ipython).is_relative_to(sockets), "nothing of the user's is run at its start"
+    assert not Path(sockets).exists()
+    written = capfd.readouterr()
+    assert [message for line in written.out.split("\n") if (message := heard(line))] == BEGUN
+    assert "Executing" not in written.err, "no progress bar: the runner tells of cells"
+    assert read == {str(tmp_path / "text.txt"): [sha256("read by a cell")]}
+    assert len(seconds) == 2
+    assert all(0 <= each < 30 for each in seconds)
+
+
+def test_a_worker_as_a_process(tmp_path):
+    job, output = tmp_path / "job.json", tmp_path / "executed.ipynb"
+    facts = {
+        "notebook": NOTEBOOK,
+        "parameters": {"n": 3},
+        "root": str(tmp_path),
+        "watched": [],
+        "cell_timeout": None,
+        "output": str(output),
+    }
+    job.write_text(json.dumps(facts))
+    with subprocess.Popen(
+        [sys.executable, "-m", "ntpcompanion.workflow.running.worker", str(job)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        messages = [message for line in process.stdout if (message := heard(line))]
+        assert process.wait(60) == 0
+    assert messages[:2] == BEGUN
+    assert len(messages[2]["done"]["cell_seconds"]) == 2
+    assert 2**24 < messages[2]["done"]["peak_memory"] <= worker._peak_memory()
+    assert nbformat.read(output, as_version=4).cells[-1].outputs[0].data["text/plain"] == "3"
+
+
+def test_the_memory_is_unknown_on_windows(monkeypatch):
+    monkeypatch.setattr(worker, "resource", None)
+    assert worker._peak_memory() == 0
+
+
+def raising(error):
+    """What a cell does that ends papermill with this error."""
+
+    def last(cell):
+        raise error
+
+    return last
+
+
+def leaving(cell):
+    """What a cell does that calls `sys.exit()`."""
+    cell.outputs = [new_output("error", ename="SystemExit", evalue="")]
+
+
+@pytest.mark.parametrize(
+    ("last", "error", "traceback"),
+    [
+        (
+            raising(PapermillExecutionError(4, 2, "n", "ValueError", "no", ["in f", "in g"])),
+            "ValueError: no",
+            "in f\nin g",
+        ),
+        (raising(CellTimeoutError("", 9.0, "n")), "the cell ran longer than its limit of 9 s", ""),
+        (raising(DeadKernelError("died")), "the kernel died; the machine may be out of memory", ""),
+        (leaving, "SystemExit: the cell ended the notebook early", ""),
+    ],
+    ids=["raises", "hangs", "dies", "leaves"],
+)
+def test_how_a_cell_failed_is_told(papermill_that, said, last, error, traceback):
+    papermill_that(last)
+    with pytest.raises(worker.CellFailed) as caught:
+        worker.execute(NOTEBOOK, {}, root=".", watched=[], cell_timeout=9.0)
+    assert vars(caught.value) == {"cell": 2, "source": "n", "error": error, "traceback": traceback}
+    assert said() == BEGUN
+
+
+@pytest.fixture
+def job(tmp_path, monkeypatch):
+    """The job of a worker in this process, where nobody waits for the end of the runner."""
+    monkeypatch.setattr(worker, "_end_with_parent", lambda: None)
+    output = str(tmp_path / "executed.ipynb")
+    facts = {
+        "notebook": NOTEBOOK,
+        "parameters": {"n": 3},
+        "root": ".",
+        "watched": [],
+        "cell_timeout": 9.0,
+        "output": output,
+    }
+    (tmp_path / "job.json").write_text(json.dumps(facts))
+    return tmp_path / "job.json"
+
+
+def test_what_the_runner_hears_in_the_end(job, papermill_that, said):
+    papermill_that(lambda cell: None)
+    assert worker.main(str(job)) == 0
+    assert [list(message) for message in said()] == [["cell", "of"], ["cell", "of"], ["done"]]
+    assert nbformat.read(job.with_name("executed.ipynb"), as_version=4).cells[2].source == "n = 3"
+    job.with_name("executed.ipynb").unlink()
+    papermill_that(raising(DeadKernelError("died")))
+    assert worker.main(str(job)) == 1
+    failed = {
+        "cell": 2,
+        "source": "n",
+        "error": "the kernel died; the machine may be out of memory",
+        "traceback": "",
+    }
+    assert said() == [*BEGUN, {"failed": failed}]
+    assert not job.with_name("executed.ipynb").exists()
+
+
+def test_a_notebook_that_cannot_be_written_ends_the_worker_with_a_sentence(
+    job, papermill_that, said
+):
+    papermill_that(lambda cell: None)
+    job.with_name("executed.ipynb").mkdir()
+    with pytest.raises(SystemExit, match=r"Could not write .*executed.ipynb"):
+        worker.main(str(job))
+    assert said() == BEGUN
+
+
+def test_nobody_waits_for_who_waits_for_the_runner(job, papermill_that, monkeypatch):
+    waits, end = [], threading.Event()
+    monkeypatch.setattr(
+        worker, "_end_with_parent", lambda: waits.append(threading.current_thread()) or end.wait(10)
+    )
+    papermill_that(lambda cell: None)
+    assert worker.main(str(job)) == 0
+    assert [thread.daemon for thread in waits] == [True]
+    end.set()
+
+
+def test_a_worker_ends_with_its_runner(monkeypatch):
+    theirs, ours = os.pipe()
+    kept, did = os.dup(0), []
+    os.dup2(theirs, 0)
+    try:
+        monkeypatch.setattr(worker._thread, "interrupt_main", lambda: did.append("interrupted"))
+        monkeypatch.setattr(worker.time, "sleep", lambda seconds: did.append("waited"))
+        monkeypatch.setattr(worker.os, "_exit", lambda code: did.append(f"left with {code}"))
+        waiting = threading.Thread(target=worker._end_with_parent)
+        waiting.start()
+        waiting.join(0.05)
+        assert waiting.is_alive()
+        assert did == []
+        os.close(ours)
+        waiting.join(10)
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+        os.close(theirs)
+    assert did == ["interrupted", "waited", "left with 1"]

@@ -1,0 +1,137 @@
+"""What the drills reach only by building whole books: here nothing is executed, and Jupyter Book
+only puts the sources together.
+"""
+
+import pytest
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.notebooks.notebook import toc_pages
+from ntpcompanion.workflow.site import build
+from ntpcompanion.workflow.site.build import _digest, _staged_copy, build_site, prepare_pages
+
+
+@pytest.fixture
+def book(instant, monkeypatch):
+    """The toy project, executed. A rendering takes no time, loses the pages `lost`, and adds to
+    `rendered` what it found of the last.
+    """
+    instant.execute()
+    instant.rendered, instant.lost = [], set()
+
+    def render(project, source, html):
+        work = html.with_name(f"{html.name}-work")
+        work.mkdir(parents=True, exist_ok=True)
+        instant.rendered.append(sorted(path.name for path in work.iterdir()))
+        (work / "doctrees").touch()
+        for page in {*toc_pages(project), "index"} - instant.lost:
+            parts = [
+                source / f"{page}.md",
+                source / f"{page}.ipynb",
+                source / "chapters" / f"_{page}.md",
+            ]
+            (html / f"{page}.html").parent.mkdir(parents=True, exist_ok=True)
+            # what a notebook shows, unquoted
+            text = "".join(part.read_text() for part in parts if part.is_file()).replace('\\"', '"')
+            (html / f"{page}.html").write_text(f"{text}</html>")
+
+    monkeypatch.setattr(build, "render", render)
+    return instant
+
+
+def test_a_site_is_rendered_when_something_changed_and_on_top_of_the_last(book):
+    html, made = build_site(book.project, book.runs(), "book")
+    assert (html, made) == (book.project.html("book"), True)
+    assert build_site(book.project, book.runs(), "book") == (html, False)
+    assert book.rendered == [[]]
+    book.edit("book/intro.md", "# Intro", "# Another intro")
+    assert build_site(book.project, book.runs(), "book") == (html, True)
+    assert book.rendered == [[], ["doctrees"]], "Sphinx finds what it knew"
+    (html / "intro.html").unlink()
+    assert build_site(book.project, book.runs(), "book") == (html, True), (
+        "a damaged site is made again"
+    )
+
+
+def test_after_a_rendering_that_did_not_end_the_next_starts_from_nothing(book, monkeypatch):
+    build_site(book.project, book.runs(), "book")
+    book.edit("book/intro.md", "# Intro", "# Another intro")
+
+    def fall(*_):
+        raise WorkflowError("Jupyter Book stopped")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "render", fall)
+        with pytest.raises(WorkflowError, match="Jupyter Book stopped"):
+            build_site(book.project, book.runs(), "book")
+    assert build_site(book.project, book.runs(), "book")[1]
+    assert book.rendered == [[], []]
+
+
+def test_a_site_with_a_fault_is_red_and_never_counts_as_made(book):
+    book.lost = {"chapters/coin"}
+    for _ in range(2):
+        with pytest.raises(
+            WorkflowError,
+            match=(
+                r"(?s)The site was built, but:\nchapters/coin.html is missing .*does not show "
+                r"toy.half = 0.5"
+            ),
+        ):
+            build_site(book.project, book.runs(), "book")
+    book.lost = set()
+    assert build_site(book.project, book.runs(), "book")[1]
+    assert book.rendered == [[], [], []]
+
+
+def test_pages_of_another_profile_do_not_touch_the_book(book):
+    assert prepare_pages(book.project, book.runs(), "book")[0] == book.project.book
+    chapters = book.project.book / "chapters"
+    assert (chapters / "_ledger.md").read_text().startswith("**3 claims** at profile *book*:")
+    assert (chapters / "_status.md").read_text().startswith("Profile: *book*.")
+    before = {path.name: path.read_bytes() for path in chapters.iterdir()}
+    book.execute("smoke")
+    source, results = prepare_pages(book.project, book.runs("smoke"), "smoke")
+    assert {name: result.profile for name, result in results.items()} == {
+        "coin": "smoke",
+        "words": "smoke",
+    }
+    assert (
+        (source / "chapters" / "_ledger.md")
+        .read_text()
+        .startswith("**3 claims** at profile *smoke*:")
+    )
+    assert (source / "chapters" / "_status.md").read_text().startswith("Profile: *smoke*.")
+    assert {path.name: path.read_bytes() for path in chapters.iterdir()} == before
+
+
+def test_a_staged_copy_follows_the_book_without_its_chapters(toy):
+    book = toy.project.book
+    (book / "chapters").mkdir()
+    (book / "chapters" / "coin.ipynb").write_text("of the book")
+    copy = _staged_copy(toy.project, "smoke")
+    assert copy == toy.project.build / "stage-smoke" / "book"
+    assert (copy / "intro.md").read_text() == (book / "intro.md").read_text()
+    assert not (copy / "chapters").exists()
+    (copy / "chapters").mkdir()
+    (copy / "chapters" / "coin.ipynb").write_text("of smoke")
+    (book / "intro.md").write_text("changed")
+    (book / "ledger.md").unlink()
+    _staged_copy(toy.project, "smoke")
+    assert (copy / "intro.md").read_text() == "changed"
+    assert not (copy / "ledger.md").exists()
+    assert (copy / "chapters" / "coin.ipynb").read_text() == "of smoke"
+
+
+def test_a_digest_sees_names_and_contents_of_files_and_folders(tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "a").write_text("1")
+    (tmp_path / "b").write_text("2")
+    seen = {_digest([tmp_path])}
+    (tmp_path / "deep" / "a").write_text("3")
+    seen.add(_digest([tmp_path]))
+    (tmp_path / "deep" / "a").rename(tmp_path / "deep" / "c")
+    seen.add(_digest([tmp_path]))
+    (tmp_path / "b").unlink()
+    seen.add(_digest([tmp_path]))
+    assert len(seen) == 4
+    assert _digest([tmp_path / "deep", tmp_path / "missing"]) == _digest([tmp_path / "deep" / "c"])

@@ -1,0 +1,161 @@
+import importlib.util
+import subprocess
+import sys
+from importlib.machinery import ModuleSpec
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.site import render
+from tests.toy import ROOT
+
+
+def test_a_page_that_was_removed_leaves_the_site(tmp_path):
+    for name in ("chapters/kept", "chapters/gone"):
+        for path in (tmp_path / f"{name}.html", tmp_path / "_sources" / f"{name}.ipynb"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("x")
+    for name in ("search.html", "an-index-of-old.html", "_static/part.html"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    render.drop_removed_pages(tmp_path, ["chapters/kept"])
+    left = sorted(
+        path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()
+    )
+    assert left == [
+        "_sources/chapters/kept.ipynb",
+        "_static/part.html",
+        "chapters/kept.html",
+        "search.html",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ("2.1.7", "version 2 ignores `_config.yml`"),
+        ("10.0", "builds nothing"),
+        (None, "is not installed"),
+    ],
+)
+def test_only_jupyter_book_1_will_do(monkeypatch, found, words):
+    def version(_):
+        if found is None:
+            raise PackageNotFoundError
+        return found
+
+    monkeypatch.setattr(render, "version", version)
+    with pytest.raises(WorkflowError, match=words):
+        render.require_jupyter_book_1()
+    monkeypatch.setattr(render, "version", lambda _: "1.0.4.post1")
+    render.require_jupyter_book_1()
+
+
+def test_the_log_is_cut_to_what_warns():
+    log = "reading\nintro.md: WARNING: nowhere\n\x1b[31mValueError: x\x1b[0m\ndone\n"
+    assert render._warnings(log) == "intro.md: WARNING: nowhere\nValueError: x"
+    assert render._warnings("quiet\n" * 2000) == ("quiet\n" * 2000)[-3000:]
+    assert len(render._warnings("an error\n" * 100).splitlines()) == 40
+
+
+def test_a_copy_that_fails_leaves_the_old_site(tmp_path, monkeypatch):
+    made, target = tmp_path / "made", tmp_path / "html"
+    for folder, text in ((made, "new"), (target, "old")):
+        folder.mkdir()
+        (folder / "index.html").write_text(text)
+
+    def nothing_fits(source, destination):
+        raise OSError(28, "No space left on device")
+
+    def a_part_fits(source, destination):
+        destination.mkdir()
+        nothing_fits(source, destination)
+
+    for copytree in (nothing_fits, a_part_fits):
+        with monkeypatch.context() as patch:
+            patch.setattr(render.shutil, "copytree", copytree)
+            with pytest.raises(
+                WorkflowError,
+                match=(
+                    r"Could not copy the site to .*No space left on device.* The old site, if any, "
+                    r"is intact"
+                ),
+            ):
+                render._replace_folder(made, target)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["html", "made"]
+    assert (target / "index.html").read_text() == "old"
+    for leftover in (".html-new", ".html-old"):  # of a build that was killed while it copied
+        (tmp_path / leftover / "chapters").mkdir(parents=True)
+    render._replace_folder(made, target)
+    assert (target / "index.html").read_text() == "new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["html", "made"]
+
+
+def test_mathjax_is_put_once(tmp_path):
+    for _ in range(2):
+        render._add_mathjax(tmp_path)
+        assert (tmp_path / "_static" / "mathjax" / "tex-chtml-full.js").stat().st_size > 10**6
+        assert len(list((tmp_path / "_static" / "mathjax").rglob("*.woff"))) > 20
+        (tmp_path / "_static" / "mathjax" / "tex-chtml-full.js").unlink()
+
+
+@pytest.mark.parametrize(
+    "spec", [None, ModuleSpec("sphinx-mathjax-offline", None)], ids=["missing", "an empty folder"]
+)
+def test_without_its_mathjax_no_site_is_made(tmp_path, monkeypatch, spec):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+    with pytest.raises(
+        WorkflowError, match=r"sphinx-mathjax-offline is not installed. Run `pip install"
+    ):
+        render._add_mathjax(tmp_path)
+
+
+def jupyter_book_that(monkeypatch, code, **pages):
+    """Instead of Jupyter Book: write these pages, and end with that code."""
+
+    def run(arguments, _):
+        folder = Path(arguments[arguments.index("--path-output") + 1], "_build", "html")
+        for name, text in pages.items():
+            (folder / f"{name}.html").parent.mkdir(parents=True, exist_ok=True)
+            (folder / f"{name}.html").write_text(text)
+        return subprocess.CompletedProcess(arguments, code, "intro.md: WARNING: nowhere\n", "")
+
+    monkeypatch.setattr(render, "_run_jupyter_book", run)
+
+
+def test_what_is_published_is_what_the_table_of_contents_lists_with_its_mathjax(toy, monkeypatch):
+    html = toy.project.html("book")
+    jupyter_book_that(monkeypatch, 0, intro="new", index="new", removed="of an earlier build")
+    render.render(toy.project, toy.project.book, html)
+    assert sorted(path.name for path in html.glob("*.html")) == ["index.html", "intro.html"]
+    assert (html / "_static" / "mathjax" / "tex-chtml-full.js").is_file()
+    jupyter_book_that(monkeypatch, 1, intro="with a warning")
+    with pytest.raises(
+        WorkflowError, match=r"Jupyter Book stopped with code 1:\nintro.md: WARNING: nowhere"
+    ):
+        render.render(toy.project, toy.project.book, html)
+    assert (html / "intro.html").read_text() == "new"
+
+
+def test_jupyter_book_2_is_not_started(toy, monkeypatch):
+    monkeypatch.setattr(render, "version", lambda _: "2.1.7")
+    jupyter_book_that(monkeypatch, 0, intro="built by nobody")
+    with pytest.raises(WorkflowError, match=r"jupyter-book 2.1.7 is installed"):
+        render.render(toy.project, toy.project.book, toy.project.html("book"))
+    assert not toy.project.build.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the fake Jupyter Book is a shell script")
+def test_nothing_of_a_rendering_stays_open(toy, worker_that):
+    worker_that('echo "$PYTHONPATH"; echo "$3" >&2; exit 3')
+    open_before = psutil.Process().num_fds()
+    done = render._run_jupyter_book(["build"], toy.project)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        3,
+        f"{toy.project.root}:{ROOT}\n",
+        "build\n",
+    )
+    assert psutil.Process().num_fds() == open_before
