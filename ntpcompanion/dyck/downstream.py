@@ -150,8 +150,9 @@ def learning_curve(
         no sizes, one below 1, fewer than 2 draws.
 
     Notes
-    ----- By the kernel of the features: O(4^T m) once, then O(draws (n³ + 4^T)) for every n. Memory
-    O(4^T + draws 2^T).
+    -----
+    By the kernel of the features: O(4^T m) once, then O(draws (n³ + 4^T)) for every n. Memory O(4^T
+    + draws 2^T).
     """
     if not len(sizes) or min(sizes) < 1 or draws < 2:
         raise ValueError(

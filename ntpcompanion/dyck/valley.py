@@ -82,9 +82,9 @@ def follow_trace_flow(
         no zero loss near the start, or near a step.
 
     Notes
-    ----- ∇ holds the indicators 1{w_j·h > 0} fixed, and the trace jumps where one changes. A step
-    solves two or three systems of N equations:
-    0.5 ms at T = 4 with 64 neurons, 8 ms at T = 6 with 256.
+    -----
+    ∇ holds the indicators 1{w_j·h > 0} fixed, and the trace jumps where one changes. A step solves
+    two or three systems of N equations: 0.5 ms at T = 4 with 64 neurons, 8 ms at T = 6 with 256.
     """
     _check_positive(horizon=horizon, rate=rate)
     layer = ValueLayer(start, mask_sign)

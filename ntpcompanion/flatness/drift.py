@@ -81,7 +81,8 @@ def follow_ode(
         assumption 4.1 fails; the integrator gave up.
 
     Notes
-    ----- The vector field is −(1/4B) P ∇‖A‖² with the scores A of the model: ‖A‖² = tr ∇²L on the
+    -----
+    The vector field is −(1/4B) P ∇‖A‖² with the scores A of the model: ‖A‖² = tr ∇²L on the
     manifold, so that the gradients have the same tangent part, and no third derivative of the loss
     is needed. Explicit Runge–Kutta between the `points`, a Gauss–Newton correction at each. One
     evaluation costs a singular value decomposition of the (n c, d) scores.

@@ -65,8 +65,9 @@ def follow_sgd(
         a replica left the finite numbers: the learning rate is too large.
 
     Notes
-    ----- Each step evaluates the logits of all n inputs: meant for models whose inputs can be
-    enumerated. Memory O(snapshots · replicas · d).
+    -----
+    Each step evaluates the logits of all n inputs: meant for models whose inputs can be enumerated.
+    Memory O(snapshots · replicas · d).
     """
     thetas = _starts(model, start, learning_rate, replicas)
     gradient = MeanGradient(model, batch_size, replicas, rng)

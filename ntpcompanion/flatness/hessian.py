@@ -38,8 +38,9 @@ def hessian_products(
         what `check_loss` refuses; vectors that are not (k, d) of the dtype of `theta`.
 
     Notes
-    ----- One forward and backward pass, kept for all products, then about two passes a product.
-    Memory as one pass times BATCH_ENTRIES / d.
+    -----
+    One forward and backward pass, kept for all products, then about two passes a product. Memory as
+    one pass times BATCH_ENTRIES / d.
     """
     check_loss(loss, theta)
     if vectors.ndim != 2 or vectors.shape[1] != len(theta) or vectors.dtype != theta.dtype:

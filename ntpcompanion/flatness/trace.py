@@ -113,9 +113,10 @@ def fisher_trace(
         whose caches hold no more, else all.
 
     Returns
-    ------- The mean over inputs of the mean over an input's labels. Its standard error treats the
-    inputs as the sample: labels within an input are averaged first, so that more labels never
-    pretend to be more data.
+    -------
+    The mean over inputs of the mean over an input's labels. Its standard error treats the inputs as
+    the sample: labels within an input are averaged first, so that more labels never pretend to be
+    more data.
 
     Raises
     ------
@@ -124,7 +125,8 @@ def fisher_trace(
         classes) or not finite.
 
     Notes
-    ----- Unbiased for the Fisher trace at every θ. For tr ∇²L it is unbiased only where f_θ = Pr.
+    -----
+    Unbiased for the Fisher trace at every θ. For tr ∇²L it is unbiased only where f_θ = Pr.
     Elsewhere
 
         tr ∇²L − tr Fisher = E_x Σ_v (f_v − Pr_v) Δ_θ log f_v,

@@ -51,7 +51,8 @@ class CausalLanguage:
         what `WordModel` refuses; a length or chunk below 1; a length beyond the positions.
 
     Notes
-    ----- For B sentences of T words and a model of P weights without embeddings and output layer, L
+    -----
+    For B sentences of T words and a model of P weights without embeddings and output layer, L
     layers and width d: `log_prob` reads B T tokens, about 2 P operations each. `masked_conditional`
     reads the c B strings with another word at t from t on only, as their common start is kept as
     keys and values: c B T (T − 1) / 2 tokens, or T (T + 1) / 2 if the end is asked for too. At the

@@ -93,8 +93,9 @@ def count_contexts(
         the context lengths t ≥ 0, in any order.
 
     Returns
-    ------- One ContextCounts for each entry of `lengths`, in that order. Contexts are told apart by
-    their tokens, never by a hash.
+    -------
+    One ContextCounts for each entry of `lengths`, in that order. Contexts are told apart by their
+    tokens, never by a hash.
 
     Raises
     ------

@@ -43,8 +43,9 @@ def span_labels(
         `words` below 1, another `by`, or (by posterior) a sentence of probability 0.
 
     Notes
-    ----- Cost that of `log_inside` or `latent_posterior` of the whole batch; give it in batches of
-    about 100 sentences.
+    -----
+    Cost that of `log_inside` or `latent_posterior` of the whole batch; give it in batches of about
+    100 sentences.
     """
     if by not in ("posterior", "inside"):
         raise ValueError(f"`by` must be 'posterior' or 'inside', got {by!r}.")

@@ -54,9 +54,10 @@ class HMM:
         1e-8; a length below 1.
 
     Notes
-    ----- For B sentences of T words, `log_prob`, `masked_conditional` and `latent_posterior` take
-    O(B T S (S + V)) time and about 8 B T (4 S + 2 V) bytes; a sentence that needs log space takes 8
-    S² bytes more, and about ten times as long. Source: Rabiner 1989 (forward–backward); Liu et al.
+    -----
+    For B sentences of T words, `log_prob`, `masked_conditional` and `latent_posterior` take O(B T S
+    (S + V)) time and about 8 B T (4 S + 2 V) bytes; a sentence that needs log space takes 8 S²
+    bytes more, and about ten times as long. Source: Rabiner 1989 (forward–backward); Liu et al.
     2023, section 3.2, for the use, where the algorithm is called Viterbi.
     """
 

@@ -74,8 +74,9 @@ def load_opt(
         `CausalLanguage` refuses.
 
     Notes
-    ----- The default samples 25,000 tokens of OPT-125M: a few minutes on two cores. Give the ids to
-    skip that. Source: Liu et al. 2023, sections 3.2 and A.1.
+    -----
+    The default samples 25,000 tokens of OPT-125M: a few minutes on two cores. Give the ids to skip
+    that. Source: Liu et al. 2023, sections 3.2 and A.1.
     """
     model, tokenizer = _load(source, dtype)
     model = model.to(device)

@@ -68,13 +68,13 @@ def adam_bias(
         of Adam; β₁ = 0.9.
 
     Returns
-    ------- Plain numbers for a record. Lists over `steps`, evenly spaced in log k:
-    `cosine_frobenius`, `cosine_max` of W − W* with the solutions in the two norms,
-    `share_frobenius`, `share_max` of W − P_F W in their margins, and `excess` (nats). For the
-    growth of W over the last two thirds of the steps: `growth_frobenius`, `growth_max`,
-    `growth_weighted`, its cosines with both and with the solution in the norm Σ_zi (√v_zi + ε)
-    W_zi², v the second moments, averaged. `between` and `weighted` are the cosines of the first
-    solution with the second and the third.
+    -------
+    Plain numbers for a record. Lists over `steps`, evenly spaced in log k: `cosine_frobenius`,
+    `cosine_max` of W − W* with the solutions in the two norms, `share_frobenius`, `share_max` of W
+    − P_F W in their margins, and `excess` (nats). For the growth of W over the last two thirds of
+    the steps: `growth_frobenius`, `growth_max`, `growth_weighted`, its cosines with both and with
+    the solution in the norm Σ_zi (√v_zi + ε) W_zi², v the second moments, averaged. `between` and
+    `weighted` are the cosines of the first solution with the second and the third.
 
     Raises
     ------

@@ -77,8 +77,9 @@ def measure_alignment(
         table that is not compatible (there is no W*).
 
     Notes
-    ----- One basis of F serves all decoders: `split_bases` once, then O(V d (f + m)) a decoder,
-    with f the dimension of F.
+    -----
+    One basis of F serves all decoders: `split_bases` once, then O(V d (f + m)) a decoder, with f
+    the dimension of F.
     """
     w_mm = as_matrix("w_mm", w_mm, (table.vocab_size, table.dim))
     W = _as_decoders(weights, w_mm.shape)

@@ -114,8 +114,9 @@ class ContextTable:
             (N,) integers in 0 … vocab_size − 1.
 
         Returns
-        ------- A sparse table of the distinct contexts; weight is their share of the N −
-        context_length windows.
+        -------
+        A sparse table of the distinct contexts; weight is their share of the N − context_length
+        windows.
 
         Raises ValueError for tokens out of range, too short a text, or a size below 1. Cost
         O(context_length · N log N) time, O(m d + N) memory.

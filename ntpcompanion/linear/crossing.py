@@ -63,8 +63,9 @@ def text_crossing(
     coordinates, as plain numbers for a record.
 
     Returns
-    ------- `{"contexts": m, "mean_support": mean of S_j, "separable_from": d or None,
-    "not_separable_to": d, "text_sha256": hash of the text}`.
+    -------
+    `{"contexts": m, "mean_support": mean of S_j, "separable_from": d or None, "not_separable_to":
+    d, "text_sha256": hash of the text}`.
 
     Raises
     ------

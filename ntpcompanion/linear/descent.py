@@ -105,10 +105,11 @@ def descend(
         of range, a start of another shape.
 
     Notes
-    ----- Every snapshot is what a loop over `table.gradient` gives, to rounding. Cost O(m V d) a
-    step ("sgd": O(`batch_size` V d)), O(m V + V d) memory. Within supports of several tokens
-    gradients are differences of probabilities, rounding once these agree to 1e-16; those of one-hot
-    contexts keep their digits until they underflow ("sgd": not so).
+    -----
+    Every snapshot is what a loop over `table.gradient` gives, to rounding. Cost O(m V d) a step
+    ("sgd": O(`batch_size` V d)), O(m V + V d) memory. Within supports of several tokens gradients
+    are differences of probabilities, rounding once these agree to 1e-16; those of one-hot contexts
+    keep their digits until they underflow ("sgd": not so).
     """
     _refuse_out_of_range(optimizer, learning_rate, steps, batch_size, betas, epsilon)
     kept = _kept_steps(keep, operator.index(steps))

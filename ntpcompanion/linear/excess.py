@@ -28,9 +28,10 @@ def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gam
         `finite_part` is not a finite (V, d) matrix, or `gamma` is negative.
 
     Notes
-    ----- Why: on the support e^{logit} = c_j p_jz, so the loss above the floor is log(1 + Z_off /
-    c_j) ≤ Z_off / c_j with Z_off = Σ_v e^{logit_v}; margins of at least 1 divide Z_off by e^γ, and
-    1 / c_j = Σ_z p_jz² e^{−logit_z}. Cost O(m V d).
+    -----
+    Why: on the support e^{logit} = c_j p_jz, so the loss above the floor is log(1 + Z_off / c_j) ≤
+    Z_off / c_j with Z_off = Σ_v e^{logit_v}; margins of at least 1 divide Z_off by e^γ, and 1 / c_j
+    = Σ_z p_jz² e^{−logit_z}. Cost O(m V d).
     """
     W = as_matrix("finite_part", finite_part, (table.vocab_size, table.dim))
     if not gamma >= 0:

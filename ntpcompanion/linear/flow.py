@@ -94,8 +94,9 @@ def gradient_flow(
         the integrator gave up.
 
     Notes
-    ----- Dense linear algebra in V r dimensions, r the rank of the embeddings: 1 to 3 s at V r =
-    500, growing like (V r)³.
+    -----
+    Dense linear algebra in V r dimensions, r the rank of the embeddings: 1 to 3 s at V r = 500,
+    growing like (V r)³.
     """
     log_times = _increasing(log_times)
     if not 1e-12 <= tol <= 1e-2:

@@ -189,8 +189,9 @@ def phase_point(
     contexts in turn.
 
     Returns
-    ------- `{"not_separable_to": [...], "separable_from": [...], "draws": [...]}`: the different
-    pairs of sides, and how many draws had each.
+    -------
+    `{"not_separable_to": [...], "separable_from": [...], "draws": [...]}`: the different pairs of
+    sides, and how many draws had each.
 
     Raises
     ------
@@ -230,8 +231,9 @@ def shuffled_text_crossing(
     for a record.
 
     Returns
-    ------- `{"contexts": m, "predicted": the threshold for these sizes, "separable_from": d or
-    None, "not_separable_to": d, "text_sha256": ...}`.
+    -------
+    `{"contexts": m, "predicted": the threshold for these sizes, "separable_from": d or None,
+    "not_separable_to": d, "text_sha256": ...}`.
 
     Raises
     ------

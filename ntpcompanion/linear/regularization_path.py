@@ -71,8 +71,9 @@ def regularization_path(
         positive, increasing, none above 1e8 divided by the length of the longest embedding.
 
     Returns
-    ------- The path with its certificate: CE is convex, so CE(W_B) − min CE ≤ ⟨∇CE, W_B⟩ + B‖∇CE‖ =
-    B‖∇CE‖ ‖W_B/B + ∇CE/‖∇CE‖‖² / 2.
+    -------
+    The path with its certificate: CE is convex, so CE(W_B) − min CE ≤ ⟨∇CE, W_B⟩ + B‖∇CE‖ = B‖∇CE‖
+    ‖W_B/B + ∇CE/‖∇CE‖‖² / 2.
 
     Raises
     ------
@@ -83,8 +84,9 @@ def regularization_path(
         Newton's method gave up at a radius.
 
     Notes
-    ----- Some ten dense systems in V r dimensions a radius, or a doubling of the radius where they
-    are farther apart, r the rank of the embeddings: 0.2 s at V r = 500, growing like (V r)³.
+    -----
+    Some ten dense systems in V r dimensions a radius, or a doubling of the radius where they are
+    farther apart, r the rank of the embeddings: 0.2 s at V r = 500, growing like (V r)³.
     """
     radii = np.asarray(radii, dtype=float)
     if (

@@ -144,9 +144,10 @@ def check_separability(table: ContextTable, *, max_iterations: int = 6_300) -> S
         attempted.
 
     Returns
-    ------- A verdict with its proof. UNDECIDED is an answer too: it comes when the steps run out,
-    or when a proof would miss the tolerances of `ntpcompanion.linear.proofs` (margins or
-    certificates that hang on the tenth digit of the embeddings).
+    -------
+    A verdict with its proof. UNDECIDED is an answer too: it comes when the steps run out, or when a
+    proof would miss the tolerances of `ntpcompanion.linear.proofs` (margins or certificates that
+    hang on the tenth digit of the embeddings).
 
     Raises
     ------
@@ -154,9 +155,10 @@ def check_separability(table: ContextTable, *, max_iterations: int = 6_300) -> S
         `max_iterations` below 1.
 
     Notes
-    ----- The embeddings enter through an orthonormal basis of their column space after rows are
-    scaled to length 1; see `descend_to_weights` for the idea (Moreau's decomposition makes the two
-    proofs the two parts of one vector). Cost O(m r V) a step with r the rank of E, dense in (m, V).
+    -----
+    The embeddings enter through an orthonormal basis of their column space after rows are scaled to
+    length 1; see `descend_to_weights` for the idea (Moreau's decomposition makes the two proofs the
+    two parts of one vector). Cost O(m r V) a step with r the rank of E, dense in (m, V).
     """
     if max_iterations < 1:
         raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")

@@ -99,8 +99,9 @@ def solve_ntp_svm(
         products of K with an (m, V) matrix that the dual method may spend, 20,000 by default.
 
     Returns
-    ------- A solution with its duality gap, NOT_SEPARABLE with a certificate, or UNDECIDED with the
-    gap reached.
+    -------
+    A solution with its duality gap, NOT_SEPARABLE with a certificate, or UNDECIDED with the gap
+    reached.
 
     Raises
     ------
@@ -109,8 +110,9 @@ def solve_ntp_svm(
         `max_iterations` below 1.
 
     Notes
-    ----- dual: maximize −Σ_j Σ_{v ∉ S_j} Γ_jv − ½ tr(Γᵀ K Γ) over Γ1 = 0, Γ ≤ 0 off support, with K
-    = E Eᵀ and W = ΓᵀE. Embeddings are scaled to length 1 first. A round is accelerated ascent, then
+    -----
+    dual: maximize −Σ_j Σ_{v ∉ S_j} Γ_jv − ½ tr(Γᵀ K Γ) over Γ1 = 0, Γ ≤ 0 off support, with K = E
+    Eᵀ and W = ΓᵀE. Embeddings are scaled to length 1 first. A round is accelerated ascent, then
     conjugate gradients on the face it found (`ntpcompanion.linear.gram`), then a clean-up that
     makes W feasible: its part in F is removed and W is divided by its smallest margin. That W
     against Γ is the certificate. While no feasible W is known, the normalized Γ of an unbounded

@@ -31,9 +31,10 @@ def one_thread_if(small: bool) -> Iterator[None]:
         stays what the caller has chosen.
 
     Notes
-    ----- The pools of NumPy and SciPy belong to the process: its other threads find them with one
-    thread, too, while the block runs. Entering and leaving takes some fifty microseconds, so a
-    block is a whole solver rather than a step of it.
+    -----
+    The pools of NumPy and SciPy belong to the process: its other threads find them with one thread,
+    too, while the block runs. Entering and leaving takes some fifty microseconds, so a block is a
+    whole solver rather than a step of it.
     """
     if not small:
         yield

@@ -32,8 +32,9 @@ def statistical_dimension(vocab_size: SupportsIndex, support_size: SupportsIndex
         S in 1 … V.
 
     Returns
-    ------- δ, between 1 (S = V: a line) and V. Against closed forms (V − S ≤ 3) the error is at
-    rounding, below 1e-14; elsewhere finer steps move the result by less than 1e-11 up to V = 5000.
+    -------
+    δ, between 1 (S = V: a line) and V. Against closed forms (V − S ≤ 3) the error is at rounding,
+    below 1e-14; elsewhere finer steps move the result by less than 1e-11 up to V = 5000.
 
     Raises
     ------
@@ -41,10 +42,11 @@ def statistical_dimension(vocab_size: SupportsIndex, support_size: SupportsIndex
         Sizes that are not integers in these ranges.
 
     Notes
-    ----- Π_C pools: with M the mean of g over the S coordinates, the level c solves S (c − M) = Σ_v
-    (g_v − c)₊, sum over the others; coordinates above c come down to it, those below stay. So Π_C g
-    lies inside a face of dimension 1 + #{v : g_v < c}, and δ is the mean dimension of that face, 1
-    + (V − S) P(g_1 < c). The left side minus the right is increasing in c; hence g_1 < c at g_1 = x
+    -----
+    Π_C pools: with M the mean of g over the S coordinates, the level c solves S (c − M) = Σ_v (g_v
+    − c)₊, sum over the others; coordinates above c come down to it, those below stay. So Π_C g lies
+    inside a face of dimension 1 + #{v : g_v < c}, and δ is the mean dimension of that face, 1 + (V
+    − S) P(g_1 < c). The left side minus the right is increasing in c; hence g_1 < c at g_1 = x
     means that X = S (M − x) + Σ_{v ≠ 1} (g_v − x)₊ is positive, and
 
         δ = 1 + (V − S) ∫ φ(x) P(X > 0) dx .
@@ -84,8 +86,9 @@ def predicted_threshold(
         then δ is averaged, a conjecture.
 
     Returns
-    ------- A number in (0, 1). A context with S = V counts as 1: all its logits are tied, which
-    takes one of the d dimensions away from the others.
+    -------
+    A number in (0, 1). A context with S = V counts as 1: all its logits are tied, which takes one
+    of the d dimensions away from the others.
 
     Raises
     ------

@@ -114,8 +114,9 @@ def train_adversarially(
         a loss that is not finite, found at a stop.
 
     Notes
-    ----- A step costs that of `train`, the network on first + second sentences forward and
-    backward, and the solve; `precision` does not apply to the latter two.
+    -----
+    A step costs that of `train`, the network on first + second sentences forward and backward, and
+    the solve; `precision` does not apply to the latter two.
     """
     # refuses too few before anything is computed
     disjoint_rows(len(downstream.labels), adversary, plan.seed, 0)

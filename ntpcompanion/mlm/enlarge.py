@@ -54,12 +54,13 @@ def enlarge(model: MaskedLM, plan: ModelPlan, scaling: str, *, zeros: str = "all
         a model or a plan of an LSTM, sizes that do not fit, an unknown choice.
 
     Notes
-    ----- Every hidden vector of the large model is that of the small one k times over. LayerNorm
-    does not see it: mean and variance are the same. Weights W become k × k blocks W/k; biases,
-    gains and the two halves of `key_value` are repeated; each head occurs k times, with its own
-    size and so its own factor in the softmax. Embeddings E (words, places, CLS) are repeated and
-    divided by s, gain and bias of the last LayerNorm repeated and divided by k/s, so that the tied
-    decoder gives Σ_copies (E/s)(s h/k) = E h; its own bias is copied.
+    -----
+    Every hidden vector of the large model is that of the small one k times over. LayerNorm does not
+    see it: mean and variance are the same. Weights W become k × k blocks W/k; biases, gains and the
+    two halves of `key_value` are repeated; each head occurs k times, with its own size and so its
+    own factor in the softmax. Embeddings E (words, places, CLS) are repeated and divided by s, gain
+    and bias of the last LayerNorm repeated and divided by k/s, so that the tied decoder gives
+    Σ_copies (E/s)(s h/k) = E h; its own bias is copied.
 
     Let g be a gradient with respect to a hidden vector of the small model. Each copy gets g/k,
     since E enters once more with each copy and W/k passes it on unchanged. Squared and summed:

@@ -159,9 +159,10 @@ class TrainingPlan:
         a number out of its range, named with its value.
 
     Notes
-    ----- Liu et al. 2023, appendix A.3: AdamW, batch 4096, more than 30,000 steps, rate 1e-3,
-    warm-up 0.06. Neither decay is stated: linear, 0.01 and β₂ = 0.98, ε = 1e-6 are those of its
-    released example. Its SGD (B.2): warm-up 0.12, then a constant rate of 1e-3.
+    -----
+    Liu et al. 2023, appendix A.3: AdamW, batch 4096, more than 30,000 steps, rate 1e-3, warm-up
+    0.06. Neither decay is stated: linear, 0.01 and β₂ = 0.98, ε = 1e-6 are those of its released
+    example. Its SGD (B.2): warm-up 0.12, then a constant rate of 1e-3.
     """
 
     steps: int

@@ -51,8 +51,9 @@ class ProbePlan:
         a number out of its range, or an unknown scaling.
 
     Notes
-    ----- Liu et al. 2023, appendix A.3: rate 1e-3 and 100 epochs for a probe (the defaults); 1e-4,
-    10 epochs and 200 steps of warm-up for fine-tuning (FINE_TUNING). It says nothing of the rest:
+    -----
+    Liu et al. 2023, appendix A.3: rate 1e-3 and 100 epochs for a probe (the defaults); 1e-4, 10
+    epochs and 200 steps of warm-up for fine-tuning (FINE_TUNING). It says nothing of the rest:
     batches of 512 and 128 are those of its code, 0.01 the default of PyTorch, standardizing and the
     constant rate are our choice.
     """

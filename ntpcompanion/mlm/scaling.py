@@ -24,10 +24,11 @@ def scaled(
     largest variance are left out. Raises ValueError for another scaling.
 
     Notes
-    ----- A head on whitened features is one on the features themselves, so the best one is no
-    better (weight decay aside). But the steps of a gradient method are as slow as the ratio of the
-    largest to the smallest variance is large, and for a trained network it can be 10⁸. Whitening
-    takes O(n dims²) time and float64 copies of the features, 1024 at a time.
+    -----
+    A head on whitened features is one on the features themselves, so the best one is no better
+    (weight decay aside). But the steps of a gradient method are as slow as the ratio of the largest
+    to the smallest variance is large, and for a trained network it can be 10⁸. Whitening takes O(n
+    dims²) time and float64 copies of the features, 1024 at a time.
     """
     refuse_scaling(scaling)
     if scaling == "none":

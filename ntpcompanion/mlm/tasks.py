@@ -68,8 +68,9 @@ def draw_task(
         longer than `positions`.
 
     Notes
-    ----- The label of a PCFG is a function of the sentence: its Bayes accuracy is 1. That of an HMM
-    is E max_s Pr(z_place = s | x).
+    -----
+    The label of a PCFG is a function of the sentence: its Bayes accuracy is 1. That of an HMM is E
+    max_s Pr(z_place = s | x).
     """
     if place < 1:
         raise ValueError(f"`place` must be at least 1, got {place}.")
