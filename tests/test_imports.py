@@ -18,6 +18,8 @@ MAY_IMPORT = {
     "mlm": {"languages", "randomness"},
     # where networks and curvature meet, for runs too long for a notebook
     "comparison": {"languages", "flatness", "mlm"},
+    # where the others meet: frozen plan → typed result
+    "experiments": {"randomness", "languages", "linear", "flatness", "dyck", "mlm"},
     "plots": {"languages", "linear", "flatness", "dyck", "mlm"},  # for the types of results
     "workflow": set(),  # knows no mathematics
     "cli": {"workflow"},

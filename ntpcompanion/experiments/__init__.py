@@ -1,0 +1,1 @@
+"""Experiments: a frozen plan, and what running it gives. The one room that composes the others."""

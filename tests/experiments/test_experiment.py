@@ -1,0 +1,55 @@
+from typing import Annotated
+
+import pytest
+from pydantic import Field, field_validator
+
+from ntpcompanion.experiments.experiment import Plan, Result
+
+
+class Throws(Plan):
+    draws: Annotated[int, Field(ge=1)]
+    bias: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    sides: tuple[str, ...] = ("heads", "tails")
+
+    @field_validator("sides")
+    @classmethod
+    def _two(cls, value):
+        if len(value) != 2:
+            raise ValueError(f"`sides` must name 2 sides, got {len(value)}.")
+        return value
+
+
+class Share(Result):
+    share: float
+    runs: tuple[int, ...]
+
+
+def test_plans_and_results_survive_json():
+    plan = Throws.from_json({"draws": 10, "sides": ["a", "b"]})
+    assert plan == Throws(draws=10, sides=("a", "b"))
+    assert plan.to_json() == {"draws": 10, "bias": 0.5, "sides": ["a", "b"]}
+    result = Share(share=0.25, runs=(1, 2))
+    assert Share.from_json(result.to_json()) == result
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "`draws` is missing: give it a value."),
+        ({"draws": 0}, "`draws` should be greater than or equal to 1, got 0."),
+        ({"draws": "3"}, "`draws` should be a valid integer.*got '3'."),
+        ({"draws": 1, "bias": float("nan")}, "`bias` should be a finite number, got nan."),
+        ({"draws": 1, "draw": 2}, "`draw` is no field of this plan. Did you mean `draws`?"),
+        ({"draws": 1, "x": 2}, "`x` is no field of this plan. Known: draws, bias, sides."),
+        ({"draws": 1, "sides": ["a"]}, "^`sides` must name 2 sides, got 1.$"),
+        ({"draws": 0, "bias": 2}, "`draws` should .*`bias` should be less than 1, got 2."),
+    ],
+)
+def test_every_fault_of_a_plan_is_named_with_its_value(values, message):
+    with pytest.raises(ValueError, match=message):
+        Throws.from_json(values)
+
+
+def test_plans_are_frozen():
+    with pytest.raises(ValueError, match="frozen"):
+        Throws(draws=1).draws = 2
