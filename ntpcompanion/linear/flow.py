@@ -101,6 +101,17 @@ def gradient_flow(
     log_times = _increasing(log_times)
     if not 1e-12 <= tol <= 1e-2:
         raise ValueError(f"`tol` must lie in 1e-12 … 1e-2, got {tol}.")
+    with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
+        loss = _separable_loss(table)
+        W = (
+            np.zeros(loss.finite_part.shape)
+            if start is None
+            else as_matrix("start", start, loss.finite_part.shape)
+        )
+        return _Integration(loss, tol).run(W, log_times)
+
+
+def _separable_loss(table: ContextTable) -> SplitLoss:
     loss = SplitLoss(table)
     verdict = check_separability(table).verdict
     if verdict is not Verdict.SEPARABLE:
@@ -108,13 +119,7 @@ def gradient_flow(
             "`table` must be separable, for the loss to tend to its floor; `check_separability` "
             f"says {verdict.name}."
         )
-    W = (
-        np.zeros(loss.finite_part.shape)
-        if start is None
-        else as_matrix("start", start, loss.finite_part.shape)
-    )
-    with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
-        return _Integration(loss, tol).run(W, log_times)
+    return loss
 
 
 def _increasing(log_times: Sequence[float] | np.ndarray) -> Float[np.ndarray, " n"]:

@@ -103,6 +103,13 @@ def regularization_path(
             f"`radii` times the longest embedding must not exceed {LARGEST_LOGITS:g}, where logits "
             f"lose their digits: {farthest:.3g}."
         )
+    with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
+        path = _Path(_separable_loss(table), radii[0])
+        points = [path.reach(radius) for radius in radii.tolist()]
+    return RegularizationPath(radii, *(np.array(column) for column in zip(*points, strict=True)))
+
+
+def _separable_loss(table: ContextTable) -> SplitLoss:
     loss = SplitLoss(table)
     verdict = check_separability(table).verdict
     if verdict is not Verdict.SEPARABLE:
@@ -110,10 +117,7 @@ def regularization_path(
             "`table` must be separable, for minimizers to lie on the sphere; `check_separability` "
             f"says {verdict.name}."
         )
-    with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
-        path = _Path(loss, radii[0])
-        points = [path.reach(radius) for radius in radii.tolist()]
-    return RegularizationPath(radii, *(np.array(column) for column in zip(*points, strict=True)))
+    return loss
 
 
 class _Path:

@@ -36,7 +36,7 @@ from ntpcompanion.linear.search import (
     finish_weights,
     project_signs,
 )
-from ntpcompanion.linear.threads import SMALL_PRODUCT, one_thread_if
+from ntpcompanion.linear.threads import SMALL_STEP, one_thread_if
 from ntpcompanion.linear.ties import least_squares, project_onto_F, unit_rows
 
 __all__ = [
@@ -163,7 +163,7 @@ def check_separability(table: ContextTable, *, max_iterations: int = 6_300) -> S
     if max_iterations < 1:
         raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
     with one_thread_if(
-        table.num_contexts * min(table.embeddings.shape) * table.vocab_size < SMALL_PRODUCT
+        table.num_contexts * min(table.embeddings.shape) * table.vocab_size < SMALL_STEP
     ):
         return _search(table, max_iterations)
 

@@ -11,11 +11,12 @@ import numpy.linalg  # noqa: F401  loaded here, so that `_pools` finds them
 import scipy.linalg  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
-# Multiplications of a product, and equations of a dense system, below which one core is best. They
-# lie between sizes that were timed on two cores of an AMD EPYC, beside other processes: below,
+# Below these sizes one core is best: multiplications of a product that is repeated alone, the same
+# where it is one of many operations of a step, and equations of a dense system. They lie between
+# sizes that were timed on two cores of an AMD EPYC, alone and beside four busy processes: below,
 # waiting for the second core took up to ten times as long as the work; above, two cores were
 # quicker where both were free.
-SMALL_PRODUCT, SMALL_SYSTEM = 15_000_000, 1_400
+SMALL_PRODUCT, SMALL_STEP, SMALL_SYSTEM = 15_000_000, 200_000_000, 1_400
 
 
 @contextlib.contextmanager
@@ -26,9 +27,9 @@ def one_thread_if(small: bool) -> Iterator[None]:
     Parameters
     ----------
     small
-        whether what the block computes again and again is below `SMALL_PRODUCT` multiplications
-        ((m, k) times (k, n) has m·k·n) or `SMALL_SYSTEM` equations. If not, the number of threads
-        stays what the caller has chosen.
+        whether what the block computes again and again is below `SMALL_PRODUCT` or `SMALL_STEP`
+        multiplications ((m, k) times (k, n) has m·k·n), or `SMALL_SYSTEM` equations. If not, the
+        number of threads stays what the caller has chosen.
 
     Notes
     -----

@@ -101,7 +101,7 @@ def test_a_solver_works_with_threads_by_the_size_of_its_table(
         lambda *args, **options: (seen.append(setting()), original(*args, **options))[1],
     )
     table = ContextTable.random(4, 5, 2, 6, np.random.default_rng(0))
-    for name in {"SMALL_PRODUCT", "SMALL_SYSTEM"} & set(vars(module)):
+    for name in {"SMALL_PRODUCT", "SMALL_STEP", "SMALL_SYSTEM"} & set(vars(module)):
         monkeypatch.setattr(module, name, getattr(module, name) if small else 1)
     solve(table)
     assert seen
