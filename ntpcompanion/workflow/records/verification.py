@@ -1,0 +1,102 @@
+"""`record NAME --verify K`: does the present code still give the results that are stored?"""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import canonical_json, read_sealed, sha256, write_sealed
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.provenance import hardware, now, versions
+from ntpcompanion.workflow.records.comparison import differences, largest_deviation
+from ntpcompanion.workflow.records.record import checked, compute, meanings, read_plans
+
+SHOWN = 3  # of many differences
+
+
+def verify_record(
+    project: Project,
+    name: str,
+    count: int,
+    *,
+    jobs: int = 2,
+    report: Callable[[int, int], None] | None = None,
+) -> dict:
+    """Run `count` tasks of a stored record again, and note in the record that they gave the same.
+
+    The tasks are drawn by a hash of the record and of the present code: nobody can choose them, and
+    a verification that was killed goes on with the same ones. Results are the same if they are
+    equal up to the rounding of processors; durations are not compared.
+
+    Returns
+    -------
+    dict
+        what was appended to the record: how many `tasks` `of` how many, the largest relative
+        `deviation` of a number, and the `sources`, `versions`, `hardware` and `date`.
+
+    Raises
+    ------
+    WorkflowError
+        no such record, a plan that is not the stored one, more tasks than there are, a task that
+        fails, or one whose result differs, with the places that do. The record is then untouched.
+    """
+    with project.lock(f"record-{name}"):
+        path, data = checked(project, name)
+        _require_plan(project, name, data)
+        drawn = _draw(data, meanings(project, data["plan"]), count)
+        tasks = [data["results"][i]["parameters"] for i in drawn]
+        found = compute(project, f"{name}-verify", data["plan"], tasks, jobs, report)
+        stored = [data["results"][i]["result"] for i in drawn]
+        _require_equal(name, tasks, stored, [line["result"] for line in found])
+        entry = {
+            "tasks": count,
+            "of": len(data["results"]),
+            "deviation": max(
+                largest_deviation(old, line["result"])
+                for old, line in zip(stored, found, strict=True)
+            ),
+            "sources": meanings(project, data["plan"]),
+            "versions": versions(),
+            "hardware": hardware(),
+            "date": now(),
+        }
+        _append(path, entry)
+    return entry
+
+
+def _append(path: Path, entry: dict) -> None:
+    data = read_sealed(path)
+    data.pop("checksum")
+    write_sealed(path, {**data, "verified": [*data["verified"], entry]})
+
+
+def _draw(data: dict, sources: dict[str, str], count: int) -> list[int]:
+    of = len(data["results"])
+    if not 1 <= count <= of:
+        raise WorkflowError(
+            f"`--verify` must lie in 1 … {of}, the tasks of the record {data['name']!r}, got "
+            f"{count}."
+        )
+    seed = sha256(canonical_json([data["checksum"], sources, count]))
+    return sorted(random.Random(seed).sample(range(of), count))
+
+
+def _require_plan(project: Project, name: str, data: dict) -> None:
+    plan = read_plans(project).get(name)
+    if plan is None or plan.model_dump() != data["plan"]:
+        raise WorkflowError(
+            f"The record {name!r} was made by another plan than book/records/plans.yml names now. "
+            f"Restore that plan, or make the record again with `ntpcompanion record {name}`."
+        )
+
+
+def _require_equal(name: str, tasks: list[dict], stored: list, found: list) -> None:
+    for task, old, new in zip(tasks, stored, found, strict=True):
+        if places := differences(old, new):
+            shown = "; ".join(map(str, places[:SHOWN]))
+            more = f"; {len(places) - SHOWN} more" if len(places) > SHOWN else ""
+            raise WorkflowError(
+                f"The record {name!r} does not hold for the present code. The task {task} gives "
+                f"another result than the stored one: {shown}{more}. The record is as it was. If "
+                f"the change is meant, make it again with `ntpcompanion record {name}`."
+            )

@@ -1,0 +1,59 @@
+"""What a source file means: its syntax tree without docstrings, comments and layout."""
+
+import ast
+import functools
+import json
+from pathlib import Path
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import read_input, sha256
+from ntpcompanion.workflow.running.sources import NO_PYTHON, ONE_PARSES, source_hashes
+
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def source_meanings(code: str, package: Path) -> dict[str, str]:
+    """The hash of the meaning of every package file that `code` imports, directly or not, by path
+    relative to the package. Raises WorkflowError for a file that is not Python.
+    """
+    return {name: _meaning_of(package / name) for name in source_hashes(code, package)}
+
+
+def _meaning_of(path: Path) -> str:
+    try:
+        return meaning(read_input(path))
+    except NO_PYTHON as error:
+        raise WorkflowError(f"{path} is not Python: {error}. Mend the file.") from error
+
+
+@functools.cache
+def meaning(source: bytes) -> str:
+    """SHA-256 of the syntax tree of a module.
+
+    Docstrings, comments, line breaks, quotation marks and the splitting of long texts do not
+    count: none of them can move a number, unless a program reads its own source. Every name, number
+    and annotation counts. Equal for all versions of Python that have the same syntax.
+
+    Raises
+    ------
+    SyntaxError, ValueError
+        the bytes are no Python.
+    """
+    with ONE_PARSES:
+        tree = ast.parse(source)
+    return sha256(json.dumps(_plain(tree)))
+
+
+def _plain(node: object) -> object:
+    """A tree as lists and texts. Empty fields are left out: later versions of Python add some."""
+    if isinstance(node, ast.Constant):
+        return ["Constant", ascii(node.value)]
+    if isinstance(node, list):
+        return [_plain(each) for each in node]
+    if not isinstance(node, ast.AST):
+        return ascii(node)
+    fields = dict(ast.iter_fields(node))
+    if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+        fields["body"] = node.body[1:]
+    kept = {name: _plain(value) for name, value in fields.items() if value not in (None, [])}
+    return [type(node).__name__, kept]
