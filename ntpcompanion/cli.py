@@ -24,7 +24,8 @@ from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.doctor.report import examine, shown
 from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
-from ntpcompanion.workflow.records.record import make_record
+from ntpcompanion.workflow.records.making import make_record
+from ntpcompanion.workflow.records.verification import verify_record
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running import freshness
 from ntpcompanion.workflow.running.results import Result
@@ -228,18 +229,28 @@ def why(
 def record(
     name: Annotated[str, typer.Argument(help="An entry of book/records/plans.yml.")],
     jobs: Jobs = CORES,
+    verify: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="Run K of its tasks again instead, and compare."),
+    ] = None,
 ) -> None:
     """Make a recorded run; run the same command again to resume one that was interrupted."""
     project = _project()
     with _bars() as bars:
         task = bars.add_task(name, total=None)
-        path = make_record(
-            project,
-            name,
-            jobs=jobs,
-            report=lambda done, total: bars.update(task, completed=done, total=total),
-        )
-    Console(soft_wrap=True).print(f"Wrote {path}", highlight=False)
+
+        def report(done: int, total: int) -> None:
+            bars.update(task, completed=done, total=total)
+
+        if verify is None:
+            said = f"Wrote {make_record(project, name, jobs=jobs, report=report)}"
+        else:
+            found = verify_record(project, name, verify, jobs=jobs, report=report)
+            said = (
+                f"{found['tasks']} of {found['of']} tasks of {name!r} gave the stored results "
+                f"again; the largest relative deviation is {found['deviation']:.1g}."
+            )
+    Console(soft_wrap=True).print(said, highlight=False)
 
 
 @app.command()

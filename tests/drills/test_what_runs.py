@@ -9,7 +9,7 @@ import py_compile
 import pytest
 
 from ntpcompanion.workflow.base.files import write_sealed
-from ntpcompanion.workflow.records import record
+from ntpcompanion.workflow.records import making
 from ntpcompanion.workflow.running import execute as runner
 from tests.drills.test_records import SHOWN
 
@@ -110,7 +110,7 @@ def test_a_source_edited_while_a_record_is_made_and_restored_is_noticed(importab
     importable.plan_records(
         halves={"function": "toypkg.half:half", "about": "Halves.", "grid": {"n": [1]}}
     )
-    source, run_tasks = importable.project.package / "two.py", record.run_tasks
+    source, run_tasks = importable.project.package / "two.py", making.run_tasks
 
     def edit_and_restore(*arguments, **options):
         source.write_text("TWO = 5\n")
@@ -120,7 +120,7 @@ def test_a_source_edited_while_a_record_is_made_and_restored_is_noticed(importab
             source.write_text("TWO = 2\n")
 
     with monkeypatch.context() as patch:
-        patch.setattr(record, "run_tasks", edit_and_restore)
+        patch.setattr(making, "run_tasks", edit_and_restore)
         output = importable.command("record", "halves", "--jobs", "1", code=1)
     assert (
         "two.py changed while the record 'halves' was made. Its tasks are dropped: make it again."

@@ -1,55 +1,22 @@
-"""Runs too long for the book: planned in `book/records/plans.yml`, made once, kept as sealed JSON
-with their provenance.
-"""
+"""A recorded run: sealed JSON with its provenance, read, checked and described."""
 
-import re
-import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from ntpcompanion.workflow.base.errors import WorkflowError, nearest
-from ntpcompanion.workflow.base.files import (
-    as_json,
-    canonical_json,
-    read_sealed,
-    sha256,
-    write_sealed,
-)
-from ntpcompanion.workflow.base.kernel import read_log
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import canonical_json, read_sealed, sha256
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.provenance import hardware, hardware_line, now, versions
+from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.base.shapes import shaped
-from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.records.experiment import experiment_module
-from ntpcompanion.workflow.records.sweep import grid_tasks, opened_files, run_tasks
-from ntpcompanion.workflow.running.sources import source_hashes
+from ntpcompanion.workflow.records.plans import Plan, read_plans
+from ntpcompanion.workflow.running.meaning import source_meanings
 
-SCHEMA = 1
-
-
-def _module_name(experiment: str) -> str:
-    if not experiment.isidentifier() or iskeyword(experiment):
-        raise ValueError("must be the name of a module of the package's experiments")
-    return experiment
-
-
-class Plan(BaseModel):
-    """An experiment by its name, run once for every point of `grid` with the `fixed` parameters."""
-
-    model_config = ConfigDict(extra="forbid")
-    experiment: Annotated[str, AfterValidator(_module_name)]
-    about: Annotated[str, Field(min_length=3)]
-    fixed: dict[str, Annotated[Any, AfterValidator(as_json)]] = {}
-    grid: Annotated[
-        dict[str, Annotated[list[Annotated[Any, AfterValidator(as_json)]], Field(min_length=1)]],
-        Field(min_length=1),
-    ]
+SCHEMA = 2
 
 
 class _Task(BaseModel):
@@ -69,6 +36,19 @@ class _Hardware(BaseModel):
     gpu: str = ""
 
 
+class _Verified(BaseModel):
+    """`tasks` of all `of` tasks, run again by later sources with equal results."""
+
+    model_config = ConfigDict(extra="forbid")
+    tasks: int
+    of: int
+    deviation: float
+    sources: dict[str, str]
+    versions: dict[str, str]
+    hardware: _Hardware
+    date: str
+
+
 class _Stored(BaseModel):
     """What the file of a record holds."""
 
@@ -84,13 +64,25 @@ class _Stored(BaseModel):
     started: str
     finished: str
     seconds: float
+    verified: list[_Verified]
     checksum: str
 
 
 @dataclass(frozen=True)
 class Record:
-    """A stored record; `parameters` are those of its plan, a list for each that was varied;
-    `outdated` lists the package files that have changed since it was made.
+    """A stored record.
+
+    Fields
+    ------
+    name, about, results
+        as stored.
+
+    Parameters
+        those of its plan, a list for each that was varied.
+    made
+        when, on what and by which sources it was made, and which tasks were verified since.
+    outdated
+        the files whose meaning differs from that of the sources which made it or last verified it.
     """
 
     name: str
@@ -101,101 +93,19 @@ class Record:
     outdated: list[str]
 
 
-def read_plans(project: Project) -> dict[str, Plan]:
-    """The plans by name. Raises WorkflowError naming the entry and what is wrong with it."""
-    path = project.records / "plans.yml"
-    if not path.is_file():
-        return {}
-    table = shaped(read_yaml(path) or {}, dict[str, Plan], str(path))
-    for name in table:
-        if not re.fullmatch(r"[\w-]+", name):  # it becomes the name of a file
-            raise WorkflowError(
-                f"{path}: {name!r} is no name of a record: letters, digits, - and _ only."
-            )
-    return table
-
-
-def make_record(
-    project: Project, name: str, *, jobs: int = 2, report: Callable[[int, int], None] | None = None
-) -> Path:
-    """Run the plan of that name, resuming what an interrupted run left, and write
-    `book/records/NAME.json`.
-    """
-    plans = read_plans(project)
-    if name not in plans:
-        raise WorkflowError(
-            f"No record {name!r}.{nearest(name, plans)} Known: {', '.join(plans) or 'none'}."
-        )
-    with project.lock(f"record-{name}"):
-        return _make_record(project, name, plans[name].model_dump(), jobs, report)
-
-
-def _make_record(
-    project: Project, name: str, plan: dict, jobs: int, report: Callable[[int, int], None] | None
-) -> Path:
-    sources = _sources(project, plan["experiment"])
-    # the name holds plan and code: a changed plan never resumes from results of another, and those
-    # are not lost
-    log = (
-        project.build
-        / "records"
-        / f"{name}-{sha256(canonical_json([plan, sources, versions()]))[:12]}.jsonl"
-    )
-    started = now()
-    results = run_tasks(
-        experiment_module(project.package.name, plan["experiment"]),
-        grid_tasks(plan["fixed"], plan["grid"]),
-        log,
-        jobs=jobs,
-        report=report,
-        project=project,
-    )
-    _require_unchanged(project, name, sources, log)
-    path = project.records / f"{name}.json"
-    seconds = round(sum(item["seconds"] for item in results), 1)
-    write_sealed(
-        path,
-        {
-            "schema": SCHEMA,
-            "name": name,
-            "plan": plan,
-            "results": results,
-            "sources": sources,
-            "versions": versions(),
-            "hardware": hardware(),
-            "started": started,
-            "finished": now(),
-            "seconds": seconds,
-        },
-    )
-    log.unlink()
-    opened_files(log).unlink(missing_ok=True)
-    shutil.rmtree(log.with_suffix(""), ignore_errors=True)
-    return path
-
-
-def _require_unchanged(project: Project, name: str, sources: dict[str, str], log: Path) -> None:
-    """Raises WorkflowError if a process has loaded another source than the record would name; its
-    tasks are then dropped.
-    """
-    read = read_log(opened_files(log))
-    changed = [
-        file
-        for file, digest in sources.items()
-        if read.get(str((project.package / file).resolve()), [digest]) != [digest]
-    ]
-    if changed:
-        for path in (log, opened_files(log)):
-            path.unlink(missing_ok=True)
-        raise WorkflowError(
-            f"{', '.join(changed)} changed while the record {name!r} was made. Its tasks are "
-            "dropped: make it again."
-        )
-
-
 def load_record(project: Project, name: str) -> Record:
-    """Read and check a record. Raises WorkflowError if it is missing, was edited, or has another
-    schema.
+    """Read and check a record. Raises WorkflowError as `read_stored`."""
+    _, data = read_stored(project, name)
+    plan = data["plan"]
+    parameters = {**plan["fixed"], **plan["grid"]}
+    outdated = _outdated(project, name, data)
+    return Record(name, data["results"], parameters, plan["about"], _made(data), outdated)
+
+
+def read_stored(project: Project, name: str) -> tuple[Path, dict]:
+    """The file of a record, and its checked content.
+
+    Raises WorkflowError if the file is missing, was edited, or has another schema.
     """
     path = project.records / f"{name}.json"
     if not path.is_file():
@@ -207,22 +117,13 @@ def load_record(project: Project, name: str) -> Record:
     )
     if shaped(data, _Stored, f"{refusal} Its faults").name != name:
         raise WorkflowError(refusal)
-    present = _sources(project, data["plan"]["experiment"])
-    outdated = sorted(
-        file
-        for file in {*present, *data["sources"]}
-        if present.get(file) != data["sources"].get(file)
-    )
-    plan = read_plans(project).get(name)
-    if plan is None or plan.model_dump() != data["plan"]:
-        outdated.append("book/records/plans.yml")
-    made = (
-        f"{data['finished'][:10]}, {data['seconds']:.0f} s of computing on "
-        f"{hardware_line(data['hardware'])}"
-    )
-    made += f", source {sha256(canonical_json(data['sources']))[:12]}"
-    parameters = {**data["plan"]["fixed"], **data["plan"]["grid"]}
-    return Record(name, data["results"], parameters, data["plan"]["about"], made, outdated)
+    return path, data
+
+
+def experiment_sources(project: Project, experiment: str) -> dict[str, str]:
+    """The meaning of every package file that an experiment imports: what its record depends on."""
+    module = experiment_module(project.package.name, experiment)
+    return source_meanings(f"import {module}", project.package)
 
 
 def banner(record: Record) -> str:
@@ -237,6 +138,31 @@ def banner(record: Record) -> str:
     return f'<p class="ntp-record {kind}"><strong>Recorded run</strong> {text}</p>'
 
 
-def _sources(project: Project, experiment: str) -> dict[str, str]:
-    module = experiment_module(project.package.name, experiment)
-    return source_hashes(f"import {module}", project.package)
+def _outdated(project: Project, name: str, data: dict) -> list[str]:
+    present = experiment_sources(project, data["plan"]["experiment"])
+    known = [data, *data["verified"]][-1]["sources"]
+    found = sorted(file for file in {*present, *known} if present.get(file) != known.get(file))
+    plan = read_plans(project).get(name)
+    if plan is None or plan.model_dump() != data["plan"]:
+        found.append("book/records/plans.yml")
+    return found
+
+
+def _made(data: dict) -> str:
+    made = (
+        f"{data['finished'][:10]}, {data['seconds']:.0f} s of computing on "
+        f"{hardware_line(data['hardware'])}, source {_source(data)}"
+    )
+    return "; ".join([made, *(_again(entry) for entry in data["verified"][-1:])])
+
+
+def _again(entry: dict) -> str:
+    equal = "equal" if not entry["deviation"] else f"equal to {entry['deviation']:.1g}"
+    return (
+        f"{entry['tasks']} of {entry['of']} tasks run again {entry['date'][:10]} with {equal} "
+        f"results on {hardware_line(entry['hardware'])}, source {_source(entry)}"
+    )
+
+
+def _source(entry: dict) -> str:
+    return sha256(canonical_json(entry["sources"]))[:12]

@@ -1,15 +1,15 @@
 """`record NAME --verify K`: does the present code still give the results that are stored?"""
 
 import random
-from collections.abc import Callable
-from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import canonical_json, read_sealed, sha256, write_sealed
+from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
 from ntpcompanion.workflow.records.comparison import differences, largest_deviation
-from ntpcompanion.workflow.records.record import checked, compute, meanings, read_plans
+from ntpcompanion.workflow.records.making import Report, compute
+from ntpcompanion.workflow.records.plans import read_plans
+from ntpcompanion.workflow.records.record import experiment_sources, read_stored
 
 SHOWN = 3  # of many differences
 
@@ -20,7 +20,7 @@ def verify_record(
     count: int,
     *,
     jobs: int = 2,
-    report: Callable[[int, int], None] | None = None,
+    report: Report | None = None,
 ) -> dict:
     """Run `count` tasks of a stored record again, and note in the record that they gave the same.
 
@@ -41,33 +41,26 @@ def verify_record(
         fails, or one whose result differs, with the places that do. The record is then untouched.
     """
     with project.lock(f"record-{name}"):
-        path, data = checked(project, name)
+        path, data = read_stored(project, name)
         _require_plan(project, name, data)
-        drawn = _draw(data, meanings(project, data["plan"]), count)
-        tasks = [data["results"][i]["parameters"] for i in drawn]
-        found = compute(project, f"{name}-verify", data["plan"], tasks, jobs, report)
-        stored = [data["results"][i]["result"] for i in drawn]
-        _require_equal(name, tasks, stored, [line["result"] for line in found])
+        sources = experiment_sources(project, data["plan"]["experiment"])
+        drawn = [data["results"][i] for i in _draw(data, sources, count)]
+        tasks = [line["parameters"] for line in drawn]
+        found = compute(project, f"{name}-verify", data["plan"], tasks, jobs=jobs, report=report)
+        pairs = [(old["result"], new["result"]) for old, new in zip(drawn, found, strict=True)]
+        _require_equal(name, tasks, pairs)
         entry = {
             "tasks": count,
             "of": len(data["results"]),
-            "deviation": max(
-                largest_deviation(old, line["result"])
-                for old, line in zip(stored, found, strict=True)
-            ),
-            "sources": meanings(project, data["plan"]),
+            "deviation": max(largest_deviation(old, new) for old, new in pairs),
+            "sources": sources,
             "versions": versions(),
             "hardware": hardware(),
             "date": now(),
         }
-        _append(path, entry)
+        del data["checksum"]
+        write_sealed(path, {**data, "verified": [*data["verified"], entry]})
     return entry
-
-
-def _append(path: Path, entry: dict) -> None:
-    data = read_sealed(path)
-    data.pop("checksum")
-    write_sealed(path, {**data, "verified": [*data["verified"], entry]})
 
 
 def _draw(data: dict, sources: dict[str, str], count: int) -> list[int]:
@@ -90,8 +83,8 @@ def _require_plan(project: Project, name: str, data: dict) -> None:
         )
 
 
-def _require_equal(name: str, tasks: list[dict], stored: list, found: list) -> None:
-    for task, old, new in zip(tasks, stored, found, strict=True):
+def _require_equal(name: str, tasks: list[dict], pairs: list[tuple]) -> None:
+    for task, (old, new) in zip(tasks, pairs, strict=True):
         if places := differences(old, new):
             shown = "; ".join(map(str, places[:SHOWN]))
             more = f"; {len(places) - SHOWN} more" if len(places) > SHOWN else ""

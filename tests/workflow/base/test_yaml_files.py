@@ -15,8 +15,9 @@ from ntpcompanion.workflow.claims.baselines import read_baseline
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks, toc_pages
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
-from ntpcompanion.workflow.records.record import load_record, read_plans
-from tests.workflow.records.test_record import PLAN, STORED
+from ntpcompanion.workflow.records.plans import read_plans
+from ntpcompanion.workflow.records.record import load_record
+from tests.workflow.records.halves import PLAN, STORED
 
 
 def test_what_json_knows_is_read_and_a_date_is_a_text():

@@ -1,0 +1,100 @@
+"""Tasks of a record, computed in parallel, and kept as what the present sources made."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
+from ntpcompanion.workflow.base.kernel import read_log
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.provenance import hardware, now, versions
+from ntpcompanion.workflow.records.experiment import experiment_module
+from ntpcompanion.workflow.records.plans import plan_of
+from ntpcompanion.workflow.records.record import SCHEMA, experiment_sources
+from ntpcompanion.workflow.records.sweep import grid_tasks, opened_files, run_tasks
+from ntpcompanion.workflow.running.sources import source_hashes
+
+Report = Callable[[int, int], None]
+
+
+def make_record(
+    project: Project, name: str, *, jobs: int = 2, report: Report | None = None
+) -> Path:
+    """Run the plan of that name, resuming what an interrupted run left, and write
+    `book/records/NAME.json`.
+    """
+    plan = plan_of(project, name).model_dump()
+    with project.lock(f"record-{name}"):
+        sources, started = experiment_sources(project, plan["experiment"]), now()
+        tasks = grid_tasks(plan["fixed"], plan["grid"])
+        results = compute(project, name, plan, tasks, jobs=jobs, report=report)
+        path = project.records / f"{name}.json"
+        write_sealed(
+            path,
+            {
+                "schema": SCHEMA,
+                "name": name,
+                "plan": plan,
+                "results": results,
+                "sources": sources,
+                "versions": versions(),
+                "hardware": hardware(),
+                "started": started,
+                "finished": now(),
+                "seconds": round(sum(item["seconds"] for item in results), 1),
+                "verified": [],
+            },
+        )
+    return path
+
+
+def compute(
+    project: Project,
+    name: str,
+    plan: dict,
+    tasks: list[dict],
+    *,
+    jobs: int,
+    report: Report | None = None,
+) -> list[dict]:
+    """The results of some tasks of a plan, each `{"parameters", "result", "seconds"}`.
+
+    Finished tasks are kept below `_build/records` until all are: the same call goes on from them.
+
+    Raises
+    ------
+    WorkflowError
+        as `run_tasks`; a package file that changed meanwhile, whose tasks are then dropped.
+    """
+    module = experiment_module(project.package.name, plan["experiment"])
+    files = source_hashes(f"import {module}", project.package)
+    # the name holds plan and code: a changed plan never resumes from results of another, and those
+    # are not lost
+    mark = sha256(canonical_json([plan, files, versions()]))[:12]
+    log = project.build / "records" / f"{name}-{mark}.jsonl"
+    results = run_tasks(module, tasks, log, jobs=jobs, report=report, project=project)
+    _require_unchanged(project, name, files, log)
+    log.unlink()
+    opened_files(log).unlink(missing_ok=True)
+    shutil.rmtree(log.with_suffix(""), ignore_errors=True)
+    return results
+
+
+def _require_unchanged(project: Project, name: str, files: dict[str, str], log: Path) -> None:
+    """Raises WorkflowError if a process has loaded another source than the record would name; its
+    tasks are then dropped.
+    """
+    read = read_log(opened_files(log))
+    changed = [
+        file
+        for file, digest in files.items()
+        if read.get(str((project.package / file).resolve()), [digest]) != [digest]
+    ]
+    if changed:
+        for path in (log, opened_files(log)):
+            path.unlink(missing_ok=True)
+        raise WorkflowError(
+            f"{', '.join(changed)} changed while the record {name!r} was made. Its tasks are "
+            "dropped: make it again."
+        )

@@ -1,0 +1,56 @@
+"""`book/records/plans.yml`: which experiments are recorded, and at which points."""
+
+import re
+from keyword import iskeyword
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from ntpcompanion.workflow.base.errors import WorkflowError, nearest
+from ntpcompanion.workflow.base.files import as_json
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.base.yaml_files import read_yaml
+
+
+def _module_name(experiment: str) -> str:
+    if not experiment.isidentifier() or iskeyword(experiment):
+        raise ValueError("must be the name of a module of the package's experiments")
+    return experiment
+
+
+class Plan(BaseModel):
+    """An experiment by its name, run once for every point of `grid` with the `fixed` parameters."""
+
+    model_config = ConfigDict(extra="forbid")
+    experiment: Annotated[str, AfterValidator(_module_name)]
+    about: Annotated[str, Field(min_length=3)]
+    fixed: dict[str, Annotated[Any, AfterValidator(as_json)]] = {}
+    grid: Annotated[
+        dict[str, Annotated[list[Annotated[Any, AfterValidator(as_json)]], Field(min_length=1)]],
+        Field(min_length=1),
+    ]
+
+
+def read_plans(project: Project) -> dict[str, Plan]:
+    """The plans by name. Raises WorkflowError naming the entry and what is wrong with it."""
+    path = project.records / "plans.yml"
+    if not path.is_file():
+        return {}
+    table = shaped(read_yaml(path) or {}, dict[str, Plan], str(path))
+    for name in table:
+        if not re.fullmatch(r"[\w-]+", name):  # it becomes the name of a file
+            raise WorkflowError(
+                f"{path}: {name!r} is no name of a record: letters, digits, - and _ only."
+            )
+    return table
+
+
+def plan_of(project: Project, name: str) -> Plan:
+    """The plan of that name. Raises WorkflowError with the nearest one if there is none."""
+    plans = read_plans(project)
+    if name not in plans:
+        raise WorkflowError(
+            f"No record {name!r}.{nearest(name, plans)} Known: {', '.join(plans) or 'none'}."
+        )
+    return plans[name]

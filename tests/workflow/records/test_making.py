@@ -1,0 +1,66 @@
+import json
+import re
+import sys
+
+import pytest
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.records.making import make_record
+from tests.workflow.records.halves import PLAN
+
+
+def test_a_record_says_what_made_it(study):
+    path = make_record(study.project, "halves", jobs=1)
+    data = json.loads(path.read_text())
+    assert [item["result"] for item in data["results"]] == [
+        {"half": 1.0},
+        {"half": 2.0},
+        {"half": 3.0},
+    ]
+    assert data["results"][2]["parameters"] == {"scale": 2, "n": 3}
+    assert set(data["sources"]) == {
+        "__init__.py",
+        "experiments/__init__.py",
+        "experiments/study.py",
+        "half.py",
+        "two.py",
+    }
+    assert data["versions"]["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert data["seconds"] == pytest.approx(
+        sum(item["seconds"] for item in data["results"]), abs=0.05
+    )
+    assert not list((study.project.build / "records").glob("*"))
+
+
+def test_unknown_names(study):
+    with pytest.raises(WorkflowError, match=r"No record 'halfs'. Did you mean 'halves'\?"):
+        make_record(study.project, "halfs")
+    study.plan_records(halves={**PLAN, "experiment": "studi"})
+    words = r"^`experiment: studi` is no module of toypkg.experiments. Did you mean 'study'\?"
+    with pytest.raises(WorkflowError, match=words):
+        make_record(study.project, "halves", jobs=1)
+    study.plan_records(halves={**PLAN, "grid": {"n": [1, 2.5]}})
+    words = r"'n': 2.5} is no plan of toypkg.experiments.study: `n` should be a valid integer, got"
+    with pytest.raises(WorkflowError, match=words):
+        make_record(study.project, "halves", jobs=1)
+    assert not (study.project.build / "records").exists(), "known before anything is started"
+
+
+def test_a_failing_task_is_named_with_its_traceback_and_the_others_are_kept(study):
+    study.plan_records(halves={**PLAN, "grid": {"n": [0, 1, 2]}})
+    with pytest.raises(WorkflowError) as caught:
+        make_record(study.project, "halves", jobs=2)
+    words = str(caught.value)
+    assert words.startswith(
+        "The task {'scale': 2, 'n': 0} failed: ZeroDivisionError: nothing to halve\n"
+    )
+    assert "in run" in words
+    kept = int(
+        re.search(
+            r"(\d) of 3 tasks are finished and kept: mend it and run the same command again.$",
+            words,
+        )[1]
+    )
+    assert kept >= 1, "what ran beside it was waited for"
+    (log,) = (study.project.build / "records").glob("*.jsonl")
+    assert len(log.read_text().split("\n")) - 1 == kept
