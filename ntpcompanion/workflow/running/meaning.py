@@ -13,10 +13,13 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def source_meanings(code: str, package: Path) -> dict[str, str]:
-    """The hash of the meaning of every package file that `code` imports, directly or not, by path
-    relative to the package. Raises WorkflowError for a file that is not Python.
+    """What `source_hashes` finds, with the hash of the meaning of every Python file instead of that
+    of its bytes. Raises WorkflowError for a file that is not Python.
     """
-    return {name: _meaning_of(package / name) for name in source_hashes(code, package)}
+    return {
+        name: _meaning_of(package / name) if name.endswith(".py") else digest
+        for name, digest in source_hashes(code, package).items()
+    }
 
 
 def _meaning_of(path: Path) -> str:
