@@ -11,10 +11,7 @@ from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_input
-from ntpcompanion.workflow.running.uses import ONE_PARSES, WHOLE
-
-# what `ast.parse` raises for faults, null bytes and deep nesting
-NO_PYTHON = (SyntaxError, ValueError, MemoryError, RecursionError)
+from ntpcompanion.workflow.running.uses import NO_PYTHON, ONE_PARSES, WHOLE
 
 
 def leads_to(name: str, package: Path) -> Iterator[Path | tuple[str, str]]:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input, sha256
-from ntpcompanion.workflow.running.faces import NO_PYTHON, leads_to, not_python
-from ntpcompanion.workflow.running.uses import belonging, names_used
+from ntpcompanion.workflow.running.faces import leads_to, not_python
+from ntpcompanion.workflow.running.uses import NO_PYTHON, belonging, names_used
 
 
 def source_hashes(code: str, package: Path) -> dict[str, str]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 # CPython 3.11 counts the depth of a syntax tree once for all threads: two that parse at a time can
 # end in a SystemError.
 ONE_PARSES = threading.Lock()
+# what `ast.parse` raises for faults, null bytes and deep nesting
+NO_PYTHON = (SyntaxError, ValueError, MemoryError, RecursionError)
 WHOLE = "*"  # as the last part of a name: everything that stands there
 
 
