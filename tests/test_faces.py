@@ -126,3 +126,9 @@ def test_what_a_function_raises_itself_is_documented(room, name):
     }
     if not inspect.isclass(found):
         assert all(error in text for error in raised), f"{room}.{name} does not document {raised}"
+
+
+def test_drawing_loads_torch_and_solvers_for_those_figures_only_that_need_them():
+    modules = loaded_by("from ntpcompanion import plots; plots.figure(); plots.draw_floor")
+    assert "matplotlib" in modules
+    assert not modules & {"torch", "cvxpy", "sympy"}

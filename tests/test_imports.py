@@ -21,7 +21,14 @@ MAY_IMPORT = {
     "comparison": {"languages", "flatness", "mlm"},
     # where the others meet: frozen plan → typed result
     "experiments": {"randomness", "languages", "linear", "flatness", "dyck", "mlm"},
-    "plots": {"languages", "linear", "flatness", "dyck", "mlm"},  # for the types of results
+    "plots": {
+        "faces",
+        "languages",
+        "linear",
+        "flatness",
+        "dyck",
+        "mlm",
+    },  # for the types of results
     "workflow": {"faces"},  # knows no mathematics
     "cli": {"workflow"},
 }
