@@ -11,17 +11,25 @@ PACKAGE = Path(__file__).resolve().parents[1] / "ntpcompanion"
 MAY_IMPORT = {
     "__init__": set(),
     "randomness": set(),
-    "languages": {"randomness"},
-    "flatness": {"randomness"},
-    "linear": {"languages", "randomness"},
-    "dyck": {"languages", "randomness"},
+    "faces": set(),
+    "languages": {"faces", "randomness"},
+    "flatness": {"faces", "randomness"},
+    "linear": {"faces", "languages", "randomness"},
+    "dyck": {"faces", "languages", "randomness"},
     "mlm": {"languages", "randomness"},
     # where networks and curvature meet, for runs too long for a notebook
     "comparison": {"languages", "flatness", "mlm"},
     # where the others meet: frozen plan → typed result
     "experiments": {"randomness", "languages", "linear", "flatness", "dyck", "mlm"},
-    "plots": {"languages", "linear", "flatness", "dyck", "mlm"},  # for the types of results
-    "workflow": set(),  # knows no mathematics
+    "plots": {
+        "faces",
+        "languages",
+        "linear",
+        "flatness",
+        "dyck",
+        "mlm",
+    },  # for the types of results
+    "workflow": {"faces"},  # knows no mathematics
     "cli": {"workflow"},
 }
 # each imports those before it

@@ -1,3 +1,7 @@
 """Balanced brackets, one masked, and the one-layer transformers that predict the hidden one (Liu et
 al. 2023, section 6).
 """
+
+from ntpcompanion.faces import attach_face
+
+__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")

@@ -1,3 +1,7 @@
 """Curvature of a loss at a point, and the drift of stochastic gradient descent along a valley of
 minimizers (Liu et al. 2023).
 """
+
+from ntpcompanion.faces import attach_face
+
+__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")

@@ -1,3 +1,7 @@
 """Next-token prediction with a linear decoder over fixed context embeddings (Thrampoulidis
 2024).
 """
+
+from ntpcompanion.faces import attach_face
+
+__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")

@@ -1,6 +1,5 @@
 """From a notebook to a claim, a verdict and a page. Knows no mathematics."""
 
-from ntpcompanion.workflow.claims.measure import measure
-from ntpcompanion.workflow.records.show import show_record
+from ntpcompanion.faces import attach_face
 
-__all__ = ["measure", "show_record"]
+__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="workflow")

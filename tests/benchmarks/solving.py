@@ -6,6 +6,7 @@ divided by the products with K that `svm` needed, since rounding decides how man
 """
 
 import contextlib
+import inspect
 import json
 import sys
 import time
@@ -20,7 +21,7 @@ from ntpcompanion.linear.contexts import ContextTable
 SOLVERS = {
     "separability": separability.check_separability,
     "svm": svm.solve_ntp_svm,
-    "path": lambda table: regularization_path.regularization_path(table, [1.0, 2.0, 4.0]),
+    "path": lambda table: regularization_path(table, [1.0, 2.0, 4.0]),
     "flow": lambda table: flow.gradient_flow(table, [0.0, 2.0, 4.0]),
 }
 
@@ -29,7 +30,7 @@ def fix_threads(count: int) -> None:
     """So many threads for everything in this process, whatever the solvers would choose."""
     torch.set_num_threads(count)
     threadpool_limits(count, user_api="blas")
-    for module in (flow, regularization_path, separability, svm):
+    for module in (flow, inspect.getmodule(regularization_path), separability, svm):
         module.one_thread_if = lambda small: contextlib.nullcontext()
 
 

@@ -83,6 +83,26 @@ def test_prose_comments_and_strangers_start_no_kernel(executed, no_kernel):
     assert "coin (book): up to date words (book): up to date" in output
 
 
+def test_of_the_face_that_a_notebook_imports_from_only_the_used_names_count(toy, no_kernel):
+    room = toy.project.package / "room"
+    room.mkdir()
+    (room / "__init__.py").write_text(
+        "import lazy_loader\n\n"
+        "__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)\n"
+    )
+    (room / "halves.py").write_text("def half(n):\n    return n / 2\n")
+    (room / "thirds.py").write_text("def third(n):\n    return n / 3\n")
+    face = room / "__init__.pyi"
+    face.write_text("from .halves import half as half\n")
+    toy.edit("notebooks/coin.md", "from toypkg.half import half", "from toypkg.room import half")
+    assert "coin (book): executed" in toy.command("execute", "coin")
+    face.write_text(face.read_text() + "from .thirds import third as third\n")
+    assert "coin (book) is up to date" in toy.command("why", "coin")
+    (room / "halves.py").write_text("def half(n):\n    return n / 2.0\n")
+    no_kernel()
+    assert toy.command("why", "coin") == "coin (book): package source: room/halves.py changed"
+
+
 def test_prose_and_expectations_change_the_page_without_a_kernel(executed, no_kernel):
     assert "Built" in executed.command("build")
     page, ledger = (

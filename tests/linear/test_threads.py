@@ -1,3 +1,4 @@
+import inspect
 import subprocess
 import sys
 import threading
@@ -12,6 +13,8 @@ from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.separability import check_separability
 from ntpcompanion.linear.svm import solve_ntp_svm
 
+# the room's face has a function of that name
+path_module = inspect.getmodule(regularization_path)
 POOLS = ThreadpoolController().select(user_api="blas")
 
 
@@ -82,8 +85,8 @@ def test_two_threads_of_a_program_that_overlap_leave_the_setting_as_it_was(three
         (check_separability, separability, "check_weights"),
         (solve_ntp_svm, svm, "check_weights"),
         (
-            lambda table: regularization_path.regularization_path(table, [1.0]),
-            regularization_path,
+            lambda table: regularization_path(table, [1.0]),
+            path_module,
             "lu_factor",
         ),
         (lambda table: flow.gradient_flow(table, [0.0]), flow, "solve_ivp"),

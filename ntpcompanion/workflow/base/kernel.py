@@ -62,7 +62,8 @@ def write_down_opened_files(folders: Sequence[str], log: str) -> None:
 
     A line is `[path, SHA-256 of the content]`, or `[path, null]` if it is opened for writing or
     takes the place of another. Files of installed packages and of caches, compiled copies and this
-    file, the start of every kernel, are left out.
+    file, the start of every kernel, are left out; so are the stubs of faces, of which only the
+    names used count (`workflow/running/faces.py`).
     """
     belongs = _membership(folders)
     target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -71,7 +72,7 @@ def write_down_opened_files(folders: Sequence[str], log: str) -> None:
 
     def note(path: object, written: bool) -> None:
         place = os.path.abspath(os.fsdecode(path))
-        if not belongs(place) or place.endswith(".pyc") or place == __file__:
+        if not belongs(place) or place.endswith((".pyc", ".pyi")) or place == __file__:
             return
         if written:
             line = [os.path.realpath(place), None]

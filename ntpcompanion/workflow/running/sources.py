@@ -1,87 +1,40 @@
 """Which files of the package a piece of code depends on: its imports, and theirs."""
 
-import ast
-import functools
-import threading
-from collections.abc import Iterable
 from pathlib import Path
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_input, sha256
-
-# CPython 3.11 counts the depth of a syntax tree once for all threads: two that parse at a time can
-# end in a SystemError.
-ONE_PARSES = threading.Lock()
-# what `ast.parse` raises for faults, null bytes and deep nesting
-NO_PYTHON = (SyntaxError, ValueError, MemoryError, RecursionError)
+from ntpcompanion.workflow.running.faces import leads_to, not_python
+from ntpcompanion.workflow.running.uses import NO_PYTHON, belonging, names_used
 
 
 def source_hashes(code: str, package: Path) -> dict[str, str]:
     """SHA-256 of every package file that `code` imports, directly or not, by path relative to the
-    package.
+    package; and where the names that it takes from faces are defined.
 
-    Imports inside functions count. Imports by computed names cannot be seen here; what a run reads
-    besides is noted by its kernel.
+    A name imported from a room's face leads to the module that defines it, not to the whole room:
+    the entry `"room/__init__.pyi: name"` holds that module. Imports inside functions count. Imports
+    by computed names cannot be seen here; what a run reads besides is noted by its kernel.
     """
-    todo = set(_imported(code, package, module=None))
-    seen: dict[str, str] = {}
+    todo = belonging(names_used(code), package.name)
+    done: set[str] = set()
+    found: dict[str, str] = {}
     while todo:
-        module = todo.pop()
-        path = _file(module, package)
-        if path is None or (key := path.relative_to(package).as_posix()) in seen:
-            continue
-        # a checkout with the line ends of Windows is the same code
-        data = read_input(path).replace(b"\r\n", b"\n")
-        seen[key] = sha256(data)
-        try:
-            todo |= _imported(
-                data, package, module if path.name == "__init__.py" else module.rpartition(".")[0]
-            )
-        except NO_PYTHON as error:
-            said = str(error).replace("<unknown>", path.name) or type(error).__name__
-            raise WorkflowError(
-                f"{path} is not Python, so nothing that imports it can run: {said}. Mend the file."
-            ) from error
-    return dict(sorted(seen.items()))
+        name = todo.pop()
+        done.add(name)
+        for place in leads_to(name, package):
+            if isinstance(place, tuple):
+                found[place[0]] = place[1]
+            elif (file := place.relative_to(package).as_posix()) not in found:
+                # a checkout with the line ends of Windows is the same code
+                data = read_input(place).replace(b"\r\n", b"\n")
+                found[file] = sha256(data)
+                todo |= _names_in(place, data, package) - done
+    return dict(sorted(found.items()))
 
 
-# the notebooks and records of a book share most of their modules; to parse one takes milliseconds
-@functools.cache
-def _imported(code: str | bytes, package: Path, module: str | None) -> frozenset[str]:
-    names: set[str] = set()
-    with ONE_PARSES:
-        tree = ast.parse(code)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = _absolute(node, module)
-            # whether module or not; its parents are added below
-            names.update(f"{base}.{alias.name}" for alias in node.names)
-    own = {name for name in names if name.split(".")[0] == package.name}
-    return frozenset(own | set(_parents(own)))
-
-
-def _absolute(node: ast.ImportFrom, module: str | None) -> str:
-    if not node.level or module is None:
-        return node.module or ""
-    parts = module.split(".")
-    base = parts[: len(parts) - node.level + 1]
-    return ".".join([*base, node.module] if node.module else base)
-
-
-def _parents(names: Iterable[str]) -> Iterable[str]:
-    for name in names:
-        parts = name.split(".")
-        yield from (".".join(parts[:k]) for k in range(1, len(parts)))
-
-
-def _file(module: str, package: Path) -> Path | None:
-    """The file of a module, or None for a name that is a function or class inside one."""
-    stem = package.joinpath(*module.split(".")[1:])
-    candidates = (
-        (stem / "__init__.py", stem.with_suffix(".py"))
-        if stem != package
-        else (package / "__init__.py",)
-    )
-    return next((path for path in candidates if path.is_file()), None)
+def _names_in(path: Path, data: bytes, package: Path) -> set[str]:
+    parent = ".".join([package.name, *path.parent.relative_to(package).parts])
+    try:
+        return belonging(names_used(data, parent), package.name)
+    except NO_PYTHON as error:
+        raise not_python(path, error) from error

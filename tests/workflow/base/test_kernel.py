@@ -77,6 +77,13 @@ def test_a_cache_below_the_project_is_nobody_s_input(inside, monkeypatch):
     assert list(inside.log()) == [str(inside.folder / "words")]
 
 
+def test_the_stub_of_a_face_is_not_noted_as_read(inside):
+    for name in ("__init__.pyi", "words"):
+        (inside.folder / name).write_text("x")
+    inside("open('__init__.pyi').close(); open('words').close()")
+    assert list(inside.log()) == [str(inside.folder / "words")]
+
+
 def test_installed_packages_keep_their_compiled_copies(inside):
     site = inside.folder / "env" / "site-packages"
     site.mkdir(parents=True)

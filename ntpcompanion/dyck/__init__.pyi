@@ -1,0 +1,43 @@
+from .sentences import balanced_sentences as balanced_sentences
+from .sentences import dyck_sentences as dyck_sentences
+from .sentences import mask_each as mask_each
+from .sentences import masked_support as masked_support
+from .transformer import Parameters as Parameters
+from .transformer import predict as predict
+from .transformer import squared_loss as squared_loss
+from .transformer import gradients as gradients
+from .transformer import Network as Network
+from .bound import lower_bound as lower_bound
+from .bound import squared_gradient_norm as squared_gradient_norm
+from .solutions import transferable as transferable
+from .solutions import three_neurons as three_neurons
+from .solutions import memoriser as memoriser
+from .solutions import random_features as random_features
+from .balance import balance_globally as balance_globally
+from .balance import balance_neurons as balance_neurons
+from .valley import follow_trace_flow as follow_trace_flow
+from .downstream import success_probability as success_probability
+from .downstream import learning_curve as learning_curve
+
+__all__ = [
+    "balanced_sentences",
+    "dyck_sentences",
+    "mask_each",
+    "masked_support",
+    "Parameters",
+    "predict",
+    "squared_loss",
+    "gradients",
+    "Network",
+    "lower_bound",
+    "squared_gradient_norm",
+    "transferable",
+    "three_neurons",
+    "memoriser",
+    "random_features",
+    "balance_globally",
+    "balance_neurons",
+    "follow_trace_flow",
+    "success_probability",
+    "learning_curve",
+]

@@ -1,0 +1,43 @@
+"""The face of a room: its public names, each loaded from its module when it is first asked for."""
+
+from collections.abc import Callable
+
+import lazy_loader
+
+
+def attach_face(
+    room: str, file: str, *, extra: str
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """What the `__init__.py` of a room assigns to `__getattr__`, `__dir__`, `__all__`.
+
+    Parameters
+    ----------
+    room
+        the room's `__name__`.
+    file
+        its `__file__`; beside it lies the stub `__init__.pyi`, whose lines `from .module import
+        name as name` are the face.
+    extra
+        the extra of the distribution that brings what the room's modules import.
+
+    Returns
+    -------
+    tuple
+        the function that loads a name, the one that lists the names, and the list. Loading a name
+        raises ImportError with the extra to install, if a package that it needs is not there.
+    """
+    load, names, listed = lazy_loader.attach_stub(room, file)
+
+    def load_or_explain(name: str) -> object:
+        try:
+            return load(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.partition(".")[0] == room.partition(".")[0]:
+                raise
+            raise ImportError(
+                f"{room}.{name} needs the package {error.name!r}, which is not installed: "
+                f"pip install 'ntpcompanion[{extra}]'.",
+                name=error.name,
+            ) from error
+
+    return load_or_explain, names, listed

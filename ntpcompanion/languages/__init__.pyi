@@ -1,0 +1,43 @@
+from .corpus import read_text as read_text
+from .words import split_words as split_words
+from .words import encode as encode
+from .counting import count_contexts as count_contexts
+from .counting import ContextCounts as ContextCounts
+from .examples import frequent_contexts as frequent_contexts
+from .language import Language as Language
+from .hmm import HMM as HMM
+from .pcfg import PCFG as PCFG
+from .causal import CausalLanguage as CausalLanguage
+from .word_model import WordModel as WordModel
+from .language import estimate_entropy_floor as estimate_entropy_floor
+from .language import exact_entropy_floor as exact_entropy_floor
+from .language import EntropyFloor as EntropyFloor
+from .hmm import random_block_hmm as random_block_hmm
+from .grammars import random_levelled_pcfg as random_levelled_pcfg
+from .grammars import span_labels as span_labels
+from .derivation import draw_derivation as draw_derivation
+from .pretrained import load_opt as load_opt
+from .glue import load_glue as load_glue
+
+__all__ = [
+    "read_text",
+    "split_words",
+    "encode",
+    "count_contexts",
+    "ContextCounts",
+    "frequent_contexts",
+    "Language",
+    "HMM",
+    "PCFG",
+    "CausalLanguage",
+    "WordModel",
+    "estimate_entropy_floor",
+    "exact_entropy_floor",
+    "EntropyFloor",
+    "random_block_hmm",
+    "random_levelled_pcfg",
+    "span_labels",
+    "draw_derivation",
+    "load_opt",
+    "load_glue",
+]

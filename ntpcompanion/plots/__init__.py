@@ -1,0 +1,7 @@
+"""One look for every figure: results and Axes in, Axes out. Only `use_style` changes anything
+outside its arguments.
+"""
+
+from ntpcompanion.faces import attach_face
+
+__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")

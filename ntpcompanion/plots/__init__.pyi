@@ -1,0 +1,57 @@
+from .style import use_style as use_style
+from .style import figure as figure
+from .style import WIDTH as WIDTH
+from .style import INK as INK
+from .style import IN_SUPPORT as IN_SUPPORT
+from .style import OUT_OF_SUPPORT as OUT_OF_SUPPORT
+from .style import MEASUREMENT as MEASUREMENT
+from .style import PAPER as PAPER
+from .style import CONTRAST as CONTRAST
+from .style import THEORY as THEORY
+from .lines import draw_theory as draw_theory
+from .lines import draw_measured as draw_measured
+from .lines import rate_axis as rate_axis
+from .text import label_line as label_line
+from .download import csv_link as csv_link
+from .languages import draw_support_sizes as draw_support_sizes
+from .languages import draw_one_hot as draw_one_hot
+from .languages import draw_num_contexts as draw_num_contexts
+from .languages import draw_floor as draw_floor
+from .languages import survival as survival
+from .linear import draw_share as draw_share
+from .linear import draw_verdict_shares as draw_verdict_shares
+from .linear import draw_excess as draw_excess
+from .linear import draw_distributions as draw_distributions
+from .linear import draw_plane as draw_plane
+from .linear import draw_overlap as draw_overlap
+from .flatness import draw_valley as draw_valley
+
+__all__ = [
+    "use_style",
+    "figure",
+    "WIDTH",
+    "INK",
+    "IN_SUPPORT",
+    "OUT_OF_SUPPORT",
+    "MEASUREMENT",
+    "PAPER",
+    "CONTRAST",
+    "THEORY",
+    "draw_theory",
+    "draw_measured",
+    "rate_axis",
+    "label_line",
+    "csv_link",
+    "draw_support_sizes",
+    "draw_one_hot",
+    "draw_num_contexts",
+    "draw_floor",
+    "survival",
+    "draw_share",
+    "draw_verdict_shares",
+    "draw_excess",
+    "draw_distributions",
+    "draw_plane",
+    "draw_overlap",
+    "draw_valley",
+]

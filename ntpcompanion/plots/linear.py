@@ -1,0 +1,269 @@
+"""Random tables, distributions of the next token, decoders and their word vectors."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
+
+from ntpcompanion.plots.lines import draw_measured, draw_theory
+from ntpcompanion.plots.style import CONTRAST, IN_SUPPORT, MEASUREMENT, THEORY
+from ntpcompanion.plots.text import label_line
+
+
+def draw_share(
+    ax: Axes,
+    ratio: ArrayLike,
+    share: ArrayLike,
+    draws: int,
+    *,
+    colour: str = MEASUREMENT,
+    marker: str = "o",
+) -> Line2D:
+    """The share of random tables with a property against d/m, with binomial standard errors.
+
+    Parameters
+    ----------
+    ax
+        where to draw.
+    ratio
+        the values of d/m.
+    share
+        for each of them, the fraction of the tables that have the property.
+    draws
+        how many tables were drawn at each ratio.
+    colour, marker
+        of the points.
+
+    Returns
+    -------
+    Line2D
+        the line that joins the points.
+    """
+    share = np.asarray(share, dtype=float)
+    ax.errorbar(
+        ratio,
+        share,
+        yerr=np.sqrt(share * (1 - share) / draws),
+        color=colour,
+        linestyle="none",
+        clip_on=False,
+    )
+    line = draw_measured(ax, ratio, share, colour=colour, marker=marker)
+    ax.set(xlabel="embedding dimension / contexts, $d/m$", ylabel="share of tables", ylim=(0, 1))
+    return line
+
+
+def draw_verdict_shares(ax: Axes, frame: pd.DataFrame, draws: int) -> Axes:
+    """Shares of compatible, separable and undecided tables against d/m, and the point d = m from
+    which Lemma 1 promises both.
+
+    Parameters
+    ----------
+    ax
+        where to draw.
+    frame
+        one row for each d, with the columns "d/m", "compatible", "separable" and "undecided".
+    draws
+        how many tables were drawn for each d.
+
+    Returns
+    -------
+    Axes
+        `ax`.
+    """
+    lemma = draw_theory(ax, [1, 1], [0, 1])
+    label_line(ax, lemma, "$d = m$", at=0, offset=(-4.0, 26.0))
+    for column, colour, marker in (
+        ("compatible", IN_SUPPORT, "s"),
+        ("separable", MEASUREMENT, "o"),
+    ):
+        line = draw_share(ax, frame["d/m"], frame[column], draws, colour=colour, marker=marker)
+        ax.annotate(
+            column,
+            half_way(line),
+            xytext=(9, 0),
+            textcoords="offset points",
+            color=line.get_color(),
+            va="center",
+        )
+    undecided = draw_share(ax, frame["d/m"], frame["undecided"], draws, colour=CONTRAST, marker="x")
+    label_line(ax, undecided, "undecided", at=5 * len(frame) // 6, offset=(0.0, 8.0))
+    return ax
+
+
+def half_way(line: Line2D) -> tuple[float, float]:
+    """Where a line that goes from 0 to 1 first passes ½, for the label beside it.
+
+    Parameters
+    ----------
+    line
+        with positive x; its points are in the order of x.
+
+    Returns
+    -------
+    tuple of float
+        x, y in the middle between the last point below ½ and the first one from ½ on; in x the
+        geometric mean. If all points are on one side of ½, the first point.
+    """
+    x, y = line.get_xydata().T
+    after = int(np.argmax(y >= 0.5))
+    before = max(after - 1, 0)
+    return float(np.sqrt(x[before] * x[after])), float((y[before] + y[after]) / 2)
+
+
+def draw_excess(ax: Axes, gamma: ArrayLike, excess: ArrayLike, bound: ArrayLike) -> Axes:
+    """The loss above the entropy lower bound along W^p + γ W^d, and its explicit bound.
+
+    Parameters
+    ----------
+    ax
+        where to draw; its y axis becomes logarithmic.
+    gamma
+        the values of γ.
+    excess
+        the measured excess loss at each of them, in nats: points.
+    bound
+        the explicit bound, in nats: a line.
+
+    Returns
+    -------
+    Axes
+        `ax`.
+    """
+    line = draw_theory(ax, gamma, bound)
+    points = draw_measured(ax, gamma, excess)
+    points.set_linestyle("none")
+    middle = len(np.asarray(gamma)) // 2
+    label_line(ax, line, "bound", at=middle, offset=(6.0, 6.0))
+    label_line(ax, points, "measured", at=middle, offset=(-6.0, -8.0))
+    ax.set(yscale="log", xlabel="$\\gamma$", ylabel="excess loss (nats)")
+    return ax
+
+
+def draw_distributions(ax: Axes, distributions: ArrayLike) -> Axes:
+    """Next-token distributions as a table of cells, one row for each context.
+
+    Probabilities are written in the cells; a cell is black where the token cannot follow.
+
+    Parameters
+    ----------
+    ax
+        where to draw.
+    distributions
+        m × V probabilities, row by row.
+
+    Returns
+    -------
+    Axes
+        `ax`.
+    """
+    p = np.asarray(distributions, dtype=float)
+    ax.imshow(np.where(p > 0, 1.0, 0.0), cmap="gray", vmin=0, vmax=1, aspect="auto")
+    for (row, column), probability in np.ndenumerate(p):
+        if probability > 0:
+            ax.text(
+                column,
+                row,
+                f"{probability:.2f}".removeprefix("0"),
+                ha="center",
+                va="center",
+                fontsize=8,
+                color="black",
+            )
+    m, V = p.shape
+    ax.set(
+        xticks=range(V),
+        xticklabels=range(1, V + 1),
+        yticks=range(m),
+        yticklabels=[f"$h_{j}$" for j in range(1, m + 1)],
+    )
+    ax.set(xlabel="token", ylabel="context")
+    ax.tick_params(length=0)
+    return ax
+
+
+def draw_plane(ax: Axes, contexts: ArrayLike, words: ArrayLike) -> Axes:
+    """Word vectors in the plane as numbered dots, and the directions of the contexts as arrows.
+
+    Words that coincide (to a hundredth of the longest word vector) share a dot and a label.
+
+    Parameters
+    ----------
+    ax
+        where to draw.
+    contexts
+        m × 2; each arrow is as long as the longest word vector.
+    words
+        V × 2.
+
+    Returns
+    -------
+    Axes
+        `ax`.
+    """
+    contexts, words = np.asarray(contexts, dtype=float), np.asarray(words, dtype=float)
+    reach = np.linalg.norm(words, axis=1).max()
+    for j, h in enumerate(contexts, 1):
+        tip = reach * h / np.linalg.norm(h)
+        ax.annotate(
+            "",
+            tip,
+            (0, 0),
+            arrowprops={"arrowstyle": "->", "color": THEORY, "shrinkA": 0, "shrinkB": 0},
+        )
+        ax.text(*(1.18 * tip), f"$h_{j}$", color=THEORY, ha="center", va="center")
+    left = list(range(len(words)))
+    while left:
+        here = [z for z in left if np.linalg.norm(words[z] - words[left[0]]) < 0.01 * reach]
+        left = [z for z in left if z not in here]
+        ax.plot(*words[here[0]], "o", color=MEASUREMENT)
+        label = ", ".join(str(z + 1) for z in here)
+        ax.annotate(
+            label, words[here[0]], xytext=(4, 4), textcoords="offset points", color=MEASUREMENT
+        )
+    ax.set(
+        xlim=(-1.4 * reach, 1.4 * reach),
+        ylim=(-1.4 * reach, 1.4 * reach),
+        aspect="equal",
+        xlabel="first coordinate",
+    )
+    ax.set_ylabel("second coordinate")
+    return ax
+
+
+def draw_overlap(ax: Axes, overlap: ArrayLike, cosine: ArrayLike) -> Axes:
+    """The cosine of two word vectors against the overlap of the contexts they follow.
+
+    Parameters
+    ----------
+    ax
+        where to draw.
+    overlap
+        one number in [0, 1] for each pair of words.
+    cosine
+        one number in [−1, 1] for each pair; a faint dot each.
+
+    Returns
+    -------
+    Axes
+        `ax`.
+    """
+    ax.plot(
+        overlap,
+        cosine,
+        "o",
+        color=MEASUREMENT,
+        markersize=2.5,
+        alpha=0.25,
+        markeredgewidth=0,
+        rasterized=True,
+    )
+    ax.axhline(0, color=THEORY, linewidth=0.8)
+    ax.set(
+        xlabel="overlap of the contexts of two words",
+        ylabel="cosine in $W^{\\mathrm{mm}}$",
+        xlim=(-0.02, 1.02),
+        ylim=(-1, 1.02),
+    )
+    return ax

@@ -1,0 +1,36 @@
+"""Text beside lines, instead of a legend."""
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+
+def label_line(
+    ax: Axes, line: Line2D, text: str, *, at: int = -1, offset: tuple[float, float] = (5.0, 0.0)
+) -> None:
+    """Write a label beside a line, in the line's colour.
+
+    Parameters
+    ----------
+    ax
+        the panel of the line.
+    line
+        what is labelled.
+    text
+        the label.
+    at
+        the index of the line's point beside which it stands.
+    offset
+        from this point to the text, in points (1/72 inch): to the right, and up.
+    """
+    x, y = line.get_xydata()[at]
+    side = "left" if offset[0] > 0 else "right" if offset[0] < 0 else "center"
+    ax.annotate(
+        text,
+        (x, y),
+        xytext=offset,
+        textcoords="offset points",
+        color=line.get_color(),
+        ha=side,
+        va="center",
+        annotation_clip=False,
+    )

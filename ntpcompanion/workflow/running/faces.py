@@ -1,0 +1,97 @@
+"""Which files of a package a dotted name leads to, through the faces of its rooms.
+
+The face of a room is its stub `__init__.pyi`: lines `from .svm import solve_ntp_svm as
+solve_ntp_svm` say in which module each public name is defined, for type checkers and for
+`lazy_loader`, which loads that module when the name is first asked for.
+"""
+
+import ast
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import read_input
+from ntpcompanion.workflow.running.uses import NO_PYTHON, ONE_PARSES, WHOLE
+
+
+def leads_to(name: str, package: Path) -> Iterator[Path | tuple[str, str]]:
+    """What decides the meaning of a name such as `house.room.chair`.
+
+    Parameters
+    ----------
+    name
+        its first part is the name of the package; with `*` as the last part, all names of a face.
+    package
+        the folder of the package.
+
+    Yields
+    ------
+    Path or tuple of str
+        the files of the modules that are loaded on the way, and for each name that a face passes on
+        the pair (`"room/__init__.pyi: chair"`, `"wood.chair"`): which name, and where it is
+        defined. The other names of a face, and the file as such, make no difference.
+
+    Raises
+    ------
+    WorkflowError
+        if the stub of a face is not Python.
+    """
+    yield from _through_face(package, name.split(".")[1:], package)
+
+
+def read_face(room: Path) -> dict[str, str]:
+    """The names of a room's face, each with its place relative to the room: a module, or a module
+    and what it defines. Empty if the room has no face.
+    """
+    stub = room / "__init__.pyi"
+    if not stub.is_file():
+        return {}
+    try:
+        with ONE_PARSES:
+            tree = ast.parse(read_input(stub))
+    except NO_PYTHON as error:
+        raise not_python(stub, error) from error
+    lines = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.level == 1]
+    return {
+        alias.name: f"{line.module}.{alias.name}" if line.module else alias.name
+        for line in lines
+        for alias in line.names
+    }
+
+
+def not_python(path: Path, error: BaseException) -> WorkflowError:
+    """The sentence for a file that cannot be parsed."""
+    said = str(error).replace("<unknown>", path.name) or type(error).__name__
+    return WorkflowError(
+        f"{path} is not Python, so nothing that imports it can run: {said}. Mend the file."
+    )
+
+
+def _through_face(
+    room: Path, parts: Sequence[str], package: Path
+) -> Iterator[Path | tuple[str, str]]:
+    # both ways: a module and a function of the face may have the same name
+    yield from _through_modules(room, parts, package)
+    if not parts:
+        return
+    first, *rest = parts
+    face, stub = read_face(room), (room / "__init__.pyi").relative_to(package).as_posix()
+    for name in face if first == WHOLE else {first} & face.keys():
+        yield f"{stub}: {name}", face[name]
+        further = [WHOLE] if first == WHOLE else rest
+        yield from _through_modules(room, [*face[name].split("."), *further], package)
+
+
+def _through_modules(
+    room: Path, parts: Sequence[str], package: Path
+) -> Iterator[Path | tuple[str, str]]:
+    own = room / "__init__.py"
+    if own.is_file():
+        yield own
+    if not parts or parts[0] == WHOLE:
+        return
+    first, *rest = parts
+    if (room / first).is_dir():
+        yield from _through_face(room / first, rest, package)
+    elif (module := room / f"{first}.py").is_file():
+        yield module
