@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
+from ntpcompanion.languages.corpus import Text
+
 UNKNOWN = "<unk>"
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
@@ -19,6 +21,23 @@ def split_words(text: str) -> list[str]:
     word). Everything else separates.
     """
     return _WORD.findall(text.lower())
+
+
+def first_words(text: Text, num_words: int) -> list[str]:
+    """The first `num_words` words of a text, as `split_words` finds them.
+
+    Raises
+    ------
+    ValueError
+        `num_words` below 1 or beyond the text.
+    """
+    words = split_words(text.content)
+    if not 0 < num_words <= len(words):
+        raise ValueError(
+            f"`num_words` must lie in 1 … {len(words)}, the words of {text.source}, got "
+            f"{num_words}."
+        )
+    return words[:num_words]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,8 @@
 
 from dataclasses import dataclass
 
-from ntpcompanion.languages.corpus import read_text
-from ntpcompanion.languages.words import encode, split_words
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.separability import Verdict, check_separability
-from ntpcompanion.randomness import stream
 
 
 @dataclass(frozen=True)
@@ -54,44 +51,6 @@ def separability_crossing(table: ContextTable, *, max_iterations: int = 6_300) -
         low, high = (low, d) if verdict is Verdict.SEPARABLE else (d, high)
         d = (low + high) // 2
     return Crossing(high if high <= table.dim else None, low)
-
-
-def text_crossing(
-    num_words: int, vocab_size: int, context_length: int, seed: int, text: str = "pydoc_data.topics"
-) -> dict:
-    """The crossing of the first `num_words` words of a text with N(0, 1) embeddings of m
-    coordinates, as plain numbers for a record.
-
-    Returns
-    -------
-    `{"contexts": m, "mean_support": mean of S_j, "separable_from": d or None, "not_separable_to":
-    d, "text_sha256": hash of the text}`.
-
-    Raises
-    ------
-    ValueError, FileNotFoundError
-        As `read_text`, `encode` and `ContextTable.from_tokens`; `num_words` beyond the text.
-    """
-    source = read_text(text)
-    words = split_words(source.content)
-    if not 0 < num_words <= len(words):
-        raise ValueError(
-            f"`num_words` must lie in 1 … {len(words)}, the words of {source.source}, got "
-            f"{num_words}."
-        )
-    tokens = encode(words[:num_words], vocab_size).tokens
-    sizes = ContextTable.from_tokens(tokens, vocab_size, context_length, 1, stream(seed, "size"))
-    table = ContextTable.from_tokens(
-        tokens, vocab_size, context_length, sizes.num_contexts, stream(seed, "crossing")
-    )
-    found = separability_crossing(table)
-    return {
-        "contexts": table.num_contexts,
-        "mean_support": float(table.support_sizes.mean()),
-        "separable_from": found.separable_from,
-        "not_separable_to": found.not_separable_to,
-        "text_sha256": source.sha256,
-    }
 
 
 def _first_coordinates(table: ContextTable, d: int) -> ContextTable:

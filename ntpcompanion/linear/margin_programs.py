@@ -47,6 +47,43 @@ def least_max_norm(table: ContextTable) -> ProgramAnswer | None:
     )
 
 
+def least_weighted_norm(
+    table: ContextTable, scale: Float[np.ndarray, "V d"]
+) -> Float[np.ndarray, "V d"]:
+    """Minimize Σ_zi scale_zi W_zi² subject to ties within supports and margins of at least 1, by
+    Clarabel: the next-token SVM in a weighted norm.
+
+    Parameters
+    ----------
+    scale
+        (V, d), positive weights; all equal, they give W^mm.
+
+    Raises
+    ------
+    ValueError
+        `scale` is not positive everywhere.
+    RuntimeError
+        the solver finds no solution.
+
+    Notes
+    -----
+    V·d unknowns.
+    """
+    if not (scale > 0).all():
+        raise ValueError(f"`scale` must be positive, its smallest entry is {scale.min()}.")
+    W, (ties, margins) = cp.Variable(scale.shape), constraint_pairs(table)
+    logits = table.embeddings @ W.T
+    conditions = [logits[margins[0], margins[1]] - logits[margins[0], margins[2]] >= 1]
+    if ties.shape[1]:
+        conditions.append(logits[ties[0], ties[1]] - logits[ties[0], ties[2]] == 0)
+    weight = np.sqrt(scale / np.exp(np.log(scale).mean()))
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(cp.multiply(weight, W))), conditions)
+    problem.solve(solver=cp.CLARABEL)
+    if problem.status != cp.OPTIMAL:
+        raise RuntimeError(f"Clarabel ends with {problem.status!r}. Is the table separable?")
+    return W.value
+
+
 def constraint_pairs(
     table: ContextTable,
 ) -> tuple[Int[np.ndarray, "3 ties"], Int[np.ndarray, "3 margins"]]:

@@ -9,13 +9,8 @@ import numpy as np
 from jaxtyping import Float, Int, Integer
 from scipy.stats import binomtest
 
-from ntpcompanion.languages.corpus import read_text
-from ntpcompanion.languages.counting import count_contexts
-from ntpcompanion.languages.words import encode, split_words
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.crossing import separability_crossing
-from ntpcompanion.linear.threshold import predicted_threshold
-from ntpcompanion.randomness import stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +74,8 @@ class CrossingSample:
         """The standard error of `crossing`: that of a median of normal draws, joined with half the
         distance of the two extremes.
 
-        The spread of the draws is taken to be no less than that of a uniform law over one
-        dimension, which is all a draw tells.
+        The spread of the draws is taken to be no less than that of a uniform distribution
+        over one dimension, which is all a draw tells.
         """
         low, high = self._extremes()
         middle = (self.not_separable_to + self.separable_from) / 2
@@ -88,8 +83,9 @@ class CrossingSample:
         return float(np.hypot(np.sqrt(np.pi / 2 / len(middle)) * spread, (high - low) / 2))
 
     def shares(self, dims: Integer[np.ndarray, " k"] | Sequence[int]) -> ShareCurve:
-        """The shares at the dimensions `dims`. Raises ValueError unless they lie in 1 … m. Cost O(k
-        n).
+        """The shares of draws that are separable, and undecided, at the dimensions `dims` (k,).
+
+        Raises ValueError unless they lie in 1 … m. Cost O(k n).
         """
         dims = np.asarray(dims)
         if dims.size == 0 or dims.min() < 1 or dims.max() > self.num_contexts:
@@ -180,85 +176,6 @@ def crossing_sample(
             f"`tables` must all have the same m, and m coordinates; got (m, d) = {sorted(shapes)}."
         )
     return CrossingSample(min(shapes)[0], *np.array(sides).T)
-
-
-def phase_point(
-    num_contexts: int, vocab_size: int, support_sizes: list[int], draws: int, seed: int
-) -> dict:
-    """One point of a phase diagram as plain numbers for a record; the sizes are dealt to the
-    contexts in turn.
-
-    Returns
-    -------
-    `{"not_separable_to": [...], "separable_from": [...], "draws": [...]}`: the different pairs of
-    sides, and how many draws had each.
-
-    Raises
-    ------
-    ValueError
-        As `table_of_sizes` and `crossing_sample`.
-    """
-    sizes = np.resize(support_sizes, num_contexts)
-    rngs = (
-        stream(seed, f"{num_contexts} contexts, sizes {support_sizes}, table {draw}")
-        for draw in range(draws)
-    )
-    sample = crossing_sample(table_of_sizes(sizes, vocab_size, num_contexts, rng) for rng in rngs)
-    sides, numbers = np.unique(
-        [sample.not_separable_to, sample.separable_from], axis=1, return_counts=True
-    )
-    return dict(
-        zip(
-            ("not_separable_to", "separable_from", "draws"),
-            [*sides.tolist(), numbers.tolist()],
-            strict=True,
-        )
-    )
-
-
-def recorded_sample(num_contexts: int, point: dict) -> CrossingSample:
-    """The sample behind what `phase_point` returned."""
-    sides = (
-        np.repeat(point[name], point["draws"]) for name in ("not_separable_to", "separable_from")
-    )
-    return CrossingSample(num_contexts, *sides)
-
-
-def shuffled_text_crossing(
-    num_words: int, vocab_size: int, context_length: int, seed: int, text: str = "pydoc_data.topics"
-) -> dict:
-    """The crossing of a text whose supports keep their sizes, but hold random tokens; plain numbers
-    for a record.
-
-    Returns
-    -------
-    `{"contexts": m, "predicted": the threshold for these sizes, "separable_from": d or None,
-    "not_separable_to": d, "text_sha256": ...}`.
-
-    Raises
-    ------
-    ValueError, FileNotFoundError
-        As `read_text`, `encode` and `count_contexts`; `num_words` beyond the text.
-    """
-    source = read_text(text)
-    words = split_words(source.content)
-    if not 0 < num_words <= len(words):
-        raise ValueError(
-            f"`num_words` must lie in 1 … {len(words)}, the words of {source.source}, got "
-            f"{num_words}."
-        )
-    tokens = encode(words[:num_words], vocab_size).tokens
-    sizes = count_contexts(tokens, vocab_size, [context_length])[0].support_sizes
-    found = separability_crossing(
-        table_of_sizes(sizes, vocab_size, len(sizes), stream(seed, "shuffled text"))
-    )
-    return {
-        "contexts": len(sizes),
-        "predicted": predicted_threshold(vocab_size, sizes),
-        "separable_from": found.separable_from,
-        "not_separable_to": found.not_separable_to,
-        "text_sha256": source.sha256,
-    }
 
 
 def _half(first: Int[np.ndarray, " n"]) -> float:

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ntpcompanion.languages.words import UNKNOWN, encode, split_words
+from ntpcompanion.languages.corpus import Text
+from ntpcompanion.languages.words import UNKNOWN, encode, first_words, split_words
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,13 @@ def test_a_vocabulary_that_does_not_fit_is_refused(size):
 def test_a_text_without_words_is_refused():
     with pytest.raises(ValueError, match="`words` is empty"):
         encode([], 2)
+
+
+def test_first_words_are_those_of_the_whole_text():
+    text = Text("a file", "One two, THREE four.")
+    assert first_words(text, 3) == ["one", "two", "three"]
+    assert first_words(text, 4) == split_words(text.content)
+    for number in (0, 5):
+        words = rf"`num_words` must lie in 1 … 4, the words of a file, got {number}\."
+        with pytest.raises(ValueError, match=words):
+            first_words(text, number)

@@ -3,7 +3,7 @@ import pytest
 
 from ntpcompanion.linear import crossing
 from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.crossing import separability_crossing, text_crossing
+from ntpcompanion.linear.crossing import separability_crossing
 from ntpcompanion.linear.separability import Separability, Verdict
 from tests.oracles import largest_margin
 
@@ -51,28 +51,6 @@ def test_an_undecided_check_leaves_the_two_proved_sides(rng, monkeypatch):
     assert separability_crossing(table) == crossing.Crossing(8, 4)
 
 
-def test_the_crossing_of_a_text_says_what_it_was_measured_on(tmp_path):
-    path = tmp_path / "text.txt"
-    path.write_text("a b a c a b b c a a c b a b c c a b a c " * 2)
-    found = text_crossing(30, 4, 1, 0, str(path))
-    assert found["contexts"] == 3
-    assert 1 <= found["separable_from"] <= 3
-    assert found["mean_support"] > 1
-    with pytest.raises(ValueError, match=r"`num_words` must lie in 1 … 40, .*, got 41"):
-        text_crossing(41, 4, 1, 0, str(path))
-
-
 def test_one_dimension_may_be_enough():
     table = ContextTable(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 0.0]]), np.array([1.0]))
     assert separability_crossing(table) == crossing.Crossing(1, 0)
-
-
-def test_as_many_words_as_the_text_has(tmp_path):
-    path = tmp_path / "text.txt"
-    path.write_text("a b a c a b b c a a c b", encoding="utf-8")
-    assert text_crossing(12, 3, 1, 0, str(path))["contexts"] == 3
-    for count in (0, 13):
-        with pytest.raises(ValueError, match=rf"`num_words` must lie in 1 … 12, .* got {count}"):
-            text_crossing(count, 3, 1, 0, str(path))
-    with pytest.raises(ValueError, match=r"`vocab_size` must lie in"):
-        text_crossing(1, 3, 1, 0, str(path))

@@ -1,11 +1,16 @@
 import numpy as np
 import pytest
 
+from ntpcompanion.linear.alignment import smallest_margins
+from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.margin_programs import (
     constraint_pairs,
     least_frobenius_norm,
     least_max_norm,
+    least_weighted_norm,
 )
+from ntpcompanion.linear.svm import solve_ntp_svm
+from ntpcompanion.linear.ties import project_onto_F
 from tests.linear.cases import table
 
 CASE = table([[3, 4]], [[1, 1, 0]])
@@ -42,3 +47,36 @@ def test_what_is_solved_before_the_first_iteration_counts_none():
 @pytest.mark.parametrize("program", [least_frobenius_norm, least_max_norm])
 def test_without_a_solution_there_is_no_answer(program):
     assert program(table([[1.0], [1.0]], [[1, 0], [0, 1]])) is None
+
+
+def test_with_equal_weights_it_is_the_next_token_svm(rng):
+    table = ContextTable.random(12, 6, 3, 14, rng)
+    for scale in (1.0, 1e-9, 1e9):
+        assert np.allclose(
+            least_weighted_norm(table, np.full((6, 14), scale)),
+            solve_ntp_svm(table, tol=1e-12).weights,
+            atol=1e-6,
+        )
+
+
+@pytest.mark.parametrize("support_size", [1, 3])
+def test_the_weighted_solution_is_optimal(rng, support_size):
+    table, scale = ContextTable.random(9, 5, support_size, 11, rng), rng.uniform(0.1, 10, (5, 11))
+    W = least_weighted_norm(table, scale)
+    assert smallest_margins(table, W[None])[0] == pytest.approx(1, abs=1e-7)
+    assert np.abs(project_onto_F(table, W)).max() < 1e-7
+    for _ in range(20):  # no feasible neighbour is smaller
+        other = W + 0.01 * rng.standard_normal(W.shape)
+        other -= project_onto_F(table, other)
+        other /= smallest_margins(table, other[None])[0]
+        assert (scale * W**2).sum() <= (scale * other**2).sum() + 1e-7
+    table_not_separable = ContextTable(np.ones((2, 1)), np.eye(2), np.full(2, 0.5))
+    with pytest.raises(
+        RuntimeError, match=r"Clarabel ends with 'infeasible.*'\. Is the table separable\?"
+    ):
+        least_weighted_norm(table_not_separable, np.ones((2, 1)))
+
+
+def test_weights_that_are_no_norm_are_refused(rng):
+    with pytest.raises(ValueError, match=r"`scale` must be positive, its smallest entry is 0\.0\."):
+        least_weighted_norm(ContextTable.random(3, 4, 2, 5, rng), np.eye(4, 5))

@@ -1,4 +1,3 @@
-import json
 import math
 
 import numpy as np
@@ -9,12 +8,8 @@ from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.phase import (
     CrossingSample,
     crossing_sample,
-    phase_point,
-    recorded_sample,
-    shuffled_text_crossing,
     table_of_sizes,
 )
-from ntpcompanion.linear.threshold import predicted_threshold
 from tests.oracles import largest_margin
 
 
@@ -158,43 +153,6 @@ def test_a_table_that_no_dimension_separates_counts_as_beyond_all(rng):
     assert found.shares([1, 2]).separable.tolist() == [0, 0]
 
 
-def test_a_recorded_point_holds_its_sample():
-    point = phase_point(8, 4, [1, 3], 6, 0)
-    assert json.loads(json.dumps(point)) == point == phase_point(8, 4, [1, 3], 6, 0)
-    assert sum(point["draws"]) == 6
-    assert any(phase_point(8, 4, [1, 3], 6, seed) != point for seed in (1, 2, 3))
-    found = recorded_sample(8, point)
-    assert found.num_contexts == 8
-    assert len(found.separable_from) == 6
-    assert (found.separable_from - found.not_separable_to == 1).all()
-    assert 0.2 < found.crossing < 0.9
-
-
-def test_a_recorded_sample_repeats_each_pair_of_sides():
-    found = recorded_sample(
-        8, {"not_separable_to": [3, 4], "separable_from": [5, 5], "draws": [2, 1]}
-    )
-    assert found.not_separable_to.tolist() == [3, 3, 4]
-    assert found.separable_from.tolist() == [5, 5, 5]
-
-
-def test_a_shuffled_text_keeps_its_sizes(tmp_path):
-    path = tmp_path / "text.txt"
-    path.write_text("a b a c a b b c a a c b a b c c a b a c " * 2, encoding="utf-8")
-    # a is followed by b, c; b by a, b; c by a
-    found = shuffled_text_crossing(7, 4, 1, 0, str(path))
-    assert found["contexts"] == 3
-    assert found["predicted"] == pytest.approx(predicted_threshold(4, [2, 2, 1]), abs=1e-14)
-    assert 1 <= found["separable_from"] == found["not_separable_to"] + 1 <= 3
-    assert len(found["text_sha256"]) == 64
-    for count in (0, 41):
-        with pytest.raises(ValueError, match=rf"`num_words` must lie in 1 … 40, .*, got {count}"):
-            shuffled_text_crossing(count, 4, 1, 0, str(path))
-    with pytest.raises(ValueError, match=r"the text has 1 distinct words"):
-        # one word is not too few for `num_words`, but for a vocabulary
-        shuffled_text_crossing(1, 4, 1, 0, str(path))
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -236,8 +194,6 @@ def test_a_shuffled_text_keeps_its_sizes(tmp_path):
             lambda rng: sample(10, (3, 4), (3, 4)).shares([1, 11]),
             r"`dims` must lie in 1 … 10, .* got \[1, 11\]",
         ),
-        (lambda rng: phase_point(6, 4, [5], 2, 0), r"`support_sizes` must lie in 1 … 4"),
-        (lambda rng: phase_point(6, 4, [1], 1, 0), r"`tables` must hold at least 2 tables"),
     ],
 )
 def test_bad_input_is_named(rng, make, message):

@@ -7,35 +7,12 @@ from ntpcompanion.workflow.records.experiment import (
     load_experiment,
     run_point,
 )
+from tests.toy import HALVES
 
-HALVES = """
-class Plan(experiment.Plan):
-    n: int
-
-
-class Result(experiment.Result):
-    half: float
-
-
-def run(plan):
-    return Result(half=plan.n / 2)
-"""
 UNFIT = """
-import math
-
-
-class Plan(experiment.Plan):
-    n: int
-
-
-class Result:
-    def to_json(self):
-        return {"half": math.nan}
-
-
 def run(plan, checkpoint):
     (checkpoint / "begun").touch()
-    return Result()
+    return Result(value=float("nan"))
 """
 
 
@@ -48,7 +25,7 @@ def study(importable):
 def test_an_experiment_is_a_module_found_by_name(study):
     assert study == "toypkg.experiments.halves"
     found = load_experiment(study)
-    assert found.run(found.Plan(n=3)) == found.Result(half=1.5)
+    assert found.run(found.Plan(n=3)) == found.Result(value=1.5)
 
 
 @pytest.mark.parametrize(
@@ -59,8 +36,12 @@ def test_an_experiment_is_a_module_found_by_name(study):
             None,
             r"^`experiment: half` is no module .* Did you mean 'halves'\? Kno",
         ),
-        ("empty", "", r"^toypkg.experiments.empty is no experiment: it defines no Plan and no Res"),
-        ("plan", HALVES.partition("def run")[0], r"is no experiment: it defines no run\. An exper"),
+        ("empty", "", r"^toypkg.experiments.empty is no experiment: it defines no run\. An exper"),
+        (
+            "bare",
+            "del Plan, Result",
+            r"is no experiment: it defines no Plan and no Result and no r",
+        ),
         ("broken", "1 / 0", r"cannot be imported \(ZeroDivisionError: division by zero\)"),
         ("lacking", "import no_such", r"lacking cannot be imported: No module named 'no_such'"),
     ],
@@ -85,7 +66,7 @@ def test_all_points_are_plans_before_any_is_run(study):
 
 
 def test_a_point_is_run_with_a_folder_if_it_asks_for_one(study, importable, tmp_path):
-    assert run_point(study, {"n": 3}, tmp_path / "halves") == {"half": 1.5}
+    assert run_point(study, {"n": 3}, tmp_path / "halves") == {"value": 1.5}
     assert not (tmp_path / "halves").exists()
     importable.write_experiment("unfit", UNFIT)
     with pytest.raises(ValueError, match=r"^what it returned cannot be kept. .*are finite"):

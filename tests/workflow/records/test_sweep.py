@@ -14,16 +14,6 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.records import sweep
 from ntpcompanion.workflow.records.sweep import grid_tasks, run_tasks
 
-PLAN = """
-class Plan(experiment.Plan):
-    n: int
-
-
-class Result(experiment.Result):
-    value: str | int | list[str | int | bool] = 0
-
-
-"""
 NOTE = """
 import pathlib, time
 
@@ -83,7 +73,7 @@ STUDIES = {
 @pytest.fixture
 def study(importable):
     for name, code in STUDIES.items():
-        importable.write_experiment(name, PLAN + code)
+        importable.write_experiment(name, code)
     return importable
 
 
