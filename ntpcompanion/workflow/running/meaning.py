@@ -5,9 +5,10 @@ import functools
 import json
 from pathlib import Path
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_input, sha256
-from ntpcompanion.workflow.running.sources import NO_PYTHON, ONE_PARSES, source_hashes
+from ntpcompanion.workflow.running.faces import not_python
+from ntpcompanion.workflow.running.sources import source_hashes
+from ntpcompanion.workflow.running.uses import NO_PYTHON, ONE_PARSES
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -26,7 +27,7 @@ def _meaning_of(path: Path) -> str:
     try:
         return meaning(read_input(path))
     except NO_PYTHON as error:
-        raise WorkflowError(f"{path} is not Python: {error}. Mend the file.") from error
+        raise not_python(path, error) from error
 
 
 @functools.cache
