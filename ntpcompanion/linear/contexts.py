@@ -63,8 +63,8 @@ class ContextTable:
     >>> round(table.cross_entropy(np.zeros((3, 2))), 4)
     1.0986
 
-    The hidden states of a trained model: contexts are counted in a text, and each gets the mean of the
-    states in which the model met it. Here `states[k]` stands for the state after token k:
+    The hidden states of a trained model: contexts are counted in a text, and each gets the mean of
+    the states in which the model met it. Here `states[k]` stands for the state after token k:
 
     >>> from ntpcompanion.languages import count_contexts
     >>> text = np.array([0, 1, 2, 0, 1, 0, 1, 2, 0, 2])

@@ -43,7 +43,8 @@ def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gam
     Examples
     --------
     >>> import numpy as np
-    >>> from ntpcompanion.linear import ContextTable, check_compatibility, excess_bound, solve_ntp_svm
+    >>> from ntpcompanion.linear import ContextTable, check_compatibility
+    >>> from ntpcompanion.linear import excess_bound, solve_ntp_svm
     >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
     >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
     >>> finite = check_compatibility(table).finite_part

@@ -110,7 +110,8 @@ def gradient_flow(
     Examples
     --------
     >>> import numpy as np
-    >>> from ntpcompanion.linear import ContextTable, gradient_flow, measure_alignment, solve_ntp_svm
+    >>> from ntpcompanion.linear import ContextTable, gradient_flow
+    >>> from ntpcompanion.linear import measure_alignment, solve_ntp_svm
     >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
     >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
     >>> flow = gradient_flow(table, [0.0, 5.0, 500.0])

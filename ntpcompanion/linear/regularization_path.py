@@ -93,7 +93,8 @@ def regularization_path(
     Examples
     --------
     >>> import numpy as np
-    >>> from ntpcompanion.linear import ContextTable, regularization_path, measure_alignment, solve_ntp_svm
+    >>> from ntpcompanion.linear import ContextTable, regularization_path
+    >>> from ntpcompanion.linear import measure_alignment, solve_ntp_svm
     >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
     >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
     >>> path = regularization_path(table, [1.0, 10.0, 100.0])
