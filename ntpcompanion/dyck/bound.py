@@ -14,6 +14,22 @@ from ntpcompanion.dyck.transformer import Parameters, forward, gradients
 def lower_bound(T: int) -> float:
     """2/√T, below which E‖∇f‖² of no zero-loss solution falls; tr ∇²L is twice that for L = E(f −
     f*)². ValueError for an odd T.
+
+    Parameters
+    ----------
+    T
+        the length of a sentence, even.
+
+    Returns
+    -------
+    float
+        2/√T.
+
+    Examples
+    --------
+    >>> from ntpcompanion.dyck import lower_bound
+    >>> lower_bound(4)
+    1.0
     """
     check_even(T)
     return 2 / T**0.5
@@ -29,6 +45,29 @@ def squared_gradient_norm(
     At zero loss, and where no pre-activation is zero, it is half the trace of the Hessian of E(f −
     f*)² (Lemma D.4, which drops the 2). `active` (N, m) replaces the indicators 1{W_V h > 0} where
     these are known exactly.
+
+    Parameters
+    ----------
+    parameters
+        θ.
+    inputs
+        (N, T, 2T).
+    active
+        (N, m), 1{W_V h > 0}; by default the sign of the rounded W_V h.
+
+    Returns
+    -------
+    float
+        E‖∇_θ f‖².
+
+    Examples
+    --------
+    >>> from ntpcompanion.dyck import masked_support, squared_gradient_norm, transferable
+    >>> inputs, targets = masked_support(4, "random")
+    >>> round(squared_gradient_norm(transferable(4), inputs), 6)  # the lower bound
+    1.0
+    >>> round(squared_gradient_norm(transferable(4, balanced=False), inputs), 6)
+    4.0625
     """
     return float(gradients(parameters, inputs, active).squared_norms().sum(1).mean())
 

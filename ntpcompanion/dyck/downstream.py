@@ -32,6 +32,24 @@ def success_probability(T: int, n: SupportsIndex) -> Fraction:
     print 1 − 2^{−n}, which is larger for every n ≥ 1.
 
     Raises ValueError for n below 0 or an odd T.
+
+    Parameters
+    ----------
+    T
+        the length of a sentence, even.
+    n
+        the number of strings, at least 0.
+
+    Returns
+    -------
+    Fraction
+        the probability, exactly.
+
+    Examples
+    --------
+    >>> from ntpcompanion.dyck import success_probability
+    >>> success_probability(4, 2)
+    Fraction(25, 128)
     """
     p, n = balanced_share(T), _samples(n)
     return 1 - 2 * ((1 + p) / 2) ** n + p**n
@@ -136,13 +154,22 @@ def learning_curve(
 
     Parameters
     ----------
+    parameters
+        θ, whose features σ(W_V h) the heads read.
     sizes
         numbers of strings; smaller samples are parts of larger ones.
     draws
         how many samples.
+    rng
+        draws the strings.
     no_error
         share of the variance below which a head counts as exact; larger for trained features, which
         are near a solution, not at it.
+
+    Returns
+    -------
+    LearningCurve
+        for every size the mean error, and the share of draws without error, with standard errors.
 
     Raises
     ------
@@ -153,6 +180,15 @@ def learning_curve(
     -----
     By the kernel of the features: O(4^T m) once, then O(draws (n³ + 4^T)) for every n. Memory O(4^T
     + draws 2^T).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.dyck import learning_curve, success_probability, transferable
+    >>> curve = learning_curve(transferable(4), [2, 8], draws=200, rng=np.random.default_rng(0))
+    >>> expected = np.array([float(success_probability(4, n)) for n in (2, 8)])
+    >>> bool(np.all(abs(curve.exact - expected) < 4 * curve.exact_stderr))
+    True
     """
     if not len(sizes) or min(sizes) < 1 or draws < 2:
         raise ValueError(

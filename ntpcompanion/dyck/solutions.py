@@ -25,6 +25,24 @@ def transferable(T: int, balanced: bool = True) -> Parameters:
     writes it, with the trace T + 1/T²: not flat.
 
     Raises ValueError for an odd T.
+
+    Parameters
+    ----------
+    T
+        the length of a sentence, even.
+    balanced
+        whether the scale is that of the smallest trace.
+
+    Returns
+    -------
+    a `Parameters`
+        θ.
+
+    Examples
+    --------
+    >>> from ntpcompanion.dyck import transferable
+    >>> transferable(4, balanced=False).u.tolist()
+    [4.0, -4.0]
     """
     check_even(T)
     rows = np.outer([1.0, -1.0], np.repeat([1.0, 0.0], T))
@@ -47,6 +65,27 @@ def three_neurons(T: int, mask_sign: str) -> Neurons:
     sign (B′) they have 1 and −1 at t = 1 and 0 elsewhere, and are zero on some inputs.
 
     Raises ValueError for another word for `mask_sign`, an odd T.
+
+    Parameters
+    ----------
+    T
+        the length of a sentence, even.
+    mask_sign
+        "random" or "fixed", see `mask_each`.
+
+    Returns
+    -------
+    Neurons
+        the solution, in integers; its method `parameters` gives θ.
+
+    Examples
+    --------
+    >>> from ntpcompanion.dyck import lower_bound, masked_support, squared_gradient_norm
+    >>> from ntpcompanion.dyck import three_neurons
+    >>> inputs, targets = masked_support(4, "fixed")
+    >>> solution = three_neurons(4, "fixed").parameters(inputs.sum(axis=1))
+    >>> round(squared_gradient_norm(solution, inputs), 6) == lower_bound(4)
+    True
     """
     check_mask_sign(mask_sign)
     check_even(T)
@@ -87,6 +126,24 @@ def memoriser(T: int) -> Neurons:
     −T elsewhere. Every neuron has one value and none cancels: the bound is attained.
 
     Raises ValueError for an odd T or one out of range.
+
+    Parameters
+    ----------
+    T
+        the length of a sentence, even.
+
+    Returns
+    -------
+    Neurons
+        the solution, in integers; its method `parameters` gives θ.
+
+    Examples
+    --------
+    >>> from ntpcompanion.dyck import masked_support, memoriser, squared_loss
+    >>> inputs, targets = masked_support(4, "fixed")
+    >>> solution = memoriser(4).parameters(inputs.sum(axis=1))
+    >>> len(solution.u) == len(inputs), squared_loss(solution, inputs, targets) < 1e-24
+    (True, True)
     """
     inputs, targets = masked_support(T, "fixed")
     z = inputs.sum(1)
@@ -128,6 +185,22 @@ def random_features(
     """Solution (2): rows of W_V from N(0, I_{2T}), uniform attention, and the u of least norm with
     zero loss.
 
+    Parameters
+    ----------
+    T
+        the length of a sentence, even.
+    width
+        m, the number of neurons.
+    rng
+        draws the rows of W_V.
+    mask_sign
+        "random" or "fixed", see `mask_each`.
+
+    Returns
+    -------
+    a `Parameters`
+        θ.
+
     Raises
     ------
     ValueError
@@ -139,6 +212,15 @@ def random_features(
     Notes
     -----
     A singular value decomposition of the (N, width) features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.dyck import masked_support, random_features, squared_loss
+    >>> inputs, targets = masked_support(4, "random")
+    >>> solution = random_features(4, 64, np.random.default_rng(0))
+    >>> squared_loss(solution, inputs, targets) < 1e-20
+    True
     """
     if width < 1:
         raise ValueError(

@@ -28,6 +28,17 @@ class Parameters:
     ------
     ValueError
         shapes that do not belong together, no neurons, entries that are not finite float64 numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.dyck import Parameters, masked_support, predict
+    >>> zero = np.zeros((8, 8))  # T = 4: uniform attention
+    >>> W_V = np.hstack([np.ones((1, 4)), np.zeros((1, 4))])
+    >>> one = Parameters(zero, zero, W_V, np.array([4.0]))  # one neuron: σ(Σ s_t)
+    >>> inputs, targets = masked_support(4, "random")
+    >>> bool((predict(one, inputs) == np.maximum(targets, 0)).all())
+    True
     """
 
     W_Q: Float[np.ndarray, "d d"]
@@ -105,14 +116,56 @@ def forward(parameters: Parameters, inputs: Num[np.ndarray, "N T d"]) -> Forward
 
 
 def predict(parameters: Parameters, inputs: Num[np.ndarray, "N T d"]) -> Float[np.ndarray, " N"]:
-    """f_θ(x) for inputs (N, T, 2T), read at the first position."""
+    """f_θ(x) for inputs (N, T, 2T), read at the first position.
+
+    Parameters
+    ----------
+    parameters
+        θ.
+    inputs
+        (N, T, 2T).
+
+    Returns
+    -------
+    (N,) array
+        the values f_θ(x).
+
+    Examples
+    --------
+    >>> from ntpcompanion.dyck import masked_support, predict, transferable
+    >>> inputs, targets = masked_support(4, "random")
+    >>> predict(transferable(4), inputs)[:6].round(6).tolist()
+    [-1.0, -1.0, -1.0, -1.0, 1.0, 1.0]
+    """
     return forward(parameters, inputs).values
 
 
 def squared_loss(
     parameters: Parameters, inputs: Num[np.ndarray, "N T d"], targets: Num[np.ndarray, " N"]
 ) -> float:
-    """L(θ) = mean (f_θ(x) − f*(x))², without a factor one half."""
+    """L(θ) = mean (f_θ(x) − f*(x))², without a factor one half.
+
+    Parameters
+    ----------
+    parameters
+        θ.
+    inputs
+        (N, T, 2T).
+    targets
+        (N,), f*(x).
+
+    Returns
+    -------
+    float
+        the loss.
+
+    Examples
+    --------
+    >>> from ntpcompanion.dyck import masked_support, squared_loss, transferable
+    >>> inputs, targets = masked_support(4, "random")
+    >>> squared_loss(transferable(4), inputs, targets) < 1e-24
+    True
+    """
     return float(np.mean((predict(parameters, inputs) - targets) ** 2))
 
 
@@ -167,12 +220,26 @@ def gradients(
 
     Parameters
     ----------
+    parameters
+        θ.
     inputs
         (N, T, 2T).
     active
         (N, m), 1{W_V h > 0}. Give it where pre-activations may be exactly zero
         (`Neurons.preactivations` knows from integers): in float64 a zero may come out positive. By
         default, the sign of the rounded one.
+
+    Returns
+    -------
+    Gradients
+        of the four matrices, as factors; `flat` multiplies them out.
+
+    Examples
+    --------
+    >>> from ntpcompanion.dyck import gradients, masked_support, transferable
+    >>> inputs, targets = masked_support(4, "random")
+    >>> gradients(transferable(4), inputs).flat().shape  # 64 + 64 + 2 · 8 + 2 parameters
+    (48, 146)
     """
     state = forward(parameters, inputs)
     if active is None:
@@ -192,6 +259,16 @@ def gradients(
 class Network(nn.Module):
     """The same transformer as a float64 torch module, for autograd and full Hessians; parameters in
     the order W_Q, W_K, W_V, u.
+
+    Examples
+    --------
+    >>> from ntpcompanion.dyck import Network, masked_support, transferable
+    >>> import torch
+    >>> network = Network(transferable(4))
+    >>> inputs, targets = masked_support(4, "random")
+    >>> outputs = network(torch.tensor(inputs, dtype=torch.float64))
+    >>> bool((outputs - torch.tensor(targets)).abs().max() < 1e-12)
+    True
     """
 
     def __init__(self, parameters: Parameters) -> None:

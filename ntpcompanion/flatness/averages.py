@@ -11,6 +11,25 @@ from torch import Tensor
 def mean_and_error(values: Float[Tensor, "*any replicas"]) -> tuple[np.ndarray, np.ndarray]:
     """The mean over the last axis, and its standard error. Raises ValueError for fewer than two
     replicas.
+
+    Parameters
+    ----------
+    values
+        (…, replicas), independent along the last axis.
+
+    Returns
+    -------
+    two arrays
+        means and standard errors, of the shape of the other axes.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.flatness import mean_and_error
+    >>> runs = torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]], dtype=torch.float64)
+    >>> mean, error = mean_and_error(runs)
+    >>> mean.tolist(), error.round(4).tolist()
+    ([2.0, 0.0], [0.5774, 0.0])
     """
     replicas = values.shape[-1]
     if replicas < 2:
@@ -30,6 +49,27 @@ def at_rate_zero(rates: ArrayLike, values: ArrayLike, errors: ArrayLike) -> tupl
 
     Raises ValueError for fewer than two rates, values or errors of another number, and errors that
     are not positive and finite.
+
+    Parameters
+    ----------
+    rates
+        two or more different learning rates.
+    values
+        one for each rate.
+    errors
+        their standard errors.
+
+    Returns
+    -------
+    two floats
+        the limit, and its standard error.
+
+    Examples
+    --------
+    >>> from ntpcompanion.flatness import at_rate_zero
+    >>> value, error = at_rate_zero([0.1, 0.2, 0.4], [1.1, 1.2, 1.4], [0.01, 0.01, 0.01])
+    >>> round(value, 6), round(error, 6)
+    (1.0, 0.012247)
     """
     rates, values, errors = _vectors(rates=rates, values=values, errors=errors)
     line, covariance = np.polyfit(rates, values, 1, w=1 / errors, cov="unscaled")

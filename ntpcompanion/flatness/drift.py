@@ -71,6 +71,24 @@ def follow_ode(
 
     A start off the manifold is moved to the nearest minimizer first.
 
+    Parameters
+    ----------
+    model
+        the predictor and the true distributions.
+    start
+        (d,), float64.
+    horizon
+        the end of the time t = η² · steps.
+    batch_size
+        B.
+    points
+        at how many times, evenly spaced from 0 to the horizon, the path is kept.
+
+    Returns
+    -------
+    FlowPath
+        times, parameters and traces along the path.
+
     Raises
     ------
     ValueError
@@ -86,6 +104,24 @@ def follow_ode(
     manifold, so that the gradients have the same tangent part, and no third derivative of the loss
     is needed. Explicit Runge–Kutta between the `points`, a Gauss–Newton correction at each. One
     evaluation costs a singular value decomposition of the (n c, d) scores.
+
+    Examples
+    --------
+    A model with one input, two classes and the logits ±ab: minimizers are a hyperbola.
+
+    >>> import torch
+    >>> from ntpcompanion.flatness import ConditionalModel, follow_ode
+    >>> def logits(theta):
+    ...     product = theta.prod(-1)[..., None]
+    ...     return torch.stack([product, -product], dim=-1)
+    >>> truth = torch.tensor([[0.8, 0.2]], dtype=torch.float64)
+    >>> model = ConditionalModel(logits, truth, torch.ones(1, dtype=torch.float64))
+    >>> near = torch.tensor([2.0, 0.5], dtype=torch.float64)
+    >>> path = follow_ode(model, near, horizon=5.0, points=3)
+    >>> path.thetas.round(decimals=3).tolist()  # ab stays, the trace (a² + b²) · 0.64 falls
+    [[1.964, 0.353], [1.08, 0.642], [0.879, 0.788]]
+    >>> path.trace.round(decimals=3).tolist()
+    [2.547, 1.01, 0.893]
     """
     if batch_size < 1:
         raise ValueError(f"`batch_size` must be at least 1, got {batch_size}.")
@@ -109,6 +145,22 @@ def follow_adam_ode(
     variance 1/B, step sizes √B, squared. The sharpness is that of Li, Wen and Lyu (2025); second
     moments are taken to follow H at once and without noise.
 
+    Parameters
+    ----------
+    model
+        the predictor and the true distributions.
+    start
+        (d,), float64.
+    horizon
+        the end of the time t = η² · steps.
+    points
+        at how many times, evenly spaced from 0 to the horizon, the path is kept.
+
+    Returns
+    -------
+    FlowPath
+        times, parameters and traces along the path.
+
     Raises
     ------
     ValueError, RuntimeError
@@ -118,6 +170,22 @@ def follow_adam_ode(
     Notes
     -----
     `trace` of the path is still tr ∇²L, which need not fall: Σ √H_ii does.
+
+    Examples
+    --------
+    A model with one input, two classes and the logits ±ab: minimizers are a hyperbola.
+
+    >>> import torch
+    >>> from ntpcompanion.flatness import ConditionalModel, follow_adam_ode
+    >>> def logits(theta):
+    ...     product = theta.prod(-1)[..., None]
+    ...     return torch.stack([product, -product], dim=-1)
+    >>> truth = torch.tensor([[0.8, 0.2]], dtype=torch.float64)
+    >>> model = ConditionalModel(logits, truth, torch.ones(1, dtype=torch.float64))
+    >>> near = torch.tensor([2.0, 0.5], dtype=torch.float64)
+    >>> path = follow_adam_ode(model, near, horizon=5.0, points=3)
+    >>> path.thetas.round(decimals=3).tolist()
+    [[1.964, 0.353], [0.976, 0.71], [0.855, 0.811]]
     """
     return _Flow(model, 1 / 4, adaptive=True).run(start, horizon, points)
 

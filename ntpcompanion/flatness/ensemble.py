@@ -49,12 +49,27 @@ def follow_sgd(
 
     Parameters
     ----------
+    model
+        the predictor and the true distributions.
     start
         (d,), or (replicas, d) for a start of its own for each.
+    learning_rate
+        η.
+    steps
+        how many steps.
     batch_size
         None: no noise, the gradient of the population loss.
+    replicas
+        how many independent runs.
+    rng
+        draws the batches.
     snapshots
         so many states are kept, evenly spaced, the first and the last among them.
+
+    Returns
+    -------
+    EnsemblePath
+        steps, times η² · steps, and parameters (snapshots, replicas, d).
 
     Raises
     ------
@@ -68,6 +83,29 @@ def follow_sgd(
     -----
     Each step evaluates the logits of all n inputs: meant for models whose inputs can be enumerated.
     Memory O(snapshots · replicas · d).
+
+    Examples
+    --------
+    A model with one input, two classes and the logits ±ab: minimizers are a hyperbola.
+
+    >>> import numpy as np
+    >>> import torch
+    >>> from ntpcompanion.flatness import ConditionalModel, follow_sgd, nearest_minimizer
+    >>> def logits(theta):
+    ...     product = theta.prod(-1)[..., None]
+    ...     return torch.stack([product, -product], dim=-1)
+    >>> truth = torch.tensor([[0.8, 0.2]], dtype=torch.float64)
+    >>> model = ConditionalModel(logits, truth, torch.ones(1, dtype=torch.float64))
+    >>> near = torch.tensor([2.0, 0.5], dtype=torch.float64)
+    >>> minimizer = nearest_minimizer(model, near)
+    >>> runs = follow_sgd(
+    ...     model, minimizer, learning_rate=0.1, steps=1000, batch_size=1, replicas=50,
+    ...     rng=np.random.default_rng(0), snapshots=2,
+    ... )
+    >>> tuple(runs.thetas.shape), runs.times.round(decimals=6).tolist()
+    ((2, 50, 2), [0.0, 10.0])
+    >>> runs.thetas.mean(dim=1).round(decimals=1).tolist()  # from (2, ⅓) to the flattest, a = b
+    [[2.0, 0.4], [0.8, 0.8]]
     """
     thetas = _starts(model, start, learning_rate, replicas)
     gradient = MeanGradient(model, batch_size, replicas, rng)
@@ -96,6 +134,53 @@ def follow_adam(
     has moments of its own.
 
     Raises ValueError and RuntimeError as `follow_sgd`, and ValueError for what torch refuses.
+
+    Parameters
+    ----------
+    model
+        the predictor and the true distributions.
+    start
+        (d,), or (replicas, d) for a start of its own for each.
+    learning_rate
+        η.
+    steps
+        how many steps.
+    batch_size
+        None: no noise, the gradient of the population loss.
+    replicas
+        how many independent runs.
+    rng
+        draws the batches.
+    betas, weight_decay, epsilon
+        as in `torch.optim.AdamW`.
+    snapshots
+        so many states are kept, evenly spaced, the first and the last among them.
+
+    Returns
+    -------
+    EnsemblePath
+        steps, times η² · steps, and parameters (snapshots, replicas, d).
+
+    Examples
+    --------
+    A model with one input, two classes and the logits ±ab: minimizers are a hyperbola.
+
+    >>> import numpy as np
+    >>> import torch
+    >>> from ntpcompanion.flatness import ConditionalModel, follow_adam, nearest_minimizer
+    >>> def logits(theta):
+    ...     product = theta.prod(-1)[..., None]
+    ...     return torch.stack([product, -product], dim=-1)
+    >>> truth = torch.tensor([[0.8, 0.2]], dtype=torch.float64)
+    >>> model = ConditionalModel(logits, truth, torch.ones(1, dtype=torch.float64))
+    >>> near = torch.tensor([2.0, 0.5], dtype=torch.float64)
+    >>> minimizer = nearest_minimizer(model, near)
+    >>> runs = follow_adam(
+    ...     model, minimizer, learning_rate=0.01, steps=100, batch_size=1, replicas=3,
+    ...     rng=np.random.default_rng(0), snapshots=2,
+    ... )
+    >>> tuple(runs.thetas.shape)
+    (2, 3, 2)
     """
     thetas = _starts(model, start, learning_rate, replicas)
     gradient = MeanGradient(model, batch_size, replicas, rng)

@@ -45,6 +45,35 @@ def fisher_bias(model: ConditionalModel, theta: Float[Tensor, " d"]) -> FisherBi
 
     Raises ValueError unless θ is a finite float64 vector. All second derivatives are formed: O(n c
     d²) memory.
+
+    Parameters
+    ----------
+    model
+        the predictor and the true distributions.
+    theta
+        (d,), float64.
+
+    Returns
+    -------
+    FisherBias
+        excess loss, Fisher trace, its bias, and the bound on the bias.
+
+    Examples
+    --------
+    A model with one input, two classes and the logits ±ab: minimizers are a hyperbola.
+
+    >>> import torch
+    >>> from ntpcompanion.flatness import ConditionalModel, fisher_bias, nearest_minimizer
+    >>> def logits(theta):
+    ...     product = theta.prod(-1)[..., None]
+    ...     return torch.stack([product, -product], dim=-1)
+    >>> truth = torch.tensor([[0.8, 0.2]], dtype=torch.float64)
+    >>> model = ConditionalModel(logits, truth, torch.ones(1, dtype=torch.float64))
+    >>> near = torch.tensor([2.0, 0.5], dtype=torch.float64)
+    >>> minimizer = nearest_minimizer(model, near)
+    >>> at, off = fisher_bias(model, minimizer), fisher_bias(model, near)
+    >>> abs(at.bias) < 1e-9, abs(off.bias) <= off.bound
+    (True, True)
     """
     check_float64("theta", theta)
     probabilities = model.log_probabilities(theta).exp()

@@ -31,6 +31,13 @@ def hessian_products(
         maps θ to a scalar tensor, the same one every time.
     theta
         float64 or float32, on any device.
+    vectors
+        (k, d), of the dtype of `theta`.
+
+    Returns
+    -------
+    (k, d) tensor
+        the products, row by row.
 
     Raises
     ------
@@ -41,6 +48,16 @@ def hessian_products(
     -----
     One forward and backward pass, kept for all products, then about two passes a product. Memory as
     one pass times BATCH_ENTRIES / d.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.flatness import hessian_products
+    >>> def loss(theta):
+    ...     return theta[0] ** 2 + 3 * theta[0] * theta[1] + 2 * theta[1] ** 2
+    >>> theta = torch.tensor([1.0, 2.0], dtype=torch.float64)
+    >>> hessian_products(loss, theta, torch.eye(2, dtype=torch.float64)).tolist()
+    [[2.0, 3.0], [3.0, 4.0]]
     """
     check_loss(loss, theta)
     if vectors.ndim != 2 or vectors.shape[1] != len(theta) or vectors.dtype != theta.dtype:
@@ -65,6 +82,28 @@ def symmetric_products(loss: Loss, theta: Float[Tensor, " d"]) -> Callable[[Tens
 def full_hessian(loss: Loss, theta: Float[Tensor, " d"]) -> Float[Tensor, "d d"]:
     """∇²L(θ) as a matrix, symmetric to rounding. Raises as `hessian_products`. Cost: d products,
     O(d²) memory.
+
+    Parameters
+    ----------
+    loss
+        maps θ to a scalar tensor, the same one every time.
+    theta
+        (d,), float64 or float32, on any device.
+
+    Returns
+    -------
+    (d, d) tensor
+        the Hessian.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.flatness import full_hessian
+    >>> def loss(theta):
+    ...     return theta[0] ** 2 + 3 * theta[0] * theta[1] + 2 * theta[1] ** 2
+    >>> theta = torch.tensor([1.0, 2.0], dtype=torch.float64)
+    >>> full_hessian(loss, theta).tolist()
+    [[2.0, 3.0], [3.0, 4.0]]
     """
     return hessian_products(
         loss, theta, torch.eye(len(theta), dtype=theta.dtype, device=theta.device)
@@ -132,6 +171,15 @@ class FlatModule:
 
     Raises ValueError for a module without parameters, or with parameters of several dtypes or on
     several devices.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.flatness import FlatModule
+    >>> flat = FlatModule(torch.nn.Linear(3, 2))
+    >>> theta = torch.arange(8.0)  # six weights, then two biases
+    >>> flat(theta, torch.ones(1, 3)).tolist()
+    [[9.0, 19.0]]
     """
 
     def __init__(self, module: nn.Module) -> None:

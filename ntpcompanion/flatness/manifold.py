@@ -57,6 +57,19 @@ def tangent_basis(model: ConditionalModel, theta: Float[Tensor, " d"]) -> Tangen
 
     Assumption 4.1 asks that the Hessian has one rank all along Γ; compare `rank` at two points.
 
+    Parameters
+    ----------
+    model
+        the predictor and the true distributions.
+    theta
+        (d,), float64.
+
+    Returns
+    -------
+    TangentSpace
+        orthonormal bases of the tangent and of the normal space, the Hessian's eigenvalues, and its
+        rank.
+
     Raises
     ------
     ValueError
@@ -67,6 +80,26 @@ def tangent_basis(model: ConditionalModel, theta: Float[Tensor, " d"]) -> Tangen
     UserWarning
         θ is not a minimizer: an entry of f − Pr exceeds 1e-6. The scores are then no square root of
         the Hessian.
+
+    Examples
+    --------
+    A model with one input, two classes and the logits ±ab: minimizers are a hyperbola.
+
+    >>> import torch
+    >>> from ntpcompanion.flatness import ConditionalModel, nearest_minimizer, tangent_basis
+    >>> def logits(theta):
+    ...     product = theta.prod(-1)[..., None]
+    ...     return torch.stack([product, -product], dim=-1)
+    >>> truth = torch.tensor([[0.8, 0.2]], dtype=torch.float64)
+    >>> model = ConditionalModel(logits, truth, torch.ones(1, dtype=torch.float64))
+    >>> near = torch.tensor([2.0, 0.5], dtype=torch.float64)
+    >>> minimizer = nearest_minimizer(model, near)
+    >>> space = tangent_basis(model, minimizer)
+    >>> space.rank, tuple(space.basis.shape)
+    (1, (2, 1))
+    >>> slope = torch.tensor([minimizer[1], minimizer[0]])  # of ab: normal to the hyperbola
+    >>> bool((space.basis.T @ slope).abs() < 1e-9)
+    True
     """
     check_float64("theta", theta)
     scores = model.scores(theta)
@@ -102,6 +135,20 @@ def nearest_minimizer(
 
     Ends when no entry of f − Pr exceeds `tol`, or when rounding stops it below 1e-6.
 
+    Parameters
+    ----------
+    model
+        the predictor and the true distributions.
+    theta
+        (d,), float64.
+    tol
+        the largest entry of f − Pr that is left.
+
+    Returns
+    -------
+    (d,) tensor
+        the minimizer.
+
     Raises
     ------
     ValueError
@@ -109,6 +156,22 @@ def nearest_minimizer(
         fails); θ is not a finite float64 vector.
     RuntimeError
         no minimizer was reached.
+
+    Examples
+    --------
+    A model with one input, two classes and the logits ±ab: minimizers are a hyperbola.
+
+    >>> import torch
+    >>> from ntpcompanion.flatness import ConditionalModel, nearest_minimizer
+    >>> def logits(theta):
+    ...     product = theta.prod(-1)[..., None]
+    ...     return torch.stack([product, -product], dim=-1)
+    >>> truth = torch.tensor([[0.8, 0.2]], dtype=torch.float64)
+    >>> model = ConditionalModel(logits, truth, torch.ones(1, dtype=torch.float64))
+    >>> near = torch.tensor([2.0, 0.5], dtype=torch.float64)
+    >>> minimizer = nearest_minimizer(model, near)
+    >>> round(float(minimizer.prod()), 6)  # e^{2ab} = 0.8 / 0.2
+    0.693147
     """
     check_float64("theta", theta)
     if (model.laws == 0).any():

@@ -32,6 +32,21 @@ class ConditionalModel:
     ------
     ValueError
         laws or weights of another shape or dtype, negative, not finite, or with another sum.
+
+    Examples
+    --------
+    A model with one input, two classes and the logits ±ab: minimizers are a hyperbola.
+
+    >>> import torch
+    >>> from ntpcompanion.flatness import ConditionalModel
+    >>> def logits(theta):
+    ...     product = theta.prod(-1)[..., None]
+    ...     return torch.stack([product, -product], dim=-1)
+    >>> truth = torch.tensor([[0.8, 0.2]], dtype=torch.float64)
+    >>> model = ConditionalModel(logits, truth, torch.ones(1, dtype=torch.float64))
+    >>> near = torch.tensor([2.0, 0.5], dtype=torch.float64)
+    >>> model.log_probabilities(near).exp().round(decimals=4).tolist()
+    [[0.8808, 0.1192]]
     """
 
     logits: Callable[[Tensor], Tensor]
@@ -111,6 +126,38 @@ def gradient_covariance(
 ) -> Float[Tensor, "d d"]:
     """Σ(θ), the covariance of −∇_θ log f_θ(v | x) over one draw (x, v), by enumeration; a batch of
     B independent draws has Σ / B.
+
+    Parameters
+    ----------
+    model
+        the predictor and the true distributions.
+    theta
+        (d,), float64.
+
+    Returns
+    -------
+    (d, d) tensor
+        Σ(θ).
+
+    Examples
+    --------
+    A model with one input, two classes and the logits ±ab: minimizers are a hyperbola.
+
+    >>> import torch
+    >>> from ntpcompanion.flatness import ConditionalModel, full_hessian, gradient_covariance
+    >>> from ntpcompanion.flatness import nearest_minimizer
+    >>> def logits(theta):
+    ...     product = theta.prod(-1)[..., None]
+    ...     return torch.stack([product, -product], dim=-1)
+    >>> truth = torch.tensor([[0.8, 0.2]], dtype=torch.float64)
+    >>> model = ConditionalModel(logits, truth, torch.ones(1, dtype=torch.float64))
+    >>> near = torch.tensor([2.0, 0.5], dtype=torch.float64)
+    >>> minimizer = nearest_minimizer(model, near)
+    >>> noise = gradient_covariance(model, minimizer)
+    >>> def loss(theta):
+    ...     return -(model.joint * model.log_probabilities(theta)).sum()
+    >>> torch.allclose(noise, full_hessian(loss, minimizer))  # Lemma 4.2: at a minimizer
+    True
     """
     scores = model.scores(theta)
     mean = model.joint.flatten().sqrt() @ scores

@@ -42,12 +42,24 @@ def read_text(text: str) -> Text:
         library. The topics are joined in the order of their keys. A file wins over a module of the
         same name.
 
+    Returns
+    -------
+    Text
+        its content, with the source and its version, for the provenance.
+
     Raises
     ------
     FileNotFoundError
         neither a file nor such a module.
     ValueError
         the file is not UTF-8, or there is nothing but white space in it.
+
+    Examples
+    --------
+    >>> from ntpcompanion.languages import read_text
+    >>> manual = read_text("pydoc_data.topics")
+    >>> manual.source, len(manual.content) > 100_000
+    ('pydoc_data.topics', True)
     """
     path = Path(text).expanduser()
     found = (

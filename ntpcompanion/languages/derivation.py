@@ -42,6 +42,36 @@ def draw_derivation(
     The words of the sentence are those of the nodes that have one, in this order. Cost O(S² + V)
     for each node. Raises ValueError for a derivation that outgrows `max_words`, as those of a
     recursive grammar may.
+
+    Parameters
+    ----------
+    grammar
+        what is drawn from.
+    rng
+        draws the rules.
+    max_words
+        the largest sentence that is allowed.
+
+    Returns
+    -------
+    list of Node
+        the tree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> from ntpcompanion.languages import PCFG, draw_derivation
+    >>> root = torch.tensor([1.0, 0.0], dtype=torch.float64)
+    >>> binary = torch.zeros(2, 2, 2, dtype=torch.float64)
+    >>> binary[0, 1, 1] = 0.4  # symbol 0 → symbol 1, symbol 1
+    >>> lexical = torch.tensor([[0.6, 0.0], [0.5, 0.5]], dtype=torch.float64)
+    >>> grammar = PCFG(root, binary, lexical)
+    >>> nodes = draw_derivation(grammar, np.random.default_rng(0))
+    >>> nodes[0].symbol, nodes[0].parent is None
+    (0, True)
+    >>> sum(node.word is not None for node in nodes) == nodes[0].words
+    True
     """
     symbols, words = grammar.num_symbols, grammar.vocab_size
     rules = np.concatenate(

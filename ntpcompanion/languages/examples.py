@@ -14,6 +14,30 @@ def frequent_contexts(
     successors with their probability.
 
     Ties go to the smaller row. Raises ValueError if `rows` or `successors` is below 1.
+
+    Parameters
+    ----------
+    counts
+        the contexts of one length.
+    vocabulary
+        the word of each token.
+    rows
+        how many contexts.
+    successors
+        how many successors of each.
+
+    Returns
+    -------
+    list of dict
+        one for each row of the table, ready for a DataFrame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.languages import count_contexts, frequent_contexts
+    >>> (counts,) = count_contexts(np.array([0, 1, 2, 0, 1, 0, 1, 2]), vocab_size=3, lengths=[1])
+    >>> frequent_contexts(counts, ["a", "b", "c"], rows=1, successors=2)
+    [{'context': 'a', 'times seen': 3, 'successors': 1, 'likeliest': 'b 1.00'}]
     """
     for name, value in (("rows", rows), ("successors", successors)):
         if value < 1:

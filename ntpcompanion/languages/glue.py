@@ -62,10 +62,17 @@ def load_glue(task: str, source: str = "nyu-mll/glue") -> dict[str, Examples]:
 
     Parameters
     ----------
+    task
+        "sst2" or "qnli".
     source
         a folder with a folder for each task, in which the files of a split begin with its name, as
         in `sst2/train-00000-of-00001.parquet` (Parquet, JSON lines or CSV); or a name on the
         Hugging Face hub, from which the task is downloaded once.
+
+    Returns
+    -------
+    dict of Examples
+        texts and labels, by the name of the split.
 
     Raises
     ------

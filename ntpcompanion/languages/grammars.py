@@ -29,6 +29,10 @@ def span_labels(
 
     Parameters
     ----------
+    grammar
+        S symbols.
+    tokens
+        (batch, length) sentences, padded with −1 on the right.
     words
         length of the span, or None for the whole sentence.
     by
@@ -36,6 +40,11 @@ def span_labels(
         outside included. "inside", as the released code does: argmax_a Pr(a yields the words),
         whatever surrounds them; over the symbols that can start a sentence if the span is the whole
         of it, over all symbols otherwise.
+
+    Returns
+    -------
+    (batch,) int64 tensor
+        a symbol for each sentence, or −1.
 
     Raises
     ------
@@ -46,6 +55,20 @@ def span_labels(
     -----
     Cost that of `log_inside` or `latent_posterior` of the whole batch; give it in batches of about
     100 sentences.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.languages import PCFG, span_labels
+    >>> root = torch.tensor([1.0, 0.0], dtype=torch.float64)
+    >>> binary = torch.zeros(2, 2, 2, dtype=torch.float64)
+    >>> binary[0, 1, 1] = 0.4  # symbol 0 → symbol 1, symbol 1
+    >>> lexical = torch.tensor([[0.6, 0.0], [0.5, 0.5]], dtype=torch.float64)
+    >>> grammar = PCFG(root, binary, lexical)
+    >>> span_labels(grammar, torch.tensor([[0, 1]]), None, "posterior").tolist()  # the root
+    [0]
+    >>> span_labels(grammar, torch.tensor([[0, 1]]), 1, "posterior").tolist()  # the first word
+    [1]
     """
     if by not in ("posterior", "inside"):
         raise ValueError(f"`by` must be 'posterior' or 'inside', got {by!r}.")
@@ -98,11 +121,40 @@ def random_levelled_pcfg(
     per token; the released grammar has 4.15 and 4.46 ± 0.05, the paper prints 3.196. Fewer pairs
     and words lower it: 3.47 ± 0.03 per sentence with `pairs` = 10, `words` = 30.
 
+    Parameters
+    ----------
+    rng
+        draws rules and probabilities.
+    symbols, vocab
+        how many symbols and words.
+    depth
+        how many levels.
+    pairs
+        how many pairs a symbol above the last level may be rewritten as.
+    words
+        how many words a symbol of the last level may be rewritten as.
+    stop
+        the probability of the word of a symbol above the last level.
+
+    Returns
+    -------
+    PCFG
+        the language; its sentences have at most 2^(depth − 1) words.
+
     Raises
     ------
     ValueError
         fewer symbols than levels, more words than the vocabulary, a size below 1, `stop` outside 0
         … 1, too many pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.languages import random_levelled_pcfg
+    >>> sizes = {"symbols": 6, "vocab": 10, "depth": 3, "pairs": 2, "words": 4}
+    >>> grammar = random_levelled_pcfg(np.random.default_rng(0), **sizes)
+    >>> tuple(grammar.binary.shape), grammar.longest
+    ((6, 6, 6), 4)
     """
     for name, size in (("depth", depth), ("pairs", pairs), ("words", words)):
         if size < 1:

@@ -59,6 +59,20 @@ class HMM:
     (S + V)) time and about 8 B T (4 S + 2 V) bytes; a sentence that needs log space takes 8 S²
     bytes more, and about ten times as long. Source: Rabiner 1989 (forward–backward); Liu et al.
     2023, section 3.2, for the use, where the algorithm is called Viterbi.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.languages import HMM
+    >>> step = torch.tensor([[0.9, 0.1], [0.1, 0.9]], dtype=torch.float64)
+    >>> start = torch.full((2,), 0.5, dtype=torch.float64)
+    >>> switch = HMM(start, step, torch.eye(2, dtype=torch.float64), length=4)
+    >>> sentence = torch.tensor([[0, 0, 1, 1]])
+    >>> round(float(switch.log_prob(sentence).exp()), 4)  # 0.5 · 0.9 · 0.1 · 0.9
+    0.0405
+    >>> given_the_others = switch.masked_conditional(sentence)  # (batch, position, word)
+    >>> given_the_others[0].round(decimals=4).tolist()
+    [[0.9, 0.1], [0.5, 0.5], [0.5, 0.5], [0.1, 0.9]]
     """
 
     initial: Float[Tensor, " S"]
@@ -252,6 +266,30 @@ def random_block_hmm(
     3.66 with the default of 5, on both sides of the 3.758 that the paper prints.
 
     Raises ValueError unless `blocks` is at least 1 and divides `states` and `vocab`.
+
+    Parameters
+    ----------
+    rng
+        draws the tables.
+    states, vocab
+        how many states and words.
+    length
+        of the sentences that `sample` draws.
+    blocks
+        how many blocks.
+
+    Returns
+    -------
+    HMM
+        the language.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.languages import random_block_hmm
+    >>> language = random_block_hmm(np.random.default_rng(0), states=4, vocab=6, length=5, blocks=2)
+    >>> (language.emission > 0).int().tolist()
+    [[1, 1, 1, 0, 0, 0], [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1]]
     """
     if blocks < 1 or states % blocks or vocab % blocks or min(states, vocab) < 1:
         raise ValueError(

@@ -100,15 +100,40 @@ def estimate_entropy_floor(
 
     Parameters
     ----------
+    language
+        a language with exact masked conditionals.
     sentences
         how many to draw, at least 2.
+    generator
+        draws the sentences.
+    device
+        where they are drawn and scored.
     batch
         how many at a time; memory and time are those of `masked_conditional`.
+
+    Returns
+    -------
+    EntropyFloor
+        per sentence and per token, with standard errors.
 
     Raises
     ------
     ValueError
         fewer than 2 sentences, or a batch below 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.languages import HMM, estimate_entropy_floor, exact_entropy_floor
+    >>> step = torch.tensor([[0.9, 0.1], [0.1, 0.9]], dtype=torch.float64)
+    >>> start = torch.full((2,), 0.5, dtype=torch.float64)
+    >>> switch = HMM(start, step, torch.eye(2, dtype=torch.float64), length=4)
+    >>> drawn = estimate_entropy_floor(switch, 500, torch.Generator().manual_seed(1))
+    >>> exact = exact_entropy_floor(switch, [4])
+    >>> round(exact.per_sentence, 4)
+    0.2519
+    >>> abs(drawn.per_sentence - exact.per_sentence) < 4 * drawn.per_sentence_stderr
+    True
     """
     if sentences < 2:
         raise ValueError(
@@ -135,11 +160,34 @@ def exact_entropy_floor(language: Language, lengths: Sequence[int]) -> EntropyFl
     The law is conditioned on these lengths: give the one length of an HMM, or all lengths of a
     grammar up to a maximum. Cost Σ vocab_size^length sentences. Impossible ones are left out.
 
+    Parameters
+    ----------
+    language
+        a language with exact masked conditionals.
+    lengths
+        the lengths of sentences, each at least 1.
+
+    Returns
+    -------
+    EntropyFloor
+        per sentence and per token; its standard errors are 0.
+
     Raises
     ------
     ValueError
         no length, one below 1, more than MOST_SENTENCES strings, or no possible sentence of these
         lengths.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.languages import HMM, exact_entropy_floor
+    >>> step = torch.tensor([[0.9, 0.1], [0.1, 0.9]], dtype=torch.float64)
+    >>> start = torch.full((2,), 0.5, dtype=torch.float64)
+    >>> switch = HMM(start, step, torch.eye(2, dtype=torch.float64), length=4)
+    >>> floor = exact_entropy_floor(switch, [4])
+    >>> round(floor.per_sentence, 4), floor.sentences
+    (0.2519, 16)
     """
     if not lengths or min(lengths) < 1:
         raise ValueError(

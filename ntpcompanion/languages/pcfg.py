@@ -63,6 +63,21 @@ class PCFG:
     sentences do not underflow; a symbol that is 1e300 times less likely than the best one over the
     same span counts as impossible there. Source: Lari and Young 1990 (inside–outside); Liu et al.
     2023, sections 3.2 and A.2.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.languages import PCFG
+    >>> root = torch.tensor([1.0, 0.0], dtype=torch.float64)
+    >>> binary = torch.zeros(2, 2, 2, dtype=torch.float64)
+    >>> binary[0, 1, 1] = 0.4  # symbol 0 → symbol 1, symbol 1
+    >>> lexical = torch.tensor([[0.6, 0.0], [0.5, 0.5]], dtype=torch.float64)
+    >>> grammar = PCFG(root, binary, lexical)
+    >>> sentences = torch.tensor([[0, -1], [1, 1]])  # one word; two words
+    >>> grammar.log_prob(sentences).exp().round(decimals=4).tolist()
+    [0.6, 0.1]
+    >>> grammar.masked_conditional(sentences[1:])[0].round(decimals=4).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
     """
 
     root: Float[Tensor, " S"]

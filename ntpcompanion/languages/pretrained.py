@@ -62,6 +62,11 @@ def load_opt(
     chunk
         see `CausalLanguage`.
 
+    Returns
+    -------
+    tuple of CausalLanguage and callable
+        the language; its tokenizer.
+
     Raises
     ------
     ImportError

@@ -19,6 +19,22 @@ def split_words(text: str) -> list[str]:
 
     A word is a run of letters, digits and underscores, with apostrophes inside it ("doesn't" is one
     word). Everything else separates.
+
+    Parameters
+    ----------
+    text
+        any text.
+
+    Returns
+    -------
+    list of str
+        the words.
+
+    Examples
+    --------
+    >>> from ntpcompanion.languages import split_words
+    >>> split_words("The cat doesn't sit; the dog sits.")
+    ['the', 'cat', "doesn't", 'sit', 'the', 'dog', 'sits']
     """
     return _WORD.findall(text.lower())
 
@@ -69,10 +85,29 @@ def encode(words: Sequence[str], vocab_size: int) -> Encoding:
     Equally frequent words are taken in alphabetical order, so that the encoding depends on the
     words only. Cost O(N) plus a sort of the distinct words.
 
+    Parameters
+    ----------
+    words
+        the text, word by word.
+    vocab_size
+        V, the number of tokens, the unknown one included.
+
+    Returns
+    -------
+    Encoding
+        the tokens (N,), and the vocabulary: the word of each token.
+
     Raises
     ------
     ValueError
         no words; `vocab_size` below 2, or larger than the number of distinct words plus one.
+
+    Examples
+    --------
+    >>> from ntpcompanion.languages import encode, split_words
+    >>> text = encode(split_words("The cat doesn't sit; the dog sits."), vocab_size=3)
+    >>> text.tokens.tolist(), text.vocabulary
+    ([1, 2, 0, 0, 1, 0, 0], ('<unk>', 'the', 'cat'))
     """
     counts = Counter(words)
     if not counts:

@@ -65,10 +65,18 @@ def measure_alignment(
 
     Parameters
     ----------
+    table
+        the contexts.
     weights
         (n, V, d), or (V, d) for a single one (n = 1).
     w_mm
         W^mm, or another direction to compare with.
+
+    Returns
+    -------
+    Alignment
+        for each decoder its cosine with `w_mm`, the distance of its part in F from W*, its excess
+        loss, norm and smallest margin.
 
     Raises
     ------
@@ -80,6 +88,17 @@ def measure_alignment(
     -----
     One basis of F serves all decoders: `split_bases` once, then O(V d (f + m)) a decoder, with f
     the dimension of F.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, measure_alignment, solve_ntp_svm
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
+    >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
+    >>> limit = solve_ntp_svm(table).weights
+    >>> found = measure_alignment(table, np.stack([limit, 10 * limit]), limit)
+    >>> found.cosine.round(6).tolist(), found.margin.round(6).tolist()
+    ([1.0, 1.0], [1.0, 10.0])
     """
     w_mm = as_matrix("w_mm", w_mm, (table.vocab_size, table.dim))
     W = _as_decoders(weights, w_mm.shape)
@@ -118,6 +137,26 @@ def cosine_distance(
     the difference of unit vectors.
 
     Raises ValueError if one of them is zero.
+
+    Parameters
+    ----------
+    weights
+        (n, V, d), the decoders.
+    direction
+        (V, d), what they are compared with.
+
+    Returns
+    -------
+    (n,) array
+        from 0 (same direction) to 2 (opposite).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import cosine_distance
+    >>> W = np.array([[3.0, 0.0], [0.0, 4.0]])
+    >>> cosine_distance(np.stack([2 * W, -W]), W).round(6).tolist()
+    [0.0, 2.0]
     """
     norms, norm = _norms(weights), np.linalg.norm(direction)
     if norm == 0 or not norms.all():

@@ -22,6 +22,33 @@ def recurrent_states(
 
     Entries of b are N(0, 1) and of A are N(0, 1/d). State t depends on the first t tokens only.
     Cost O(n T d²).
+
+    Parameters
+    ----------
+    tokens
+        (n, T), each in 0 … vocab_size − 1.
+    vocab_size
+        how many tokens there are.
+    dim
+        d, the length of a state.
+    rng
+        draws A and b.
+
+    Returns
+    -------
+    (n, T, d) array
+        entry (i, t − 1) is the state after the first t tokens of row i.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import recurrent_states
+    >>> tokens = np.array([[0, 1], [0, 2]])
+    >>> states = recurrent_states(tokens, vocab_size=3, dim=4, rng=np.random.default_rng(0))
+    >>> states.shape
+    (2, 2, 4)
+    >>> bool((states[0, 0] == states[1, 0]).all())  # equal prefixes, equal states
+    True
     """
     mix = rng.standard_normal((dim, dim)) / np.sqrt(dim)
     token_vectors = rng.standard_normal((vocab_size, dim))
@@ -50,6 +77,8 @@ def flatten_sequences(
         (n, T + 1) tokens in 0 … vocab_size − 1.
     states
         (n, T, d); `states[i, t − 1]` is the embedding of the first t tokens of sequence i.
+    vocab_size
+        how many tokens there are.
 
     Returns
     -------
@@ -64,6 +93,18 @@ def flatten_sequences(
     Notes
     -----
     Cost O(n T (d + log n)).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import flatten_sequences, recurrent_states
+    >>> sequences = np.array([[0, 1, 2], [0, 1, 0], [0, 2, 2]])
+    >>> states = recurrent_states(sequences[:, :-1], 3, 4, np.random.default_rng(0))
+    >>> table = flatten_sequences(sequences, states, vocab_size=3)
+    >>> table.weight.round(4).tolist()  # contexts 0; 0 1; 0 2
+    [0.5, 0.3333, 0.1667]
+    >>> table.next_token.toarray().round(4).tolist()
+    [[0.0, 0.6667, 0.3333], [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]]
     """
     if sequences.ndim != 2 or sequences.shape[0] < 1 or sequences.shape[1] < 2:
         raise ValueError(

@@ -61,14 +61,34 @@ def check_compatibility(table: ContextTable, *, max_iterations: int = 10_000) ->
 
     Parameters
     ----------
+    table
+        the contexts.
     max_iterations
         LSQR steps, O(m V d) each; matrix-free. Fewer than Σ (S_j − 1) suffice if the embeddings are
         well conditioned.
+
+    Returns
+    -------
+    Compatibility
+        the verdict; with the decoder W* of least norm that meets the equations, or with a
+        certificate that none does.
 
     Raises
     ------
     ValueError
         `max_iterations` below 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, check_compatibility
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
+    >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
+    >>> answer = check_compatibility(table)
+    >>> answer.verdict.name
+    'COMPATIBLE'
+    >>> bool(abs(answer.finite_part).max() < 1e-12)  # ties alone: W* = 0
+    True
     """
     if max_iterations < 1:
         raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")

@@ -46,6 +46,38 @@ class ContextTable:
     ValueError
         NaN or infinity, negative entries, rows or weights that do not sum to one, weights that are
         not positive, shapes that do not agree, or no context with a token outside its support.
+
+    Examples
+    --------
+    Two contexts, three tokens; the first context leaves two tokens open:
+
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable
+    >>> embeddings = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> next_token = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    >>> table = ContextTable(embeddings, next_token, np.array([0.5, 0.5]))
+    >>> table.num_contexts, table.vocab_size, table.dim
+    (2, 3, 2)
+    >>> round(table.entropy, 4)  # the entropy lower bound, in nats
+    0.3466
+    >>> round(table.cross_entropy(np.zeros((3, 2))), 4)
+    1.0986
+
+    The hidden states of a trained model: contexts are counted in a text, and each gets the mean of
+    the states in which the model met it. Here `states[k]` stands for the state after token k:
+
+    >>> from ntpcompanion.languages import count_contexts
+    >>> text = np.array([0, 1, 2, 0, 1, 0, 1, 2, 0, 2])
+    >>> states = np.random.default_rng(0).standard_normal((len(text), 4))
+    >>> counts = count_contexts(text, vocab_size=3, lengths=[2])[0]
+    >>> sums = np.zeros((counts.num_contexts, 4))
+    >>> np.add.at(sums, counts.context_of, states[counts.length - 1 : -1])
+    >>> means = sums / np.bincount(counts.context_of)[:, None]
+    >>> table = ContextTable(means, counts.laws, counts.frequency)
+    >>> counts.contexts.tolist()
+    [[1, 0], [2, 0], [0, 1], [1, 2]]
+    >>> table.support_sizes.tolist()
+    [1, 2, 2, 1]
     """
 
     embeddings: Float[np.ndarray, "m d"]

@@ -51,6 +51,25 @@ def step_bound(table: ContextTable) -> float:
     L bounds the Hessian Σ_j π_j (diag q_j − q_j q_jᵀ) ⊗ h_j h_jᵀ of the cross-entropy at every W:
     no covariance of a point of the simplex exceeds ½, and half the mass on each of two tokens has
     it. Raises ValueError if all embeddings are zero. Cost one SVD of (m, d).
+
+    Parameters
+    ----------
+    table
+        the contexts.
+
+    Returns
+    -------
+    float
+        the step size 1 / (2L).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, step_bound
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
+    >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
+    >>> round(step_bound(table), 6)  # L = 1/4: half the largest eigenvalue of diag(1/2, 1/2)
+    2.0
     """
     scale = np.linalg.norm(np.sqrt(table.weight)[:, None] * table.embeddings, 2)
     if scale == 0:
@@ -82,6 +101,10 @@ def descend(
 
     Parameters
     ----------
+    table
+        the contexts.
+    optimizer
+        "gd", "ngd", "sgd" or "adam".
     learning_rate
         η, or a function of the number k = 1, 2, … of the step that returns it.
     steps
@@ -95,8 +118,15 @@ def descend(
         of "sgd".
     batch_size
         samples a step, for "sgd" only.
+    start
+        W_0, (V, d); by default drawn from `rng`.
     betas, epsilon
         β₁, β₂ and ε > 0 of "adam".
+
+    Yields
+    ------
+    Snapshot
+        step, time, and decoder W_k, for every k in `keep`.
 
     Raises
     ------
@@ -110,6 +140,19 @@ def descend(
     ("sgd": O(`batch_size` V d)), O(m V + V d) memory. Within supports of several tokens gradients
     are differences of probabilities, rounding once these agree to 1e-16; those of one-hot contexts
     keep their digits until they underflow ("sgd": not so).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, descend, step_bound
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
+    >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
+    >>> path = descend(
+    ...     table, optimizer="gd", learning_rate=step_bound(table), steps=1000, keep=[0, 10, 1000],
+    ...     rng=np.random.default_rng(0), start=np.zeros((3, 2)),
+    ... )
+    >>> [(state.step, round(table.excess(state.weights), 4)) for state in path]
+    [(0, 0.752), (10, 0.0642), (1000, 0.0007)]
     """
     _refuse_out_of_range(optimizer, learning_rate, steps, batch_size, betas, epsilon)
     kept = _kept_steps(keep, operator.index(steps))

@@ -89,6 +89,29 @@ def constraint_pairs(
 ) -> tuple[Int[np.ndarray, "3 ties"], Int[np.ndarray, "3 margins"]]:
     """(context, anchor, token) of each tie and of each margin: against the first token of the
     support, so that none is said twice.
+
+    Parameters
+    ----------
+    table
+        the contexts.
+
+    Returns
+    -------
+    two arrays
+        of shape (3, number of ties) and (3, number of margins): rows are context, anchor, token;
+        columns are constraints.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, constraint_pairs
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
+    >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
+    >>> ties, margins = constraint_pairs(table)
+    >>> ties.T.tolist()
+    [[0, 0, 1]]
+    >>> margins.T.tolist()
+    [[0, 0, 2], [1, 2, 0], [1, 2, 1]]
     """
     support = table.support.toarray()
     anchor = support.argmax(axis=1)

@@ -67,6 +67,8 @@ def regularization_path(
 
     Parameters
     ----------
+    table
+        the contexts: compatible and separable.
     radii
         positive, increasing, none above 1e8 divided by the length of the longest embedding.
 
@@ -87,6 +89,20 @@ def regularization_path(
     -----
     Some ten dense systems in V r dimensions a radius, or a doubling of the radius where they are
     farther apart, r the rank of the embeddings: 0.2 s at V r = 500, growing like (V r)³.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, regularization_path
+    >>> from ntpcompanion.linear import measure_alignment, solve_ntp_svm
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
+    >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
+    >>> path = regularization_path(table, [1.0, 10.0, 100.0])
+    >>> np.linalg.norm(path.weights, axis=(1, 2)).round(6).tolist()
+    [1.0, 10.0, 100.0]
+    >>> margin_solution = solve_ntp_svm(table).weights
+    >>> measure_alignment(table, path.weights, margin_solution).cosine.round(3).tolist()
+    [0.958, 0.997, 1.0]
     """
     radii = np.asarray(radii, dtype=float)
     if (

@@ -139,6 +139,8 @@ def check_separability(table: ContextTable, *, max_iterations: int = 6_300) -> S
 
     Parameters
     ----------
+    table
+        the contexts.
     max_iterations
         steps of each of two descents, in rounds of 100, 200, 400, …; after each round a proof is
         attempted.
@@ -159,6 +161,23 @@ def check_separability(table: ContextTable, *, max_iterations: int = 6_300) -> S
     The embeddings enter through an orthonormal basis of their column space after rows are scaled to
     length 1; see `descend_to_weights` for the idea (Moreau's decomposition makes the two proofs the
     two parts of one vector). Cost O(m r V) a step with r the rank of E, dense in (m, V).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, check_separability
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
+    >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
+    >>> answer = check_separability(table)
+    >>> answer.verdict.name, answer.verify(table).holds
+    ('SEPARABLE', True)
+
+    One embedding for both contexts, whose successors differ:
+
+    >>> clash = ContextTable(np.ones((2, 2)), p, np.array([0.5, 0.5]))
+    >>> answer = check_separability(clash)
+    >>> answer.verdict.name, answer.verify(clash).holds  # the certificate is checked, too
+    ('NOT_SEPARABLE', True)
     """
     if max_iterations < 1:
         raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")

@@ -109,6 +109,16 @@ class SplitLoss:
 
     Raises ValueError if the table is not compatible: there is no W* then. Cost that of
     `split_bases`, and (m V)(V r) memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, SplitLoss
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
+    >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
+    >>> split = SplitLoss(table)
+    >>> len(split.bases.finite), len(split.bases.growing)  # one tie; what separates the contexts
+    (1, 3)
     """
 
     def __init__(self, table: ContextTable) -> None:

@@ -57,6 +57,14 @@ def statistical_dimension(vocab_size: SupportsIndex, support_size: SupportsIndex
 
     Cost O(V) values of the Faddeeva function: 5 ms at V = 10, 0.1 s at V = 1000, S = 1; less for
     larger S.
+
+    Examples
+    --------
+    >>> from ntpcompanion.linear import statistical_dimension
+    >>> round(statistical_dimension(10, 10), 6)  # a line
+    1.0
+    >>> round(statistical_dimension(10, 1), 4)
+    8.0079
     """
     V = _size("vocab_size", vocab_size, None)
     S = _size("support_size", support_size, V)
@@ -95,6 +103,12 @@ def predicted_threshold(
     ValueError
         Sizes that are not integers in 1 … V, none at all, or all of them V: then W = 0 separates in
         any dimension, and nothing begins.
+
+    Examples
+    --------
+    >>> from ntpcompanion.linear import predicted_threshold
+    >>> round(predicted_threshold(10, 1), 4), round(predicted_threshold(10, [1, 5]), 4)
+    (0.2213, 0.4477)
     """
     V = _size("vocab_size", vocab_size, None)
     # as objects: a float among integers must not turn all into floats

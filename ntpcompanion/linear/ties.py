@@ -93,6 +93,20 @@ def project_onto_F(
     W − P_F W ties the in-support logits of every context, and is orthogonal to P_F W. One-hot
     contexts only: F = {0}.
 
+    Parameters
+    ----------
+    table
+        the contexts.
+    W
+        (V, d), finite.
+    max_iterations
+        LSQR steps at most.
+
+    Returns
+    -------
+    (V, d) array
+        P_F W.
+
     Raises
     ------
     ValueError
@@ -104,6 +118,16 @@ def project_onto_F(
     Notes
     -----
     Matrix-free: O(m V d) a step, fewer than dim F steps if the embeddings are well conditioned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, project_onto_F
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
+    >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
+    >>> W = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
+    >>> (project_onto_F(table, W).round(6) + 0.0).tolist()  # only the tie of tokens 0 and 1 counts
+    [[0.5, 0.0], [-0.5, 0.0], [0.0, 0.0]]
     """
     W = as_matrix("W", W, (table.vocab_size, table.dim))
     rows, _ = unit_rows(table.embeddings)
