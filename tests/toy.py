@@ -69,6 +69,7 @@ measure("toy.words", len(Path(text).read_text().split()))
 ```
 """
 )
+EXPERIMENT = "from ntpcompanion.experiments import experiment\n\n\n"
 CLAIM = {
     "paper": "liu2023same",
     "locator": "Theorem 1",
@@ -108,6 +109,15 @@ class Toy:
     def plan_records(self, **entries):
         """Write the plans of recorded runs."""
         (self.project.records / "plans.yml").write_text(yaml.safe_dump(entries))
+
+    def write_experiment(self, name, code):
+        """A module of the package's experiments; `code` defines `Plan`, `Result` and `run` from
+        those of the imported `experiment`.
+        """
+        folder = self.project.package / "experiments"
+        folder.mkdir(exist_ok=True)
+        (folder / "__init__.py").touch()
+        (folder / f"{name}.py").write_text(EXPERIMENT + code)
 
     def reasons(self, name, profile="book"):
         return stale_reasons(self.runs(profile, [name])[0])

@@ -1,10 +1,8 @@
-"""One function over many parameter sets: in parallel processes, each result on disk before the next
-is waited for.
+"""One experiment at many points: in parallel processes, each result on disk before the next is
+waited for.
 """
 
 import contextlib
-import importlib
-import inspect
 import itertools
 import json
 import multiprocessing
@@ -24,6 +22,7 @@ from ntpcompanion.workflow.base.files import as_json, canonical_json, sha256
 from ntpcompanion.workflow.base.kernel import import_from_sources, write_down_opened_files
 from ntpcompanion.workflow.base.processes import clean_environment, folders, python_path, started_in
 from ntpcompanion.workflow.base.project import ONE_THREAD, Project
+from ntpcompanion.workflow.records.experiment import check_points, run_point
 
 
 def grid_tasks(fixed: Mapping, grid: Mapping[str, list]) -> list[dict]:
@@ -36,19 +35,8 @@ def grid_tasks(fixed: Mapping, grid: Mapping[str, list]) -> list[dict]:
     ]
 
 
-def resolve_function(path: str) -> Callable:
-    """The function behind `"package.module:name"`."""
-    module, _, name = path.partition(":")
-    try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise WorkflowError(
-            f"`function: {path}` names no function of the form package.module:name ({error})."
-        ) from error
-
-
 def run_tasks(
-    function: str,
+    experiment: str,
     tasks: list[dict],
     log: Path,
     *,
@@ -56,31 +44,33 @@ def run_tasks(
     report: Callable[[int, int], None] | None = None,
     project: Project | None = None,
 ) -> list[dict]:
-    """Results of all tasks in order, `{"parameters", "result", "seconds"}`; those that `log`
-    already holds are not run again.
+    """Results of an experiment, named by its module, at all tasks in order, `{"parameters",
+    "result", "seconds"}`; those that `log` already holds are not run again.
 
-    A finished task is a line of `log`, flushed to disk; a line cut short by a kill is dropped. A
-    function that takes an argument `checkpoint` is given a folder of its own, kept until the record
-    is written, to resume within a task. A task fails if what it returns cannot be written as JSON;
-    a result is what JSON gives back, with lists for tuples, whether it was read from `log` or not.
-    With `project` the processes have its clean environment, load its modules from their sources,
-    and write down what they open there: see `opened_files`.
+    All tasks are read as plans before the first is started. A finished task is a line of `log`,
+    flushed to disk; a line cut short by a kill is dropped. An experiment whose `run` takes an
+    argument `checkpoint` is given a folder of its own, kept until the record is written, to resume
+    within a task. A task fails if its result cannot be written as JSON; a result is what JSON gives
+    back, with lists for tuples, whether it was read from `log` or not. With `project` the processes
+    have its clean environment, load its modules from their sources, and write down what they open
+    there: see `opened_files`.
 
     Raises
     ------
     WorkflowError
-        fewer jobs than one, a function that does not exist, a task that failed (the others are
-        kept), a log that cannot be written, a machine on which processes cannot share locks.
+        fewer jobs than one, an experiment that does not exist, a task that is no plan of it or that
+        failed (the others are kept), a log that cannot be written, a machine on which processes
+        cannot share locks.
     """
     if jobs < 1:
         raise WorkflowError(f"`--jobs` must be at least 1, got {jobs}.")
-    resolve_function(function)
+    check_points(experiment, tasks)
     done = {canonical_json(line["parameters"]): line for line in _finished(log)}
     todo = [task for task in tasks if canonical_json(task) not in done]
     tell = report or (lambda *_: None)
     tell(len(tasks) - len(todo), len(tasks))
     try:
-        with contextlib.closing(_run_and_keep(function, todo, log, jobs, project)) as lines:
+        with contextlib.closing(_run_and_keep(experiment, todo, log, jobs, project)) as lines:
             for line in lines:
                 done[canonical_json(line["parameters"])] = line
                 tell(len(done), len(tasks))
@@ -99,7 +89,7 @@ def run_tasks(
 
 
 def _run_and_keep(
-    function: str, tasks: list[dict], log: Path, jobs: int, project: Project | None
+    experiment: str, tasks: list[dict], log: Path, jobs: int, project: Project | None
 ) -> Iterator[dict]:
     """Run tasks in processes of their own; each result is on the disk before it is given out. The
     processes end with this generator.
@@ -110,7 +100,7 @@ def _run_and_keep(
     with log.open("a", encoding="utf-8") as file, _processes(jobs, own) as pool:
         with started_in(clean_environment(project) if project else dict(os.environ)):
             futures = {
-                pool.submit(_run_task, function, task, str(log.with_suffix(""))): task
+                pool.submit(_run_task, experiment, task, str(log.with_suffix(""))): task
                 for task in tasks
             }
         pending = set(futures)
@@ -203,21 +193,9 @@ def _end_with(parent: Connection) -> None:
     os._exit(1)
 
 
-def _run_task(function: str, task: dict, folder: str) -> dict:
-    call = resolve_function(function)
-    extra = {}
-    if "checkpoint" in inspect.signature(call).parameters:
-        extra["checkpoint"] = Path(folder) / sha256(canonical_json(task))[:12]
-        extra["checkpoint"].mkdir(parents=True, exist_ok=True)
+def _run_task(experiment: str, task: dict, folder: str) -> dict:
     began = time.perf_counter()
-    returned = call(**task, **extra)
-    try:
-        result = as_json(returned)
-    except ValueError as error:
-        raise ValueError(
-            f"what it returned cannot be kept. {error}. Return numbers that are finite, texts, "
-            "lists and dicts of them"
-        ) from error
+    result = run_point(experiment, task, Path(folder) / sha256(canonical_json(task))[:12])
     return {"parameters": task, "result": result, "seconds": round(time.perf_counter() - began, 3)}
 
 
