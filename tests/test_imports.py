@@ -15,11 +15,18 @@ MAY_IMPORT = {
     "flatness": {"randomness"},
     "linear": {"languages", "randomness"},
     "dyck": {"languages", "randomness"},
-    "mlm": {"languages", "randomness"},
-    # where networks and curvature meet, for runs too long for a notebook
-    "comparison": {"languages", "flatness", "mlm"},
+    "networks": set(),
+    "mlm": {"languages", "networks", "randomness"},
     # where the others meet: frozen plan → typed result
-    "experiments": {"randomness", "languages", "linear", "flatness", "dyck", "mlm"},
+    "experiments": {
+        "randomness",
+        "languages",
+        "linear",
+        "flatness",
+        "dyck",
+        "networks",
+        "mlm",
+    },
     "plots": {"languages", "linear", "flatness", "dyck", "mlm"},  # for the types of results
     "workflow": set(),  # knows no mathematics
     "cli": {"workflow"},
