@@ -1,9 +1,12 @@
 """Random streams that depend on a seed and a name only."""
 
 import operator
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import torch
 
 
 def stream(seed: SupportsIndex, name: str) -> np.random.Generator:
@@ -31,3 +34,25 @@ def stream(seed: SupportsIndex, name: str) -> np.random.Generator:
     if not name:
         raise ValueError(f"`name` must say what the draws are for, got {name!r}.")
     return np.random.default_rng([number, *name.encode()])
+
+
+def torch_stream(
+    seed: SupportsIndex, name: str, device: "torch.device | str" = "cpu"
+) -> "torch.Generator":
+    """The same for draws of torch: a generator on `device` that depends on (seed, name) only.
+
+    Parameters
+    ----------
+    seed, name
+        as for `stream`.
+    device
+        where the draws are made; those of a CPU and of a GPU differ.
+
+    Raises
+    ------
+    ValueError
+        as `stream`.
+    """
+    import torch
+
+    return torch.Generator(device).manual_seed(int(stream(seed, name).integers(2**32)))

@@ -17,7 +17,7 @@ settings.load_profile("derandomized")
 
 
 # The tests of these rooms compute in floating point.
-NUMERICAL = {"linear", "flatness", "dyck", "languages", "mlm", "comparison", "experiments"}
+NUMERICAL = {"linear", "flatness", "dyck", "languages", "networks", "mlm", "experiments"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -16,19 +16,21 @@ MAY_IMPORT = {
     "flatness": {"faces", "randomness"},
     "linear": {"faces", "languages", "randomness"},
     "dyck": {"faces", "languages", "randomness"},
-    "mlm": {"languages", "randomness"},
-    # where networks and curvature meet, for runs too long for a notebook
-    "comparison": {"languages", "flatness", "mlm"},
+    "networks": {"faces"},
+    "mlm": {"faces", "languages", "networks", "randomness"},
     # where the others meet: frozen plan → typed result
-    "experiments": {"randomness", "languages", "linear", "flatness", "dyck", "mlm"},
-    "plots": {
+    "experiments": {
         "faces",
+        "randomness",
         "languages",
         "linear",
         "flatness",
         "dyck",
+        "networks",
         "mlm",
-    },  # for the types of results
+    },
+    # for the types of results
+    "plots": {"faces", "languages", "linear", "flatness", "dyck", "mlm"},
     "workflow": {"faces"},  # knows no mathematics
     "cli": {"workflow"},
 }

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+import torch
 
-from ntpcompanion.randomness import stream
+from ntpcompanion.randomness import stream, torch_stream
 
 
 def test_equal_seed_and_name_give_equal_draws():
@@ -33,3 +34,14 @@ def test_a_boolean_is_not_a_seed():
 def test_a_stream_needs_a_name():
     with pytest.raises(ValueError, match=r"`name` must say what the draws are for, got ''"):
         stream(0, "")
+
+
+def test_streams_of_torch_depend_on_seed_and_name_alone():
+    draws = [torch.rand(5, generator=torch_stream(seed, name)) for seed, name in KEYS]
+    assert torch.equal(draws[0], torch.rand(5, generator=torch_stream(np.int64(3), "masks")))
+    assert not any(torch.equal(draws[0], other) for other in draws[1:])
+    with pytest.raises(ValueError, match="`seed` must be a non-negative integer, got -1"):
+        torch_stream(-1, "masks")
+
+
+KEYS = ((3, "masks"), (4, "masks"), (3, "labels"))

@@ -54,6 +54,8 @@ def _sentence(fault: Mapping[str, Any], known: list[str]) -> str:
     name = ".".join(map(str, fault["loc"])) or "plan"
     if fault["type"] == "missing":
         return f"`{name}` is missing: give it a value."
+    if fault["type"] == "unexpected_keyword_argument":  # of a part of a plan
+        return f"`{name}` is no field of this plan."
     if fault["type"] == "extra_forbidden":
         near = difflib.get_close_matches(name, known, n=1)
         hint = f" Did you mean `{near[0]}`?" if near else f" Known: {', '.join(known)}."

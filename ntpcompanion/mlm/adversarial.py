@@ -3,23 +3,21 @@ head generalizes badly.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ntpcompanion.languages.language import Language
-from ntpcompanion.mlm.continued import ContinuedState, digest, train_on
+from ntpcompanion.mlm.checkpoints import digest
 from ntpcompanion.mlm.downstream import Examples
 from ntpcompanion.mlm.evaluate import Evaluation
-from ntpcompanion.mlm.model import MaskedLM
-from ntpcompanion.mlm.plan import ModelPlan, TrainingPlan
 from ntpcompanion.mlm.probe import gaussian_projection
 from ntpcompanion.mlm.ridge import refuse_ridge, validation_loss
-from ntpcompanion.randomness import stream
+from ntpcompanion.mlm.train import SecondTerm
+from ntpcompanion.networks.language_model import LanguageModel
+from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.randomness import stream, torch_stream
 
 EQUAL_LOSS = 0.01  # nats
 
@@ -81,64 +79,53 @@ def disjoint_rows(
     return tuple(torch.from_numpy(drawn).split([plan.first, plan.second]))
 
 
-def train_adversarially(
+def adversarial_term(
     model_plan: ModelPlan,
-    plan: TrainingPlan,
-    language: Language,
     downstream: Examples,
     adversary: AdversarialPlan,
-    *,
+    seed: int,
     device: torch.device | str = "cpu",
-    **options: Any,
-) -> Iterator[ContinuedState]:
-    """Minimize L(θ) − λ · L̂_D₂(φ̂(ψ), ψ); the `term` of its states is the mean validation loss
-    L̂_D₂.
+) -> SecondTerm:
+    """The second term −λ · L̂_D₂(φ̂(ψ), ψ) of adversarial pre-training; `term` of the states of
+    `train` is then the mean validation loss L̂_D₂.
 
     Each step draws D₁ and D₂ from the downstream training examples, fits the head φ̂ on D₁ in
     closed form, and goes against its loss on D₂, the derivative of φ̂ in the features included (Liu
-    et al. 2023, appendix A.4). With λ = 0 the steps are those of `train`. A comparison with a
-    normal model means something only as long as `equally_trained` holds.
+    et al. 2023, appendix A.4). With λ = 0 the steps are those of `train` without a second term. A
+    comparison with a normal model means something only as long as `equally_trained` holds.
 
     Parameters
     ----------
+    model_plan
+        of the model that is trained.
     downstream
         tokens, and labels.
-    options
-        of `train_on`: start, stops, checkpoint, save_every.
+    seed
+        of the examples of each step, and of the projection.
+    device
+        where the model is.
 
     Raises
     ------
     ValueError
-        as `train_on`; too few downstream examples.
-    FloatingPointError
-        a loss that is not finite, found at a stop.
+        too few downstream examples.
 
     Notes
     -----
-    A step costs that of `train`, the network on first + second sentences forward and backward, and
-    the solve; `precision` does not apply to the latter two.
+    A step of `train` then costs, besides, the network on first + second sentences forward and
+    backward, and the solve; `precision` does not apply to these two.
     """
     # refuses too few before anything is computed
-    disjoint_rows(len(downstream.labels), adversary, plan.seed, 0)
-    projection = _projection(model_plan, adversary, plan.seed, device)
+    disjoint_rows(len(downstream.labels), adversary, seed, 0)
+    projection = _projection(model_plan, adversary, seed, device)
 
-    def attacked(model: MaskedLM, step: int) -> Tensor:
-        pair = _subsets(
-            downstream, disjoint_rows(len(downstream.labels), adversary, plan.seed, step), device
-        )
+    def attacked(model: LanguageModel, step: int) -> Tensor:
+        rows = disjoint_rows(len(downstream.labels), adversary, seed, step)
+        pair = _subsets(downstream, rows, device)
         return validation_loss(model, *pair, adversary.ridge, projection)
 
-    belongs = (adversary, digest(downstream.inputs, downstream.labels))
-    yield from train_on(
-        model_plan,
-        plan,
-        language,
-        term=attacked,
-        weight=-adversary.weight,
-        term_identity=belongs,
-        device=device,
-        **options,
-    )
+    examples = digest(downstream.inputs, downstream.labels)
+    return SecondTerm(attacked, -adversary.weight, repr((adversary, seed, examples)))
 
 
 def equally_trained(normal: Evaluation, other: Evaluation) -> bool:
@@ -156,9 +143,7 @@ def _projection(
 ) -> Tensor | None:
     if not adversary.dims:
         return None
-    generator = torch.Generator().manual_seed(
-        int(stream(seed, "adversary projection").integers(2**32))
-    )
+    generator = torch_stream(seed, "adversary projection")
     return gaussian_projection(shape.positions * shape.width, adversary.dims, generator).to(device)
 
 

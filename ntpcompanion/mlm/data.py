@@ -11,7 +11,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ntpcompanion.languages.language import PADDING, Language
-from ntpcompanion.mlm.model import MASK, padded_to
+from ntpcompanion.mlm.tokens import MASK, padded_to
 
 
 @dataclass(frozen=True)

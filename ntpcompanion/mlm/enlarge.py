@@ -5,8 +5,10 @@ al. 2023, appendix B).
 import torch
 from torch import Tensor, nn
 
-from ntpcompanion.mlm.model import MaskedLM, Transformer, build_model
-from ntpcompanion.mlm.plan import ModelPlan
+from ntpcompanion.networks.build import build_model
+from ntpcompanion.networks.language_model import LanguageModel
+from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.networks.transformer import Transformer
 
 # r in "the squared gradient of this group is kʳ times that of the small model"
 GRADIENT_POWERS = {
@@ -31,7 +33,9 @@ GRADIENT_POWERS = {
 }
 
 
-def enlarge(model: MaskedLM, plan: ModelPlan, scaling: str, *, zeros: str = "all") -> Transformer:
+def enlarge(
+    model: LanguageModel, plan: ModelPlan, scaling: str, *, zeros: str = "all"
+) -> Transformer:
     """A new transformer of shape `plan` with the logits of `model`, k times as wide; `model` is not
     changed.
 
@@ -94,7 +98,7 @@ def enlarge(model: MaskedLM, plan: ModelPlan, scaling: str, *, zeros: str = "all
             state[f"blocks.{layer}.{name}"] = (
                 state[last + name].clone() if kept else torch.zeros_like(state[last + name])
             )
-    large = build_model(plan, 0, "meta")
+    large = build_model(plan, 0, "meta", causal=model.causal)
     large.load_state_dict(state, assign=True)
     large.first_norm.eps = model.first_norm.eps / shrink**2
     return large
@@ -114,7 +118,7 @@ def _repeated(name: str, value: Tensor, k: int, shrink: float) -> Tensor:
     )
 
 
-def parameter_groups(model: MaskedLM) -> dict[str, list[nn.Parameter]]:
+def parameter_groups(model: LanguageModel) -> dict[str, list[nn.Parameter]]:
     """The parameters of a transformer by what an enlargement does to their squared gradients, each
     in one group.
 
@@ -139,7 +143,7 @@ def _group(name: str) -> str:
     return "weights" if kind == "weight" else "biases"
 
 
-def _checked(model: MaskedLM) -> Transformer:
+def _checked(model: LanguageModel) -> Transformer:
     if not isinstance(model, Transformer):
         raise ValueError(
             f"`model` must be a Transformer, got a {type(model).__name__}: its units cannot be "

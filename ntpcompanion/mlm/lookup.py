@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.downstream import rows_in_batches
-from ntpcompanion.mlm.model import padded_to
+from ntpcompanion.mlm.tokens import padded_to
 
 
 def lookup_features(

@@ -5,7 +5,8 @@ saturated while one waits.
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-from ntpcompanion.mlm.plan import LanguagePlan, ModelPlan
+from ntpcompanion.mlm.language_plans import HMMPlan, PCFGPlan
+from ntpcompanion.networks.plan import ModelPlan
 
 # of the pre-training sets of Liu et al. 2023, table in section 3.2
 PAPER_TOKENS = {"hmm": 1.6e8, "pcfg": 3.4e8}
@@ -39,11 +40,11 @@ MODEL_PLANS = {
 }
 # the last two have the sizes of the paper
 LANGUAGE_PLANS = {
-    "hmm-4": LanguagePlan("hmm", 4, 20, 8, 2),
-    "hmm-10": LanguagePlan("hmm", 10, 20, 16, 2),
-    "pcfg-12": LanguagePlan("pcfg", 12, 20, 8, 4),
-    "hmm-100": LanguagePlan("hmm", 100, 200, 16, 5),
-    "pcfg-50": LanguagePlan("pcfg", 50, 200, 32, 6),
+    "hmm-4": HMMPlan(4, 20, 8, 2),
+    "hmm-10": HMMPlan(10, 20, 16, 2),
+    "pcfg-12": PCFGPlan(12, 20, 4),
+    "hmm-100": HMMPlan(100, 200, 16, 5),
+    "pcfg-50": PCFGPlan(50, 200, 6),
 }
 
 

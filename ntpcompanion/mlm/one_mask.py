@@ -7,7 +7,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ntpcompanion.mlm.evaluate import TestSet
-from ntpcompanion.mlm.model import MASK, MaskedLM
+from ntpcompanion.mlm.tokens import MASK
+from ntpcompanion.networks.language_model import LanguageModel
 
 
 class OneMask(nn.Module):
@@ -15,7 +16,7 @@ class OneMask(nn.Module):
     of the model, shared with it.
     """
 
-    def __init__(self, model: MaskedLM) -> None:
+    def __init__(self, model: LanguageModel) -> None:
         super().__init__()
         self.model = model
 

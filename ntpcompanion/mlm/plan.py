@@ -1,128 +1,10 @@
-"""Plans: what to train, on what, and how, as plain values that a record can hold."""
+"""How a masked language model is trained, as plain values that a record can hold."""
 
 import math
-from dataclasses import dataclass, fields, replace
-from typing import Literal, get_args, get_origin
+from dataclasses import dataclass
+from typing import Literal
 
-import torch
-
-from ntpcompanion.languages.grammars import random_levelled_pcfg
-from ntpcompanion.languages.hmm import random_block_hmm
-from ntpcompanion.languages.language import Language
-from ntpcompanion.randomness import stream
-
-
-@dataclass(frozen=True)
-class LanguagePlan:
-    """One language of the random families, named by its sizes and a seed.
-
-    Fields
-    ------
-    family
-        "hmm" (`random_block_hmm`) or "pcfg" (`random_levelled_pcfg`).
-    states
-        hidden states of the one, symbols of the other.
-    words
-        of the vocabulary.
-    length
-        of the sentences of an HMM; the longest sentence of a grammar of depth d has 2^(d − 1)
-        words.
-    parts
-        blocks of an HMM, levels (depth) of a grammar.
-    seed
-        of the tables.
-
-    Raises
-    ------
-    ValueError
-        an unknown family; the languages themselves refuse sizes that do not fit.
-    """
-
-    family: Literal["hmm", "pcfg"]
-    states: int
-    words: int
-    length: int
-    parts: int = 1
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        _check_choices(self)
-        if self.family == "pcfg" and self.length != 2 ** (self.parts - 1):
-            raise ValueError(
-                f"`length` of a grammar with `parts` = {self.parts} levels must be "
-                f"{2 ** (self.parts - 1)}, got {self.length}."
-            )
-
-    def build(self, device: torch.device | str = "cpu") -> Language:
-        """The language itself, its tables on `device`; the same tables on every device."""
-        rng = stream(self.seed, "language")
-        if self.family == "hmm":
-            return random_block_hmm(
-                rng, states=self.states, vocab=self.words, length=self.length, blocks=self.parts
-            ).to(device)
-        # symbols of the last level; the fullest grammar that fits up to the sizes of the paper
-        last = self.states // self.parts
-        pairs, words = min(20, last**2), min(100, self.words)
-        return random_levelled_pcfg(
-            rng, symbols=self.states, vocab=self.words, depth=self.parts, pairs=pairs, words=words
-        ).to(device)
-
-
-@dataclass(frozen=True)
-class ModelPlan:
-    """The shape of a masked language model.
-
-    Fields
-    ------
-    kind
-        "transformer" or "lstm".
-    width
-        d, of the contextual vectors.
-    layers
-        how many.
-    heads, inner
-        of a transformer: attention heads, which must divide the width, and width of the hidden
-        layer of each MLP (4 d in Table 3). An LSTM has neither: 1 and 0.
-    words, positions
-        size of the vocabulary, and the longest sentence.
-
-    Raises
-    ------
-    ValueError
-        an unknown kind, a size below 1, heads that do not divide the width, an LSTM of odd width or
-        with heads.
-    """
-
-    kind: Literal["transformer", "lstm"]
-    width: int
-    layers: int
-    heads: int = 1
-    inner: int = 0
-    words: int = 200
-    positions: int = 32
-
-    def __post_init__(self) -> None:
-        _check_choices(self)
-        _check_whole(self, "width", "layers", "heads", "words", "positions")
-        if self.kind == "lstm":
-            if self.width % 2:
-                raise ValueError(
-                    "`width` of an LSTM must be even, one half for each direction, got "
-                    f"{self.width}."
-                )
-            if self.heads != 1 or self.inner:
-                raise ValueError(
-                    f"`heads` and `inner` of an LSTM must be 1 and 0, got {self.heads} and "
-                    f"{self.inner}."
-                )
-            return
-        _check_whole(self, "inner")
-        if self.width % self.heads:
-            raise ValueError(f"`heads` must divide `width` = {self.width}, got {self.heads}.")
-
-    def for_language(self, language: Language, positions: int) -> "ModelPlan":
-        """The same shape for the words of a language and sentences of up to `positions` words."""
-        return replace(self, words=language.vocab_size, positions=positions)
+from ntpcompanion.networks.checks import check_choices, check_whole
 
 
 @dataclass(frozen=True)
@@ -131,15 +13,15 @@ class TrainingPlan:
 
     Fields
     ------
-    steps, batch
+    steps, batch_size
         number of updates, and of sentences in each.
     micro_batch
         sentences that one process takes at a time, 0 for all of them: gradients are summed over
-        micro-batches (and over processes) before each update. It must divide the batch. The
+        micro-batches (and over processes) before each update. It must divide `batch_size`. The
         sentences of a run depend on it.
-    optimizer, rate, betas, epsilon, weight_decay
+    optimizer, learning_rate, betas, epsilon, weight_decay
         "adamw" (weight matrices decay, biases, gains and embeddings of places do not) or "sgd"
-        (without momentum or decay); learning rate.
+        (without momentum or decay); the largest rate.
     warmup, schedule
         share of the steps in which the rate rises linearly from 0; what follows: "linear" to 0, or
         "constant".
@@ -166,10 +48,10 @@ class TrainingPlan:
     """
 
     steps: int
-    batch: int
+    batch_size: int
     micro_batch: int = 0
     optimizer: Literal["adamw", "sgd"] = "adamw"
-    rate: float = 1e-3
+    learning_rate: float = 1e-3
     betas: tuple[float, float] = (0.9, 0.98)
     epsilon: float = 1e-6
     weight_decay: float = 0.01
@@ -181,17 +63,19 @@ class TrainingPlan:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _check_choices(self)
-        _check_whole(self, "steps", "batch")
-        if self.micro_batch < 0 or self.batch % (self.micro_batch or self.batch):
+        check_choices(self)
+        check_whole(self, "steps", "batch_size")
+        if self.micro_batch < 0 or self.batch_size % (self.micro_batch or self.batch_size):
             raise ValueError(
-                f"`micro_batch` must divide `batch` = {self.batch}, or be 0 for all of it, got "
-                f"{self.micro_batch}."
+                f"`micro_batch` must divide `batch_size` = {self.batch_size}, or be 0 for all of "
+                f"it, got {self.micro_batch}."
             )
         if self.seed < 0:
             raise ValueError(f"`seed` must not be negative, got {self.seed}.")
-        if not (math.isfinite(self.rate) and self.rate > 0):
-            raise ValueError(f"`rate` must be positive and finite, got {self.rate}.")
+        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
+            raise ValueError(
+                f"`learning_rate` must be positive and finite, got {self.learning_rate}."
+            )
         for name, value in (
             ("betas", self.betas[0]),
             ("betas", self.betas[1]),
@@ -207,30 +91,13 @@ class TrainingPlan:
     @property
     def micro_batches(self) -> int:
         """How many micro-batches make a batch."""
-        return self.batch // (self.micro_batch or self.batch)
+        return self.batch_size // (self.micro_batch or self.batch_size)
 
     def rate_at(self, step: int) -> float:
         """The learning rate of update number `step` = 0, 1, … steps − 1."""
         rising = max(1, round(self.warmup * self.steps)) if self.warmup else 0
         if step < rising:
-            return self.rate * (step + 1) / rising
+            return self.learning_rate * (step + 1) / rising
         if self.schedule == "constant":
-            return self.rate
-        return self.rate * (self.steps - step) / (self.steps - rising)
-
-
-def _check_choices(plan: object) -> None:
-    for field in fields(plan):
-        if get_origin(field.type) is Literal and (
-            value := getattr(plan, field.name)
-        ) not in get_args(field.type):
-            raise ValueError(
-                f"`{field.name}` must be one of {', '.join(get_args(field.type))}, got {value!r}."
-            )
-
-
-def _check_whole(plan: object, *names: str) -> None:
-    for name in names:
-        value = getattr(plan, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"`{name}` must be a whole number of at least 1, got {value!r}.")
+            return self.learning_rate
+        return self.learning_rate * (self.steps - step) / (self.steps - rising)

@@ -21,8 +21,11 @@ from ntpcompanion.mlm.downstream import (
     over_seeds,
     rows_in_batches,
 )
-from ntpcompanion.mlm.model import INITIAL_DEVIATION, MaskedLM, Transformer, padded_to
 from ntpcompanion.mlm.scaling import refuse_scaling, scaled
+from ntpcompanion.mlm.tokens import padded_to
+from ntpcompanion.networks.build import INITIAL_DEVIATION
+from ntpcompanion.networks.language_model import LanguageModel
+from ntpcompanion.networks.transformer import Transformer
 
 ROWS = 1024  # at a time where nothing is learned
 Forward = Callable[[Tensor], Tensor]
@@ -34,9 +37,9 @@ class ProbePlan:
 
     Fields
     ------
-    rate, warmup
-        learning rate, and over how many steps it rises linearly from 0; constant afterwards.
-    epochs, batch
+    learning_rate, warmup
+        rate, and over how many steps it rises linearly from 0; constant afterwards.
+    epochs, batch_size
         passes over the examples, and how many make a step.
     weight_decay
         of all trained parameters.
@@ -58,23 +61,25 @@ class ProbePlan:
     constant rate are our choice.
     """
 
-    rate: float = 1e-3
+    learning_rate: float = 1e-3
     epochs: int = 100
-    batch: int = 512
+    batch_size: int = 512
     warmup: int = 0
     weight_decay: float = 0.01
     scaling: str = "standardized"
 
     def __post_init__(self) -> None:
         refuse_scaling(self.scaling)
-        for name, least in (("epochs", 1), ("batch", 1), ("warmup", 0), ("weight_decay", 0)):
+        for name, least in (("epochs", 1), ("batch_size", 1), ("warmup", 0), ("weight_decay", 0)):
             if not (math.isfinite(value := getattr(self, name)) and value >= least):
                 raise ValueError(f"`{name}` must be at least {least}, and finite, got {value}.")
-        if not (math.isfinite(self.rate) and self.rate > 0):
-            raise ValueError(f"`rate` must be positive and finite, got {self.rate}.")
+        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
+            raise ValueError(
+                f"`learning_rate` must be positive and finite, got {self.learning_rate}."
+            )
 
 
-FINE_TUNING = ProbePlan(rate=1e-4, epochs=10, batch=128, warmup=200, scaling="none")
+FINE_TUNING = ProbePlan(learning_rate=1e-4, epochs=10, batch_size=128, warmup=200, scaling="none")
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,9 @@ class ProbeResult:
     training_loss: float
 
 
-def token_features(model: MaskedLM, tokens: Int[Tensor, "n length"]) -> Float[Tensor, "n dims"]:
+def token_features(
+    model: LanguageModel, tokens: Int[Tensor, "n length"]
+) -> Float[Tensor, "n dims"]:
     """The contextual vectors of all positions, padded ones as they are, in one row of positions ·
     width numbers; without CLS.
     """
@@ -97,7 +104,7 @@ def token_features(model: MaskedLM, tokens: Int[Tensor, "n length"]) -> Float[Te
 
 
 def extract_features(
-    model: MaskedLM,
+    model: LanguageModel,
     tokens: Int[Tensor, "n length"],
     *,
     batch: int = 512,
@@ -155,7 +162,11 @@ def _in_coordinates(train: Examples, test: Examples, scaling: str) -> list[Examp
 
 
 def fine_tune(
-    model: MaskedLM, train: Examples, test: Examples, plan: ProbePlan, generator: torch.Generator
+    model: LanguageModel,
+    train: Examples,
+    test: Examples,
+    plan: ProbePlan,
+    generator: torch.Generator,
 ) -> ProbeResult:
     """Train a copy of a transformer, with a new linear head on its CLS vector, and measure it on
     other sentences.
@@ -219,16 +230,18 @@ def _fit(
     plan: ProbePlan,
     generator: torch.Generator,
 ) -> None:
-    optimizer = torch.optim.AdamW(parameters, plan.rate, weight_decay=plan.weight_decay, fused=True)
+    optimizer = torch.optim.AdamW(
+        parameters, plan.learning_rate, weight_decay=plan.weight_decay, fused=True
+    )
     step = 0
     for _ in range(plan.epochs):
         order = torch.randperm(len(train.labels), generator=generator, device=generator.device).to(
             train.labels.device
         )
-        for rows in order.split(plan.batch):
+        for rows in order.split(plan.batch_size):
             step += 1
             for group in optimizer.param_groups:
-                group["lr"] = plan.rate * min(1.0, step / max(1, plan.warmup))
+                group["lr"] = plan.learning_rate * min(1.0, step / max(1, plan.warmup))
             optimizer.zero_grad()
             F.cross_entropy(forward(train.inputs[rows]), train.labels[rows]).backward()
             optimizer.step()
@@ -252,7 +265,7 @@ def _guesses(forward: Forward, examples: Examples) -> tuple[Tensor, float]:
 def _measured(forward: Forward, train: Examples, test: Examples) -> ProbeResult:
     right, loss = _guesses(forward, train)
     if not math.isfinite(loss):
-        raise FloatingPointError(f"The training loss of the head is {loss}. Lower `rate`.")
+        raise FloatingPointError(f"The training loss of the head is {loss}. Lower `learning_rate`.")
     return ProbeResult(accuracy_of(_guesses(forward, test)[0]), float(right.double().mean()), loss)
 
 

@@ -23,7 +23,7 @@ class Processes:
         if micro_batches % self.count:
             raise ValueError(
                 f"{self.count} processes cannot share {micro_batches} micro-batches evenly. "
-                f"Let `micro_batch` be the batch divided by {self.count}, or a part of that."
+                f"Let `micro_batch` be `batch_size` divided by {self.count}, or a part of that."
             )
         return range(self.rank, micro_batches, self.count)
 

@@ -10,9 +10,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ntpcompanion.mlm.downstream import Accuracy, Examples, accuracy_of
-from ntpcompanion.mlm.model import MaskedLM
 from ntpcompanion.mlm.probe import token_features
 from ntpcompanion.mlm.scaling import scaled
+from ntpcompanion.networks.language_model import LanguageModel
 
 
 def ridge_head(
@@ -46,7 +46,7 @@ def ridge_head(
 
 
 def validation_loss(
-    model: MaskedLM,
+    model: LanguageModel,
     first: Examples,
     second: Examples,
     ridge: float,

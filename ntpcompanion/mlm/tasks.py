@@ -11,7 +11,7 @@ from ntpcompanion.languages.grammars import NO_LABEL, span_labels
 from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.pcfg import PCFG
 from ntpcompanion.mlm.downstream import Accuracy, Examples, accuracy_of, bayes_accuracy
-from ntpcompanion.mlm.model import padded_to
+from ntpcompanion.mlm.tokens import padded_to
 
 AT_ONCE = 500  # sentences whose labels are worked out together
 FEWEST = 0.001  # share of sentences with a label below which drawing them is given up

@@ -1,11 +1,11 @@
 """Training: a generator that yields the model at chosen steps, and that a kill does not disturb."""
 
 import math
-import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 
 import torch
 import torch.nn.functional as F
@@ -13,11 +13,32 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from ntpcompanion.languages.language import PADDING, Language
-from ntpcompanion.mlm.checkpoints import identity, load_checkpoint, save_checkpoint
+from ntpcompanion.mlm.checkpoints import digest, identity, load_checkpoint, save_checkpoint
 from ntpcompanion.mlm.data import MaskedBatch, batch_generator, draw_batch
-from ntpcompanion.mlm.model import MaskedLM, build_model
-from ntpcompanion.mlm.plan import ModelPlan, TrainingPlan
+from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.processes import Processes
+from ntpcompanion.networks.build import build_model
+from ntpcompanion.networks.language_model import LanguageModel
+from ntpcompanion.networks.plan import ModelPlan
+
+
+@dataclass(frozen=True)
+class SecondTerm:
+    """What is minimized beside the loss of the masked words: `weight` · value(model, step).
+
+    Fields
+    ------
+    value
+        a scalar of the model and of the number of the step alone.
+    weight
+        its factor; a negative one maximizes the term.
+    identity
+        what tells this term from another one, so that a checkpoint of another is refused.
+    """
+
+    value: Callable[[LanguageModel, int], Tensor]
+    weight: float
+    identity: str
 
 
 @dataclass(frozen=True)
@@ -29,18 +50,32 @@ class TrainingState:
     step, sentences
         updates made, and sentences seen.
     loss
-        mean training loss since the state before, in nats; NaN if there was no step since.
+        mean training loss of the masked words since the state before, in nats; NaN if there was no
+        step since.
     seconds
         of training so far, those before a kill included, without what was done with the states.
     model
         as it is now: the next state changes it.
+    term
+        mean of the second term since the state before; 0 without one.
     """
 
     step: int
     sentences: int
     loss: float
     seconds: float
-    model: MaskedLM
+    model: LanguageModel
+    term: float = 0.0
+
+
+@dataclass
+class _Progress:
+    """What changes during a run beside model and optimizer, and is saved with them."""
+
+    step: int  # the next update
+    since: int  # the step of the last stop
+    sums: Tensor  # (2,) of the loss and of the second term since then
+    began: float  # `perf_counter` at the start, if all training had been without a pause
 
 
 def train(
@@ -48,24 +83,31 @@ def train(
     plan: TrainingPlan,
     language: Language,
     *,
+    start: Mapping[str, Tensor] | None = None,
+    second: SecondTerm | None = None,
     device: torch.device | str = "cpu",
     stops: Collection[int] = (),
     checkpoint: Path | None = None,
     save_every: int = 1000,
     processes: Processes | None = None,
 ) -> Iterator[TrainingState]:
-    """Train a new model on sentences that `language` draws, and yield its state at each of the
-    `stops` and at the last step.
+    """Train a model on sentences that `language` draws, and yield its state at each of the `stops`
+    and at the last step.
 
-    Step s of a run depends on the plans, the language and s only: with a checkpoint, a run that was
-    killed goes on from the last one saved and ends at the same parameters, bit for bit on a CPU
-    with the same number of threads. Stops before that checkpoint are not yielded again; the
-    checkpoint's own is, with loss NaN.
+    Step s of a run depends on the plans, the language, the start and s only: with a checkpoint, a
+    run that was killed goes on from the last one saved and ends at the same parameters, bit for bit
+    on a CPU with the same number of threads. Stops before that checkpoint are not yielded again;
+    the checkpoint's own is, with loss NaN.
 
     Parameters
     ----------
     language
         with its tables on `device`, where its sentences are drawn.
+    start
+        a state_dict to start from, such as that of a saturated model; None is a new model. The
+        optimizer is new in any case.
+    second
+        what is minimized beside the loss of the masked words.
     stops
         numbers of updates, 0 … steps.
     checkpoint
@@ -78,68 +120,95 @@ def train(
     Raises
     ------
     ValueError
-        a language and a model of different vocabularies, stops outside the run, micro-batches that
-        the processes cannot share, a checkpoint of another run or damaged.
+        a language and a model of different vocabularies, a start of another shape, stops outside
+        the run, micro-batches that the processes cannot share, a second term in several processes,
+        a checkpoint of another run or damaged.
     FloatingPointError
-        a training loss that is not finite, found at a stop.
+        a training loss or a second term that is not finite, found at a stop.
     """
     processes = processes or Processes()
     numbers = processes.share(plan.micro_batches)
-    stops = _checked(model_plan, plan, language, stops)
-    model = build_model(model_plan, plan.seed, device)
+    stops = _checked(model_plan, plan, language, stops, second, processes)
+    model = _started(build_model(model_plan, plan.seed, device), start)
     optimizer = _optimizer(model, plan)
-    belongs = identity(language, model_plan, plan)
-    state = load_checkpoint(checkpoint, belongs) if checkpoint else None
-    start, since, losses, seconds = _resume(state, model, optimizer, device)
-    forward = _prepared(model, plan, processes)
-    began = time.perf_counter() - seconds
-    for step in range(start, plan.steps + 1):
+    belongs = _identity(language, model_plan, plan, start, second)
+    saved = load_checkpoint(checkpoint, belongs) if checkpoint else None
+    run = _resumed(saved, model, optimizer, device)
+    forward, first_step = _prepared(model, plan, processes), run.step
+    for step in range(first_step, plan.steps + 1):
+        run.step = step
         if step in stops:
-            paused = time.perf_counter()
-            yield TrainingState(
-                step,
-                step * plan.batch,
-                _mean_loss(processes, losses, since, step, plan.rate),
-                paused - began,
-                model,
-            )
-            began += time.perf_counter() - paused
-            since, losses = step, torch.zeros_like(losses)
-        if checkpoint and step > start and (step % save_every == 0 or step in stops):
-            total = processes.mean(losses)
-            if not processes.rank:
-                run = {
-                    "step": step,
-                    "since": since,
-                    "losses": total,
-                    "seconds": time.perf_counter() - began,
-                }
-                parts = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-                save_checkpoint(checkpoint, {"identity": belongs, **run, **parts})
+            paused = perf_counter()
+            means = _means(processes.mean(run.sums), step - run.since, plan, second)
+            sentences, seconds = step * plan.batch_size, paused - run.began
+            yield TrainingState(step, sentences, means[0], seconds, model, means[1])
+            run.began += perf_counter() - paused
+            run.since, run.sums = step, torch.zeros_like(run.sums)
+        due = step % save_every == 0 or step in stops
+        if checkpoint and step > first_step and due:
+            _save(checkpoint, belongs, run, model, optimizer, processes)
         if step < plan.steps:
-            losses += _update(
-                forward, optimizer, plan, language, model_plan.positions, step, numbers, device
+            _set_rate(optimizer, plan.rate_at(step))
+            if second:
+                run.sums[1] += _descend(second, model, step)
+            # the gradient of the loss of the masked words is added to that of the second term
+            run.sums[0] += _learn(
+                forward, plan, language, model_plan.positions, step, numbers, device
             )
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def _identity(
+    language: Language,
+    model_plan: ModelPlan,
+    plan: TrainingPlan,
+    start: Mapping[str, Tensor] | None,
+    second: SecondTerm | None,
+) -> str:
+    beside = (second.weight, second.identity) if second else None
+    return identity(language, model_plan, plan, beside, digest(*(start or {}).values()))
 
 
 def _checked(
-    model_plan: ModelPlan, plan: TrainingPlan, language: Language, stops: Collection[int]
+    model_plan: ModelPlan,
+    plan: TrainingPlan,
+    language: Language,
+    stops: Collection[int],
+    second: SecondTerm | None,
+    processes: Processes,
 ) -> set[int]:
     if language.vocab_size != model_plan.words:
         raise ValueError(
             f"`model_plan` has {model_plan.words} words and the language {language.vocab_size}. "
-            "Use ModelPlan.for_language."
+            "Give it `words` of the language."
         )
     if outside := [stop for stop in stops if not 0 <= stop <= plan.steps]:
         raise ValueError(
             f"`stops` must lie in 0 … {plan.steps}, the `steps` of the plan, got {outside}."
         )
+    if second and processes.count > 1:
+        raise ValueError(
+            f"`second` must be None in {processes.count} processes, which share the loss of the "
+            "masked words only. Use one process."
+        )
     return {*stops, plan.steps}
 
 
-def _optimizer(model: MaskedLM, plan: TrainingPlan) -> torch.optim.Optimizer:
+def _started(model: LanguageModel, start: Mapping[str, Tensor] | None) -> LanguageModel:
+    if start is not None:
+        try:
+            model.load_state_dict(start)
+        except RuntimeError as error:
+            raise ValueError(
+                f"`start` does not fit `model_plan`: {' '.join(str(error).split())[:300]}."
+            ) from error
+    return model
+
+
+def _optimizer(model: LanguageModel, plan: TrainingPlan) -> torch.optim.Optimizer:
     if plan.optimizer == "sgd":
-        return torch.optim.SGD(model.parameters(), plan.rate, fused=True)
+        return torch.optim.SGD(model.parameters(), plan.learning_rate, fused=True)
     named = list(model.named_parameters())
     decays = [p for name, p in named if p.ndim == 2 and not name.startswith("places")]
     groups = [
@@ -150,45 +219,76 @@ def _optimizer(model: MaskedLM, plan: TrainingPlan) -> torch.optim.Optimizer:
         },
     ]
     return torch.optim.AdamW(
-        groups, plan.rate, plan.betas, plan.epsilon, plan.weight_decay, fused=True
+        groups, plan.learning_rate, plan.betas, plan.epsilon, plan.weight_decay, fused=True
     )
 
 
-def _resume(
+def _resumed(
     state: dict | None,
-    model: MaskedLM,
+    model: LanguageModel,
     optimizer: torch.optim.Optimizer,
     device: torch.device | str,
-) -> tuple[int, int, Tensor, float]:
-    """The step to go on from, that of the stop before, the sum of the losses since, and the
-    seconds; model and optimizer as they were.
-    """
+) -> _Progress:
+    """Where a checkpoint left the run; model and optimizer as they were."""
     if state is None:
-        return 0, 0, torch.zeros((), device=device), 0.0
+        return _Progress(0, 0, torch.zeros(2, device=device), perf_counter())
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
-    return state["step"], state["since"], state["losses"].to(device), state["seconds"]
+    sums, began = state["sums"].to(device), perf_counter() - state["seconds"]
+    return _Progress(state["step"], state["since"], sums, began)
 
 
-def _mean_loss(processes: Processes, losses: Tensor, since: int, step: int, rate: float) -> float:
-    if step == since:
-        return math.nan
-    loss = float(processes.mean(losses)) / (step - since)
-    if not math.isfinite(loss):
-        raise FloatingPointError(
-            f"The training loss is {loss} between steps {since} and {step}. Lower `rate` = {rate}."
-        )
-    return loss
+def _save(
+    checkpoint: Path,
+    belongs: str,
+    run: _Progress,
+    model: LanguageModel,
+    optimizer: torch.optim.Optimizer,
+    processes: Processes,
+) -> None:
+    sums = processes.mean(run.sums)  # of all processes; the first one writes
+    if not processes.rank:
+        place = {"step": run.step, "since": run.since, "seconds": perf_counter() - run.began}
+        parts = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+        save_checkpoint(checkpoint, {"identity": belongs, "sums": sums, **place, **parts})
 
 
-def _prepared(model: MaskedLM, plan: TrainingPlan, processes: Processes) -> nn.Module:
+def _means(
+    sums: Tensor, steps: int, plan: TrainingPlan, second: SecondTerm | None
+) -> tuple[float, float]:
+    """Loss and second term of a step; NaN if there was none."""
+    if not steps:
+        return math.nan, math.nan if second else 0.0
+    loss, term = (total / steps for total in sums.tolist())
+    if math.isfinite(loss) and math.isfinite(term):
+        return loss, term
+    beside = f" and the second term {term}" if second else ""
+    advice = f"Lower `learning_rate` = {plan.learning_rate}"
+    weight = f", or `weight` = {second.weight}" if second else ""
+    raise FloatingPointError(
+        f"The training loss is {loss}{beside} over the last {steps} steps. {advice}{weight}."
+    )
+
+
+def _set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+
+
+def _descend(second: SecondTerm, model: LanguageModel, step: int) -> Tensor:
+    """Add the gradient of the weighted second term; its value."""
+    value = second.value(model, step)
+    (second.weight * value).backward()
+    return value.detach().float()
+
+
+def _prepared(model: LanguageModel, plan: TrainingPlan, processes: Processes) -> nn.Module:
     forward = torch.compile(model) if plan.compile else model
     return DistributedDataParallel(forward) if processes.count > 1 else forward
 
 
-def _update(
+def _learn(
     forward: nn.Module,
-    optimizer: torch.optim.Optimizer,
     plan: TrainingPlan,
     language: Language,
     positions: int,
@@ -196,18 +296,16 @@ def _update(
     numbers: range,
     device: torch.device | str,
 ) -> Tensor:
-    """One update of the parameters from the micro-batches `numbers` of this step; the mean loss
-    over them.
+    """Add the gradient of the loss of the masked words, from the micro-batches `numbers` of this
+    step; the mean loss over them.
     """
-    for group in optimizer.param_groups:
-        group["lr"] = plan.rate_at(step)
     total = torch.zeros((), device=device)
     for number in numbers:
         generator = batch_generator(
             plan.seed, "training", step * plan.micro_batches + number, device
         )
         batch = draw_batch(
-            language, plan.batch // plan.micro_batches, positions, plan.mask_share, generator
+            language, plan.batch_size // plan.micro_batches, positions, plan.mask_share, generator
         )
         # gradients are exchanged once, at the end
         waits = number != numbers[-1] and isinstance(forward, DistributedDataParallel)
@@ -215,8 +313,6 @@ def _update(
             loss = masked_loss(forward, batch, plan.precision) / len(numbers)
             loss.backward()
         total += loss.detach()
-    optimizer.step()
-    optimizer.zero_grad()
     return total
 
 

@@ -10,10 +10,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from ntpcompanion.languages.pretrained import needed
 from ntpcompanion.mlm.data import batch_generator, draw_batch
-from ntpcompanion.mlm.model import FIRST_WORD, build_model
 from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS
-from ntpcompanion.mlm.plan import ModelPlan, TrainingPlan
+from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.train import masked_loss, train
+from ntpcompanion.networks.build import build_model
+from ntpcompanion.networks.language_model import FIRST_WORD
+from ntpcompanion.networks.plan import ModelPlan
 from ntpcompanion.workflow.base.provenance import hardware, hardware_line
 from tests.benchmarks.timing import seconds
 from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)

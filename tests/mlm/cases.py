@@ -2,13 +2,15 @@
 
 import torch
 
-from ntpcompanion.mlm.plan import LanguagePlan, ModelPlan, TrainingPlan
+from ntpcompanion.mlm.language_plans import HMMPlan, PCFGPlan
+from ntpcompanion.mlm.plan import TrainingPlan
+from ntpcompanion.networks.plan import ModelPlan
 
-SMALL = LanguagePlan("hmm", 2, 6, 4, 2)
-MIXED = LanguagePlan("pcfg", 6, 8, 4, 3)  # sentences of 1 to 4 words
+SMALL = HMMPlan(2, 6, 4, 2)
+MIXED = PCFGPlan(6, 8, 3)  # sentences of 1 to 4 words
 TRANSFORMER = ModelPlan("transformer", 8, 2, 2, 16, words=6, positions=4)
 LSTM = ModelPlan("lstm", 8, 2, words=6, positions=4)
-SHORT = TrainingPlan(steps=6, batch=8, rate=1e-2)
+SHORT = TrainingPlan(steps=6, batch_size=8, learning_rate=1e-2)
 
 
 def generator(seed=0):

@@ -6,22 +6,24 @@ from torch.nn.functional import one_hot
 
 from ntpcompanion.mlm.adversarial import (
     AdversarialPlan,
+    adversarial_term,
     disjoint_rows,
     equally_trained,
-    train_adversarially,
 )
 from ntpcompanion.mlm.downstream import Examples, accuracy_of
 from ntpcompanion.mlm.evaluate import Evaluation, draw_test_set, evaluate
-from ntpcompanion.mlm.model import build_model
-from ntpcompanion.mlm.plan import LanguagePlan, ModelPlan, TrainingPlan
+from ntpcompanion.mlm.language_plans import HMMPlan
+from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.probe import extract_features, gaussian_projection
 from ntpcompanion.mlm.ridge import ridge_head, validation_loss
 from ntpcompanion.mlm.train import train
+from ntpcompanion.networks.build import build_model
+from ntpcompanion.networks.plan import ModelPlan
 from ntpcompanion.randomness import stream
 from tests.mlm.cases import LSTM, SHORT, SMALL, TRANSFORMER, generator, same
 from tests.mlm.test_train import training_batch
 
-LANGUAGE = LanguagePlan("hmm", 3, 6, 4)
+LANGUAGE = HMMPlan(3, 6, 4)
 ADVERSARY = AdversarialPlan(weight=0.5, ridge=1.0, first=12, second=7)
 
 
@@ -31,8 +33,13 @@ def task(language, n, seed=0):
     return Examples(tokens, states[:, 1], language.num_states)
 
 
+def states_of(shape, plan, language, examples, adversary, **options):
+    second = adversarial_term(shape, examples, adversary, plan.seed)
+    return train(shape, plan, language, second=second, **options)
+
+
 def final(*arguments, **options):
-    *_, last = train_adversarially(*arguments, **options)
+    *_, last = states_of(*arguments, **options)
     return last
 
 
@@ -84,7 +91,7 @@ def test_a_step_descends_the_difference_of_the_two_losses(dims):
     (sum(learned) / 2 - 0.5 * attacked).backward()
     found = final(TRANSFORMER, plan, language, examples, adversary)
     for ours, p in zip(found.model.parameters(), model.parameters(), strict=True):
-        assert torch.allclose(ours, p - plan.rate * p.grad, rtol=0, atol=1e-7)
+        assert torch.allclose(ours, p - plan.learning_rate * p.grad, rtol=0, atol=1e-7)
     assert found.loss == pytest.approx(float(sum(learned).detach()) / 2, rel=1e-6)
     assert found.term == pytest.approx(float(attacked.detach()), rel=1e-6)
 
@@ -92,9 +99,9 @@ def test_a_step_descends_the_difference_of_the_two_losses(dims):
 def test_states_are_means_since_the_state_before():
     language = SMALL.build()
     arguments = (TRANSFORMER, SHORT, language, task(language, 30), ADVERSARY)
-    each = [(s.loss, s.term) for s in train_adversarially(*arguments, stops=range(7))]
+    each = [(s.loss, s.term) for s in states_of(*arguments, stops=range(7))]
     assert all(x != x for x in each[0])
-    states = list(train_adversarially(*arguments, stops=[2]))
+    states = list(states_of(*arguments, stops=[2]))
     assert [(s.step, s.sentences) for s in states] == [(2, 16), (6, 48)]
     for state, own in zip(states, (each[1:3], each[3:]), strict=True):
         assert (state.loss, state.term) == pytest.approx(
@@ -109,7 +116,7 @@ def test_a_run_starts_from_given_parameters_and_resumes_from_its_checkpoint(tmp_
     arguments = (TRANSFORMER, SHORT, language, task(language, 30), ADVERSARY)
     whole = final(*arguments, start=start)
     assert same(start, before)
-    states = train_adversarially(*arguments, start=start, checkpoint=file, save_every=4, stops=[5])
+    states = states_of(*arguments, start=start, checkpoint=file, save_every=4, stops=[5])
     assert next(states).step == 5
     states.close()  # killed at step 5: saved at 4
     resumed = final(*arguments, start=start, checkpoint=file)
@@ -139,9 +146,9 @@ def test_the_adversary_lowers_the_accuracy_of_the_head_at_kept_loss():
         task(language, 4000, 3),
         draw_test_set(language, 300, 4, 0),
     )
-    *_, normal = train(shape, TrainingPlan(300, 64, rate=1e-2), language)
+    *_, normal = train(shape, TrainingPlan(300, 64, learning_rate=1e-2), language)
     start = {name: value.clone() for name, value in normal.model.state_dict().items()}
-    plan = TrainingPlan(80, 64, rate=3e-3, seed=1)
+    plan = TrainingPlan(80, 64, learning_rate=3e-3, seed=1)
     models = [
         final(
             shape,
@@ -188,11 +195,11 @@ def test_what_does_not_fit_together_is_refused():
         final(TRANSFORMER, SHORT, language, task(language, 30), ADVERSARY, stops=[8])
     with pytest.raises(
         FloatingPointError,
-        match=r"The training loss is .* and the second term .* Lower `rate`, or `weight`|`ridge`",
+        match=r"The training loss is .* and the second term .* Lower `learning_rate`|`ridge`",
     ):
         final(
             TRANSFORMER,
-            replace(SHORT, rate=1e30, optimizer="sgd"),
+            replace(SHORT, learning_rate=1e30, optimizer="sgd"),
             language,
             task(language, 30),
             ADVERSARY,

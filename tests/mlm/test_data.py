@@ -5,7 +5,7 @@ import torch
 
 from ntpcompanion.languages.language import PADDING
 from ntpcompanion.mlm.data import batch_generator, draw_batch, mask
-from ntpcompanion.mlm.model import MASK
+from ntpcompanion.mlm.tokens import MASK
 from tests.mlm.cases import MIXED, SMALL, generator
 
 SENTENCES = torch.tensor(

@@ -8,7 +8,7 @@ from ntpcompanion.mlm.downstream import (
     chance_accuracy,
     over_seeds,
 )
-from ntpcompanion.mlm.plan import LanguagePlan
+from ntpcompanion.mlm.language_plans import HMMPlan
 from tests.mlm.cases import generator
 
 
@@ -23,7 +23,7 @@ def test_the_chance_level_is_the_best_constant_guess():
 
 
 def test_no_guess_is_better_than_the_posterior():
-    language = LanguagePlan("hmm", 3, 6, 4).build()
+    language = HMMPlan(3, 6, 4).build()
     tokens, states = language.sample_with_states(20_000, generator())
     posterior = language.latent_posterior(tokens)[:, 1]
     bound = bayes_accuracy(posterior)

@@ -7,10 +7,10 @@ import torch.nn.functional as F
 
 from ntpcompanion.mlm.data import MaskedBatch
 from ntpcompanion.mlm.enlarge import GRADIENT_POWERS, enlarge, parameter_groups
-from ntpcompanion.mlm.model import build_model
 from ntpcompanion.mlm.train import masked_loss, train
+from ntpcompanion.networks.build import build_model
 from tests.mlm.cases import LSTM, SHORT, SMALL, TRANSFORMER, same
-from tests.mlm.test_model import AT, TOKENS, double
+from tests.networks.cases import AT, TOKENS, double
 
 TARGETS = torch.tensor([[3], [1], [5]])
 

@@ -7,7 +7,8 @@ from torch import nn
 
 from ntpcompanion.languages.language import exact_entropy_floor
 from ntpcompanion.mlm.evaluate import Evaluation, TestSet, draw_test_set, evaluate
-from ntpcompanion.mlm.model import MASK, build_model
+from ntpcompanion.mlm.tokens import MASK
+from ntpcompanion.networks.build import build_model
 from tests.mlm.cases import MIXED, SMALL, TRANSFORMER
 
 

@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import torch
 
 from ntpcompanion.flatness.hessian import FlatModule
 from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
 from ntpcompanion.mlm.evaluate import draw_test_set, evaluate
-from ntpcompanion.mlm.model import build_model
 from ntpcompanion.mlm.one_mask import OneMask, population_loss
+from ntpcompanion.networks.build import build_model
 from tests.mlm.cases import MIXED, TRANSFORMER, generator
 
 POSITIONS = 4
@@ -12,7 +14,9 @@ POSITIONS = 4
 
 def case():
     language = MIXED.build()
-    model = build_model(TRANSFORMER.for_language(language, POSITIONS), 3).double()
+    model = build_model(
+        replace(TRANSFORMER, words=language.vocab_size, positions=POSITIONS), 3
+    ).double()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.3 * torch.randn(

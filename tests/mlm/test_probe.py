@@ -7,9 +7,8 @@ from sklearn.linear_model import LogisticRegression
 
 from ntpcompanion.languages.language import PADDING
 from ntpcompanion.mlm.downstream import Examples, bayes_accuracy, chance_accuracy
+from ntpcompanion.mlm.language_plans import HMMPlan
 from ntpcompanion.mlm.lookup import lookup_features
-from ntpcompanion.mlm.model import build_model
-from ntpcompanion.mlm.plan import LanguagePlan
 from ntpcompanion.mlm.probe import (
     FINE_TUNING,
     ProbePlan,
@@ -20,10 +19,11 @@ from ntpcompanion.mlm.probe import (
     probe_over_seeds,
     token_features,
 )
+from ntpcompanion.networks.build import build_model
 from tests.mlm.cases import LSTM, SMALL, TRANSFORMER, generator, same
-from tests.mlm.test_model import double
+from tests.networks.cases import double
 
-QUICK = ProbePlan(rate=3e-2, epochs=20, batch=64)
+QUICK = ProbePlan(learning_rate=3e-2, epochs=20, batch_size=64)
 
 
 def planted(n, dims, classes, seed=0, noise=0.0):
@@ -103,7 +103,7 @@ def test_the_minimum_is_that_of_scikit_learn():
         train.inputs.double().numpy(), train.labels.numpy()
     )
     law = exact.predict_log_proba(train.inputs.double().numpy())
-    plan = ProbePlan(rate=0.03, epochs=600, batch=300, weight_decay=0.0)
+    plan = ProbePlan(learning_rate=0.03, epochs=600, batch_size=300, weight_decay=0.0)
     found = linear_probe(train, test, plan, generator())
     assert found.training_loss == pytest.approx(
         -law[np.arange(300), train.labels.numpy()].mean(), abs=1e-6
@@ -117,7 +117,9 @@ def test_the_minimum_is_that_of_scikit_learn():
 
 
 def test_training_takes_the_steps_of_a_plain_loop():
-    plan = ProbePlan(rate=0.05, epochs=2, batch=16, warmup=4, weight_decay=0.3, scaling="none")
+    plan = ProbePlan(
+        learning_rate=0.05, epochs=2, batch_size=16, warmup=4, weight_decay=0.3, scaling="none"
+    )
     train, seeded = planted(40, 3, 3), generator(2)
     weight, bias = 0.02 * torch.randn(3, 3, generator=seeded), torch.zeros(3)
     moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in (weight, bias)]
@@ -159,7 +161,7 @@ def test_standardizing_makes_the_probe_indifferent_to_scale_and_shift():
     )
     assert other.accuracy.value == pytest.approx(plain.accuracy.value, abs=0.02)
     raw = linear_probe(
-        *moved, ProbePlan(rate=3e-2, epochs=20, batch=64, scaling="none"), generator()
+        *moved, ProbePlan(learning_rate=3e-2, epochs=20, batch_size=64, scaling="none"), generator()
     )
     assert raw.accuracy.value < plain.accuracy.value - 0.02
 
@@ -171,7 +173,7 @@ def test_a_projection_to_fewer_dimensions_changes_little():
     wide = [Examples(x.inputs @ hidden, x.labels, 3) for x in (train, test)]
     projection = gaussian_projection(400, 64, generator(6))
     narrow = [Examples(x.inputs @ projection, x.labels, 3) for x in wide]
-    plan = ProbePlan(rate=3e-3, epochs=15, batch=64)
+    plan = ProbePlan(learning_rate=3e-3, epochs=15, batch_size=64)
     first, second = (
         linear_probe(*pair, plan, generator()).accuracy.value for pair in (wide, narrow)
     )
@@ -195,7 +197,7 @@ def test_whitening_finds_in_few_steps_what_another_basis_hides():
     )
     hide = hide @ torch.linalg.qr(torch.randn(6, 6, generator=generator(5)))[0]
     hidden = [Examples(x.inputs @ hide, x.labels, 3) for x in (train, test)]
-    plan = ProbePlan(rate=1e-2, epochs=10, batch=64, scaling="whitened")
+    plan = ProbePlan(learning_rate=1e-2, epochs=10, batch_size=64, scaling="whitened")
     seen, direct = (
         linear_probe(*hidden, plan, generator()),
         linear_probe(train, test, plan, generator()),
@@ -206,7 +208,7 @@ def test_whitening_finds_in_few_steps_what_another_basis_hides():
 
 
 def test_a_probe_of_a_language_stays_below_bayes_and_comes_near():
-    language = LanguagePlan("hmm", 3, 6, 4).build()
+    language = HMMPlan(3, 6, 4).build()
     tokens, states = language.sample_with_states(3000, generator())
     examples = [
         Examples(lookup_features(language, tokens, 4)[rows], states[rows, 1], 3)
@@ -230,16 +232,16 @@ def test_fine_tuning_learns_and_leaves_the_model_as_it_was():
         Examples(rows, (rows[:, 2] >= 3).long(), 2) for rows in (tokens[:600], tokens[600:])
     )
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    plan = ProbePlan(rate=3e-3, epochs=6, batch=32, warmup=20)
+    plan = ProbePlan(learning_rate=3e-3, epochs=6, batch_size=32, warmup=20)
     found = fine_tune(model, train, test, plan, generator())
     assert found.accuracy.value > 0.97
     assert same(before, model.state_dict())
     assert all(parameter.grad is None for parameter in model.parameters())
-    rising = ProbePlan(rate=3e-3, epochs=1, batch=32, warmup=10**6)
+    rising = ProbePlan(learning_rate=3e-3, epochs=1, batch_size=32, warmup=10**6)
     slow = fine_tune(model, train, test, rising, generator())
     assert fine_tune(model, train, test, rising, generator()) == slow
     assert slow.training_loss == pytest.approx(np.log(2), abs=0.05)
-    assert (FINE_TUNING.rate, FINE_TUNING.epochs, FINE_TUNING.warmup) == (1e-4, 10, 200)
+    assert (FINE_TUNING.learning_rate, FINE_TUNING.epochs, FINE_TUNING.warmup) == (1e-4, 10, 200)
 
 
 def test_what_cannot_be_probed_is_refused():
@@ -275,14 +277,15 @@ def test_what_cannot_be_probed_is_refused():
     with pytest.raises(ValueError, match=r"`inputs` must be tokens, got torch.float32"):
         fine_tune(build_model(TRANSFORMER, 0), train, test, FINE_TUNING, generator())
     with pytest.raises(
-        FloatingPointError, match=r"The training loss of the head is (nan|inf). Lower `rate`"
+        FloatingPointError,
+        match=r"The training loss of the head is (nan|inf). Lower `learning_rate`",
     ):
-        linear_probe(train, test, ProbePlan(rate=1e38, epochs=3), generator())
+        linear_probe(train, test, ProbePlan(learning_rate=1e38, epochs=3), generator())
 
 
 WRONG = [
     ("epochs", 0),
-    ("batch", 0),
+    ("batch_size", 0),
     ("warmup", -1),
     ("weight_decay", -0.1),
     ("weight_decay", float("inf")),
@@ -295,8 +298,8 @@ def test_plans_out_of_range_are_refused_by_name(name, value):
         ValueError, match=f"`{name}` must be at least [01], and finite, got {value}"
     ):
         ProbePlan(**{name: value})
-    with pytest.raises(ValueError, match="`rate` must be positive and finite, got 0"):
-        ProbePlan(rate=0.0)
+    with pytest.raises(ValueError, match="`learning_rate` must be positive and finite, got 0"):
+        ProbePlan(learning_rate=0.0)
     with pytest.raises(
         ValueError, match="`scaling` must be one of none, standardized, whitened, got 'standard'"
     ):

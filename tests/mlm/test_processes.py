@@ -18,7 +18,7 @@ def test_processes_share_every_micro_batch_once():
     with pytest.raises(
         ValueError,
         match=(
-            r"2 processes cannot share 1 micro-batches evenly. Let `micro_batch` be the batch "
+            r"2 processes cannot share 1 micro-batches evenly. Let `micro_batch` be `batch_size` "
             r"divided by 2"
         ),
     ):

@@ -4,11 +4,11 @@ import torch
 from sklearn.linear_model import Ridge, RidgeClassifier
 
 from ntpcompanion.mlm.downstream import Examples
-from ntpcompanion.mlm.model import build_model
 from ntpcompanion.mlm.probe import ProbePlan, gaussian_projection, linear_probe, token_features
 from ntpcompanion.mlm.ridge import ridge_accuracy, ridge_head, validation_loss
+from ntpcompanion.networks.build import build_model
 from tests.mlm.cases import LSTM, TRANSFORMER, generator
-from tests.mlm.test_model import double
+from tests.networks.cases import double
 
 
 def random(*shape, seed=0):
@@ -113,7 +113,7 @@ def test_the_closed_form_does_not_see_the_coordinates_and_a_trained_head_does():
     mixed = inputs @ torch.tensor(
         [[1.0, 0.0, 1.0], [1.0, 1.0, 1.0], [0.0, 0.0, 1e-4]], dtype=torch.float64
     )
-    found, plan = {}, ProbePlan(rate=1e-2, epochs=20, batch=30)
+    found, plan = {}, ProbePlan(learning_rate=1e-2, epochs=20, batch_size=30)
     for name, given in {"apart": inputs, "mixed": mixed}.items():
         train, test = Examples(given[:300], labels[:300], 2), Examples(given[300:], labels[300:], 2)
         found[name] = (

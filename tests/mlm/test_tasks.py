@@ -5,13 +5,13 @@ import torch
 
 from ntpcompanion.languages.grammars import span_labels
 from ntpcompanion.languages.language import PADDING
-from ntpcompanion.mlm.plan import LanguagePlan
+from ntpcompanion.mlm.language_plans import HMMPlan
 from ntpcompanion.mlm.tasks import draw_task
 from tests.mlm.cases import MIXED, SMALL, generator
 
 
 def test_labels_of_a_markov_model_are_its_states_and_bayes_is_exact():
-    language = LanguagePlan("hmm", 3, 4, 4).build()
+    language = HMMPlan(3, 4, 4).build()
     task = draw_task(language, 3, 4000, 20000, 5, generator())
     assert (task.train.inputs.shape, task.test.inputs.shape) == ((4000, 5), (20000, 5))
     assert (task.train.inputs[:, 4] == PADDING).all()

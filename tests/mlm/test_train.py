@@ -11,9 +11,10 @@ import torch.nn.functional as F
 from ntpcompanion.mlm.checkpoints import load_checkpoint
 from ntpcompanion.mlm.data import MaskedBatch, batch_generator, draw_batch
 from ntpcompanion.mlm.evaluate import draw_test_set, evaluate
-from ntpcompanion.mlm.model import build_model
 from ntpcompanion.mlm.plan import TrainingPlan
-from ntpcompanion.mlm.train import masked_loss, train
+from ntpcompanion.mlm.processes import Processes
+from ntpcompanion.mlm.train import SecondTerm, masked_loss, train
+from ntpcompanion.networks.build import build_model
 from tests.mlm.cases import LSTM, MIXED, SHORT, SMALL, TRANSFORMER, same
 
 
@@ -30,7 +31,7 @@ def close(first, second, atol):
 def training_batch(plan, language, positions, step, number=0):
     generator = batch_generator(plan.seed, "training", step * plan.micro_batches + number)
     return draw_batch(
-        language, plan.batch // plan.micro_batches, positions, plan.mask_share, generator
+        language, plan.batch_size // plan.micro_batches, positions, plan.mask_share, generator
     )
 
 
@@ -39,7 +40,7 @@ def test_training_takes_the_steps_of_a_plain_loop(optimizer):
     plan = replace(SHORT, optimizer=optimizer, weight_decay=0.1, warmup=0.5, schedule="linear")
     language, model = SMALL.build(), build_model(TRANSFORMER, plan.seed)
     moments = {p: (torch.zeros_like(p), torch.zeros_like(p)) for p in model.parameters()}
-    rates = [x * plan.rate for x in (1 / 3, 2 / 3, 1, 1, 2 / 3, 1 / 3)]
+    rates = [x * plan.learning_rate for x in (1 / 3, 2 / 3, 1, 1, 2 / 3, 1 / 3)]
     for step, rate in enumerate(rates):
         batch = training_batch(plan, language, 4, step)
         law = model(batch.tokens, batch.at)[:, 0].log_softmax(1)
@@ -108,7 +109,7 @@ def test_micro_batches_give_the_gradient_of_the_batch(model_plan):
     F.cross_entropy(model(whole.tokens, whole.at)[:, 0], whole.targets[:, 0]).backward()
     with torch.no_grad():
         for p in model.parameters():
-            p -= plan.rate * p.grad
+            p -= plan.learning_rate * p.grad
     assert close(final(model_plan, plan, language), model.state_dict(), 1e-7)
 
 
@@ -137,7 +138,7 @@ def test_the_seed_decides_the_run_and_nothing_else_does():
 def test_training_approaches_the_floor():
     language = SMALL.build()
     test = draw_test_set(language, 500, 4, 0)
-    plan = TrainingPlan(steps=300, batch=64, rate=1e-2)
+    plan = TrainingPlan(steps=300, batch_size=64, learning_rate=1e-2)
     model_plan = replace(TRANSFORMER, width=16, inner=64)
     first, last = (
         evaluate(state.model, test).kl for state in train(model_plan, plan, language, stops=[0])
@@ -208,7 +209,7 @@ def test_the_checkpoint_of_another_plan_is_refused(tmp_path):
     final(TRANSFORMER, SHORT, language, checkpoint=file)
     assert load_checkpoint(file, torch.load(file, weights_only=True)["identity"])["step"] == 6
     with pytest.raises(ValueError, match="checkpoint of another plan or language"):
-        final(TRANSFORMER, replace(SHORT, rate=0.5), language, checkpoint=file)
+        final(TRANSFORMER, replace(SHORT, learning_rate=0.5), language, checkpoint=file)
     with pytest.raises(ValueError, match="checkpoint of another plan or language"):
         final(TRANSFORMER, SHORT, replace(SMALL, seed=1).build(), checkpoint=file)
 
@@ -216,7 +217,7 @@ def test_the_checkpoint_of_another_plan_is_refused(tmp_path):
 def test_what_does_not_fit_together_is_refused():
     language = SMALL.build()
     with pytest.raises(
-        ValueError, match=r"`model_plan` has 9 words and the language 6. Use ModelPlan.for_language"
+        ValueError, match=r"`model_plan` has 9 words and the language 6. Give it `words`"
     ):
         final(replace(TRANSFORMER, words=9), SHORT, language)
     with pytest.raises(
@@ -225,12 +226,85 @@ def test_what_does_not_fit_together_is_refused():
         final(TRANSFORMER, SHORT, language, stops=[2, 7])
     with pytest.raises(ValueError, match="the model has 3 `positions`"):
         final(replace(TRANSFORMER, positions=3), SHORT, language)
-    assert TRANSFORMER.for_language(MIXED.build(), 9) == replace(TRANSFORMER, words=8, positions=9)
 
 
 def test_a_loss_that_explodes_is_an_error_that_says_so():
     with pytest.raises(
         FloatingPointError,
-        match=r"The training loss is (inf|nan) between steps 0 and 6. Lower `rate` = 1e\+30",
+        match=r"The training loss is (inf|nan) over the last 6 steps. Lower `learning_rate` = 1e",
     ):
-        final(TRANSFORMER, replace(SHORT, rate=1e30, optimizer="sgd"), SMALL.build())
+        final(TRANSFORMER, replace(SHORT, learning_rate=1e30, optimizer="sgd"), SMALL.build())
+
+
+def last(*arguments, **options):
+    *_, state = train(*arguments, **options)
+    return state
+
+
+def squares(model, step):
+    return (step + 1) * sum(p.square().sum() for p in model.parameters())
+
+
+SQUARES = SecondTerm(squares, 1e-3, "squares")
+
+
+@pytest.mark.parametrize("model_plan", [TRANSFORMER, LSTM])
+def test_a_term_of_weight_0_changes_no_step(model_plan):
+    language = SMALL.build()
+    normal = last(model_plan, SHORT, language)
+    found = last(model_plan, SHORT, language, second=replace(SQUARES, weight=0.0))
+    assert same(found.model.state_dict(), normal.model.state_dict())
+    assert found.loss == normal.loss
+    assert normal.term == 0 < found.term
+
+
+def test_a_step_descends_the_weighted_sum_from_the_given_start():
+    language, plan = SMALL.build(), replace(SHORT, steps=1, optimizer="sgd", warmup=0.0)
+    model = build_model(TRANSFORMER, 9)
+    start = {name: value.clone() for name, value in model.state_dict().items()}
+    loss = masked_loss(model, training_batch(plan, language, 4, 0, 0))
+    (loss + 0.25 * squares(model, 0)).backward()
+    second = replace(SQUARES, weight=0.25)
+    found = last(TRANSFORMER, plan, language, start=start, second=second)
+    for ours, p in zip(found.model.parameters(), model.parameters(), strict=True):
+        assert torch.allclose(ours, p - plan.learning_rate * p.grad, rtol=0, atol=1e-7)
+    assert found.loss == pytest.approx(float(loss.detach()), rel=1e-6)
+    assert found.term == pytest.approx(float(squares(model, 0).detach()), rel=1e-5)
+
+
+def test_a_killed_run_with_a_term_goes_on_and_one_of_another_term_is_refused(tmp_path):
+    language, file = SMALL.build(), tmp_path / "run.pt"
+    whole = last(TRANSFORMER, SHORT, language, second=SQUARES)
+    states = train(
+        TRANSFORMER, SHORT, language, second=SQUARES, checkpoint=file, save_every=2, stops=[5]
+    )
+    assert next(states).step == 5
+    states.close()  # killed at step 5: saved at 4
+    resumed = last(TRANSFORMER, SHORT, language, second=SQUARES, checkpoint=file)
+    assert same(resumed.model.state_dict(), whole.model.state_dict())
+    assert (resumed.loss, resumed.term) == pytest.approx((whole.loss, whole.term), rel=1e-6)
+    for other in (
+        {"second": replace(SQUARES, weight=2e-3)},
+        {"second": replace(SQUARES, identity="cubes")},
+        {"second": SQUARES, "start": build_model(TRANSFORMER, 1).state_dict()},
+    ):
+        with pytest.raises(ValueError, match="checkpoint of another plan or language"):
+            last(TRANSFORMER, SHORT, language, checkpoint=file, **other)
+
+
+def test_a_start_that_does_not_fit_and_a_term_that_diverges_are_refused():
+    language = SMALL.build()
+    with pytest.raises(
+        ValueError, match=r"`start` does not fit `model_plan`: .*size mismatch|Missing key"
+    ):
+        last(TRANSFORMER, SHORT, language, start=build_model(LSTM, 0).state_dict())
+    fast = replace(SHORT, learning_rate=1e30, optimizer="sgd")
+    message = r"The training loss is .* and the second term .* Lower `learning_rate` = .* `weight`"
+    with pytest.raises(FloatingPointError, match=message):
+        last(TRANSFORMER, fast, language, second=replace(SQUARES, weight=1.0))
+
+
+def test_several_processes_take_no_second_term():
+    plan = replace(SHORT, micro_batch=4)
+    with pytest.raises(ValueError, match=r"`second` must be None in 2 processes.*Use one process"):
+        last(TRANSFORMER, plan, SMALL.build(), second=SQUARES, processes=Processes(0, 2))

@@ -2,14 +2,14 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-import typer
 from typer.testing import CliRunner
 
-from ntpcompanion.mlm.__main__ import main
+from ntpcompanion.experiments.__main__ import app
 from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS, MODEL_PLANS
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.train import train
@@ -31,7 +31,7 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
 def run(*arguments, by=("-m",)):
-    command = [sys.executable, *by, "ntpcompanion.mlm", *OPTIONS, *arguments]
+    command = [sys.executable, *by, "ntpcompanion.experiments", "pretraining", *OPTIONS, *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=200, env=ENVIRONMENT)
 
 
@@ -39,7 +39,7 @@ def run(*arguments, by=("-m",)):
 def alone(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("alone")
     done = run(
-        *"-p steps=12 -p batch=32 -p micro_batch=8 --folder".split(),
+        *"-p steps=12 -p batch_size=32 -p micro_batch=8 --folder".split(),
         str(folder),
         "--out",
         str(folder / "result.json"),
@@ -53,13 +53,15 @@ def alone(tmp_path_factory) -> Path:
 
 
 def test_two_processes_go_on_where_one_stopped_and_take_its_steps(alone, tmp_path):
-    plan, spec = TrainingPlan(steps=12, batch=32, micro_batch=8), LANGUAGE_PLANS["hmm-4"]
-    shape = MODEL_PLANS["transformer-64x1"].for_language(spec.build(), spec.length)
+    plan, spec = TrainingPlan(steps=12, batch_size=32, micro_batch=8), LANGUAGE_PLANS["hmm-4"]
+    shape = replace(MODEL_PLANS["transformer-64x1"], words=spec.words, positions=spec.length)
     states = train(shape, plan, spec.build(), stops=[1, 2], checkpoint=tmp_path / "training.pt")
     # the checkpoint of step 1 is written on the way to 2
     assert [next(states).step, next(states).step] == [1, 2]
     done = run(
-        *"-p steps=12 -p batch=32 -p micro_batch=8 --folder".split(), str(tmp_path), by=TORCHRUN
+        *"-p steps=12 -p batch_size=32 -p micro_batch=8 --folder".split(),
+        str(tmp_path),
+        by=TORCHRUN,
     )
     assert done.returncode == 0, done.stderr
     # one process reports
@@ -77,26 +79,34 @@ def test_two_processes_go_on_where_one_stopped_and_take_its_steps(alone, tmp_pat
     [
         (["-p", "steps"], "`--parameter` must be of the form NAME=VALUE, got 'steps'."),
         (["-p", "stepz=3"], "`training`: there is no 'stepz'. Did you mean 'steps'?"),
-        (["-p", "rate=fast"], "`rate` must be of type float, got 'fast'."),
-        (["-p", "compile=1"], "`compile` must be of type bool, got '1'."),
         (
-            ["-p", "steps=3", "-p", "batch=2", "-p", "rate=-3e-3"],
-            "`rate` must be positive and finite, got -0.003.",
+            ["-p", "learning_rate=fast"],
+            "`training.steps` is missing: give it a value. ",
         ),
         (
-            ["-p", "steps=3", "-p", "batch=2", "--out", "/proc/none/out.json"],
+            ["-p", "steps=3", "-p", "batch_size=2", "-p", "learning_rate=fast"],
+            "`training.learning_rate` should be a valid number, got 'fast'.",
+        ),
+        (
+            ["-p", "steps=3", "-p", "batch_size=2", "-p", "compile=1"],
+            "`training.compile` should be a valid boolean, got 1.",
+        ),
+        (
+            ["-p", "steps=3", "-p", "batch_size=2", "-p", "learning_rate=-3e-3"],
+            "`learning_rate` must be positive and finite, got -0.003.",
+        ),
+        (
+            ["-p", "steps=3", "-p", "batch_size=2", "--out", "/proc/none/out.json"],
             "[Errno 2] No such file or directory: '/proc/none'",
         ),
         (
-            ["-p", "steps=3", "-p", "batch=0"],
-            "`batch` must be a whole number of at least 1, got 0.",
+            ["-p", "steps=3", "-p", "batch_size=0"],
+            "`batch_size` must be a whole number of at least 1, got 0.",
         ),
     ],
 )
 def test_mistakes_are_said_in_one_line(arguments, words):
-    app = typer.Typer()
-    app.command()(main)
-    done = CliRunner().invoke(app, [*OPTIONS, *arguments])
+    done = CliRunner().invoke(app, ["pretraining", *OPTIONS, *arguments])
     assert done.exit_code == 2
     assert done.stderr.startswith(words)
     assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,32 @@
+"""Languages and networks as fields of a plan: given by their sizes, or by a name."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import Discriminator, WrapValidator
+
+from ntpcompanion.mlm.language_plans import HMMPlan, LanguagePlan, PCFGPlan
+from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS, MODEL_PLANS, named
+from ntpcompanion.networks.plan import ModelPlan
+
+
+def _or_by_name(
+    field: str, plans: Mapping[str, object]
+) -> Callable[[Any, Callable[[Any], object]], object]:
+    def read(value: Any, handler: Callable[[Any], object]) -> object:
+        return named(field, value, plans) if isinstance(value, str) else handler(value)
+
+    return read
+
+
+# one of the two random families, told apart by the field `family`
+OneLanguage = Annotated[HMMPlan | PCFGPlan, Discriminator("family")]
+# the same, or a key of LANGUAGE_PLANS
+NamedLanguage = Annotated[OneLanguage, WrapValidator(_or_by_name("language", LANGUAGE_PLANS))]
+# the shape of a network, or a key of MODEL_PLANS
+NamedModel = Annotated[ModelPlan, WrapValidator(_or_by_name("model", MODEL_PLANS))]
+
+
+def name_of(language: LanguagePlan) -> str:
+    """The key of LANGUAGE_PLANS that stands for a language; its sizes if it has no name."""
+    return next((name for name, plan in LANGUAGE_PLANS.items() if plan == language), repr(language))

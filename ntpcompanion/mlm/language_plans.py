@@ -1,0 +1,123 @@
+"""Languages of the two random families, named by their sizes and a seed: plain values that a record
+can hold.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+
+from ntpcompanion.languages.grammars import random_levelled_pcfg
+from ntpcompanion.languages.hmm import HMM, random_block_hmm
+from ntpcompanion.languages.pcfg import PCFG
+from ntpcompanion.networks.checks import check_choices, check_whole
+from ntpcompanion.randomness import stream
+
+
+@dataclass(frozen=True)
+class HMMPlan:
+    """A random hidden Markov model, see `random_block_hmm`.
+
+    Fields
+    ------
+    states
+        hidden states.
+    words
+        of the vocabulary.
+    length
+        words of every sentence.
+    blocks
+        of the transition and emission matrices; a number that divides `states` and `words`.
+    seed
+        of the tables.
+    family
+        "hmm", which tells this plan from a `PCFGPlan` in a file.
+
+    Raises
+    ------
+    ValueError
+        a size below 1, a negative seed; `build` refuses blocks that do not divide.
+    """
+
+    states: int
+    words: int
+    length: int
+    blocks: int = 1
+    seed: int = 0
+    family: Literal["hmm"] = field(default="hmm", kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_choices(self)
+        check_whole(self, "states", "words", "length", "blocks")
+        _check_seed(self.seed)
+
+    def build(self, device: torch.device | str = "cpu") -> HMM:
+        """The language itself, its tables on `device`; the same tables on every device."""
+        return random_block_hmm(
+            stream(self.seed, "language"),
+            states=self.states,
+            vocab=self.words,
+            length=self.length,
+            blocks=self.blocks,
+        ).to(device)
+
+
+@dataclass(frozen=True)
+class PCFGPlan:
+    """A random levelled grammar, see `random_levelled_pcfg`, with as many rules for each symbol as
+    fit up to those of the paper (20 pairs, 100 words).
+
+    Fields
+    ------
+    nonterminals
+        symbols of the grammar that are no words, over all levels.
+    words
+        of the vocabulary.
+    depth
+        levels; the longest sentence has 2^(depth − 1) words.
+    seed
+        of the tables.
+    family
+        "pcfg", which tells this plan from an `HMMPlan` in a file.
+
+    Raises
+    ------
+    ValueError
+        a size below 1, a negative seed; `build` refuses fewer nonterminals than levels.
+    """
+
+    nonterminals: int
+    words: int
+    depth: int
+    seed: int = 0
+    family: Literal["pcfg"] = field(default="pcfg", kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_choices(self)
+        check_whole(self, "nonterminals", "words", "depth")
+        _check_seed(self.seed)
+
+    @property
+    def length(self) -> int:
+        """Words of the longest sentence."""
+        return 2 ** (self.depth - 1)
+
+    def build(self, device: torch.device | str = "cpu") -> PCFG:
+        """The language itself, its tables on `device`; the same tables on every device."""
+        on_last_level = self.nonterminals // self.depth
+        return random_levelled_pcfg(
+            stream(self.seed, "language"),
+            symbols=self.nonterminals,
+            vocab=self.words,
+            depth=self.depth,
+            pairs=min(20, on_last_level**2),
+            words=min(100, self.words),
+        ).to(device)
+
+
+LanguagePlan = HMMPlan | PCFGPlan
+
+
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise ValueError(f"`seed` must not be negative, got {seed}.")

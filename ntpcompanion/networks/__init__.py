@@ -1,0 +1,1 @@
+"""Networks of our own, each used by several rooms: transformer (two-sided or causal) and LSTM."""

@@ -1,0 +1,81 @@
+"""Networks with their initial parameters."""
+
+import torch
+from torch import nn
+
+from ntpcompanion.networks.language_model import LanguageModel
+from ntpcompanion.networks.lstm import BidirectionalLSTM
+from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.networks.transformer import Transformer
+
+INITIAL_DEVIATION = 0.02  # of the entries of embeddings and weight matrices, as in BERT
+
+
+def build_model(
+    plan: ModelPlan, seed: int, device: torch.device | str = "cpu", *, causal: bool = False
+) -> LanguageModel:
+    """A model with its initial parameters, float32 on `device`; the same numbers on every device,
+    drawn from `seed` alone.
+
+    Matrices and embeddings are N(0, 0.02²), gains 1, biases 0; the matrices of an LSTM are uniform
+    on ±1/√(hidden units), as PyTorch's. A model on the device "meta" has shapes only.
+
+    Parameters
+    ----------
+    plan
+        the shape.
+    seed
+        a non-negative integer.
+    device
+        as for torch.
+    causal
+        whether a transformer attends to earlier positions only; it has the same parameters.
+
+    Raises
+    ------
+    ValueError
+        a causal LSTM: ours reads in both directions.
+    """
+    with torch.device("meta"):
+        model = _shaped(plan, causal)
+    if torch.device(device).type == "meta":
+        return model
+    model = model.to_empty(device="cpu")
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for module in model.modules():
+            _initialize(module, generator)
+    return model.to(device)
+
+
+def _shaped(plan: ModelPlan, causal: bool) -> LanguageModel:
+    if plan.kind == "transformer":
+        return Transformer(plan, causal=causal)
+    if causal:
+        raise ValueError(
+            "`causal` must be false for an LSTM, which reads in both directions, got True. Use a "
+            "transformer."
+        )
+    return BidirectionalLSTM(plan)
+
+
+def _initialize(module: nn.Module, generator: torch.Generator) -> None:
+    match module:
+        case nn.LayerNorm():
+            module.reset_parameters()
+        case nn.Linear():
+            module.weight.normal_(0.0, INITIAL_DEVIATION, generator=generator)
+            module.bias.zero_()
+        case nn.Embedding():
+            module.weight.normal_(0.0, INITIAL_DEVIATION, generator=generator)
+        case nn.LSTM():
+            bound = module.hidden_size**-0.5
+            for parameter in module.parameters():
+                parameter.uniform_(-bound, bound, generator=generator)
+        case LanguageModel():
+            module.bias.zero_()
+
+
+def parameters_of(model: nn.Module) -> int:
+    """The number of trained parameters, each counted once."""
+    return sum(parameter.numel() for parameter in model.parameters())

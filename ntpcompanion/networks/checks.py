@@ -1,0 +1,25 @@
+"""What plans have in common: choices among words, and whole numbers."""
+
+from dataclasses import fields
+from typing import Literal, get_args, get_origin
+
+
+def check_choices(plan: object) -> None:
+    """Raise ValueError for a field of a dataclass that is annotated `Literal[...]` and has another
+    value.
+    """
+    for field in fields(plan):
+        if get_origin(field.type) is Literal and (
+            value := getattr(plan, field.name)
+        ) not in get_args(field.type):
+            raise ValueError(
+                f"`{field.name}` must be one of {', '.join(get_args(field.type))}, got {value!r}."
+            )
+
+
+def check_whole(plan: object, *names: str) -> None:
+    """Raise ValueError unless each of these fields is a whole number of at least 1."""
+    for name in names:
+        value = getattr(plan, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ValueError(f"`{name}` must be a whole number of at least 1, got {value!r}.")

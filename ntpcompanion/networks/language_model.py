@@ -1,0 +1,73 @@
+"""What all networks share: token embeddings, a last LayerNorm, and a decoder tied to the
+embeddings.
+"""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from ntpcompanion.networks.plan import ModelPlan
+
+# Row of the embeddings that belongs to word 0. The two rows before it belong to the tokens −2 and
+# −1, which are no words: a mask and padding.
+FIRST_WORD = 2
+
+
+class LanguageModel(nn.Module):
+    """Logits of words: a feature extractor h, and the linear map g with the embeddings of the words
+    as rows.
+
+    logits = E LN(h) + b, E the rows of the embeddings that belong to words (Liu et al. 2023,
+    section 3.1, with the tied decoder of its code). Padding is a symbol that the model sees, as it
+    says where the sentence ends: sentences are padded to `plan.positions`. Two networks share this:
+    `Transformer` and `BidirectionalLSTM`, made by `build_model`.
+    """
+
+    def __init__(self, plan: ModelPlan, rows: int) -> None:
+        super().__init__()
+        self.plan = plan
+        self.words = nn.Embedding(rows, plan.width)
+        self.last_norm = nn.LayerNorm(plan.width)
+        self.bias = nn.Parameter(torch.zeros(plan.words))
+
+    def forward(
+        self, tokens: Int[Tensor, "batch length"], at: Int[Tensor, "batch asked"]
+    ) -> Float[Tensor, "batch asked words"]:
+        """Logits of the words at the positions `at` of each sentence. Raises ValueError unless
+        `length` is `plan.positions`.
+        """
+        self._refuse_length(tokens)
+        hidden = self.last_norm(self._extract(tokens, at))
+        return F.linear(
+            hidden, self.words.weight[FIRST_WORD : FIRST_WORD + self.plan.words], self.bias
+        )
+
+    def features(self, tokens: Int[Tensor, "batch length"]) -> Float[Tensor, "batch vectors width"]:
+        """The contextual vectors of all positions; a transformer's first one belongs to the symbol
+        CLS before the sentence.
+        """
+        self._refuse_length(tokens)
+        return self.last_norm(self._extract(tokens, None))
+
+    def _refuse_length(self, tokens: Tensor) -> None:
+        if tokens.shape[1] != self.plan.positions:
+            advice = (
+                "Pad with −1 on the right."
+                if tokens.shape[1] < self.plan.positions
+                else "Build a model with more `positions`."
+            )
+            raise ValueError(
+                f"`tokens` must have {self.plan.positions} columns, the `positions` of the model, "
+                f"got {tokens.shape[1]}. {advice}"
+            )
+
+    def _extract(self, tokens: Tensor, at: Tensor | None) -> Tensor:
+        raise NotImplementedError
+
+
+def take(
+    hidden: Float[Tensor, "batch length width"], at: Int[Tensor, "batch asked"]
+) -> Float[Tensor, "batch asked width"]:
+    """The vectors at the positions `at` of each sentence."""
+    return hidden.gather(1, at[..., None].expand(-1, -1, hidden.shape[-1]))

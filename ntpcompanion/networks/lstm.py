@@ -1,0 +1,29 @@
+"""A bidirectional LSTM with residual layers."""
+
+from torch import Tensor, nn
+
+from ntpcompanion.networks.language_model import FIRST_WORD, LanguageModel, take
+from ntpcompanion.networks.plan import ModelPlan
+
+
+class BidirectionalLSTM(LanguageModel):
+    """Layers h ← h + LSTM(LN(h)), each an `nn.LSTM` in both directions with half the width in each.
+
+    The paper says only that PyTorch's LSTM was used, with widths and numbers of layers. A masked
+    word needs the words on both sides, hence two directions; without the residual path stacks of
+    four layers and more learn slowly.
+    """
+
+    def __init__(self, plan: ModelPlan) -> None:
+        super().__init__(plan, FIRST_WORD + plan.words)
+        self.norms = nn.ModuleList(nn.LayerNorm(plan.width) for _ in range(plan.layers))
+        self.layers = nn.ModuleList(
+            nn.LSTM(plan.width, plan.width // 2, batch_first=True, bidirectional=True)
+            for _ in range(plan.layers)
+        )
+
+    def _extract(self, tokens: Tensor, at: Tensor | None) -> Tensor:
+        hidden = self.words(tokens + FIRST_WORD)
+        for norm, layer in zip(self.norms, self.layers, strict=True):
+            hidden = hidden + layer(norm(hidden))[0]
+        return hidden if at is None else take(hidden, at)

@@ -1,0 +1,49 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from ntpcompanion.languages.hmm import HMM
+from ntpcompanion.languages.pcfg import PCFG
+from tests.mlm.cases import MIXED, SMALL
+
+
+def test_a_language_plan_builds_the_language_of_its_sizes():
+    hmm, pcfg = SMALL.build(), MIXED.build()
+    assert isinstance(hmm, HMM)
+    assert (hmm.num_states, hmm.vocab_size, hmm.length) == (2, 6, 4)
+    assert hmm.transition.diag().tolist() == [1.0, 1.0]  # two blocks of one state
+    assert isinstance(pcfg, PCFG)
+    assert (pcfg.num_symbols, pcfg.vocab_size, pcfg.longest) == (6, 8, 4)
+    assert torch.equal(hmm.emission, SMALL.build().emission)
+    assert not torch.equal(hmm.emission, replace(SMALL, seed=1).build().emission)
+
+
+def test_the_longest_sentence_of_a_grammar_is_that_of_its_depth():
+    assert [replace(MIXED, depth=depth).length for depth in (1, 3, 6)] == [1, 4, 32]
+    assert MIXED.build().longest == MIXED.length
+
+
+@pytest.mark.parametrize(
+    ("plan", "change", "words"),
+    [
+        (SMALL, {"states": 0}, "`states` must be a whole number of at least 1, got 0"),
+        (SMALL, {"words": -1}, "`words` must be a whole number of at least 1, got -1"),
+        (SMALL, {"length": 0}, "`length` must be a whole number of at least 1, got 0"),
+        (SMALL, {"blocks": 0}, "`blocks` must be a whole number of at least 1, got 0"),
+        (SMALL, {"seed": -1}, "`seed` must not be negative, got -1"),
+        (SMALL, {"family": "opt"}, "`family` must be one of hmm, got 'opt'"),
+        (MIXED, {"nonterminals": 0}, "`nonterminals` must be a whole number of at least 1, got 0"),
+        (MIXED, {"words": 0}, "`words` must be a whole number of at least 1, got 0"),
+        (MIXED, {"depth": 0}, "`depth` must be a whole number of at least 1, got 0"),
+        (MIXED, {"seed": -1}, "`seed` must not be negative, got -1"),
+    ],
+)
+def test_sizes_out_of_range_are_refused_by_name(plan, change, words, unchecked_shapes):
+    with pytest.raises(ValueError, match=words):
+        replace(plan, **change)
+
+
+def test_blocks_must_divide():
+    with pytest.raises(ValueError, match="`blocks` must divide"):
+        replace(SMALL, blocks=4).build()
