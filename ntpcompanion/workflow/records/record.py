@@ -26,7 +26,8 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, hardware_line, now, versions
 from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.yaml_files import read_yaml
-from ntpcompanion.workflow.records.sweep import grid_tasks, opened_files, run_tasks
+from ntpcompanion.workflow.records.grid import grid_tasks
+from ntpcompanion.workflow.records.tasks import opened_files, run_tasks
 from ntpcompanion.workflow.running.sources import source_hashes
 
 SCHEMA = 1

@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.records import sweep
-from ntpcompanion.workflow.records.sweep import grid_tasks, resolve_function, run_tasks
+from ntpcompanion.workflow.records.grid import grid_tasks
+from ntpcompanion.workflow.records.tasks import resolve_function, run_tasks
 
 STUDY = """import os, pathlib, time
 
@@ -118,12 +118,11 @@ def test_a_result_is_what_json_gives_back_whether_it_was_just_made_or_not(study,
 
 
 def test_a_machine_without_locks_that_processes_can_share_is_named(study, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        sweep, "ProcessPoolExecutor", mock.Mock(side_effect=OSError(30, "Read-only file system"))
-    )
+    broken = mock.Mock(side_effect=OSError(30, "Read-only file system"))
+    monkeypatch.setattr("multiprocessing.synchronize._multiprocessing.SemLock", broken)
     words = (
-        r"does not let processes share locks \(Read-only file system\).*/dev/shm must be a folder "
-        r"that can be written"
+        r"does not let processes work together \(.*Read-only file system.*\).*/dev/shm must be a "
+        r"folder that can be written"
     )
     with pytest.raises(WorkflowError, match=words):
         run_tasks("toypkg.study:pair", [{"n": 1}], tmp_path / "log.jsonl", jobs=1)
@@ -166,6 +165,7 @@ def test_every_result_is_made_permanent_and_without_that_no_more_are_begun(
 
 
 def test_tasks_have_one_thread_and_one_that_is_killed_is_named(tmp_path, monkeypatch):
+    noted = []
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
     assert (
         run_tasks("os:getenv", [{"key": "OMP_NUM_THREADS"}], tmp_path / "log.jsonl", jobs=1)[0][
@@ -177,7 +177,11 @@ def test_tasks_have_one_thread_and_one_that_is_killed_is_named(tmp_path, monkeyp
         WorkflowError,
         match=r"A process of the sweep was killed; the machine may be out of memory.\n0 of 1 tasks",
     ):
-        run_tasks("os:_exit", [{"status": 3}], tmp_path / "other.jsonl", jobs=1)
+        run_tasks("os:_exit", [{"status": 3}], tmp_path / "other.jsonl", jobs=1, note=noted.append)
+    assert noted == [
+        "A process of the sweep was killed; the machine may be out of memory. Its task "
+        "{'status': 3} is tried once more."
+    ], "it is tried twice, and not more often"
 
 
 def test_tasks_end_when_their_command_is_killed(study, tmp_path):
