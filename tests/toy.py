@@ -69,6 +69,26 @@ measure("toy.words", len(Path(text).read_text().split()))
 ```
 """
 )
+EXPERIMENT = """from typing import Any
+
+from ntpcompanion.experiments import experiment
+
+
+class Plan(experiment.Plan):
+    n: int
+
+
+class Result(experiment.Result):
+    value: Any = None
+
+
+"""
+HALVES = """from toypkg.half import half
+
+
+def run(plan):
+    return Result(value=half(plan.n))
+"""
 CLAIM = {
     "paper": "liu2023same",
     "locator": "Theorem 1",
@@ -108,6 +128,21 @@ class Toy:
     def plan_records(self, **entries):
         """Write the plans of recorded runs."""
         (self.project.records / "plans.yml").write_text(yaml.safe_dump(entries))
+
+    def write_experiment(self, name, code):
+        """A module of the package's experiments. `code` defines `run(plan)`, where `plan.n` is a
+        whole number and what is returned a `Result(value=...)`, or classes of its own.
+        """
+        folder = self.project.package / "experiments"
+        folder.mkdir(exist_ok=True)
+        (folder / "__init__.py").touch()
+        (folder / f"{name}.py").write_text(EXPERIMENT + code)
+
+    def plan_halves(self, **changes):
+        """An experiment `halves`, which halves `n` with the package, and the plan of its record."""
+        self.write_experiment("halves", HALVES)
+        plan = {"experiment": "halves", "about": "Halves of numbers.", "grid": {"n": [1, 2]}}
+        self.plan_records(halves=plan | changes)
 
     def reasons(self, name, profile="book"):
         return stale_reasons(self.runs(profile, [name])[0])

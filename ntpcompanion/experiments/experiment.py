@@ -11,7 +11,9 @@ Values = TypeVar("Values", bound="_Frozen")
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants"
+    )
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers, texts, lists and dicts; `from_json` reads them back."""

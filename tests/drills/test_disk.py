@@ -65,11 +65,12 @@ def test_full_while_the_book_is_built(executed, stage):
 
 def test_full_while_a_record_is_made(toy):
     needs_namespaces()
-    (toy.project.package / "study.py").write_text(
-        "def long(n):\n    with open('calls.txt', 'a') as file:\n        file.write(f'{n} ')\n    "
-        "return 'x' * 300_000\n"
+    toy.write_experiment(
+        "long",
+        "def run(plan):\n    with open('calls.txt', 'a') as file:\n        "
+        "file.write(f'{plan.n} ')\n    return Result(value='x' * 300_000)\n",
     )
-    plan = {"function": "toypkg.study:long", "about": "Long texts.", "grid": {"n": [0, 1, 2]}}
+    plan = {"experiment": "long", "about": "Long texts.", "grid": {"n": [0, 1, 2]}}
     toy.plan_records(long=plan)
     (root, build, records) = (str(toy.project.root), toy.project.build, toy.project.records)
     build.mkdir()
@@ -118,14 +119,13 @@ def test_read_only(executed, folder):
     ("command", "folder"), [("record", "book/records"), ("check", "tests/baselines")]
 )
 def test_read_only_for_what_is_kept(executed, command, folder):
-    (executed.project.package / "study.py").write_text("def one(n):\n    return n\n")
-    plan = {"function": "toypkg.study:one", "about": "Numbers.", "grid": {"n": [0, 1]}}
-    executed.plan_records(ones=plan)
+    executed.plan_halves()
     path = executed.project.root / folder
     path.mkdir(parents=True, exist_ok=True)
-    arguments = {"record": ["record", "ones"], "check": ["check", "--profile", "book", "--update"]}[
-        command
-    ]
+    arguments = {
+        "record": ["record", "halves"],
+        "check": ["check", "--profile", "book", "--update"],
+    }[command]
     output = executed.run(
         *arguments, code=1, PYTHONPATH=str(executed.project.root), before=read_only(path)
     )
@@ -147,9 +147,7 @@ def test_a_shared_memory_that_cannot_be_written(toy):
     needs_namespaces()
     if not Path("/dev/shm").is_dir():
         pytest.skip("this system has no /dev/shm")
-    toy.plan_records(
-        halves={"function": "toypkg.half:half", "about": "Halves.", "grid": {"n": [1, 2]}}
-    )
+    toy.plan_halves()
     output = toy.run(
         "record",
         "halves",

@@ -112,9 +112,7 @@ def test_text_is_never_live_html(importable):
     differ in one sign.
     """
     toy = importable
-    toy.plan_records(
-        halves={"function": "toypkg.half:half", "about": f"Halves: {LIVE}", "grid": {"n": [1]}}
-    )
+    toy.plan_halves(about=f"Halves: {LIVE}")
     toy.command("record", "halves", "--jobs", "1")
     reseal(
         toy.project.records / "halves.json", lambda data: data["hardware"].update(processor=LIVE)

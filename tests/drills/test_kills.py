@@ -124,13 +124,15 @@ def test_an_interrupted_run_ends_its_workers_at_once_and_can_be_repeated(slow):
 @pytest.mark.parametrize("interrupt", [kill, stop])
 def test_a_killed_or_interrupted_record_resumes_from_its_last_task(toy, interrupt):
     root = toy.project.root
-    (toy.project.package / "study.py").write_text(
-        "import pathlib, time\n\n\ndef slow(n, checkpoint):\n    (checkpoint / "
+    toy.write_experiment(
+        "slow",
+        "import pathlib, time\n\n\ndef run(plan, checkpoint):\n    n = plan.n\n    (checkpoint / "
         "'here').write_text(str(n))\n"
         "    with open('calls.txt', 'a') as file:\n        file.write(f'{n} ')\n"
-        "    time.sleep((n == 2 and pathlib.Path('slow').exists()) * 30)\n    return n\n"
+        "    time.sleep((n == 2 and pathlib.Path('slow').exists()) * 30)\n"
+        "    return Result(value=n)\n",
     )
-    plan = {"function": "toypkg.study:slow", "about": "Waits.", "grid": {"n": [0, 1, 2]}}
+    plan = {"experiment": "slow", "about": "Waits.", "grid": {"n": [0, 1, 2]}}
     toy.plan_records(slow=plan)
     (root / "slow").touch()
     process = toy.start("record", "slow", "--jobs", "1", PYTHONPATH=str(root))
@@ -147,7 +149,7 @@ def test_a_killed_or_interrupted_record_resumes_from_its_last_task(toy, interrup
     (root / "slow").unlink()
     assert "Wrote" in toy.run("record", "slow", "--jobs", "1", PYTHONPATH=str(root))
     assert [
-        item["result"]
+        item["result"]["value"]
         for item in json.loads((toy.project.records / "slow.json").read_text())["results"]
     ] == [0, 1, 2]
     assert calls.read_text().split() == ["0", "1", "2", "2"], "finished tasks are not run again"

@@ -14,9 +14,7 @@ def still(toy, no_kernel):
     notebook runs.
     """
     no_kernel()
-    toy.plan_records(
-        halves={"function": "toypkg.half:half", "about": "Halves.", "grid": {"n": [1, 2]}}
-    )
+    toy.plan_halves(about="Halves.")
     return toy
 
 

@@ -90,26 +90,24 @@ def test_settings_of_the_user_reach_neither_numbers_nor_figures(toy, tmp_path):
 
 def test_a_record_is_made_by_the_present_code_without_settings_of_the_user(importable, tmp_path):
     toy, root = importable, str(importable.project.root)
-    (toy.project.package / "study.py").write_text(
-        "import math\n\n\ndef study(n):\n    return math.hypot(3, 4) * n\n"
+    toy.write_experiment(
+        "study",
+        "import math\n\n\ndef run(plan):\n    return Result(value=math.hypot(3, 4) * plan.n)\n",
     )
-    source = toy.project.package / "study.py"
+    source = toy.project.package / "experiments" / "study.py"
     py_compile.compile(str(source), invalidation_mode=py_compile.PycInvalidationMode.TIMESTAMP)
     before = source.stat()
-    source.write_text(source.read_text().replace("* n", "+ n"))
+    source.write_text(source.read_text().replace("* plan.n", "+ plan.n"))
     os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
     (tmp_path / "sitecustomize.py").write_text("import math\nmath.hypot = lambda *_: 9.0\n")
-    toy.plan_records(study={"function": "toypkg.study:study", "about": "Adds.", "grid": {"n": [2]}})
+    toy.plan_records(study={"experiment": "study", "about": "Adds.", "grid": {"n": [2]}})
     toy.run("record", "study", "--jobs", "1", PYTHONPATH=f"{tmp_path}{os.pathsep}{root}")
-    assert (
-        json.loads((toy.project.records / "study.json").read_text())["results"][0]["result"] == 7.0
-    )
+    (stored,) = json.loads((toy.project.records / "study.json").read_text())["results"]
+    assert stored["result"] == {"value": 7.0}
 
 
 def test_a_source_edited_while_a_record_is_made_and_restored_is_noticed(importable, monkeypatch):
-    importable.plan_records(
-        halves={"function": "toypkg.half:half", "about": "Halves.", "grid": {"n": [1]}}
-    )
+    importable.plan_halves(grid={"n": [1]})
     source, run_tasks = importable.project.package / "two.py", record.run_tasks
 
     def edit_and_restore(*arguments, **options):
@@ -127,10 +125,8 @@ def test_a_source_edited_while_a_record_is_made_and_restored_is_noticed(importab
         in output
     )
     assert "Wrote" in importable.command("record", "halves", "--jobs", "1")
-    assert (
-        json.loads((importable.project.records / "halves.json").read_text())["results"][0]["result"]
-        == 0.5
-    )
+    (stored,) = json.loads((importable.project.records / "halves.json").read_text())["results"]
+    assert stored["result"] == {"value": 0.5}
 
 
 HIDDEN = """from toypkg.half import half

@@ -26,6 +26,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, hardware_line, now, versions
 from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.yaml_files import read_yaml
+from ntpcompanion.workflow.records.experiment import experiment_module
 from ntpcompanion.workflow.records.grid import grid_tasks
 from ntpcompanion.workflow.records.tasks import opened_files, run_tasks
 from ntpcompanion.workflow.running.sources import source_hashes
@@ -33,22 +34,17 @@ from ntpcompanion.workflow.running.sources import source_hashes
 SCHEMA = 1
 
 
-def _importable(function: str) -> str:
-    names = function.replace(":", ".").split(".")
-    if function.count(":") != 1 or not all(
-        name.isidentifier() and not iskeyword(name) for name in names
-    ):
-        raise ValueError("must be of the form package.module:name")
-    return function
+def _module_name(experiment: str) -> str:
+    if not experiment.isidentifier() or iskeyword(experiment):
+        raise ValueError("must be the name of a module of the package's experiments")
+    return experiment
 
 
 class Plan(BaseModel):
-    """A function `package.module:name`, called once for every point of `grid` with the `fixed`
-    parameters.
-    """
+    """An experiment by its name, run once for every point of `grid` with the `fixed` parameters."""
 
     model_config = ConfigDict(extra="forbid")
-    function: Annotated[str, AfterValidator(_importable)]
+    experiment: Annotated[str, AfterValidator(_module_name)]
     about: Annotated[str, Field(min_length=3)]
     fixed: dict[str, Annotated[Any, AfterValidator(as_json)]] = {}
     grid: Annotated[
@@ -138,7 +134,7 @@ def make_record(
 def _make_record(
     project: Project, name: str, plan: dict, jobs: int, report: Callable[[int, int], None] | None
 ) -> Path:
-    sources = _sources(project, plan["function"])
+    sources = _sources(project, plan["experiment"])
     # the name holds plan and code: a changed plan never resumes from results of another, and those
     # are not lost
     log = (
@@ -148,7 +144,7 @@ def _make_record(
     )
     started = now()
     results = run_tasks(
-        plan["function"],
+        experiment_module(project.package.name, plan["experiment"]),
         grid_tasks(plan["fixed"], plan["grid"]),
         log,
         jobs=jobs,
@@ -212,7 +208,7 @@ def load_record(project: Project, name: str) -> Record:
     )
     if shaped(data, _Stored, f"{refusal} Its faults").name != name:
         raise WorkflowError(refusal)
-    present = _sources(project, data["plan"]["function"])
+    present = _sources(project, data["plan"]["experiment"])
     outdated = sorted(
         file
         for file in {*present, *data["sources"]}
@@ -242,5 +238,6 @@ def banner(record: Record) -> str:
     return f'<p class="ntp-record {kind}"><strong>Recorded run</strong> {text}</p>'
 
 
-def _sources(project: Project, function: str) -> dict[str, str]:
-    return source_hashes(f"import {function.partition(':')[0]}", project.package)
+def _sources(project: Project, experiment: str) -> dict[str, str]:
+    module = experiment_module(project.package.name, experiment)
+    return source_hashes(f"import {module}", project.package)

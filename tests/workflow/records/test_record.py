@@ -11,23 +11,34 @@ from ntpcompanion.workflow.records.record import banner, load_record, make_recor
 
 PLAN = {
     "about": "Halves of numbers.",
-    "function": "toypkg.study:half_of",
+    "experiment": "study",
     "fixed": {"scale": 2},
     "grid": {"n": [1, 2, 3]},
 }
-STUDY = """from toypkg.half import half
+STUDY = """
+from toypkg.half import half
 
-def half_of(n, scale, checkpoint):
+
+class Plan(experiment.Plan):
+    n: int
+    scale: int = 2
+
+
+class Result(experiment.Result):
+    half: float
+
+
+def run(plan, checkpoint):
     (checkpoint / "begun").touch()
-    if n == 0:
+    if plan.n == 0:
         raise ZeroDivisionError("nothing to halve")
-    return {"half": half(n) * scale}
+    return Result(half=half(plan.n) * plan.scale)
 """
 
 
 @pytest.fixture
 def study(importable):
-    (importable.project.package / "study.py").write_text(STUDY)
+    importable.write_experiment("study", STUDY)
     importable.plan_records(halves=PLAN)
     return importable
 
@@ -41,7 +52,13 @@ def test_a_record_says_what_made_it(study):
         {"half": 3.0},
     ]
     assert data["results"][2]["parameters"] == {"scale": 2, "n": 3}
-    assert set(data["sources"]) == {"__init__.py", "half.py", "study.py", "two.py"}
+    assert set(data["sources"]) == {
+        "__init__.py",
+        "experiments/__init__.py",
+        "experiments/study.py",
+        "half.py",
+        "two.py",
+    }
     assert data["versions"]["python"] == ".".join(map(str, sys.version_info[:3]))
     assert data["seconds"] == pytest.approx(
         sum(item["seconds"] for item in data["results"]), abs=0.05
@@ -75,7 +92,7 @@ OTHERS += [
     {"results": [{"result": 1}]},
     {"sources": [1]},
     {"finished": None},
-    {"plan": PLAN | {"function": "class:f"}},
+    {"plan": PLAN | {"experiment": "class"}},
     {"seconds": True},
 ]
 
@@ -104,7 +121,7 @@ def test_what_is_no_such_record_is_not_read(study, change):
 
 
 def test_a_record_says_what_no_longer_matches_it(study):
-    plan = {"about": "Halves of numbers.", "function": "toypkg.half:half", "grid": {"n": [1, 2]}}
+    plan = {"about": "Halves of numbers.", "experiment": "study", "grid": {"n": [1, 2]}}
     study.plan_records(halves=plan)
     path = make_record(study.project, "halves", jobs=1)
     text = banner(load_record(study.project, "halves"))
@@ -133,12 +150,12 @@ def test_a_record_says_what_no_longer_matches_it(study):
     ("change", "words"),
     [
         (
-            {"function": "toypkg.study.half_of"},
-            r"plans.yml: halves.function: .*must be of the form package.module:name, got "
-            r"'toypkg.study.half_of'",
+            {"experiment": "toypkg.study"},
+            r"plans.yml: halves.experiment: .*must be the name of a module of the package's "
+            r"experiments, got 'toypkg.study'",
         ),
-        ({"function": "toypkg.1study:half_of"}, r"must be of the form package.module:name"),
-        ({"function": "toypkg.class:half_of"}, r"must be of the form package.module:name"),
+        ({"experiment": "1study"}, r"must be the name of a module"),
+        ({"experiment": "class"}, r"must be the name of a module"),
         ({"fixed": {"scale": float("nan")}}, r"halves.fixed.scale: .*JSON cannot hold it"),
         ({"fixed": [1]}, r"halves.fixed: Input should be a valid dictionary, got \[1\]"),
         ({"grid": {"n": [float("inf")]}}, r"halves.grid.n.0: .*JSON cannot hold it"),
@@ -167,8 +184,13 @@ def test_a_record_has_the_name_of_a_file(study, name):
 def test_unknown_names(study):
     with pytest.raises(WorkflowError, match=r"No record 'halfs'. Did you mean 'halves'\?"):
         make_record(study.project, "halfs")
-    study.plan_records(halves={**PLAN, "function": "toypkg.study:halve"})
-    with pytest.raises(WorkflowError, match=r"^`function: toypkg.study:halve` names no function"):
+    study.plan_records(halves={**PLAN, "experiment": "studi"})
+    words = r"^`experiment: studi` is no module of toypkg.experiments. Did you mean 'study'\?"
+    with pytest.raises(WorkflowError, match=words):
+        make_record(study.project, "halves", jobs=1)
+    study.plan_records(halves={**PLAN, "grid": {"n": [1, 2.5]}})
+    words = r"'n': 2.5} is no plan of toypkg.experiments.study: `n` should be a valid integer, got"
+    with pytest.raises(WorkflowError, match=words):
         make_record(study.project, "halves", jobs=1)
     assert not (study.project.build / "records").exists(), "known before anything is started"
 
@@ -181,7 +203,7 @@ def test_a_failing_task_is_named_with_its_traceback_and_the_others_are_kept(stud
     assert words.startswith(
         "The task {'scale': 2, 'n': 0} failed: ZeroDivisionError: nothing to halve\n"
     )
-    assert "in half_of" in words
+    assert "in run" in words
     kept = int(
         re.search(
             r"(\d) of 3 tasks are finished and kept: mend it and run the same command again.$",

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import math
 import multiprocessing
 import os
 import time
@@ -13,40 +12,68 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.records.grid import grid_tasks
-from ntpcompanion.workflow.records.tasks import resolve_function, run_tasks
+from ntpcompanion.workflow.records.tasks import run_tasks
 
-STUDY = """import os, pathlib, time
+NOTE = """
+import pathlib, time
 
-def note(n, checkpoint):
-    if n == 3 and not pathlib.Path("mended").exists():
+def run(plan, checkpoint):
+    if plan.n == 3 and not pathlib.Path("mended").exists():
         raise RuntimeError("broken")
     with open("calls.txt", "a") as file:
-        file.write(f"{n} ")
+        file.write(f"{plan.n} ")
     time.sleep(0.05)
-    return [n, checkpoint.is_dir(), checkpoint.name]
+    return Result(value=[plan.n, checkpoint.is_dir(), checkpoint.name])
+"""
+PAIR = """
+class Pair:
+    def to_json(self):
+        return 1, {1: 2}
 
-def pair(n):
-    return n, {n: 2 * n}
+def run(plan):
+    return Pair()
+"""
+FAIL_BESIDE = """
+import pathlib, time
 
-def fail_beside(n):
-    if n:
+def run(plan):
+    if plan.n:
         pathlib.Path("begun").touch()
         time.sleep(0.3)
-        return n
+        return Result(value=plan.n)
     while not pathlib.Path("begun").exists():
         time.sleep(0.01)
     raise ZeroDivisionError("nothing to halve")
+"""
+WAIT = """
+import os, pathlib, time
 
-def wait(n):
+def run(plan):
     pathlib.Path("pid").write_text(str(os.getpid()))
     os.rename("pid", "started")
     time.sleep(100)
 """
+THREADS = """
+import os
+
+def run(plan):
+    if plan.n:
+        os._exit(plan.n)
+    return Result(value=os.environ["OMP_NUM_THREADS"])
+"""
+STUDIES = {
+    "note": NOTE,
+    "pair": PAIR,
+    "fail_beside": FAIL_BESIDE,
+    "wait": WAIT,
+    "threads": THREADS,
+}
 
 
 @pytest.fixture
 def study(importable):
-    (importable.project.package / "study.py").write_text(STUDY)
+    for name, code in STUDIES.items():
+        importable.write_experiment(name, code)
     return importable
 
 
@@ -60,16 +87,6 @@ def test_a_grid_is_every_combination():
     ]
 
 
-def test_a_function_is_named_by_its_module():
-    assert resolve_function("math:hypot") is math.hypot
-    for path in ("math:hypo", "no_such_module:f", "math", ":"):
-        with pytest.raises(
-            WorkflowError,
-            match=rf"`function: {path}` names no function of the form package.module:name \(.+\)",
-        ):
-            resolve_function(path)
-
-
 def test_finished_tasks_are_kept_and_reported(study, tmp_path):
     log, tasks = tmp_path / "deep" / "records" / "log.jsonl", grid_tasks({}, {"n": [1, 2, 3]})
     told = []
@@ -77,7 +94,7 @@ def test_finished_tasks_are_kept_and_reported(study, tmp_path):
     def report(done, total):
         told.append((done, total, log.read_text().count('"result"') if log.exists() else 0))
 
-    first = run_tasks("toypkg.study:note", tasks[:2], log, jobs=1, report=report)
+    first = run_tasks("toypkg.experiments.note", tasks[:2], log, jobs=1, report=report)
     assert told == [(0, 2, 0), (1, 2, 1), (2, 2, 2)], "what is reported is on the disk"
     assert all(0.05 <= line["seconds"] < 10 for line in first)
     with log.open("a") as file:
@@ -90,17 +107,18 @@ def test_finished_tasks_are_kept_and_reported(study, tmp_path):
             r"kept"
         ),
     ):
-        run_tasks("toypkg.study:note", tasks, log, jobs=1)
+        run_tasks("toypkg.experiments.note", tasks, log, jobs=1)
     (study.project.root / "mended").touch()
     told.clear()
-    every = run_tasks("toypkg.study:note", tasks, log, jobs=1, report=report)
+    every = run_tasks("toypkg.experiments.note", tasks, log, jobs=1, report=report)
     assert told == [(2, 3, 2), (3, 3, 3)]
     assert every[:2] == first
     assert [line["parameters"] for line in every] == tasks
-    assert [line["result"][:2] for line in every] == [[1, True], [2, True], [3, True]]
-    assert len({line["result"][2] for line in every}) == 3, "each task has a folder of its own"
+    values = [line["result"]["value"] for line in every]
+    assert [value[:2] for value in values] == [[1, True], [2, True], [3, True]]
+    assert len({value[2] for value in values}) == 3, "each task has a folder of its own"
     told.clear()
-    assert run_tasks("toypkg.study:note", tasks, log, jobs=1, report=report) == every
+    assert run_tasks("toypkg.experiments.note", tasks, log, jobs=1, report=report) == every
     assert told == [(3, 3, 3)]
     assert (study.project.root / "calls.txt").read_text().split() == ["1", "2", "3"]
 
@@ -111,10 +129,10 @@ def test_a_result_is_what_json_gives_back_whether_it_was_just_made_or_not(study,
     log.write_text('\n{"parameters": {"n": 1}, "result": NaN, "seconds": 1.0}')
     for _ in range(2):
         assert [
-            line["result"] for line in run_tasks("toypkg.study:pair", [{"n": 1}], log, jobs=1)
+            line["result"] for line in run_tasks("toypkg.experiments.pair", [{"n": 1}], log, jobs=1)
         ] == [[1, {"1": 2}]]
     with pytest.raises(WorkflowError, match=r"^`--jobs` must be at least 1, got 0.$"):
-        run_tasks("toypkg.study:pair", [], log, jobs=0)
+        run_tasks("toypkg.experiments.pair", [], log, jobs=0)
 
 
 def test_a_machine_without_locks_that_processes_can_share_is_named(study, tmp_path, monkeypatch):
@@ -125,7 +143,7 @@ def test_a_machine_without_locks_that_processes_can_share_is_named(study, tmp_pa
         r"folder that can be written"
     )
     with pytest.raises(WorkflowError, match=words):
-        run_tasks("toypkg.study:pair", [{"n": 1}], tmp_path / "log.jsonl", jobs=1)
+        run_tasks("toypkg.experiments.pair", [{"n": 1}], tmp_path / "log.jsonl", jobs=1)
 
 
 def test_what_runs_beside_a_failing_task_is_kept(study, tmp_path):
@@ -137,8 +155,8 @@ def test_what_runs_beside_a_failing_task_is_kept(study, tmp_path):
             r"are finished"
         ),
     ):
-        run_tasks("toypkg.study:fail_beside", [{"n": 0}, {"n": 1}], log, jobs=2)
-    assert json.loads(log.read_text())["result"] == 1
+        run_tasks("toypkg.experiments.fail_beside", [{"n": 0}, {"n": 1}], log, jobs=2)
+    assert json.loads(log.read_text())["result"] == {"value": 1}
 
 
 def test_every_result_is_made_permanent_and_without_that_no_more_are_begun(
@@ -159,35 +177,32 @@ def test_every_result_is_made_permanent_and_without_that_no_more_are_begun(
             r"and kept"
         ),
     ):
-        run_tasks("toypkg.study:note", grid_tasks({}, {"n": list(range(40))}), log, jobs=1)
+        run_tasks("toypkg.experiments.note", grid_tasks({}, {"n": list(range(40))}), log, jobs=1)
     assert 0 < sizes[0] < sizes[1]
     assert len((study.project.root / "calls.txt").read_text().split()) < 20
 
 
-def test_tasks_have_one_thread_and_one_that_is_killed_is_named(tmp_path, monkeypatch):
+def test_tasks_have_one_thread_and_one_that_is_killed_is_named(study, tmp_path, monkeypatch):
     noted = []
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
-    assert (
-        run_tasks("os:getenv", [{"key": "OMP_NUM_THREADS"}], tmp_path / "log.jsonl", jobs=1)[0][
-            "result"
-        ]
-        == "1"
-    )
+    module = "toypkg.experiments.threads"
+    (line,) = run_tasks(module, [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
+    assert line["result"] == {"value": "1"}
     with pytest.raises(
         WorkflowError,
         match=r"A process of the sweep was killed; the machine may be out of memory.\n0 of 1 tasks",
     ):
-        run_tasks("os:_exit", [{"status": 3}], tmp_path / "other.jsonl", jobs=1, note=noted.append)
+        run_tasks(module, [{"n": 3}], tmp_path / "other.jsonl", jobs=1, note=noted.append)
     assert noted == [
-        "A process of the sweep was killed; the machine may be out of memory. Its task "
-        "{'status': 3} is tried once more."
+        "A process of the sweep was killed; the machine may be out of memory. Its task {'n': 3} is "
+        "tried once more."
     ], "it is tried twice, and not more often"
 
 
 def test_tasks_end_when_their_command_is_killed(study, tmp_path):
     started = study.project.root / "started"
     options = {
-        "args": ("toypkg.study:wait", grid_tasks({}, {"n": [1]}), tmp_path / "log.jsonl"),
+        "args": ("toypkg.experiments.wait", grid_tasks({}, {"n": [1]}), tmp_path / "log.jsonl"),
         "kwargs": {"jobs": 1},
     }
     command = multiprocessing.get_context("spawn").Process(target=run_tasks, **options)

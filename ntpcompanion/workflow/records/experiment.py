@@ -1,0 +1,103 @@
+"""Experiments found by name: a module `PACKAGE.experiments.NAME` that defines a class `Plan`, a
+class `Result` and a function `run(plan)`.
+
+`Plan.from_json` reads parameters and raises ValueError with a sentence for each fault; what `run`
+returns has `to_json`. A `run` that takes an argument `checkpoint` can resume within itself.
+"""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+from ntpcompanion.workflow.base.errors import WorkflowError, nearest
+from ntpcompanion.workflow.base.files import as_json
+
+PARTS = ("Plan", "Result", "run")
+
+
+def experiment_module(package: str, name: str) -> str:
+    """The full name of the module of an experiment."""
+    return f"{package}.experiments.{name}"
+
+
+def load_experiment(module: str) -> ModuleType:
+    """Import an experiment by the full name of its module.
+
+    Raises
+    ------
+    WorkflowError
+        no such module, one that fails on import, or one without `Plan`, `Result` or `run`.
+    """
+    folder, _, name = module.rpartition(".")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not module.startswith(error.name):
+            raise WorkflowError(f"{module} cannot be imported: {error}.") from error
+        known = _modules(folder)
+        raise WorkflowError(
+            f"`experiment: {name}` is no module of {folder}.{nearest(name, known)} Known: "
+            f"{', '.join(known) or 'none'}."
+        ) from error
+    except Exception as error:
+        raise WorkflowError(
+            f"{module} cannot be imported ({type(error).__name__}: {error})."
+        ) from error
+    if missing := [part for part in PARTS if not callable(getattr(found, part, None))]:
+        raise WorkflowError(
+            f"{module} is no experiment: it defines no {' and no '.join(missing)}. An experiment "
+            "defines a class `Plan`, a class `Result` and a function `run(plan)`."
+        )
+    return found
+
+
+def check_points(module: str, points: Sequence[dict]) -> None:
+    """Make a plan of every point of a grid, before anything is started.
+
+    Raises
+    ------
+    WorkflowError
+        as `load_experiment`; or for the first point that is no plan, with the faults of all its
+        fields.
+    """
+    plan = load_experiment(module).Plan
+    for point in points:
+        try:
+            plan.from_json(point)
+        except ValueError as error:
+            raise WorkflowError(f"{point} is no plan of {module}: {error}") from error
+
+
+def run_point(module: str, point: dict, checkpoint: Path) -> object:
+    """Run an experiment at one point of a grid; its result as JSON gives it back.
+
+    The folder `checkpoint` is made if `run` takes an argument of that name.
+
+    Raises
+    ------
+    ValueError
+        what `run` returned cannot be kept as JSON.
+    """
+    experiment, extra = load_experiment(module), {}
+    if "checkpoint" in inspect.signature(experiment.run).parameters:
+        checkpoint.mkdir(parents=True, exist_ok=True)
+        extra["checkpoint"] = checkpoint
+    result = experiment.run(experiment.Plan.from_json(point), **extra)
+    try:
+        return as_json(result.to_json())
+    except ValueError as error:
+        raise ValueError(
+            f"what it returned cannot be kept. {error}. Return numbers that are finite, texts, "
+            "lists and dicts of them"
+        ) from error
+
+
+def _modules(package: str) -> list[str]:
+    try:
+        paths = importlib.import_module(package).__path__
+    except (ImportError, AttributeError):
+        return []
+    return [module.name for module in pkgutil.iter_modules(paths)]
