@@ -1,6 +1,7 @@
 """Calls made by processes of a cluster: sent, made again after a kill, given back as they end."""
 
 import contextlib
+import os
 import socket
 import time
 import traceback
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from ntpcompanion.workflow.records.cluster import Workers
 
 
-@dataclass(frozen=True)
+MEMORY = 2 * 2**30  # bytes for a task: torch and a small model
+
+
+@dataclass(frozen=True, eq=False)
 class Call:
     """One call of a function of a module, which returns what JSON can hold. `parameters` are what
     a message names it by, and what is kept with its result.
@@ -47,6 +51,12 @@ class Outcome:
     host: str = ""
 
 
+class OtherSources(Exception):
+    """Raised by a task in a process that would give other numbers than were asked for; the message
+    goes on after "The worker on HOST".
+    """
+
+
 def opened_files(log: Path) -> Path:
     """Where the processes that work for a log write down the project's files that they open;
     `kernel.read_log` reads it.
@@ -64,7 +74,7 @@ def workers(
     from ntpcompanion.workflow.records import cluster
 
     if scheduler is None:
-        number = max(1, min(jobs or cluster.fitting_jobs(), tasks))
+        number = max(1, min(jobs or fitting_jobs(), tasks))
         with cluster.local_workers(number, project, opened_files(log)) as found:
             yield found
     else:
@@ -72,6 +82,14 @@ def workers(
         packages = tuple(dict.fromkeys(["ntpcompanion", own]))
         with cluster.existing_workers(scheduler, packages) as found:
             yield found
+
+
+def fitting_jobs() -> int:
+    """As many tasks at once as this machine has cores and memory for, at least one."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    return max(1, min(cores, psutil.virtual_memory().available // MEMORY))
 
 
 def require_jobs(jobs: int | None) -> None:
@@ -160,8 +178,11 @@ def _make(call: Call, expected: tuple[tuple[str, ...], str]) -> dict[str, Any]:
         result = call.function(*call.arguments)
         _require(expected, first=False)
         found = {"state": "done", "result": result}
-    except _OtherSources as error:
+    except OtherSources as error:
         found = {"state": "refused", "error": f"The worker on {host} {error}"}
+    except WorkflowError as error:  # a sentence, and below it the traceback of a cell
+        said = str(error)
+        found = {"state": "failed", "error": said.partition("\n")[0], "traceback": said}
     except BaseException as error:  # SystemExit too: it would end the worker
         found = {
             "state": "failed",
@@ -171,14 +192,10 @@ def _make(call: Call, expected: tuple[tuple[str, ...], str]) -> dict[str, Any]:
     return {**found, "seconds": round(time.perf_counter() - began, 3), "host": host}
 
 
-class _OtherSources(Exception):
-    pass
-
-
 def _require(expected: tuple[tuple[str, ...], str], *, first: bool) -> None:
     packages, wanted = expected
     if wanted and digest((environment_at_first if first else environment)(packages)) != wanted:
-        raise _OtherSources(
+        raise OtherSources(
             "has other versions of "
             f"{', '.join(packages)} or of the numeric libraries. Install this version there, and "
             "start it again."

@@ -27,7 +27,6 @@ from ntpcompanion.workflow.records.preparation import (
     environment_at_first,
 )
 
-MEMORY = 2 * 2**30  # bytes for a task: torch and a small model
 PATIENCE = 5  # seconds until a scheduler must have answered
 LOCAL = {
     # a task whose process ends is named; whoever asked for it decides about a second attempt
@@ -51,13 +50,9 @@ class Workers:
     packages: tuple[str, ...] = ()
     expected: str = ""
 
-
-def fitting_jobs() -> int:
-    """As many tasks at once as this machine has cores and memory for, at least one."""
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    return max(1, min(cores, psutil.virtual_memory().available // MEMORY))
+    def number(self) -> int:
+        """How many there are now: a cluster may grow and shrink."""
+        return len(self.client.nthreads())
 
 
 @contextlib.contextmanager

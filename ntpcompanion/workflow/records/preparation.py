@@ -35,8 +35,9 @@ class Preparation:
         """Prepare this process."""
         os.environ.update(ONE_THREAD)
         if threading.current_thread() is threading.main_thread():
-            # a terminal sends Ctrl-C to all processes: the command answers for them
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            # a terminal sends Ctrl-C to all processes: the command answers for them. Not SIG_IGN,
+            # which what this process starts would inherit
+            signal.signal(signal.SIGINT, lambda *_: None)
         # it came from the process of the command, with all that its user has put there
         sys.path[:] = self.path or sys.path
         if self.folders:

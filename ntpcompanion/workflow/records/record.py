@@ -26,9 +26,10 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, hardware_line, now, versions
 from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.yaml_files import read_yaml
+from ntpcompanion.workflow.records.calls import opened_files
 from ntpcompanion.workflow.records.experiment import experiment_module
 from ntpcompanion.workflow.records.grid import grid_tasks
-from ntpcompanion.workflow.records.tasks import opened_files, run_tasks
+from ntpcompanion.workflow.records.tasks import run_tasks
 from ntpcompanion.workflow.running.sources import source_hashes
 
 SCHEMA = 1
@@ -117,10 +118,16 @@ def read_plans(project: Project) -> dict[str, Plan]:
 
 
 def make_record(
-    project: Project, name: str, *, jobs: int = 2, report: Callable[[int, int], None] | None = None
+    project: Project,
+    name: str,
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    report: Callable[[int, int], None] | None = None,
+    note: Callable[[str], None] = lambda _: None,
 ) -> Path:
     """Run the plan of that name, resuming what an interrupted run left, and write
-    `book/records/NAME.json`.
+    `book/records/NAME.json`; see `run_tasks` for the options.
     """
     plans = read_plans(project)
     if name not in plans:
@@ -128,12 +135,11 @@ def make_record(
             f"No record {name!r}.{nearest(name, plans)} Known: {', '.join(plans) or 'none'}."
         )
     with project.lock(f"record-{name}"):
-        return _make_record(project, name, plans[name].model_dump(), jobs, report)
+        options = {"jobs": jobs, "scheduler": scheduler, "report": report, "note": note}
+        return _make_record(project, name, plans[name].model_dump(), options)
 
 
-def _make_record(
-    project: Project, name: str, plan: dict, jobs: int, report: Callable[[int, int], None] | None
-) -> Path:
+def _make_record(project: Project, name: str, plan: dict, options: dict[str, Any]) -> Path:
     sources = _sources(project, plan["experiment"])
     # the name holds plan and code: a changed plan never resumes from results of another, and those
     # are not lost
@@ -147,9 +153,8 @@ def _make_record(
         experiment_module(project.package.name, plan["experiment"]),
         grid_tasks(plan["fixed"], plan["grid"]),
         log,
-        jobs=jobs,
-        report=report,
         project=project,
+        **options,
     )
     _require_unchanged(project, name, sources, log)
     path = project.records / f"{name}.json"

@@ -77,16 +77,6 @@ def study(importable):
     return importable
 
 
-def test_a_grid_is_every_combination():
-    tasks = grid_tasks({"scale": 2}, {"n": [1, 2], "rule": ["gd", "adam"]})
-    assert [tuple(task.values()) for task in tasks] == [
-        (2, 1, "gd"),
-        (2, 1, "adam"),
-        (2, 2, "gd"),
-        (2, 2, "adam"),
-    ]
-
-
 def test_finished_tasks_are_kept_and_reported(study, tmp_path):
     log, tasks = tmp_path / "deep" / "records" / "log.jsonl", grid_tasks({}, {"n": [1, 2, 3]})
     told = []
