@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,6 +26,8 @@ from ntpcompanion.workflow.doctor.report import examine, shown
 from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
 from ntpcompanion.workflow.records.making import make_record
+from ntpcompanion.workflow.records.overview import in_words, planned_in_words, read_sweep
+from ntpcompanion.workflow.records.sweep import run_sweep
 from ntpcompanion.workflow.records.verification import verify_record
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running import freshness
@@ -65,6 +68,22 @@ Overrides = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Run again even what is up to date.")]
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        "-j",
+        help="Tasks at once [default: as cores and memory allow].",
+        show_default=False,
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="tcp://HOST:PORT",
+        help="Run the tasks on an existing cluster of Dask, whose scheduler is there.",
+    ),
+]
 CORES = os.cpu_count() or 1
 
 
@@ -228,7 +247,8 @@ def why(
 @_sentences
 def record(
     name: Annotated[str, typer.Argument(help="An entry of book/records/plans.yml.")],
-    jobs: Jobs = CORES,
+    jobs: Processes = None,
+    scheduler: Scheduler = None,
     verify: Annotated[
         int | None,
         typer.Option(metavar="K", help="Run K of its tasks again instead, and compare."),
@@ -242,15 +262,85 @@ def record(
         def report(done: int, total: int) -> None:
             bars.update(task, completed=done, total=total)
 
+        def note(text: str) -> None:
+            _say(text, bars.console)
+
+        where = {"jobs": jobs, "scheduler": scheduler, "report": report, "note": note}
         if verify is None:
-            said = f"Wrote {make_record(project, name, jobs=jobs, report=report)}"
+            said = f"Wrote {make_record(project, name, **where)}"
         else:
-            found = verify_record(project, name, verify, jobs=jobs, report=report)
+            found = verify_record(project, name, verify, **where)
             said = (
                 f"{found['tasks']} of {found['of']} tasks of {name!r} gave the stored results "
                 f"again; the largest relative deviation is {found['deviation']:.1g}."
             )
-    Console(soft_wrap=True).print(said, highlight=False)
+    _say(said)
+
+
+@app.command()
+@_sentences
+def sweep(
+    name: Annotated[str, typer.Argument(help="A notebook or an experiment.")],
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUES",
+            help="A parameter to vary: 0.1,0.5 or 20:200:20, which are 20, 40, ..., 180: the stop "
+            "is exclusive, as in a slice of Python. Several grids are combined.",
+        ),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="START:STOP", help="Values of `seed`; 0:10 are 0 to 9, the stop is exclusive."
+        ),
+    ] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("-p", metavar="NAME=VALUE", help="A parameter that all runs share."),
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="Of a notebook: smoke, book or paper [default: book].")
+    ] = None,
+    jobs: Processes = None,
+    scheduler: Scheduler = None,
+    notebooks: Annotated[
+        bool, typer.Option("--notebooks", help="Keep each executed notebook, too.")
+    ] = False,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Run again what failed in an earlier sweep.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.parquet", help="Where to write the table.")
+    ] = None,
+) -> None:
+    """Run a notebook or an experiment at every point of a grid, and collect what it finds in one
+    table; the same command goes on where one was interrupted.
+    """
+    planned = read_sweep(
+        _project(),
+        name,
+        grid or [],
+        seeds=seeds,
+        fixed=parameter or [],
+        profile=profile,
+        notebooks=notebooks,
+        retry=retry,
+    )
+    _say(planned_in_words(planned, jobs, scheduler))
+    with _bars() as bars:
+        task = bars.add_task(name, total=len(planned.points))
+        path = run_sweep(
+            planned,
+            jobs=jobs,
+            scheduler=scheduler,
+            out=out,
+            report=lambda told: bars.update(
+                task, completed=told.finished, description=f"{name}: {in_words(told)}"
+            ),
+            note=lambda text: _say(text, bars.console),
+        )
+    _say(f"Wrote {path}")
 
 
 @app.command()
@@ -303,6 +393,10 @@ def serve(
         server.serve_forever()
     except KeyboardInterrupt:
         server.server_close()
+
+
+def _say(text: str, console: Console | None = None) -> None:
+    (console or Console()).print(escape(text), highlight=False, soft_wrap=True)
 
 
 def _project() -> Project:

@@ -32,7 +32,7 @@ def page(toy):
 def test_an_outdated_record_is_shown_as_outdated(recorded):
     recorded.command("build")
     assert "matches the present code" in page(recorded)
-    recorded.edit("toypkg/two.py", "TWO = 2", "TWO = 2  # changed")
+    recorded.edit("toypkg/two.py", "TWO = 2", "TWO = 1 + 1")
     assert "words (book): up to date" in recorded.command("build"), (
         "the record did not change, so its notebook does not run"
     )
@@ -52,13 +52,13 @@ def test_an_outdated_record_is_shown_as_outdated(recorded):
             "halves.json does not match its own checksum: it was edited or damaged",
         ),
         (
-            lambda data: sealed(data | {"schema": 2}),
-            "is no record 'halves' of schema 1. Make it again with `ntpcompanion record halves`",
+            lambda data: sealed(data | {"schema": 1}),
+            "is no record 'halves' of schema 2. Make it again with `ntpcompanion record halves`",
         ),
-        (lambda data: sealed(data | {"name": "other"}), "is no record 'halves' of schema 1"),
+        (lambda data: sealed(data | {"name": "other"}), "is no record 'halves' of schema 2"),
         (
             lambda data: sealed({k: v for k, v in data.items() if k != "hardware"}),
-            "is no record 'halves' of schema 1",
+            "is no record 'halves' of schema 2",
         ),
         (lambda data: [data], "does not match its own checksum"),
     ],

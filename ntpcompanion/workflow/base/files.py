@@ -102,7 +102,11 @@ def write_atomically(path: Path, text: str) -> bool:
     A kill or a full disk leaves the old file, never half of a new one. A file that already holds
     `text` is not touched, so that its date keeps its meaning for incremental builds.
     """
-    data = text.encode()
+    return write_bytes_atomically(path, text.encode())
+
+
+def write_bytes_atomically(path: Path, data: bytes) -> bool:
+    """As `write_atomically`, for what is no text."""
     with contextlib.suppress(OSError):
         if path.read_bytes() == data:
             return False

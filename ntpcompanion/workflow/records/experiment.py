@@ -95,6 +95,11 @@ def run_point(module: str, point: dict, checkpoint: Path) -> object:
         ) from error
 
 
+def known_experiments(package: str) -> list[str]:
+    """The names of the experiments of a package, found without importing them."""
+    return [name for name in _modules(f"{package}.experiments") if name != "experiment"]
+
+
 def _modules(package: str) -> list[str]:
     try:
         paths = importlib.import_module(package).__path__

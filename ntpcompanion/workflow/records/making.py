@@ -9,26 +9,37 @@ from ntpcompanion.workflow.base.files import canonical_json, sha256, write_seale
 from ntpcompanion.workflow.base.kernel import read_log
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
+from ntpcompanion.workflow.records.calls import opened_files
 from ntpcompanion.workflow.records.experiment import experiment_module
+from ntpcompanion.workflow.records.grid import grid_tasks
 from ntpcompanion.workflow.records.plans import plan_of
 from ntpcompanion.workflow.records.record import SCHEMA, experiment_sources
-from ntpcompanion.workflow.records.sweep import grid_tasks, opened_files, run_tasks
+from ntpcompanion.workflow.records.tasks import run_tasks
 from ntpcompanion.workflow.running.sources import source_hashes
 
 Report = Callable[[int, int], None]
+Note = Callable[[str], None]
 
 
 def make_record(
-    project: Project, name: str, *, jobs: int = 2, report: Report | None = None
+    project: Project,
+    name: str,
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    report: Report | None = None,
+    note: Note = lambda _: None,
 ) -> Path:
     """Run the plan of that name, resuming what an interrupted run left, and write
-    `book/records/NAME.json`.
+    `book/records/NAME.json`; see `run_tasks` for the options.
     """
     plan = plan_of(project, name).model_dump()
     with project.lock(f"record-{name}"):
         sources, started = experiment_sources(project, plan["experiment"]), now()
         tasks = grid_tasks(plan["fixed"], plan["grid"])
-        results = compute(project, name, plan, tasks, jobs=jobs, report=report)
+        results = compute(
+            project, name, plan, tasks, jobs=jobs, scheduler=scheduler, report=report, note=note
+        )
         path = project.records / f"{name}.json"
         write_sealed(
             path,
@@ -55,8 +66,10 @@ def compute(
     plan: dict,
     tasks: list[dict],
     *,
-    jobs: int,
-    report: Report | None = None,
+    jobs: int | None,
+    scheduler: str | None,
+    report: Report | None,
+    note: Note,
 ) -> list[dict]:
     """The results of some tasks of a plan, each `{"parameters", "result", "seconds"}`.
 
@@ -73,7 +86,16 @@ def compute(
     # are not lost
     mark = sha256(canonical_json([plan, files, versions()]))[:12]
     log = project.build / "records" / f"{name}-{mark}.jsonl"
-    results = run_tasks(module, tasks, log, jobs=jobs, report=report, project=project)
+    results = run_tasks(
+        module,
+        tasks,
+        log,
+        jobs=jobs,
+        scheduler=scheduler,
+        report=report,
+        note=note,
+        project=project,
+    )
     _require_unchanged(project, name, files, log)
     log.unlink()
     opened_files(log).unlink(missing_ok=True)

@@ -1,211 +1,232 @@
-"""One experiment at many points: in parallel processes, each result on disk before the next is
-waited for.
+"""A notebook or an experiment at every point of a grid: each run permanent when it has ended, and
+all of them in one table.
 """
 
-import contextlib
-import itertools
-import json
-import multiprocessing
-import os
-import signal
-import sys
-import threading
-import time
+import shutil
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.connection import Connection
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import as_json, canonical_json, sha256
-from ntpcompanion.workflow.base.kernel import import_from_sources, write_down_opened_files
-from ntpcompanion.workflow.base.processes import clean_environment, folders, python_path, started_in
-from ntpcompanion.workflow.base.project import ONE_THREAD, Project
-from ntpcompanion.workflow.records.experiment import check_points, run_point
+from ntpcompanion.workflow.base.files import user_path, write_atomically
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.provenance import now, versions
+from ntpcompanion.workflow.records.calls import (
+    Calls,
+    Outcome,
+    opened_files,
+    require_jobs,
+    workers,
+)
+from ntpcompanion.workflow.records.journal import append, appended
+from ntpcompanion.workflow.records.planned import Sweep, plan_sweep, with_finished
+from ntpcompanion.workflow.records.table import make_table, write_table
+from ntpcompanion.workflow.records.targets import Point, find_target
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-def grid_tasks(fixed: Mapping, grid: Mapping[str, list]) -> list[dict]:
-    """Every combination of the grid's values, with the fixed ones: one task each, in the order of
-    the grid.
+@dataclass(frozen=True)
+class Progress:
+    """How far a sweep is: numbers of runs by state (`kept`: made by an earlier command), and how
+    many seconds are left, None where no run has been timed yet.
     """
-    return [
-        {**fixed, **dict(zip(grid, values, strict=True))}
-        for values in itertools.product(*grid.values())
-    ]
+
+    total: int
+    kept: int = 0
+    done: int = 0
+    failed: int = 0
+    killed: int = 0
+    running: int = 0
+    seconds_left: float | None = None
+
+    @property
+    def finished(self) -> int:
+        """Those whose outcome is known."""
+        return self.kept + self.done + self.failed + self.killed
+
+    @property
+    def waiting(self) -> int:
+        """Those that are not begun."""
+        return self.total - self.finished - self.running
 
 
-def run_tasks(
-    experiment: str,
-    tasks: list[dict],
-    log: Path,
+def sweep(
+    name: str,
+    grid: Mapping[str, Sequence],
     *,
-    jobs: int,
-    report: Callable[[int, int], None] | None = None,
+    fixed: Mapping[str, object] | None = None,
+    profile: str | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    notebooks: bool = False,
+    retry: bool = False,
+    out: Path | None = None,
     project: Project | None = None,
-) -> list[dict]:
-    """Results of an experiment, named by its module, at all tasks in order, `{"parameters",
-    "result", "seconds"}`; those that `log` already holds are not run again.
+) -> "pd.DataFrame":
+    """Run a notebook or an experiment at every point of a grid; what it found as a tidy table.
 
-    All tasks are read as plans before the first is started. A finished task is a line of `log`,
-    flushed to disk; a line cut short by a kill is dropped. An experiment whose `run` takes an
-    argument `checkpoint` is given a folder of its own, kept until the record is written, to resume
-    within a task. A task fails if its result cannot be written as JSON; a result is what JSON gives
-    back, with lists for tuples, whether it was read from `log` or not. With `project` the processes
-    have its clean environment, load its modules from their sources, and write down what they open
-    there: see `opened_files`.
+    Parameters
+    ----------
+    name
+        a notebook of the project, or a module of the package's experiments.
+    grid
+        the values of each parameter that is varied; every combination is a run. Seeds are values of
+        the parameter `seed`.
+    fixed
+        values of parameters that all runs share.
+    profile
+        of a notebook: `"smoke"`, `"book"` (the default) or `"paper"`.
+    jobs
+        processes of this machine, one thread each; None: as many as cores and memory allow.
+    scheduler
+        the address of the scheduler of an existing cluster of Dask, whose workers run the tasks
+        instead.
+    notebooks
+        keep the executed notebooks; the column `notebook` says where.
+    retry
+        run again what failed in an earlier sweep.
+    out
+        where the table is kept as a Parquet file; None: below `_build/sweeps`.
+    project
+        the checkout to work in; None: the one at or above the current folder.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per run and claim of a notebook (`claim`, `value`, `stderr`, `replicates`; where a
+        claim is about several numbers `values` and `stderrs`), or a row per run of an experiment
+        (the fields of its result); all parameters, and `run`, `state` (`"done"`, `"failed"`,
+        `"killed"`), `seconds`, `host`, `error`, `traceback`.
 
     Raises
     ------
     WorkflowError
-        fewer jobs than one, an experiment that does not exist, a task that is no plan of it or that
-        failed (the others are kept), a log that cannot be written, a machine on which processes
-        cannot share locks.
+        as `plan_sweep` before anything is started, and as `run_sweep`.
+
+    Notes
+    -----
+    A finished run is permanent: the same call goes on after an interruption, and a larger grid runs
+    only what is new. Processes are started by `spawn`: in a script, call it below
+    `if __name__ == "__main__":`.
+
+    Examples
+    --------
+    >>> table = sweep("separability", {"seed": range(10)}, profile="smoke")  # doctest: +SKIP
+    >>> table.groupby("claim")["value"].agg(["mean", "std"])  # doctest: +SKIP
     """
-    if jobs < 1:
-        raise WorkflowError(f"`--jobs` must be at least 1, got {jobs}.")
-    check_points(experiment, tasks)
-    done = {canonical_json(line["parameters"]): line for line in _finished(log)}
-    todo = [task for task in tasks if canonical_json(task) not in done]
-    tell = report or (lambda *_: None)
-    tell(len(tasks) - len(todo), len(tasks))
+    import pandas as pd
+
+    target = find_target(project or Project.find(), name, profile)
+    planned = plan_sweep(target, grid, fixed or {}, notebooks=notebooks, retry=retry)
+    return pd.read_parquet(run_sweep(planned, jobs=jobs, scheduler=scheduler, out=out))
+
+
+def run_sweep(
+    planned: Sweep,
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    out: Path | None = None,
+    report: Callable[[Progress], None] = lambda _: None,
+    note: Callable[[str], None] = lambda _: None,
+) -> Path:
+    """Make the runs that are missing, write the table, and return its path.
+
+    A run that fails, or whose process is killed twice, is a row with its state and traceback; the
+    others go on. Each is permanent on disk when the next is waited for, so that the same command
+    goes on after a kill. Those that failed are not made again (see `retry` of `plan_sweep`), those
+    that were killed are. A run killed while it is tried for the first time is named by `note`.
+
+    Raises
+    ------
+    WorkflowError
+        no such scheduler, a worker with other sources, a file that cannot be written.
+    """
+    require_jobs(jobs)
+    path = _table_path(out or planned.table)
+    target = planned.target
     try:
-        with contextlib.closing(_run_and_keep(experiment, todo, log, jobs, project)) as lines:
-            for line in lines:
-                done[canonical_json(line["parameters"])] = line
-                tell(len(done), len(tasks))
-    except (WorkflowError, OSError) as error:
-        reason = (
-            f"Could not write {log}: {error.strerror or error}."
-            if isinstance(error, OSError)
-            else str(error)
-        )
-        kept = (
-            f"{len(done)} of {len(tasks)} tasks are finished and kept: mend it and run the same "
-            "command again."
-        )
-        raise WorkflowError(f"{reason}\n{kept}") from error
-    return [done[canonical_json(task)] for task in tasks]
-
-
-def _run_and_keep(
-    experiment: str, tasks: list[dict], log: Path, jobs: int, project: Project | None
-) -> Iterator[dict]:
-    """Run tasks in processes of their own; each result is on the disk before it is given out. The
-    processes end with this generator.
-    """
-    log.parent.mkdir(parents=True, exist_ok=True)
-    failure = None
-    own = (folders(project), python_path(project), str(opened_files(log))) if project else ()
-    with log.open("a", encoding="utf-8") as file, _processes(jobs, own) as pool:
-        with started_in(clean_environment(project) if project else dict(os.environ)):
-            futures = {
-                pool.submit(_run_task, experiment, task, str(log.with_suffix(""))): task
-                for task in tasks
-            }
-        pending = set(futures)
-        while pending:
-            finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-            for future in finished:
-                try:
-                    line = _result(future, futures[future])
-                except WorkflowError as error:
-                    failure = failure or error
-                    # what runs may end, and is kept
-                    pending = {other for other in pending if not other.cancel()}
-                    continue
-                # the line break comes first: a line that was cut short spoils no other
-                file.write("\n" + json.dumps(line))
-                file.flush()
-                os.fsync(file.fileno())
-                yield line
-    if failure:
-        raise failure
-
-
-def _result(future: Future, task: dict) -> dict:
-    try:
-        return future.result()
-    except BrokenProcessPool as error:
-        raise WorkflowError(
-            "A process of the sweep was killed; the machine may be out of memory."
-        ) from error
-    except Exception as error:
-        # the cause is the traceback of the process, as text
-        raise WorkflowError(
-            f"The task {task} failed: {type(error).__name__}: {error}\n{error.__cause__ or ''}"
-        ) from error
-
-
-def opened_files(log: Path) -> Path:
-    """Where the processes that work for a log write down the project's files that they open;
-    `kernel.read_log` reads it.
-    """
-    return log.with_suffix(".opened")
-
-
-@contextlib.contextmanager
-def _processes(jobs: int, own: Sequence[object]) -> Iterator[ProcessPoolExecutor]:
-    """A pool whose processes end when this context does, or when this process dies, however: two
-    must never share a checkpoint.
-    """
-    context = multiprocessing.get_context("spawn")
-    theirs, ours = context.Pipe(duplex=False)  # they wait for our end of it to be closed
-    try:
-        pool = ProcessPoolExecutor(jobs, context, _prepare, (theirs, *own))
+        with target.project.lock(f"sweep-{target.name}"), appended(planned.journal) as log:
+            planned = with_finished(planned)  # by a sweep that this one has waited for
+            lines = dict(planned.finished)
+            for line in _outcomes(planned, jobs, scheduler, report, note):
+                lines[line["key"]] = line
+                if line["state"] != "killed":
+                    append(log, line)
+                if line["state"] != "done":
+                    note(f"A run {line['state']}: {shown(line['parameters'])}: {line['error']}")
     except OSError as error:
         raise WorkflowError(
-            f"This machine does not let processes share locks ({error.strerror or error}), and "
-            "tasks run in processes of their own. "
-            "On Linux, /dev/shm must be a folder that can be written."
+            f"Could not write {planned.journal}: {error.strerror or error}. Free some space or "
+            "mend the permissions; the same command goes on from what is finished."
         ) from error
-    try:
-        yield pool
-    except BaseException:  # Ctrl-C too: a task may take hours, and nobody waits for it any more
-        ours.close()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-        ours.close()
-        theirs.close()
+    about = {"name": target.name, "made": now(), "versions": versions()}
+    ordered = [_with_page(lines[point.key], point, planned) for point in planned.points]
+    write_table(make_table(ordered, about), path)
+    opened_files(planned.journal).unlink(missing_ok=True)
+    return path
 
 
-def _prepare(
-    parent: Connection, own: Sequence[str] = (), path: Sequence[str] = (), opened: str = ""
-) -> None:
-    """In each process, before a task imports a numeric library: `own` are the folders of the
-    project, `path` is for `sys.path`.
-    """
-    os.environ.update(ONE_THREAD)
-    # a terminal sends Ctrl-C to all processes: the command answers for them
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # it came from the process of the command, with all that its user has put there
-    sys.path[:] = path or sys.path
-    if own:
-        import_from_sources(own)
-        write_down_opened_files(own, opened)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: Connection) -> None:
-    with contextlib.suppress(EOFError, OSError):
-        parent.recv_bytes()  # nothing is ever sent
-    os._exit(1)
-
-
-def _run_task(experiment: str, task: dict, folder: str) -> dict:
-    began = time.perf_counter()
-    result = run_point(experiment, task, Path(folder) / sha256(canonical_json(task))[:12])
-    return {"parameters": task, "result": result, "seconds": round(time.perf_counter() - began, 3)}
-
-
-def _finished(log: Path) -> Iterator[dict]:
-    if not log.is_file():
+def _outcomes(
+    planned: Sweep, jobs: int | None, scheduler: str | None, report: Callable, note: Callable
+) -> Iterator[dict]:
+    """The lines of the runs that are missing, as they end."""
+    missing = [point for point in planned.points if point.key not in planned.finished]
+    told = Progress(len(planned.points), kept=len(planned.points) - len(missing))
+    report(told)
+    if not missing:
         return
-    for line in log.read_text(encoding="utf-8").splitlines():
-        try:
-            data = as_json(json.loads(line))
-        except (ValueError, RecursionError):  # cut short by a kill, or what no record can hold
-            continue
-        if isinstance(data, dict) and {"parameters", "result", "seconds"} <= set(data):
-            yield data
+    folder = planned.journal.with_suffix("")
+    calls = {planned.target.call(point, folder, planned.notebooks): point for point in missing}
+    where = {"jobs": jobs, "project": planned.target.project, "scheduler": scheduler}
+    with workers(planned.journal, tasks=len(missing), **where) as found:
+        seconds: list[float] = []
+        report(_told(told, found.number(), seconds))
+        for call, outcome in Calls(found, list(calls), note):
+            if outcome.state == "refused":
+                raise WorkflowError(outcome.error)
+            yield _line(planned, calls[call], outcome)
+            seconds.append(outcome.seconds)
+            told = replace(told, **{outcome.state: getattr(told, outcome.state) + 1})
+            report(_told(told, found.number(), seconds))
+
+
+def _told(told: Progress, workers: int, seconds: Sequence[float]) -> Progress:
+    """With how many of the others run now, and what they may take if they are like those before."""
+    left = told.waiting
+    rest = left * statistics.median(seconds) / max(workers, 1) if seconds else None
+    return replace(told, running=min(workers, left), seconds_left=rest)
+
+
+def _line(planned: Sweep, point: Point, outcome: Outcome) -> dict:
+    """What the journal keeps of a run; its checkpoints are of no more use when it is done."""
+    found = asdict(outcome)
+    if outcome.state == "done":
+        kept = planned.target.kept(outcome.result)
+        if kept.page is not None:
+            write_atomically(planned.page(point), kept.page)
+        shutil.rmtree(planned.journal.with_suffix("") / point.key[:16], ignore_errors=True)
+        found |= {"result": kept.result, "read": kept.read}
+    return {"key": point.key, "parameters": point.parameters, **found}
+
+
+def _with_page(line: dict, point: Point, planned: Sweep) -> dict:
+    page = planned.page(point)
+    shown = {"notebook": str(page) if page.is_file() else None} if planned.notebooks else {}
+    return {**line, **shown}
+
+
+def _table_path(given: Path) -> Path:
+    path = user_path(given).resolve()
+    if path.suffix != ".parquet":
+        raise WorkflowError(f"`--out {given}` must end in .parquet: the table is a Parquet file.")
+    return path
+
+
+def shown(parameters: Mapping[str, object]) -> str:
+    """`n = 3, seed = 0`."""
+    return ", ".join(f"{name} = {value!r}" for name, value in parameters.items())

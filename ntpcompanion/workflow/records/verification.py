@@ -7,7 +7,7 @@ from ntpcompanion.workflow.base.files import canonical_json, sha256, write_seale
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
 from ntpcompanion.workflow.records.comparison import differences, largest_deviation
-from ntpcompanion.workflow.records.making import Report, compute
+from ntpcompanion.workflow.records.making import Note, Report, compute
 from ntpcompanion.workflow.records.plans import read_plans
 from ntpcompanion.workflow.records.record import experiment_sources, read_stored
 
@@ -19,8 +19,10 @@ def verify_record(
     name: str,
     count: int,
     *,
-    jobs: int = 2,
+    jobs: int | None = None,
+    scheduler: str | None = None,
     report: Report | None = None,
+    note: Note = lambda _: None,
 ) -> dict:
     """Run `count` tasks of a stored record again, and note in the record that they gave the same.
 
@@ -46,7 +48,16 @@ def verify_record(
         sources = experiment_sources(project, data["plan"]["experiment"])
         drawn = [data["results"][i] for i in _draw(data, sources, count)]
         tasks = [line["parameters"] for line in drawn]
-        found = compute(project, f"{name}-verify", data["plan"], tasks, jobs=jobs, report=report)
+        found = compute(
+            project,
+            f"{name}-verify",
+            data["plan"],
+            tasks,
+            jobs=jobs,
+            scheduler=scheduler,
+            report=report,
+            note=note,
+        )
         pairs = [(old["result"], new["result"]) for old, new in zip(drawn, found, strict=True)]
         _require_equal(name, tasks, pairs)
         entry = {

@@ -58,9 +58,12 @@ def execute(
     *,
     jobs: int = 2,
     force: bool = False,
+    scratch: Path | None = None,
     report: Callable[[Run, str, int, int], None] | None = None,
 ) -> list[Outcome]:
     """Bring every run up to date; a failing one does not stop the others.
+
+    What is in the making lies in `scratch` (default: `_build/tmp`), which is emptied first.
 
     `report(run, state, cell, cells)` is called from worker threads with state `"fresh"`, `"cell"`,
     `"done"` or `"failed"`.
@@ -70,7 +73,7 @@ def execute(
     tell = report or (lambda *_: None)
     if not runs:
         return []
-    scratch = runs[0].project.build / "tmp"
+    scratch = scratch or runs[0].project.build / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)  # left by a run that was killed
     theirs, ours = os.pipe()
     # a worker ends when our end is closed: by an interruption here (before the pool waits for it),

@@ -20,22 +20,25 @@ from ntpcompanion.workflow.running.results import Result, collect_measurements, 
 
 @dataclass(frozen=True)
 class Run:
-    """A notebook under a profile, with its parameters settled. `overrides` is what `-p` gave."""
+    """A notebook under a profile, with its parameters settled. `overrides` is what `-p` gave;
+    `folder` is where the outcome is kept, if not in the usual place.
+    """
 
     project: Project
     notebook: Notebook
     profile: str
     parameters: dict
     overrides: dict = field(default_factory=dict)
+    folder: Path | None = None
 
     @property
     def stem(self) -> Path:
         """Path of the outcome without suffix. Overrides are part of the name: two variants never
         overwrite each other.
         """
-        folder = self.project.runs(self.profile, custom=bool(self.overrides))
+        usual = self.project.runs(self.profile, custom=bool(self.overrides))
         variant = "-" + sha256(canonical_json(self.overrides))[:8] if self.overrides else ""
-        return folder / (self.notebook.name + variant)
+        return (self.folder or usual) / (self.notebook.name + variant)
 
     @property
     def page(self) -> Path:

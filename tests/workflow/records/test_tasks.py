@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.records import sweep
-from ntpcompanion.workflow.records.sweep import grid_tasks, run_tasks
+from ntpcompanion.workflow.records.grid import grid_tasks
+from ntpcompanion.workflow.records.tasks import run_tasks
 
 NOTE = """
 import pathlib, time
@@ -77,16 +77,6 @@ def study(importable):
     return importable
 
 
-def test_a_grid_is_every_combination():
-    tasks = grid_tasks({"scale": 2}, {"n": [1, 2], "rule": ["gd", "adam"]})
-    assert [tuple(task.values()) for task in tasks] == [
-        (2, 1, "gd"),
-        (2, 1, "adam"),
-        (2, 2, "gd"),
-        (2, 2, "adam"),
-    ]
-
-
 def test_finished_tasks_are_kept_and_reported(study, tmp_path):
     log, tasks = tmp_path / "deep" / "records" / "log.jsonl", grid_tasks({}, {"n": [1, 2, 3]})
     told = []
@@ -136,12 +126,11 @@ def test_a_result_is_what_json_gives_back_whether_it_was_just_made_or_not(study,
 
 
 def test_a_machine_without_locks_that_processes_can_share_is_named(study, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        sweep, "ProcessPoolExecutor", mock.Mock(side_effect=OSError(30, "Read-only file system"))
-    )
+    broken = mock.Mock(side_effect=OSError(30, "Read-only file system"))
+    monkeypatch.setattr("multiprocessing.synchronize._multiprocessing.SemLock", broken)
     words = (
-        r"does not let processes share locks \(Read-only file system\).*/dev/shm must be a folder "
-        r"that can be written"
+        r"does not let processes work together \(.*Read-only file system.*\).*/dev/shm must be a "
+        r"folder that can be written"
     )
     with pytest.raises(WorkflowError, match=words):
         run_tasks("toypkg.experiments.pair", [{"n": 1}], tmp_path / "log.jsonl", jobs=1)
@@ -184,6 +173,7 @@ def test_every_result_is_made_permanent_and_without_that_no_more_are_begun(
 
 
 def test_tasks_have_one_thread_and_one_that_is_killed_is_named(study, tmp_path, monkeypatch):
+    noted = []
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
     module = "toypkg.experiments.threads"
     (line,) = run_tasks(module, [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
@@ -192,7 +182,11 @@ def test_tasks_have_one_thread_and_one_that_is_killed_is_named(study, tmp_path, 
         WorkflowError,
         match=r"A process of the sweep was killed; the machine may be out of memory.\n0 of 1 tasks",
     ):
-        run_tasks(module, [{"n": 3}], tmp_path / "other.jsonl", jobs=1)
+        run_tasks(module, [{"n": 3}], tmp_path / "other.jsonl", jobs=1, note=noted.append)
+    assert noted == [
+        "A process of the sweep was killed; the machine may be out of memory. Its task {'n': 3} is "
+        "tried once more."
+    ], "it is tried twice, and not more often"
 
 
 def test_tasks_end_when_their_command_is_killed(study, tmp_path):

@@ -1,0 +1,202 @@
+"""Calls made by processes of a cluster: sent, made again after a kill, given back as they end."""
+
+import contextlib
+import os
+import socket
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.records.preparation import digest, environment, environment_at_first
+
+if TYPE_CHECKING:
+    from distributed import Future
+
+    from ntpcompanion.workflow.records.cluster import Workers
+
+
+MEMORY = 2 * 2**30  # bytes for a task: torch and a small model
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One call of a function of a module, which returns what JSON can hold. `parameters` are what
+    a message names it by, and what is kept with its result.
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a call: `state` is `"done"`, `"failed"` (it raised), `"killed"` (its process
+    ended) or `"refused"` (by a worker with other sources).
+
+    `result` is what was returned; `error` is one line and `traceback` all
+    of them; `seconds` is the time of computing on `host`.
+    """
+
+    state: str
+    result: Any = None
+    error: str = ""
+    traceback: str = ""
+    seconds: float = 0.0
+    host: str = ""
+
+
+class OtherSources(Exception):
+    """Raised by a task in a process that would give other numbers than were asked for; the message
+    goes on after "The worker on HOST".
+    """
+
+
+def opened_files(log: Path) -> Path:
+    """Where the processes that work for a log write down the project's files that they open;
+    `kernel.read_log` reads it.
+    """
+    return log.with_suffix(".opened")
+
+
+@contextlib.contextmanager
+def workers(
+    log: Path, *, jobs: int | None, project: Project | None, scheduler: str | None, tasks: int
+) -> Iterator["Workers"]:
+    """Processes for a number of tasks whose finished ones are kept in `log`: those of the scheduler
+    at an address, or of a local cluster of `jobs` (None: as cores and memory allow).
+    """
+    from ntpcompanion.workflow.records import cluster
+
+    if scheduler is None:
+        number = max(1, min(jobs or fitting_jobs(), tasks))
+        with cluster.local_workers(number, project, opened_files(log)) as found:
+            yield found
+    else:
+        own = project.package.name if project else "ntpcompanion"
+        packages = tuple(dict.fromkeys(["ntpcompanion", own]))
+        with cluster.existing_workers(scheduler, packages) as found:
+            yield found
+
+
+def fitting_jobs() -> int:
+    """As many tasks at once as this machine has cores and memory for, at least one."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    return max(1, min(cores, psutil.virtual_memory().available // MEMORY))
+
+
+def require_jobs(jobs: int | None) -> None:
+    """Raises WorkflowError for fewer than one process."""
+    if jobs is not None and jobs < 1:
+        raise WorkflowError(f"`--jobs` must be at least 1, got {jobs}.")
+
+
+class Calls:
+    """Calls on their way: iterate for what becomes of each, in the order in which they end. A call
+    that ends its process is made again as often as `workers.attempts` says; `note` is told in a
+    sentence.
+
+    Raises
+    ------
+    WorkflowError
+        while iterating: the connection to the cluster is lost.
+    """
+
+    def __init__(
+        self,
+        workers: "Workers",
+        calls: Sequence[Call],
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        from distributed import as_completed
+
+        self._workers, self._note = workers, note
+        self._running = self._submitted([(call, 1) for call in calls])
+        self._queue = as_completed(list(self._running))
+
+    def __iter__(self) -> Iterator[tuple[Call, Outcome]]:
+        for future in self._queue:
+            call, attempt = self._running.pop(future)
+            if future.cancelled() and self._stopped:
+                continue
+            outcome = _outcome(future, self._workers)
+            if outcome.state != "killed" or attempt == self._workers.attempts or self._stopped:
+                yield call, outcome
+                continue
+            self._note(f"{outcome.error} Its task {call.parameters} is tried once more.")
+            again = self._submitted([(call, attempt + 1)])
+            self._running |= again
+            self._queue.update(list(again))
+
+    def stop(self) -> None:
+        """Begin no more of them; what runs may end."""
+        self._stopped = True
+        client, left = self._workers.client, list(self._running)
+        begun = {key for keys in client.processing().values() for key in keys}
+        # asked for second: what has ended meanwhile is kept
+        begun |= {key for key, holders in client.who_has(left).items() if holders}
+        client.cancel([future for future in left if future.key not in begun])
+
+    _stopped = False
+
+    def _submitted(self, calls: Sequence[tuple[Call, int]]) -> dict["Future", tuple[Call, int]]:
+        expected = (self._workers.packages, self._workers.expected)
+        wanted = [call for call, _ in calls]
+        futures = self._workers.client.map(_make, wanted, expected=expected, pure=False)
+        return dict(zip(futures, calls, strict=True))
+
+
+def _outcome(future: "Future", workers: "Workers") -> Outcome:
+    from distributed import KilledWorker
+
+    try:
+        return Outcome(**future.result())
+    except KilledWorker:
+        said = "A process of the sweep was killed; the machine may be out of memory."
+        return Outcome("killed", error=said, traceback=said)
+    except Exception as error:
+        # what a task raises comes as an outcome: this is the cluster's
+        raise WorkflowError(
+            f"The cluster on {workers.where} was lost ({type(error).__name__}: {error})."
+        ) from error
+
+
+def _make(call: Call, expected: tuple[tuple[str, ...], str]) -> dict[str, Any]:
+    """Run by a worker. Whatever is raised comes back as text: its class may be unknown to whoever
+    asked.
+    """
+    began, host = time.perf_counter(), socket.gethostname()
+    try:
+        _require(expected, first=True)
+        result = call.function(*call.arguments)
+        _require(expected, first=False)
+        found = {"state": "done", "result": result}
+    except OtherSources as error:
+        found = {"state": "refused", "error": f"The worker on {host} {error}"}
+    except WorkflowError as error:  # a sentence, and below it the traceback of a cell
+        said = str(error)
+        found = {"state": "failed", "error": said.partition("\n")[0], "traceback": said}
+    except BaseException as error:  # SystemExit too: it would end the worker
+        found = {
+            "state": "failed",
+            "error": f"{type(error).__name__}: {error}",
+            "traceback": traceback.format_exc(),
+        }
+    return {**found, "seconds": round(time.perf_counter() - began, 3), "host": host}
+
+
+def _require(expected: tuple[tuple[str, ...], str], *, first: bool) -> None:
+    packages, wanted = expected
+    if wanted and digest((environment_at_first if first else environment)(packages)) != wanted:
+        raise OtherSources(
+            "has other versions of "
+            f"{', '.join(packages)} or of the numeric libraries. Install this version there, and "
+            "start it again."
+        )

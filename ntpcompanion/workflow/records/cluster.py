@@ -1,0 +1,198 @@
+"""The processes that run tasks: a local cluster of Dask that lives as long as its command, or an
+existing one.
+
+Import this module where a cluster is needed: Dask takes a second.
+"""
+
+import contextlib
+import logging
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import dask
+import psutil
+from distributed import Client, LocalCluster, WorkerPlugin
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.processes import clean_environment, folders, python_path, started_in
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.records.preparation import (
+    Preparation,
+    differences,
+    digest,
+    environment,
+    environment_at_first,
+)
+
+PATIENCE = 5  # seconds until a scheduler must have answered
+LOCAL = {
+    # a task whose process ends is named; whoever asked for it decides about a second attempt
+    "distributed.scheduler.allowed-failures": 0,
+    # no task waits at a worker: it would be blamed for the end of the one that runs there
+    "distributed.scheduler.worker-saturation": 1.0,
+    # a worker may compute for hours without a sign of life
+    "distributed.scheduler.worker-ttl": None,
+}
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Processes that run tasks. `expected` is the digest of the environment that they must have,
+    empty where they have it by construction; `attempts` says how often a task may end its process.
+    """
+
+    client: Client
+    where: str
+    attempts: int
+    packages: tuple[str, ...] = ()
+    expected: str = ""
+
+    def number(self) -> int:
+        """How many there are now: a cluster may grow and shrink."""
+        return len(self.client.nthreads())
+
+
+@contextlib.contextmanager
+def local_workers(jobs: int, project: Project | None, opened: Path) -> Iterator[Workers]:
+    """Processes of this machine, one thread each. They end with this context, or with this process,
+    however it ends: two must never share a checkpoint.
+
+    With `project` they have its clean environment, load its modules from their sources, and write
+    down in `opened` what they open there.
+
+    Raises
+    ------
+    WorkflowError
+        a machine on which processes cannot share locks or open a port.
+    """
+    own = Preparation()
+    if project:
+        own = Preparation(tuple(folders(project)), tuple(python_path(project)), str(opened))
+    # for as long as the cluster lives: a process that was killed is replaced
+    with _quiet(), started_in(clean_environment(project) if project else dict(os.environ)):
+        scratch = opened.with_suffix(".dask")
+        cluster = _started(jobs, own, scratch)
+        try:
+            with contextlib.closing(cluster.get_client()) as client:
+                yield Workers(client, "this machine", attempts=2)
+        finally:
+            _end(cluster)
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _started(jobs: int, own: Preparation, scratch: Path) -> LocalCluster:
+    try:
+        with dask.config.set(LOCAL):
+            return LocalCluster(
+                n_workers=jobs,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address=None,
+                memory_limit=0,  # a task may need more than its share; the system decides
+                local_directory=str(scratch),
+                plugins=[_Prepared(own)],
+            )
+    except (OSError, RuntimeError) as error:
+        causes = _causes(error)
+        reason = next((cause for cause in causes if isinstance(cause, OSError)), causes[-1])
+        raise WorkflowError(
+            f"This machine does not let processes work together ({reason}), and tasks run in "
+            "processes of their own that share locks and talk over 127.0.0.1. On Linux, /dev/shm "
+            "must be a folder that can be written."
+        ) from error
+
+
+@dataclass
+class _Prepared(WorkerPlugin):
+    """How Dask learns of a preparation."""
+
+    preparation: Preparation
+
+    def setup(self, worker: object) -> None:
+        self.preparation.run()
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    found = [error]
+    while cause := found[-1].__cause__ or found[-1].__context__:
+        found.append(cause)
+    return found
+
+
+def _end(cluster: LocalCluster) -> None:
+    """Kill the processes: what they have finished is on disk, and nobody waits for the rest."""
+    for nanny in cluster.workers.values():
+        nanny.close_gracefully()  # no new process for the one that ends
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if nanny.pid:
+                psutil.Process(nanny.pid).kill()
+    cluster.close()
+
+
+@contextlib.contextmanager
+def existing_workers(address: str, packages: tuple[str, ...]) -> Iterator[Workers]:
+    """The workers of the scheduler at `address`, for example `"tcp://10.0.0.1:8786"`.
+
+    Raises
+    ------
+    WorkflowError
+        no scheduler answers there; a worker has other sources of `packages`, another Python or
+        other numeric libraries than this process, or more than one thread.
+    """
+    with _quiet():
+        try:
+            client = Client(address, timeout=PATIENCE, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise WorkflowError(
+                f"No scheduler of Dask answers at `--scheduler {address}` within {PATIENCE} s "
+                f"({str(error) or type(error).__name__}). Give the address that `dask scheduler` "
+                "prints, like tcp://10.0.0.1:8786."
+            ) from error
+        with contextlib.closing(client):
+            ours = environment(packages)
+            _require_equal(client, ours, packages)
+            yield Workers(client, address, 1, packages, digest(ours))
+
+
+def _require_equal(client: Client, ours: Mapping[str, str], packages: tuple[str, ...]) -> None:
+    """Raises WorkflowError naming each worker that would give other numbers."""
+    found = client.run(environment_at_first, packages, on_error="return")
+    threads = client.nthreads()
+    faults = []
+    for worker, theirs in found.items():
+        if isinstance(theirs, BaseException):
+            faults.append(f"  {worker}: {type(theirs).__name__}: {theirs}")
+        elif theirs != ours:
+            faults.append(f"  {worker} has other versions: {differences(ours, theirs)}")
+        elif threads.get(worker, 1) != 1:
+            faults.append(f"  {worker} has {threads[worker]} threads")
+    if faults:
+        raise WorkflowError(
+            f"{len(faults)} of {len(found)} workers would not give the numbers of this checkout:\n"
+            + "\n".join(faults)
+            + "\nInstall this version there, and start them again with `dask worker --nthreads 1`."
+        )
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """What Dask logs about its own comings and goings is not for the user of a command; what he
+    must know is said as an error.
+    """
+    logger = logging.getLogger("distributed")
+    before, variable = logger.level, "DASK_LOGGING__DISTRIBUTED"
+    inherited = os.environ.get(variable)
+    os.environ[variable] = "critical"
+    try:
+        logger.setLevel(logging.CRITICAL)
+        yield
+    finally:
+        logger.setLevel(before)
+        if inherited is None:
+            os.environ.pop(variable, None)
+        else:
+            os.environ[variable] = inherited

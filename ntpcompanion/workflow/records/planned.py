@@ -1,0 +1,102 @@
+"""A sweep before it is started: its runs, checked, and which of them an earlier one finished."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import canonical_json, hash_of, sha256
+from ntpcompanion.workflow.records.grid import grid_tasks, require_distinct
+from ntpcompanion.workflow.records.journal import read_journal
+from ntpcompanion.workflow.records.targets import Point, Target
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep that is planned and checked.
+
+    `points` are its runs; `finished` are the lines of the journal that answer for some of them, by
+    key. With `notebooks` a run is not finished without its executed notebook, with `retry` not if
+    it failed.
+    """
+
+    target: Target
+    points: list[Point]
+    notebooks: bool = False
+    retry: bool = False
+    finished: Mapping[str, dict] = field(default_factory=dict)
+
+    @property
+    def journal(self) -> Path:
+        """Where each finished run is kept, beside those of other grids of the same name."""
+        return self.target.project.build / "sweeps" / f"{self.target.name}.jsonl"
+
+    @property
+    def table(self) -> Path:
+        """Where the table is written if no other path is given."""
+        variant = sha256(canonical_json([point.parameters for point in self.points]))[:8]
+        return self.journal.with_name(f"{self.target.name}-{variant}.parquet")
+
+    def expected_seconds(self, jobs: int) -> float | None:
+        """Wall time of the runs that are missing, from the median of known durations."""
+        known = [line["seconds"] for line in self.finished.values()] or self.target.durations()
+        left = len(self.points) - len(self.finished)
+        return left * statistics.median(known) / min(jobs, max(left, 1)) if known else None
+
+    def page(self, point: Point) -> Path:
+        """Where the executed notebook of a point is kept."""
+        return self.journal.with_suffix("") / f"{point.key[:16]}.ipynb"
+
+
+def plan_sweep(
+    target: Target,
+    grid: Mapping[str, Sequence],
+    fixed: Mapping[str, object],
+    *,
+    notebooks: bool = False,
+    retry: bool = False,
+) -> Sweep:
+    """Check everything that can be wrong with a sweep before it is started, and find what an
+    earlier one has finished. With `notebooks` the executed ones are kept, with `retry` what failed
+    is made again.
+
+    Raises
+    ------
+    WorkflowError
+        an unknown parameter; an empty grid; a value of another type or outside of its domain; a
+        parameter that is fixed and varied.
+    """
+    if not grid:
+        raise WorkflowError(
+            "A sweep needs a parameter to vary: give `--grid NAME=VALUES` or `--seeds START:STOP`."
+        )
+    for parameter, values in grid.items():
+        if parameter in fixed:
+            raise WorkflowError(f"`{parameter}` is fixed by `-p` and varied by `--grid`: not both.")
+        if not len(values):
+            raise WorkflowError(f"`--grid {parameter}=` gives no value: an empty grid has no runs.")
+        require_distinct(values, f"--grid {parameter}")
+    planned = Sweep(target, target.points(grid_tasks(fixed, grid)), notebooks, retry)
+    return with_finished(planned)
+
+
+def with_finished(planned: Sweep) -> Sweep:
+    """The same sweep with what its journal holds now."""
+    points = {point.key: point for point in planned.points}
+    finished = {
+        line["key"]: line
+        for line in read_journal(planned.journal)
+        if line.get("key") in points and _answers(line, points[line["key"]], planned)
+    }
+    return replace(planned, finished=finished)
+
+
+def _answers(line: Mapping, point: Point, planned: Sweep) -> bool:
+    """Whether a line of the journal is the outcome of a point, by the present files."""
+    if line.get("state") != "done":
+        return line.get("state") == "failed" and not planned.retry
+    if planned.notebooks and not planned.page(point).is_file():
+        return False
+    read = line.get("read", {})
+    return all(hash_of(planned.target.project.root / path) == seen for path, seen in read.items())

@@ -1,0 +1,95 @@
+"""What happens in a process of a cluster before it runs a task: its threads, its sources, and
+whether they are those of the command.
+"""
+
+import functools
+import importlib.util
+import os
+import signal
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import canonical_json, files_below, read_input, sha256
+from ntpcompanion.workflow.base.kernel import import_from_sources, write_down_opened_files
+from ntpcompanion.workflow.base.project import ONE_THREAD
+from ntpcompanion.workflow.base.provenance import library_versions, python_minor
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How a process of the local cluster is prepared, when it starts and when it is replaced.
+
+    `folders` are those of the project: modules below them are compiled from their sources, and what
+    is opened there is written down in the file `opened`. `path` is for `sys.path`. All empty: the
+    process stays as it was started.
+    """
+
+    folders: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    opened: str = ""
+
+    def run(self) -> None:
+        """Prepare this process."""
+        os.environ.update(ONE_THREAD)
+        if threading.current_thread() is threading.main_thread():
+            # a terminal sends Ctrl-C to all processes: the command answers for them. Not SIG_IGN,
+            # which what this process starts would inherit
+            signal.signal(signal.SIGINT, lambda *_: None)
+        # it came from the process of the command, with all that its user has put there
+        sys.path[:] = self.path or sys.path
+        if self.folders:
+            import_from_sources(self.folders)
+            write_down_opened_files(self.folders, self.opened)
+
+
+def environment(packages: tuple[str, ...]) -> dict[str, str]:
+    """What decides numbers in this process: SHA-256 of each source file of the packages, Python,
+    and the numeric libraries without the suffix of their build (`2.9.0+cu128` is `2.9.0`).
+
+    Raises
+    ------
+    WorkflowError
+        a package that is not installed here.
+    """
+    found = {"Python": python_minor()}
+    found |= {name: said.partition("+")[0] for name, said in library_versions().items()}
+    for package in packages:
+        folder = package_folder(package)
+        for path in sorted(files_below(folder)):
+            if path.suffix == ".py":
+                # a checkout with the line ends of Windows is the same code
+                source = read_input(path).replace(b"\r\n", b"\n")
+                found[f"{package}/{path.relative_to(folder).as_posix()}"] = sha256(source)
+    return found
+
+
+def package_folder(package: str) -> Path:
+    """The folder of an installed package. Raises WorkflowError if there is none."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise WorkflowError(f"the package {package!r} is not installed there")
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def digest(found: dict[str, str]) -> str:
+    """One hash of an environment."""
+    return sha256(canonical_json(found))
+
+
+# a process keeps the modules that it has loaded, whatever becomes of their files
+environment_at_first = functools.cache(environment)
+
+
+def differences(ours: dict[str, str], theirs: dict[str, str]) -> str:
+    """The first few entries that differ, in words."""
+    names = [name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
+    shown = [
+        name
+        if "/" in name
+        else f"{name} {theirs.get(name, 'missing')} instead of {ours.get(name, 'none')}"
+        for name in names[:3]
+    ]
+    return ", ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

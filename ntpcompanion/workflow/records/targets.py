@@ -1,0 +1,282 @@
+"""What a sweep runs: a notebook under a profile, or an experiment.
+
+Both have a `name` for files, `read` a value of the command line, check given values before anything
+is started and settle them as `points`, make a `call` of a point, say what is `kept` of its result,
+and know `durations` of runs that other commands have made.
+"""
+
+import ast
+import dataclasses
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ntpcompanion.workflow.base.errors import WorkflowError, nearest
+from ntpcompanion.workflow.base.files import canonical_json, sha256
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.provenance import library_versions, python_minor
+from ntpcompanion.workflow.notebooks.notebook import Notebook, find_notebooks
+from ntpcompanion.workflow.notebooks.parameters import lookup, parse_value
+from ntpcompanion.workflow.notebooks.profiles import check_profile, read_profiles
+from ntpcompanion.workflow.records.calls import Call, OtherSources
+from ntpcompanion.workflow.records.experiment import (
+    experiment_module,
+    known_experiments,
+    load_experiment,
+    run_point,
+)
+from ntpcompanion.workflow.records.preparation import package_folder
+from ntpcompanion.workflow.running.execute import execute
+from ntpcompanion.workflow.running.freshness import FILES_READ, input_hashes, key_parts
+from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.running.runs import Run, plan
+from ntpcompanion.workflow.running.sources import source_hashes
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a sweep: what was given, all parameters, and a hash of everything that decides its
+    numbers.
+    """
+
+    given: dict[str, Any]
+    parameters: dict[str, Any]
+    key: str
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a run: `result` in the table, the hashes of other files that it `read`, and
+    the executed notebook, where it was asked for, as the text of its file.
+    """
+
+    result: dict[str, Any]
+    read: dict[str, str]
+    page: str | None
+
+
+@dataclass(frozen=True)
+class NotebookTarget:
+    """A notebook under a profile; each run is executed by papermill in a kernel of its own."""
+
+    project: Project
+    notebook: Notebook
+    profile: str
+    profiles: Mapping
+
+    @property
+    def name(self) -> str:
+        """How files are called."""
+        return f"{self.notebook.name}-{self.profile}"
+
+    def read(self, parameter: str, text: str) -> object:
+        """By the type of the default."""
+        where = f"Notebook {self.notebook.name!r}"
+        return parse_value(lookup(self.notebook.parameters, parameter, where), text, where)
+
+    def takes_text(self, parameter: str) -> bool:
+        """By the type of the default."""
+        return isinstance(self.notebook.defaults.get(parameter), str)
+
+    def points(self, given: list[dict]) -> list[Point]:
+        """Settled as `execute -p` does."""
+        runs = [
+            plan(self.project, self.notebook, self.profile, self.profiles, point) for point in given
+        ]
+        parts = key_parts(self.project, self.notebook, runs[0].parameters)
+        same = {name: parts[name] for name in parts if name not in ("parameters", "inputs")}
+        return [Point(run.overrides, run.parameters, self._key(run, same)) for run in runs]
+
+    def _key(self, run: Run, same: dict) -> str:
+        inputs = input_hashes(self.project, self.notebook, run.parameters)
+        return sha256(canonical_json([same, self.profile, run.parameters, inputs]))
+
+    def call(self, point: Point, folder: Path, keep: bool) -> Call:
+        """`run_notebook`."""
+        where = (str(self.project.root), str(self.project.package))
+        named = (self.notebook.name, self.profile, point.given, point.key, keep)
+        return Call(run_notebook, (*where, *named), point.given)
+
+    def kept(self, result: dict) -> Kept:
+        """What `run_notebook` returned, one by one."""
+        return Kept({"claims": result["claims"]}, result["read"], result["notebook"])
+
+    def durations(self) -> list[float]:
+        """Those of the stored results of this notebook at this profile."""
+        places = [
+            self.project.runs(self.profile) / f"{self.notebook.name}.json",
+            *self.project.runs(self.profile, custom=True).glob(f"{self.notebook.name}-*.json"),
+        ]
+        found = []
+        for path in places:
+            try:
+                result = Result.load(path)
+            except WorkflowError:  # never run, or damaged
+                continue
+            if (result.notebook, result.profile) == (self.notebook.name, self.profile):
+                found.append(result.seconds)
+        return found
+
+
+@dataclass(frozen=True)
+class ExperimentTarget:
+    """An experiment by the name of its module."""
+
+    project: Project
+    name: str
+
+    @property
+    def module(self) -> str:
+        """The full name of its module."""
+        return experiment_module(self.project.package.name, self.name)
+
+    def read(self, parameter: str, text: str) -> object:
+        """A literal of Python, else the text itself; `points` checks names and types."""
+        words = {"true": True, "false": False, "none": None}
+        try:
+            value = words[text.lower()] if text.lower() in words else ast.literal_eval(text)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return text
+        return list(value) if isinstance(value, tuple) else value
+
+    def takes_text(self, parameter: str) -> bool:
+        """By the type of the field."""
+        field = load_experiment(self.module).Plan.model_fields.get(parameter)
+        return field is not None and field.annotation is str
+
+    def points(self, given: list[dict]) -> list[Point]:
+        """Read as plans."""
+        module, plans = self.module, []
+        for point in given:
+            try:
+                plans.append(load_experiment(module).Plan.from_json(point).to_json())
+            except ValueError as error:
+                raise WorkflowError(f"{point} is no plan of {module}: {error}") from error
+        sources = source_hashes(f"import {module}", self.project.package)
+        same = [module, sources, library_versions(), python_minor()]
+        return [
+            Point(point, settled, sha256(canonical_json([same, settled])))
+            for point, settled in zip(given, plans, strict=True)
+        ]
+
+    def call(self, point: Point, folder: Path, keep: bool) -> Call:
+        """`run_experiment`; there is no notebook to keep."""
+        where = (str(self.project.root), str(self.project.package))
+        named = (self.name, point.given, point.key, folder / point.key[:16])
+        return Call(run_experiment, (*where, *named), point.given)
+
+    def kept(self, result: dict) -> Kept:
+        """The result as it is."""
+        return Kept(result, {}, None)
+
+    def durations(self) -> list[float]:
+        """Nothing else makes single runs of an experiment."""
+        return []
+
+
+Target = NotebookTarget | ExperimentTarget
+
+
+def find_target(project: Project, name: str, profile: str | None) -> Target:
+    """The notebook or the experiment of that name; `notebooks/NAME` and `experiments/NAME` say
+    which where both have it.
+
+    Raises
+    ------
+    WorkflowError
+        an unknown name or profile, a name of both, a profile for an experiment.
+    """
+    room, _, bare = name.rpartition("/")
+    notebooks = find_notebooks(project) if room in ("", "notebooks") else {}
+    experiments = known_experiments(project.package.name) if room in ("", "experiments") else []
+    if bare in notebooks and bare in experiments:
+        raise WorkflowError(
+            f"{bare!r} is a notebook and an experiment. Write notebooks/{bare} or "
+            f"experiments/{bare}."
+        )
+    if bare in notebooks:
+        profile = check_profile(profile or "book")
+        profiles = read_profiles(project, find_notebooks(project))
+        return NotebookTarget(project, notebooks[bare], profile, profiles)
+    if bare not in experiments:
+        known = [*notebooks, *experiments]
+        raise WorkflowError(
+            f"No notebook and no experiment {name!r}.{nearest(bare, known)} Known: "
+            f"{', '.join(known) or 'none'}."
+        )
+    if profile is not None:
+        raise WorkflowError(
+            f"`--profile {profile}`: an experiment has no profiles. Give its parameters by "
+            "`-p NAME=VALUE`."
+        )
+    return ExperimentTarget(project, bare)
+
+
+def run_notebook(
+    root: str, package: str, name: str, profile: str, given: dict, key: str, keep: bool
+) -> dict:
+    """Execute a notebook in the project of the process that this runs in: what it claims, the other
+    files that it read, and itself if it is to be kept.
+
+    Raises
+    ------
+    WorkflowError
+        as the runner's message: a cell that raised, with its traceback.
+    OtherSources
+        the run is not the one that was planned.
+    """
+    project = _project_here(root, package)
+    known = find_notebooks(project)
+    target = NotebookTarget(project, known[name], profile, read_profiles(project, known))
+    _require_key(target, given, key)
+    folder = project.build / "sweeps" / "tmp" / key[:16]
+    run = plan(project, target.notebook, profile, target.profiles, given)
+    run = dataclasses.replace(run, folder=folder)
+    try:
+        (outcome,) = execute([run], jobs=1, force=True, scratch=folder / "making")
+        if outcome.status == "failed":
+            raise WorkflowError(outcome.message)
+        result = Result.load(run.results)
+        return {
+            "claims": [item.to_json() for item in result.measurements],
+            "read": result.key_parts[FILES_READ],
+            "notebook": run.page.read_text(encoding="utf-8") if keep else None,
+        }
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_experiment(
+    root: str, package: str, name: str, given: dict, key: str, checkpoint: Path
+) -> object:
+    """Run an experiment at a point; its result as JSON gives it back.
+
+    Raises
+    ------
+    OtherSources
+        the run is not the one that was planned, before or after it.
+    """
+    target = ExperimentTarget(_project_here(root, package), name)
+    _require_key(target, given, key)
+    result = run_point(target.module, given, checkpoint)
+    _require_key(target, given, key)
+    return result
+
+
+def _project_here(root: str, package: str) -> Project:
+    """The project of the command, or on another machine that of the installed package."""
+    project = Project(Path(root), Path(package))
+    if project.notebooks.is_dir():
+        return project
+    folder = package_folder(project.package.name)
+    return dataclasses.replace(Project.find(folder), package=folder)
+
+
+def _require_key(target: Target, given: dict, key: str) -> None:
+    if target.points([given])[0].key != key:
+        raise OtherSources(
+            f"found other sources, inputs or libraries than {target.name} was planned with. If you "
+            "have edited them, run the same command again; else install this version there."
+        )
