@@ -4,12 +4,13 @@ import contextlib
 import datetime
 import os
 import platform
-import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
+
+from ntpcompanion.workflow.base.processes import run
 
 NUMERIC_LIBRARIES = (
     "numpy",
@@ -88,16 +89,9 @@ def _processor() -> str:
 def _gpu() -> str | None:
     # nvidia-smi rather than torch: the runner must not import torch to print a line
     try:
-        answer = subprocess.run(
-            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        answer = run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], limit=10)
+    except OSError:  # a TimeoutError is one
         return None
     return (
-        answer.stdout.splitlines()[0].strip()
-        if answer.returncode == 0 and answer.stdout.strip()
-        else None
+        answer.output.splitlines()[0].strip() if not answer.code and answer.output.strip() else None
     )

@@ -21,10 +21,10 @@ from ntpcompanion.workflow.base.files import (
     sha256,
     write_sealed,
 )
-from ntpcompanion.workflow.base.kernel import read_log
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, hardware_line, now, versions
 from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.base.tracing import read_log
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.records.sweep import grid_tasks, opened_files, run_tasks
 from ntpcompanion.workflow.running.sources import source_hashes

@@ -19,11 +19,16 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from ntpcompanion.workflow.base.environment import (
+    clean_environment,
+    folders,
+    python_path,
+    started_in,
+)
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import as_json, canonical_json, sha256
-from ntpcompanion.workflow.base.kernel import import_from_sources, write_down_opened_files
-from ntpcompanion.workflow.base.processes import clean_environment, folders, python_path, started_in
 from ntpcompanion.workflow.base.project import ONE_THREAD, Project
+from ntpcompanion.workflow.base.tracing import import_from_sources, write_down_opened_files
 
 
 def grid_tasks(fixed: Mapping, grid: Mapping[str, list]) -> list[dict]:
@@ -149,7 +154,7 @@ def _result(future: Future, task: dict) -> dict:
 
 def opened_files(log: Path) -> Path:
     """Where the processes that work for a log write down the project's files that they open;
-    `kernel.read_log` reads it.
+    `tracing.read_log` reads it.
     """
     return log.with_suffix(".opened")
 

@@ -23,7 +23,7 @@ from ntpcompanion.workflow.running.runs import Run, load_executed, stale_reasons
 from ntpcompanion.workflow.site import ledger
 from ntpcompanion.workflow.site.pages import make_page
 from ntpcompanion.workflow.site.render import doctrees, render, site_faults
-from ntpcompanion.workflow.site.rereading import outdated_pages
+from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
 
 
 def current_results(runs: list[Run]) -> dict[str, Result]:
