@@ -3,11 +3,12 @@ exit codes.
 """
 
 import functools
+import io
 import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
@@ -65,19 +66,22 @@ Overrides = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Run again even what is up to date.")]
 CORES = os.cpu_count() or 1
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def _sentences(command: Callable) -> Callable:
+def _sentences(command: Callable[P, R]) -> Callable[P, R]:
     """Show a WorkflowError as text and exit with 1, an interruption with 130; anything else is a
     bug and keeps its traceback.
     """
 
     @functools.wraps(command)
-    def wrapped(*args: object, **kwargs: object) -> object:
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             for stream in (sys.stdout, sys.stderr):
-                # an ASCII terminal shows \u2192 for an arrow
-                stream.reconfigure(errors="backslashreplace")
+                if isinstance(stream, io.TextIOWrapper):
+                    # an ASCII terminal shows \u2192 for an arrow
+                    stream.reconfigure(errors="backslashreplace")
             return command(*args, **kwargs)
         except WorkflowError as error:
             Console(stderr=True, soft_wrap=True).print(

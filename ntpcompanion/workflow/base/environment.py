@@ -65,7 +65,8 @@ def python_path(project: Project) -> list[str]:
     ended = run(command, environment=clean_environment(project))
     if ended.code:
         raise WorkflowError(f"{sys.executable} does not start:\n{ended.errors[-2000:]}")
-    return json.loads(ended.output)
+    path: list[str] = json.loads(ended.output)
+    return path
 
 
 @contextlib.contextmanager

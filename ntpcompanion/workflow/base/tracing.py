@@ -20,6 +20,7 @@ from importlib.machinery import (
     SourceFileLoader,
 )
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 # how a folder of theirs ends
@@ -32,10 +33,11 @@ class SourceLoader(SourceFileLoader):
     sources can share.
     """
 
-    def get_code(self, fullname: str) -> object:
+    def get_code(self, fullname: str) -> CodeType:
         """The code of a module, compiled from its source."""
         path = self.get_filename(fullname)
-        return self.source_to_code(self.get_data(path), path)
+        code: CodeType = self.source_to_code(self.get_data(path), path)
+        return code
 
 
 def import_from_sources(folders: Sequence[str]) -> None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -230,9 +229,7 @@ def _python() -> str:
 
 
 def _applies(requirement: Requirement) -> bool:
-    return requirement.marker is None or requirement.marker.evaluate(
-        {**default_environment(), "extra": ""}
-    )
+    return requirement.marker is None or requirement.marker.evaluate({"extra": ""})
 
 
 def _unmet(requirement: Requirement, found: str | None) -> str:

@@ -15,7 +15,7 @@ from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.yaml_files import parse_yaml, read_yaml
 from ntpcompanion.workflow.notebooks.cells import code_cells, tags
 from ntpcompanion.workflow.notebooks.parameters import Parameter, parse_parameters
-from ntpcompanion.workflow.notebooks.titles import find_title
+from ntpcompanion.workflow.notebooks.titles import require_title
 
 _FRONT_MATTER = {"jupytext", "kernelspec", "language_info", "ntp"}
 _OF_NOTEBOOKS = {"file_format", "jupytext", "kernelspec", "mystnb", "execution"}
@@ -46,7 +46,7 @@ class Notebook:
         return {name: parameter.default for name, parameter in self.parameters.items()}
 
     @cached_property
-    def settings(self) -> dict:
+    def settings(self) -> dict[str, list[str]]:
         """The `ntp` entry of the front matter: `inputs` (parameters that name a file or module) and
         `records` (names).
         """
@@ -68,7 +68,7 @@ class Notebook:
     @cached_property
     def title(self) -> str:
         """The text of the first heading of level one."""
-        return find_title(self.node).text
+        return require_title(self.node, str(self.path)).text
 
     def code_digest(self) -> str:
         """SHA-256 of what the code cells do, the parameters cell left out: its values are accounted
@@ -152,7 +152,7 @@ def prose_faults(project: Project) -> list[str]:
     return faults
 
 
-def _front_matter(text: str, path: Path) -> dict:
+def _front_matter(text: str, path: Path) -> dict[str, object]:
     """The entries of the front matter, read strictly: of two of one name, a plain reader drops the
     first without a word.
     """
@@ -182,13 +182,29 @@ def read_notebook(path: Path) -> Notebook:
     """Read one text notebook. Raises WorkflowError where jupytext or Python cannot read it, and for
     one that has no title.
     """
+    node = _read_node(path)
+    if stray := sorted(set(node.metadata) - _FRONT_MATTER):
+        raise WorkflowError(
+            f"{path}: unknown front matter entry {', '.join(stray)}; known: "
+            f"{', '.join(sorted(_FRONT_MATTER))}. "
+            "How a notebook is executed and rendered is the same for all: see "
+            "notebooks/profiles.yml and _config.yml."
+        )
+    require_title(node, str(path))
+    for index, cell in enumerate(node.cells):
+        cell["id"] = f"cell-{index:03d}"
+    node.metadata.pop("jupytext", None)
+    return Notebook(path.stem, path, node)
+
+
+def _read_node(path: Path) -> nbformat.NotebookNode:
     try:
         text = path.read_text(encoding="utf-8")
         # before jupytext reads it: of a null, that says nothing but the key
         front = _front_matter(text, path)
         if "ntp" in front:
             _settings(front["ntp"], path)
-        node = jupytext.reads(text, fmt="md:myst")
+        node: nbformat.NotebookNode = jupytext.reads(text, fmt="md:myst")
         for cell in code_cells(node):
             ast.parse(_without_magics(cell.source))
     except SyntaxError as error:
@@ -199,25 +215,14 @@ def read_notebook(path: Path) -> Notebook:
         raise
     except Exception as error:
         raise WorkflowError(f"{path} cannot be read as a MyST notebook: {error}") from error
-    if stray := sorted(set(node.metadata) - _FRONT_MATTER):
-        raise WorkflowError(
-            f"{path}: unknown front matter entry {', '.join(stray)}; known: "
-            f"{', '.join(sorted(_FRONT_MATTER))}. "
-            "How a notebook is executed and rendered is the same for all: see "
-            "notebooks/profiles.yml and _config.yml."
-        )
-    if find_title(node) is None:
-        raise WorkflowError(
-            f"{path} has no title. Write a heading of level one in a text cell: `# The title`."
-        )
-    for index, cell in enumerate(node.cells):
-        cell["id"] = f"cell-{index:03d}"
-    node.metadata.pop("jupytext", None)
-    return Notebook(path.stem, path, node)
+    return node
 
 
 def _settings(given: object, path: Path) -> dict[str, list[str]]:
-    return shaped(given, dict[str, list[str]], f"{path}, `ntp` in the front matter")
+    settings: dict[str, list[str]] = shaped(
+        given, dict[str, list[str]], f"{path}, `ntp` in the front matter"
+    )
+    return settings
 
 
 def imported_modules(node: nbformat.NotebookNode) -> str:

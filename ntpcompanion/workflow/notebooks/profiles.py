@@ -7,10 +7,12 @@ from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.parameters import lookup, parse_value, resolve
 
+Profiles = dict[str, dict[str, dict[str, object]]]  # by notebook, by profile, by parameter
 
-def read_profiles(project: Project, known: dict[str, Notebook]) -> dict[str, dict[str, dict]]:
-    """`{notebook: {profile: {parameter: value}}}`, checked: no unknown notebook, profile, parameter
-    or type.
+
+def read_profiles(project: Project, known: dict[str, Notebook]) -> Profiles:
+    """The values by notebook, profile and parameter, checked: no unknown notebook, profile,
+    parameter or type.
     """
     path = project.notebooks / "profiles.yml"
     table = shaped(

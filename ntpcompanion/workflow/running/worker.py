@@ -30,7 +30,7 @@ from ntpcompanion.workflow.running.sockets import socket_folder
 try:
     import resource
 except ImportError:  # Windows has none; the peak memory is then unknown
-    resource = None
+    resource = None  # type: ignore[assignment]  # a module elsewhere
 
 
 GRACE = 10.0  # seconds in which a worker whose runner has ended may shut its kernel

@@ -203,7 +203,7 @@ def _digest(paths: list[Path]) -> str:
     return sha256(canonical_json([[str(file), sha256(file.read_bytes())] for file in files]))
 
 
-def _read_stamp(path: Path) -> dict:
+def _read_stamp(path: Path) -> dict[str, str]:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError):
