@@ -14,6 +14,7 @@ from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.claims import baselines
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.doctor.report import examine
+from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
 from ntpcompanion.workflow.records.record import make_record
@@ -96,7 +97,7 @@ def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) 
     load_claims(project)
     # of two settings of one name, Jupyter Book takes the last without a word
     read_yaml(project.root / "_config.yml")
-    if faults := build.page_faults(project, [run.notebook.name for run in runs]):
+    if faults := page_faults(project, [run.notebook.name for run in runs]):
         raise WorkflowError("\n".join(faults))
     require_jupyter_book_1()
     with project.lock():
@@ -129,8 +130,7 @@ def check(
         )
     results = build.current_results(_runs(project, [], profile, parameter or []))
     claims, path = load_claims(project), project.baseline(profile)
-    stored = baselines.read_baseline(path)
-    found = baselines.compare(results, claims, stored, profile)
+    found = baselines.compare(results, claims, stored := baselines.read_baseline(path), profile)
     terminal.say(*found.notes, *found.faults)
     if update:
         baselines.write_baseline(path, baselines.updated(stored, results))

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -122,8 +123,8 @@ def run(
     with (
         contextlib.nullcontext(lifeline) if lifeline else Lifeline() as parent,
         # files, not pipes: what the program has started could keep a pipe open after its end
-        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,
-        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors,
+        _scratch() as output,
+        _scratch() as errors,
         subprocess.Popen(
             command,
             stdin=parent.stdin,
@@ -135,19 +136,31 @@ def run(
             errors="replace",
         ) as process,
     ):
-        try:
-            if each_line and process.stdout:
-                for line in process.stdout:
-                    each_line(line)
-            code = process.wait(limit)
-        except BaseException as error:
-            end_tree(process)
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise TimeoutError(f"no answer within {limit} s") from None
-            raise
+        code = _heard_to_the_end(process, each_line, limit)
         for file in (output, errors):
             file.seek(0)
         return Ended(code, output.read(), errors.read())
+
+
+def _scratch() -> IO[str]:
+    return tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+
+
+def _heard_to_the_end(
+    process: subprocess.Popen[str], each_line: Callable[[str], None] | None, limit: float | None
+) -> int:
+    """The exit code of a program, which is ended if this is left early."""
+    try:
+        if each_line and process.stdout:
+            for line in process.stdout:
+                each_line(line)
+        return process.wait(limit)
+    except subprocess.TimeoutExpired:
+        end_tree(process)
+        raise TimeoutError(f"no answer within {limit} s") from None
+    except BaseException:
+        end_tree(process)
+        raise
 
 
 def end_tree(program: subprocess.Popen[str]) -> None:

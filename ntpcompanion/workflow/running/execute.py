@@ -115,7 +115,24 @@ def _execute_one(
     require_listed_records(node, run.notebook)
     others = other_files(run.project, run.notebook, run.parameters, parts, done.read)
     parts = {**parts, FILES_READ: others}
-    result = Result(
+    result = _result(run, node, done, parts, started, time.perf_counter() - began)
+    write_atomically(run.page, nbformat.writes(node))
+    result.save(run.results)  # last: until it is there, the notebook above counts as stale
+    shutil.rmtree(scratch, ignore_errors=True)
+    undeclared = [name for name in others if not name.endswith(".py")]
+    mend = "let a parameter name it, and list that under `ntp: {inputs: [...]}`"
+    return [f"it read {name}, which is no input: {mend}." for name in undeclared]
+
+
+def _result(
+    run: Run,
+    node: nbformat.NotebookNode,
+    done: Done,
+    parts: dict[str, object],
+    started: str,
+    seconds: float,
+) -> Result:
+    return Result(
         notebook=run.notebook.name,
         profile=run.profile,
         parameters=run.parameters,
@@ -125,19 +142,13 @@ def _execute_one(
         key=key(parts),
         key_parts=parts,
         started=started,
-        seconds=round(time.perf_counter() - began, 2),
+        seconds=round(seconds, 2),
         cell_seconds=done.cell_seconds,
         peak_memory=done.peak_memory,
         versions=versions(),
         hardware=hardware(),
         outputs=outputs_digest(node),
     )
-    write_atomically(run.page, nbformat.writes(node))
-    result.save(run.results)  # last: until it is there, the notebook above counts as stale
-    shutil.rmtree(scratch, ignore_errors=True)
-    undeclared = [name for name in others if not name.endswith(".py")]
-    mend = "let a parameter name it, and list that under `ntp: {inputs: [...]}`"
-    return [f"it read {name}, which is no input: {mend}." for name in undeclared]
 
 
 def _job(run: Run, output: Path) -> Job:

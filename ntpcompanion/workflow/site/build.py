@@ -5,7 +5,7 @@ assertions.
 import functools
 import json
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -16,7 +16,8 @@ from ntpcompanion.workflow.base.files import canonical_json, files_below, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.baselines import check_measured
 from ntpcompanion.workflow.claims.claims import Claim, load_claims
-from ntpcompanion.workflow.notebooks.notebook import Notebook, prose_faults, toc_chapters, toc_pages
+from ntpcompanion.workflow.notebooks.contents import page_faults
+from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, load_executed, stale_reasons
@@ -43,35 +44,6 @@ def current_results(runs: list[Run]) -> dict[str, Result]:
     return {run.notebook.name: Result.load(run.results) for run in runs}
 
 
-def page_faults(project: Project, notebooks: Collection[str]) -> list[str]:
-    """What is wrong with the pages that the table of contents lists: each is a MyST text of
-    `book/`, or the chapter of a notebook.
-    """
-    missing = sorted(set(toc_chapters(project)) - set(notebooks))
-    faults = [
-        f"book/_toc.yml lists chapters/{name}, but there is no notebooks/{name}.md."
-        for name in missing
-    ]
-    faults += [
-        f"notebooks/{name}.md is not in book/_toc.yml: nobody would find it."
-        for name in notebooks
-        if name not in toc_chapters(project)
-    ]
-    # an .ipynb of somebody's own would be published with whatever outputs it holds
-    texts = {
-        page: (project.book / f"{page}.md").resolve()
-        for page in toc_pages(project)
-        if not page.startswith("chapters/")
-    }
-    faults += [
-        f"book/_toc.yml lists {page!r}, but there is no book/{page}.md. A page is a MyST text "
-        "(.md), or a chapter made from notebooks/."
-        for page, path in texts.items()
-        if not (path.is_file() and path.is_relative_to(project.book.resolve()))
-    ]
-    return faults
-
-
 def prepare_pages(
     project: Project, runs: list[Run], profile: str
 ) -> tuple[Path, dict[str, Result]]:
@@ -89,7 +61,7 @@ def prepare_pages(
         for name, result in results.items()
         for fault in check_measured(name, profile, result.measured, claims)
     ]
-    faults += [*page_faults(project, notebooks), *prose_faults(project)]
+    faults += page_faults(project, notebooks)
     if faults:
         raise WorkflowError("\n".join(faults))
     source = project.book if profile == "book" else _staged_copy(project, profile)

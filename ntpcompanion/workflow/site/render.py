@@ -15,7 +15,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.processes import Ended, run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.claims import judge, load_claims
-from ntpcompanion.workflow.notebooks.notebook import toc_pages
+from ntpcompanion.workflow.notebooks.contents import toc_pages
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
 
