@@ -1,6 +1,7 @@
 """The package map: who may import whom."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,14 @@ def test_the_parts_of_the_workflow_import_one_way(path):
     }
     stray = used - {part} - set(WORKFLOW[: WORKFLOW.index(part)])
     assert not stray, f"workflow/{part} may not import {sorted(stray)}"
+
+
+@pytest.mark.parametrize("part", WORKFLOW)
+def test_a_part_of_the_workflow_says_what_is_where(part):
+    text = ast.get_docstring(ast.parse((PACKAGE / "workflow" / part / "__init__.py").read_text()))
+    named = set(re.findall(r"`(\w+)`(?=[^:\n]*:)", text))
+    modules = {path.stem for path in (PACKAGE / "workflow" / part).glob("*.py")} - {"__init__"}
+    assert named >= modules, f"not listed: {sorted(modules - named)}"
 
 
 def test_numerical_and_drawing_libraries_stay_in_their_rooms():

@@ -60,7 +60,9 @@ def folders(project: Project) -> list[str]:
 
 
 def python_path(project: Project) -> list[str]:
-    """`sys.path` of an interpreter in the clean environment of a project."""
+    """`sys.path` of an interpreter in the clean environment of a project. Raises WorkflowError if
+    it does not start.
+    """
     command = [sys.executable, "-P", "-c", "import json, sys; print(json.dumps(sys.path))"]
     ended = run(command, environment=clean_environment(project))
     if ended.code:

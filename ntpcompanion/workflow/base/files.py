@@ -101,7 +101,8 @@ def write_atomically(path: Path, text: str) -> bool:
     changed.
 
     A kill or a full disk leaves the old file, never half of a new one. A file that already holds
-    `text` is not touched, so that its date keeps its meaning for incremental builds.
+    `text` is not touched, so that its date keeps its meaning for incremental builds. Raises
+    WorkflowError if the file cannot be written.
     """
     data = text.encode()
     with contextlib.suppress(OSError):

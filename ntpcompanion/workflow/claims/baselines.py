@@ -234,20 +234,12 @@ def updated(stored: Baselines, results: Mapping[str, Run]) -> dict[str, dict[str
 
 def read_baseline(path: Path) -> dict[str, dict[str, Measurement]]:
     """The stored measurements, `{input key: {claim: measurement}}`; empty where there is no file
-    yet.
+    yet. Raises WorkflowError for a file that cannot be read.
     """
     if not path.is_file():
         return {}
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(data, dict) or not all(
-            isinstance(values, dict) for values in data.values()
-        ):
-            raise ValueError("it must hold an object of objects")
-        return {
-            key: {name: _stored(name, fields) for name, fields in values.items()}
-            for key, values in data.items()
-        }
+        return _baselines(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, RecursionError) as error:
         raise WorkflowError(f"{path} cannot be read: {error}. Restore it from git.") from error
 
@@ -258,6 +250,15 @@ def write_baseline(path: Path, values: Baselines) -> None:
         key: {name: _fields(item) for name, item in items.items()} for key, items in values.items()
     }
     write_atomically(path, json.dumps(data, indent=1) + "\n")
+
+
+def _baselines(data: object) -> dict[str, dict[str, Measurement]]:
+    if not isinstance(data, dict) or not all(isinstance(values, dict) for values in data.values()):
+        raise ValueError("it must hold an object of objects")
+    return {
+        key: {name: _stored(name, fields) for name, fields in values.items()}
+        for key, values in data.items()
+    }
 
 
 def _stored(claim: str, fields: object) -> Measurement:

@@ -34,7 +34,9 @@ class Notebook:
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
-        """What the cell tagged `parameters` assigns; it must be the first code cell."""
+        """What the cell tagged `parameters` assigns. Raises WorkflowError unless that is the first
+        code cell.
+        """
         code = code_cells(self.node)
         if not code or "parameters" not in tags(code[0]):
             raise WorkflowError(f"{self.path}: the first code cell must be tagged `parameters`.")
@@ -48,7 +50,8 @@ class Notebook:
     @cached_property
     def settings(self) -> dict[str, list[str]]:
         """The `ntp` entry of the front matter: `inputs` (parameters that name a file or module) and
-        `records` (names).
+        `records` (names). Raises WorkflowError for another entry, and for an input that is no
+        parameter.
         """
         settings = _settings(self.node.metadata.get("ntp", {}), self.path)
         stray = set(settings) - {"inputs", "records"}
@@ -100,7 +103,7 @@ def find_notebooks(project: Project) -> dict[str, Notebook]:
 
 def choose(notebooks: dict[str, Notebook], names: list[str]) -> list[Notebook]:
     """The named notebooks, each once, or all. A name is looked up among those found, so no path can
-    leave the folder.
+    leave the folder. Raises WorkflowError for a name that is not there.
     """
     for name in names:
         if name not in notebooks:

@@ -63,7 +63,7 @@ def execute(
     """Bring every run up to date; a failing one does not stop the others.
 
     `report(run, state, cell, cells)` is called from worker threads with state `"fresh"`, `"cell"`,
-    `"done"` or `"failed"`.
+    `"done"` or `"failed"`. Raises WorkflowError for fewer jobs than one.
     """
     if jobs < 1:
         raise WorkflowError(f"`--jobs` must be at least 1, got {jobs}.")

@@ -21,7 +21,7 @@ def source_hashes(code: str, package: Path) -> dict[str, str]:
     package.
 
     Imports inside functions count. Imports by computed names cannot be seen here; what a run reads
-    besides is noted by its kernel.
+    besides is noted by its kernel. Raises WorkflowError naming a file that is not Python.
     """
     todo = set(_imported(code, package, module=None))
     seen: dict[str, str] = {}

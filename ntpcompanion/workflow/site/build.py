@@ -51,7 +51,7 @@ def prepare_pages(
     to build, and the results.
 
     The book profile is prepared in place. Any other is prepared in a copy: its output cannot reach
-    the book's folder.
+    the book's folder. Raises WorkflowError with the faults of claims, pages and stored runs.
     """
     claims = load_claims(project)
     notebooks = {run.notebook.name: run.notebook for run in runs}
@@ -77,7 +77,8 @@ def prepare_pages(
 
 def build_site(project: Project, runs: list[Run], profile: str) -> tuple[Path, bool]:
     """Render the site of a profile from its stored results; return its folder, and whether anything
-    had to be rendered.
+    had to be rendered. Raises WorkflowError with the faults of its sources or of the site, or if a
+    source changed meanwhile.
     """
     source, results = prepare_pages(project, runs, profile)
     html = project.html(profile)

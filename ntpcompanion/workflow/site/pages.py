@@ -36,6 +36,7 @@ def make_page(
     how the page was made.
 
     Needs no kernel. `record(name)` loads a record. Making the page of a page changes nothing.
+    Raises WorkflowError if the run has other cells than the text, or a tag would hide a card.
     """
     page = copy.deepcopy(notebook.node)
     ran, defaults = written_cells(executed), code_cells(page)[0]

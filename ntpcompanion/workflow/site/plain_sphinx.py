@@ -80,7 +80,7 @@ def build_with_sphinx(project: Project, runs: list[Run], python: Path) -> Path:
 
 
 def main() -> None:
-    """What `make sphinx` runs, after the notebooks."""
+    """What `make sphinx` runs, after the notebooks. Raises SystemExit with what went wrong."""
     project = Project.find()
     python = project.build / "sphinx" / "env" / "bin" / "python"
     try:
