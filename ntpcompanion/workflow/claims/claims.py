@@ -1,7 +1,6 @@
 """Claims of the papers as data, and verdicts as a function of a measurement and an expectation."""
 
 from dataclasses import dataclass
-from math import inf
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -152,20 +151,6 @@ def judge(claim: Claim, profile: str, measurement: Measurement | None) -> Judgem
     if any(not slack.holds("high") for slack in slacks):
         return Judgement("refuted", expectation)
     return Judgement("inconclusive", expectation)
-
-
-def distance_from_edge(claim: Claim, profile: str, measurement: Measurement) -> float:
-    """How many standard errors the value could move before its side of the expectation changed;
-    infinite if it is exact.
-    """
-    expectation = claim.expectation_at(profile)
-    if measurement.exact or expectation is None:
-        return inf
-    # with its standard errors in place of the half widths of its interval
-    slacks = expectation.slack(measurement.values, measurement.errors)
-    ratios = [slack.value / slack.half_width for slack in slacks if slack.half_width]
-    ratios += [inf if slack.value >= 0 else -inf for slack in slacks if not slack.half_width]
-    return abs(min(ratios))
 
 
 def _slacks(claim: Claim, expectation: Expectation, measurement: Measurement) -> list[Slack]:
