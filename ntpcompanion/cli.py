@@ -1,35 +1,27 @@
-"""The command `ntpcompanion`: parses arguments, shows progress, turns errors into sentences and
-exit codes.
+"""The command `ntpcompanion`: the only place that parses arguments. What it shows is made by
+`terminal`.
 """
 
-import functools
 import os
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
+from ntpcompanion import terminal
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.claims import baselines
 from ntpcompanion.workflow.claims.claims import load_claims
-from ntpcompanion.workflow.doctor.report import examine, shown
+from ntpcompanion.workflow.doctor.report import examine
+from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
 from ntpcompanion.workflow.records.making import make_record
 from ntpcompanion.workflow.records.overview import in_words, planned_in_words, read_sweep
 from ntpcompanion.workflow.records.sweep import run_sweep
 from ntpcompanion.workflow.records.verification import verify_record
-from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running import freshness
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import (
@@ -87,56 +79,16 @@ Scheduler = Annotated[
 CORES = os.cpu_count() or 1
 
 
-def _sentences(command: Callable) -> Callable:
-    """Show a WorkflowError as text and exit with 1, an interruption with 130; anything else is a
-    bug and keeps its traceback.
-    """
-
-    @functools.wraps(command)
-    def wrapped(*args: object, **kwargs: object) -> object:
-        try:
-            for stream in (sys.stdout, sys.stderr):
-                # an ASCII terminal shows \u2192 for an arrow
-                stream.reconfigure(errors="backslashreplace")
-            return command(*args, **kwargs)
-        except WorkflowError as error:
-            Console(stderr=True, soft_wrap=True).print(
-                f"[bold red]error:[/] {escape(str(error))}", highlight=False
-            )
-            raise typer.Exit(1) from error
-        except KeyboardInterrupt as error:
-            said = (
-                "interrupted. What was finished is kept, nothing is half-written: the same command "
-                "goes on from there."
-            )
-            Console(stderr=True, soft_wrap=True).print(said)
-            raise typer.Exit(130) from error
-
-    return wrapped
-
-
 @app.command("list")
-@_sentences
+@terminal.sentences
 def list_(profile: Profile = "book") -> None:
     """The notebooks, their state at a profile, and what the last run took."""
     runs = _runs(_project(), [], profile, [])
-    table = Table("notebook", "state", "seconds", "claims measured", "title")
-    for run in runs:
-        reasons = stale_reasons(run)
-        result = None if reasons == ["never run"] else _stored(run)
-        state = "up to date" if not reasons else reasons[0] if reasons == ["never run"] else "stale"
-        table.add_row(
-            run.notebook.name,
-            state,
-            f"{result.seconds:.1f}" if result else "",
-            str(len(result.measurements)) if result else "",
-            run.notebook.title,
-        )
-    Console().print(table)
+    terminal.show_states(runs)
 
 
 @app.command()
-@_sentences
+@terminal.sentences
 def execute(
     names: Names = None,
     profile: Profile = "book",
@@ -148,14 +100,14 @@ def execute(
     project = _project()
     runs = _runs(project, names or [], profile, parameter or [])
     with project.lock():
-        _execute(runs, jobs, force)
+        terminal.execute(runs, jobs, force)
     if parameter:
         for run in runs:
-            Console(soft_wrap=True).print(f"{run.notebook.name}: {run.page}", highlight=False)
+            terminal.say(f"{run.notebook.name}: {run.page}")
 
 
 @app.command("build")
-@_sentences
+@terminal.sentences
 def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) -> None:
     """Run what is stale, write ledger and status, render the book, assert that it is complete."""
     project = _project()
@@ -165,20 +117,18 @@ def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) 
     load_claims(project)
     # of two settings of one name, Jupyter Book takes the last without a word
     read_yaml(project.root / "_config.yml")
-    if faults := build.page_faults(project, [run.notebook.name for run in runs]):
+    if faults := page_faults(project, [run.notebook.name for run in runs]):
         raise WorkflowError("\n".join(faults))
     require_jupyter_book_1()
     with project.lock():
         recover_site(project.html(profile))
-        _execute(runs, jobs, force)
+        terminal.execute(runs, jobs, force)
         html, made = build.build_site(project, runs, profile)
-    Console(soft_wrap=True).print(
-        f"{'Built' if made else 'Unchanged:'} {html / 'index.html'}", highlight=False
-    )
+    terminal.say(f"{'Built' if made else 'Unchanged:'} {html / 'index.html'}")
 
 
 @app.command()
-@_sentences
+@terminal.sentences
 def check(
     profile: Profile = "smoke",
     parameter: Overrides = None,
@@ -192,7 +142,7 @@ def check(
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
     one moved.
     """
-    project, console = _project(), Console(soft_wrap=True)
+    project = _project()
     if update and parameter:
         raise WorkflowError(
             "`--update` takes no `-p`: a baseline holds what the parameters of the profile give. "
@@ -200,51 +150,37 @@ def check(
         )
     results = build.current_results(_runs(project, [], profile, parameter or []))
     claims, path = load_claims(project), project.baseline(profile)
-    stored = baselines.read_baseline(path)
-    found = baselines.compare(results, claims, stored, profile)
-    for line in (*found.notes, *found.faults):
-        console.print(escape(line), highlight=False)
+    found = baselines.compare(results, claims, stored := baselines.read_baseline(path), profile)
+    terminal.say(*found.notes, *found.faults)
     if update:
         baselines.write_baseline(path, baselines.updated(stored, results))
-        console.print(f"Wrote {path}; review it with `git diff`.", highlight=False)
+        terminal.say(f"Wrote {path}; review it with `git diff`.")
         found = baselines.compare(results, claims, baselines.read_baseline(path), profile)
-    count = sum(len(result.measurements) for result in results.values())
+    values = f"{sum(len(result.measurements) for result in results.values())} measured values"
     if found.faults:
-        raise WorkflowError(
-            f"{len(found.faults)} of the checks on {count} measured values failed at profile "
-            f"{profile}"
-            + (", verdicts among them: a baseline cannot mend those." if update else ".")
-        )
-    console.print(
-        f"{count} measured values agree with {path.name} and with the expected verdicts.",
-        highlight=False,
-    )
+        also = ", verdicts among them: a baseline cannot mend those" if update else ""
+        checks = f"{len(found.faults)} of the checks on {values}"
+        raise WorkflowError(f"{checks} failed at profile {profile}{also}.")
+    terminal.say(f"{values} agree with {path.name} and with the expected verdicts.")
 
 
 @app.command()
-@_sentences
+@terminal.sentences
 def why(
     name: Annotated[str, typer.Argument(help="A notebook.")], profile: Profile = "book"
 ) -> None:
     """Say why a notebook would be run again, or that it would not."""
     run = _runs(_project(), [name], profile, [])[0]
     reasons = stale_reasons(run)
-    console = Console(soft_wrap=True)
     if not reasons:
         parts = present_parts(run, Result.load(run.results))
-        console.print(
-            f"{name} ({profile}) is up to date: key {freshness.key(parts)[:12]} over "
-            f"{len(parts['package source'])} package files.",
-            highlight=False,
-        )
-    for reason in reasons:
-        console.print(f"{name} ({profile}): {escape(reason)}", highlight=False)
-    for note in unused_defaults(run):
-        console.print(f"{name} ({profile}): {escape(note)}", highlight=False)
+        files = f"{len(parts['package source'])} package files"
+        reasons = [f"is up to date: key {freshness.key(parts)[:12]} over {files}."]
+    terminal.say(*(f"{name} ({profile}): {line}" for line in [*reasons, *unused_defaults(run)]))
 
 
 @app.command()
-@_sentences
+@terminal.sentences
 def record(
     name: Annotated[str, typer.Argument(help="An entry of book/records/plans.yml.")],
     jobs: Processes = None,
@@ -256,14 +192,14 @@ def record(
 ) -> None:
     """Make a recorded run; run the same command again to resume one that was interrupted."""
     project = _project()
-    with _bars() as bars:
+    with terminal.bars() as bars:
         task = bars.add_task(name, total=None)
 
         def report(done: int, total: int) -> None:
             bars.update(task, completed=done, total=total)
 
         def note(text: str) -> None:
-            _say(text, bars.console)
+            terminal.say(text, console=bars.console)
 
         where = {"jobs": jobs, "scheduler": scheduler, "report": report, "note": note}
         if verify is None:
@@ -274,11 +210,11 @@ def record(
                 f"{found['tasks']} of {found['of']} tasks of {name!r} gave the stored results "
                 f"again; the largest relative deviation is {found['deviation']:.1g}."
             )
-    _say(said)
+    terminal.say(said)
 
 
 @app.command()
-@_sentences
+@terminal.sentences
 def sweep(
     name: Annotated[str, typer.Argument(help="A notebook or an experiment.")],
     grid: Annotated[
@@ -327,8 +263,8 @@ def sweep(
         notebooks=notebooks,
         retry=retry,
     )
-    _say(planned_in_words(planned, jobs, scheduler))
-    with _bars() as bars:
+    terminal.say(planned_in_words(planned, jobs, scheduler))
+    with terminal.bars() as bars:
         task = bars.add_task(name, total=len(planned.points))
         path = run_sweep(
             planned,
@@ -338,39 +274,27 @@ def sweep(
             report=lambda told: bars.update(
                 task, completed=told.finished, description=f"{name}: {in_words(told)}"
             ),
-            note=lambda text: _say(text, bars.console),
+            note=lambda text: terminal.say(text, console=bars.console),
         )
-    _say(f"Wrote {path}")
+    terminal.say(f"Wrote {path}")
 
 
 @app.command()
-@_sentences
+@terminal.sentences
 def doctor() -> None:
     """Say what is wrong with this environment and machine, and how to mend it; exit 1 if the book
     could not be made.
     """
-    project, console = Project.find(), Console(soft_wrap=True)
-    with console.status("Looking at packages, kernel, torch, browser and folders ..."):
-        found = examine(project)
-    for check in found:
-        line = Text(shown(check, min(console.width, 110)))
-        line.stylize(
-            {"ok": "green", "warning": "bold yellow", "fault": "bold red"}[check.state],
-            0,
-            len(check.state),
-        )
-        console.print(line)
-    states = [check.state for check in found]
-    counts = [
-        f"{n} {word}{'s' * (n != 1)}" for word in ("fault", "warning") if (n := states.count(word))
-    ]
-    console.print(f"{len(found)} checks: {', '.join(counts) or 'all ok'}.", highlight=False)
-    if "fault" in states:
+    project = Project.find()
+    with terminal.working("Looking at packages, kernel, torch, browser and folders ..."):
+        checks = examine(project)
+    terminal.show_checks(checks)
+    if any(check.state == "fault" for check in checks):
         raise typer.Exit(1)
 
 
 @app.command()
-@_sentences
+@terminal.sentences
 def serve(
     port: Annotated[int, typer.Option(help="Port on this machine.")] = 8000,
     profile: Profile = "book",
@@ -386,17 +310,11 @@ def serve(
             f"There is no site in {html}. Run `ntpcompanion build --profile {profile}` first."
         )
     server = site_server(html, port)
-    Console().print(
-        f"http://127.0.0.1:{server.server_port}/index.html   (Ctrl-C ends)", highlight=False
-    )
+    terminal.say(f"http://127.0.0.1:{server.server_port}/index.html   (Ctrl-C ends)")
     try:
         server.serve_forever()
     except KeyboardInterrupt:
         server.server_close()
-
-
-def _say(text: str, console: Console | None = None) -> None:
-    (console or Console()).print(escape(text), highlight=False, soft_wrap=True)
 
 
 def _project() -> Project:
@@ -414,54 +332,6 @@ def _runs(project: Project, names: list[str], profile: str, overrides: list[str]
         plan(project, notebook, profile, profiles, parse_overrides(notebook, overrides))
         for notebook in chosen
     ]
-
-
-def _stored(run: Run) -> Result | None:
-    try:
-        return Result.load(run.results)
-    except WorkflowError:
-        return None
-
-
-def _bars() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        transient=True,
-        disable=not Console().is_terminal,
-    )
-
-
-def _execute(runs: list[Run], jobs: int, force: bool) -> None:
-    began = time.perf_counter()
-    with _bars() as bars:
-        tasks = {run.stem: bars.add_task(run.notebook.name, start=False) for run in runs}
-
-        def report(run: Run, state: str, cell: int, cells: int) -> None:
-            bars.start_task(tasks[run.stem])
-            bars.update(tasks[run.stem], completed=cell, total=cells)
-
-        outcomes = runner.execute(runs, jobs=jobs, force=force, report=report)
-    console = Console(soft_wrap=True)
-    for outcome in outcomes:
-        seconds = f", {outcome.seconds:.1f} s" if outcome.status != "fresh" else ""
-        word = {"fresh": "up to date", "done": "executed", "failed": "[bold red]failed[/]"}[
-            outcome.status
-        ]
-        console.print(
-            f"{outcome.run.notebook.name} ({outcome.run.profile}): {word}{seconds}", highlight=False
-        )
-        for note in outcome.notes:
-            console.print(f"  note: {escape(note)}", highlight=False)
-    failures = [outcome.message for outcome in outcomes if outcome.status == "failed"]
-    if failures:
-        raise WorkflowError("\n\n".join(failures))
-    if len(runs) > 1:
-        console.print(
-            f"{len(runs)} notebooks in {time.perf_counter() - began:.1f} s", highlight=False
-        )
 
 
 def main() -> None:

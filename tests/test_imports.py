@@ -1,6 +1,7 @@
 """The package map: who may import whom."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +33,8 @@ MAY_IMPORT = {
     # for the types of results
     "plots": {"faces", "languages", "linear", "flatness", "dyck", "mlm"},
     "workflow": {"faces"},  # knows no mathematics
-    "cli": {"workflow"},
+    "terminal": {"workflow"},
+    "cli": {"workflow", "terminal"},
 }
 # each imports those before it
 WORKFLOW = ("base", "notebooks", "claims", "running", "records", "site", "doctor")
@@ -77,12 +79,20 @@ def test_the_parts_of_the_workflow_import_one_way(path):
     assert not stray, f"workflow/{part} may not import {sorted(stray)}"
 
 
+@pytest.mark.parametrize("part", WORKFLOW)
+def test_a_part_of_the_workflow_says_what_is_where(part):
+    text = ast.get_docstring(ast.parse((PACKAGE / "workflow" / part / "__init__.py").read_text()))
+    named = set(re.findall(r"`(\w+)`(?=[^:\n]*:)", text))
+    modules = {path.stem for path in (PACKAGE / "workflow" / part).glob("*.py")} - {"__init__"}
+    assert named >= modules, f"not listed: {sorted(modules - named)}"
+
+
 def test_numerical_and_drawing_libraries_stay_in_their_rooms():
     heavy = {"torch", "scipy", "cvxpy", "matplotlib", "seaborn", "numpy"}
     found = {
         path.name
         for path in FILES
-        if room(path) in ("workflow", "cli")
+        if room(path) in ("workflow", "terminal", "cli")
         for name in imported(path)
         if name.split(".")[0] in heavy
     }

@@ -10,11 +10,12 @@ from jupytext.config import load_jupytext_config
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims import baselines
-from ntpcompanion.workflow.claims.claims import Band, distance_from_edge, load_claims
+from ntpcompanion.workflow.claims.claims import Band, load_claims
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from ntpcompanion.workflow.site.build import current_results
+from tests.edges import distance_from_edge
 from tests.smoke import smoke_runs
 
 NOTEBOOKS = find_notebooks(Project.find())

@@ -227,7 +227,7 @@ def norms_by_vmap(
     logits: Logits, theta: Float[Tensor, " d"], inputs: Tensor, weigh: Weigh
 ) -> Float[Tensor, " n"]:
     """What `squared_norms` computes, for any function `logits` that `torch.func.vmap` can take; all
-    gradients are formed.
+    gradients are formed. Raises ValueError unless `logits` returns a row for each input.
     """
     with torch.no_grad():
         scores = logits(theta, inputs)

@@ -91,6 +91,11 @@ class WordModel:
         past
             the keys and values of what stands before the inputs; None if they start with bos, after
             which the end is impossible.
+
+        Raises
+        ------
+        ValueError
+            if the model gives logits that are not numbers.
         """
         with torch.no_grad():
             read = self.model.base_model(input_ids=inputs, past_key_values=past, use_cache=True)

@@ -123,9 +123,9 @@ def descend(
     betas, epsilon
         β₁, β₂ and ε > 0 of "adam".
 
-    Yields
-    ------
-    Snapshot
+    Returns
+    -------
+    Iterator of Snapshot
         step, time, and decoder W_k, for every k in `keep`.
 
     Raises

@@ -76,11 +76,11 @@ def slow(toy):
     return toy
 
 
-@pytest.mark.parametrize("victim", ["ntpcompanion.workflow.running.worker", "kernel.py"])
+@pytest.mark.parametrize("victim", ["ntpcompanion.workflow.running.worker", "tracing.py"])
 def test_a_killed_worker_or_kernel_is_an_error_and_can_be_repeated(slow, victim):
     process = slow.start("execute", "coin")
     wait_for(lambda: (slow.project.root / "started").exists())
-    kernels = below(process, "kernel.py")
+    kernels = below(process, "tracing.py")
     assert kernels
     for killed in below(process, victim):
         killed.kill()

@@ -1,7 +1,7 @@
 """The toy project, for the tests of this folder, and ways to run its notebooks without a kernel."""
 
-import json
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -9,9 +9,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
+from ntpcompanion.workflow.base.messages import Done
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running import execute as runner
+from ntpcompanion.workflow.running.job import Job
 from tests.toy import importable, no_kernel, toy  # noqa: F401
 
 MEASURED = {"coin": {"toy.half": 0.5, "toy.powers": [1.0, 2.0, 4.0]}, "words": {"toy.words": 3.0}}
@@ -43,14 +45,13 @@ def executed_by_hand(name, text):
 def instant(toy, monkeypatch):  # noqa: F811
     """The toy project, whose notebooks are executed by hand, at once."""
 
-    def run_worker(run, job, progress, parent):
-        facts = json.loads(job.read_text())
+    def run_worker(run, command, progress, lifeline):
+        job = Job.read(Path(command[-1]))
         for cell in (1, 2):
             progress(cell)
-        job.with_name("executed.ipynb").write_text(
-            executed_by_hand(run.notebook.name, facts["notebook"])
-        )
-        return {"cell_seconds": [0.1, 0.2], "peak_memory": 2**25, "read": {}}
+        executed = executed_by_hand(run.notebook.name, job.notebook)
+        Path(job.output).write_text(executed)
+        return Done([0.1, 0.2], 2**25, {})
 
     monkeypatch.setattr(runner, "_run_worker", run_worker)
     return toy

@@ -1,3 +1,12 @@
-"""What every part of the workflow stands on: the checkout, its files, processes, provenance and
-errors. Imports nothing of the rest.
+"""What every part of the workflow stands on; imports nothing of the rest.
+
+- `project`: where the things of one checkout are, and its locks
+- `files`: files that are either whole or absent, hashes, JSON with a checksum
+- `yaml_files`, `shapes`: YAML read strictly, and data checked against a type
+- `errors`: the exception that a command shows as a sentence
+- `environment`: the environment variables of processes that make numbers
+- `processes`: programs started, heard, given up after a time, ended with their parent
+- `messages`: what a worker says to its runner
+- `tracing`: a process that imports from sources and logs the files it opens
+- `provenance`: versions, hardware, date
 """

@@ -5,8 +5,9 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 
@@ -100,7 +101,8 @@ def write_atomically(path: Path, text: str) -> bool:
     changed.
 
     A kill or a full disk leaves the old file, never half of a new one. A file that already holds
-    `text` is not touched, so that its date keeps its meaning for incremental builds.
+    `text` is not touched, so that its date keeps its meaning for incremental builds. Raises
+    WorkflowError if the file cannot be written.
     """
     return write_bytes_atomically(path, text.encode())
 
@@ -134,13 +136,13 @@ def write_bytes_atomically(path: Path, data: bytes) -> bool:
     return True
 
 
-def write_sealed(path: Path, data: dict) -> None:
+def write_sealed(path: Path, data: Mapping[str, object]) -> None:
     """Write `data` as indented JSON with a `checksum` of the rest."""
     sealed = {**data, "checksum": checksum(data)}
     write_atomically(path, json.dumps(sealed, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def read_sealed(path: Path) -> dict:
+def read_sealed(path: Path) -> dict[str, Any]:
     """Read what `write_sealed` wrote. Raises WorkflowError if it is no JSON object or was edited by
     hand or by a fault.
     """
@@ -150,7 +152,7 @@ def read_sealed(path: Path) -> dict:
     # a text that UTF-8 cannot encode, or nesting that can be read but not written
     except (ValueError, RecursionError):
         whole = False
-    if not whole:
+    if not isinstance(data, dict) or not whole:
         raise WorkflowError(
             f"{path} does not match its own checksum: it was edited or damaged. Make it again, or "
             "restore it from git."
@@ -158,7 +160,7 @@ def read_sealed(path: Path) -> dict:
     return data
 
 
-def checksum(data: dict) -> str:
+def checksum(data: Mapping[str, object]) -> str:
     """SHA-256 of the canonical JSON of `data` without its key `checksum`."""
     return sha256(canonical_json({key: value for key, value in data.items() if key != "checksum"}))
 

@@ -3,41 +3,62 @@ kernel prints there does no harm.
 """
 
 import json
+from dataclasses import asdict, dataclass
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 MARK = "\x1entp "
-KINDS = (
-    {"cell": int, "of": int},
-    {"done": {"cell_seconds": list, "peak_memory": int, "read": dict}},
-    {"failed": {"cell": int, "source": str, "error": str, "traceback": str}},
-)
+_WHOLE = ConfigDict(extra="forbid", strict=True)
 
 
-def say(message: dict) -> None:
+@with_config(_WHOLE)
+@dataclass(frozen=True)
+class Cell:
+    """Code cell number `cell` of `of` begins, counted from 1."""
+
+    cell: int
+    of: int
+
+
+@with_config(_WHOLE)
+@dataclass(frozen=True)
+class Done:
+    """Every cell ran: seconds of each code cell, peak memory of the kernel in bytes, and the hashes
+    of each watched file that it read.
+    """
+
+    cell_seconds: list[float]
+    peak_memory: int
+    read: dict[str, list[str]]
+
+
+@with_config(_WHOLE)
+@dataclass(frozen=True)
+class Failed:
+    """The code cell number `cell`, with this `source`, did not end well."""
+
+    cell: int
+    source: str
+    error: str
+    traceback: str
+
+
+Message = Cell | Done | Failed
+_MESSAGES: TypeAdapter[Message] = TypeAdapter(Message)
+
+
+def say(message: Message) -> None:
     """One line to the runner."""
-    print(MARK + json.dumps(message), flush=True)
+    print(MARK + json.dumps(asdict(message)), flush=True)
 
 
-def heard(line: str) -> dict | None:
-    """The message of a line of a worker's output, or None if the line ends in no whole message of
-    one of the `KINDS`.
+def heard(line: str) -> Message | None:
+    """The message of a line of a worker's output, or None if the line ends in no whole message.
 
     What a kernel printed before the message without ending its line is left out.
     """
     _, mark, text = line.rpartition(MARK)
     try:
-        message = json.loads(text) if mark else None
-    except (ValueError, RecursionError):
+        return _MESSAGES.validate_json(text) if mark else None
+    except ValidationError:
         return None
-    return message if any(_fits(message, entries) for entries in KINDS) else None
-
-
-def _fits(data: object, entries: dict) -> bool:
-    """Whether `data` is a dict of exactly these entries, each of its type, or in turn such a
-    dict.
-    """
-    if not isinstance(data, dict) or set(data) != set(entries):
-        return False
-    return all(
-        _fits(data[name], kind) if isinstance(kind, dict) else isinstance(data[name], kind)
-        for name, kind in entries.items()
-    )

@@ -1,86 +1,173 @@
-"""The environment in which numbers and pages are made: equal for all users of a machine."""
+"""Programs that this process starts: run, heard and given up after a time, and none outlives it.
 
+A process that ends with `kill -9` cannot tell those it has started. They hold a `Lifeline` instead,
+a pipe that the operating system closes, and `end_with_parent` waits for that.
+"""
+
+import _thread
 import contextlib
-import json
 import os
 import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
-import ntpcompanion
-from ntpcompanion.workflow.base.project import ONE_THREAD, Project
-
-# with another backend the figures of a notebook vanish without a word
-INLINE = "module://matplotlib_inline.backend_inline"
+import psutil
 
 
-def clean_environment(project: Project) -> dict[str, str]:
-    """The user's environment without his settings of Python, in which the package of the project
-    comes first.
-
-    PYTHONPATH, PYTHONSTARTUP and the user's own site-packages can replace any function;
-    PYTHONOPTIMIZE drops assertions.
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended: its exit code (that of a signal is negative), and what it wrote to
+    standard output and to standard error.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    # the package whose sources decide freshness, not another installed copy; then the one that runs
-    # this
-    own = dict.fromkeys(
-        [str(project.package.parent), str(Path(ntpcompanion.__file__).resolve().parents[1])]
-    )
-    # figures carry no date and sets no random order, so that equal runs give equal bytes
-    fixed = {
-        "PYTHONPATH": os.pathsep.join(own),
-        "PYTHONNOUSERSITE": "1",
-        "PYTHONHASHSEED": "0",
-        "SOURCE_DATE_EPOCH": "0",
-    }
-    return {**kept, **ONE_THREAD, **_caches(project), **fixed, "MPLBACKEND": INLINE}
+
+    code: int
+    output: str
+    errors: str
 
 
-def _caches(project: Project) -> dict[str, str]:
-    """Caches below `_build`: of a home that cannot be written Matplotlib and fontconfig complain,
-    and that would stand on a page.
+class Lifeline:
+    """The standard input of programs that must not outlive this process.
+
+    Nothing is ever written to it. Its other end is open here only: it is closed by `cut`, at the
+    end of a `with` block, or by the end of this process, whatever ends it. Several programs can
+    share one.
     """
-    folder = project.build / "cache"
-    theirs = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
-    # where models that are already there are found
-    models = os.environ.get("HF_HOME") or str(theirs / "huggingface")
-    return {
-        "MPLCONFIGDIR": str(folder / "matplotlib"),
-        "XDG_CACHE_HOME": str(folder),
-        "HF_HOME": models,
-    }
+
+    def __init__(self) -> None:
+        theirs, ours = os.pipe()
+        self.stdin = open(theirs)
+        self._ours = open(ours, "w")
+
+    def cut(self) -> None:
+        """End the programs that hold it."""
+        self._ours.close()
+
+    def __enter__(self) -> "Lifeline":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cut()
+        self.stdin.close()
 
 
-def folders(project: Project) -> list[str]:
-    """Where the files of a project lie: what is read below them can change a number."""
-    return list(dict.fromkeys([str(project.root), str(project.package)]))
+def end_with_parent(
+    closed: Callable[[], object] = lambda: os.read(0, 1), *, grace: float = 0.0
+) -> None:
+    """From now on this process ends when the one that has started it ends; for the program that
+    was started.
 
-
-def python_path(project: Project) -> list[str]:
-    """`sys.path` of an interpreter in the clean environment of a project."""
-    command = [sys.executable, "-P", "-c", "import json, sys; print(json.dumps(sys.path))"]
-    return json.loads(
-        subprocess.run(
-            command, env=clean_environment(project), capture_output=True, text=True, check=True
-        ).stdout
-    )
-
-
-@contextlib.contextmanager
-def started_in(environment: Mapping[str, str]) -> Iterator[None]:
-    """Processes that `multiprocessing` starts here have this environment; it knows no other way to
-    give them one.
+    Parameters
+    ----------
+    closed
+        returns, or raises EOFError or OSError, when the other process has ended. By default it
+        waits for the end of standard input, which is the `Lifeline`; a process of `multiprocessing`
+        passes the method `recv_bytes` of a connection. It is no method of `sys.stdin`: at the end
+        of Python nobody may still wait in its lock.
+    grace
+        seconds in which the main thread, interrupted as by Ctrl-C, may end what it has started
+        itself; 0 ends the process at once.
     """
-    before = dict(os.environ)
+    threading.Thread(target=_end_when, args=(closed, grace), daemon=True).start()
+
+
+def _end_when(closed: Callable[[], object], grace: float) -> None:
+    with contextlib.suppress(EOFError, OSError):
+        closed()
+    if grace:
+        _thread.interrupt_main()
+        time.sleep(grace)
+    os._exit(1)
+
+
+def run(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    lifeline: Lifeline | None = None,
+    limit: float | None = None,
+    each_line: Callable[[str], None] | None = None,
+) -> Ended:
+    """Start a program, wait for its end, and return what it wrote.
+
+    It is ended, with all that it has started, if this function is left early: by Ctrl-C, by the
+    limit, or by what `each_line` raises.
+
+    Parameters
+    ----------
+    command
+        the program and its arguments.
+    environment, folder
+        its environment and current folder; by default those of this process.
+    lifeline
+        its standard input, if several programs are to end together; by default one of its own.
+    limit
+        seconds that it may take. A program that writes lines for `each_line` may take more: it is
+        heard to its last line.
+    each_line
+        is given each line of its standard output as soon as it is written; `Ended.output` is empty
+        then.
+
+    Raises
+    ------
+    OSError
+        if the program cannot be started.
+    TimeoutError
+        if it has not ended within `limit` seconds.
+    """
+    with (
+        contextlib.nullcontext(lifeline) if lifeline else Lifeline() as parent,
+        # files, not pipes: what the program has started could keep a pipe open after its end
+        _scratch() as output,
+        _scratch() as errors,
+        subprocess.Popen(
+            command,
+            stdin=parent.stdin,
+            stdout=subprocess.PIPE if each_line else output,
+            stderr=errors,
+            env=environment,
+            cwd=folder,
+            encoding="utf-8",
+            errors="replace",
+        ) as process,
+    ):
+        code = _heard_to_the_end(process, each_line, limit)
+        for file in (output, errors):
+            file.seek(0)
+        return Ended(code, output.read(), errors.read())
+
+
+def _scratch() -> IO[str]:
+    return tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+
+
+def _heard_to_the_end(
+    process: subprocess.Popen[str], each_line: Callable[[str], None] | None, limit: float | None
+) -> int:
+    """The exit code of a program, which is ended if this is left early."""
     try:
-        _replace_environment(environment)
-        yield
-    finally:
-        _replace_environment(before)
+        if each_line and process.stdout:
+            for line in process.stdout:
+                each_line(line)
+        return process.wait(limit)
+    except subprocess.TimeoutExpired:
+        end_tree(process)
+        raise TimeoutError(f"no answer within {limit} s") from None
+    except BaseException:
+        end_tree(process)
+        raise
 
 
-def _replace_environment(environment: Mapping[str, str]) -> None:
-    os.environ.clear()
-    os.environ.update(environment)
+def end_tree(program: subprocess.Popen[str]) -> None:
+    """Kill a program and all that it has started, and what those have started."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process = psutil.Process(program.pid)
+        process.suspend()  # so that it starts nothing between the look and the end
+        for each in (*process.children(recursive=True), process):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()

@@ -33,7 +33,7 @@ class Project:
     @classmethod
     def find(cls, start: Path | None = None) -> "Project":
         """The nearest folder at or above `start` (default: the current one) that holds
-        `_config.yml` and `notebooks/`.
+        `_config.yml` and `notebooks/`. Raises WorkflowError if there is none.
         """
         start = (start or Path.cwd()).resolve()
         for folder in (start, *start.parents):
@@ -108,7 +108,8 @@ class Project:
     @contextlib.contextmanager
     def lock(self, name: str = "build", timeout: float = 1800) -> Iterator[None]:
         """One execution or build (or one record of a name) at a time in this folder; a second one
-        waits for the first, and says so.
+        waits for the first, and says so. Raises WorkflowError after `timeout` seconds, or if the
+        folder cannot be written.
         """
         lock = FileLock(self.build / f".{name}.lock")
         try:

@@ -4,12 +4,14 @@ import contextlib
 import datetime
 import os
 import platform
-import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import NotRequired, TypedDict
 
 import psutil
+
+from ntpcompanion.workflow.base.processes import run
 
 NUMERIC_LIBRARIES = (
     "numpy",
@@ -26,6 +28,17 @@ NUMERIC_LIBRARIES = (
     "seaborn",
     "scikit-learn",
 )
+
+
+class Hardware(TypedDict):
+    """A machine: memory in GiB; `gpu` only where there is one."""
+
+    system: str
+    machine: str
+    processor: str
+    cores: int
+    memory_gib: int
+    gpu: NotRequired[str]
 
 
 @cache
@@ -49,23 +62,24 @@ def versions() -> dict[str, str]:
 
 
 @cache
-def hardware() -> dict[str, str | int]:
+def hardware() -> Hardware:
     """Processor, cores this process may use, memory and the accelerator, if one is there."""
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    found: dict[str, str | int] = {
+    found: Hardware = {
         "system": platform.system(),
         "machine": platform.machine(),
         "processor": _processor(),
         "cores": cores,
+        "memory_gib": round(psutil.virtual_memory().total / 2**30),
     }
-    found["memory_gib"] = round(psutil.virtual_memory().total / 2**30)
-    gpu = _gpu()
-    return {**found, "gpu": gpu} if gpu else found
+    if gpu := _gpu():
+        found["gpu"] = gpu
+    return found
 
 
-def hardware_line(hardware: dict[str, str | int]) -> str:
+def hardware_line(hardware: Hardware) -> str:
     """The hardware in a few words."""
     gpu = f", {hardware['gpu']}" if "gpu" in hardware else ""
     return f"{hardware['processor']}, {hardware['cores']} cores{gpu}"
@@ -88,16 +102,9 @@ def _processor() -> str:
 def _gpu() -> str | None:
     # nvidia-smi rather than torch: the runner must not import torch to print a line
     try:
-        answer = subprocess.run(
-            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        answer = run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], limit=10)
+    except OSError:  # a TimeoutError is one
         return None
     return (
-        answer.stdout.splitlines()[0].strip()
-        if answer.returncode == 0 and answer.stdout.strip()
-        else None
+        answer.output.splitlines()[0].strip() if not answer.code and answer.output.strip() else None
     )

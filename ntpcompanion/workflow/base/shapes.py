@@ -3,13 +3,14 @@
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 
 SHOWN = 60  # characters of a value that does not fit
 
 
-def shaped(data: object, shape: object, where: str) -> Any:
+def shaped(data: object, shape: Any, where: str) -> Any:
     """`data`, as a value of the type `shape`.
 
     Parameters
@@ -38,7 +39,7 @@ def shaped(data: object, shape: object, where: str) -> Any:
     raise WorkflowError(f"{where}: " + "; ".join(faults) + ".")
 
 
-def _fault(fault: dict) -> str:
+def _fault(fault: ErrorDetails) -> str:
     place = ".".join(map(str, fault["loc"]))
     came = repr(fault["input"])
     shown = came if len(came) <= SHOWN else f"{came[:SHOWN]}…"

@@ -3,6 +3,7 @@ without a word is refused.
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -13,7 +14,10 @@ DEEPEST = 100  # mappings and lists inside of each other
 NOT_JSON = {"tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge"}
 
 # the parser in C, where PyYAML has been built with it, is ten times as quick
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+if TYPE_CHECKING:
+    _Loader = yaml.SafeLoader
+else:
+    _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_yaml(path: Path) -> object:
@@ -53,9 +57,9 @@ def _refuse_aliases_and_depth(text: str, where: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(
-                None, None, f"the alias *{event.anchor}: write the value out", event.start_mark
-            )
+            said = f"the alias *{event.anchor}: write the value out"
+            mark: Any = event.start_mark  # of the parser in C, or of the one in Python
+            raise yaml.MarkedYAMLError(problem=said, problem_mark=mark)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
             event, yaml.CollectionEndEvent
         )
@@ -69,8 +73,8 @@ class _Strict(_Loader):
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
-    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict:
-        made = super().construct_mapping(node, deep)
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
+        made: dict[object, object] = super().construct_mapping(node, deep)
         first: dict[object, yaml.Node] = {}
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)

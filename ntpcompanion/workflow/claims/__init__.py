@@ -1,1 +1,10 @@
-"""Claims of the papers, their measurements, verdicts and baselines."""
+"""Claims of the papers as data, the numbers measured for them, and verdicts.
+
+- `claims`: `book/claims.yml`; `judge` computes the verdict on a claim
+- `expectation`: what a claim expects of its number, as inequalities
+- `intervals`: Student's interval of a mean, Welch's test between two
+- `measurement`: one measured number with its standard error
+- `measure`: how a notebook states a number
+- `baselines`: stored numbers, and whether a number or a verdict has moved
+- `formatting`: numbers and texts as pages show them
+"""

@@ -3,10 +3,10 @@ those expected.
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from ntpcompanion.workflow.base.errors import WorkflowError, nearest
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_atomically
@@ -27,10 +27,21 @@ FALSE_ALARMS = 1e-3
 class Run(Protocol):
     """What a comparison reads of a stored run."""
 
-    notebook: str
-    overrides: dict
-    measurements: list[Measurement]
-    key_parts: dict
+    @property
+    def notebook(self) -> str:
+        """The name of the notebook."""
+
+    @property
+    def overrides(self) -> Mapping[str, object]:
+        """The parameters that were given with `-p`."""
+
+    @property
+    def measurements(self) -> Sequence[Measurement]:
+        """What it measured."""
+
+    @property
+    def key_parts(self) -> Mapping[str, Any]:
+        """What decided its numbers; `inputs` are the hashes of the files it was given."""
 
     @property
     def measured(self) -> set[str]:
@@ -45,6 +56,9 @@ class Comparison:
 
     faults: list[str]
     notes: list[str]
+
+    def __add__(self, other: "Comparison") -> "Comparison":
+        return Comparison(self.faults + other.faults, self.notes + other.notes)
 
 
 def compare(
@@ -61,49 +75,62 @@ def compare(
     only verdicts are checked. Of a run with parameters of its own, random numbers and verdicts are
     compared: another seed moves what is exact for one draw.
     """
-    faults: list[str] = []
-    notes: list[str] = []
     items = [item for result in results.values() for item in result.measurements]
     level = FALSE_ALARMS / max(1, sum(len(item.values) for item in items if not item.exact))
+    found = Comparison([], [])
     for result in results.values():
-        # a text may be the user's own and have no baseline; a notebook without inputs must have one
-        known = stored.get(input_key(result), {} if input_key(result) == NO_INPUT else None)
-        if known is None and result.measurements:
-            notes.append(
-                f"{result.notebook}: no baseline for its input ({input_key(result)[:12]}); only "
-                "verdicts were checked"
-            )
-        faults += check_measured(result.notebook, profile, result.measured, claims)
-        for item in result.measurements:
-            if claim := claims.get(item.claim):
-                moved = (
-                    drift(claim, item, known, level, own=bool(result.overrides))
-                    if known is not None
-                    else []
-                )
-                faults += moved
-                verdict = _unexpected(claim, item, profile)
-                compared = known is not None and not (item.exact and result.overrides)
-                if (
-                    verdict
-                    and compared
-                    and not moved
-                    and _as_expected(claim, known.get(claim.id), profile)
-                ):
-                    notes += [f"{line}; borderline: the number has not moved" for line in verdict]
-                else:
-                    faults += verdict
-        own = (
-            name
-            for name in known or {}
-            if name in claims and claims[name].notebook == result.notebook
+        found = found + _compare_run(result, claims, stored, profile, level)
+    return found
+
+
+def _compare_run(
+    result: Run, claims: Mapping[str, Claim], stored: Baselines, profile: str, level: float
+) -> Comparison:
+    """The comparison of one run; `level` is that of each Welch test."""
+    faults = check_measured(result.notebook, profile, result.measured, claims)
+    notes: list[str] = []
+    # a text may be the user's own and have no baseline; a notebook without inputs must have one
+    known = stored.get(input_key(result), {} if input_key(result) == NO_INPUT else None)
+    if known is None and result.measurements:
+        notes.append(
+            f"{result.notebook}: no baseline for its input ({input_key(result)[:12]}); only "
+            "verdicts were checked"
         )
-        faults += [
-            f"{name}: has a baseline but was not measured"
-            for name in own
-            if name not in result.measured
-        ]
-    return Comparison(faults, notes)
+    found = Comparison(faults, notes)
+    for item in result.measurements:
+        if claim := claims.get(item.claim):
+            own = bool(result.overrides)
+            found = found + _compare_number(claim, item, known, level, profile, own=own)
+    missing = [
+        f"{name}: has a baseline but was not measured"
+        for name in known or {}
+        if name in claims and claims[name].notebook == result.notebook
+        if name not in result.measured
+    ]
+    return found + Comparison(missing, [])
+
+
+def _compare_number(
+    claim: Claim,
+    item: Measurement,
+    known: Mapping[str, Measurement] | None,
+    level: float,
+    profile: str,
+    *,
+    own: bool,
+) -> Comparison:
+    """One number against its baseline, and its verdict against the expected one; `own`: the run had
+    parameters of its own.
+    """
+    verdict = _unexpected(claim, item, profile)
+    if known is None:
+        return Comparison(verdict, [])
+    moved = drift(claim, item, known, level, own=own)
+    compared = not (item.exact and own)
+    if compared and not moved and _as_expected(claim, known.get(claim.id), profile):
+        lines = [f"{line}; borderline: the number has not moved" for line in verdict]
+        return Comparison([], lines)
+    return Comparison(moved + verdict, [])
 
 
 def check_measured(
@@ -128,7 +155,8 @@ def _unexpected(claim: Claim, item: Measurement, profile: str) -> list[str]:
     judgement = judge(claim, profile, item)
     if judgement.verdict in (claim.expected_verdict, "not measured", "exploratory"):
         return []
-    ours = show(item, apart_from=judgement.expectation.bounds)
+    bounds = judgement.expectation.bounds if judgement.expectation else ()
+    ours = show(item, apart_from=bounds)
     return [
         f"{claim.id}: verdict {judgement.verdict}, expected {claim.expected_verdict} (ours {ours})"
     ]
@@ -153,26 +181,21 @@ def drift(
     parameters of its own.
     """
     if claim.id not in known:
-        return [
-            f"{claim.id}: no baseline yet (ours {show(item)}); accept it with `ntpcompanion check "
-            "--update`"
-        ]
+        accept = "accept it with `ntpcompanion check --update`"
+        return [f"{claim.id}: no baseline yet (ours {show(item)}); {accept}"]
     old = known[claim.id]
     if len(old.values) != len(item.values):
-        return (
-            []
-            if own
-            else [f"{claim.id}: {len(item.values)} values, the baseline has {len(old.values)}"]
-        )
+        moved = f"{claim.id}: {len(item.values)} values, the baseline has {len(old.values)}"
+        return [] if own else [moved]
     if item.exact and old.exact:
         # what one seed decides moves from processor to processor, and nobody knows how far
         return [] if own or claim.exploratory else _exact_drift(claim, old, item)
-    least = min(range(len(old.values)), key=(p_values := welch(old, item)).__getitem__)
-    if p_values[least] >= level:
+    least, p_value = min(enumerate(welch(old, item)), key=lambda pair: pair[1])
+    if p_value >= level:
         return []
     numbers = " and ".join(f"{m.values[least]:.10g} ± {m.errors[least]:.3g}" for m in (old, item))
     return [
-        f"{claim.id}: baseline and now {numbers}: Welch's test gives p = {p_values[least]:.2g}, "
+        f"{claim.id}: baseline and now {numbers}: Welch's test gives p = {p_value:.2g}, "
         f"below {level:.2g}"
     ]
 
@@ -211,20 +234,12 @@ def updated(stored: Baselines, results: Mapping[str, Run]) -> dict[str, dict[str
 
 def read_baseline(path: Path) -> dict[str, dict[str, Measurement]]:
     """The stored measurements, `{input key: {claim: measurement}}`; empty where there is no file
-    yet.
+    yet. Raises WorkflowError for a file that cannot be read.
     """
     if not path.is_file():
         return {}
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(data, dict) or not all(
-            isinstance(values, dict) for values in data.values()
-        ):
-            raise ValueError("it must hold an object of objects")
-        return {
-            key: {name: _stored(name, fields) for name, fields in values.items()}
-            for key, values in data.items()
-        }
+        return _baselines(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, RecursionError) as error:
         raise WorkflowError(f"{path} cannot be read: {error}. Restore it from git.") from error
 
@@ -235,6 +250,15 @@ def write_baseline(path: Path, values: Baselines) -> None:
         key: {name: _fields(item) for name, item in items.items()} for key, items in values.items()
     }
     write_atomically(path, json.dumps(data, indent=1) + "\n")
+
+
+def _baselines(data: object) -> dict[str, dict[str, Measurement]]:
+    if not isinstance(data, dict) or not all(isinstance(values, dict) for values in data.values()):
+        raise ValueError("it must hold an object of objects")
+    return {
+        key: {name: _stored(name, fields) for name, fields in values.items()}
+        for key, values in data.items()
+    }
 
 
 def _stored(claim: str, fields: object) -> Measurement:
@@ -250,7 +274,7 @@ def _stored(claim: str, fields: object) -> Measurement:
     return Measurement.of(claim, **fields)
 
 
-def _fields(item: Measurement) -> dict:
+def _fields(item: Measurement) -> dict[str, object]:
     data = item.to_json()
     return {
         name: data[name]

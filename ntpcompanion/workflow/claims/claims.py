@@ -1,7 +1,6 @@
 """Claims of the papers as data, and verdicts as a function of a measurement and an expectation."""
 
 from dataclasses import dataclass
-from math import inf
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -86,6 +85,10 @@ class Claim(_Strict):
             )
         return self
 
+    def expectation_at(self, profile: str) -> Expectation | None:
+        """What is expected of the number at that profile; None: it is not judged there."""
+        return next((item for name, item in self.expect.items() if name == profile), None)
+
     def measured_at(self, profile: str) -> bool:
         """Whether its notebook must measure it at that profile."""
         return profile in self.expect or self.exploratory is not None
@@ -137,7 +140,7 @@ def judge(claim: Claim, profile: str, measurement: Measurement | None) -> Judgem
     Supported: the whole interval meets the expectation; refuted: no part of it does; inconclusive:
     some part. What has no expectation at the profile is shown without being judged: exploratory.
     """
-    expectation = claim.expect.get(profile)
+    expectation = claim.expectation_at(profile)
     if measurement is None:
         return Judgement("not measured", expectation)
     if expectation is None:
@@ -148,21 +151,6 @@ def judge(claim: Claim, profile: str, measurement: Measurement | None) -> Judgem
     if any(not slack.holds("high") for slack in slacks):
         return Judgement("refuted", expectation)
     return Judgement("inconclusive", expectation)
-
-
-def distance_from_edge(claim: Claim, profile: str, measurement: Measurement) -> float:
-    """How many standard errors the value could move before its side of the expectation changed;
-    infinite if it is exact.
-    """
-    expectation = claim.expect.get(profile)
-    if measurement.exact or expectation is None:
-        return inf
-    # with its standard errors in place of the half widths of its interval
-    slacks = expectation.slack(measurement.values, measurement.errors)
-    ratios = [slack.value / slack.half_width for slack in slacks if slack.half_width]
-    ratios += [inf if slack.value >= 0 else -inf for slack in slacks if not slack.half_width]
-    worst = min(ratios)
-    return worst if worst >= 0 else -worst
 
 
 def _slacks(claim: Claim, expectation: Expectation, measurement: Measurement) -> list[Slack]:

@@ -19,7 +19,7 @@ def half_widths(item: Measurement) -> tuple[float, ...]:
         return item.errors
     from scipy.special import stdtrit  # here: no command waits for it that judges nothing
 
-    quantile = float(stdtrit(item.replicates - 1, (1 + CONFIDENCE) / 2))
+    quantile = float(stdtrit(item.degrees_of_freedom, (1 + CONFIDENCE) / 2))
     return tuple(quantile * error for error in item.errors)
 
 
@@ -41,6 +41,6 @@ def _p_value(a: float, s: float, one: Measurement, b: float, t: float, other: Me
     if not error:
         return float(a == b)
     # relative to the joint error: the squares of errors may be too small for a float
-    parts = [((e / error) ** 4, m.replicates - 1) for e, m in ((s, one), (t, other)) if e]
+    parts = [((e / error) ** 4, m.degrees_of_freedom) for e, m in ((s, one), (t, other)) if e]
     freedom = 1 / sum(part / degrees for part, degrees in parts)
     return float(2 * stdtr(freedom, -abs(a - b) / error))

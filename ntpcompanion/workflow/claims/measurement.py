@@ -115,6 +115,13 @@ class Measurement:
         """Whether no value has a standard error."""
         return not any(self.errors)
 
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Of Student's t: one less than replicates. Raises ValueError where there are none."""
+        if self.replicates is None:
+            raise ValueError(f"{self.claim!r} is exact: no replicates were drawn.")
+        return self.replicates - 1
+
     def to_json(self) -> dict[str, Any]:
         """The measurement as JSON data, all fields named."""
         return {

@@ -5,12 +5,11 @@ it is given and fetches none.
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -30,6 +29,31 @@ class Check:
     state: Literal["ok", "warning", "fault"]
     found: str
     mend: str = ""
+
+
+@dataclass(frozen=True)
+class KernelAnswer:
+    """What a kernel said: its `interpreter`, and where it would import the `package` from (None:
+    nowhere); or why it `failed`.
+    """
+
+    interpreter: str = ""
+    package: str | None = None
+    failed: str | None = None
+
+
+@dataclass(frozen=True)
+class TorchAnswer:
+    """What torch said: its version, the threads it starts, the version of CUDA that it is built
+    for, name and bytes of memory of each GPU, and its warnings about CUDA; or why it `failed`.
+    """
+
+    version: str = ""
+    threads: int = 0
+    cuda: str | None = None
+    gpus: tuple[tuple[str, int], ...] = ()
+    said: str = ""
+    failed: str | None = None
 
 
 def check_python(running: str, needed: str) -> Check:
@@ -138,32 +162,30 @@ def check_mathjax(folder: Path | None) -> Check:
     )
 
 
-def check_kernel(answer: Mapping[str, str | None], interpreter: str, package: Path) -> Check:
-    """What a kernel, started as a run of a notebook starts it, said: its `interpreter`, the origin
-    of the `package`; or why it `failed`.
-    """
-    if "failed" in answer:
+def check_kernel(answer: KernelAnswer, interpreter: str, package: Path) -> Check:
+    """What a kernel said that was started as a run of a notebook starts it."""
+    if answer.failed is not None:
         mend = (
             f"`{_python()} -m ipykernel_launcher --version` may say more. "
             f"{reinstall('--force-reinstall ipykernel')}"
         )
-        if "too long" in str(answer["failed"]):
+        if "too long" in answer.failed:
             mend = (
                 "Kernels are reached by sockets in the temporary folder: point TMPDIR to a short "
                 "path, such as /tmp."
             )
-        return Check("kernel", "fault", f"no cell could be run: {answer['failed']}", mend)
-    if answer["interpreter"] != interpreter:
-        found = f"it runs {answer['interpreter']}, this command runs {interpreter}"
+        return Check("kernel", "fault", f"no cell could be run: {answer.failed}", mend)
+    if answer.interpreter != interpreter:
+        found = f"it runs {answer.interpreter}, this command runs {interpreter}"
         return Check("kernel", "fault", found, reinstall("--force-reinstall --no-deps ipykernel"))
-    if answer["package"] is None or Path(answer["package"]).parent.resolve() != package.resolve():
+    if answer.package is None or Path(answer.package).parent.resolve() != package.resolve():
         mend = (
             "Look at what PYTHONPATH and the .pth files of the environment put before the checkout."
         )
         return Check(
             "kernel",
             "fault",
-            f"it imports {package.name} from {answer['package']}, not from {package}",
+            f"it imports {package.name} from {answer.package}, not from {package}",
             mend,
         )
     return Check("kernel", "ok", f"starts, and imports {package.name} from here")
@@ -207,9 +229,7 @@ def _python() -> str:
 
 
 def _applies(requirement: Requirement) -> bool:
-    return requirement.marker is None or requirement.marker.evaluate(
-        {**default_environment(), "extra": ""}
-    )
+    return requirement.marker is None or requirement.marker.evaluate({"extra": ""})
 
 
 def _unmet(requirement: Requirement, found: str | None) -> str:

@@ -5,12 +5,12 @@ judges the facts it is given.
 import os
 import shlex
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ntpcompanion.workflow.doctor.checks import Check, reinstall
+from ntpcompanion.workflow.doctor.checks import Check, TorchAnswer, reinstall
 
 GIB = 2**30
 # bytes: a book with its doctrees; several profiles, records and a browser besides
@@ -59,16 +59,16 @@ def check_memory(available: int, total: int) -> Check:
     )
 
 
-def check_torch(answer: Mapping) -> Check:
+def check_torch(answer: TorchAnswer) -> Check:
     """Whether torch can be imported at all, in a process of its own."""
-    if "failed" in answer:
+    if answer.failed is not None:
         return Check(
             "torch",
             "fault",
-            f"cannot be imported: {answer['failed']}",
+            f"cannot be imported: {answer.failed}",
             reinstall("--force-reinstall torch"),
         )
-    return Check("torch", "ok", answer["version"])
+    return Check("torch", "ok", answer.version)
 
 
 def check_threads(threads: int, cores: int) -> Check:
@@ -88,19 +88,19 @@ def check_threads(threads: int, cores: int) -> Check:
     return Check("threads", "warning", found, mend)
 
 
-def check_gpu(answer: Mapping, card: str | None, visible: str | None) -> Check:
+def check_gpu(answer: TorchAnswer, card: str | None, visible: str | None) -> Check:
     """What torch sees (`answer`), what the driver reports (`card`), and the value of
     CUDA_VISIBLE_DEVICES (`visible`).
     """
-    if answer.get("gpus"):
+    if answer.gpus:
         return Check(
-            "GPU", "ok", ", ".join(f"{name} ({_size(memory)})" for name, memory in answer["gpus"])
+            "GPU", "ok", ", ".join(f"{name} ({_size(memory)})" for name, memory in answer.gpus)
         )
     if card is None:
         return Check("GPU", "ok", "none; nothing in the book profile needs one")
-    if "failed" in answer:
+    if answer.failed is not None:
         mend = "Mend torch first. Nothing in the book profile needs a GPU."
-    elif not answer["cuda"]:
+    elif not answer.cuda:
         mend = (
             "This torch is built for CPUs only; https://pytorch.org/get-started/locally has the "
             "command for CUDA. The book needs no GPU."
@@ -109,8 +109,8 @@ def check_gpu(answer: Mapping, card: str | None, visible: str | None) -> Check:
         mend = f"CUDA_VISIBLE_DEVICES is {visible!r}: unset it, if the GPU should not be hidden."
     else:
         mend = (
-            f"{answer['said'] or 'torch does not say why.'} Update the driver, or install a torch "
-            f"for an older CUDA than {answer['cuda']}."
+            f"{answer.said or 'torch does not say why.'} Update the driver, or install a torch "
+            f"for an older CUDA than {answer.cuda}."
         )
     return Check("GPU", "warning", f"the driver reports {card}, torch sees none", mend)
 

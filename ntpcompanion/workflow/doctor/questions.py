@@ -2,24 +2,24 @@
 None may take longer than `LIMIT`.
 """
 
-import contextlib
 import json
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import nbformat
-import psutil
 
+from ntpcompanion.workflow.base.environment import clean_environment, folders
 from ntpcompanion.workflow.base.errors import plain
-from ntpcompanion.workflow.base.messages import heard
-from ntpcompanion.workflow.base.processes import clean_environment, folders
+from ntpcompanion.workflow.base.messages import Failed, heard
+from ntpcompanion.workflow.base.processes import Ended, run
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.doctor.checks import KernelAnswer, TorchAnswer
 from ntpcompanion.workflow.doctor.machine import BROWSERS
 from ntpcompanion.workflow.notebooks.cells import code_cells
+from ntpcompanion.workflow.running.job import Job
 
 # seconds for a kernel, torch or a browser: several times what they take from a cold disk
 LIMIT = 60
@@ -43,49 +43,42 @@ print(json.dumps({
 """
 
 
-def ask_kernel(project: Project) -> dict[str, str | None]:
-    """Run one cell as runs of notebooks do, in a worker: the `interpreter` and the origin of the
-    `package` there, or why it `failed`.
-    """
+def ask_kernel(project: Project) -> KernelAnswer:
+    """Run one cell as runs of notebooks do, in a worker."""
     cell = nbformat.v4.new_code_cell(IN_THE_KERNEL.format(name=project.package.name))
-    notebook = nbformat.writes(nbformat.v4.new_notebook(cells=[cell]))
+    # what a worker that is given up leaves lies below its temporary folder
     with tempfile.TemporaryDirectory(prefix="ntp-") as folder:
-        job, output = Path(folder, "job.json"), Path(folder, "executed.ipynb")
-        facts = {
-            "notebook": notebook,
-            "parameters": {},
-            "root": str(project.root),
-            "watched": folders(project),
-            "cell_timeout": LIMIT,
-            "output": str(output),
-        }
-        job.write_text(json.dumps(facts), encoding="utf-8")
-        said = _worker(job, project)
-        if not output.is_file():
-            return {"failed": said}
-        (cell,) = code_cells(nbformat.read(output, as_version=4))
-    return json.loads("".join(part.text for part in cell.outputs if part.get("name") == "stdout"))
-
-
-def ask_torch(root: Path) -> dict:
-    """Version, threads, CUDA and GPUs as torch sees them in a process of its own (this one never
-    imports it), or why it `failed`.
-    """
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", IN_TORCH],
-            capture_output=True,
-            text=True,
-            timeout=LIMIT,
-            cwd=root,
+        output = Path(folder, "executed.ipynb")
+        job = Job(
+            notebook=nbformat.writes(nbformat.v4.new_notebook(cells=[cell])),
+            parameters={},
+            root=str(project.root),
+            watched=folders(project),
+            cell_timeout=LIMIT,
+            output=str(output),
         )
-    except subprocess.TimeoutExpired:
-        return {"failed": f"no answer within {LIMIT} s"}
-    return (
-        json.loads(done.stdout)
-        if done.returncode == 0
-        else {"failed": _reason(done.stderr) or f"code {done.returncode}"}
-    )
+        environment = {**clean_environment(project), "TMPDIR": folder}
+        try:
+            ended = run(job.write(Path(folder, "job.json")), environment=environment, limit=LIMIT)
+        except TimeoutError as error:
+            return KernelAnswer(failed=str(error))
+        if not output.is_file():
+            return KernelAnswer(failed=_why_a_worker_failed(ended))
+        (cell,) = code_cells(nbformat.read(output, as_version=4))
+    said = "".join(part.text for part in cell.outputs if part.get("name") == "stdout")
+    return KernelAnswer(**json.loads(said))
+
+
+def ask_torch(root: Path) -> TorchAnswer:
+    """Import torch in a process of its own; this one never does."""
+    try:
+        ended = run([sys.executable, "-c", IN_TORCH], folder=root, limit=LIMIT)
+    except TimeoutError as error:
+        return TorchAnswer(failed=str(error))
+    if ended.code:
+        return TorchAnswer(failed=_reason(ended.errors) or f"code {ended.code}")
+    answer = json.loads(ended.output)
+    return TorchAnswer(**{**answer, "gpus": tuple(map(tuple, answer["gpus"]))})
 
 
 def find_browser() -> str | None:
@@ -97,49 +90,17 @@ def ask_version(browser: str) -> str:
     """What a browser says of itself, nothing on Windows. Raises OSError if it does not start."""
     if sys.platform == "win32":
         return ""  # there `chrome --version` opens a window and says nothing
-    try:
-        done = subprocess.run([browser, "--version"], capture_output=True, text=True, timeout=LIMIT)
-    except subprocess.TimeoutExpired:
-        raise OSError(f"no answer within {LIMIT} s") from None
-    if done.returncode:
-        raise OSError(_reason(done.stderr) or f"code {done.returncode}")
-    return done.stdout.strip()
+    ended = run([browser, "--version"], limit=LIMIT)
+    if ended.code:
+        raise OSError(_reason(ended.errors) or f"code {ended.code}")
+    return ended.output.strip()
 
 
-def _worker(job: Path, project: Project) -> str:
-    """Start a worker whose temporary folder is that of its job, wait for its end, and return in a
-    line why it failed, if it did.
-    """
-    log = job.with_name("log.txt")  # a file: a kernel that does not end would keep a pipe open
-    with log.open("w") as file, subprocess.Popen(
-        [sys.executable, "-m", "ntpcompanion.workflow.running.worker", str(job)],
-        stdin=subprocess.PIPE, stdout=file, stderr=subprocess.STDOUT,
-        env={**clean_environment(project), "TMPDIR": str(job.parent)},
-    ) as process:  # fmt: skip
-        try:
-            process.wait(LIMIT)
-        except subprocess.TimeoutExpired:
-            _end(process)
-            return f"no answer within {LIMIT} s"
-    said = log.read_text(encoding="utf-8", errors="replace")
+def _why_a_worker_failed(ended: Ended) -> str:
     # not `splitlines`, which takes the first character of a message for the end of a line
-    failed = [
-        message["failed"]["error"]
-        for line in said.split("\n")
-        if (message := heard(line)) and "failed" in message
-    ]
-    return failed[0] if failed else _reason(said)
-
-
-def _end(worker: subprocess.Popen) -> None:
-    """Kill a worker and what it started. What they leave lies below the temporary folder that they
-    were given.
-    """
-    process = psutil.Process(worker.pid)
-    process.suspend()  # so that it starts nothing between the look and the end
-    for each in (*process.children(recursive=True), process):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            each.kill()
+    messages = map(heard, ended.output.split("\n"))
+    failed = [message.error for message in messages if isinstance(message, Failed)]
+    return failed[0] if failed else _reason(ended.output + ended.errors)
 
 
 def _reason(text: str) -> str:

@@ -121,8 +121,8 @@ def _kernels(project: Project) -> Iterator[Check]:
 def _torch(root: Path) -> Iterator[Check]:
     answer, here = questions.ask_torch(root), hardware()
     yield machine.check_torch(answer)
-    if "failed" not in answer:
-        yield machine.check_threads(answer["threads"], here["cores"])
+    if answer.failed is None:
+        yield machine.check_threads(answer.threads, here["cores"])
     yield machine.check_gpu(answer, here.get("gpu"), os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 

@@ -1,1 +1,8 @@
-"""Text notebooks: cells, parameters with their domains, and the profiles that set them."""
+"""Text notebooks, the profiles that set their parameters, and the table of contents.
+
+- `notebook`: one notebook read from `notebooks/*.md`; all of them found, some of them chosen
+- `cells`, `titles`, `front_matter`: parts of its text
+- `parameters`, `domains`: the parameters cell, and the values that each parameter may take
+- `profiles`: `notebooks/profiles.yml`, and `-p NAME=VALUE` of the command line
+- `contents`: `book/_toc.yml`, and what is wrong with the pages it lists
+"""

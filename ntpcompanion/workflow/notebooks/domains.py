@@ -48,11 +48,11 @@ def parse_domain(comment: str, where: str) -> Domain | None:
             return Domain(text, words=words)
     elif interval := _INTERVAL.fullmatch(text):
         try:
-            domain = Domain(text, *map(float, interval.groups()))
+            low, high = map(float, interval.groups())
         except ValueError:
-            domain = None
-        if domain and domain.low < domain.high:
-            return domain
+            low = high = 0.0  # no numbers
+        if low < high:
+            return Domain(text, low, high)
     raise WorkflowError(
         f"{where}: its comment ends in {text!r}, which is no domain. Write an interval like [1, "
         f"inf) or words like {{gd, adam}}."

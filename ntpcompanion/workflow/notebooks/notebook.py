@@ -12,13 +12,13 @@ from ntpcompanion.workflow.base.errors import WorkflowError, nearest
 from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.shapes import shaped
-from ntpcompanion.workflow.base.yaml_files import parse_yaml, read_yaml
 from ntpcompanion.workflow.notebooks.cells import code_cells, tags
+from ntpcompanion.workflow.notebooks.contents import toc_chapters
+from ntpcompanion.workflow.notebooks.front_matter import read_front_matter
 from ntpcompanion.workflow.notebooks.parameters import Parameter, parse_parameters
-from ntpcompanion.workflow.notebooks.titles import find_title
+from ntpcompanion.workflow.notebooks.titles import require_title
 
 _FRONT_MATTER = {"jupytext", "kernelspec", "language_info", "ntp"}
-_OF_NOTEBOOKS = {"file_format", "jupytext", "kernelspec", "mystnb", "execution"}
 _RUN_TAGS = {"raises-exception", "skip-execution"}  # the only tags that change what a cell does
 
 
@@ -34,7 +34,9 @@ class Notebook:
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
-        """What the cell tagged `parameters` assigns; it must be the first code cell."""
+        """What the cell tagged `parameters` assigns. Raises WorkflowError unless that is the first
+        code cell.
+        """
         code = code_cells(self.node)
         if not code or "parameters" not in tags(code[0]):
             raise WorkflowError(f"{self.path}: the first code cell must be tagged `parameters`.")
@@ -46,9 +48,10 @@ class Notebook:
         return {name: parameter.default for name, parameter in self.parameters.items()}
 
     @cached_property
-    def settings(self) -> dict:
+    def settings(self) -> dict[str, list[str]]:
         """The `ntp` entry of the front matter: `inputs` (parameters that name a file or module) and
-        `records` (names).
+        `records` (names). Raises WorkflowError for another entry, and for an input that is no
+        parameter.
         """
         settings = _settings(self.node.metadata.get("ntp", {}), self.path)
         stray = set(settings) - {"inputs", "records"}
@@ -68,7 +71,7 @@ class Notebook:
     @cached_property
     def title(self) -> str:
         """The text of the first heading of level one."""
-        return find_title(self.node).text
+        return require_title(self.node, str(self.path)).text
 
     def code_digest(self) -> str:
         """SHA-256 of what the code cells do, the parameters cell left out: its values are accounted
@@ -98,77 +101,9 @@ def find_notebooks(project: Project) -> dict[str, Notebook]:
     }
 
 
-def toc_chapters(project: Project) -> list[str]:
-    """The names of the pages `chapters/NAME` that `book/_toc.yml` lists."""
-    return [
-        page.removeprefix("chapters/")
-        for page in toc_pages(project)
-        if page.startswith("chapters/")
-    ]
-
-
-def toc_pages(project: Project) -> list[str]:
-    """Every page that `book/_toc.yml` lists, the root first."""
-    path = project.book / "_toc.yml"
-    toc = shaped(read_yaml(path), dict[str, object], str(path))
-
-    def walk(node: object) -> list[str]:
-        if isinstance(node, dict):
-            if "glob" in node:
-                raise WorkflowError(
-                    f"{path}: `glob: {node['glob']}` lists pages that nobody chose. Write a `file` "
-                    "for each page."
-                )
-            own = [
-                shaped(node[key], str, f"{path}, {key}") for key in ("root", "file") if key in node
-            ]
-            return own + [page for value in node.values() for page in walk(value)]
-        return [page for item in node for page in walk(item)] if isinstance(node, list) else []
-
-    return walk(toc)
-
-
-def prose_faults(project: Project) -> list[str]:
-    """A sentence for each page outside of `chapters/` that Jupyter Book would take for a notebook.
-
-    It would execute the page, or show outputs that somebody has typed.
-    """
-    faults = []
-    for page in [page for page in toc_pages(project) if not page.startswith("chapters/")]:
-        text, notebook = project.book / f"{page}.md", project.book / f"{page}.ipynb"
-        if notebook.exists():
-            faults.append(
-                f"book/{page}.ipynb is no page of prose: numbers come from notebooks/*.md only. "
-                f"Write the page as {page}.md."
-            )
-        if (
-            text.is_file()
-            and _front_matter(text.read_text(encoding="utf-8"), text).keys() & _OF_NOTEBOOKS
-        ):
-            faults.append(
-                f"book/{page}.md has the front matter of a notebook: put it into notebooks/, or "
-                "remove that, as pages are not run."
-            )
-    return faults
-
-
-def _front_matter(text: str, path: Path) -> dict:
-    """The entries of the front matter, read strictly: of two of one name, a plain reader drops the
-    first without a word.
-    """
-    lines = text.removeprefix("\ufeff").splitlines()
-    if not lines or not lines[0].startswith("---"):
-        return {}
-    end = next(
-        (i for i, line in enumerate(lines[1:], 1) if line.startswith(("---", "..."))), len(lines)
-    )
-    entries = parse_yaml("\n".join(lines[1:end]), f"{path}, front matter")
-    return entries if isinstance(entries, dict) else {}
-
-
 def choose(notebooks: dict[str, Notebook], names: list[str]) -> list[Notebook]:
     """The named notebooks, each once, or all. A name is looked up among those found, so no path can
-    leave the folder.
+    leave the folder. Raises WorkflowError for a name that is not there.
     """
     for name in names:
         if name not in notebooks:
@@ -182,13 +117,29 @@ def read_notebook(path: Path) -> Notebook:
     """Read one text notebook. Raises WorkflowError where jupytext or Python cannot read it, and for
     one that has no title.
     """
+    node = _read_node(path)
+    if stray := sorted(set(node.metadata) - _FRONT_MATTER):
+        raise WorkflowError(
+            f"{path}: unknown front matter entry {', '.join(stray)}; known: "
+            f"{', '.join(sorted(_FRONT_MATTER))}. "
+            "How a notebook is executed and rendered is the same for all: see "
+            "notebooks/profiles.yml and _config.yml."
+        )
+    require_title(node, str(path))
+    for index, cell in enumerate(node.cells):
+        cell["id"] = f"cell-{index:03d}"
+    node.metadata.pop("jupytext", None)
+    return Notebook(path.stem, path, node)
+
+
+def _read_node(path: Path) -> nbformat.NotebookNode:
     try:
         text = path.read_text(encoding="utf-8")
         # before jupytext reads it: of a null, that says nothing but the key
-        front = _front_matter(text, path)
+        front = read_front_matter(text, path)
         if "ntp" in front:
             _settings(front["ntp"], path)
-        node = jupytext.reads(text, fmt="md:myst")
+        node: nbformat.NotebookNode = jupytext.reads(text, fmt="md:myst")
         for cell in code_cells(node):
             ast.parse(_without_magics(cell.source))
     except SyntaxError as error:
@@ -199,25 +150,14 @@ def read_notebook(path: Path) -> Notebook:
         raise
     except Exception as error:
         raise WorkflowError(f"{path} cannot be read as a MyST notebook: {error}") from error
-    if stray := sorted(set(node.metadata) - _FRONT_MATTER):
-        raise WorkflowError(
-            f"{path}: unknown front matter entry {', '.join(stray)}; known: "
-            f"{', '.join(sorted(_FRONT_MATTER))}. "
-            "How a notebook is executed and rendered is the same for all: see "
-            "notebooks/profiles.yml and _config.yml."
-        )
-    if find_title(node) is None:
-        raise WorkflowError(
-            f"{path} has no title. Write a heading of level one in a text cell: `# The title`."
-        )
-    for index, cell in enumerate(node.cells):
-        cell["id"] = f"cell-{index:03d}"
-    node.metadata.pop("jupytext", None)
-    return Notebook(path.stem, path, node)
+    return node
 
 
 def _settings(given: object, path: Path) -> dict[str, list[str]]:
-    return shaped(given, dict[str, list[str]], f"{path}, `ntp` in the front matter")
+    settings: dict[str, list[str]] = shaped(
+        given, dict[str, list[str]], f"{path}, `ntp` in the front matter"
+    )
+    return settings
 
 
 def imported_modules(node: nbformat.NotebookNode) -> str:

@@ -40,32 +40,29 @@ def parse_parameters(source: str, where: str) -> dict[str, Parameter]:
             f"`{(error.text or '').strip()}`)."
         ) from error
     comments = _trailing_comments(source)
-    found = {}
-    for statement in statements:
-        target, value = _assignment(statement)
-        if target is None:
-            raise WorkflowError(
-                f"{where}: line {statement.lineno} of the parameters cell must assign a literal to "
-                "one name, like `seed = 0`."
-            )
-        try:
-            default = ast.literal_eval(value)
-        except NO_LITERAL as error:
-            raise WorkflowError(
-                f"{where}: the default of parameter `{target}` must be a literal, got "
-                f"`{ast.unparse(value)}`."
-            ) from error
-        comment = comments.get(statement.end_lineno, "")
-        domain = parse_domain(comment, f"{where}: parameter `{target}`")
-        found[target] = Parameter(
-            target, list(default) if isinstance(default, tuple) else default, comment, domain
-        )
+    parameters = [_parameter(statement, comments, where) for statement in statements]
+    found = {parameter.name: parameter for parameter in parameters}
     if "seed" not in found:
         raise WorkflowError(
             f"{where}: the parameters cell has no `seed`. Every notebook takes one, even if it "
             "draws nothing."
         )
     return found
+
+
+def _parameter(statement: ast.stmt, comments: Mapping[int, str], where: str) -> Parameter:
+    name, value = _assignment(statement, where)
+    try:
+        default = ast.literal_eval(value)
+    except NO_LITERAL as error:
+        raise WorkflowError(
+            f"{where}: the default of parameter `{name}` must be a literal, got "
+            f"`{ast.unparse(value)}`."
+        ) from error
+    comment = comments.get(statement.end_lineno or statement.lineno, "")
+    domain = parse_domain(comment, f"{where}: parameter `{name}`")
+    listed = list(default) if isinstance(default, tuple) else default
+    return Parameter(name, listed, comment, domain)
 
 
 def resolve(
@@ -175,20 +172,16 @@ def _wrong_type(parameter: Parameter, value: object, where: str) -> WorkflowErro
     )
 
 
-def _assignment(statement: ast.stmt) -> tuple[str | None, ast.expr | None]:
-    if (
-        isinstance(statement, ast.Assign)
-        and len(statement.targets) == 1
-        and isinstance(statement.targets[0], ast.Name)
-    ):
-        return statement.targets[0].id, statement.value
-    if (
-        isinstance(statement, ast.AnnAssign)
-        and isinstance(statement.target, ast.Name)
-        and statement.value is not None
-    ):
-        return statement.target.id, statement.value
-    return None, None
+def _assignment(statement: ast.stmt, where: str) -> tuple[str, ast.expr]:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return name, value
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            return name, value
+    raise WorkflowError(
+        f"{where}: line {statement.lineno} of the parameters cell must assign a literal to one "
+        "name, like `seed = 0`."
+    )
 
 
 def _trailing_comments(source: str) -> dict[int, str]:

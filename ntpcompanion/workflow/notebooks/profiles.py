@@ -7,10 +7,12 @@ from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.parameters import lookup, parse_value, resolve
 
+Profiles = dict[str, dict[str, dict[str, object]]]  # by notebook, by profile, by parameter
 
-def read_profiles(project: Project, known: dict[str, Notebook]) -> dict[str, dict[str, dict]]:
-    """`{notebook: {profile: {parameter: value}}}`, checked: no unknown notebook, profile, parameter
-    or type.
+
+def read_profiles(project: Project, known: dict[str, Notebook]) -> Profiles:
+    """The values by notebook, profile and parameter. Raises WorkflowError for an unknown notebook,
+    profile or parameter, and for a value of another type than the default.
     """
     path = project.notebooks / "profiles.yml"
     table = shaped(
@@ -30,7 +32,7 @@ def read_profiles(project: Project, known: dict[str, Notebook]) -> dict[str, dic
 
 
 def check_profile(profile: str) -> str:
-    """`profile` itself, if there is one of that name."""
+    """`profile` itself. Raises WorkflowError if there is none of that name."""
     if profile not in PROFILES:
         raise WorkflowError(
             f"No profile {profile!r}.{nearest(profile, PROFILES)} Known: {', '.join(PROFILES)}."
@@ -40,7 +42,8 @@ def check_profile(profile: str) -> str:
 
 def parse_overrides(notebook: Notebook, texts: list[str]) -> dict[str, object]:
     """`["NAME=VALUE", ...]` of the command line by name, read by the type of each default; whoever
-    plans the run checks the values.
+    plans the run checks the values. Raises WorkflowError for what is no NAME=VALUE, for an unknown
+    name, and for one that is given twice.
     """
     where, overrides = f"Notebook {notebook.name!r}", {}
     for text in texts:

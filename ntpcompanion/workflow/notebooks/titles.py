@@ -12,6 +12,8 @@ from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.myst_blocks import myst_block_plugin
 
+from ntpcompanion.workflow.base.errors import WorkflowError
+
 
 @dataclass(frozen=True)
 class Title:
@@ -22,6 +24,16 @@ class Title:
     text: str
     cell: nbformat.NotebookNode
     lines: int
+
+
+def require_title(node: nbformat.NotebookNode, where: str) -> Title:
+    """The title of a notebook. Raises WorkflowError, which begins with `where`, if it has none."""
+    title = find_title(node)
+    if title is None:
+        raise WorkflowError(
+            f"{where} has no title. Write a heading of level one in a text cell: `# The title`."
+        )
+    return title
 
 
 def find_title(node: nbformat.NotebookNode) -> Title | None:
@@ -39,6 +51,7 @@ def find_title(node: nbformat.NotebookNode) -> Title | None:
     for cell in node.cells:
         tokens = parser.parse(cell.source) if cell.cell_type == "markdown" else []
         for opening, content in pairwise(tokens):
-            if opening.type == "heading_open" and opening.tag == "h1" and opening.level == 0:
+            of_level_one = opening.type == "heading_open" and opening.tag == "h1"
+            if of_level_one and opening.level == 0 and opening.map:
                 return Title(" ".join(content.content.split()), cell, opening.map[1])
     return None

@@ -16,8 +16,13 @@ import dask
 import psutil
 from distributed import Client, LocalCluster, WorkerPlugin
 
+from ntpcompanion.workflow.base.environment import (
+    clean_environment,
+    folders,
+    python_path,
+    started_in,
+)
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.processes import clean_environment, folders, python_path, started_in
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.records.preparation import (
     Preparation,

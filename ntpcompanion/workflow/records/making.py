@@ -6,9 +6,9 @@ from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
-from ntpcompanion.workflow.base.kernel import read_log
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
+from ntpcompanion.workflow.base.tracing import read_log
 from ntpcompanion.workflow.records.calls import opened_files
 from ntpcompanion.workflow.records.experiment import experiment_module
 from ntpcompanion.workflow.records.grid import grid_tasks

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, files_below, read_input, sha256
-from ntpcompanion.workflow.base.kernel import import_from_sources, write_down_opened_files
 from ntpcompanion.workflow.base.project import ONE_THREAD
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
+from ntpcompanion.workflow.base.tracing import import_from_sources, write_down_opened_files
 
 
 @dataclass(frozen=True)

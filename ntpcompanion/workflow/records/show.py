@@ -3,13 +3,14 @@ depends on this file.
 """
 
 from pathlib import Path
+from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_sealed
 from ntpcompanion.workflow.claims.measure import RECORD_MIME
 
 
-def show_record(name: str) -> list[dict]:
+def show_record(name: str) -> list[dict[str, Any]]:
     """Display where the banner of a record belongs, and return its results: `{"parameters",
     "result", "seconds"}` for each task.
 

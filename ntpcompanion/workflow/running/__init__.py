@@ -1,1 +1,11 @@
-"""Notebooks executed, results stored, and the decision which of them are stale."""
+"""Notebooks executed, their results stored, and the decision which of them are stale.
+
+- `runs`: a notebook under a profile; `stale_reasons` decides whether it runs again
+- `freshness`: the key of a run: everything that decides its numbers, and what changed in it
+- `sources`: which files of the package a piece of code imports
+- `execute`: the stale runs, several at a time, each outcome stored whole or not at all
+- `job`: what a worker is told
+- `worker`: the process that executes one notebook with papermill
+- `sockets`: the folder for the sockets of its kernel
+- `results`: the results file beside an executed notebook
+"""

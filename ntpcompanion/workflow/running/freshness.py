@@ -4,6 +4,7 @@ import importlib.util
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, hash_of, read_input, sha256, user_path
@@ -13,11 +14,12 @@ from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
 from ntpcompanion.workflow.running.sources import source_hashes
 
 FILES_READ = "files read"
+KeyParts = Mapping[str, Any]  # what decides the numbers of a run, by name, as JSON has it
 
 
 def key_parts(
     project: Project, notebook: Notebook, parameters: Mapping[str, object], read: Iterable[str] = ()
-) -> dict:
+) -> KeyParts:
     """Everything that decides the numbers of a run, by name. Prose, captions and expectations are
     not among it.
 
@@ -35,12 +37,12 @@ def key_parts(
     }
 
 
-def key(parts: Mapping) -> str:
+def key(parts: KeyParts) -> str:
     """One hash of the parts."""
     return sha256(canonical_json(parts))
 
 
-def what_changed(old: Mapping, new: Mapping) -> list[str]:
+def what_changed(old: KeyParts, new: KeyParts) -> list[str]:
     """A line for each part that differs, with the file, library or parameter named."""
     lines = []
     for part in new:
@@ -95,7 +97,7 @@ def other_files(
     project: Project,
     notebook: Notebook,
     parameters: Mapping[str, object],
-    parts: Mapping,
+    parts: KeyParts,
     read: Mapping[str, list[str]],
 ) -> dict[str, str]:
     """The hashes of what a run read besides the package files and inputs that its key names; `read`
@@ -151,7 +153,7 @@ def _input_path(project: Project, name: str, value: object, notebook: Notebook) 
     return Path(spec.origin)
 
 
-def _difference(name: str, before: Mapping, after: Mapping) -> str:
+def _difference(name: str, before: Mapping[str, object], after: Mapping[str, object]) -> str:
     if name not in before:
         return f"{name} is new"
     if name not in after:

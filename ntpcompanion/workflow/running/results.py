@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import nbformat
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, read_sealed, sha256, write_sealed
+from ntpcompanion.workflow.base.provenance import Hardware
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags, written_cells
@@ -26,18 +28,18 @@ class Result:
 
     notebook: str
     profile: str
-    parameters: dict
-    overrides: dict
-    defaults: dict
+    parameters: dict[str, object]
+    overrides: dict[str, object]
+    defaults: dict[str, object]
     measurements: list[Measurement]
     key: str
-    key_parts: dict
+    key_parts: dict[str, Any]
     started: str
     seconds: float
     cell_seconds: list[float]
     peak_memory: int
-    versions: dict
-    hardware: dict
+    versions: dict[str, str]
+    hardware: Hardware
     outputs: str
     schema: int = SCHEMA
 
@@ -138,7 +140,7 @@ def require_listed_records(node: nbformat.NotebookNode, notebook: Notebook) -> N
         )
 
 
-def _bare(output: nbformat.NotebookNode) -> dict:
+def _bare(output: nbformat.NotebookNode) -> dict[str, Any]:
     bare = {key: value for key, value in output.items() if key != "execution_count"}
     data = bare.get("data", {})
     if MEASUREMENT_MIME in data or RECORD_MIME in data:

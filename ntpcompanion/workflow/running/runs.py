@@ -14,7 +14,14 @@ from ntpcompanion.workflow.base.files import canonical_json, sha256, user_path
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.parameters import resolve
-from ntpcompanion.workflow.running.freshness import FILES_READ, key, key_parts, what_changed
+from ntpcompanion.workflow.notebooks.profiles import Profiles
+from ntpcompanion.workflow.running.freshness import (
+    FILES_READ,
+    KeyParts,
+    key,
+    key_parts,
+    what_changed,
+)
 from ntpcompanion.workflow.running.results import Result, collect_measurements, outputs_digest
 
 
@@ -27,8 +34,8 @@ class Run:
     project: Project
     notebook: Notebook
     profile: str
-    parameters: dict
-    overrides: dict = field(default_factory=dict)
+    parameters: dict[str, object]
+    overrides: dict[str, object] = field(default_factory=dict)
     folder: Path | None = None
 
     @property
@@ -55,8 +62,8 @@ def plan(
     project: Project,
     notebook: Notebook,
     profile: str,
-    profiles: Mapping,
-    overrides: Mapping | None = None,
+    profiles: Profiles,
+    overrides: Mapping[str, object] | None = None,
 ) -> Run:
     """Settle the parameters of a run: notebook defaults, then the profile, then overrides."""
     given = {**profiles.get(notebook.name, {}).get(profile, {}), **(overrides or {})}
@@ -111,7 +118,7 @@ def stale_reasons(run: Run) -> list[str]:
     return []
 
 
-def present_parts(run: Run, result: Result) -> dict:
+def present_parts(run: Run, result: Result) -> KeyParts:
     """What decides the numbers of a run now, with the present content of the files that the stored
     run was seen to read.
     """
@@ -123,7 +130,7 @@ def present_parts(run: Run, result: Result) -> dict:
 def load_executed(path: Path) -> nbformat.NotebookNode:
     """Read an executed notebook. Raises WorkflowError if it is missing or damaged."""
     try:
-        node = nbformat.v4.reads(path.read_text(encoding="utf-8"))
+        node: nbformat.NotebookNode = nbformat.v4.reads(path.read_text(encoding="utf-8"))
         nbformat.validate(node)  # `nbformat.read` only logs what is invalid
         return node
     except Exception as error:  # nbformat raises whatever its JSON or schema code meets
@@ -132,7 +139,9 @@ def load_executed(path: Path) -> nbformat.NotebookNode:
         ) from error
 
 
-def _absolute_inputs(notebook: Notebook, parameters: dict, project: Project) -> dict:
+def _absolute_inputs(
+    notebook: Notebook, parameters: Mapping[str, object], project: Project
+) -> dict[str, object]:
     """Paths given on the command line are relative to the user's folder; the kernel runs in the
     project's root.
     """

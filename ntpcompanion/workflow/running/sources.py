@@ -13,7 +13,8 @@ def source_hashes(code: str, package: Path) -> dict[str, str]:
 
     A name imported from a room's face leads to the module that defines it, not to the whole room:
     the entry `"room/__init__.pyi: name"` holds that module. Imports inside functions count. Imports
-    by computed names cannot be seen here; what a run reads besides is noted by its kernel.
+    by computed names cannot be seen here; what a run reads besides is noted by its kernel. Raises
+    WorkflowError naming a file that is not Python.
     """
     todo = belonging(names_used(code), package.name)
     done: set[str] = set()

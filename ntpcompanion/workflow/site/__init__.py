@@ -1,1 +1,11 @@
-"""From executed notebooks to the pages of the book."""
+"""From executed notebooks to the pages of the book.
+
+- `build`: the whole of it: pages, ledger, status, rendering, checks
+- `pages`: present text joined with stored outputs
+- `cards`: a claim as a line of HTML that opens
+- `ledger`: the tables of all claims and of all runs
+- `render`: Jupyter Book called, and its site checked
+- `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again
+- `plain_sphinx`: the same book without Jupyter Book
+- `server`: the site over HTTP on this machine
+"""

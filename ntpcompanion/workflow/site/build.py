@@ -5,7 +5,7 @@ assertions.
 import functools
 import json
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -16,14 +16,15 @@ from ntpcompanion.workflow.base.files import canonical_json, files_below, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.baselines import check_measured
 from ntpcompanion.workflow.claims.claims import Claim, load_claims
-from ntpcompanion.workflow.notebooks.notebook import Notebook, prose_faults, toc_chapters, toc_pages
+from ntpcompanion.workflow.notebooks.contents import page_faults
+from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, load_executed, stale_reasons
 from ntpcompanion.workflow.site import ledger
 from ntpcompanion.workflow.site.pages import make_page
 from ntpcompanion.workflow.site.render import doctrees, render, site_faults
-from ntpcompanion.workflow.site.rereading import outdated_pages
+from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
 
 
 def current_results(runs: list[Run]) -> dict[str, Result]:
@@ -43,35 +44,6 @@ def current_results(runs: list[Run]) -> dict[str, Result]:
     return {run.notebook.name: Result.load(run.results) for run in runs}
 
 
-def page_faults(project: Project, notebooks: Collection[str]) -> list[str]:
-    """What is wrong with the pages that the table of contents lists: each is a MyST text of
-    `book/`, or the chapter of a notebook.
-    """
-    missing = sorted(set(toc_chapters(project)) - set(notebooks))
-    faults = [
-        f"book/_toc.yml lists chapters/{name}, but there is no notebooks/{name}.md."
-        for name in missing
-    ]
-    faults += [
-        f"notebooks/{name}.md is not in book/_toc.yml: nobody would find it."
-        for name in notebooks
-        if name not in toc_chapters(project)
-    ]
-    # an .ipynb of somebody's own would be published with whatever outputs it holds
-    texts = {
-        page: (project.book / f"{page}.md").resolve()
-        for page in toc_pages(project)
-        if not page.startswith("chapters/")
-    }
-    faults += [
-        f"book/_toc.yml lists {page!r}, but there is no book/{page}.md. A page is a MyST text "
-        "(.md), or a chapter made from notebooks/."
-        for page, path in texts.items()
-        if not (path.is_file() and path.is_relative_to(project.book.resolve()))
-    ]
-    return faults
-
-
 def prepare_pages(
     project: Project, runs: list[Run], profile: str
 ) -> tuple[Path, dict[str, Result]]:
@@ -79,7 +51,7 @@ def prepare_pages(
     to build, and the results.
 
     The book profile is prepared in place. Any other is prepared in a copy: its output cannot reach
-    the book's folder.
+    the book's folder. Raises WorkflowError with the faults of claims, pages and stored runs.
     """
     claims = load_claims(project)
     notebooks = {run.notebook.name: run.notebook for run in runs}
@@ -89,7 +61,7 @@ def prepare_pages(
         for name, result in results.items()
         for fault in check_measured(name, profile, result.measured, claims)
     ]
-    faults += [*page_faults(project, notebooks), *prose_faults(project)]
+    faults += page_faults(project, notebooks)
     if faults:
         raise WorkflowError("\n".join(faults))
     source = project.book if profile == "book" else _staged_copy(project, profile)
@@ -105,7 +77,8 @@ def prepare_pages(
 
 def build_site(project: Project, runs: list[Run], profile: str) -> tuple[Path, bool]:
     """Render the site of a profile from its stored results; return its folder, and whether anything
-    had to be rendered.
+    had to be rendered. Raises WorkflowError with the faults of its sources or of the site, or if a
+    source changed meanwhile.
     """
     source, results = prepare_pages(project, runs, profile)
     html = project.html(profile)
@@ -203,7 +176,7 @@ def _digest(paths: list[Path]) -> str:
     return sha256(canonical_json([[str(file), sha256(file.read_bytes())] for file in files]))
 
 
-def _read_stamp(path: Path) -> dict:
+def _read_stamp(path: Path) -> dict[str, str]:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError):

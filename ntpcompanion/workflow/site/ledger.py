@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ntpcompanion.workflow.base.files import canonical_json
-from ntpcompanion.workflow.base.provenance import hardware_line
+from ntpcompanion.workflow.base.provenance import Hardware, hardware_line
 from ntpcompanion.workflow.claims.claims import KINDS, Claim, Judgement, judge
 from ntpcompanion.workflow.claims.formatting import in_myst
 from ntpcompanion.workflow.claims.measurement import Measurement
@@ -54,7 +54,9 @@ def ledger_page(
 def _counts(
     claims: Mapping[str, Claim], judged: Mapping[str, tuple[Judgement, Measurement | None]]
 ) -> str:
-    counts = Counter((claim.kind, judged[claim.id][0].verdict) for claim in claims.values())
+    counts: Counter[tuple[str, str]] = Counter(
+        (claim.kind, judged[claim.id][0].verdict) for claim in claims.values()
+    )
     shown = [verdict for verdict in VERDICTS if any(counts[kind, verdict] for kind in KINDS)]
     rows = [
         [f"{words} (*{kind}*)", *(str(counts[kind, verdict]) for verdict in shown)]
@@ -71,71 +73,61 @@ def status_page(
 ) -> str:
     """A table of runs, then each machine and set of versions they were made with."""
     rows = [["Notebook", "Executed (UTC)", "Seconds", "Peak memory", "Key"]]
-    for name, notebook in notebooks.items():
-        result = results.get(name)
-        link = f'<a href="chapters/{name}.html">{in_myst(notebook.title)}</a>'
-        ran = (
-            [
-                result.started[:16].replace("T", " "),
-                f"{result.seconds:.1f}",
-                f"{result.peak_memory / 2**20:.0f} MiB",
-                f"`{result.key[:12]}`",
-            ]
-            if result
-            else ["not run", "", "", ""]
-        )
-        rows.append([link, *ran])
+    rows += [_run_row(notebook, results.get(name)) for name, notebook in notebooks.items()]
     parts = [f"Profile: *{profile}*.", _table([36, 20, 12, 16, 16], rows)]
-    for machine, versions in {
-        canonical_json([r.hardware, r.versions]): (r.hardware, r.versions) for r in results.values()
-    }.values():
-        made = [
-            notebooks[name].title
-            for name, r in results.items()
-            if (r.hardware, r.versions) == (machine, versions)
-        ]
-        where = (
-            f"{hardware_line(machine)}, {machine['memory_gib']} GiB, {machine['system']} "
-            f"{machine['machine']}"
-        )
-        rows = [["Library", "Version"], *(list(pair) for pair in versions.items())]
-        parts += [f"Made on {where}: {', '.join(made)}", _table([50, 50], rows)]
+    made: dict[str, list[str]] = {}  # the notebooks made on equal machines with equal versions
+    for name, result in results.items():
+        made.setdefault(canonical_json([result.hardware, result.versions]), []).append(name)
+    for names in made.values():
+        result = results[names[0]]
+        titles = ", ".join(notebooks[name].title for name in names)
+        rows = [["Library", "Version"], *(list(pair) for pair in result.versions.items())]
+        parts += [f"Made on {_machine(result.hardware)}: {titles}", _table([50, 50], rows)]
     return "\n\n".join(parts) + "\n"
+
+
+def _run_row(notebook: Notebook, result: Result | None) -> list[str]:
+    link = f'<a href="chapters/{notebook.name}.html">{in_myst(notebook.title)}</a>'
+    if result is None:
+        return [link, "not run", "", "", ""]
+    executed = result.started[:16].replace("T", " ")
+    memory = f"{result.peak_memory / 2**20:.0f} MiB"
+    return [link, executed, f"{result.seconds:.1f}", memory, f"`{result.key[:12]}`"]
+
+
+def _machine(hardware: Hardware) -> str:
+    system = f"{hardware['system']} {hardware['machine']}"
+    return f"{hardware_line(hardware)}, {hardware['memory_gib']} GiB, {system}"
 
 
 def _claim_row(
     claim: Claim, judgement: Judgement, measurement: Measurement | None, result: Result | None
 ) -> list[str]:
-    where = f"chapters/{claim.notebook}.html" + (
-        f"#{cards.anchor(claim.id)}" if measurement else ""
-    )
+    anchor = f"#{cards.anchor(claim.id)}" if measurement else ""
+    where = f"chapters/{claim.notebook}.html{anchor}"
     locator, statement = map(in_myst, (claim.locator, claim.statement))
     head = f'<a href="{where}">{locator}</a> {{cite:p}}`{claim.paper}`'
-    ours = "–"
-    if measurement and result:
-        made = (
-            f"record {', '.join(measurement.records)}"
-            if measurement.records
-            else hardware_line(result.hardware)
-        )
-        ours = (
-            f"{in_myst(cards.shown(measurement, judgement))}<br><small>{result.profile}, "
-            f"{in_myst(made)}</small>"
-        )
-    expected = (
-        judgement.expectation.describe()
-        if judgement.expectation
-        else "not judged"
-        if claim.exploratory
-        else "–"
-    )
+    expected = "not judged" if claim.exploratory else "–"
+    if judgement.expectation:
+        expected = judgement.expectation.describe()
     paper = f"<br>paper: {in_myst(str(claim.paper_value))}" if claim.paper_value is not None else ""
     return [
         cards.badge(judgement.verdict, claim),
         f"{head}. {statement}",
-        ours,
+        _ours(judgement, measurement, result),
         in_myst(expected) + paper,
     ]
+
+
+def _ours(judgement: Judgement, measurement: Measurement | None, result: Result | None) -> str:
+    """The measured value, and where it was made."""
+    if not measurement or not result:
+        return "–"
+    made = hardware_line(result.hardware)
+    if measurement.records:
+        made = f"record {', '.join(measurement.records)}"
+    number = in_myst(cards.shown(measurement, judgement))
+    return f"{number}<br><small>{result.profile}, {in_myst(made)}</small>"
 
 
 def _table(widths: list[int], rows: list[list[str]]) -> str:

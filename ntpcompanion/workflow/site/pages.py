@@ -15,7 +15,7 @@ from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags, written_cells
 from ntpcompanion.workflow.notebooks.notebook import Notebook
-from ntpcompanion.workflow.notebooks.titles import find_title
+from ntpcompanion.workflow.notebooks.titles import require_title
 from ntpcompanion.workflow.records.record import Record, banner
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
@@ -36,12 +36,10 @@ def make_page(
     how the page was made.
 
     Needs no kernel. `record(name)` loads a record. Making the page of a page changes nothing.
+    Raises WorkflowError if the run has other cells than the text, or a tag would hide a card.
     """
     page = copy.deepcopy(notebook.node)
-    injected, ran = (
-        [cell for cell in code_cells(executed) if is_injected(cell)],
-        written_cells(executed),
-    )
+    ran, defaults = written_cells(executed), code_cells(page)[0]
     if len(ran) != len(code_cells(page)):
         raise WorkflowError(
             f"{notebook.name}: {len(ran)} executed cells for {len(code_cells(page))} in the text. "
@@ -51,12 +49,11 @@ def make_page(
         _check_shown(notebook.name, cell, source)
         cell["outputs"] = [_drawn(output, result, claims, record) for output in source.outputs]
         cell["execution_count"] = source.execution_count
-    defaults = code_cells(page)[0]
     # the values that ran stand in the next cell
     defaults.metadata["tags"] = sorted(tags(defaults) | {"remove-cell"})
     below = page.cells.index(defaults) + 1
-    page.cells[below:below] = injected
-    _insert_below_title(page, _provenance(result))
+    page.cells[below:below] = [cell for cell in code_cells(executed) if is_injected(cell)]
+    _insert_below_title(page, _provenance(result), notebook.name)
     page.metadata.pop("ntp", None)
     page.metadata["kernelspec"] = executed.metadata["kernelspec"]
     page.metadata["language_info"] = executed.metadata.get("language_info", {})
@@ -118,7 +115,7 @@ def _provenance(result: Result) -> str:
     return f"{SMOKE_WARNING}\n\n{line}" if result.profile == "smoke" else line
 
 
-def _insert_below_title(page: nbformat.NotebookNode, text: str) -> None:
-    title = find_title(page)
+def _insert_below_title(page: nbformat.NotebookNode, text: str, where: str) -> None:
+    title = require_title(page, where)
     lines = title.cell.source.splitlines()
     title.cell.source = "\n".join([*lines[: title.lines], "", text, "", *lines[title.lines :]])

@@ -3,11 +3,11 @@
 """
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
+from ntpcompanion.workflow.base.processes import run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
@@ -19,7 +19,7 @@ from ntpcompanion.workflow.site.render import site_faults
 # MathJax, as our rendering does by hand. Ours decides what is read again on top of an earlier
 # rendering; here nothing of one is kept.
 WITHOUT_JUPYTER_BOOK = """
-left_out = {"jupyter_book", "ntpcompanion.workflow.site.rereading"}
+left_out = {"jupyter_book", "ntpcompanion.workflow.site.sphinx_extension"}
 extensions = [name for name in extensions if name not in left_out] + ["sphinx-mathjax-offline"]
 """
 
@@ -80,7 +80,7 @@ def build_with_sphinx(project: Project, runs: list[Run], python: Path) -> Path:
 
 
 def main() -> None:
-    """What `make sphinx` runs, after the notebooks."""
+    """What `make sphinx` runs, after the notebooks. Raises SystemExit with what went wrong."""
     project = Project.find()
     python = project.build / "sphinx" / "env" / "bin" / "python"
     try:
@@ -101,14 +101,11 @@ def main() -> None:
 
 
 def _run(name: str, command: list[str], folder: Path) -> str:
-    done = subprocess.run(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    if done.returncode:
-        raise WorkflowError(
-            f"{name} stopped with code {done.returncode}:\n{plain(done.stdout)[-5000:]}"
-        )
-    return done.stdout
+    ended = run(command, folder=folder)
+    if ended.code:
+        said = plain(ended.output + ended.errors)[-5000:]
+        raise WorkflowError(f"{name} stopped with code {ended.code}:\n{said}")
+    return ended.output
 
 
 if __name__ == "__main__":

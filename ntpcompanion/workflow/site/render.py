@@ -1,10 +1,8 @@
 """Jupyter Book on the executed notebooks, and proof that the site holds what it should."""
 
 import importlib.util
-import os
 import re
 import shutil
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -12,13 +10,25 @@ from html import unescape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from ntpcompanion.workflow.base.environment import clean_environment, folders
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
-from ntpcompanion.workflow.base.processes import clean_environment, folders
+from ntpcompanion.workflow.base.processes import Ended, run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.claims import judge, load_claims
-from ntpcompanion.workflow.notebooks.notebook import toc_pages
+from ntpcompanion.workflow.notebooks.contents import toc_pages
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
+
+# the API page shows docstrings of the present sources: what is imported before that is said is not
+# shown there
+START = """
+from ntpcompanion.workflow.base.tracing import import_from_sources
+import_from_sources({folders!r})
+from ntpcompanion.workflow.base.processes import end_with_parent
+end_with_parent()
+from jupyter_book.cli.main import main
+main()
+"""
 
 
 def render(project: Project, source: Path, html: Path) -> None:
@@ -27,26 +37,13 @@ def render(project: Project, source: Path, html: Path) -> None:
     """
     require_jupyter_book_1()
     output = doctrees(html).parents[1]  # Jupyter Book writes to OUTPUT/_build/html
-    arguments = [
-        "build",
-        str(source),
-        "--path-output",
-        str(output),
-        "--config",
-        str(project.root / "_config.yml"),
-        "--toc",
-        str(source / "_toc.yml"),
-        "-W",
-        "-n",
-        "--keep-going",
-        "-q",
-    ]
-    done = _run_jupyter_book(arguments, project)
-    if done.returncode:
-        raise WorkflowError(
-            "Jupyter Book stopped with code "
-            f"{done.returncode}:\n{_warnings(done.stdout + done.stderr)}"
-        )
+    files = ["--config", str(project.root / "_config.yml"), "--toc", str(source / "_toc.yml")]
+    options = ["-W", "-n", "--keep-going", "-q"]
+    arguments = ["build", str(source), "--path-output", str(output), *files, *options]
+    ended = _run_jupyter_book(arguments, project)
+    if ended.code:
+        said = _warnings(ended.output + ended.errors)
+        raise WorkflowError(f"Jupyter Book stopped with code {ended.code}:\n{said}")
     drop_removed_pages(output / "_build" / "html", toc_pages(project))
     _add_mathjax(output / "_build" / "html")
     _replace_folder(output / "_build" / "html", html)
@@ -57,33 +54,13 @@ def doctrees(html: Path) -> Path:
     return html.with_name(f"{html.name}-work") / "_build" / ".doctrees"
 
 
-def _run_jupyter_book(arguments: list[str], project: Project) -> subprocess.CompletedProcess:
+def _run_jupyter_book(arguments: list[str], project: Project) -> Ended:
     """Run it in a process that ends with this one, however this one ends: two must never write to
     one folder.
     """
-    code = (
-        "import os, threading\nthreading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), "
-        "daemon=True).start()\n"
-    )
-    # the API page shows docstrings of the present sources
-    code += (
-        "from ntpcompanion.workflow.base.kernel import "
-        f"import_from_sources\nimport_from_sources({folders(project)!r})\n"
-    )
-    code += "from jupyter_book.cli.main import main\nmain()"
-    theirs, ours = os.pipe()  # it reads until our end is closed, by us or by the end of our process
-    try:
-        return subprocess.run(
-            [sys.executable, "-c", code, *arguments],
-            stdin=theirs,
-            capture_output=True,
-            text=True,
-            cwd=project.root,
-            env=clean_environment(project),
-        )
-    finally:
-        os.close(theirs)
-        os.close(ours)
+    code = START.format(folders=folders(project))
+    command = [sys.executable, "-c", code, *arguments]
+    return run(command, environment=clean_environment(project), folder=project.root)
 
 
 def drop_removed_pages(html: Path, pages: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import os
 from http import HTTPStatus
 from pathlib import Path
 
@@ -38,5 +39,5 @@ class _Pages(http.server.SimpleHTTPRequestHandler):
         )
         return found if inside else str(Path(self.directory, "not of this site"))
 
-    def list_directory(self, path: str) -> None:
+    def list_directory(self, path: str | os.PathLike[str]) -> None:
         self.send_error(HTTPStatus.NOT_FOUND, "File not found")

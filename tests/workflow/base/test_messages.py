@@ -1,30 +1,31 @@
 import io
-import json
 import sys
 
 import pytest
 
-from ntpcompanion.workflow.base.messages import MARK, heard, say
+from ntpcompanion.workflow.base.messages import MARK, Cell, Done, Failed, heard, say
 
 
 def test_a_message_leaves_at_once_and_is_told_from_other_lines(monkeypatch):
     pipe = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe))
-    say({"cell": 1, "of": 2})
+    say(Cell(1, 2))
     lines = pipe.getvalue().decode().split("\n")
     assert [heard(line) for line in [*lines, '{"cell": 1}', "ntp {}"]] == [
-        {"cell": 1, "of": 2},
+        Cell(1, 2),
         None,
         None,
         None,
     ]
 
 
-DONE = {"done": {"cell_seconds": [0.1], "peak_memory": 1, "read": {}}}
-
-
-def test_what_a_kernel_printed_before_a_message_is_left_out():
-    assert heard("half a line" + MARK + json.dumps(DONE)) == DONE
+@pytest.mark.parametrize(
+    "message",
+    [Cell(1, 2), Done([0.1, 2], 1, {"a": ["b"]}), Failed(1, "f()", "E: x\n", "\u2028\x1e")],
+)
+def test_what_a_kernel_printed_before_a_message_is_left_out(capsys, message):
+    say(message)
+    assert heard("half a line" + capsys.readouterr().out) == message
 
 
 @pytest.mark.parametrize(
@@ -38,11 +39,11 @@ def test_what_a_kernel_printed_before_a_message_is_left_out():
         "{}",
         '{"cell": 1}',
         '{"cell": "1", "of": 2}',
-        '{"done": 3}',
-        '{"done": {}}',
-        '{"failed": {"cell": 1}}',
-        '{"done": {"cell_seconds": 1, "peak_memory": 1, "read": {}}}',
-        '{"cell": 1, "of": 2, "done": {}}',
+        '{"cell": 1, "of": 2.5}',
+        '{"cell_seconds": 1, "peak_memory": 1, "read": {}}',
+        '{"cell_seconds": [1], "peak_memory": 1, "read": {"a": "b"}}',
+        '{"cell": 1, "source": "", "error": ""}',
+        '{"cell": 1, "of": 2, "read": {}}',
     ],
     ids=lambda text: text[:30],
 )

@@ -1,59 +1,184 @@
-"""The environment of processes that make numbers."""
+"""Programs that are started, heard, given up and ended: all of them real processes."""
 
+import contextlib
 import os
 import subprocess
 import sys
+import threading
+import time
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
-from ntpcompanion.workflow.base.processes import clean_environment, folders, python_path, started_in
-from tests.toy import ROOT
+from ntpcompanion.workflow.base import processes
+from ntpcompanion.workflow.base.processes import Ended, Lifeline, end_with_parent, run
+
+POSIX = pytest.mark.skipif(os.name == "nt", reason="the programs are shell scripts")
+WAITS = """
+import sys, time
+from ntpcompanion.workflow.base.processes import end_with_parent
+end_with_parent(grace={grace})
+print("waits", flush=True)
+try:
+    while True:
+        time.sleep(0.05)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    time.sleep({cleaning})
+"""
 
 
-def test_nothing_of_the_users_python_settings_is_left(toy, monkeypatch):
-    for name in (
-        "PYTHONPATH",
-        "PYTHONSTARTUP",
-        "PYTHONOPTIMIZE",
-        "PYTHONHASHSEED",
-        "MPLBACKEND",
-        "OMP_NUM_THREADS",
-        "OTHER",
-    ):
-        monkeypatch.setenv(name, "of the user")
-    found = clean_environment(toy.project)
-    assert {name: value for name, value in found.items() if value == "of the user"} == {
-        "OTHER": "of the user"
-    }
-    assert {name for name in found if name.startswith("PYTHON")} == {
-        "PYTHONPATH",
-        "PYTHONNOUSERSITE",
-        "PYTHONHASHSEED",
-    }
-    assert found["PYTHONPATH"].split(os.pathsep) == [str(toy.project.root), str(ROOT)]
-    assert found["MPLBACKEND"] == "module://matplotlib_inline.backend_inline"
-    assert folders(toy.project) == [str(toy.project.root), str(toy.project.package)]
+def python(code, **options):
+    return run([sys.executable, "-c", code], **options)
 
 
-def test_an_interpreter_there_imports_the_project_first_and_nothing_of_the_user(
-    toy, monkeypatch, tmp_path
-):
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "planted"))
-    path = python_path(toy.project)
-    assert path[:2] == [str(toy.project.root), str(ROOT)]
-    assert str(tmp_path / "planted") not in path
-    assert "" not in path
+def test_what_a_program_wrote_and_how_it_ended(tmp_path):
+    code = "import os, sys; print(os.environ['A'], os.getcwd()); sys.exit('no →')"
+    environment = {**os.environ, "A": "1", "PYTHONUTF8": "1"}
+    ended = python(code, environment=environment, folder=tmp_path)
+    assert ended == Ended(1, f"1 {tmp_path}\n", "no →\n")
+    assert python("import sys; sys.stdout.buffer.write(b'\\xff')") == Ended(0, "\ufffd", "")
 
 
-def test_an_environment_holds_for_what_is_started_in_it(monkeypatch):
-    monkeypatch.setenv("OUTER", "1")
-    before = dict(os.environ)
-    code = "import os; print(os.environ.get('OUTER'), os.environ['INNER'])"
-    with started_in({"PATH": os.environ["PATH"], "INNER": "2"}):
-        assert subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.split() == ["None", "2"]
-    assert dict(os.environ) == before
-    with pytest.raises(KeyError, match="no such task"), started_in({}):
-        raise KeyError("no such task")
-    assert dict(os.environ) == before
+def test_lines_are_heard_as_they_come_and_errors_kept():
+    came = []
+    code = (
+        "import sys, time\nfor k in range(2):\n    print(k, flush=True)\n    time.sleep(.3)\n"
+        "print('e' * 10**6, file=sys.stderr)"
+    )
+    ended = python(code, each_line=lambda line: came.append((line, time.monotonic())))
+    assert [line for line, _ in came] == ["0\n", "1\n"]
+    assert came[1][1] - came[0][1] > 0.2
+    assert ended == Ended(0, "", "e" * 10**6 + "\n")
+
+
+def test_a_program_that_is_not_there():
+    with pytest.raises(OSError, match="no-such-program"):
+        run(["no-such-program"])
+
+
+def ended(pid):
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def wait_until_ended(pid):
+    deadline = time.monotonic() + 10
+    while not ended(pid):
+        assert time.monotonic() < deadline, "it sleeps 100 s"
+        time.sleep(0.01)
+
+
+@POSIX
+def test_a_program_that_takes_too_long_is_ended_with_what_it_started(tmp_path):
+    script = "sleep 100 & echo $! > pid; wait"
+    with pytest.raises(TimeoutError, match=r"no answer within 0\.5 s"):
+        run(["sh", "-c", script], folder=tmp_path, limit=0.5)
+    wait_until_ended(int((tmp_path / "pid").read_text()))
+
+
+@POSIX
+def test_a_listener_that_raises_ends_the_program():
+    heard = []
+
+    def refuse(line):
+        heard.append(int(line))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(["sh", "-c", "echo $$; sleep 100"], each_line=refuse)
+    wait_until_ended(heard[0])
+
+
+@POSIX
+def test_what_a_program_leaves_behind_keeps_nobody_waiting():
+    began = time.monotonic()
+    done = run(["sh", "-c", "sleep 100 & echo $!"])
+    assert time.monotonic() - began < 10
+    psutil.Process(int(done.output)).kill()
+
+
+@pytest.mark.parametrize(
+    ("grace", "cleaning", "said"),
+    [(0, 0, ""), (20, 0, "interrupted\n"), (0.2, 100, "interrupted\n")],
+)
+def test_a_program_ends_when_its_lifeline_is_cut(grace, cleaning, said):
+    lines = []
+    with Lifeline() as lifeline:
+
+        def hear(line):
+            lines.append(line)
+            lifeline.cut()
+
+        done = python(
+            WAITS.format(grace=grace, cleaning=cleaning), lifeline=lifeline, each_line=hear
+        )
+    assert "".join(lines) == "waits\n" + said
+    assert done.code == (1 if cleaning or not grace else 0), done.errors
+
+
+def test_several_programs_share_a_lifeline_which_leaves_nothing_open():
+    open_before = len(psutil.Process().open_files()), threading.active_count()
+    codes = []
+    with Lifeline() as lifeline:
+        code = "import os; print(1, flush=True); os.read(0, 1)"
+        waiting = [
+            threading.Thread(target=lambda: codes.append(python(code, lifeline=lifeline).code))
+            for _ in range(2)
+        ]
+        for thread in waiting:
+            thread.start()
+        time.sleep(0.3)
+        assert codes == []
+        lifeline.cut()
+        for thread in waiting:
+            thread.join(10)
+    assert codes == [0, 0]
+    assert (len(psutil.Process().open_files()), threading.active_count()) == open_before
+    assert lifeline.stdin.closed
+
+
+@pytest.mark.parametrize("error", [EOFError, OSError])
+def test_a_connection_that_is_closed_ends_the_process(monkeypatch, error):
+    def closed():
+        raise error
+
+    codes = []
+    left = threading.Event()
+    monkeypatch.setattr(processes.os, "_exit", lambda code: codes.append(code) or left.set())
+    end_with_parent(closed)
+    assert left.wait(10)
+    assert codes == [1]
+
+
+def test_a_kernel_that_ends_while_it_is_being_ended_is_no_fault(monkeypatch):
+    def vanish():
+        raise psutil.NoSuchProcess(1)
+
+    def look(process, recursive):
+        deadline = time.monotonic() + 10
+        while process.status() != psutil.STATUS_STOPPED:
+            assert time.monotonic() < deadline, "it could still start another"
+        return [SimpleNamespace(kill=vanish)]
+
+    monkeypatch.setattr(psutil.Process, "children", look)
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"]) as worker:
+        processes.end_tree(worker)
+        assert worker.wait(10) != 0
+
+
+@POSIX
+def test_what_a_kernel_has_started_ends_with_it():
+    with subprocess.Popen(
+        ["sh", "-c", "sh -c 'sleep 100 & echo $!; wait'; true"], stdout=subprocess.PIPE, text=True
+    ) as worker:
+        last = psutil.Process(int(worker.stdout.readline()))
+        processes.end_tree(worker)
+    deadline = time.monotonic() + 10
+    with contextlib.suppress(psutil.NoSuchProcess):
+        while last.status() != psutil.STATUS_ZOMBIE:
+            assert time.monotonic() < deadline, "it sleeps 100 s"
+            time.sleep(0.01)

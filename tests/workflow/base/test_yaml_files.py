@@ -13,7 +13,8 @@ from ntpcompanion.workflow.base.files import write_sealed
 from ntpcompanion.workflow.base.yaml_files import parse_yaml, read_yaml
 from ntpcompanion.workflow.claims.baselines import read_baseline
 from ntpcompanion.workflow.claims.claims import load_claims
-from ntpcompanion.workflow.notebooks.notebook import find_notebooks, toc_pages
+from ntpcompanion.workflow.notebooks.contents import toc_pages
+from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from ntpcompanion.workflow.records.plans import read_plans
 from ntpcompanion.workflow.records.record import load_record

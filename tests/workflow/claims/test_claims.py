@@ -2,8 +2,9 @@ import pytest
 from pydantic import ValidationError
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.claims.claims import Claim, distance_from_edge, judge, load_claims
+from ntpcompanion.workflow.claims.claims import Claim, judge, load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
+from tests.edges import distance_from_edge
 from tests.toy import CLAIM, write_claims
 
 MANY = 10**6  # replicates: Student's interval is then 1.96 standard errors to either side

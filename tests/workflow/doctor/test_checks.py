@@ -1,12 +1,14 @@
 """What the checks of an environment say of facts that are made up."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.doctor import checks
+from ntpcompanion.workflow.doctor.checks import KernelAnswer
 
 INSTALLED = {"numpy": "2.4.6", "torch": "2.13.0+cpu", "papermill": "2.7.0"}.get
 
@@ -123,7 +125,7 @@ def test_mathjax(tmp_path):
 
 def test_kernel_of_this_interpreter_and_this_package(tmp_path):
     package = tmp_path / "toypkg"
-    answer = {"interpreter": "/a/python", "package": str(package / "__init__.py")}
+    answer = KernelAnswer("/a/python", str(package / "__init__.py"))
     assert (
         checks.check_kernel(answer, "/a/python", package).found
         == "starts, and imports toypkg from here"
@@ -131,7 +133,7 @@ def test_kernel_of_this_interpreter_and_this_package(tmp_path):
     other = checks.check_kernel(answer, "/b/python", package)
     assert (other.state, other.found) == ("fault", "it runs /a/python, this command runs /b/python")
     stray = checks.check_kernel(
-        {**answer, "package": "/site/toypkg/__init__.py"}, "/a/python", package
+        replace(answer, package="/site/toypkg/__init__.py"), "/a/python", package
     )
     assert (stray.state, stray.found) == (
         "fault",
@@ -140,7 +142,7 @@ def test_kernel_of_this_interpreter_and_this_package(tmp_path):
     assert "PYTHONPATH" in stray.mend
     assert (
         "imports toypkg from None"
-        in checks.check_kernel({**answer, "package": None}, "/a/python", package).found
+        in checks.check_kernel(replace(answer, package=None), "/a/python", package).found
     )
 
 
@@ -152,7 +154,7 @@ def test_kernel_of_this_interpreter_and_this_package(tmp_path):
     ],
 )
 def test_kernel_that_does_not_start(reason, mend):
-    check = checks.check_kernel({"failed": reason}, sys.executable, Path("toypkg"))
+    check = checks.check_kernel(KernelAnswer(failed=reason), sys.executable, Path("toypkg"))
     assert (check.state, check.found) == ("fault", f"no cell could be run: {reason}")
     assert mend in check.mend
 

@@ -3,14 +3,17 @@
 import os
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
 from ntpcompanion.workflow.doctor import machine
+from ntpcompanion.workflow.doctor.checks import TorchAnswer
 
-SEES = {"version": "2.13.0", "cuda": "13.0", "gpus": [("NVIDIA H200", 139 * 2**30)], "said": ""}
+SEES = TorchAnswer(version="2.13.0", cuda="13.0", gpus=(("NVIDIA H200", 139 * 2**30),))
+BLIND = replace(SEES, gpus=())
 
 
 def test_folders_that_can_be_written_are_left_as_they_were(tmp_path):
@@ -95,7 +98,7 @@ def test_memory():
 
 def test_torch():
     assert machine.check_torch(SEES).found == "2.13.0"
-    check = machine.check_torch({"failed": "ImportError: libgomp"})
+    check = machine.check_torch(TorchAnswer(failed="ImportError: libgomp"))
     assert (check.state, check.found) == ("fault", "cannot be imported: ImportError: libgomp")
 
 
@@ -116,8 +119,7 @@ def test_gpu_that_torch_sees_or_that_is_not_there():
     assert machine.check_gpu(SEES, None, None).found == "NVIDIA H200 (139.0 GiB)"
     assert machine.check_gpu(SEES, "NVIDIA H200", "0").state == "ok"
     assert (
-        machine.check_gpu({**SEES, "gpus": []}, None, None).found
-        == "none; nothing in the book profile needs one"
+        machine.check_gpu(BLIND, None, None).found == "none; nothing in the book profile needs one"
     )
 
 
@@ -136,7 +138,7 @@ def test_gpu_that_torch_sees_or_that_is_not_there():
     ],
 )
 def test_gpu_that_torch_does_not_see(answer, visible, mend):
-    check = machine.check_gpu({**SEES, "gpus": [], **answer}, "NVIDIA H200", visible)
+    check = machine.check_gpu(replace(BLIND, **answer), "NVIDIA H200", visible)
     assert (check.state, check.found) == (
         "warning",
         "the driver reports NVIDIA H200, torch sees none",

@@ -4,17 +4,16 @@ leaves nothing behind.
 
 import contextlib
 import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import psutil
 import pytest
 
+from ntpcompanion.workflow.base.messages import Cell, Failed
 from ntpcompanion.workflow.doctor import questions
+from ntpcompanion.workflow.doctor.checks import KernelAnswer, TorchAnswer
 from tests.workflow.running.test_execute import saying
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="what is faked is a shell script")
@@ -39,7 +38,7 @@ def test_a_kernel_that_dies_says_why(toy):
     (toy.project.root / "ipykernel_launcher.py").write_text("import missing_thing")
     assert (
         "ModuleNotFoundError: No module named 'missing_thing'"
-        in questions.ask_kernel(toy.project)["failed"]
+        in questions.ask_kernel(toy.project).failed
     )
 
 
@@ -55,7 +54,7 @@ def scratch(monkeypatch):
 
 
 def assert_given_up(toy, scratch):
-    assert questions.ask_kernel(toy.project) == {"failed": f"no answer within {questions.LIMIT} s"}
+    assert questions.ask_kernel(toy.project).failed == f"no answer within {questions.LIMIT} s"
     assert list(scratch.iterdir()) == []
     started = toy.project.root / "pid"
     if started.is_file():
@@ -77,44 +76,14 @@ def test_a_worker_given_up_before_it_has_a_kernel_leaves_none(toy, scratch, monk
     assert_given_up(toy, scratch)
 
 
-def test_a_kernel_that_ends_while_it_is_being_ended_is_no_fault(monkeypatch):
-    def vanish():
-        raise psutil.NoSuchProcess(1)
-
-    def look(process, recursive):
-        deadline = time.monotonic() + 10
-        while process.status() != psutil.STATUS_STOPPED:
-            assert time.monotonic() < deadline, "it could still start another"
-        return [SimpleNamespace(kill=vanish)]
-
-    monkeypatch.setattr(psutil.Process, "children", look)
-    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"]) as worker:
-        questions._end(worker)
-        assert worker.wait(10) != 0
-
-
-@POSIX
-def test_what_a_kernel_has_started_ends_with_it():
-    with subprocess.Popen(
-        ["sh", "-c", "sh -c 'sleep 100 & echo $!; wait'; true"], stdout=subprocess.PIPE, text=True
-    ) as worker:
-        last = psutil.Process(int(worker.stdout.readline()))
-        questions._end(worker)
-    deadline = time.monotonic() + 10
-    with contextlib.suppress(psutil.NoSuchProcess):
-        while last.status() != psutil.STATUS_ZOMBIE:
-            assert time.monotonic() < deadline, "it sleeps 100 s"
-            time.sleep(0.01)
-
-
 @POSIX
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
         (
             saying(
-                {"cell": 1, "of": 1},
-                {"failed": {"cell": 1, "source": "", "error": "the kernel died", "traceback": ""}},
+                Cell(1, 1),
+                Failed(1, "", "the kernel died", ""),
             ),
             "the kernel died",
         ),
@@ -129,7 +98,7 @@ def test_what_a_kernel_has_started_ends_with_it():
 )
 def test_why_a_worker_failed_is_one_short_line(toy, worker_that, script, reason):
     worker_that(script)
-    assert questions.ask_kernel(toy.project) == {"failed": reason}
+    assert questions.ask_kernel(toy.project) == KernelAnswer(failed=reason)
 
 
 def test_a_long_reason_is_cut():
@@ -140,21 +109,23 @@ def test_torch_is_asked_in_a_process_of_its_own(tmp_path, monkeypatch):
     fake = tmp_path / "torch.py"
     fake.write_text(FAKE_TORCH)
     answer = questions.ask_torch(tmp_path)
-    assert answer == {
-        "version": "9.9",
-        "threads": 7,
-        "cuda": "13.0",
-        "gpus": [["Card", 2**30]] * 2,
-        "said": "CUDA initialization: old driver",
-    }
+    assert answer == TorchAnswer(
+        version="9.9",
+        threads=7,
+        cuda="13.0",
+        gpus=(("Card", 2**30),) * 2,
+        said="CUDA initialization: old driver",
+    )
     assert "torch" not in sys.modules or not hasattr(sys.modules["torch"], "card")
     fake.write_text("raise ImportError('libgomp.so.1 is missing')")
-    assert questions.ask_torch(tmp_path) == {"failed": "ImportError: libgomp.so.1 is missing"}
+    assert questions.ask_torch(tmp_path) == TorchAnswer(
+        failed="ImportError: libgomp.so.1 is missing"
+    )
     fake.write_text("raise SystemExit(3)")
-    assert questions.ask_torch(tmp_path) == {"failed": "code 3"}
+    assert questions.ask_torch(tmp_path) == TorchAnswer(failed="code 3")
     fake.write_text("import time\ntime.sleep(100)")
     monkeypatch.setattr(questions, "LIMIT", 0.3)
-    assert questions.ask_torch(tmp_path) == {"failed": "no answer within 0.3 s"}
+    assert questions.ask_torch(tmp_path) == TorchAnswer(failed="no answer within 0.3 s")
 
 
 @POSIX

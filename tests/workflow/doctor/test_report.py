@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from ntpcompanion import cli
 from ntpcompanion.workflow.doctor import machine, questions, report
-from ntpcompanion.workflow.doctor.checks import Check
+from ntpcompanion.workflow.doctor.checks import Check, KernelAnswer, TorchAnswer
 
 
 def states(checks):
@@ -43,13 +43,9 @@ def test_this_machine_has_no_fault_and_the_toy_project_lacks_what_it_lacks(toy):
 @pytest.fixture
 def quick(monkeypatch, toy):
     """The toy project on a machine whose kernel, torch and browser answer at once."""
-    good = {"interpreter": sys.executable, "package": str(toy.project.package / "__init__.py")}
+    good = KernelAnswer(sys.executable, str(toy.project.package / "__init__.py"))
     monkeypatch.setattr(questions, "ask_kernel", lambda project: good)
-    monkeypatch.setattr(
-        questions,
-        "ask_torch",
-        lambda root: {"version": "9.9", "threads": 1, "cuda": None, "gpus": [], "said": ""},
-    )
+    monkeypatch.setattr(questions, "ask_torch", lambda root: TorchAnswer("9.9", threads=1))
     monkeypatch.setattr(questions, "ask_version", lambda path: "Chromium 1.2")
     return toy
 
@@ -88,7 +84,7 @@ def test_nothing_is_said_to_install_from_another_checkout(quick):
 
 def test_threads_are_judged_where_torch_says_how_many(quick, monkeypatch):
     assert named(report._torch(quick.project.root), "threads").state == "ok"
-    monkeypatch.setattr(questions, "ask_torch", lambda root: {"failed": "ImportError"})
+    monkeypatch.setattr(questions, "ask_torch", lambda root: TorchAnswer(failed="ImportError"))
     assert [check.name for check in report._torch(quick.project.root)] == ["torch", "GPU"]
 
 

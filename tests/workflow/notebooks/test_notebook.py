@@ -1,12 +1,7 @@
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.notebooks.notebook import (
-    choose,
-    find_notebooks,
-    prose_faults,
-    read_notebook,
-)
+from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks, read_notebook
 from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
 
 
@@ -22,24 +17,6 @@ def test_found_in_the_order_of_the_toc(toy):
 def test_only_found_names_can_be_chosen(toy, name):
     with pytest.raises(WorkflowError, match=r"No notebook .* Known: coin, words"):
         choose(find_notebooks(toy.project), [name])
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("format: [", r"_toc.yml cannot be read: "),
-        ("- file: intro", r"_toc.yml: Input should be a valid dictionary, got \["),
-        ("root: {file: [intro]}", r"_toc.yml, root: Input should be a valid string, got \{"),
-        (
-            "root: intro\nchapters: [{glob: 'x*'}]",
-            r"_toc.yml: `glob: x\*` lists pages that nobody chose. Write a `file` for each page",
-        ),
-    ],
-)
-def test_a_damaged_table_of_contents_is_named(toy, text, words):
-    (toy.project.book / "_toc.yml").write_text(text)
-    with pytest.raises(WorkflowError, match=words):
-        find_notebooks(toy.project)
 
 
 def test_a_name_that_is_given_twice_is_one_notebook(toy):
@@ -152,29 +129,3 @@ def test_the_digest_of_the_code_changes_with_what_the_cells_do(toy, old, new, sa
     before = find_notebooks(toy.project)["coin"].code_digest()
     toy.edit("notebooks/coin.md", old, new)
     assert (find_notebooks(toy.project)["coin"].code_digest() == before) is same
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("# A page\n", None),
-        ("---\ntocdepth: 2\n---\n# A page\n", None),
-        ("---\nno entries\n---\n# A page\n", None),
-        ("---\nfile_format: mystnb\n---\n", "book/intro.md has the front matter of a notebook"),
-        (
-            "\ufeff---\njupytext: {text_representation: {format_name: myst}}\n...\n",
-            "book/intro.md has the front matter of a notebook",
-        ),
-    ],
-)
-def test_a_page_of_the_book_is_prose(toy, text, words):
-    (toy.project.book / "intro.md").write_text(text, encoding="utf-8")
-    assert [fault.partition(":")[0] for fault in prose_faults(toy.project)] == (
-        [words] if words else []
-    )
-    (toy.project.book / "intro.bib").touch()
-    (toy.project.book / "intro.ipynb").touch()
-    assert "book/intro.ipynb is no page of prose" in prose_faults(toy.project)[0]
-    (toy.project.book / "intro.md").write_text("---\na: [\n---\n")
-    with pytest.raises(WorkflowError, match=r"intro.md, front matter cannot be read"):
-        prose_faults(toy.project)

@@ -8,13 +8,14 @@ import json
 import os
 import re
 import sys
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import nbformat
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.messages import MARK
+from ntpcompanion.workflow.base.messages import MARK, Cell, Failed
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running.results import Result
@@ -138,7 +139,7 @@ def test_scratch_files_are_removed_and_those_of_a_killed_run_too(instant, monkey
     assert {outcome.status for outcome in instant.execute(force=True).values()} == {"done"}
 
 
-FAILED = {"cell": 1, "source": "f()", "error": "E: x", "traceback": "\x1b[31min f\x1b[0m"}
+FAILED = Failed(1, "f()", "E: x", "\x1b[31min f\x1b[0m")
 
 
 def saying(*messages):
@@ -147,7 +148,7 @@ def saying(*messages):
         [
             "cat <<'END'",
             "printed by a kernel",
-            *(MARK + json.dumps(message) for message in messages),
+            *(MARK + json.dumps(asdict(message)) for message in messages),
             "END",
         ]
     )
@@ -159,11 +160,11 @@ def saying(*messages):
     [
         ("echo no such module >&2; exit 3", "its process ended with code 3.\nno such module\n"),
         (
-            f"{saying({'cell': 2, 'of': 2})}\nkill -9 $$",
+            f"{saying(Cell(2, 2))}\nkill -9 $$",
             "its process ended with code -9 in code cell 2.\n",
         ),
-        (f"{saying({'failed': FAILED})}\nexit 1", "code cell 1: E: x\nin f"),
-        (f"{saying({'failed': {**FAILED, 'traceback': ''}})}\nexit 1", "code cell 1: E: x\nf()"),
+        (f"{saying(FAILED)}\nexit 1", "code cell 1: E: x\nin f"),
+        (f"{saying(replace(FAILED, traceback=''))}\nexit 1", "code cell 1: E: x\nf()"),
     ],
     ids=["at once", "killed", "raised", "no traceback"],
 )

@@ -4,10 +4,8 @@ the hands of the test.
 
 import ast
 import json
-import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import nbformat
@@ -17,8 +15,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from papermill.exceptions import PapermillExecutionError
 
 from ntpcompanion.workflow.base.files import sha256
-from ntpcompanion.workflow.base.messages import heard
+from ntpcompanion.workflow.base.messages import Cell, Done, Failed, heard
 from ntpcompanion.workflow.running import worker
+from ntpcompanion.workflow.running.job import Job
 
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 CELLS = [
@@ -34,7 +33,14 @@ _ = open("text.txt").read()
 from ipykernel.connect import get_connection_info
 folders = [os.getcwd(), os.environ["JUPYTER_RUNTIME_DIR"], get_ipython().ipython_dir]
 print([n, sys.executable, *folders, json.loads(get_connection_info())["transport"]])"""
-BEGUN = [{"cell": 1, "of": 2}, {"cell": 2, "of": 2}]
+BEGUN = [Cell(1, 2), Cell(2, 2)]
+
+
+def job_of(folder, **changes):
+    """The notebook above as a job in a folder."""
+    facts = {"notebook": NOTEBOOK, "parameters": {"n": 3}, "root": str(folder), "watched": []}
+    output = str(folder / "executed.ipynb")
+    return Job(**{**facts, "cell_timeout": 9.0, "output": output, **changes})
 
 
 @pytest.fixture(autouse=True)
@@ -84,11 +90,11 @@ def test_in_a_kernel(tmp_path, monkeypatch, capfd):
         new_notebook(cells=[*CELLS[:3], new_code_cell(ASKED)], metadata=KERNEL)
     )
     (tmp_path / "text.txt").write_text("read by a cell")
-    node, seconds, read = worker.execute(
-        source, {"n": 3}, root=str(tmp_path), watched=[str(tmp_path)], cell_timeout=60
+    done = worker.execute(
+        job_of(tmp_path, notebook=source, watched=[str(tmp_path)], cell_timeout=60.0)
     )
     n, interpreter, folder, sockets, ipython, transport = ast.literal_eval(
-        node.cells[-1].outputs[0].text
+        done.node.cells[-1].outputs[0].text
     )
     assert (n, interpreter, folder) == (3, sys.executable, str(tmp_path)), (
         "a kernel of that name that a user has installed is not used"
@@ -99,24 +105,15 @@ def test_in_a_kernel(tmp_path, monkeypatch, capfd):
     written = capfd.readouterr()
     assert [message for line in written.out.split("\n") if (message := heard(line))] == BEGUN
     assert "Executing" not in written.err, "no progress bar: the runner tells of cells"
-    assert read == {str(tmp_path / "text.txt"): [sha256("read by a cell")]}
-    assert len(seconds) == 2
-    assert all(0 <= each < 30 for each in seconds)
+    assert done.read == {str(tmp_path / "text.txt"): [sha256("read by a cell")]}
+    assert len(done.cell_seconds) == 2
+    assert all(0 <= each < 30 for each in done.cell_seconds)
 
 
 def test_a_worker_as_a_process(tmp_path):
-    job, output = tmp_path / "job.json", tmp_path / "executed.ipynb"
-    facts = {
-        "notebook": NOTEBOOK,
-        "parameters": {"n": 3},
-        "root": str(tmp_path),
-        "watched": [],
-        "cell_timeout": None,
-        "output": str(output),
-    }
-    job.write_text(json.dumps(facts))
+    job = job_of(tmp_path)
     with subprocess.Popen(
-        [sys.executable, "-m", "ntpcompanion.workflow.running.worker", str(job)],
+        job.write(tmp_path / "job.json"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -124,9 +121,9 @@ def test_a_worker_as_a_process(tmp_path):
         messages = [message for line in process.stdout if (message := heard(line))]
         assert process.wait(60) == 0
     assert messages[:2] == BEGUN
-    assert len(messages[2]["done"]["cell_seconds"]) == 2
-    assert 2**24 < messages[2]["done"]["peak_memory"] <= worker._peak_memory()
-    assert nbformat.read(output, as_version=4).cells[-1].outputs[0].data["text/plain"] == "3"
+    assert len(messages[2].cell_seconds) == 2
+    assert 2**24 < messages[2].peak_memory <= worker._peak_memory()
+    assert nbformat.read(job.output, as_version=4).cells[-1].outputs[0].data["text/plain"] == "3"
 
 
 def test_the_memory_is_unknown_on_windows(monkeypatch):
@@ -162,46 +159,32 @@ def leaving(cell):
     ],
     ids=["raises", "hangs", "dies", "leaves"],
 )
-def test_how_a_cell_failed_is_told(papermill_that, said, last, error, traceback):
+def test_how_a_cell_failed_is_told(papermill_that, said, tmp_path, last, error, traceback):
     papermill_that(last)
     with pytest.raises(worker.CellFailed) as caught:
-        worker.execute(NOTEBOOK, {}, root=".", watched=[], cell_timeout=9.0)
-    assert vars(caught.value) == {"cell": 2, "source": "n", "error": error, "traceback": traceback}
+        worker.execute(job_of(tmp_path))
+    assert caught.value.failed == Failed(2, "n", error, traceback)
     assert said() == BEGUN
 
 
 @pytest.fixture
 def job(tmp_path, monkeypatch):
     """The job of a worker in this process, where nobody waits for the end of the runner."""
-    monkeypatch.setattr(worker, "_end_with_parent", lambda: None)
-    output = str(tmp_path / "executed.ipynb")
-    facts = {
-        "notebook": NOTEBOOK,
-        "parameters": {"n": 3},
-        "root": ".",
-        "watched": [],
-        "cell_timeout": 9.0,
-        "output": output,
-    }
-    (tmp_path / "job.json").write_text(json.dumps(facts))
+    monkeypatch.setattr(worker, "end_with_parent", lambda grace: None)
+    job_of(tmp_path).write(tmp_path / "job.json")
     return tmp_path / "job.json"
 
 
 def test_what_the_runner_hears_in_the_end(job, papermill_that, said):
     papermill_that(lambda cell: None)
     assert worker.main(str(job)) == 0
-    assert [list(message) for message in said()] == [["cell", "of"], ["cell", "of"], ["done"]]
+    assert [type(message) for message in said()] == [Cell, Cell, Done]
     assert nbformat.read(job.with_name("executed.ipynb"), as_version=4).cells[2].source == "n = 3"
     job.with_name("executed.ipynb").unlink()
     papermill_that(raising(DeadKernelError("died")))
     assert worker.main(str(job)) == 1
-    failed = {
-        "cell": 2,
-        "source": "n",
-        "error": "the kernel died; the machine may be out of memory",
-        "traceback": "",
-    }
-    assert said() == [*BEGUN, {"failed": failed}]
+    failed = Failed(2, "n", "the kernel died; the machine may be out of memory", "")
+    assert said() == [*BEGUN, failed]
     assert not job.with_name("executed.ipynb").exists()
 
 
@@ -215,34 +198,11 @@ def test_a_notebook_that_cannot_be_written_ends_the_worker_with_a_sentence(
     assert said() == BEGUN
 
 
-def test_nobody_waits_for_who_waits_for_the_runner(job, papermill_that, monkeypatch):
-    waits, end = [], threading.Event()
-    monkeypatch.setattr(
-        worker, "_end_with_parent", lambda: waits.append(threading.current_thread()) or end.wait(10)
-    )
+def test_a_worker_ends_with_its_runner_after_it_has_shut_its_kernel(
+    job, papermill_that, monkeypatch
+):
+    graces = []
+    monkeypatch.setattr(worker, "end_with_parent", lambda grace: graces.append(grace))
     papermill_that(lambda cell: None)
     assert worker.main(str(job)) == 0
-    assert [thread.daemon for thread in waits] == [True]
-    end.set()
-
-
-def test_a_worker_ends_with_its_runner(monkeypatch):
-    theirs, ours = os.pipe()
-    kept, did = os.dup(0), []
-    os.dup2(theirs, 0)
-    try:
-        monkeypatch.setattr(worker._thread, "interrupt_main", lambda: did.append("interrupted"))
-        monkeypatch.setattr(worker.time, "sleep", lambda seconds: did.append("waited"))
-        monkeypatch.setattr(worker.os, "_exit", lambda code: did.append(f"left with {code}"))
-        waiting = threading.Thread(target=worker._end_with_parent)
-        waiting.start()
-        waiting.join(0.05)
-        assert waiting.is_alive()
-        assert did == []
-        os.close(ours)
-        waiting.join(10)
-    finally:
-        os.dup2(kept, 0)
-        os.close(kept)
-        os.close(theirs)
-    assert did == ["interrupted", "waited", "left with 1"]
+    assert graces == [10.0]

@@ -5,7 +5,7 @@ only puts the sources together.
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.notebooks.notebook import toc_pages
+from ntpcompanion.workflow.notebooks.contents import toc_pages
 from ntpcompanion.workflow.site import build
 from ntpcompanion.workflow.site.build import _digest, _staged_copy, build_site, prepare_pages
 

@@ -30,7 +30,7 @@ def test_the_configuration_does_without_jupyter_book_and_the_checkout_stays_as_i
     before = files(toy.project.root)
     export_sources(toy.project, toy.project.book, target)
     settings = runpy.run_path(str(target / "conf.py"))
-    assert {"jupyter_book", "ntpcompanion.workflow.site.rereading"}.isdisjoint(
+    assert {"jupyter_book", "ntpcompanion.workflow.site.sphinx_extension"}.isdisjoint(
         settings["extensions"]
     )
     assert {"myst_nb", "sphinx_external_toc", "sphinx_proof", "sphinx-mathjax-offline"} <= set(

@@ -1,5 +1,4 @@
 import importlib.util
-import subprocess
 import sys
 from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError
@@ -9,6 +8,7 @@ import psutil
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.processes import Ended
 from ntpcompanion.workflow.site import render
 from tests.toy import ROOT
 
@@ -121,7 +121,7 @@ def jupyter_book_that(monkeypatch, code, **pages):
         for name, text in pages.items():
             (folder / f"{name}.html").parent.mkdir(parents=True, exist_ok=True)
             (folder / f"{name}.html").write_text(text)
-        return subprocess.CompletedProcess(arguments, code, "intro.md: WARNING: nowhere\n", "")
+        return Ended(code, "intro.md: WARNING: nowhere\n", "")
 
     monkeypatch.setattr(render, "_run_jupyter_book", run)
 
@@ -153,7 +153,7 @@ def test_nothing_of_a_rendering_stays_open(toy, worker_that):
     worker_that('echo "$PYTHONPATH"; echo "$3" >&2; exit 3')
     open_before = psutil.Process().num_fds()
     done = render._run_jupyter_book(["build"], toy.project)
-    assert (done.returncode, done.stdout, done.stderr) == (
+    assert (done.code, done.output, done.errors) == (
         3,
         f"{toy.project.root}:{ROOT}\n",
         "build\n",

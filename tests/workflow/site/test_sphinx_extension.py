@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ntpcompanion.workflow.site import rereading
+from ntpcompanion.workflow.site import sphinx_extension
 
 
 class Title(str):
@@ -45,33 +45,33 @@ def env(tmp_path):
 
 
 def test_nothing_is_known_before_the_first_rendering(env, tmp_path):
-    assert rereading.outdated_pages(tmp_path / "doctrees") is None
-    assert rereading._read_again(None, env, set(), set(), set()) == {"one", "two"}
-    assert set(rereading._write_again(None, env)) == {"one", "two"}
-    assert rereading.outdated_pages(tmp_path / "doctrees") == set()
+    assert sphinx_extension.outdated_pages(tmp_path / "doctrees") is None
+    assert sphinx_extension._read_again(None, env, set(), set(), set()) == {"one", "two"}
+    assert set(sphinx_extension._write_again(None, env)) == {"one", "two"}
+    assert sphinx_extension.outdated_pages(tmp_path / "doctrees") == set()
 
 
 @pytest.mark.parametrize(
     ("name", "page"), [("one.md", "one"), ("two.md", "two"), ("part.txt", "one")]
 )
 def test_a_page_is_read_again_when_a_file_of_it_has_another_content(env, tmp_path, name, page):
-    rereading._write_again(None, env)
+    sphinx_extension._write_again(None, env)
     file = tmp_path / "book" / name
     text = file.read_text()
     file.touch()
-    assert rereading._read_again(None, env, set(), set(), set()) == set()
+    assert sphinx_extension._read_again(None, env, set(), set(), set()) == set()
     for change in (lambda: file.write_text("other"), file.unlink):
         change()
-        assert rereading._read_again(None, env, set(), set(), set()) == {page}
+        assert sphinx_extension._read_again(None, env, set(), set(), set()) == {page}
     file.write_text(text)
-    assert rereading._read_again(None, env, set(), set(), set()) == set()
-    (tmp_path / "doctrees" / rereading.FILE).write_text("{")
-    assert rereading.outdated_pages(tmp_path / "doctrees") is None
+    assert sphinx_extension._read_again(None, env, set(), set(), set()) == set()
+    (tmp_path / "doctrees" / sphinx_extension.FILE).write_text("{")
+    assert sphinx_extension.outdated_pages(tmp_path / "doctrees") is None
 
 
 def test_all_pages_are_written_when_what_they_share_changed(env, tmp_path):
-    rereading._write_again(None, env)
-    assert list(rereading._write_again(None, env)) == []
+    sphinx_extension._write_again(None, env)
+    assert list(sphinx_extension._write_again(None, env)) == []
     shared = {
         "title": lambda: env.titles.update(one=Title("Other")),
         "figure": lambda: env.toc_fignumbers.update(one={"figure": {"id1": (2,)}}),
@@ -81,15 +81,15 @@ def test_all_pages_are_written_when_what_they_share_changed(env, tmp_path):
     }
     for name, change in shared.items():
         change()
-        assert list(rereading._write_again(None, env)) == ["one", "two"], name
-        assert list(rereading._write_again(None, env)) == [], name
+        assert list(sphinx_extension._write_again(None, env)) == ["one", "two"], name
+        assert list(sphinx_extension._write_again(None, env)) == [], name
 
 
 def test_glued_values_of_a_page_that_is_read_again_are_forgotten(env, tmp_path):
     glue = {page: tmp_path / "glue" / f"{page}.glue.json" for page in ("one", "two", "gone")}
-    rereading._write_again(None, env)
+    sphinx_extension._write_again(None, env)
     for path in glue.values():
         path.write_text("{}")
     (tmp_path / "book" / "one.md").write_text("changed")
-    rereading._read_again(None, env, set(), set(), {"gone"})
+    sphinx_extension._read_again(None, env, set(), set(), {"gone"})
     assert [page for page, path in glue.items() if path.exists()] == ["two"]

@@ -1,7 +1,7 @@
-"""How a process that makes numbers reads the project: modules from their sources, and every file
-written down.
+"""What a process reads of the project: modules from their sources, and every file that it opens
+traced in a log.
 
-Run as a script it is the start of a kernel, `python -P kernel.py LOG FOLDERS -f CONNECTION`. It
+Run as a script it is the start of a kernel, `python -P tracing.py LOG FOLDERS -f CONNECTION`. It
 imports nothing of the project: that would be loaded before the rule holds.
 """
 
@@ -20,6 +20,8 @@ from importlib.machinery import (
     SourceFileLoader,
 )
 from pathlib import Path
+from types import CodeType
+from typing import Any
 
 # how a folder of theirs ends
 INSTALLED = ("site-packages", "dist-packages", ".egg-info", ".dist-info")
@@ -31,10 +33,11 @@ class SourceLoader(SourceFileLoader):
     sources can share.
     """
 
-    def get_code(self, fullname: str) -> object:
+    def get_code(self, fullname: str) -> CodeType:
         """The code of a module, compiled from its source."""
         path = self.get_filename(fullname)
-        return self.source_to_code(self.get_data(path), path)
+        code: CodeType = self.source_to_code(self.get_data(path), path)
+        return code
 
 
 def import_from_sources(folders: Sequence[str]) -> None:
@@ -65,45 +68,49 @@ def write_down_opened_files(folders: Sequence[str], log: str) -> None:
     file, the start of every kernel, are left out; so are the stubs of faces, of which only the
     names used count (`workflow/running/faces.py`).
     """
-    belongs = _membership(folders)
     target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    known: set[tuple] = set()
-    busy = threading.local()  # the hook opens files itself
+    sys.addaudithook(_OpenedFiles(_membership(folders), target).hear)
 
-    def note(path: object, written: bool) -> None:
-        place = os.path.abspath(os.fsdecode(path))
-        if not belongs(place) or place.endswith((".pyc", ".pyi")) or place == __file__:
+
+class _OpenedFiles:
+    """An audit hook of Python that writes the files that `belongs` accepts to the file `target`."""
+
+    def __init__(self, belongs: Callable[[str], bool], target: int) -> None:
+        self.belongs, self.target = belongs, target
+        self.known: set[tuple[str, int, int, int, int]] = set()
+        self.busy = threading.local()  # the hook opens files itself
+
+    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Note the file of an event; what else happens is ignored."""
+        if event not in ("open", "os.rename") or getattr(self.busy, "now", False):
             return
-        if written:
-            line = [os.path.realpath(place), None]
+        if event == "open":
+            path, written = arguments[0], bool(arguments[2] & WRITING)
         else:
+            path, written = arguments[1], True
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            return  # the number of a file that is open already
+        self.busy.now = True
+        try:
+            self.note(os.path.abspath(os.fsdecode(path)), written)
+        except (OSError, ValueError):
+            pass  # it cannot be opened: whoever asked for it will be told
+        finally:
+            self.busy.now = False
+
+    def note(self, place: str, written: bool) -> None:
+        """Write the line of a file that is opened, unless it has the state of an earlier one."""
+        if not self.belongs(place) or place.endswith((".pyc", ".pyi")) or place == __file__:
+            return
+        digest = None
+        if not written:
             state = os.stat(place)
             version = (place, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
-            if version in known or not os.path.isfile(place):
+            if version in self.known or not os.path.isfile(place):
                 return
-            known.add(version)
-            line = [os.path.realpath(place), hashlib.sha256(Path(place).read_bytes()).hexdigest()]
-        os.write(target, (json.dumps(line) + "\n").encode())
-
-    def hook(event: str, arguments: tuple) -> None:
-        if event not in ("open", "os.rename") or getattr(busy, "now", False):
-            return
-        path, written = (
-            (arguments[0], bool(arguments[2] & WRITING))
-            if event == "open"
-            else (arguments[1], True)
-        )
-        # else the number of a file that is open already
-        if isinstance(path, (str, bytes, os.PathLike)):
-            busy.now = True
-            try:
-                note(path, written)
-            except (OSError, ValueError):
-                pass  # it cannot be opened: whoever asked for it will be told
-            finally:
-                busy.now = False
-
-    sys.addaudithook(hook)
+            self.known.add(version)
+            digest = hashlib.sha256(Path(place).read_bytes()).hexdigest()
+        os.write(self.target, (json.dumps([os.path.realpath(place), digest]) + "\n").encode())
 
 
 def read_log(log: Path) -> dict[str, list[str]]:

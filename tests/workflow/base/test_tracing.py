@@ -1,5 +1,5 @@
-"""What a process does after `kernel` has set it up: each in a process of its own, as neither can be
-taken back.
+"""What a process does after `tracing` has set it up: each in a process of its own, as neither can
+be taken back.
 """
 
 import json
@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from ntpcompanion.workflow.base import kernel
+from ntpcompanion.workflow.base import tracing
 from ntpcompanion.workflow.base.files import sha256
 
 
@@ -24,9 +24,10 @@ def inside(tmp_path):
 
     def run(code, *more):
         script = (
-            "import sys\nfrom ntpcompanion.workflow.base import kernel\n"
-            f"kernel.import_from_sources({[str(folder), *more]!r})\n"
-            f"kernel.write_down_opened_files({[str(folder), *more]!r}, {str(tmp_path / 'log')!r})\n"
+            "import sys\nfrom ntpcompanion.workflow.base import tracing\n"
+            f"folders = {[str(folder), *more]!r}\n"
+            "tracing.import_from_sources(folders)\n"
+            f"tracing.write_down_opened_files(folders, {str(tmp_path / 'log')!r})\n"
             f"sys.path.insert(0, {str(folder)!r})\n{code}"
         )
         done = subprocess.run(
@@ -36,7 +37,7 @@ def inside(tmp_path):
         return done.stdout.split()
 
     run.folder = folder
-    run.log = lambda: kernel.read_log(tmp_path / "log")
+    run.log = lambda: tracing.read_log(tmp_path / "log")
     return run
 
 
@@ -132,10 +133,10 @@ def test_a_file_that_changes_between_two_reads_has_two_hashes(inside, tmp_path):
 
 
 def test_without_a_log_nothing_was_read(tmp_path):
-    assert kernel.read_log(tmp_path / "none") == {}
+    assert tracing.read_log(tmp_path / "none") == {}
     (tmp_path / "log").write_text(
         "".join(
             json.dumps(line) + "\n" for line in (["a", "1"], ["a", "1"], ["b", "2"], ["b", None])
         )
     )
-    assert kernel.read_log(tmp_path / "log") == {"a": ["1"]}
+    assert tracing.read_log(tmp_path / "log") == {"a": ["1"]}

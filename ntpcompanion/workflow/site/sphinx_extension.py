@@ -11,13 +11,22 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from pprint import pformat
+from typing import Any, TypedDict
 
 from ntpcompanion.workflow.base.files import hash_of, sha256
 
 FILE = "sources.json"  # beside the doctrees: what the last rendering read
 
 
-def setup(app: object) -> dict[str, bool]:
+class _Rendering(TypedDict):
+    """The hashes of the files behind each page, and one of what pages take from each other."""
+
+    pages: dict[str, dict[str, str]]
+    shared: str
+
+
+# `app` and `env` are Sphinx's own objects, whose classes no command of ours waits to import
+def setup(app: Any) -> dict[str, bool]:
     """Connect to Sphinx."""
     app.connect("env-get-outdated", _read_again)
     # after those that number sections and figures
@@ -41,7 +50,7 @@ def outdated_pages(doctrees: Path) -> set[str] | None:
 
 
 def _read_again(
-    app: object, env: object, added: set[str], changed: set[str], removed: set[str]
+    app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]
 ) -> set[str]:
     outdated = outdated_pages(Path(env.doctreedir))
     found = env.found_docs if outdated is None else outdated
@@ -51,7 +60,7 @@ def _read_again(
     return found
 
 
-def _write_again(app: object, env: object) -> Iterable[str]:
+def _write_again(app: Any, env: Any) -> Iterable[str]:
     last = _last(Path(env.doctreedir))
     pages = {
         page: {path: hash_of(Path(path)) for path in _files(env, page)}
@@ -64,20 +73,21 @@ def _write_again(app: object, env: object) -> Iterable[str]:
     return [] if last is not None and last["shared"] == shared else pages
 
 
-def _last(doctrees: Path) -> dict | None:
+def _last(doctrees: Path) -> _Rendering | None:
     try:
-        return json.loads((doctrees / FILE).read_text(encoding="utf-8"))
+        last: _Rendering = json.loads((doctrees / FILE).read_text(encoding="utf-8"))
+        return last
     except (OSError, ValueError):
         return None
 
 
-def _files(env: object, page: str) -> list[str]:
+def _files(env: Any, page: str) -> list[str]:
     """The source of a page and all that it includes, shows or documents."""
     inside = [os.path.join(env.srcdir, path) for path in env.dependencies.get(page, ())]
     return sorted({os.path.normpath(path) for path in [str(env.doc2path(page)), *inside]})
 
 
-def _shared(env: object) -> str:
+def _shared(env: Any) -> str:
     """One hash of what pages take from each other: titles, numbers, labels, equations, documented
     names, glued values.
     """
@@ -92,6 +102,6 @@ def _shared(env: object) -> str:
     return sha256(pformat([titles, numbers, named, glued]))
 
 
-def _glued(env: object, page: str) -> Path:
+def _glued(env: Any, page: str) -> Path:
     """Where myst-nb keeps the values that a notebook has glued."""
     return Path(env.mystnb_config.output_folder) / f"{page}.glue.json"

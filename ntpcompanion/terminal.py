@@ -1,0 +1,148 @@
+"""What the commands show: lines, tables, progress bars, and errors as sentences with exit codes."""
+
+import functools
+import io
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import ParamSpec, TypeVar
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.doctor.checks import Check
+from ntpcompanion.workflow.doctor.report import shown
+from ntpcompanion.workflow.running import execute as runner
+from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.running.runs import Run, stale_reasons
+
+P = ParamSpec("P")
+R = TypeVar("R")
+INTERRUPTED = (
+    "interrupted. What was finished is kept, nothing is half-written: the same command goes on "
+    "from there."
+)
+WIDEST = 110  # columns: longer lines of a report are hard to read
+
+
+def sentences(command: Callable[P, R]) -> Callable[P, R]:
+    """Show a WorkflowError as text and exit with 1, an interruption with 130; anything else is a
+    bug and keeps its traceback.
+    """
+
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                # an ASCII terminal shows \u2192 for an arrow
+                stream.reconfigure(errors="backslashreplace")
+        try:
+            return command(*args, **kwargs)
+        except WorkflowError as error:
+            _print(f"[bold red]error:[/] {escape(str(error))}", Console(stderr=True))
+            raise typer.Exit(1) from error
+        except KeyboardInterrupt as error:
+            _print(INTERRUPTED, Console(stderr=True))
+            raise typer.Exit(130) from error
+
+    return wrapped
+
+
+def say(*lines: str, console: Console | None = None) -> None:
+    """Print lines as they are: nothing in them is taken for a colour, and none is broken. Above
+    progress bars that are shown, with their console.
+    """
+    console = console or Console()
+    for line in lines:
+        _print(escape(line), console)
+
+
+def working(text: str) -> Status:
+    """A context in which a terminal shows that something is being done."""
+    return Console().status(text)
+
+
+def bars() -> Progress:
+    """Progress bars, shown on a terminal only, and only as long as they move."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        transient=True,
+        disable=not Console().is_terminal,
+    )
+
+
+def execute(runs: Sequence[Run], jobs: int, force: bool) -> None:
+    """Bring runs up to date behind progress bars, and say what became of each. Raises WorkflowError
+    with the messages of those that failed.
+    """
+    began = time.perf_counter()
+    with bars() as progress:
+        tasks = {run.stem: progress.add_task(run.notebook.name, start=False) for run in runs}
+
+        def report(run: Run, state: str, cell: int, cells: int) -> None:
+            progress.start_task(tasks[run.stem])
+            progress.update(tasks[run.stem], completed=cell, total=cells)
+
+        outcomes = runner.execute(runs, jobs=jobs, force=force, report=report)
+    for outcome in outcomes:
+        _show_outcome(outcome)
+    if failures := [outcome.message for outcome in outcomes if outcome.status == "failed"]:
+        raise WorkflowError("\n\n".join(failures))
+    if len(runs) > 1:
+        say(f"{len(runs)} notebooks in {time.perf_counter() - began:.1f} s")
+
+
+def _show_outcome(outcome: runner.Outcome) -> None:
+    words = {"fresh": "up to date", "done": "executed", "failed": "[bold red]failed[/]"}
+    seconds = f", {outcome.seconds:.1f} s" if outcome.status != "fresh" else ""
+    name = f"{outcome.run.notebook.name} ({outcome.run.profile})"
+    _print(f"{escape(name)}: {words[outcome.status]}{seconds}", Console())
+    say(*(f"  note: {note}" for note in outcome.notes))
+
+
+def show_states(runs: Iterable[Run]) -> None:
+    """A table of notebooks: what a run of each would do, and what the last one took."""
+    table = Table("notebook", "state", "seconds", "claims measured", "title")
+    for run in runs:
+        table.add_row(run.notebook.name, *_state(run), run.notebook.title)
+    Console().print(table)
+
+
+def _state(run: Run) -> tuple[str, str, str]:
+    reasons = stale_reasons(run)
+    if reasons == ["never run"]:
+        return "never run", "", ""
+    state = "stale" if reasons else "up to date"
+    try:
+        result = Result.load(run.results)
+    except WorkflowError:  # damaged: the next run replaces it
+        return state, "", ""
+    return state, f"{result.seconds:.1f}", str(len(result.measurements))
+
+
+def show_checks(checks: Sequence[Check]) -> None:
+    """The report of the doctor, and how many faults and warnings are in it."""
+    console = Console(soft_wrap=True)
+    colours = {"ok": "green", "warning": "bold yellow", "fault": "bold red"}
+    for check in checks:
+        line = Text(shown(check, min(console.width, WIDEST)))
+        line.stylize(colours[check.state], 0, len(check.state))
+        console.print(line)
+    states = [check.state for check in checks]
+    counts = [
+        f"{n} {word}{'s' * (n != 1)}" for word in ("fault", "warning") if (n := states.count(word))
+    ]
+    say(f"{len(checks)} checks: {', '.join(counts) or 'all ok'}.")
+
+
+def _print(text: str, console: Console) -> None:
+    console.print(text, soft_wrap=True, highlight=False)

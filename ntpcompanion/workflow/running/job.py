@@ -1,0 +1,47 @@
+"""What a worker is told: one notebook to be executed, as a file of JSON."""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ntpcompanion.workflow.base.files import write_atomically
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A notebook to be executed.
+
+    Parameters
+    ----------
+    notebook
+        the notebook in the format of Jupyter (JSON), without outputs.
+    parameters
+        the values that papermill injects.
+    root
+        the current folder of the kernel.
+    watched
+        files and folders: the hash of what the kernel reads there is logged.
+    cell_timeout
+        seconds that a cell may take; None: as long as it needs.
+    output
+        where the executed notebook is written.
+    """
+
+    notebook: str
+    parameters: Mapping[str, object]
+    root: str
+    watched: list[str]
+    cell_timeout: float | None
+    output: str
+
+    def write(self, path: Path) -> list[str]:
+        """Write the job to a file; return the command of the worker that executes it."""
+        write_atomically(path, json.dumps(asdict(self)))
+        return [sys.executable, "-m", "ntpcompanion.workflow.running.worker", str(path)]
+
+    @classmethod
+    def read(cls, path: Path) -> "Job":
+        """The job that `write` wrote."""
+        return cls(**json.loads(path.read_text(encoding="utf-8")))

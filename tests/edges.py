@@ -1,0 +1,20 @@
+"""How far a measured number lies from where the verdict on it would change."""
+
+from math import inf
+
+from ntpcompanion.workflow.claims.claims import Claim
+from ntpcompanion.workflow.claims.measurement import Measurement
+
+
+def distance_from_edge(claim: Claim, profile: str, measurement: Measurement) -> float:
+    """How many standard errors the value could move before its side of the expectation changed;
+    infinite if it is exact.
+    """
+    expectation = claim.expectation_at(profile)
+    if measurement.exact or expectation is None:
+        return inf
+    # with its standard errors in place of the half widths of its interval
+    slacks = expectation.slack(measurement.values, measurement.errors)
+    ratios = [slack.value / slack.half_width for slack in slacks if slack.half_width]
+    ratios += [inf if slack.value >= 0 else -inf for slack in slacks if not slack.half_width]
+    return abs(min(ratios))

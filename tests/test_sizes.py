@@ -1,0 +1,81 @@
+"""Files and functions stay small. What is longer stands here with its reason, until it is split."""
+
+import ast
+import statistics
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "ntpcompanion"
+FILE, MEDIAN, NINE_TENTHS, LONGEST = 300, 12, 30, 60  # lines; of functions without docstring
+LONGER_FILES = {
+    "languages/language.py": "checks of tokens stand beside the protocol",
+    "languages/pcfg.py": "to lose what the plans of languages take",
+    "linear/gram.py": "problem and solver to be taken apart",
+    "linear/svm.py": "to lose one of three methods to a file of its own",
+    "plots.py": "becomes a room",
+}
+LONGER_FUNCTIONS = {"comparison/runs.py compare": "to become an experiment"}
+LARGER_ROOMS = {
+    "comparison": "to be dissolved",
+    "workflow/records": "the engine of many runs is being replaced",
+}
+
+
+def room(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return "/".join(parts[:2]) if parts[0] == "workflow" else parts[0]
+
+
+def lines_of(function: ast.FunctionDef) -> int:
+    """Lines of a function with its signature, without its docstring."""
+    first, lines = function.body[0], function.end_lineno - function.lineno + 1
+    if ast.get_docstring(function) is None:
+        return lines
+    return lines - (first.end_lineno - first.lineno + 1)
+
+
+@pytest.fixture(scope="module")
+def functions() -> dict[str, dict[str, int]]:
+    """Lines of each function, by room and by path and name."""
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                name = f"{path.relative_to(PACKAGE).as_posix()} {node.name}"
+                found[room(path)][f"{name}:{node.lineno}"] = lines_of(node)
+    return found
+
+
+def test_no_file_is_too_long():
+    lengths = {
+        path.relative_to(PACKAGE).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
+        for path in PACKAGE.rglob("*.py")
+    }
+    assert {name for name, length in lengths.items() if length > FILE} == set(LONGER_FILES)
+
+
+def test_no_function_is_too_long(functions):
+    longer = {
+        name.partition(":")[0]
+        for lines in functions.values()
+        for name, length in lines.items()
+        if length > LONGEST
+    }
+    assert longer == set(LONGER_FUNCTIONS)
+
+
+def test_functions_of_a_room_are_short(functions):
+    larger = set()
+    for name, lengths in functions.items():
+        lines = sorted(lengths.values())
+        nine_tenths = lines[int(0.9 * len(lines))]
+        if statistics.median(lines) > MEDIAN or nine_tenths > NINE_TENTHS:
+            larger.add(name)
+    assert larger == set(LARGER_ROOMS)
+
+
+def test_a_docstring_does_not_count():
+    code = "def f(\n    a,\n):\n    '''One.\n\n    Two.\n    '''\n    return a\n"
+    assert lines_of(ast.parse(code).body[0]) == 4

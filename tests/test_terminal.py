@@ -1,0 +1,63 @@
+"""What commands print, and how they end; the commands themselves are in workflow/test_cli.py."""
+
+import io
+import sys
+
+import pytest
+import typer
+
+from ntpcompanion import terminal
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.doctor.checks import Check
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (WorkflowError("`a[0]` must be 1, got 2."), 1, "error: `a[0]` must be 1, got 2.\n"),
+        (KeyboardInterrupt(), 130, terminal.INTERRUPTED + "\n"),
+    ],
+)
+def test_errors_are_sentences_with_exit_codes(capsys, error, code, words):
+    @terminal.sentences
+    def command():
+        raise error
+
+    with pytest.raises(typer.Exit) as caught:
+        command()
+    assert caught.value.exit_code == code
+    assert capsys.readouterr() == ("", words)
+
+
+def test_a_bug_keeps_its_traceback_and_a_command_its_answer_and_name():
+    @terminal.sentences
+    def broken():
+        raise ZeroDivisionError
+
+    @terminal.sentences
+    def command(n):
+        return n + 1
+
+    with pytest.raises(ZeroDivisionError):
+        broken()
+    assert (command(1), command.__name__) == (2, "command")
+
+
+def test_a_terminal_that_knows_ascii_only_shows_the_rest_as_numbers(monkeypatch):
+    pipe = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe, encoding="ascii"))
+    terminal.sentences(lambda: print("a \u2192 b", flush=True))()
+    assert pipe.getvalue().decode().split() == ["a", "\\u2192", "b"]
+
+
+def test_lines_are_printed_as_they_are(capsys):
+    terminal.say("[red]a[/] " + "x" * 300, "b")
+    assert capsys.readouterr().out == "[red]a[/] " + "x" * 300 + "\nb\n"
+
+
+def test_the_report_of_the_doctor_is_counted(capsys):
+    terminal.show_checks([Check("a", "ok", "f")])
+    assert capsys.readouterr().out.endswith("1 checks: all ok.\n")
+    bad = [Check("a", "fault", "f", "m"), Check("b", "warning", "f"), Check("c", "fault", "f")]
+    terminal.show_checks(bad)
+    assert capsys.readouterr().out.endswith("3 checks: 2 faults, 1 warning.\n")

@@ -1,0 +1,50 @@
+"""mypy: the annotations of the package say what the code does. What is checked where, and what is
+not yet, stands in pyproject.toml.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+IGNORED = re.compile(r"#\s*type:\s*ignore(?P<rest>.*)")
+
+
+def test_mypy_has_nothing_to_say():
+    done = subprocess.run([sys.executable, "-m", "mypy"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    checked = int(re.search(r"no issues found in (\d+) source files", done.stdout)[1])
+    assert checked == len(list((ROOT / "ntpcompanion").rglob("*.py")))
+
+
+@pytest.mark.parametrize("room", ["workflow/base", "experiments"])
+def test_new_rooms_are_checked_strictly(tmp_path, room):
+    """A function without annotations is refused there."""
+    package = tmp_path / "ntpcompanion" / room
+    package.mkdir(parents=True)
+    for folder in (package, *package.relative_to(tmp_path).parents):
+        (tmp_path / folder / "__init__.py").touch()
+    (package / "planted.py").write_text("def f(x):\n    return x\n")
+    module = ".".join(("ntpcompanion", *room.split("/"), "planted"))
+    configuration = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *configuration, "-m", module],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert "planted.py:1: error: Function is missing a type annotation" in done.stdout, done.stdout
+
+
+def test_what_is_ignored_has_a_code_and_a_reason():
+    lines = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in (ROOT / "ntpcompanion").rglob("*.py")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if (found := IGNORED.search(line))
+        if not re.match(r"\[[a-z, -]+\]\s+# \w", found["rest"])
+    ]
+    assert lines == []
