@@ -6,6 +6,8 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
+from ntpcompanion.validation import check_instance
+
 
 @dataclass(frozen=True)
 class Text:
@@ -49,6 +51,7 @@ def read_text(text: str) -> Text:
     ValueError
         the file is not UTF-8, or there is nothing but white space in it.
     """
+    check_instance("text", text, str)
     path = Path(text).expanduser()
     found = (
         Text(text, _read_file(path))

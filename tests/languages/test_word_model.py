@@ -84,8 +84,8 @@ def scaled(model):
             {"words": [4, 5, 4]},
             "`words` must be different tokens, got 4 more than once. Leave out what repeats",
         ),
-        ({"words": []}, r"`words` must be a list of at least one token.* got \(0,\)"),
-        ({"words": [[4, 5]]}, r"`words` must be a list .* got \(1, 2\) of torch.int64"),
+        ({"words": []}, r"`words` must be a list of at least one token, got shape \(0,\)"),
+        ({"words": [[4, 5]]}, r"`words` must be a list .* got shape \(1, 2\)"),
         (
             {"words": [4.0, 5.0]},
             "`words` must be a list .* each a whole number, got .* of torch.float32",
