@@ -94,7 +94,7 @@ def as_between(name: str, value: object, low: float, high: float, reason: str = 
 
 def _real(name: str, value: object) -> float:
     try:
-        if isinstance(value, str | bytes | bool | np.bool_) or np.size(value) != 1:
+        if isinstance(value, str | bytes | bool | np.bool_) or np.ndim(value):
             raise TypeError
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, RuntimeError) as error:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
 
 from ntpcompanion.dyck.transformer import Parameters, uniform_attention
 from ntpcompanion.dyck.value_layer import ValueLayer
+from ntpcompanion.validation import as_at_least, as_integer, as_positive, check_generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,8 @@ def follow_trace_flow(
     ∇ holds the indicators 1{w_j·h > 0} fixed, and the trace jumps where one changes. A step solves
     two or three systems of N equations: 0.5 ms at T = 4 with 64 neurons, 8 ms at T = 6 with 256.
     """
-    _check_positive(horizon=horizon, rate=rate)
+    as_positive("horizon", horizon)
+    as_positive("rate", rate)
     layer = ValueLayer(start, mask_sign)
     steps = int(np.ceil(horizon / rate))
 
@@ -133,9 +134,11 @@ def follow_sgd(
     RuntimeError
         no zero loss near the start or a kept state: the steps, or the noise, are too large.
     """
-    _check_positive(learning_rate=learning_rate, steps=steps, batch_size=batch_size)
-    if not 0 <= label_noise < np.inf:
-        raise ValueError(f"`label_noise` must be finite and not negative, got {label_noise}.")
+    as_positive("learning_rate", learning_rate)
+    as_integer("steps", steps, 1)
+    as_integer("batch_size", batch_size, 1)
+    as_at_least("label_noise", label_noise, 0)
+    check_generator("rng", rng)
     layer = ValueLayer(start, mask_sign)
 
     def step() -> None:
@@ -173,7 +176,11 @@ def follow_regularized_adam(
     RuntimeError
         no zero loss near the start or a kept state.
     """
-    _check_positive(learning_rate=learning_rate, steps=steps, penalty=penalty)
+    as_positive("learning_rate", learning_rate)
+    as_integer("steps", steps, 1)
+    as_positive("penalty", penalty)
+    import torch  # takes a second, for Adam only
+
     layer = ValueLayer(start, mask_sign)
     # one memory: Adam changes the layer's parameters in place
     theta = torch.from_numpy(layer.theta)
@@ -196,8 +203,7 @@ def _repeat(
     """Take `steps` steps, each of which changes the parameters of the layer in place and lasts for
     `time`.
     """
-    if snapshots < 2:
-        raise ValueError(f"`snapshots` must be at least 2, got {snapshots}.")
+    as_integer("snapshots", snapshots, 2)
     marks = np.unique(np.linspace(0, steps, snapshots).round().astype(int))
     layer.theta[:] = layer.back(layer.theta)
     kept = [_state(layer)]
@@ -219,9 +225,3 @@ def _state(layer: ValueLayer) -> tuple[float, np.ndarray, np.ndarray, float, flo
         layer.squared_gradient(found),
         layer.alignment(found),
     )
-
-
-def _check_positive(**values: float) -> None:
-    for name, value in values.items():
-        if not 0 < value < np.inf:
-            raise ValueError(f"`{name}` must be positive and finite, got {value}.")

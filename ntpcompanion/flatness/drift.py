@@ -20,6 +20,7 @@ from ntpcompanion.flatness.manifold import (
     tangent_basis,
 )
 from ntpcompanion.flatness.model import ConditionalModel
+from ntpcompanion.validation import as_integer, as_positive
 
 __all__ = ["FlowPath", "follow_adam_ode", "follow_ode", "follow_sgd", "tangent_basis"]
 
@@ -87,8 +88,7 @@ def follow_ode(
     is needed. Explicit Runge–Kutta between the `points`, a Gauss–Newton correction at each. One
     evaluation costs a singular value decomposition of the (n c, d) scores.
     """
-    if batch_size < 1:
-        raise ValueError(f"`batch_size` must be at least 1, got {batch_size}.")
+    as_integer("batch_size", batch_size, 1)
     return _Flow(model, 1 / (4 * batch_size), adaptive=False).run(start, horizon, points)
 
 
@@ -136,10 +136,8 @@ class _Flow:
         return scores.square().sum(), scores
 
     def run(self, start: Tensor, horizon: float, points: int) -> FlowPath:
-        if not 0 < horizon < np.inf:
-            raise ValueError(f"`horizon` must be positive and finite, got {horizon}.")
-        if points < 2:
-            raise ValueError(f"`points` must be at least 2, got {points}.")
+        as_positive("horizon", horizon)
+        as_integer("points", points, 2)
         times = np.linspace(0, horizon, points)
         thetas, corrected = [nearest_minimizer(self.model, start)], [0.0]
         self.rank = tangent_basis(self.model, thetas[0]).rank

@@ -10,6 +10,7 @@ from torch.func import jacrev
 
 from ntpcompanion.flatness.manifold import check_float64
 from ntpcompanion.flatness.model import ConditionalModel
+from ntpcompanion.validation import check_instance
 
 # Rows of second derivatives that are formed together: all at once take n c d passes, and gigabytes
 # for a network of 259 parameters.
@@ -46,6 +47,7 @@ def fisher_bias(model: ConditionalModel, theta: Float[Tensor, " d"]) -> FisherBi
     Raises ValueError unless θ is a finite float64 vector. All second derivatives are formed: O(n c
     d²) memory.
     """
+    check_instance("model", model, ConditionalModel)
     check_float64("theta", theta)
     probabilities = model.log_probabilities(theta).exp()
     slope = jacrev(model.log_probabilities)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ntpcompanion.flatness.hessian import check_vector
 from ntpcompanion.flatness.model import ConditionalModel
+from ntpcompanion.validation import as_positive, check_instance
 
 # Singular values of the scores below this share of the largest count as zero; they are square roots
 # of eigenvalues of the Hessian, and rounding leaves some 1e-15 of an exact zero.
@@ -68,6 +69,7 @@ def tangent_basis(model: ConditionalModel, theta: Float[Tensor, " d"]) -> Tangen
         θ is not a minimizer: an entry of f − Pr exceeds 1e-6. The scores are then no square root of
         the Hessian.
     """
+    check_instance("model", model, ConditionalModel)
     check_float64("theta", theta)
     scores = model.scores(theta)
     gradient_norm = float((model.joint.flatten().sqrt() @ scores).norm())
@@ -110,7 +112,9 @@ def nearest_minimizer(
     RuntimeError
         no minimizer was reached.
     """
+    check_instance("model", model, ConditionalModel)
     check_float64("theta", theta)
+    as_positive("tol", tol)
     if (model.laws == 0).any():
         row = int((model.laws == 0).any(1).nonzero()[0])
         raise ValueError(

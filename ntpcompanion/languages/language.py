@@ -19,6 +19,7 @@ from ntpcompanion.validation import (
     check_not_negative,
     check_probabilities,
     check_sums,
+    check_tensor,
     check_torch_generator,
 )
 
@@ -237,11 +238,7 @@ def checked_tokens(tokens: Tensor, vocab_size: int) -> tuple[Tensor, Tensor]:
     Raises ValueError unless tokens are integers (batch, length) in 0 … vocab_size − 1, with PADDING
     on the right only and a word in each row.
     """
-    if not isinstance(tokens, Tensor):
-        raise ValueError(
-            "`tokens` must be a tensor of integers (batch, length), got a "
-            f"{type(tokens).__name__}. Wrap it in torch.tensor."
-        )
+    check_tensor("tokens", tokens)
     if (
         tokens.ndim != 2
         or tokens.is_floating_point()

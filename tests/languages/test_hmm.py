@@ -236,8 +236,14 @@ def test_the_random_family_has_its_blocks():
             {"emission": torch.tensor([[1.0, 0.0], [-0.5, 1.5]])},
             r"`emission` holds the negative entry -0\.5",
         ),
-        ({"transition": torch.eye(3)}, r"`transition` must be a matrix of shape \(2, 2\), got shape \(3, 3\)"),
-        ({"emission": torch.ones(2)}, r"`emission` must be a matrix of shape \(2, any\), got shape \(2,\)"),
+        (
+            {"transition": torch.eye(3)},
+            r"`transition` must be a matrix of shape \(2, 2\), got shape \(3, 3\)",
+        ),
+        (
+            {"emission": torch.ones(2)},
+            r"`emission` must be a matrix of shape \(2, any\), got shape \(2,\)",
+        ),
         ({"initial": torch.ones(0)}, r"`initial` must be a vector, got shape \(0,\)"),
         ({"length": 0}, "`length` must be at least 1, got 0"),
         ({"length": 2.5}, r"`length` must be an integer, got 2\.5"),

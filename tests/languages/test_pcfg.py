@@ -298,8 +298,14 @@ half = torch.full((1, 1, 1), 0.5)
             {"lexical": torch.tensor([[1.0, -0.5]])},
             r"`lexical` holds the negative entry -0\.5",
         ),
-        ({"binary": half[0]}, r"`binary` must be an array of shape \(1, 1, 1\), got shape \(1, 1\)"),
-        ({"lexical": torch.ones(2, 1)}, r"`lexical` must be a matrix of shape \(1, any\), got shape \(2, 1\)"),
+        (
+            {"binary": half[0]},
+            r"`binary` must be an array of shape \(1, 1, 1\), got shape \(1, 1\)",
+        ),
+        (
+            {"lexical": torch.ones(2, 1)},
+            r"`lexical` must be a matrix of shape \(1, any\), got shape \(2, 1\)",
+        ),
         ({"root": torch.ones(1, 1)}, r"`root` must be a vector, got shape \(1, 1\)"),
     ],
 )

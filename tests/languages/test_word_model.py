@@ -88,7 +88,7 @@ def scaled(model):
         ({"words": [[4, 5]]}, r"`words` must be a list .* got shape \(1, 2\)"),
         (
             {"words": [4.0, 5.0]},
-            "`words` must be a list .* each a whole number, got .* of torch.float32",
+            "`words` must be an array of integers, got a numpy.ndarray of float64",
         ),
         ({"bos": 12}, "`bos` must lie in 0 … 11, .* got 12"),
         ({"end": 12}, "`end` must lie in 0 … 11, .* got 12"),
