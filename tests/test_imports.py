@@ -13,16 +13,18 @@ MAY_IMPORT = {
     "__init__": set(),
     "randomness": set(),
     "faces": set(),
-    "languages": {"faces", "randomness"},
-    "flatness": {"faces", "randomness"},
-    "linear": {"faces", "languages", "randomness"},
-    "dyck": {"faces", "languages", "randomness"},
-    "networks": {"faces"},
-    "mlm": {"faces", "languages", "networks", "randomness"},
+    "validation": set(),
+    "languages": {"faces", "randomness", "validation"},
+    "flatness": {"faces", "randomness", "validation"},
+    "linear": {"faces", "languages", "randomness", "validation"},
+    "dyck": {"faces", "languages", "randomness", "validation"},
+    "networks": {"faces", "validation"},
+    "mlm": {"faces", "languages", "networks", "randomness", "validation"},
     # where the others meet: frozen plan → typed result
     "experiments": {
         "faces",
         "randomness",
+        "validation",
         "languages",
         "linear",
         "flatness",
@@ -113,6 +115,40 @@ def test_importing_the_package_loads_nothing_heavy():
         ).stdout.strip()
         == "[]"
     )
+
+
+HEAVY = {"scipy", "torch", "cvxpy", "sympy", "pandas", "matplotlib"}
+# what a user of one module waits for: cvxpy (a second), torch (a second) and sympy (half a second)
+# only where everything in it needs them
+MAY_LOAD = {
+    "validation": set(),
+    "languages.words": set(),
+    "languages.corpus": set(),
+    "languages.counting": {"scipy"},
+    "languages.hmm": {"torch"},
+    "languages.pcfg": {"torch"},
+    "linear.contexts": {"scipy"},
+    "linear.separability": {"scipy"},
+    "linear.descent": {"scipy"},
+    "linear.flow": {"scipy"},
+    "linear.regularization_path": {"scipy"},
+    "linear.svm": {"scipy", "torch"},
+    "flatness.trace": {"torch"},
+    "flatness.averages": {"torch"},
+    "flatness.drift": {"torch", "scipy"},
+    "dyck.sentences": set(),
+    "dyck.bound": set(),
+    "dyck.solutions": {"scipy"},
+    "dyck.downstream": {"scipy"},
+    "dyck.valley": {"scipy"},
+}
+
+
+@pytest.mark.parametrize(("module", "may_load"), MAY_LOAD.items())
+def test_a_module_loads_no_library_that_it_can_do_without(module, may_load):
+    code = f"import sys, ntpcompanion.{module}; print(*sorted({HEAVY} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(run.stdout.split()) <= may_load
 
 
 def test_every_module_has_its_test_file():

@@ -6,7 +6,7 @@ from .transformer import Parameters as Parameters
 from .transformer import predict as predict
 from .transformer import squared_loss as squared_loss
 from .transformer import gradients as gradients
-from .transformer import Network as Network
+from .network import Network as Network
 from .bound import lower_bound as lower_bound
 from .bound import squared_gradient_norm as squared_gradient_norm
 from .solutions import transferable as transferable

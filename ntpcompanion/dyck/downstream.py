@@ -2,7 +2,6 @@
 and the exact chance of none.
 """
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,12 +11,18 @@ from typing import SupportsIndex
 import numpy as np
 import scipy
 from jaxtyping import Float, Int
-from sympy import QQ
-from sympy.polys.matrices import DomainMatrix
 
 from ntpcompanion.dyck.neurons import Neurons
 from ntpcompanion.dyck.sentences import check_even, downstream_strings
 from ntpcompanion.dyck.transformer import Parameters, forward
+from ntpcompanion.validation import (
+    as_array,
+    as_integer,
+    as_integer_array,
+    as_matrix,
+    check_generator,
+    check_instance,
+)
 
 # Share of the largest eigenvalue or singular value below which rounding is taken for zero.
 RANK_TOLERANCE = 1e-10
@@ -77,6 +82,7 @@ def downstream_features(
     parameters: Parameters,
 ) -> tuple[Float[np.ndarray, "N m"], Int[np.ndarray, " N"]]:
     """The features σ(W_V h) of all 2^T strings, and what is to be predicted."""
+    check_instance("parameters", parameters, Parameters)
     inputs, targets = downstream_strings(parameters.W_V.shape[1] // 2)
     return forward(parameters, inputs).features, targets
 
@@ -87,6 +93,7 @@ def minimum_norm_head(
     """û = argmin ‖u‖ subject to features û = targets, or the least-norm least squares fit where no
     head interpolates.
     """
+    features, targets = as_matrix("features", features, (None, None)), as_array("targets", targets)
     return scipy.linalg.lstsq(features, targets.astype(float), cond=RANK_TOLERANCE)[0]
 
 
@@ -108,6 +115,10 @@ def best_head_error(neurons: Neurons) -> Fraction:
     Where it is not zero, no number of samples is enough. Normal equations over fractions: for a few
     neurons.
     """
+    from sympy import QQ  # half a second, for exact errors only
+    from sympy.polys.matrices import DomainMatrix
+
+    check_instance("neurons", neurons, Neurons)
     inputs, targets = downstream_strings(neurons.directions.shape[1] // 2)
     features = np.maximum(neurons.preactivations(inputs.sum(1)), 0)
     gram, moment, total = features.T @ features, features.T @ targets, int((targets**2).sum())
@@ -190,9 +201,12 @@ def learning_curve(
     >>> bool(np.all(abs(curve.exact - expected) < 4 * curve.exact_stderr))
     True
     """
-    if not len(sizes) or min(sizes) < 1 or draws < 2:
+    check_instance("parameters", parameters, Parameters)
+    check_generator("rng", rng)
+    sizes = as_integer_array("sizes", sizes).ravel().tolist()
+    if not sizes or min(sizes) < 1 or as_integer("draws", draws) < 2:
         raise ValueError(
-            f"`sizes` must be at least 1 and `draws` at least 2, got {list(sizes)} and {draws}."
+            f"`sizes` must be at least 1 and `draws` at least 2, got {sizes} and {draws}."
         )
     features, targets = downstream_features(parameters)
     kernel = features @ features.T
@@ -244,6 +258,4 @@ def _errors(kernel: np.ndarray, targets: np.ndarray, drawn: np.ndarray) -> np.nd
 
 def _samples(n: SupportsIndex) -> int:
     """A number of samples as a Python integer: powers of fractions overflow with those of NumPy."""
-    if (number := operator.index(n)) < 0:
-        raise ValueError(f"`n` must be at least 0, got {n}.")
-    return number
+    return as_integer("n", n, 0)

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ntpcompanion.dyck.transformer import Parameters, uniform_attention
+from ntpcompanion.validation import as_integer, as_integer_array, check_shape
 
 # Pre-activations of so many (input, neuron) pairs are held at a time.
 BLOCK = 2**22
@@ -32,7 +33,7 @@ class Neurons:
     Raises
     ------
     ValueError
-        no neurons, or a denominator below 1.
+        no neurons, a numerator missing, what are no integers, or a denominator below 1.
     """
 
     directions: Int[np.ndarray, "m d"]
@@ -40,10 +41,13 @@ class Neurons:
     denominator: int = 1
 
     def __post_init__(self) -> None:
+        for name in ("directions", "numerators"):
+            object.__setattr__(self, name, as_integer_array(name, getattr(self, name)))
         if not len(self.directions):
             raise ValueError("`directions` must have a row for at least one neuron, got none.")
-        if self.denominator < 1:
-            raise ValueError(f"`denominator` must be at least 1, got {self.denominator}.")
+        check_shape("directions", self.directions.shape, (None, None))
+        check_shape("numerators", self.numerators.shape, (len(self.directions),))
+        as_integer("denominator", self.denominator, 1)
 
     @property
     def coefficients(self) -> list[Fraction]:

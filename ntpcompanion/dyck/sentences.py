@@ -7,6 +7,8 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Int
 
+from ntpcompanion.validation import as_integer, as_integer_array, check_choice, check_shape
+
 MASK_SIGNS = ("random", "fixed")
 
 # All 22,176 masked inputs of length 12 fill 50 megabytes, and the kernel of all strings 130; at 14
@@ -15,8 +17,8 @@ MAX_LENGTH = 12
 
 
 def check_even(T: int) -> None:
-    """Raise ValueError unless T is even and at least 2."""
-    if T % 2 or T < 2:
+    """Raise ValueError unless T is an integer, even and at least 2."""
+    if as_integer("T", T) % 2 or T < 2:
         raise ValueError(
             f"`T` must be even and at least 2, got {T}: a balanced sentence has as many ⟨ as ⟩."
         )
@@ -36,10 +38,7 @@ def check_length(T: int) -> None:
 
 def check_mask_sign(mask_sign: str) -> None:
     """Raise ValueError unless the word is one of MASK_SIGNS."""
-    if mask_sign not in MASK_SIGNS:
-        raise ValueError(
-            f"`mask_sign` must be one of {', '.join(map(repr, MASK_SIGNS))}, got {mask_sign!r}."
-        )
+    check_choice("mask_sign", mask_sign, MASK_SIGNS)
 
 
 def balanced_sentences(T: int) -> Int[np.ndarray, "C T"]:
@@ -120,7 +119,7 @@ def mask_each(
     Raises
     ------
     ValueError
-        another word for `mask_sign`.
+        sentences that are not balanced rows of ±1, another word for `mask_sign`.
 
     Examples
     --------
@@ -132,6 +131,12 @@ def mask_each(
     [-1, 1]
     """
     check_mask_sign(mask_sign)
+    sentences = as_integer_array("sentences", sentences)
+    check_shape("sentences", sentences.shape, (None, None))
+    if (np.abs(sentences) != 1).any() or sentences.sum(1).any():
+        raise ValueError(
+            "`sentences` must be rows of +1 and −1 with sum zero. Use balanced_sentences."
+        )
     T = sentences.shape[1]
     mask_values = np.array([1, -1] if mask_sign == "random" else [1])
     row, place, choice = (

@@ -10,6 +10,13 @@ from ntpcompanion.dyck.downstream import minimum_norm_head
 from ntpcompanion.dyck.neurons import Neurons
 from ntpcompanion.dyck.sentences import check_even, check_mask_sign, masked_support
 from ntpcompanion.dyck.transformer import Parameters, forward, uniform_attention
+from ntpcompanion.validation import (
+    as_integer,
+    as_integer_array,
+    as_number,
+    check_flag,
+    check_generator,
+)
 
 # Mean squared error at which least squares counts as interpolation; targets are ±1, and rounding
 # leaves some 1e-20.
@@ -45,6 +52,7 @@ def transferable(T: int, balanced: bool = True) -> Parameters:
     [4.0, -4.0]
     """
     check_even(T)
+    check_flag("balanced", balanced)
     rows = np.outer([1.0, -1.0], np.repeat([1.0, 0.0], T))
     row_scale, u_scale = (T**0.75, T**0.25) if balanced else (1.0, float(T))
     return uniform_attention(row_scale * rows, u_scale * np.array([1.0, -1.0]))
@@ -108,6 +116,8 @@ def with_dead_neuron(T: int, alpha: Int[np.ndarray, " T"]) -> Neurons:
 
     Raises ValueError unless α holds T integers that are not all zero.
     """
+    check_even(T)
+    alpha = as_integer_array("alpha", alpha)
     if alpha.shape != (T,) or not alpha.any():
         raise ValueError(
             f"`alpha` must hold {T} integers that are not all zero, got {alpha.tolist()}."
@@ -163,8 +173,7 @@ def tilted_attention(T: int, tilt: float) -> Parameters:
 
     Raises ValueError for an odd T, one out of range, or a tilt that is not finite.
     """
-    if not np.isfinite(tilt):
-        raise ValueError(f"`tilt` must be finite, got {tilt}.")
+    as_number("tilt", tilt)
     inputs = masked_support(T, "random")[0]
     E = 2 * np.cosh(tilt) + np.sinh(tilt) - 1
     first, keys = np.eye(1, 2 * T)[0], np.repeat([tilt, 0.0], T)
@@ -222,10 +231,8 @@ def random_features(
     >>> squared_loss(solution, inputs, targets) < 1e-20
     True
     """
-    if width < 1:
-        raise ValueError(
-            f"`width` must be at least 1, got {width}: a layer without neurons predicts 0."
-        )
+    as_integer("width", width, 1)
+    check_generator("rng", rng)
     inputs, targets = masked_support(T, mask_sign)
     return with_least_norm_head(
         uniform_attention(rng.standard_normal((width, 2 * T)), np.zeros(width)), inputs, targets

@@ -5,9 +5,9 @@ its gradient in closed form.
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Bool, Float, Num
-from torch import Tensor, nn
+
+from ntpcompanion.validation import as_array, as_matrix, check_finite, check_instance, check_shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,8 @@ class Parameters:
     Raises
     ------
     ValueError
-        shapes that do not belong together, no neurons, entries that are not finite float64 numbers.
+        what are no arrays of numbers, shapes that do not belong together, no neurons, NaN or
+        infinity.
 
     Examples
     --------
@@ -47,6 +48,8 @@ class Parameters:
     u: Float[np.ndarray, " m"]
 
     def __post_init__(self) -> None:
+        for name, value in list(vars(self).items()):
+            object.__setattr__(self, name, as_array(name, value))
         m, d = self.W_V.shape if self.W_V.ndim == 2 else (0, 0)
         if m < 1:
             raise ValueError(
@@ -58,15 +61,12 @@ class Parameters:
                     f"`{name}` must be of shape {shape} beside `W_V` of shape {(m, d)}, got {got}."
                 )
         for name, value in vars(self).items():
-            if value.dtype != np.float64 or not np.isfinite(value).all():
-                raise ValueError(
-                    f"`{name}` must hold finite float64 numbers, got {value.dtype} with "
-                    f"{int((~np.isfinite(value)).sum())} not finite."
-                )
+            check_finite(name, value)
 
 
 def uniform_attention(W_V: Float[np.ndarray, "m d"], u: Float[np.ndarray, " m"]) -> Parameters:
     """The parameters with W_Q = W_K = 0: every position has weight 1/T."""
+    W_V = as_matrix("W_V", W_V, (None, None))
     d = W_V.shape[-1]
     return Parameters(np.zeros((d, d)), np.zeros((d, d)), W_V, u)
 
@@ -102,6 +102,9 @@ def forward(parameters: Parameters, inputs: Num[np.ndarray, "N T d"]) -> Forward
     """Attention, features and values of inputs (N, T, 2T). Raises ValueError if their last axis is
     not that of `W_V`. O(N (T² d + m d)).
     """
+    check_instance("parameters", parameters, Parameters)
+    check_finite("inputs", as_array("inputs", inputs))
+    inputs = np.asarray(inputs)
     if inputs.ndim != 3 or inputs.shape[2] != parameters.W_V.shape[1]:
         raise ValueError(
             f"`inputs` must be of shape (N, T, {parameters.W_V.shape[1]}) for these parameters, "
@@ -166,7 +169,9 @@ def squared_loss(
     >>> squared_loss(transferable(4), inputs, targets) < 1e-24
     True
     """
-    return float(np.mean((predict(parameters, inputs) - targets) ** 2))
+    values, targets = predict(parameters, inputs), as_array("targets", targets)
+    check_shape("targets", targets.shape, values.shape)
+    return float(np.mean((values - targets) ** 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +198,7 @@ class Gradients:
     u: Float[np.ndarray, "N m"]
 
     def flat(self) -> Float[np.ndarray, "N P"]:
-        """All P entries in the order W_Q, W_K, W_V, u of `Network`. Memory O(N P)."""
+        """All P entries in the order W_Q, W_K, W_V, u of `dyck.network.Network`. Memory O(N P)."""
         outer = [
             np.einsum("ni,nj->nij", *pair).reshape(len(self.u), -1)
             for pair in (self.queries, self.keys, self.values)
@@ -254,31 +259,3 @@ def gradients(
     return Gradients(
         queries, (first @ parameters.W_Q.T, k), (out, state.h), state.features * active
     )
-
-
-class Network(nn.Module):
-    """The same transformer as a float64 torch module, for autograd and full Hessians; parameters in
-    the order W_Q, W_K, W_V, u.
-
-    Examples
-    --------
-    >>> from ntpcompanion.dyck import Network, masked_support, transferable
-    >>> import torch
-    >>> network = Network(transferable(4))
-    >>> inputs, targets = masked_support(4, "random")
-    >>> outputs = network(torch.tensor(inputs, dtype=torch.float64))
-    >>> bool((outputs - torch.tensor(targets)).abs().max() < 1e-12)
-    True
-    """
-
-    def __init__(self, parameters: Parameters) -> None:
-        super().__init__()
-        for name, value in vars(parameters).items():
-            self.register_parameter(name, nn.Parameter(torch.tensor(value)))
-
-    def forward(self, inputs: Float[Tensor, "N T d"]) -> Float[Tensor, " N"]:
-        """f_θ(x) for inputs (N, T, 2T), float64."""
-        queries, keys = inputs[:, 0] @ self.W_Q.T, inputs @ self.W_K.T
-        attention = torch.einsum("ntd,nd->nt", keys, queries).softmax(-1)
-        h = torch.einsum("nt,ntd->nd", attention, inputs)
-        return (h @ self.W_V.T).relu() @ self.u

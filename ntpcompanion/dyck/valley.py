@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
 
 from ntpcompanion.dyck.transformer import Parameters, uniform_attention
 from ntpcompanion.dyck.value_layer import ValueLayer
+from ntpcompanion.validation import as_at_least, as_integer, as_positive, check_generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,8 @@ def follow_trace_flow(
     >>> bool(np.all(np.diff(path.squared_gradient) < 0)), bool(path.loss.max() < 1e-20)
     (True, True)
     """
-    _check_positive(horizon=horizon, rate=rate)
+    as_positive("horizon", horizon)
+    as_positive("rate", rate)
     layer = ValueLayer(start, mask_sign)
     steps = int(np.ceil(horizon / rate))
 
@@ -149,9 +150,11 @@ def follow_sgd(
     RuntimeError
         no zero loss near the start or a kept state: the steps, or the noise, are too large.
     """
-    _check_positive(learning_rate=learning_rate, steps=steps, batch_size=batch_size)
-    if not 0 <= label_noise < np.inf:
-        raise ValueError(f"`label_noise` must be finite and not negative, got {label_noise}.")
+    as_positive("learning_rate", learning_rate)
+    as_integer("steps", steps, 1)
+    as_integer("batch_size", batch_size, 1)
+    as_at_least("label_noise", label_noise, 0)
+    check_generator("rng", rng)
     layer = ValueLayer(start, mask_sign)
 
     def step() -> None:
@@ -189,7 +192,11 @@ def follow_regularized_adam(
     RuntimeError
         no zero loss near the start or a kept state.
     """
-    _check_positive(learning_rate=learning_rate, steps=steps, penalty=penalty)
+    as_positive("learning_rate", learning_rate)
+    as_integer("steps", steps, 1)
+    as_positive("penalty", penalty)
+    import torch  # takes a second, for Adam only
+
     layer = ValueLayer(start, mask_sign)
     # one memory: Adam changes the layer's parameters in place
     theta = torch.from_numpy(layer.theta)
@@ -212,8 +219,7 @@ def _repeat(
     """Take `steps` steps, each of which changes the parameters of the layer in place and lasts for
     `time`.
     """
-    if snapshots < 2:
-        raise ValueError(f"`snapshots` must be at least 2, got {snapshots}.")
+    as_integer("snapshots", snapshots, 2)
     marks = np.unique(np.linspace(0, steps, snapshots).round().astype(int))
     layer.theta[:] = layer.back(layer.theta)
     kept = [_state(layer)]
@@ -235,9 +241,3 @@ def _state(layer: ValueLayer) -> tuple[float, np.ndarray, np.ndarray, float, flo
         layer.squared_gradient(found),
         layer.alignment(found),
     )
-
-
-def _check_positive(**values: float) -> None:
-    for name, value in values.items():
-        if not 0 < value < np.inf:
-            raise ValueError(f"`{name}` must be positive and finite, got {value}.")

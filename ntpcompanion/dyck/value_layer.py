@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 
 from ntpcompanion.dyck.sentences import masked_support
 from ntpcompanion.dyck.transformer import Parameters
+from ntpcompanion.validation import check_instance
 
 # Added to the kernel of the Jacobian, as a share of its mean diagonal. It has no full rank: with
 # the random mask sign, where a ReLU is a linear and an even map of the input, N/2 + 2T at most, and
@@ -29,6 +30,7 @@ class ValueLayer:
     """
 
     def __init__(self, start: Parameters, mask_sign: str) -> None:
+        check_instance("start", start, Parameters)
         if start.W_Q.any() or start.W_K.any():
             raise ValueError(
                 "`start` must have uniform attention: W_Q = W_K = 0. Use "

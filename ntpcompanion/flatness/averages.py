@@ -3,9 +3,12 @@ learning rate zero.
 """
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor
+
+from ntpcompanion.validation import as_array, check_finite, is_tensor
 
 
 def mean_and_error(values: Float[Tensor, "*any replicas"]) -> tuple[np.ndarray, np.ndarray]:
@@ -31,7 +34,8 @@ def mean_and_error(values: Float[Tensor, "*any replicas"]) -> tuple[np.ndarray, 
     >>> mean.tolist(), error.round(4).tolist()
     ([2.0, 0.0], [0.5774, 0.0])
     """
-    replicas = values.shape[-1]
+    values = _tensor("values", values)
+    replicas = values.shape[-1] if values.ndim else 0
     if replicas < 2:
         raise ValueError(
             "`values` must hold at least 2 replicas along its last axis for a standard error, got "
@@ -107,6 +111,8 @@ def ratio_of_means(
     Raises ValueError for vectors of different lengths, fewer than two replicas, or denominators
     with mean zero.
     """
+    numerators = _tensor("numerators", numerators)
+    denominators = _tensor("denominators", denominators)
     if numerators.shape != denominators.shape or numerators.ndim != 1:
         got = f"{tuple(numerators.shape)} and {tuple(denominators.shape)}"
         raise ValueError(
@@ -120,11 +126,18 @@ def ratio_of_means(
     return float(ratio), float(error) / abs(float(below))
 
 
+def _tensor(name: str, values: Tensor | ArrayLike) -> Tensor:
+    """Finite values as a tensor: tensors as they are, anything else in float64."""
+    entries = as_array(name, values)
+    check_finite(name, entries)
+    return values if is_tensor(values) else torch.tensor(entries)
+
+
 def _vectors(**given: ArrayLike) -> list[np.ndarray]:
     """The abscissae, the values and their errors of a weighted line, or a ValueError that names the
     fault.
     """
-    abscissae, values, errors = vectors = [np.asarray(vector, float) for vector in given.values()]
+    abscissae, values, errors = vectors = [as_array(*argument) for argument in given.items()]
     first, second, third = given
     if (
         abscissae.ndim != 1

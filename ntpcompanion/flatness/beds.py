@@ -13,6 +13,13 @@ from torch import Tensor
 
 from ntpcompanion.flatness.manifold import nearest_minimizer
 from ntpcompanion.flatness.model import ConditionalModel
+from ntpcompanion.validation import (
+    as_between,
+    as_integer,
+    as_number,
+    as_shaped,
+    check_generator,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +38,9 @@ def bernoulli(probability: float, a: float) -> Bed:
 
     Raises ValueError unless 0 < p < 1 and a ≠ 0.
     """
-    if not 0 < probability < 1:
-        raise ValueError(f"`probability` must lie strictly between 0 and 1, got {probability}.")
-    if a == 0 or not np.isfinite(a):
-        raise ValueError(f"`a` must be finite and not zero, got {a}.")
+    as_between("probability", probability, 0, 1)
+    if as_number("a", a) == 0:
+        raise ValueError("`a` must not be zero: b is the logit divided by it.")
     law = torch.tensor([[1 - probability, probability]], dtype=torch.float64)
 
     def logits(theta: Tensor) -> Tensor:
@@ -60,20 +66,12 @@ def softmax_product(law: Sequence[float], a: Sequence[float]) -> Bed:
     Raises ValueError unless the law is positive with sum one, and a finite, without zeros and as
     long.
     """
-    probabilities, factors = (
-        torch.tensor([law], dtype=torch.float64),
-        torch.tensor(a, dtype=torch.float64),
-    )
+    probabilities = torch.tensor(as_shaped("law", law, (None,)))[None]
+    factors = torch.tensor(as_shaped("a", a, probabilities.shape[1:]))
     if not (probabilities > 0).all():
         raise ValueError(f"`law` must be positive, got {list(law)}: a zero has no minimizer.")
-    if (
-        factors.shape != probabilities[0].shape
-        or not factors.isfinite().all()
-        or (factors == 0).any()
-    ):
-        raise ValueError(
-            f"`a` must hold {len(law)} finite numbers that are not zero, got {list(a)}."
-        )
+    if (factors == 0).any():
+        raise ValueError(f"`a` must hold numbers that are not zero, got {list(a)}.")
 
     def logits(theta: Tensor) -> Tensor:
         left, right = theta.chunk(2, -1)
@@ -96,6 +94,7 @@ def hmm_network(
     Raises ValueError for a size below 1, and RuntimeError if no minimizer is found: make `width`
     larger.
     """
+    check_generator("rng", rng)
     _check_sizes(states=states, vocab=vocab, length=length, width=width)
     inputs, laws, weight = _masked_conditionals(*_random_hmm(rng, states, vocab), length)
     size = inputs.shape[1]
@@ -123,6 +122,7 @@ def linear_product(
     The laws are those of the start: they have full support, and the start is a minimizer. Raises
     ValueError for a size below 1.
     """
+    check_generator("rng", rng)
     _check_sizes(contexts=contexts, vocab=vocab, dim=dim)
     embeddings = torch.tensor(rng.standard_normal((contexts, dim)))
     logits, start = _factorized(rng, embeddings, vocab)
@@ -144,11 +144,9 @@ def sparse_linear(
     for ever, and the eigenvalues that belong to tokens off the support tend to zero with the excess
     loss. Raises ValueError unless 0 < `support_size` < `vocab`, and for a size below 1.
     """
-    if not 0 < support_size < vocab:
-        raise ValueError(
-            f"`support_size` must lie in 1 … {vocab - 1} (`vocab` − 1), got {support_size}."
-        )
+    check_generator("rng", rng)
     _check_sizes(contexts=contexts, vocab=vocab, dim=dim)
+    as_integer("support_size", support_size, 1, vocab - 1, "(`vocab` − 1)")
     embeddings = torch.tensor(rng.standard_normal((contexts, dim)))
     logits, start = _factorized(rng, embeddings, vocab)
     laws = np.zeros((contexts, vocab))
@@ -159,8 +157,7 @@ def sparse_linear(
 
 def _check_sizes(**sizes: int) -> None:
     for name, value in sizes.items():
-        if value < 1:
-            raise ValueError(f"`{name}` must be at least 1, got {value}.")
+        as_integer(name, value, 1)
 
 
 def _factorized(rng: np.random.Generator, embeddings: Tensor, vocab: int) -> tuple:

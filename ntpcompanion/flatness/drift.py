@@ -20,6 +20,7 @@ from ntpcompanion.flatness.manifold import (
     tangent_basis,
 )
 from ntpcompanion.flatness.model import ConditionalModel
+from ntpcompanion.validation import as_integer, as_positive
 
 __all__ = ["FlowPath", "follow_adam_ode", "follow_ode", "follow_sgd", "tangent_basis"]
 
@@ -123,8 +124,7 @@ def follow_ode(
     >>> path.trace.round(decimals=3).tolist()
     [2.547, 1.01, 0.893]
     """
-    if batch_size < 1:
-        raise ValueError(f"`batch_size` must be at least 1, got {batch_size}.")
+    as_integer("batch_size", batch_size, 1)
     return _Flow(model, 1 / (4 * batch_size), adaptive=False).run(start, horizon, points)
 
 
@@ -204,10 +204,8 @@ class _Flow:
         return scores.square().sum(), scores
 
     def run(self, start: Tensor, horizon: float, points: int) -> FlowPath:
-        if not 0 < horizon < np.inf:
-            raise ValueError(f"`horizon` must be positive and finite, got {horizon}.")
-        if points < 2:
-            raise ValueError(f"`points` must be at least 2, got {points}.")
+        as_positive("horizon", horizon)
+        as_integer("points", points, 2)
         times = np.linspace(0, horizon, points)
         thetas, corrected = [nearest_minimizer(self.model, start)], [0.0]
         self.rank = tangent_basis(self.model, thetas[0]).rank

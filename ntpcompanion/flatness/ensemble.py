@@ -12,6 +12,7 @@ from torch import Tensor
 from ntpcompanion.flatness.manifold import check_float64
 from ntpcompanion.flatness.model import ConditionalModel
 from ntpcompanion.flatness.noise import MeanGradient
+from ntpcompanion.validation import as_integer, as_positive, check_instance, check_tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,10 +198,10 @@ def follow_adam(
 
 def _starts(model: ConditionalModel, start: Tensor, learning_rate: float, replicas: int) -> Tensor:
     """A row of parameters for each replica, or a ValueError about what cannot be run."""
-    if not 0 < learning_rate < np.inf:
-        raise ValueError(f"`learning_rate` must be positive and finite, got {learning_rate}.")
-    if replicas < 1:
-        raise ValueError(f"`replicas` must be at least 1, got {replicas}.")
+    check_instance("model", model, ConditionalModel)
+    as_positive("learning_rate", learning_rate)
+    as_integer("replicas", replicas, 1)
+    check_tensor("start", start)
     check_float64("start", start.flatten())
     if start.ndim not in (1, 2) or (start.ndim == 2 and len(start) != replicas):
         raise ValueError(
@@ -217,8 +218,7 @@ def _repeat(
 ) -> EnsemblePath:
     """Take `steps` steps, each of which changes `thetas` in place."""
     for name, value, least in (("steps", steps, 1), ("snapshots", snapshots, 2)):
-        if value < least:
-            raise ValueError(f"`{name}` must be at least {least}, got {value}.")
+        as_integer(name, value, least)
     marks = np.unique(np.linspace(0, steps, snapshots).round().astype(int))
     kept = [thetas.clone()]
     for first, last in pairwise(marks):

@@ -10,6 +10,7 @@ from torch.func import jacrev
 
 from ntpcompanion.flatness.manifold import check_float64
 from ntpcompanion.flatness.model import ConditionalModel
+from ntpcompanion.validation import check_instance
 
 # Rows of second derivatives that are formed together: all at once take n c d passes, and gigabytes
 # for a network of 259 parameters.
@@ -75,6 +76,7 @@ def fisher_bias(model: ConditionalModel, theta: Float[Tensor, " d"]) -> FisherBi
     >>> abs(at.bias) < 1e-9, abs(off.bias) <= off.bound
     (True, True)
     """
+    check_instance("model", model, ConditionalModel)
     check_float64("theta", theta)
     probabilities = model.log_probabilities(theta).exp()
     slope = jacrev(model.log_probabilities)

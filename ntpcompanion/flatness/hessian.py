@@ -9,6 +9,8 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vjp, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from ntpcompanion.validation import check_callable, check_finite, check_instance, check_tensor
+
 Loss = Callable[[Tensor], Tensor]
 
 # So many entries of vectors go through the loss in one batch: all directions at once in small
@@ -60,6 +62,7 @@ def hessian_products(
     [[2.0, 3.0], [3.0, 4.0]]
     """
     check_loss(loss, theta)
+    check_tensor("vectors", vectors)
     if vectors.ndim != 2 or vectors.shape[1] != len(theta) or vectors.dtype != theta.dtype:
         got = f"shape {tuple(vectors.shape)} and dtype {vectors.dtype}"
         raise ValueError(
@@ -111,7 +114,8 @@ def full_hessian(loss: Loss, theta: Float[Tensor, " d"]) -> Float[Tensor, "d d"]
 
 
 def check_vector(name: str, theta: Tensor) -> None:
-    """Raise ValueError unless `theta` is a finite vector in float64 or float32."""
+    """Raise ValueError unless `theta` is a tensor, a finite vector in float64 or float32."""
+    check_tensor(name, theta)
     if theta.ndim != 1 or not len(theta):
         raise ValueError(
             f"`{name}` must be one flat parameter vector, got shape {tuple(theta.shape)}. Use "
@@ -123,10 +127,7 @@ def check_vector(name: str, theta: Tensor) -> None:
             "survive fewer digits."
         )
     if not theta.isfinite().all():
-        raise ValueError(
-            f"`{name}` holds {theta[~theta.isfinite()][0].item()} "
-            f"({int((~theta.isfinite()).sum())} entries are not finite)."
-        )
+        check_finite(name, theta.detach().cpu().numpy())
 
 
 def check_loss(loss: Loss, theta: Float[Tensor, " d"]) -> None:
@@ -136,10 +137,12 @@ def check_loss(loss: Loss, theta: Float[Tensor, " d"]) -> None:
     Differences of a few units of rounding are let through: a GPU may add in another order every
     time.
     """
+    check_callable("loss", loss)
     check_vector("theta", theta)
     leaf = theta.detach().clone().requires_grad_()
     with torch.enable_grad():
         first, second = loss(leaf), loss(leaf)
+    check_tensor("loss(theta)", first)
     if first.ndim:
         raise ValueError(
             f"`loss` must return a scalar tensor, got shape {tuple(first.shape)}. Take the mean "
@@ -167,10 +170,12 @@ class FlatModule:
     the module's output at θ.
 
     The order is that of `module.named_parameters()`; a parameter used in two places counts once.
-    Buffers are used as they are. `module` is not changed, and keeps its own parameters.
+    Buffers are used as they are, and so are frozen parameters (`requires_grad` False): they are
+    constants of the function, not entries of θ, and no curvature is counted in them. `module` is
+    not changed, and keeps its own parameters.
 
-    Raises ValueError for a module without parameters, or with parameters of several dtypes or on
-    several devices.
+    Raises ValueError for a module without parameters that are not frozen, or with such of several
+    dtypes or on several devices.
 
     Examples
     --------
@@ -183,9 +188,11 @@ class FlatModule:
     """
 
     def __init__(self, module: nn.Module) -> None:
+        check_instance("module", module, nn.Module)
         self.module = module
-        self.shapes = {name: parameter.shape for name, parameter in module.named_parameters()}
-        kinds = {f"{parameter.dtype} on {parameter.device}" for parameter in module.parameters()}
+        own = {name: p for name, p in module.named_parameters() if p.requires_grad}
+        self.shapes = {name: parameter.shape for name, parameter in own.items()}
+        kinds = {f"{parameter.dtype} on {parameter.device}" for parameter in own.values()}
         if len(kinds) != 1:
             raise ValueError(
                 "`module` must have parameters of one dtype on one device, got "
@@ -195,13 +202,15 @@ class FlatModule:
     @property
     def theta(self) -> Float[Tensor, " d"]:
         """The module's own parameters now, as a new flat vector."""
-        return torch.cat([parameter.detach().flatten() for parameter in self.module.parameters()])
+        own = dict(self.module.named_parameters())
+        return torch.cat([own[name].detach().flatten() for name in self.shapes])
 
     def parameters(self, theta: Float[Tensor, " d"]) -> dict[str, Tensor]:
         """The parts of θ by the names of the module's parameters: views, in their shapes. Raises
         ValueError if the length does not fit.
         """
         sizes = [prod(shape) for shape in self.shapes.values()]
+        check_tensor("theta", theta)
         if theta.shape != (sum(sizes),):
             raise ValueError(
                 f"`theta` must be a vector of the {sum(sizes)} parameters of the module, got shape "

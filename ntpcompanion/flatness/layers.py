@@ -53,8 +53,9 @@ def has_layer_rules(flat: FlatModule, theta: Float[Tensor, " d"], inputs: Tensor
         if type(layer) in RULES
         for p in layer.parameters(recurse=False)
     )
-    if any(owners[id(p)] != 1 for p in flat.module.parameters()):
-        return False
+    parameters = list(flat.module.parameters())
+    if any(owners[id(p)] != 1 for p in parameters) or len(parameters) > len(flat.shapes):
+        return False  # a rule would count the gradient in frozen parameters, too
     pair = inputs[:2]
     with torch.no_grad(), recorded(flat.module) as passages:
         flat(theta, pair)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ntpcompanion.flatness.hessian import check_vector
 from ntpcompanion.flatness.model import ConditionalModel
+from ntpcompanion.validation import as_positive, check_instance
 
 # Singular values of the scores below this share of the largest count as zero; they are square roots
 # of eigenvalues of the Hessian, and rounding leaves some 1e-15 of an exact zero.
@@ -101,6 +102,7 @@ def tangent_basis(model: ConditionalModel, theta: Float[Tensor, " d"]) -> Tangen
     >>> bool((space.basis.T @ slope).abs() < 1e-9)
     True
     """
+    check_instance("model", model, ConditionalModel)
     check_float64("theta", theta)
     scores = model.scores(theta)
     gradient_norm = float((model.joint.flatten().sqrt() @ scores).norm())
@@ -173,7 +175,9 @@ def nearest_minimizer(
     >>> round(float(minimizer.prod()), 6)  # e^{2ab} = 0.8 / 0.2
     0.693147
     """
+    check_instance("model", model, ConditionalModel)
     check_float64("theta", theta)
+    as_positive("tol", tol)
     if (model.laws == 0).any():
         row = int((model.laws == 0).any(1).nonzero()[0])
         raise ValueError(

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.func import jacrev
 
-SUM_TOLERANCE = 1e-8
+from ntpcompanion.validation import as_shaped, check_callable, check_probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +24,15 @@ class ConditionalModel:
         maps parameters (…, d) to logits (…, n, c) of all inputs: leading axes are replicas, none of
         which may touch another.
     laws
-        Pr, (n, c), rows with sum one to within 1e-8, float64.
+        Pr, (n, c), rows with sum one to within 1e-8; a float64 copy on the CPU is kept.
     weight
-        (n,), positive frequencies of the inputs with sum one to within 1e-8, float64.
+        (n,), positive frequencies of the inputs with sum one to within 1e-8, likewise.
 
     Raises
     ------
     ValueError
-        laws or weights of another shape or dtype, negative, not finite, or with another sum.
+        what is no function, laws or weights of another shape, negative, not finite, or with another
+        sum.
 
     Examples
     --------
@@ -54,8 +55,11 @@ class ConditionalModel:
     weight: Float[Tensor, " n"]
 
     def __post_init__(self) -> None:
-        _check_law("laws", self.laws, 2)
-        _check_law("weight", self.weight, 1)
+        check_callable("logits", self.logits)
+        for name, shape in (("laws", (None, None)), ("weight", (None,))):
+            entries = as_shaped(name, getattr(self, name), shape)
+            check_probabilities(name, entries, entries.sum(-1))
+            object.__setattr__(self, name, torch.tensor(entries))
         if len(self.laws) != len(self.weight) or self.weight.min() <= 0:
             got = (
                 f"{len(self.weight)} weights for {len(self.laws)} laws, the smallest "
@@ -162,21 +166,3 @@ def gradient_covariance(
     scores = model.scores(theta)
     mean = model.joint.flatten().sqrt() @ scores
     return scores.T @ scores - torch.outer(mean, mean)
-
-
-def _check_law(name: str, value: Tensor, dimensions: int) -> None:
-    if value.ndim != dimensions or value.dtype != torch.float64 or value.device.type != "cpu":
-        got = f"{value.dtype} of shape {tuple(value.shape)} on {value.device}"
-        raise ValueError(
-            f"`{name}` must be a float64 tensor with {dimensions} axes on the CPU, got {got}."
-        )
-    if not value.isfinite().all() or value.min() < 0:
-        raise ValueError(
-            f"`{name}` must hold probabilities, got "
-            f"{value[~(value >= 0) | ~value.isfinite()][0].item()}."
-        )
-    worst = (value.sum(-1) - 1).abs().max()
-    if worst > SUM_TOLERANCE:
-        raise ValueError(
-            f"`{name}` misses the sum 1 by {worst:.3g}. Divide it by its sum in float64."
-        )

@@ -6,6 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ntpcompanion.flatness.model import ConditionalModel
+from ntpcompanion.validation import as_integer, check_generator
 
 # Draws are made for this many at a time: 8 MiB.
 BLOCK_DRAWS = 2**20
@@ -29,11 +30,9 @@ class MeanGradient:
         replicas: int,
         rng: np.random.Generator,
     ) -> None:
-        if batch_size is not None and batch_size < 1:
-            raise ValueError(
-                "`batch_size` must be at least 1, or None for the population loss, got "
-                f"{batch_size}."
-            )
+        if batch_size is not None:
+            as_integer("batch_size", batch_size, 1, reason="or None for the population loss")
+        check_generator("rng", rng)
         self.model, self.batch_size, self.replicas, self.rng = model, batch_size, replicas, rng
         # the last is 1, up to rounding
         self.cumulative = model.joint.flatten().cumsum(0).numpy()[:-1]

@@ -22,6 +22,8 @@ from ntpcompanion.flatness.hessian import (
     symmetric_products,
 )
 from ntpcompanion.flatness.layers import Weigh, has_layer_rules, squared_norms
+from ntpcompanion.flatness.logits import check_logits
+from ntpcompanion.validation import as_integer, check_tensor, check_torch_generator
 
 Logits = Callable[[Tensor, Tensor], Tensor]
 
@@ -125,7 +127,8 @@ def hutchinson_trace(
     >>> abs(found.value - 6) < 4 * found.stderr < 1  # one probe: variance 2 (3² + 3²) = 36
     True
     """
-    _require_two("probes", probes)
+    as_integer("probes", probes, 2, reason="for a standard error")
+    check_torch_generator("generator", generator)
     check_loss(loss, theta)
     products = symmetric_products(loss, theta)
     forms = []
@@ -151,9 +154,11 @@ def fisher_trace(
     Parameters
     ----------
     logits
-        `logits(theta, inputs)` is (n, classes), row i a function of input i alone. A `FlatModule`
-        whose parameters all belong to `nn.Linear`, `nn.Embedding` and `nn.LayerNorm` layers is
-        measured layer by layer, without forming gradients; anything else through `torch.func.vmap`.
+        `logits(theta, inputs)` is (n, classes), row i a function of input i alone, the same every
+        time: a module in evaluation mode. For logits (n, T, V) of a language model choose a
+        position: `lambda theta, x: flat(theta, x)[:, -1]`. A `FlatModule` whose parameters all
+        belong to `nn.Linear`, `nn.Embedding` and `nn.LayerNorm` layers is measured layer by layer,
+        without forming gradients; anything else through `torch.func.vmap`.
     theta
         (d,), the parameters.
     inputs
@@ -175,8 +180,9 @@ def fisher_trace(
     Raises
     ------
     ValueError
-        fewer than 2 inputs, fewer than 1 label or gradient at once, logits that are not (n,
-        classes) or not finite.
+        fewer than 2 inputs, fewer than 1 label or gradient at once, what is no generator, logits
+        that are not (n, classes) or not finite, of a single class (no curvature), random (dropout)
+        or different beside another input (batch normalization in training mode).
 
     Notes
     -----
@@ -202,13 +208,13 @@ def fisher_trace(
     1.0
     """
     check_vector("theta", theta)
-    _require_two("inputs", len(inputs))
-    for name, count in (
-        ("labels_per_input", labels_per_input),
-        ("chunk_size", 1 if chunk_size is None else chunk_size),
-    ):
-        if count < 1:
-            raise ValueError(f"`{name}` must be at least 1, got {count}.")
+    check_tensor("inputs", inputs)
+    as_integer("inputs", len(inputs) if inputs.ndim else 0, 2, reason="for a standard error")
+    as_integer("labels_per_input", labels_per_input, 1)
+    if chunk_size is not None:
+        as_integer("chunk_size", chunk_size, 1)
+    check_torch_generator("generator", generator)
+    check_logits(logits, theta, inputs[:2])
     inputs_at_once = CACHED_INPUTS if theta.device.type == "cpu" else len(inputs)
     if chunk_size is not None:
         inputs_at_once = max(1, chunk_size // labels_per_input)
@@ -283,11 +289,6 @@ def _draw(
 def _mean(draws: Float[Tensor, " n"]) -> TraceEstimate:
     draws = draws.double()
     return TraceEstimate(float(draws.mean()), float(draws.std()) / len(draws) ** 0.5, len(draws))
-
-
-def _require_two(name: str, count: int) -> None:
-    if count < 2:
-        raise ValueError(f"`{name}` must be at least 2 for a standard error, got {count}.")
 
 
 def _rows_at_once(rows: int, width: int) -> list[int]:

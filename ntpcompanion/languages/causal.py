@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from ntpcompanion.languages.language import PADDING, checked_tokens, refuse_impossible
 from ntpcompanion.languages.word_model import WordModel
+from ntpcompanion.validation import as_integer, check_torch_generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +74,12 @@ class CausalLanguage:
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", self._reader.words)
         most = self._reader.positions
-        if not 1 <= self.length <= most:
+        if not 1 <= as_integer("length", self.length) <= most:
             raise ValueError(
                 f"`length` must lie in 1 … {most}, what the model has positions for, got "
                 f"{self.length}."
             )
-        if self.chunk < 1:
-            raise ValueError(f"`chunk` must be at least 1, got {self.chunk}.")
+        as_integer("chunk", self.chunk, 1)
 
     @cached_property
     def _reader(self) -> WordModel:
@@ -117,8 +117,8 @@ class CausalLanguage:
         generator on the CPU gives the same sentences on every device but for words drawn within
         rounding of a boundary. Raises ValueError for a negative n.
         """
-        if n < 0:
-            raise ValueError(f"`n` must not be negative, got {n}.")
+        as_integer("n", n, 0)
+        check_torch_generator("generator", generator)
         tokens = torch.full((n, self.length), PADDING, device=self.device)
         for part, uniform in zip(
             tokens.split(self.chunk), self._uniform(n, generator), strict=True
@@ -134,8 +134,8 @@ class CausalLanguage:
         The laws are averaged, not the words counted: same mean, smaller variance, and hardly two
         words alike. (c,) on the device of the model. Raises ValueError if `sentences` is below 1.
         """
-        if sentences < 1:
-            raise ValueError(f"`sentences` must be at least 1, got {sentences}.")
+        as_integer("sentences", sentences, 1)
+        check_torch_generator("generator", generator)
         total = torch.zeros(self.vocab_size, dtype=torch.float64, device=self.device)
         for uniform in self._uniform(sentences, generator):
             for law, _ in self._steps(uniform):

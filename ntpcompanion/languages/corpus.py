@@ -6,6 +6,8 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
+from ntpcompanion.validation import check_instance
+
 
 @dataclass(frozen=True)
 class Text:
@@ -61,6 +63,7 @@ def read_text(text: str) -> Text:
     >>> manual.source, len(manual.content) > 100_000
     ('pydoc_data.topics', True)
     """
+    check_instance("text", text, str)
     path = Path(text).expanduser()
     found = (
         Text(text, _read_file(path))

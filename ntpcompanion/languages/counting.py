@@ -8,6 +8,8 @@ import numpy as np
 from jaxtyping import Float, Int, Integer
 from scipy.sparse import csr_array
 
+from ntpcompanion.validation import as_integer, as_integer_array
+
 
 @dataclass(frozen=True, eq=False)
 class ContextCounts:
@@ -125,9 +127,10 @@ def count_contexts(
     With embeddings, such as the hidden states of a model, counts become a `ContextTable` of
     `ntpcompanion.linear`; an example stands there.
     """
+    lengths = as_integer_array("lengths", lengths).ravel().tolist()
     if not lengths or min(lengths) < 0:
         raise ValueError(
-            f"`lengths` must hold at least one context length, each 0 or more, got {list(lengths)}."
+            f"`lengths` must hold at least one context length, each 0 or more, got {lengths}."
         )
     longest = max(lengths)
     tokens = _checked_tokens(tokens, vocab_size, longest)
@@ -175,11 +178,12 @@ def tally(
 def _checked_tokens(
     tokens: Integer[np.ndarray, " N"], vocab_size: int, longest: int
 ) -> Int[np.ndarray, " N"]:
-    tokens = np.asarray(tokens)
-    if tokens.ndim != 1 or not np.issubdtype(tokens.dtype, np.integer):
+    as_integer("vocab_size", vocab_size, 1)
+    tokens = as_integer_array("tokens", tokens)
+    if tokens.ndim != 1:
         raise ValueError(
-            f"`tokens` must be a vector of integers, got shape {tokens.shape} of {tokens.dtype}. "
-            "Encode the text first."
+            f"`tokens` must be a vector of integers, got shape {tokens.shape}. Encode the text "
+            "first."
         )
     if tokens.size <= longest:
         raise ValueError(
@@ -191,4 +195,4 @@ def _checked_tokens(
             f"`tokens` must lie in 0 … {vocab_size - 1} (`vocab_size` = {vocab_size}), got "
             f"{tokens.min()} … {tokens.max()}."
         )
-    return tokens.astype(np.int64)
+    return tokens

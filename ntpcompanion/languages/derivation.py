@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ntpcompanion.languages.pcfg import MOST_WORDS, PCFG
+from ntpcompanion.validation import as_integer, check_generator, check_instance
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,9 @@ def draw_derivation(
     >>> sum(node.word is not None for node in nodes) == nodes[0].words
     True
     """
+    check_instance("grammar", grammar, PCFG)
+    check_generator("rng", rng)
+    as_integer("max_words", max_words, 1)
     symbols, words = grammar.num_symbols, grammar.vocab_size
     rules = np.concatenate(
         [grammar.lexical.cpu().numpy(), grammar.binary.cpu().flatten(1).numpy()], 1

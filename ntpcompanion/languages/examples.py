@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ntpcompanion.languages.counting import ContextCounts
+from ntpcompanion.validation import as_integer, check_instance
 
 
 def frequent_contexts(
@@ -13,7 +14,8 @@ def frequent_contexts(
     """The `rows` most frequent contexts, as rows of a table: words, times seen, S_j, likeliest
     successors with their probability.
 
-    Ties go to the smaller row. Raises ValueError if `rows` or `successors` is below 1.
+    Ties go to the smaller row. Raises ValueError if `rows` or `successors` is below 1, or if
+    `vocabulary` lacks a word.
 
     Parameters
     ----------
@@ -39,9 +41,14 @@ def frequent_contexts(
     >>> frequent_contexts(counts, ["a", "b", "c"], rows=1, successors=2)
     [{'context': 'a', 'times seen': 3, 'successors': 1, 'likeliest': 'b 1.00'}]
     """
+    check_instance("counts", counts, ContextCounts)
     for name, value in (("rows", rows), ("successors", successors)):
-        if value < 1:
-            raise ValueError(f"`{name}` must be at least 1, got {value}.")
+        as_integer(name, value, 1)
+    if len(vocabulary) < counts.counts.shape[1]:
+        raise ValueError(
+            f"`vocabulary` must hold a word for each of {counts.counts.shape[1]} tokens, got "
+            f"{len(vocabulary)}."
+        )
     order = np.argsort(-counts.frequency, kind="stable")[:rows]
     return [_row(counts, vocabulary, int(j), successors) for j in order]
 

@@ -11,6 +11,13 @@ from torch import Tensor
 
 from ntpcompanion.languages.language import checked_tokens
 from ntpcompanion.languages.pcfg import PCFG
+from ntpcompanion.validation import (
+    as_integer,
+    as_number,
+    check_choice,
+    check_generator,
+    check_instance,
+)
 
 TASK_SPANS = {"A": 32, "B": 16, "C": 8}  # words; Liu et al. 2023, section 3.2
 NO_LABEL = -1
@@ -70,12 +77,10 @@ def span_labels(
     >>> span_labels(grammar, torch.tensor([[0, 1]]), 1, "posterior").tolist()  # the first word
     [1]
     """
-    if by not in ("posterior", "inside"):
-        raise ValueError(f"`by` must be 'posterior' or 'inside', got {by!r}.")
-    if words is not None and words < 1:
-        raise ValueError(
-            f"`words` must be at least 1, or None for the whole sentence, got {words}."
-        )
+    check_instance("grammar", grammar, PCFG)
+    check_choice("by", by, ("posterior", "inside"))
+    if words is not None:
+        as_integer("words", words, 1, reason="or None for the whole sentence")
     lengths = checked_tokens(tokens, grammar.vocab_size)[1]
     spans = lengths if words is None else torch.full_like(lengths, words)
     if by == "inside":
@@ -156,16 +161,22 @@ def random_levelled_pcfg(
     >>> tuple(grammar.binary.shape), grammar.longest
     ((6, 6, 6), 4)
     """
-    for name, size in (("depth", depth), ("pairs", pairs), ("words", words)):
-        if size < 1:
-            raise ValueError(f"`{name}` must be at least 1, got {size}.")
+    check_generator("rng", rng)
+    for name, size in (
+        ("symbols", symbols),
+        ("vocab", vocab),
+        ("depth", depth),
+        ("pairs", pairs),
+        ("words", words),
+    ):
+        as_integer(name, size, 1)
     if symbols < depth:
         raise ValueError(
             f"`symbols` must be at least `depth` = {depth}, one for each level, got {symbols}."
         )
     if words > vocab:
         raise ValueError(f"`words` must be at most `vocab` = {vocab}, got {words}.")
-    if not 0 <= stop <= 1:
+    if not 0 <= as_number("stop", stop) <= 1:
         raise ValueError(f"`stop` must be a probability, got {stop}.")
     levels = np.array_split(np.arange(symbols), depth)
     if depth > 1 and pairs > len(levels[-1]) ** 2:

@@ -18,6 +18,7 @@ from ntpcompanion.languages.language import (
     draw,
     refuse_impossible,
 )
+from ntpcompanion.validation import as_integer, check_generator, check_torch_generator
 
 TINY = torch.finfo(torch.float64).tiny
 
@@ -85,8 +86,7 @@ class HMM:
         states = len(initial)
         transition = checked_law("transition", self.transition, (states, states))
         emission = checked_law("emission", self.emission, (states, None))
-        if self.length < 1 or self.length % 1:
-            raise ValueError(f"`length` must be a whole number of at least 1, got {self.length}.")
+        object.__setattr__(self, "length", as_integer("length", self.length, 1))
         for name, table in (
             ("initial", initial),
             ("transition", transition),
@@ -133,8 +133,8 @@ class HMM:
 
         Raises ValueError for a negative n.
         """
-        if n < 0:
-            raise ValueError(f"`n` must not be negative, got {n}.")
+        as_integer("n", n, 0)
+        check_torch_generator("generator", generator)
         local = self.to(generator.device)
         moves, words = cumulative(local.transition), cumulative(local.emission)
         rows = torch.zeros(n, dtype=torch.int64, device=generator.device)
@@ -291,7 +291,10 @@ def random_block_hmm(
     >>> (language.emission > 0).int().tolist()
     [[1, 1, 1, 0, 0, 0], [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1]]
     """
-    if blocks < 1 or states % blocks or vocab % blocks or min(states, vocab) < 1:
+    check_generator("rng", rng)
+    for name, size in (("states", states), ("vocab", vocab), ("length", length)):
+        as_integer(name, size, 1)
+    if as_integer("blocks", blocks) < 1 or states % blocks or vocab % blocks:
         raise ValueError(
             f"`blocks` must divide `states` = {states} and `vocab` = {vocab}, all at least 1, got "
             f"{blocks}."

@@ -11,10 +11,19 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
+from ntpcompanion.validation import (
+    as_integer,
+    as_integer_array,
+    as_shaped,
+    check_instance,
+    check_not_negative,
+    check_probabilities,
+    check_sums,
+    check_tensor,
+    check_torch_generator,
+)
+
 PADDING = -1  # stands to the right of a sentence that is shorter than the longest of its batch
-# a row divided by its sum in float64 misses 1 by about 1e-16 times its length; single precision
-# (1e-7) is refused
-SUM_TOLERANCE = 1e-8
 # what an enumeration goes through in seconds to a few minutes; more is a case for the estimate
 MOST_SENTENCES = 1_000_000
 
@@ -119,7 +128,7 @@ def estimate_entropy_floor(
     Raises
     ------
     ValueError
-        fewer than 2 sentences, or a batch below 1.
+        fewer than 2 sentences, a batch below 1, what is no language or no generator.
 
     Examples
     --------
@@ -135,12 +144,10 @@ def estimate_entropy_floor(
     >>> abs(drawn.per_sentence - exact.per_sentence) < 4 * drawn.per_sentence_stderr
     True
     """
-    if sentences < 2:
-        raise ValueError(
-            f"`sentences` must be at least 2 to estimate a standard error, got {sentences}."
-        )
-    if batch < 1:
-        raise ValueError(f"`batch` must be at least 1, got {batch}.")
+    check_instance("language", language, Language)
+    as_integer("sentences", sentences, 2, reason="to estimate a standard error")
+    as_integer("batch", batch, 1)
+    check_torch_generator("generator", generator)
     parts = []
     for first in range(0, sentences, batch):
         tokens = language.sample(min(batch, sentences - first), generator, device)
@@ -189,10 +196,10 @@ def exact_entropy_floor(language: Language, lengths: Sequence[int]) -> EntropyFl
     >>> round(floor.per_sentence, 4), floor.sentences
     (0.2519, 16)
     """
+    check_instance("language", language, Language)
+    lengths = as_integer_array("lengths", lengths).ravel().tolist()
     if not lengths or min(lengths) < 1:
-        raise ValueError(
-            f"`lengths` must hold at least one length, each 1 or more, got {list(lengths)}."
-        )
+        raise ValueError(f"`lengths` must hold at least one length, each 1 or more, got {lengths}.")
     strings = sum(language.vocab_size**length for length in lengths)
     if strings > MOST_SENTENCES:
         raise ValueError(
@@ -242,51 +249,35 @@ def _stderr(values: Tensor) -> float:
 def checked_law(
     name: str, table: Tensor | np.ndarray | Sequence, shape: tuple[int | None, ...]
 ) -> Tensor:
-    """A float64 copy of a table of laws, one a row. A `None` in `shape` allows any positive size.
+    """A float64 copy of a table of laws, one a row, from a tensor, an array, lists or a data frame.
+    A `None` in `shape` allows any positive size.
 
     Raises ValueError unless it has the shape, is finite, is not negative, and each law sums to 1
     within SUM_TOLERANCE.
     """
-    law = torch.as_tensor(table).detach().to(torch.float64, copy=True)
-    checked_entries(name, law, shape)
-    refuse_unnormalized(name, law.sum(-1))
-    return law
+    entries = as_shaped(name, table, shape)
+    check_probabilities(name, entries, entries.sum(-1))
+    return float64_copy(table, entries)
 
 
-def checked_entries(name: str, law: Tensor, shape: tuple[int | None, ...]) -> None:
-    """Raise ValueError unless `law` has the shape (`None` is any positive size) and finite entries
-    that are not negative.
-    """
-    fits = (
-        law.ndim == len(shape)
-        and 0 not in law.shape
-        and all(want in (None, have) for want, have in zip(shape, law.shape, strict=True))
-    )
-    if not fits:
-        wanted = ", ".join("any" if want is None else str(want) for want in shape)
-        raise ValueError(
-            f"`{name}` must be of shape ({wanted}), got {tuple(law.shape)}. Check the order of its "
-            "axes."
-        )
-    wrong = ~(law.isfinite() & (law >= 0))
-    if wrong.any():
-        place = wrong.nonzero()[0].tolist()
-        raise ValueError(
-            f"`{name}` must hold probabilities, got {float(law[tuple(place)]):.6g} at {place}. "
-            "Repair that entry."
-        )
+def checked_entries(
+    name: str, table: Tensor | np.ndarray | Sequence, shape: tuple[int | None, ...]
+) -> Tensor:
+    """As `checked_law`, but for the sums."""
+    entries = as_shaped(name, table, shape)
+    check_not_negative(name, entries)
+    return float64_copy(table, entries)
+
+
+def float64_copy(table: object, entries: Float[np.ndarray, "..."]) -> Tensor:
+    """The entries of a table as a tensor of its own, where the table is."""
+    device = table.device if isinstance(table, Tensor) else None
+    return torch.tensor(entries, dtype=torch.float64, device=device)
 
 
 def refuse_unnormalized(name: str, sums: Tensor) -> None:
-    """Raise ValueError naming the first row whose sum misses 1 by more than SUM_TOLERANCE."""
-    off = (sums - 1).abs() > SUM_TOLERANCE
-    if off.any():
-        row = off.nonzero()[0].tolist()
-        which = f"row {row[0]} sums" if row else "it sums"
-        raise ValueError(
-            f"`{name}` must sum to 1: {which} to {float(sums[tuple(row)]):.9g}. Divide by the sum, "
-            "in float64."
-        )
+    """Raise ValueError naming the row whose sum misses 1 most, if by more than SUM_TOLERANCE."""
+    check_sums(name, sums.detach().cpu().numpy())
 
 
 def checked_tokens(tokens: Tensor, vocab_size: int) -> tuple[Tensor, Tensor]:
@@ -295,11 +286,7 @@ def checked_tokens(tokens: Tensor, vocab_size: int) -> tuple[Tensor, Tensor]:
     Raises ValueError unless tokens are integers (batch, length) in 0 … vocab_size − 1, with PADDING
     on the right only and a word in each row.
     """
-    if not isinstance(tokens, Tensor):
-        raise ValueError(
-            "`tokens` must be a tensor of integers (batch, length), got a "
-            f"{type(tokens).__name__}. Wrap it in torch.tensor."
-        )
+    check_tensor("tokens", tokens)
     if (
         tokens.ndim != 2
         or tokens.is_floating_point()

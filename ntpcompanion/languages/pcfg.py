@@ -20,6 +20,7 @@ from ntpcompanion.languages.language import (
     refuse_impossible,
     refuse_unnormalized,
 )
+from ntpcompanion.validation import as_integer, check_torch_generator
 
 # of sentences that are short enough: below it, sampling by rejection draws more than 10,000 for
 # each one it keeps
@@ -87,12 +88,8 @@ class PCFG:
     def __post_init__(self) -> None:
         root = checked_law("root", self.root, (None,))
         symbols = len(root)
-        binary, lexical = (
-            torch.as_tensor(table).detach().to(torch.float64, copy=True)
-            for table in (self.binary, self.lexical)
-        )
-        checked_entries("binary", binary, (symbols, symbols, symbols))
-        checked_entries("lexical", lexical, (symbols, None))
+        binary = checked_entries("binary", self.binary, (symbols, symbols, symbols))
+        lexical = checked_entries("lexical", self.lexical, (symbols, None))
         refuse_unnormalized("binary` and `lexical", binary.sum((1, 2)) + lexical.sum(1))
         for name, table in (("root", root), ("binary", binary), ("lexical", lexical)):
             object.__setattr__(self, name, table)
@@ -162,8 +159,7 @@ class PCFG:
 
         Cost O(max_length² S² + max_length S³). Raises ValueError if `max_length` is below 1.
         """
-        if max_length < 1:
-            raise ValueError(f"`max_length` must be at least 1, got {max_length}.")
+        as_integer("max_length", max_length, 1)
         yields = [self.lexical.sum(1)]
         for n in range(2, max_length + 1):
             # k words on the left, n − k on the right
@@ -197,8 +193,8 @@ class PCFG:
             a negative n; no `max_length` for a recursive grammar or one with sentences of more than
             1024 words; a `max_length` that less than a share of 1e-4 of the sentences keeps to.
         """
-        if n < 0:
-            raise ValueError(f"`n` must not be negative, got {n}.")
+        as_integer("n", n, 0)
+        check_torch_generator("generator", generator)
         max_length, share = self._checked_maximum(max_length)
         local = self.to(generator.device)
         rules = cumulative(torch.cat([local.lexical, local.binary.flatten(1)], 1))

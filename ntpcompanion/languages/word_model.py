@@ -10,6 +10,8 @@ from jaxtyping import Float, Int, Integer
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ntpcompanion.validation import as_integer, as_integer_array
+
 
 @dataclass(frozen=True, eq=False)
 class WordModel:
@@ -158,19 +160,11 @@ def _checked_words(words: Tensor | Sequence[int], tokens: int) -> Tensor:
     """The words as an int64 tensor on the CPU; ValueError unless they are different tokens of the
     model.
     """
-    ids = torch.as_tensor(words)
-    if (
-        ids.ndim != 1
-        or not len(ids)
-        or ids.is_floating_point()
-        or ids.is_complex()
-        or ids.dtype == torch.bool
-    ):
+    ids = torch.tensor(as_integer_array("words", words), dtype=torch.int64)
+    if ids.ndim != 1 or not len(ids):
         raise ValueError(
-            "`words` must be a list of at least one token, each a whole number, got "
-            f"{tuple(ids.shape)} of {ids.dtype}."
+            f"`words` must be a list of at least one token, got shape {tuple(ids.shape)}."
         )
-    ids = ids.to("cpu", torch.int64, copy=True)
     for word in (int(ids.min()), int(ids.max())):
         _refuse_no_token("words", word, tokens)
     kinds, counts = ids.unique(return_counts=True)
@@ -183,7 +177,7 @@ def _checked_words(words: Tensor | Sequence[int], tokens: int) -> Tensor:
 
 
 def _refuse_no_token(name: str, token: int, tokens: int) -> None:
-    if not 0 <= token < tokens:
+    if not 0 <= as_integer(name, token) < tokens:
         raise ValueError(
             f"`{name}` must lie in 0 … {tokens - 1}, the tokens of the model, got {token}."
         )

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ntpcompanion.languages.corpus import Text
+from ntpcompanion.validation import as_integer, check_instance
 
 UNKNOWN = "<unk>"
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -18,7 +19,7 @@ def split_words(text: str) -> list[str]:
     """The words of a text, in order and in lower case.
 
     A word is a run of letters, digits and underscores, with apostrophes inside it ("doesn't" is one
-    word). Everything else separates.
+    word). Everything else separates. Raises ValueError for what is no text.
 
     Parameters
     ----------
@@ -36,6 +37,7 @@ def split_words(text: str) -> list[str]:
     >>> split_words("The cat doesn't sit; the dog sits.")
     ['the', 'cat', "doesn't", 'sit', 'the', 'dog', 'sits']
     """
+    check_instance("text", text, str)
     return _WORD.findall(text.lower())
 
 
@@ -100,7 +102,8 @@ def encode(words: Sequence[str], vocab_size: int) -> Encoding:
     Raises
     ------
     ValueError
-        no words; `vocab_size` below 2, or larger than the number of distinct words plus one.
+        no words, or a text that was not split; `vocab_size` below 2, or larger than the number of
+        distinct words plus one.
 
     Examples
     --------
@@ -109,10 +112,12 @@ def encode(words: Sequence[str], vocab_size: int) -> Encoding:
     >>> text.tokens.tolist(), text.vocabulary
     ([1, 2, 0, 0, 1, 0, 0], ('<unk>', 'the', 'cat'))
     """
+    if isinstance(words, str):
+        raise ValueError("`words` must be a list of words, got a text. Use split_words.")
     counts = Counter(words)
     if not counts:
         raise ValueError("`words` is empty: the text holds no words. Give a longer text.")
-    if not 2 <= vocab_size <= len(counts) + 1:
+    if not 2 <= as_integer("vocab_size", vocab_size) <= len(counts) + 1:
         raise ValueError(
             f"`vocab_size` must lie in 2 … {len(counts) + 1} (the text has {len(counts)} distinct "
             f"words), got {vocab_size}."

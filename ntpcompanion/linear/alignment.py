@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ntpcompanion.linear.compatibility import CompatibilityVerdict, check_compatibility
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.split import split_bases
-from ntpcompanion.linear.validation import as_matrix
+from ntpcompanion.validation import as_array, as_matrix, check_instance
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +100,7 @@ def measure_alignment(
     >>> found.cosine.round(6).tolist(), found.margin.round(6).tolist()
     ([1.0, 1.0], [1.0, 10.0])
     """
+    check_instance("table", table, ContextTable)
     w_mm = as_matrix("w_mm", w_mm, (table.vocab_size, table.dim))
     W = _as_decoders(weights, w_mm.shape)
     matched = check_compatibility(table)
@@ -124,7 +125,7 @@ def measure_alignment(
 
 
 def _as_decoders(weights: ArrayLike, shape: tuple[int, int]) -> Float[np.ndarray, "n V d"]:
-    W = np.asarray(weights, dtype=float)
+    W = as_array("weights", weights)
     if W.shape[-2:] != shape or W.ndim not in (2, 3) or not W.size:
         raise ValueError(f"`weights` must be decoders of shape {shape}, got shape {W.shape}.")
     return as_matrix("weights", W.reshape(-1, shape[1]), (None, shape[1])).reshape(-1, *shape)

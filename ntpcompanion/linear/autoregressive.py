@@ -8,6 +8,13 @@ from scipy.sparse import csr_array, vstack
 
 from ntpcompanion.languages.counting import refine, tally
 from ntpcompanion.linear.contexts import ContextTable
+from ntpcompanion.validation import (
+    as_array,
+    as_integer,
+    as_integer_array,
+    check_finite,
+    check_generator,
+)
 
 # Equal prefixes go through equal arithmetic; batched matrix products may still round differently
 # from row to row.
@@ -21,7 +28,8 @@ def recurrent_states(
     = 0: a small causal model.
 
     Entries of b are N(0, 1) and of A are N(0, 1/d). State t depends on the first t tokens only.
-    Cost O(n T d²).
+    Raises ValueError unless `tokens` is a matrix of integers in 0 … vocab_size − 1, `dim` at least
+    1, and `rng` a generator. Cost O(n T d²).
 
     Parameters
     ----------
@@ -50,6 +58,12 @@ def recurrent_states(
     >>> bool((states[0, 0] == states[1, 0]).all())  # equal prefixes, equal states
     True
     """
+    tokens = as_integer_array("tokens", tokens)
+    if tokens.ndim != 2:
+        raise ValueError(f"`tokens` must have shape (n, T), got {tokens.shape}.")
+    as_integer("dim", dim, 1)
+    check_generator("rng", rng)
+    _check_range("tokens", tokens, as_integer("vocab_size", vocab_size, 1))
     mix = rng.standard_normal((dim, dim)) / np.sqrt(dim)
     token_vectors = rng.standard_normal((vocab_size, dim))
     states = np.empty((*tokens.shape, dim))
@@ -106,6 +120,7 @@ def flatten_sequences(
     >>> table.next_token.toarray().round(4).tolist()
     [[0.0, 0.6667, 0.3333], [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]]
     """
+    sequences, states = as_integer_array("sequences", sequences), as_array("states", states)
     if sequences.ndim != 2 or sequences.shape[0] < 1 or sequences.shape[1] < 2:
         raise ValueError(
             f"`sequences` must have shape (n, T + 1) with n ≥ 1 and T ≥ 1, got {sequences.shape}."
@@ -116,11 +131,8 @@ def flatten_sequences(
             f"`states` must have shape ({n}, {places}, d), one state for each prefix of "
             f"`sequences`, got {states.shape}."
         )
-    if sequences.min() < 0 or sequences.max() >= vocab_size:
-        raise ValueError(
-            f"`sequences` must hold tokens in 0 … {vocab_size - 1}, got {sequences.min()} … "
-            f"{sequences.max()}."
-        )
+    _check_range("sequences", sequences, as_integer("vocab_size", vocab_size, 1))
+    check_finite("states", states)
     ids, embeddings, counts = np.zeros(n, dtype=np.int64), [], []
     for t in range(places):
         ids, first = refine(ids, sequences[:, t], vocab_size)
@@ -134,6 +146,14 @@ def flatten_sequences(
         embeddings.append(states[first, t])
         counts.append(tally(ids, sequences[:, t + 1], (first.size, vocab_size)))
     return _table(np.concatenate(embeddings), csr_array(vstack(counts, format="csr")))
+
+
+def _check_range(name: str, tokens: Integer[np.ndarray, "n T"], vocab_size: int) -> None:
+    if tokens.size and (tokens.min() < 0 or tokens.max() >= vocab_size):
+        raise ValueError(
+            f"`{name}` must hold tokens in 0 … {vocab_size - 1}, got {tokens.min()} … "
+            f"{tokens.max()}."
+        )
 
 
 def _table(embeddings: Float[np.ndarray, "m d"], counts: csr_array) -> ContextTable:

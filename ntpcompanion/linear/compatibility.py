@@ -9,8 +9,10 @@ import numpy as np
 from jaxtyping import Float
 
 from ntpcompanion.linear.contexts import ContextTable
+from ntpcompanion.linear.memory import check_dense
 from ntpcompanion.linear.proofs import CANCELLATION_TOLERANCE, orthogonality
-from ntpcompanion.linear.ties import least_squares, unit_rows
+from ntpcompanion.linear.ties import DENSE_ARRAYS, least_squares, unit_rows
+from ntpcompanion.validation import as_integer, as_matrix, check_instance
 
 # Largest violation of an equation (4), in nats, that still counts as compatible.
 EQUATION_TOLERANCE = 1e-8
@@ -76,7 +78,7 @@ def check_compatibility(table: ContextTable, *, max_iterations: int = 10_000) ->
     Raises
     ------
     ValueError
-        `max_iterations` below 1.
+        `max_iterations` below 1, or a table whose dense arrays exceed the memory of the machine.
 
     Examples
     --------
@@ -90,8 +92,9 @@ def check_compatibility(table: ContextTable, *, max_iterations: int = 10_000) ->
     >>> bool(abs(answer.finite_part).max() < 1e-12)  # ties alone: W* = 0
     True
     """
-    if max_iterations < 1:
-        raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
+    check_instance("table", table, ContextTable)
+    as_integer("max_iterations", max_iterations, 1)
+    check_dense("table", DENSE_ARRAYS, table.next_token.shape)
     support = table.support.toarray()
     rows, lengths = unit_rows(table.embeddings)
     log_laws = np.zeros(support.shape)
@@ -119,7 +122,11 @@ def contradicts(table: ContextTable, certificate: Float[np.ndarray, "m V"]) -> b
     EᵀΛ = 0 and Λ1 = 0 are asked for relative to the largest entries that cancel (1e-10, as for
     certificates of separability), zeros off support exactly, and ⟨log p, Λ⟩ as a share of the sum
     of its terms without signs (1e-7).
+
+    Raises ValueError unless Λ is a finite (m, V) matrix.
     """
+    check_instance("table", table, ContextTable)
+    certificate = as_matrix("certificate", certificate, table.next_token.shape)
     rows, lengths = unit_rows(table.embeddings)
     scaled = certificate * lengths[:, None]
     if np.any(scaled[~table.support.toarray()]) or not np.any(scaled):

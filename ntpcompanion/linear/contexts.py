@@ -12,7 +12,9 @@ from scipy.sparse import csr_array, sparray, spmatrix
 from scipy.special import logsumexp
 
 from ntpcompanion.languages.counting import count_contexts
-from ntpcompanion.linear.validation import as_laws, as_matrix, as_weight
+from ntpcompanion.linear.memory import check_dense
+from ntpcompanion.linear.validation import as_laws, as_weight, read_only_copy
+from ntpcompanion.validation import as_integer, as_matrix, check_generator
 
 # Logits are formed for this many (context, token) pairs at a time: 32 MiB in float64, whatever m
 # and V are.
@@ -28,7 +30,8 @@ class ContextTable:
     """m distinct contexts: embedding h_j, next-token law p_j with support S_j, frequency π_j
     (Thrampoulidis 2024, section 2).
 
-    Contexts are rows. A decoder W is (V, d), its logits are E Wᵀ, (m, V).
+    Contexts are rows. A decoder W is (V, d), its logits are E Wᵀ, (m, V). The table keeps read-only
+    copies of what it is given (arrays, lists, data frames, tensors).
 
     Fields
     ------
@@ -44,8 +47,9 @@ class ContextTable:
     Raises
     ------
     ValueError
-        NaN or infinity, negative entries, rows or weights that do not sum to one, weights that are
-        not positive, shapes that do not agree, or no context with a token outside its support.
+        what is no array of numbers or has masked entries, NaN or infinity, negative entries, rows
+        or weights that do not sum to one, weights that are not positive, shapes that do not agree,
+        or no context with a token outside its support.
 
     Examples
     --------
@@ -85,7 +89,7 @@ class ContextTable:
     weight: Float[np.ndarray, " m"]
 
     def __post_init__(self) -> None:
-        embeddings = as_matrix("embeddings", self.embeddings, (None, None))
+        embeddings = read_only_copy(as_matrix("embeddings", self.embeddings, (None, None)))
         object.__setattr__(self, "embeddings", embeddings)
         object.__setattr__(
             self, "next_token", as_laws("next_token", self.next_token, len(embeddings))
@@ -104,17 +108,15 @@ class ContextTable:
         """Random contexts of equal frequency: N(0, 1) embeddings, uniform supports of one size,
         Dirichlet(1) laws on them; dense.
 
-        Raises ValueError unless all sizes are positive and `support_size` < `vocab_size`. Cost O(m
-        (V + d)).
+        Raises ValueError unless all sizes are positive integers, `support_size` < `vocab_size`,
+        `rng` is a generator, and the table fits in memory. Cost O(m (V + d)).
         """
-        if not 0 < support_size < vocab_size:
-            raise ValueError(
-                f"`support_size` must lie in 1 … {vocab_size - 1} (`vocab_size` − 1), got "
-                f"{support_size}."
-            )
         for name, size in (("num_contexts", num_contexts), ("dim", dim)):
-            if size < 1:
-                raise ValueError(f"`{name}` must be at least 1, got {size}.")
+            as_integer(name, size, 1)
+        as_integer("vocab_size", vocab_size, 2)
+        as_integer("support_size", support_size, 1, vocab_size - 1, "(`vocab_size` − 1)")
+        check_generator("rng", rng)
+        check_dense("num_contexts", 3, (num_contexts, vocab_size))
         supports = rng.random((num_contexts, vocab_size)).argpartition(support_size - 1, axis=1)[
             :, :support_size
         ]
@@ -154,8 +156,8 @@ class ContextTable:
         O(context_length · N log N) time, O(m d + N) memory.
         """
         for name, size in (("context_length", context_length), ("dim", dim)):
-            if size < 1:
-                raise ValueError(f"`{name}` must be at least 1, got {size}.")
+            as_integer(name, size, 1)
+        check_generator("rng", rng)
         counts = count_contexts(tokens, vocab_size, [context_length])[0]
         return cls(rng.standard_normal((counts.num_contexts, dim)), counts.laws, counts.frequency)
 

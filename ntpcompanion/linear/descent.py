@@ -2,7 +2,6 @@
 stream of snapshots.
 """
 
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,8 +12,19 @@ from jaxtyping import Float, Int
 
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.gradients import FullGradient, SampledGradient
-from ntpcompanion.linear.validation import as_matrix
+from ntpcompanion.linear.memory import check_dense
+from ntpcompanion.validation import (
+    as_integer,
+    as_integer_array,
+    as_matrix,
+    as_positive,
+    check_choice,
+    check_generator,
+    check_instance,
+)
 
+# (m, V) arrays at a time, in the buffers of the full gradient
+DENSE_ARRAYS = 7
 OPTIMIZERS = ("gd", "ngd", "adam", "sgd")
 
 Rate = Real | Callable[[int], float]
@@ -71,6 +81,7 @@ def step_bound(table: ContextTable) -> float:
     >>> round(step_bound(table), 6)  # L = 1/4: half the largest eigenvalue of diag(1/2, 1/2)
     2.0
     """
+    check_instance("table", table, ContextTable)
     scale = np.linalg.norm(np.sqrt(table.weight)[:, None] * table.embeddings, 2)
     if scale == 0:
         raise ValueError(
@@ -132,7 +143,8 @@ def descend(
     ------
     ValueError
         An unknown optimizer, a step size, `steps`, `keep`, `batch_size`, `betas` or `epsilon` out
-        of range, a start of another shape.
+        of range, a start of another shape, what is no generator, or a table whose dense arrays
+        exceed the memory of the machine.
 
     Notes
     -----
@@ -154,8 +166,12 @@ def descend(
     >>> [(state.step, round(table.excess(state.weights), 4)) for state in path]
     [(0, 0.752), (10, 0.0642), (1000, 0.0007)]
     """
+    check_instance("table", table, ContextTable)
+    check_generator("rng", rng)
     _refuse_out_of_range(optimizer, learning_rate, steps, batch_size, betas, epsilon)
-    kept = _kept_steps(keep, operator.index(steps))
+    if optimizer != "sgd":
+        check_dense("table", DENSE_ARRAYS, table.next_token.shape)
+    kept = _kept_steps(keep, as_integer("steps", steps))
     if start is None:
         start = rng.standard_normal((table.vocab_size, table.dim)) / np.sqrt(table.dim)
     W = np.array(as_matrix("start", start, (table.vocab_size, table.dim)))
@@ -191,15 +207,9 @@ def _run(
 
 def _kept_steps(keep: int | Sequence[int], steps: int) -> list[int]:
     if np.ndim(keep) == 0:
-        if keep < 1:
-            raise ValueError(
-                f"`keep` must be at least 1 snapshot, or a sequence of steps, got {keep}."
-            )
-        return [
-            0,
-            *np.unique(np.geomspace(1, steps, operator.index(keep)).round().astype(int)).tolist(),
-        ]
-    kept = [operator.index(k) for k in keep]
+        count = as_integer("keep", keep, 1, reason="snapshot, or a sequence of steps")
+        return [0, *np.unique(np.geomspace(1, steps, count).round().astype(int)).tolist()]
+    kept = as_integer_array("keep", keep).ravel().tolist() if len(keep) else []
     if not kept or kept != sorted(set(kept)) or kept[0] < 0 or kept[-1] > steps:
         raise ValueError(f"`keep` must hold increasing steps in 0 … {steps} (`steps`), got {keep}.")
     return kept
@@ -213,26 +223,21 @@ def _refuse_out_of_range(
     betas: tuple,
     epsilon: float,
 ) -> None:
-    if optimizer not in OPTIMIZERS:
-        raise ValueError(f"`optimizer` must be one of {', '.join(OPTIMIZERS)}, got {optimizer!r}.")
+    check_choice("optimizer", optimizer, OPTIMIZERS)
     if (optimizer == "sgd") != (batch_size is not None) or (
-        batch_size is not None and batch_size < 1
+        batch_size is not None and as_integer("batch_size", batch_size) < 1
     ):
         raise ValueError(
             f"`batch_size` must be at least 1 for 'sgd' and None for the others, got {batch_size} "
             f"for {optimizer!r}."
         )
-    if steps < 1:
-        raise ValueError(f"`steps` must be at least 1, got {steps}.")
-    if not callable(learning_rate) and not 0 < learning_rate < np.inf:
-        raise ValueError(
-            "`learning_rate` must be positive and finite, or a function of the step, got "
-            f"{learning_rate}."
-        )
-    if not all(0 <= beta < 1 for beta in betas) or len(betas) != 2:
-        raise ValueError(f"`betas` must be two numbers in [0, 1), got {betas}.")
-    if not epsilon > 0:
-        raise ValueError(f"`epsilon` must be positive (1e-300 for next to none), got {epsilon}.")
+    as_integer("steps", steps, 1)
+    if not callable(learning_rate):
+        as_positive("learning_rate", learning_rate, "or a function of the step")
+    pair = betas if isinstance(betas, Sequence) and len(betas) == 2 else ("", "")
+    if not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in pair):
+        raise ValueError(f"`betas` must be two numbers in [0, 1), got {betas!r}.")
+    as_positive("epsilon", epsilon, "1e-300 for next to none")
 
 
 def _plain(gradient: np.ndarray, rate: float) -> np.ndarray:

@@ -1,5 +1,7 @@
 """Proofs over fractions for integer embeddings: the float solution only says which unknowns are
 zero and where the free ones are.
+
+sympy is imported where a system is reduced: it takes half a second, and few proofs need it.
 """
 
 from collections.abc import Iterator
@@ -7,8 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 from jaxtyping import Bool, Float
-from sympy import QQ
-from sympy.polys.matrices import DomainMatrix
 
 FractionMatrix = tuple[tuple[Fraction, ...], ...]
 
@@ -107,6 +107,9 @@ def _solutions(
 
 
 def _reduce(equations: list[dict[int, int]], unknowns: int) -> dict[int, dict[int, Fraction]]:
+    from sympy import QQ
+    from sympy.polys.matrices import DomainMatrix
+
     rows = {i: {int(k): QQ(int(x)) for k, x in row.items() if x} for i, row in enumerate(equations)}
     reduced, pivots = DomainMatrix(
         {i: row for i, row in rows.items() if row}, (len(equations), unknowns), QQ

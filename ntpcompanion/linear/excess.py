@@ -7,7 +7,7 @@ from jaxtyping import Float
 from scipy.special import logsumexp
 
 from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.validation import as_matrix
+from ntpcompanion.validation import as_at_least, as_matrix, check_instance
 
 
 def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gamma: Real) -> float:
@@ -32,7 +32,7 @@ def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gam
     Raises
     ------
     ValueError
-        `finite_part` is not a finite (V, d) matrix, or `gamma` is negative.
+        `finite_part` is not a finite (V, d) matrix, or `gamma` is negative or not finite.
 
     Notes
     -----
@@ -53,11 +53,9 @@ def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gam
     >>> round(excess, 4), round(bound, 4)
     (0.1525, 0.1692)
     """
+    check_instance("table", table, ContextTable)
     W = as_matrix("finite_part", finite_part, (table.vocab_size, table.dim))
-    if not gamma >= 0:
-        raise ValueError(
-            f"`gamma` must not be negative, got {gamma}. The bound holds along the half-line γ ≥ 0."
-        )
+    gamma = as_at_least("gamma", gamma, 0)
     logits = table.embeddings @ W.T
     support = table.support.toarray()
     off = logsumexp(np.where(support, -np.inf, logits), axis=1)

@@ -14,7 +14,7 @@ from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.separability import Verdict, check_separability
 from ntpcompanion.linear.split import SplitLoss
 from ntpcompanion.linear.threads import SMALL_SYSTEM, one_thread_if
-from ntpcompanion.linear.validation import as_matrix
+from ntpcompanion.validation import as_array, as_matrix, as_number, check_instance
 
 # From t = SLAVED / λ on, λ the smallest curvature at W* inside F, (1 + t)(P_F W − W*) is taken at
 # its equilibrium. Its transient has the factor e^{−λ t} then, and what it lags behind is a share of
@@ -121,8 +121,9 @@ def gradient_flow(
     >>> measure_alignment(table, flow.weights, margin_solution).cosine.round(3).tolist()
     [0.949, 0.99, 1.0]
     """
+    check_instance("table", table, ContextTable)
     log_times = _increasing(log_times)
-    if not 1e-12 <= tol <= 1e-2:
+    if not 1e-12 <= as_number("tol", tol) <= 1e-2:
         raise ValueError(f"`tol` must lie in 1e-12 … 1e-2, got {tol}.")
     with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
         loss = _separable_loss(table)
@@ -146,7 +147,7 @@ def _separable_loss(table: ContextTable) -> SplitLoss:
 
 
 def _increasing(log_times: Sequence[float] | np.ndarray) -> Float[np.ndarray, " n"]:
-    times = np.asarray(log_times, dtype=float)
+    times = as_array("log_times", log_times)
     if (
         times.ndim != 1
         or not times.size

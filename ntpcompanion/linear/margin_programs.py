@@ -1,10 +1,11 @@
 """The programs of definition 3 as they are written, in the V·d entries of W, for general solvers:
 small tables, teaching, oracles.
+
+cvxpy is imported where a program is written: it takes a second, and few need it.
 """
 
 from dataclasses import dataclass
 
-import cvxpy as cp
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -24,6 +25,8 @@ def least_frobenius_norm(table: ContextTable) -> ProgramAnswer | None:
     """Minimize ½‖W‖_F² subject to ties and margins, by Clarabel; None if the solver finds no
     feasible W. O(V d) unknowns.
     """
+    import cvxpy as cp
+
     return _solve(
         table,
         lambda W: 0.5 * cp.sum_squares(W),
@@ -38,6 +41,8 @@ def least_max_norm(table: ContextTable) -> ProgramAnswer | None:
     """Minimize max |W_zi| subject to ties and margins, a linear program, by HiGHS; None if it has
     no feasible W. O(V d) unknowns.
     """
+    import cvxpy as cp
+
     return _solve(
         table,
         lambda W: cp.max(cp.abs(W)),
@@ -126,6 +131,8 @@ def constraint_pairs(
 def _solve(
     table: ContextTable, objective: object, solver: str, **options: float
 ) -> ProgramAnswer | None:
+    import cvxpy as cp
+
     ties, margins = constraint_pairs(table)
     W = cp.Variable((table.vocab_size, table.dim))
     logits = table.embeddings @ W.T

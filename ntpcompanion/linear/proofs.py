@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.ties import unit_rows
-from ntpcompanion.linear.validation import as_matrix
+from ntpcompanion.validation import as_matrix, check_instance
 
 # Ties and margins of a separating decoder, in logits.
 TIE_TOLERANCE = MARGIN_TOLERANCE = 1e-8
@@ -85,6 +85,7 @@ def check_weights(table: ContextTable, W: Float[np.ndarray, "V d"]) -> WeightsPr
     """Ties and margins of W on the table. Raises ValueError unless W is a finite (V, d) matrix.
     Cost O(m V d).
     """
+    check_instance("table", table, ContextTable)
     W = as_matrix("W", W, (table.vocab_size, table.dim))
     support = table.support.toarray()
     # logits beyond 1e308 prove nothing: infinities and NaN fail every comparison
@@ -105,6 +106,7 @@ def check_certificate(
     """The four conditions on Γ. Raises ValueError unless Γ is a finite (m, V) matrix; Γ = 0 proves
     nothing (mass 0). Cost O(m V d).
     """
+    check_instance("table", table, ContextTable)
     gamma = as_matrix("certificate", certificate, (table.num_contexts, table.vocab_size))
     rows, lengths = unit_rows(table.embeddings)
     gamma = gamma * lengths[:, None]

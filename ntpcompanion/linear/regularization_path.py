@@ -13,6 +13,7 @@ from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.separability import Verdict, check_separability
 from ntpcompanion.linear.split import LARGEST_LOG, SplitLoss
 from ntpcompanion.linear.threads import SMALL_SYSTEM, one_thread_if
+from ntpcompanion.validation import as_array, check_instance
 
 # Relative accuracy of ‖W_B‖ = B; and of W at a given λ, as the change of logits by the last Newton
 # step, whose square is the error. Logits cannot be had more exactly than ROUNDING times their size,
@@ -104,7 +105,8 @@ def regularization_path(
     >>> measure_alignment(table, path.weights, margin_solution).cosine.round(3).tolist()
     [0.958, 0.997, 1.0]
     """
-    radii = np.asarray(radii, dtype=float)
+    check_instance("table", table, ContextTable)
+    radii = as_array("radii", radii).copy()
     if (
         radii.ndim != 1
         or not radii.size

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.optimize import minimize
 
+from ntpcompanion.linear.progress import no_tick
 from ntpcompanion.linear.ties import centre, least_squares
 
 # A face that was guessed wrongly is corrected this often: entries of the wrong sign leave it.
@@ -41,12 +42,14 @@ def descend_to_weights(
     support: Bool[np.ndarray, "m V"],
     start: Float[np.ndarray, "r V"],
     iterations: int,
+    tick: Callable[[], None] = no_tick,
 ) -> Float[np.ndarray, "r V"]:
     """Minimize ½‖P(G − basis X)‖², P = project_signs, G = 0 on the supports and −1 off them.
 
     By Moreau the value is 0 exactly if X ties and has all margins at least 1; otherwise Γ = P(G −
     basis X) is, at the minimum, the projection of G onto the cone of certificates, and not zero.
-    Either X or Γ is a proof. L-BFGS, O(m r V) a step.
+    Either X or Γ is a proof. L-BFGS, O(m r V) a step; `tick` is called at each, and ends the
+    descent by raising.
     """
     goal = np.where(support, 0.0, -1.0)
 
@@ -54,7 +57,7 @@ def descend_to_weights(
         rest = project_signs(goal - basis @ x.reshape(start.shape), support)
         return 0.5 * np.vdot(rest, rest), -(basis.T @ rest).ravel()
 
-    return _lbfgs(value, start, iterations)
+    return _lbfgs(value, start, iterations, tick)
 
 
 def descend_to_certificate(
@@ -62,12 +65,13 @@ def descend_to_certificate(
     support: Bool[np.ndarray, "m V"],
     start: Float[np.ndarray, "m V"],
     iterations: int,
+    tick: Callable[[], None] = no_tick,
 ) -> Float[np.ndarray, "m V"]:
     """Minimize ½ dist²(Γ, {Γ1 = 0, Γ ≤ −½ off support}) over Γ = Y − basis basisᵀ Y, that is, over
     basisᵀ Γ = 0.
 
     Finds a certificate that is negative at every pair off support, if there is one, usually long
-    before the other descent does. L-BFGS, O(m r V) a step.
+    before the other descent does. L-BFGS, O(m r V) a step; `tick` as in `descend_to_weights`.
     """
     bound = np.where(
         support,
@@ -80,7 +84,7 @@ def descend_to_certificate(
         gap -= project_signs(gap, support)
         return 0.5 * np.vdot(gap, gap), _orthogonal(basis, gap).ravel()
 
-    return _lbfgs(value, start, iterations)
+    return _lbfgs(value, start, iterations, tick)
 
 
 def finish_weights(
@@ -88,9 +92,10 @@ def finish_weights(
     support: Bool[np.ndarray, "m V"],
     X: Float[np.ndarray, "r V"],
     iterations: int,
+    tick: Callable[[], None] = no_tick,
 ) -> Float[np.ndarray, "r V"]:
     """X without its part in F: ties are then exact to rounding."""
-    return X - least_squares(basis, support, basis @ X, iterations)[0]
+    return X - least_squares(basis, support, basis @ X, iterations, tick)[0]
 
 
 def finish_certificate(
@@ -98,6 +103,7 @@ def finish_certificate(
     support: Bool[np.ndarray, "m V"],
     guess: Float[np.ndarray, "m V"],
     iterations: int,
+    tick: Callable[[], None] = no_tick,
 ) -> Float[np.ndarray, "m V"] | None:
     """The nearest Γ with basisᵀ Γ = 0, Γ1 = 0 that is zero where `guess` is zero off support, when
     its signs come out right; else None.
@@ -105,7 +111,7 @@ def finish_certificate(
     face = support | (guess < 0)
     start = np.abs(guess).max()
     for _ in range(FACE_TRIES):
-        guess = least_squares(basis, face, guess, iterations)[1]
+        guess = least_squares(basis, face, guess, iterations, tick)[1]
         largest = np.abs(guess).max()
         off = np.where(support, 0.0, guess)
         if (
@@ -117,6 +123,22 @@ def finish_certificate(
             return np.where(support, guess, np.minimum(guess, 0.0))
         face = support | (face & (guess < 0))
     return None
+
+
+def certificate_of_zero_rows(
+    embeddings: Float[np.ndarray, "m d"], support: Bool[np.ndarray, "m V"]
+) -> Float[np.ndarray, "m V"] | None:
+    """A certificate from the contexts with zero embeddings, none of whose tokens can be beaten by
+    others: −1 off their support, the opposite sum on it, zero in other rows. None if there are
+    none.
+
+    EᵀΓ = 0 exactly, whatever the other embeddings are. O(m (d + V)).
+    """
+    off = ~support & ~embeddings.any(axis=1, keepdims=True)
+    if not off.any():
+        return None
+    level = off.sum(axis=1, keepdims=True) / support.sum(axis=1, keepdims=True)
+    return np.where(support, level, np.where(off, -1.0, 0.0))
 
 
 def finish_strict_certificate(
@@ -135,7 +157,13 @@ def _orthogonal(
     return values - basis @ (basis.T @ values)
 
 
-def _lbfgs(value: Callable, start: np.ndarray, iterations: int) -> np.ndarray:
+def _lbfgs(
+    value: Callable, start: np.ndarray, iterations: int, tick: Callable[[], None]
+) -> np.ndarray:
+    def timed(x: np.ndarray) -> tuple[float, np.ndarray]:
+        tick()
+        return value(x)
+
     options = {
         "maxiter": iterations,
         "maxfun": 2 * iterations,
@@ -143,6 +171,5 @@ def _lbfgs(value: Callable, start: np.ndarray, iterations: int) -> np.ndarray:
         "gtol": 1e-12,
         "maxls": 40,
     }
-    return minimize(value, start.ravel(), jac=True, method="L-BFGS-B", options=options).x.reshape(
-        start.shape
-    )
+    found = minimize(timed, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+    return found.x.reshape(start.shape)

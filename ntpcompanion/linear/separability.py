@@ -3,7 +3,7 @@
 """
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,8 @@ from ntpcompanion.linear.exact import (
     exact_embeddings,
     exact_weights,
 )
+from ntpcompanion.linear.memory import check_dense
+from ntpcompanion.linear.progress import OutOfTimeError, Progress, Round, no_tick
 from ntpcompanion.linear.proofs import (
     CertificateProof,
     WeightsProof,
@@ -38,10 +40,12 @@ from ntpcompanion.linear.search import (
 )
 from ntpcompanion.linear.threads import SMALL_STEP, one_thread_if
 from ntpcompanion.linear.ties import least_squares, project_onto_F, unit_rows
+from ntpcompanion.validation import as_integer, check_instance
 
 __all__ = [
     "Compatibility",
     "CompatibilityVerdict",
+    "Round",
     "Separability",
     "Verdict",
     "Verification",
@@ -52,6 +56,8 @@ __all__ = [
 
 # The first round of the search; each further round has twice as many steps.
 FIRST_ROUND = 100
+# (m, V) arrays at a time: the ten pairs of L-BFGS-B and its work space, 25, and what a step makes
+DENSE_ARRAYS = 32
 
 
 class Verdict(enum.Enum):
@@ -98,7 +104,7 @@ class Separability:
         Γ (m, V), when not separable: EᵀΓ = 0, Γ1 = 0, Γ ≤ 0 off support and not all zero there.
     gap
         ‖EᵀΓ‖ / ‖Γ‖ of the last attempt (unit embeddings) when undecided: how far the search was
-        from a certificate. Otherwise 0.
+        from a certificate; infinite if the time was over before. Otherwise 0.
     """
 
     verdict: Verdict
@@ -114,6 +120,7 @@ class Separability:
         solution leaves at zero (`ntpcompanion.linear.exact`). An UNDECIDED verdict does not hold.
         Raises ValueError if the proof does not have the table's shape.
         """
+        check_instance("table", table, ContextTable)
         if self.verdict is Verdict.UNDECIDED:
             return Verification(holds=False)
         separable = self.verdict is Verdict.SEPARABLE
@@ -130,7 +137,13 @@ class Separability:
         return Verification(exact is not None, floats, exact)
 
 
-def check_separability(table: ContextTable, *, max_iterations: int = 6_300) -> Separability:
+def check_separability(
+    table: ContextTable,
+    *,
+    max_iterations: int = 6_300,
+    time_limit: float | None = None,
+    callback: Callable[[Round], object] | None = None,
+) -> Separability:
     """Find W with tied in-support logits and margins of at least 1 (equation 6), or a certificate
     that there is none.
 
@@ -144,23 +157,32 @@ def check_separability(table: ContextTable, *, max_iterations: int = 6_300) -> S
     max_iterations
         steps of each of two descents, in rounds of 100, 200, 400, …; after each round a proof is
         attempted.
+    time_limit
+        seconds after which the search ends UNDECIDED, to within a step; none by default. A limit
+        that is not reached changes nothing.
+    callback
+        called with a `Round` after each round without a proof, to show progress.
 
     Returns
     -------
-    A verdict with its proof. UNDECIDED is an answer too: it comes when the steps run out, or when a
-    proof would miss the tolerances of `ntpcompanion.linear.proofs` (margins or certificates that
-    hang on the tenth digit of the embeddings).
+    A verdict with its proof. UNDECIDED is an answer too: it comes when the steps or the time run
+    out, or when a proof would miss the tolerances of `ntpcompanion.linear.proofs` (margins or
+    certificates that hang on the tenth digit of the embeddings).
 
     Raises
     ------
     ValueError
-        `max_iterations` below 1.
+        `max_iterations` below 1, a `time_limit` that is not positive, or a table whose dense
+        arrays exceed the memory of the machine.
 
     Notes
     -----
     The embeddings enter through an orthonormal basis of their column space after rows are scaled to
     length 1; see `descend_to_weights` for the idea (Moreau's decomposition makes the two proofs the
-    two parts of one vector). Cost O(m r V) a step with r the rank of E, dense in (m, V).
+    two parts of one vector). Cost: some 4 m r V multiplications a step, with r ≤ min(m, d) the rank
+    of E, and memory for about 32 dense arrays (m, V): at m = 2000, V = 50,000, r = 100, two
+    seconds a step and 26 GB. A sparse table is searched in dense arrays, too: both proofs are
+    dense.
 
     Examples
     --------
@@ -179,20 +201,27 @@ def check_separability(table: ContextTable, *, max_iterations: int = 6_300) -> S
     >>> answer.verdict.name, answer.verify(clash).holds  # the certificate is checked, too
     ('NOT_SEPARABLE', True)
     """
-    if max_iterations < 1:
-        raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
+    check_instance("table", table, ContextTable)
+    as_integer("max_iterations", max_iterations, 1)
+    progress = Progress(time_limit, callback)
+    check_dense("table", DENSE_ARRAYS, table.next_token.shape)
     with one_thread_if(
         table.num_contexts * min(table.embeddings.shape) * table.vocab_size < SMALL_STEP
     ):
-        return _search(table, max_iterations)
+        return _search(table, max_iterations, progress)
 
 
-def _search(table: ContextTable, max_iterations: int) -> Separability:
-    search = _Search(table)
-    for iterations in _rounds(max_iterations):
-        for found in search.attempts(iterations):
-            if found is not None:
-                return found
+def _search(table: ContextTable, max_iterations: int, progress: Progress) -> Separability:
+    search, spent = _Search(table, progress.tick), 0
+    try:
+        for iterations in _rounds(max_iterations):
+            for found in search.attempts(iterations):
+                if found is not None:
+                    return found
+            spent += iterations
+            progress.report(spent, search.gap)
+    except OutOfTimeError:
+        pass  # UNDECIDED, as when the steps run out
     return Separability(Verdict.UNDECIDED, gap=search.gap)
 
 
@@ -208,8 +237,8 @@ class _Search:
     embeddings.
     """
 
-    def __init__(self, table: ContextTable) -> None:
-        self.table = table
+    def __init__(self, table: ContextTable, tick: Callable[[], None] = no_tick) -> None:
+        self.table, self.tick = table, tick
         self.support: Bool[np.ndarray, "m V"] = table.support.toarray()
         self.rows, self.lengths = unit_rows(table.embeddings)
         left, scale, right = np.linalg.svd(self.rows, full_matrices=False)
@@ -221,14 +250,16 @@ class _Search:
 
     def attempts(self, iterations: int) -> Iterator[Separability | None]:
         """One round: each proof in turn, the cheapest first."""
-        self.X = descend_to_weights(self.basis, self.support, self.X, iterations)
+        self.X = descend_to_weights(self.basis, self.support, self.X, iterations, self.tick)
         yield self._separable(iterations)
         gamma = project_signs(np.where(self.support, 0.0, -1.0) - self.basis @ self.X, self.support)
         self.gap = float(
             np.linalg.norm(self.basis.T @ gamma) / max(np.linalg.norm(gamma), np.finfo(float).tiny)
         )
-        yield self._not_separable(finish_certificate(self.basis, self.support, gamma, iterations))
-        self.Y = descend_to_certificate(self.basis, self.support, self.Y, iterations)
+        yield self._not_separable(
+            finish_certificate(self.basis, self.support, gamma, iterations, self.tick)
+        )
+        self.Y = descend_to_certificate(self.basis, self.support, self.Y, iterations, self.tick)
         yield self._not_separable(finish_strict_certificate(self.basis, self.support, self.Y))
 
     def _separable(self, iterations: int) -> Separability | None:
@@ -239,7 +270,8 @@ class _Search:
         if worst.min() <= 0:
             return None
         weights = (
-            self.to_weights.T @ finish_weights(self.basis, self.support, self.X, iterations)
+            self.to_weights.T
+            @ finish_weights(self.basis, self.support, self.X, iterations, self.tick)
         ).T
         margin = check_weights(self.table, weights).smallest_margin
         if margin <= 0:
@@ -250,7 +282,8 @@ class _Search:
             return found
         # Embeddings of very different lengths blow up the rounding of ties; one correction in W
         # itself removes it.
-        slack = least_squares(self.rows, self.support, self.rows @ weights.T, iterations)[0].T
+        logits = self.rows @ weights.T
+        slack = least_squares(self.rows, self.support, logits, iterations, self.tick)[0].T
         return self._if_it_holds(Separability(Verdict.SEPARABLE, weights=weights - slack))
 
     def _not_separable(self, gamma: Float[np.ndarray, "m V"] | None) -> Separability | None:

@@ -10,8 +10,9 @@ from scipy.linalg import helmert
 
 from ntpcompanion.linear.compatibility import CompatibilityVerdict, check_compatibility
 from ntpcompanion.linear.contexts import ContextTable
+from ntpcompanion.linear.memory import check_dense
 from ntpcompanion.linear.ties import unit_rows
-from ntpcompanion.linear.validation import as_matrix
+from ntpcompanion.validation import as_matrix, check_instance
 
 # Singular values below this share of the largest belong to ties that repeat others (embeddings of
 # length 1).
@@ -122,6 +123,9 @@ class SplitLoss:
     """
 
     def __init__(self, table: ContextTable) -> None:
+        check_instance("table", table, ContextTable)
+        directions = table.vocab_size * min(table.embeddings.shape)
+        check_dense("table", 2, (table.next_token.shape[0] * table.vocab_size, directions))
         matched = check_compatibility(table)
         if matched.verdict is not CompatibilityVerdict.COMPATIBLE:
             raise ValueError(

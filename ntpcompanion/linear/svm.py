@@ -12,14 +12,23 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ntpcompanion.linear.contexts import ContextTable
+from ntpcompanion.linear.degenerate import refuted_or_refused
 from ntpcompanion.linear.gram import GramDual, Point
 from ntpcompanion.linear.margin_programs import least_frobenius_norm, least_max_norm
+from ntpcompanion.linear.memory import check_dense
+from ntpcompanion.linear.progress import OutOfTimeError, Progress, Round
 from ntpcompanion.linear.proofs import check_certificate, check_weights
 from ntpcompanion.linear.search import finish_certificate
 from ntpcompanion.linear.separability import Verdict, check_separability
 from ntpcompanion.linear.threads import SMALL_PRODUCT, one_thread_if
 from ntpcompanion.linear.ties import unit_rows
-from ntpcompanion.linear.validation import as_matrix
+from ntpcompanion.validation import (
+    as_between,
+    as_integer,
+    as_matrix,
+    check_choice,
+    check_instance,
+)
 
 __all__ = ["NTPSVMSolution", "Verdict", "certified_gap", "solve_ntp_svm"]
 
@@ -29,6 +38,10 @@ FIRST_ROUND, GROWTH = 50, 1.5
 DEFAULT_PRODUCTS = 20_000
 # Ties are solved again with the error that remains, until it is rounding.
 TIE_ROUNDS, TIE_STEPS, TIE_ROUNDING = 4, 500, 1e-12
+# (m, V) arrays at a time
+DENSE_ARRAYS = 16
+# Embeddings longer than this, or shorter than one over it, leave the range of a dtype.
+LONGEST = {torch.float64: 1e70, torch.float32: 1e7}
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +89,8 @@ def solve_ntp_svm(
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
     max_iterations: int | None = None,
+    time_limit: float | None = None,
+    callback: Callable[[Round], object] | None = None,
 ) -> NTPSVMSolution:
     """Minimize ‖W‖ subject to ties within supports and margins of at least 1 (Thrampoulidis 2024,
     definition 3).
@@ -99,6 +114,11 @@ def solve_ntp_svm(
         of the ascent; float64 on the CPU by default. The clean-up and the proof are always float64.
     max_iterations
         products of K with an (m, V) matrix that the dual method may spend, 20,000 by default.
+    time_limit
+        seconds after which the dual method ends UNDECIDED with the gap reached, looked at between
+        rounds; none by default. A limit that is not reached changes nothing.
+    callback
+        called with a `Round` after each round of the dual method, to show progress.
 
     Returns
     -------
@@ -109,7 +129,9 @@ def solve_ntp_svm(
     ------
     ValueError
         `tol` not in (0, 1), an unknown method or norm, a dtype other than float32 and float64,
-        `max_iterations` below 1.
+        `max_iterations` below 1, a `time_limit` that is not positive; a separable table whose
+        embeddings are shorter than 1e-70 or longer than 1e70 (1e-7 and 1e7 in float32); a table
+        whose dense arrays exceed the memory of the machine.
 
     Notes
     -----
@@ -118,8 +140,9 @@ def solve_ntp_svm(
     conjugate gradients on the face it found (`ntpcompanion.linear.gram`), then a clean-up that
     makes W feasible: its part in F is removed and W is divided by its smallest margin. That W
     against Γ is the certificate. While no feasible W is known, the normalized Γ of an unbounded
-    dual is finished into a Farkas certificate. Cost O(m² V) an iteration, O(m² + m V) memory; some
-    70 to 300 iterations far from the threshold of separability, thousands near it.
+    dual is finished into a Farkas certificate. Contexts with zero embeddings are refuted without a
+    search. Cost: m² V multiplications an iteration, memory for m² entries and some 16 dense arrays
+    (m, V); some 70 to 300 iterations far from the threshold of separability, thousands near it.
 
     Examples
     --------
@@ -133,7 +156,11 @@ def solve_ntp_svm(
     >>> (table.embeddings @ answer.weights.T).round(3).tolist()  # logits: ties, and margins of 1
     [[0.333, 0.333, -0.667], [-0.333, -0.333, 0.667]]
     """
-    _check_arguments(tol, method, norm, dtype, max_iterations)
+    _check_arguments(table, tol, method, norm, dtype, max_iterations)
+    progress = Progress(time_limit, callback)
+    dtype = dtype or torch.float64
+    if (known := refuted_or_refused(table, LONGEST[dtype], time_limit)) is not None:
+        return NTPSVMSolution(known.verdict, None, known.certificate, np.nan, np.nan, np.inf, 0)
     if norm == "max":
         return _by_program(
             table,
@@ -145,8 +172,8 @@ def solve_ntp_svm(
     if method == "cvxpy":
         return _by_program(table, least_frobenius_norm, _frobenius, _frobenius, tol)
     with one_thread_if(table.num_contexts**2 * table.vocab_size < SMALL_PRODUCT):
-        return _Ascent(table, dtype or torch.float64, torch.device(device or "cpu")).run(
-            tol, max_iterations or DEFAULT_PRODUCTS
+        return _Ascent(table, dtype, torch.device(device or "cpu")).run(
+            tol, max_iterations or DEFAULT_PRODUCTS, progress
         )
 
 
@@ -179,6 +206,7 @@ def certified_gap(table: ContextTable, dual: Float[np.ndarray, "m V"]) -> float:
     >>> bool(certified_gap(table, answer.dual) < 1e-6)
     True
     """
+    check_instance("table", table, ContextTable)
     dual = as_matrix("dual", dual, (table.num_contexts, table.vocab_size))
     ascent = _Ascent(table, torch.float64, torch.device("cpu"))
     gamma = torch.tensor(np.ascontiguousarray(dual * ascent.lengths[:, None]))
@@ -192,22 +220,22 @@ def _frobenius(W: Float[np.ndarray, "V d"]) -> float:
 
 
 def _check_arguments(
-    tol: float, method: str, norm: str, dtype: torch.dtype | None, max_iterations: int | None
+    table: ContextTable,
+    tol: float,
+    method: str,
+    norm: str,
+    dtype: torch.dtype | None,
+    max_iterations: int | None,
 ) -> None:
-    if not 0 < tol < 1:
-        raise ValueError(f"`tol` must lie between 0 and 1, a relative duality gap, got {tol}.")
-    for name, value, known in (
-        ("method", method, ("dual", "cvxpy")),
-        ("norm", norm, ("frobenius", "max")),
-    ):
-        if value not in known:
-            raise ValueError(
-                f"`{name}` must be one of {', '.join(map(repr, known))}, got {value!r}."
-            )
+    check_instance("table", table, ContextTable)
+    as_between("tol", tol, 0, 1, "a relative duality gap")
+    check_choice("method", method, ("dual", "cvxpy"))
+    check_choice("norm", norm, ("frobenius", "max"))
     if dtype not in (None, torch.float32, torch.float64):
         raise ValueError(f"`dtype` must be torch.float32 or torch.float64, got {dtype}.")
-    if max_iterations is not None and max_iterations < 1:
-        raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
+    if max_iterations is not None:
+        as_integer("max_iterations", max_iterations, 1)
+    check_dense("table", DENSE_ARRAYS, table.next_token.shape)
 
 
 class _Ascent:
@@ -223,7 +251,13 @@ class _Ascent:
         self.problem = GramDual(rows @ rows.T, self.support, self.threshold.to(dtype))
         self.weights, self.dual, self.proof, self.gap = None, None, None, np.inf
 
-    def run(self, tol: float, budget: int) -> NTPSVMSolution:
+    def run(self, tol: float, budget: int, progress: Progress) -> NTPSVMSolution:
+        try:
+            return self._rounds(tol, budget, progress)
+        except OutOfTimeError:
+            return self.solution(Verdict.UNDECIDED)
+
+    def _rounds(self, tol: float, budget: int, progress: Progress) -> NTPSVMSolution:
         point, steps = self.problem.start(), FIRST_ROUND
         while (left := budget - self.problem.products) > 0:
             point = self.problem.scaled(self.problem.ascend(point, min(steps, left)))
@@ -242,6 +276,7 @@ class _Ascent:
                     np.inf,
                     self.problem.products,
                 )
+            progress.report(self.problem.products, self.gap)
         return self.solution(Verdict.UNDECIDED)
 
     def prove(self, point: Point) -> None:

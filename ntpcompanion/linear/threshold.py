@@ -2,13 +2,14 @@
 Lotz, McCoy and Tropp 2014).
 """
 
-import operator
 from collections.abc import Sequence
 from typing import SupportsIndex
 
 import numpy as np
 from jaxtyping import Integer
 from scipy.special import ndtr, wofz
+
+from ntpcompanion.validation import as_integer
 
 # A Gaussian leaves this range with probability 2e-17, and exp(−8.5²/2) = 2e-16.
 RANGE = 8.5
@@ -66,8 +67,8 @@ def statistical_dimension(vocab_size: SupportsIndex, support_size: SupportsIndex
     >>> round(statistical_dimension(10, 1), 4)
     8.0079
     """
-    V = _size("vocab_size", vocab_size, None)
-    S = _size("support_size", support_size, V)
+    V = as_integer("vocab_size", vocab_size, 1)
+    S = _support_size(support_size, V)
     if S == V:
         return 1.0
     step = STEP / np.sqrt(V)
@@ -110,12 +111,10 @@ def predicted_threshold(
     >>> round(predicted_threshold(10, 1), 4), round(predicted_threshold(10, [1, 5]), 4)
     (0.2213, 0.4477)
     """
-    V = _size("vocab_size", vocab_size, None)
+    V = as_integer("vocab_size", vocab_size, 1)
     # as objects: a float among integers must not turn all into floats
     given = np.ravel(np.array(support_size, dtype=object))
-    sizes, contexts = np.unique(
-        [_size("support_size", size, V) for size in given], return_counts=True
-    )
+    sizes, contexts = np.unique([_support_size(size, V) for size in given], return_counts=True)
     if sizes.size == 0:
         raise ValueError("`support_size` is empty: give one size, or one for each context.")
     if sizes[0] == V:
@@ -150,12 +149,5 @@ def _density(x: float) -> float:
     return np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
 
 
-def _size(name: str, value: object, largest: int | None) -> int:
-    try:
-        size = operator.index(value)
-    except TypeError:
-        size = 0
-    if size < 1 or (largest is not None and size > largest):
-        limits = f"in 1 … {largest} (`vocab_size`)" if largest is not None else "of at least 1"
-        raise ValueError(f"`{name}` must be an integer {limits}, got {value!r}.")
-    return size
+def _support_size(value: SupportsIndex, V: int) -> int:
+    return as_integer("support_size", value, 1, V, "(`vocab_size`)")

@@ -2,18 +2,24 @@
 decoder.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxtyping import Bool, Float
 from scipy.sparse.linalg import LinearOperator, lsqr
 
 from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.validation import as_matrix
+from ntpcompanion.linear.memory import check_dense
+from ntpcompanion.linear.progress import no_tick
+from ntpcompanion.validation import as_integer, as_matrix, check_instance
 
 # LSQR stops at rounding; its answer is refined this often, so that an ill-conditioned system still
 # ends there.
 ROUNDING = 1e-15
 REFINEMENTS = 4
 OUT_OF_STEPS = 7  # LSQR's own code
+# (m, V) arrays at a time: those of LSQR, of `centre`, values, residual and solution
+DENSE_ARRAYS = 12
 
 
 def unit_rows(
@@ -40,17 +46,26 @@ def centre(
     return np.where(face, inside - means[:, None], 0.0)
 
 
-def tie_operator(rows: Float[np.ndarray, "m r"], face: Bool[np.ndarray, "m V"]) -> LinearOperator:
+def tie_operator(
+    rows: Float[np.ndarray, "m r"],
+    face: Bool[np.ndarray, "m V"],
+    tick: Callable[[], None] = no_tick,
+) -> LinearOperator:
     """T: X ↦ centre(rows X, face) for X in R^{r×V}, both flattened.
 
     With face = the supports, the kernel of T holds the (transposed) decoders that tie in-support
     logits, and the range of Tᵀ is F. The kernel of Tᵀ holds the Γ on `face` with Γ1 = 0 and rowsᵀ Γ
-    = 0: certificates, but for their signs. One product costs O(m r V).
+    = 0: certificates, but for their signs. One product costs O(m r V), and calls `tick`.
     """
     m, V = face.shape
+
+    def forward(x: Float[np.ndarray, " n"]) -> Float[np.ndarray, " k"]:
+        tick()
+        return centre(rows @ x.reshape(-1, V), face).ravel()
+
     return LinearOperator(
         (m * V, rows.shape[1] * V),
-        matvec=lambda x: centre(rows @ x.reshape(-1, V), face).ravel(),
+        matvec=forward,
         rmatvec=lambda g: (rows.T @ centre(g.reshape(m, V), face)).ravel(),
         dtype=np.float64,
     )
@@ -61,13 +76,15 @@ def least_squares(
     face: Bool[np.ndarray, "m V"],
     values: Float[np.ndarray, "m V"],
     iterations: int,
+    tick: Callable[[], None] = no_tick,
 ) -> tuple[Float[np.ndarray, "r V"], Float[np.ndarray, "m V"]]:
     """The least-norm X that minimizes ‖centre(values − rows X, face)‖, and that residual: the part
     of `values` in the kernel of Tᵀ.
 
-    At most `iterations` LSQR steps of O(m r V) for each of REFINEMENTS rounds.
+    At most `iterations` LSQR steps of O(m r V) for each of REFINEMENTS rounds; `tick` is called at
+    each, and ends them by raising.
     """
-    tie = tie_operator(rows, face)
+    tie = tie_operator(rows, face, tick)
     solution = np.zeros((rows.shape[1], face.shape[1]))
     residual = start = centre(values, face)
     for _ in range(REFINEMENTS):
@@ -110,7 +127,8 @@ def project_onto_F(
     Raises
     ------
     ValueError
-        W is not a finite (V, d) matrix.
+        W is not a finite (V, d) matrix, `max_iterations` is not a positive integer, or the table
+        does not fit in memory.
     RuntimeError
         after `max_iterations` LSQR steps a tie is off by more than 1e-9 of the largest logit
         (embeddings of unit length).
@@ -129,7 +147,10 @@ def project_onto_F(
     >>> (project_onto_F(table, W).round(6) + 0.0).tolist()  # only the tie of tokens 0 and 1 counts
     [[0.5, 0.0], [-0.5, 0.0], [0.0, 0.0]]
     """
+    check_instance("table", table, ContextTable)
     W = as_matrix("W", W, (table.vocab_size, table.dim))
+    as_integer("max_iterations", max_iterations, 1)
+    check_dense("table", DENSE_ARRAYS, table.next_token.shape)
     rows, _ = unit_rows(table.embeddings)
     support = table.support.toarray()
     logits = rows @ W.T

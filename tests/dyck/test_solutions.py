@@ -197,11 +197,11 @@ def test_random_neurons_fit_under_tilted_attention(rng):
         ),
         (
             lambda: random_features(4, 0, np.random.default_rng(0)),
-            "`width` must be at least 1, got 0: a layer without neurons predicts 0",
+            "`width` must be at least 1, got 0",
         ),
         (lambda: random_features(7, 9, np.random.default_rng(0)), "`T` must be even"),
         (lambda: tilted_attention(7, 1.0), "`T` must be even"),
-        (lambda: tilted_attention(4, np.inf), "`tilt` must be finite, got inf"),
+        (lambda: tilted_attention(4, np.inf), "`tilt` must be a finite number, got inf"),
     ],
 )
 @pytest.mark.usefixtures("unchecked_shapes")

@@ -171,15 +171,15 @@ def test_paths_are_repeatable_and_leave_their_start_alone(start):
         (lambda s: follow_trace_flow(s, 1.0, snapshots=1), "`snapshots` must be at least 2, got 1"),
         (
             lambda s: follow_sgd(s, 0.1, 0, rng(), label_noise=0.1),
-            "`steps` must be positive and finite, got 0",
+            "`steps` must be at least 1, got 0",
         ),
         (
             lambda s: follow_sgd(s, 0.1, 1, rng(), label_noise=0.1, batch_size=0),
-            "`batch_size` must be positive and finite, got 0",
+            "`batch_size` must be at least 1, got 0",
         ),
         (
             lambda s: follow_sgd(s, 0.1, 1, rng(), label_noise=-0.1),
-            r"`label_noise` must be finite and not negative, got -0\.1",
+            r"`label_noise` must be at least 0, got -0\.1",
         ),
         (
             lambda s: follow_sgd(s, np.nan, 1, rng(), label_noise=0.1),

@@ -96,20 +96,20 @@ def test_the_sparse_bed_has_supports_of_its_size_and_no_minimizer():
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: bernoulli(1.0, 2.0), r"`probability` must lie strictly between 0 and 1, got 1\.0"),
-        (lambda: bernoulli(0.5, 0.0), r"`a` must be finite and not zero, got 0\.0"),
+        (lambda: bernoulli(1.0, 2.0), r"`probability` must lie between 0 and 1, got 1\.0"),
+        (lambda: bernoulli(0.5, 0.0), r"`a` must not be zero"),
         (
             lambda: softmax_product([0.5, 0.5, 0.0], [1.0] * 3),
             r"`law` must be positive, got \[0\.5, 0\.5, 0\.0\]: a zero has no minimizer",
         ),
-        (lambda: softmax_product([0.5, 0.6], [1.0] * 2), r"`laws` misses the sum 1 by 0\.1"),
+        (lambda: softmax_product([0.5, 0.6], [1.0] * 2), r"`laws` row 0 sums to 1\.1"),
         (
             lambda: softmax_product([0.5, 0.5], [1.0]),
-            r"`a` must hold 2 finite numbers that are not zero, got \[1\.0\]",
+            r"`a` must be a vector of length 2, got shape \(1,\)",
         ),
         (
             lambda: softmax_product([0.5, 0.5], [1.0, 0.0]),
-            "`a` must hold 2 finite numbers that are not zero",
+            "`a` must hold numbers that are not zero",
         ),
         (lambda: hmm_network(rng(), width=0), "`width` must be at least 1, got 0"),
         (lambda: linear_product(rng(), contexts=0), "`contexts` must be at least 1, got 0"),

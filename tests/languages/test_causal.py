@@ -161,7 +161,7 @@ def test_the_generator_decides():
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
     assert language().sample(0, generator()).shape == (0, 3)
-    with pytest.raises(ValueError, match="`n` must not be negative, got -1"):
+    with pytest.raises(ValueError, match="`n` must be at least 0, got -1"):
         language().sample(-1, generator())
 
 

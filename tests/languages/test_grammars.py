@@ -77,11 +77,11 @@ def recursive():
     [
         (
             lambda: span_labels(recursive(), torch.zeros(1, 1).long(), 0, "inside"),
-            "`words` must be at least 1, or None .* got 0",
+            "`words` must be at least 1 or None .* got 0",
         ),
         (
             lambda: span_labels(recursive(), torch.zeros(1, 1).long(), 1, "outside"),
-            "`by` must be 'posterior' or 'inside', got 'outside'",
+            "`by` must be one of 'posterior', 'inside', got 'outside'",
         ),
         (
             lambda: random_levelled_pcfg(np.random.default_rng(0), depth=0),

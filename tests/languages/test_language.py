@@ -145,7 +145,7 @@ def test_what_has_no_floor_is_refused(ask, words):
             torch.tensor([0, 1]),
             r"`tokens` must be integers of shape \(batch, length\), got \(2,\) of torch.int64",
         ),
-        ([[0, 1]], "`tokens` must be a tensor of integers .* got a list. Wrap it in torch.tensor"),
+        ([[0, 1]], "`tokens` must be a torch.Tensor, got a list. Wrap it in torch.tensor"),
         (torch.zeros(1, 2), "`tokens` must be integers .* of torch.float32"),
         (torch.tensor([[0, 4]]), r"`tokens` must lie in 0 … 3, or be -1 for padding, got 0 … 4"),
         (torch.tensor([[0, -2]]), r"`tokens` must lie in 0 … 3.* got -2 … 0"),

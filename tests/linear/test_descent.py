@@ -287,7 +287,7 @@ def test_the_step_bound_is_reached_by_two_tokens_at_one_half():
     [
         (
             {"optimizer": "momentum"},
-            r"`optimizer` must be one of gd, ngd, adam, sgd, got 'momentum'\.",
+            r"`optimizer` must be one of 'gd', 'ngd', 'adam', 'sgd', got 'momentum'\.",
         ),
         (
             {"optimizer": "sgd"},
@@ -312,7 +312,10 @@ def test_the_step_bound_is_reached_by_two_tokens_at_one_half():
         ),
         ({"learning_rate": np.inf}, r"`learning_rate` must be positive and finite"),
         ({"betas": (0.9, 1.0)}, r"`betas` must be two numbers in \[0, 1\), got \(0\.9, 1\.0\)"),
-        ({"epsilon": 0.0}, r"`epsilon` must be positive \(1e-300 for next to none\), got 0\.0"),
+        (
+            {"epsilon": 0.0},
+            r"`epsilon` must be positive and finite, 1e-300 for next to none, got 0\.0",
+        ),
         (
             {"start": np.ones((15, 6))},
             r"`start` must be a matrix of shape \(6, 15\), got shape \(15, 6\)",

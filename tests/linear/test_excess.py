@@ -39,7 +39,7 @@ def test_full_supports_add_nothing():
 
 def test_errors_say_what_to_do(rng):
     table = ContextTable.random(3, 4, 2, 2, rng)
-    with pytest.raises(ValueError, match=r"`gamma` must not be negative, got -1"):
+    with pytest.raises(ValueError, match=r"`gamma` must be at least 0, got -1"):
         excess_bound(table, np.zeros((4, 2)), -1)
     with pytest.raises(
         ValueError, match=r"`finite_part` must be a matrix of shape \(4, 2\), got shape \(2, 4\)"

@@ -108,7 +108,7 @@ def test_finished_weights_tie_exactly_and_move_nothing_else(rng):
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_gradients_of_both_descents_equal_finite_differences(rng, monkeypatch, descent):
     basis, support = basis_and_support(ContextTable.random(6, 5, 2, 3, rng))
-    monkeypatch.setattr(search, "_lbfgs", lambda value, start, iterations: value)
+    monkeypatch.setattr(search, "_lbfgs", lambda value, start, iterations, tick: value)
     start = np.zeros((3, 5)) if descent is search.descend_to_weights else np.zeros((6, 5))
     value = descent(basis, support, start, 1)
     point, direction = rng.standard_normal((2, start.size))

@@ -231,7 +231,9 @@ def search(monkeypatch):
     table = ContextTable(np.eye(2), np.array([[1.0, 0, 0], [0, 0.5, 0.5]]), np.array([0.5, 0.5]))
     state, finished = separability._Search(table), []
     for name in ("descend_to_weights", "descend_to_certificate"):
-        monkeypatch.setattr(separability, name, lambda basis, support, start, iterations: start)
+        monkeypatch.setattr(
+            separability, name, lambda basis, support, start, iterations, tick: start
+        )
     original = separability.finish_weights
     monkeypatch.setattr(
         separability,

@@ -1,0 +1,76 @@
+"""What a long search tells its caller between rounds, and when it has to end."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ntpcompanion.validation import as_positive, check_callable
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round of a search that has not found a proof yet, as a `callback` sees it.
+
+    Fields
+    ------
+    number
+        1, 2, …
+    iterations
+        steps so far, in the unit of the solver's `max_iterations`.
+    seconds
+        since the search began.
+    gap
+        how far the search is from a proof, in the unit of the `gap` that the solver returns;
+        infinite before it is known.
+    """
+
+    number: int
+    iterations: int
+    seconds: float
+    gap: float
+
+
+class OutOfTimeError(Exception):
+    """The time limit of a search has passed. Its caller makes UNDECIDED of it."""
+
+
+class Progress:
+    """The clock of one search.
+
+    Parameters
+    ----------
+    time_limit
+        seconds, or None for no limit.
+    callback
+        called with a `Round` after each round, or None.
+
+    Raises ValueError for a limit that is not positive and finite, and what cannot be called.
+    """
+
+    def __init__(
+        self, time_limit: float | None = None, callback: Callable[[Round], object] | None = None
+    ) -> None:
+        limit = np.inf if time_limit is None else as_positive("time_limit", time_limit)
+        if callback is not None:
+            check_callable("callback", callback)
+        self.callback, self.rounds, self.begin = callback, 0, time.monotonic()
+        self.end = self.begin + limit
+
+    def tick(self) -> None:
+        """Raise OutOfTimeError if the time is spent."""
+        if time.monotonic() > self.end:
+            raise OutOfTimeError
+
+    def report(self, iterations: int, gap: float) -> None:
+        """A round has ended: tell the callback, then `tick`."""
+        self.rounds += 1
+        if self.callback is not None:
+            seconds = time.monotonic() - self.begin
+            self.callback(Round(self.rounds, iterations, seconds, float(gap)))
+        self.tick()
+
+
+def no_tick() -> None:
+    """What a search without a clock does at every step."""

@@ -1,0 +1,304 @@
+"""Checks of what a user hands over: the same mistake gets the same sentence in every room.
+
+`as_…` return the value in the form that the mathematics takes, `check_…` return nothing. All raise
+ValueError with a sentence that names the argument, shows what came and says what to do. NumPy is
+the only library that is imported; tensors and generators of torch are recognized without it.
+"""
+
+import operator
+import sys
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+# Rows that were divided by their sum in float64 miss 1 by about 1e-16 times their length; rows that
+# were divided in single precision (1e-7) are refused.
+SUM_TOLERANCE = 1e-8
+
+
+def as_integer(
+    name: str,
+    value: object,
+    least: int | None = None,
+    most: int | None = None,
+    reason: str = "",
+) -> int:
+    """`value` as a Python integer in `least` … `most`.
+
+    Parameters
+    ----------
+    value
+        what `operator.index` takes: integers of Python, NumPy and torch. Booleans and floats, whole
+        ones too, are refused.
+    reason
+        why the limits are what they are; it follows them in the sentence.
+
+    Raises
+    ------
+    ValueError
+        not an integer, or out of range.
+    """
+    try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
+        number = operator.index(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`{name}` must be an integer, got {described(value)}.") from error
+    if (least is None or number >= least) and (most is None or number <= most):
+        return number
+    limits = f"lie in {least} … {most}" if most is not None else f"be at least {least}"
+    raise ValueError(f"`{name}` must {limits}{reason and ' ' + reason}, got {number}.")
+
+
+def as_number(name: str, value: object) -> float:
+    """`value` as a finite Python float. ValueError for strings, booleans, arrays, complex numbers,
+    NaN and infinity.
+    """
+    number = _real(name, value)
+    if not np.isfinite(number):
+        raise ValueError(f"`{name}` must be a finite number, got {number}.")
+    return number
+
+
+def as_positive(name: str, value: object, reason: str = "") -> float:
+    """`value` as a positive, finite Python float. ValueError for what `as_number` refuses, and
+    below or at zero; `reason` follows the condition in the sentence.
+    """
+    number = _real(name, value)
+    if not 0 < number < np.inf:
+        raise ValueError(
+            f"`{name}` must be positive and finite{reason and ', ' + reason}, got {number}."
+        )
+    return number
+
+
+def as_at_least(name: str, value: object, least: float) -> float:
+    """`value` as a finite Python float of at least `least`. ValueError otherwise."""
+    number = as_number(name, value)
+    if number < least:
+        raise ValueError(f"`{name}` must be at least {least:g}, got {number}.")
+    return number
+
+
+def as_between(name: str, value: object, low: float, high: float, reason: str = "") -> float:
+    """`value` as a Python float strictly between `low` and `high`. ValueError otherwise."""
+    number = _real(name, value)
+    if not low < number < high:
+        raise ValueError(
+            f"`{name}` must lie between {low:g} and {high:g}{reason and ', ' + reason}, got "
+            f"{number}."
+        )
+    return number
+
+
+def _real(name: str, value: object) -> float:
+    try:
+        if isinstance(value, str | bytes | bool | np.bool_) or np.ndim(value):
+            raise TypeError
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"`{name}` must be a number, got {described(value)}.") from error
+
+
+def as_array(name: str, value: ArrayLike) -> np.ndarray:
+    """`value` as a float64 array: from lists, NumPy arrays, data frames and tensors; not copied if
+    it is one already.
+
+    Raises ValueError for masked entries, strings, complex numbers and lists of uneven lengths.
+    """
+    array = _any_array(name, value)
+    strings = array.dtype.kind == "O" and any(isinstance(x, str | bytes) for x in array.flat)
+    if array.dtype.kind not in "fiubO" or strings:
+        raise ValueError(f"`{name}` must be an array of numbers, got {described(value)}.")
+    try:
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"`{name}` must be an array of numbers, got {described(value)}: {error}."
+        ) from error
+
+
+def as_integer_array(name: str, value: ArrayLike) -> np.ndarray:
+    """`value` as an int64 array. Raises ValueError for masked entries, and for an array of anything
+    but integers: floats and booleans are refused.
+    """
+    array = _any_array(name, value)
+    if array.dtype.kind not in "iu" and array.size:
+        got = described(value if hasattr(value, "dtype") else array)
+        raise ValueError(f"`{name}` must be an array of integers, got {got}.")
+    return array.astype(np.int64, copy=False)
+
+
+def _any_array(name: str, value: ArrayLike) -> np.ndarray:
+    if np.ma.is_masked(value):
+        raise ValueError(
+            f"`{name}` is a masked array with {np.ma.count_masked(value)} masked entries, and its "
+            "mask would be ignored. Fill them or leave them out."
+        )
+    try:
+        return np.asarray(value.detach().cpu() if is_tensor(value) else value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(
+            f"`{name}` must be an array of numbers, got {described(value)}: {error}."
+        ) from error
+
+
+def as_shaped(name: str, value: ArrayLike, shape: tuple, what: str = "") -> np.ndarray:
+    """`value` as a finite float64 array of a shape, a read-only view where it is one already.
+
+    Parameters
+    ----------
+    shape
+        a length for each axis; None for any positive one.
+    what
+        what the entries are; it follows the shape in the sentence.
+
+    Raises
+    ------
+    ValueError
+        what `as_array` refuses, another shape, NaN or infinity.
+    """
+    array = as_array(name, value).view()
+    check_shape(name, array.shape, shape, what)
+    check_finite(name, array)
+    array.flags.writeable = False
+    return array
+
+
+def as_matrix(name: str, value: ArrayLike, shape: tuple[int | None, int | None]) -> np.ndarray:
+    """`as_shaped` for a matrix."""
+    return as_shaped(name, value, shape)
+
+
+def check_shape(name: str, shape: tuple, wanted: tuple, what: str = "") -> None:
+    """ValueError unless a shape is the wanted one; None stands for any positive length."""
+    if (
+        len(shape) == len(wanted)
+        and 0 not in shape
+        and all(want in (None, have) for want, have in zip(wanted, shape, strict=True))
+    ):
+        return
+    lengths = ", ".join("any" if want is None else str(want) for want in wanted)
+    if len(wanted) == 1:
+        kind = "a vector" if wanted[0] is None else f"a vector of length {lengths}"
+    else:
+        kind = f"{'a matrix' if len(wanted) == 2 else 'an array'} of shape ({lengths})"
+    raise ValueError(f"`{name}` must be {kind}{what and ', ' + what}, got shape {tuple(shape)}.")
+
+
+def check_finite(name: str, entries: np.ndarray) -> None:
+    """ValueError if an entry is NaN or infinite."""
+    finite = np.isfinite(entries)
+    if not finite.all():
+        raise ValueError(
+            f"`{name}` holds {entries[~finite][0]} ({np.count_nonzero(~finite)} entries are not "
+            "finite). Remove or replace them."
+        )
+
+
+def check_probabilities(name: str, entries: np.ndarray, sums: np.ndarray | np.floating) -> None:
+    """ValueError unless entries are finite and not negative, and sums are 1 within SUM_TOLERANCE.
+
+    `entries` are those of a vector or matrix in any order; `sums` is their sum, or the vector of
+    the sums of rows.
+    """
+    check_finite(name, entries)
+    check_not_negative(name, entries)
+    check_sums(name, sums)
+
+
+def check_not_negative(name: str, entries: np.ndarray) -> None:
+    """ValueError if an entry is below zero."""
+    if entries.size and entries.min() < 0:
+        raise ValueError(
+            f"`{name}` holds the negative entry {entries.min():.6g}. Entries must be probabilities."
+        )
+
+
+def check_sums(name: str, sums: np.ndarray | np.floating) -> None:
+    """ValueError unless sums of probabilities are 1 within SUM_TOLERANCE."""
+    off = np.abs(np.asarray(sums) - 1)
+    if off.size and off.max() > SUM_TOLERANCE:
+        row = int(off.argmax())
+        which, each = (f" row {row}", "each row by its") if off.ndim else ("", "it by its")
+        raise ValueError(
+            f"`{name}`{which} sums to {np.ravel(sums)[row]:.12g}, not to 1 within "
+            f"{SUM_TOLERANCE:g}. Divide {each} sum in float64."
+        )
+
+
+def check_choice(name: str, value: object, known: Collection[str]) -> None:
+    """ValueError unless the value is one of the known words."""
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(
+            f"`{name}` must be one of {', '.join(map(repr, known))}, got {described(value)}."
+        )
+
+
+def check_flag(name: str, value: object) -> None:
+    """ValueError unless the value is True or False: words such as "yes" and "no" would both count
+    as true.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"`{name}` must be True or False, got {described(value)}.")
+
+
+def check_instance(name: str, value: object, kind: type) -> None:
+    """ValueError unless the value is of a class."""
+    if not isinstance(value, kind):
+        raise ValueError(f"`{name}` must be a {kind.__name__}, got {described(value)}.")
+
+
+def check_callable(name: str, value: object) -> None:
+    """ValueError unless the value can be called."""
+    if not callable(value):
+        raise ValueError(f"`{name}` must be a function, got {described(value)}.")
+
+
+def check_generator(name: str, value: object) -> None:
+    """ValueError unless the value is a generator of NumPy."""
+    if not isinstance(value, np.random.Generator):
+        raise ValueError(
+            f"`{name}` must be a numpy.random.Generator, got {described(value)}. Use "
+            "np.random.default_rng(seed)."
+        )
+
+
+def check_torch_generator(name: str, value: object) -> None:
+    """ValueError unless the value is a generator of torch."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(value, torch.Generator):
+        raise ValueError(
+            f"`{name}` must be a torch.Generator, got {described(value)}. Use "
+            "torch.Generator().manual_seed(seed)."
+        )
+
+
+def check_tensor(name: str, value: object) -> None:
+    """ValueError unless the value is a tensor of torch."""
+    if not is_tensor(value):
+        raise ValueError(
+            f"`{name}` must be a torch.Tensor, got {described(value)}. Wrap it in torch.tensor."
+        )
+
+
+def is_tensor(value: object) -> bool:
+    """Whether the value is a tensor of torch; where torch was never imported, nothing is."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def described(value: object) -> str:
+    """What came, in a few words: a plain value as it is written, an array by dtype and shape,
+    anything else by its class.
+    """
+    if value is None or isinstance(value, str | bytes | bool | int | float | complex | np.generic):
+        text = repr(value.item() if isinstance(value, np.generic) else value)
+        return text if len(text) <= 60 else text[:57] + "…"
+    kind = type(value)
+    owner = kind.__module__.split(".")[0]
+    title = kind.__qualname__ if owner == "builtins" else f"{owner}.{kind.__qualname__}"
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return f"a {title} of {value.dtype} with shape {tuple(value.shape)}"
+    return f"a {title}"

@@ -1,0 +1,34 @@
+import os
+
+import pytest
+
+from ntpcompanion.linear import memory
+from ntpcompanion.linear.memory import check_dense, machine_memory
+
+
+def test_what_fits_is_let_through_and_what_does_not_is_said(monkeypatch):
+    monkeypatch.setattr(memory, "machine_memory", lambda: 2**30)
+    check_dense("table", 1, (2**14, 2**13))  # one GiB exactly
+    words = (
+        r"`table` is too large: 32 dense arrays of shape \(2000, 50000\) take 23\.8 GiB, and this "
+        r"machine has 1 GiB\. Take fewer contexts or a smaller vocabulary\."
+    )
+    with pytest.raises(ValueError, match=words):
+        check_dense("table", 32, (2000, 50_000))
+
+
+def test_a_container_may_allow_less_than_the_machine_has(monkeypatch, tmp_path):
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(memory, "CONTAINER_LIMIT", limit)
+    whole = machine_memory()
+    assert whole == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit.write_text("max\n")
+    assert machine_memory() == whole
+    limit.write_text("123456\n")
+    assert machine_memory() == 123456
+
+
+def test_where_the_system_does_not_say_nothing_is_refused(monkeypatch):
+    monkeypatch.delattr(os, "sysconf")
+    assert machine_memory() is None
+    check_dense("table", 10**9, (10**9, 10**9))
