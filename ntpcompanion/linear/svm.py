@@ -13,7 +13,14 @@ from torch import Tensor
 
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.degenerate import refuted_or_refused
-from ntpcompanion.linear.gram import GramDual, Point
+from ntpcompanion.linear.dual_ascent import ascend, polish
+from ntpcompanion.linear.gram import (
+    DualProblem,
+    best_multiple,
+    project_,
+    start,
+    tie_correction,
+)
 from ntpcompanion.linear.margin_programs import least_frobenius_norm, least_max_norm
 from ntpcompanion.linear.memory import check_dense
 from ntpcompanion.linear.progress import OutOfTimeError, Progress, Round
@@ -137,8 +144,8 @@ def solve_ntp_svm(
     -----
     dual: maximize −Σ_j Σ_{v ∉ S_j} Γ_jv − ½ tr(Γᵀ K Γ) over Γ1 = 0, Γ ≤ 0 off support, with K = E
     Eᵀ and W = ΓᵀE. Embeddings are scaled to length 1 first. A round is accelerated ascent, then
-    conjugate gradients on the face it found (`ntpcompanion.linear.gram`), then a clean-up that
-    makes W feasible: its part in F is removed and W is divided by its smallest margin. That W
+    conjugate gradients on the face it found (`ntpcompanion.linear.dual_ascent`), then a clean-up
+    that makes W feasible: its part in F is removed and W is divided by its smallest margin. That W
     against Γ is the certificate. While no feasible W is known, the normalized Γ of an unbounded
     dual is finished into a Farkas certificate. Contexts with zero embeddings are refuted without a
     search. Cost: m² V multiplications an iteration, memory for m² entries and some 16 dense arrays
@@ -172,9 +179,8 @@ def solve_ntp_svm(
     if method == "cvxpy":
         return _by_program(table, least_frobenius_norm, _frobenius, _frobenius, tol)
     with one_thread_if(table.num_contexts**2 * table.vocab_size < SMALL_PRODUCT):
-        return _Ascent(table, dtype, torch.device(device or "cpu")).run(
-            tol, max_iterations or DEFAULT_PRODUCTS, progress
-        )
+        scaled = _UnitTable(table, dtype, torch.device(device or "cpu"))
+        return _by_ascent(scaled, tol, max_iterations or DEFAULT_PRODUCTS, progress)
 
 
 def certified_gap(table: ContextTable, dual: Float[np.ndarray, "m V"]) -> float:
@@ -208,11 +214,12 @@ def certified_gap(table: ContextTable, dual: Float[np.ndarray, "m V"]) -> float:
     """
     check_instance("table", table, ContextTable)
     dual = as_matrix("dual", dual, (table.num_contexts, table.vocab_size))
-    ascent = _Ascent(table, torch.float64, torch.device("cpu"))
-    gamma = torch.tensor(np.ascontiguousarray(dual * ascent.lengths[:, None]))
-    gamma = ascent.problem.project_(gamma, out=torch.empty_like(gamma))
-    ascent.prove(Point(gamma, ascent.problem.times_gram(gamma)))
-    return ascent.gap
+    scaled = _UnitTable(table, torch.float64, torch.device("cpu"))
+    gamma = torch.tensor(np.ascontiguousarray(dual * scaled.lengths[:, None]))
+    projected = torch.empty_like(gamma)
+    project_(scaled.problem, gamma, torch.zeros_like(scaled.threshold), out=projected)
+    proof = _prove(scaled, projected, np.inf)
+    return np.inf if proof is None else proof.gap
 
 
 def _frobenius(W: Float[np.ndarray, "V d"]) -> float:
@@ -238,111 +245,130 @@ def _check_arguments(
     check_dense("table", DENSE_ARRAYS, table.next_token.shape)
 
 
-class _Ascent:
-    """The dual method: the state of the ascent, and the best proof so far."""
+class _UnitTable:
+    """A table with embeddings of length 1, on the device of the ascent; `problem` has the dtype of
+    the ascent, all else is float64.
+    """
 
     def __init__(self, table: ContextTable, dtype: torch.dtype, device: torch.device) -> None:
-        self.table = table
-        rows, self.lengths = unit_rows(table.embeddings)
+        rows, lengths = unit_rows(table.embeddings)
+        self.table, self.lengths = table, lengths
         self.rows = torch.as_tensor(rows, device=device)
         self.support = torch.as_tensor(table.support.toarray(), device=device)
-        self.threshold = torch.as_tensor(1 / self.lengths, device=device)
-        rows = self.rows.to(dtype)
-        self.problem = GramDual(rows @ rows.T, self.support, self.threshold.to(dtype))
-        self.weights, self.dual, self.proof, self.gap = None, None, None, np.inf
+        self.threshold = torch.as_tensor(1 / lengths, device=device)
+        typed = self.rows.to(dtype)
+        self.problem = DualProblem(typed @ typed.T, self.support, self.threshold.to(dtype))
 
-    def run(self, tol: float, budget: int, progress: Progress) -> NTPSVMSolution:
+
+@dataclass(frozen=True, eq=False)
+class _Proof:
+    """A feasible decoder W, the dual Γ that bounds its norm, and the relative gap between them."""
+
+    weights: Float[np.ndarray, "V d"]
+    dual: Float[np.ndarray, "m V"]
+    margin: float
+    tie_violation: float
+    gap: float
+
+
+def _by_ascent(scaled: _UnitTable, tol: float, budget: int, progress: Progress) -> NTPSVMSolution:
+    """Rounds of ascent until the gap is proved, a certificate is found, or the budget or the time
+    is spent.
+    """
+    problem, best, products, steps = scaled.problem, None, 0, FIRST_ROUND
+    state = start(problem)
+    while (left := budget - products) > 0:
+        state, climbed = ascend(problem, state, min(steps, left))
+        state = best_multiple(problem, state)
+        state, polished = polish(problem, state, min(steps, left), 0.1 * tol)
+        state = best_multiple(problem, state)
+        products += climbed.products + polished.products
+        steps = int(GROWTH * steps)
+        best = _prove(scaled, state.gamma, np.inf if best is None else best.gap) or best
+        if best is not None:
+            if best.gap <= tol:
+                return _solution(Verdict.SEPARABLE, best, products)
+        elif (certificate := _certificate(scaled, state.gamma)) is not None:
+            return _solution(Verdict.NOT_SEPARABLE, None, products, certificate)
         try:
-            return self._rounds(tol, budget, progress)
+            progress.report(products, np.inf if best is None else best.gap)
         except OutOfTimeError:
-            return self.solution(Verdict.UNDECIDED)
+            break
+    return _solution(Verdict.UNDECIDED, best, products)
 
-    def _rounds(self, tol: float, budget: int, progress: Progress) -> NTPSVMSolution:
-        point, steps = self.problem.start(), FIRST_ROUND
-        while (left := budget - self.problem.products) > 0:
-            point = self.problem.scaled(self.problem.ascend(point, min(steps, left)))
-            point = self.problem.scaled(self.problem.polish(point, min(steps, left), 0.1 * tol))
-            self.prove(point)
-            steps = int(GROWTH * steps)
-            if self.gap <= tol:
-                return self.solution(Verdict.SEPARABLE)
-            if self.weights is None and (certificate := self.certificate(point)) is not None:
-                return NTPSVMSolution(
-                    Verdict.NOT_SEPARABLE,
-                    None,
-                    certificate,
-                    np.nan,
-                    np.nan,
-                    np.inf,
-                    self.problem.products,
-                )
-            progress.report(self.problem.products, self.gap)
-        return self.solution(Verdict.UNDECIDED)
 
-    def prove(self, point: Point) -> None:
-        """Clean up W = ΓᵀU, and keep it if it is the best so far."""
-        gamma = point.gamma.to(torch.float64)
-        raw = gamma.T @ self.rows
-        W, logits, level = self._untied(raw)
-        margin = float(
-            (
-                (level - torch.where(self.support, -torch.inf, logits).max(1).values)
-                / self.threshold
-            ).min()
-        )
-        linear, square = (
-            -float(self.threshold @ torch.where(self.support, 0.0, gamma).sum(1)),
-            float(raw.square().sum()),
-        )
-        if margin <= 0 or linear <= 0:
-            return
-        upper, lower = float(W.square().sum()) / margin**2, linear**2 / square
-        weights = (W / margin).cpu().numpy()
-        if 1 - lower / upper < self.gap and (proof := check_weights(self.table, weights)).holds:
-            self.gap, self.weights, self.proof = 1 - lower / upper, weights, proof
-            self.dual = (gamma * (linear / square)).cpu().numpy() / self.lengths[:, None]
+def _prove(scaled: _UnitTable, gamma: Float[Tensor, "m V"], best_gap: float) -> _Proof | None:
+    """Make W = ΓᵀU feasible: remove its part in F and divide it by its smallest margin. None if it
+    has no positive margin, or its gap is not below `best_gap`.
+    """
+    gamma = gamma.to(torch.float64)
+    raw = gamma.T @ scaled.rows
+    W, logits, level = _without_ties(scaled, raw)
+    outside = torch.where(scaled.support, -torch.inf, logits).max(1).values
+    margin = float(((level - outside) / scaled.threshold).min())
+    linear = -float(scaled.threshold @ torch.where(scaled.support, 0.0, gamma).sum(1))
+    if margin <= 0 or linear <= 0:
+        return None
+    square = float(raw.square().sum())
+    upper, lower = float(W.square().sum()) / margin**2, linear**2 / square
+    if not 1 - lower / upper < best_gap:
+        return None
+    weights = (W / margin).cpu().numpy()
+    check = check_weights(scaled.table, weights)
+    if not check.holds:
+        return None
+    dual = (gamma * (linear / square)).cpu().numpy() / scaled.lengths[:, None]
+    return _Proof(weights, dual, check.smallest_margin, check.tie_error, 1 - lower / upper)
 
-    def _untied(
-        self, W: Float[Tensor, "V d"]
-    ) -> tuple[Float[Tensor, "V d"], Float[Tensor, "m V"], Float[Tensor, " m"]]:
-        """W without its part in F, its logits, and their common level on each support."""
-        for attempt in range(TIE_ROUNDS + 1):
-            logits = self.rows @ W.T
-            level = torch.where(self.support, logits, 0.0).sum(1) / self.support.sum(1)
-            ties = torch.where(self.support, logits - level[:, None], 0.0)
-            if attempt == TIE_ROUNDS or float(ties.abs().max()) <= TIE_ROUNDING * float(
-                logits.abs().max()
-            ):
-                return W, logits, level
-            W = W - self.problem.untied(ties, TIE_STEPS).to(W.dtype).T @ self.rows
 
-    def certificate(self, point: Point) -> Float[np.ndarray, "m V"] | None:
-        """A Farkas certificate made of a Γ that grows without bound, if that can be finished."""
-        guess = point.gamma.to(torch.float64)
-        guess = (guess / guess.abs().max()).cpu().numpy()
-        gamma = finish_certificate(
-            self.rows.cpu().numpy(), self.table.support.toarray(), guess, TIE_STEPS
-        )
-        if gamma is None:
-            return None
-        gamma = gamma / self.lengths[:, None]
-        return gamma if check_certificate(self.table, gamma).holds else None
+def _without_ties(
+    scaled: _UnitTable, W: Float[Tensor, "V d"]
+) -> tuple[Float[Tensor, "V d"], Float[Tensor, "m V"], Float[Tensor, " m"]]:
+    """W without its part in F, its logits, and their common level on each support."""
+    support = scaled.support
+    for attempt in range(TIE_ROUNDS + 1):
+        logits = scaled.rows @ W.T
+        level = torch.where(support, logits, 0.0).sum(1) / support.sum(1)
+        ties = torch.where(support, logits - level[:, None], 0.0)
+        rounding = TIE_ROUNDING * float(logits.abs().max())
+        if attempt == TIE_ROUNDS or float(ties.abs().max()) <= rounding:
+            break
+        correction = tie_correction(scaled.problem, ties, TIE_STEPS)
+        W = W - correction.to(W.dtype).T @ scaled.rows
+    return W, logits, level
 
-    def solution(self, verdict: Verdict) -> NTPSVMSolution:
-        if self.weights is None:
-            return NTPSVMSolution(
-                verdict, None, None, np.nan, np.nan, np.inf, self.problem.products
-            )
-        margin, ties = self.proof.smallest_margin, self.proof.tie_error
-        return NTPSVMSolution(
-            verdict,
-            self.weights,
-            self.dual,
-            margin,
-            ties,
-            max(self.gap, 0.0),
-            self.problem.products,
-        )
+
+def _certificate(
+    scaled: _UnitTable, gamma: Float[Tensor, "m V"]
+) -> Float[np.ndarray, "m V"] | None:
+    """A Farkas certificate made of a Γ that grows without bound, if that can be finished."""
+    guess = gamma.to(torch.float64)
+    guess = (guess / guess.abs().max()).cpu().numpy()
+    support = scaled.table.support.toarray()
+    found = finish_certificate(scaled.rows.cpu().numpy(), support, guess, TIE_STEPS)
+    if found is None:
+        return None
+    found = found / scaled.lengths[:, None]
+    return found if check_certificate(scaled.table, found).holds else None
+
+
+def _solution(
+    verdict: Verdict,
+    proof: _Proof | None,
+    iterations: int,
+    certificate: Float[np.ndarray, "m V"] | None = None,
+) -> NTPSVMSolution:
+    if proof is None:
+        return NTPSVMSolution(verdict, None, certificate, np.nan, np.nan, np.inf, iterations)
+    return NTPSVMSolution(
+        verdict,
+        proof.weights,
+        proof.dual,
+        proof.margin,
+        proof.tie_violation,
+        max(proof.gap, 0.0),
+        iterations,
+    )
 
 
 def _by_program(
@@ -354,15 +380,8 @@ def _by_program(
     answer = program(table)
     if answer is None:
         found = check_separability(table)
-        return NTPSVMSolution(
-            found.verdict if found.certificate is not None else Verdict.UNDECIDED,
-            None,
-            found.certificate,
-            np.nan,
-            np.nan,
-            np.inf,
-            0,
-        )
+        verdict = found.verdict if found.certificate is not None else Verdict.UNDECIDED
+        return _solution(verdict, None, 0, found.certificate)
     proof = check_weights(table, answer.weights)
     weights = answer.weights / proof.smallest_margin
     size = dual_norm(answer.dual.T @ table.embeddings)
@@ -370,12 +389,5 @@ def _by_program(
     gap = 1 - linear / size / norm(weights)
     proof = check_weights(table, weights)
     verdict = Verdict.SEPARABLE if gap <= tol and proof.holds else Verdict.UNDECIDED
-    return NTPSVMSolution(
-        verdict,
-        weights,
-        answer.dual,
-        proof.smallest_margin,
-        proof.tie_error,
-        max(gap, 0.0),
-        answer.iterations,
-    )
+    found = _Proof(weights, answer.dual, proof.smallest_margin, proof.tie_error, gap)
+    return _solution(verdict, found, answer.iterations)

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 
 from ntpcompanion.linear import svm
 from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.gram import GramDual
+from ntpcompanion.linear.dual_ascent import ascend
+from ntpcompanion.linear.gram import start
 from ntpcompanion.linear.proofs import check_certificate, check_weights
 from ntpcompanion.linear.separability import check_separability
 from ntpcompanion.linear.svm import Verdict, certified_gap, solve_ntp_svm
@@ -162,12 +163,12 @@ def test_either_part_of_a_round_has_the_steps_of_the_round_or_what_is_left(monke
     """
     case = random_table()
     for part in ("ascend", "polish"):
-        original = getattr(GramDual, part)
+        original = getattr(svm, part)
         monkeypatch.setattr(
-            GramDual,
+            svm,
             part,
-            lambda given, point, *how, part=part, run=original: (
-                taken.append((part, how[0])) or run(given, point, *how)
+            lambda problem, state, *how, part=part, run=original: (
+                taken.append((part, how[0])) or run(problem, state, *how)
             ),
         )
     for budget, first in ((80, 50), (30, 30), (1, 1)):
@@ -238,36 +239,36 @@ def test_single_precision_is_proved_in_double():
 
 
 def test_the_best_proof_is_kept():
-    ascent = svm._Ascent(random_table(), torch.float64, torch.device("cpu"))
-    rough = ascent.problem.ascend(ascent.problem.start(), 40)
-    fine = ascent.problem.ascend(rough, 200)
-    gaps = []
-    for point in (rough, fine, rough):
-        ascent.prove(point)
-        gaps.append(ascent.gap)
-    assert gaps[0] > gaps[1] == gaps[2]
-    assert (ascent.weights**2).sum() == pytest.approx(
-        (solve_ntp_svm(ascent.table).weights ** 2).sum(), rel=2 * gaps[1] + 1e-6
+    case = random_table()
+    scaled = svm._UnitTable(case, torch.float64, torch.device("cpu"))
+    rough, _ = ascend(scaled.problem, start(scaled.problem), 40)
+    fine, _ = ascend(scaled.problem, rough, 200)
+    first, second = (svm._prove(scaled, state.gamma, np.inf) for state in (rough, fine))
+    assert first.gap > second.gap
+    assert svm._prove(scaled, fine.gamma, first.gap).gap == second.gap
+    assert svm._prove(scaled, rough.gamma, second.gap) is None
+    assert (second.weights**2).sum() == pytest.approx(
+        (solve_ntp_svm(case).weights ** 2).sum(), rel=2 * second.gap + 1e-6
     )
 
 
 def test_ties_that_are_rounding_are_not_solved_again(monkeypatch, rng):
     """Also where all logits of a context are: they are small against the others."""
-    drawn, calls, untied = random_table(m=6, d=15), [], GramDual.untied
+    drawn, calls, correct = random_table(m=6, d=15), [], svm.tie_correction
     case = table(drawn.embeddings, np.vstack([drawn.support.toarray()[:5], np.ones((1, 6))]))
-    ascent = svm._Ascent(case, torch.float64, torch.device("cpu"))
-    point = ascent.problem.ascend(ascent.problem.start(), 30)
-    monkeypatch.setattr(GramDual, "untied", lambda *given: calls.append(1) or untied(*given))
-    ascent.prove(point)
+    scaled = svm._UnitTable(case, torch.float64, torch.device("cpu"))
+    state, _ = ascend(scaled.problem, start(scaled.problem), 30)
+    monkeypatch.setattr(svm, "tie_correction", lambda *given: calls.append(1) or correct(*given))
+    proof = svm._prove(scaled, state.gamma, np.inf)
     assert len(calls) == 1
-    assert ascent.gap < 1
+    assert proof.gap < 1
 
 
 def test_ties_that_do_not_become_rounding_are_left_after_some_rounds(monkeypatch):
-    case, calls, untied = random_table(), [], GramDual.untied
+    case, calls, correct = random_table(), [], svm.tie_correction
     best = solve_ntp_svm(case).dual
     monkeypatch.setattr(svm, "TIE_STEPS", 1)
-    monkeypatch.setattr(GramDual, "untied", lambda *given: calls.append(1) or untied(*given))
+    monkeypatch.setattr(svm, "tie_correction", lambda *given: calls.append(1) or correct(*given))
     assert certified_gap(case, best + np.where(case.support.toarray(), 0.1, 0.0)) == np.inf
     assert len(calls) == svm.TIE_ROUNDS
 
