@@ -1,5 +1,5 @@
 """Experiments: a frozen plan, and what running it gives. The one room that composes the others.
 
-Each module that a record can name is one experiment: a class `Plan`, a class `Result`, and a function
-`run(plan)` that gives a result. A record names it by the name of its module.
+Each module that a record can name is one experiment: a class `Plan`, a class `Result`, and a
+function `run(plan)` that gives a result. A record names it by the name of its module.
 """
