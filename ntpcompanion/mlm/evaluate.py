@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ntpcompanion.languages.language import Language
-from ntpcompanion.mlm.data import batch_generator, draw_batch
+from ntpcompanion.mlm.data import MaskedBatch, batch_generator, draw_batch
 
 SUBSETS = 5  # as in Liu et al. 2023
 SATURATED = 0.01  # nats: a model is called saturated when its KL plus two standard errors is below
@@ -131,3 +131,41 @@ def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluatio
         float(kl.mean()),
         float(means.std() / SUBSETS**0.5),
     )
+
+
+@torch.no_grad()
+def drawn_and_expected_losses(
+    model: nn.Module, language: Language, batch: MaskedBatch
+) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+    """The loss of each sentence on the word that was hidden, and its expectation over that word.
+
+    Parameters
+    ----------
+    model
+        `model(tokens, at)` are logits (n, 1, words).
+    language
+        that drew the sentences.
+    batch
+        n sentences with one mask each.
+
+    Returns
+    -------
+    drawn
+        −log f(xₜ | x₋ₜ) in nats, float64.
+    expected
+        its mean over xₜ given x₋ₜ: entropy plus divergence at this sentence.
+
+    Raises
+    ------
+    ValueError
+        a sentence with several masks.
+    """
+    if batch.at.shape[1] != 1:
+        raise ValueError(
+            f"`batch` must have one mask a sentence, got {batch.at.shape[1]}. Draw it with the "
+            "share 0."
+        )
+    true = _conditional(language, batch.tokens, batch.at, batch.targets)
+    log_model = model(batch.tokens, batch.at)[:, 0].double().log_softmax(1)
+    drawn = -log_model.gather(1, batch.targets)[:, 0]
+    return drawn, -torch.where(true > 0, true * log_model, 0.0).sum(1)

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,7 +7,14 @@ import torch
 from torch import nn
 
 from ntpcompanion.languages.language import exact_entropy_floor
-from ntpcompanion.mlm.evaluate import Evaluation, TestSet, draw_test_set, evaluate
+from ntpcompanion.mlm.data import MaskedBatch, batch_generator, draw_batch
+from ntpcompanion.mlm.evaluate import (
+    Evaluation,
+    TestSet,
+    draw_test_set,
+    drawn_and_expected_losses,
+    evaluate,
+)
 from ntpcompanion.mlm.tokens import MASK
 from ntpcompanion.networks.build import build_model
 from tests.mlm.cases import MIXED, SMALL, TRANSFORMER
@@ -126,3 +134,28 @@ def test_words_that_cannot_occur_may_have_logit_minus_infinity():
     assert evaluate(Fixed(), test).kl == pytest.approx(
         math.log(2) + 0.25 * math.log(0.25) + 0.75 * math.log(0.75)
     )
+
+
+def test_the_expected_loss_is_that_over_the_hidden_word():
+    language, model = SMALL.build(), build_model(TRANSFORMER, 0).double()
+    batch = draw_batch(language, 10, 4, 0.0, batch_generator(0, "evaluation", 0))
+    drawn, expected = drawn_and_expected_losses(model, language, batch)
+    measured = evaluate(model, draw_test_set(language, 10, 4, 0))  # the same sentences
+    assert float(expected.mean()) == pytest.approx(measured.loss, abs=1e-12)
+    laws = Exact(language)(batch.tokens, batch.at)[:, 0].softmax(1)
+    for row, law in enumerate(laws):
+        mean = 0.0
+        for word in law.nonzero()[:, 0].tolist():
+            own = MaskedBatch(*(x[row : row + 1] for x in vars(batch).values()))
+            own = replace(own, targets=torch.tensor([[word]]))
+            mean += float(law[word] * drawn_and_expected_losses(model, language, own)[0])
+        assert float(expected[row]) == pytest.approx(mean, abs=1e-12)
+        hidden = replace(own, targets=batch.targets[row : row + 1])
+        one = drawn_and_expected_losses(model, language, hidden)[0]
+        assert float(drawn[row]) == pytest.approx(float(one), abs=1e-12)
+
+
+def test_several_masks_have_no_expected_loss():
+    batch = draw_batch(SMALL.build(), 5, 4, 0.5, batch_generator(0, "evaluation", 0))
+    with pytest.raises(ValueError, match="`batch` must have one mask a sentence, got 2"):
+        drawn_and_expected_losses(build_model(TRANSFORMER, 0), SMALL.build(), batch)

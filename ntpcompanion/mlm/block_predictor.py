@@ -1,0 +1,40 @@
+"""The predictor of a hidden Markov model with blocks that reads nothing of the context but the
+block.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ntpcompanion.languages.hmm import HMM
+from ntpcompanion.mlm.evaluate import TestSet
+
+
+def block_divergence(language: HMM, test: TestSet) -> Float[Tensor, " sentences"]:
+    """KL in nats, for each test sentence, from the exact conditional of the hidden word to its
+    distribution at that position given only the block of the sentence.
+
+    What the words of a sentence say beyond their block is worth as much as this on average: a model
+    below it has learned something else of the context.
+
+    Parameters
+    ----------
+    language
+        of the family of `random_block_hmm`: a sentence stays in the block of its first state, and
+        no word belongs to two blocks.
+    test
+        drawn from it.
+
+    Returns
+    -------
+    (sentences,) float64, zero or positive up to rounding.
+    """
+    states = [language.initial]
+    for _ in range(language.length - 1):
+        states.append(states[-1] @ language.transition)
+    # a state belongs to the block if it emits a word that can stand here
+    in_block = (test.conditional > 0).double() @ language.emission.T > 0
+    chances = torch.stack(states)[test.at[:, 0]] * in_block
+    guess = (chances / chances.sum(1, keepdim=True)) @ language.emission
+    ratio = (test.conditional / guess).clamp_min(1e-300).log()
+    return torch.where(test.conditional > 0, test.conditional * ratio, 0.0).sum(1)
