@@ -132,3 +132,9 @@ def test_drawing_loads_torch_and_solvers_for_those_figures_only_that_need_them()
     modules = loaded_by("from ntpcompanion import plots; plots.figure(); plots.draw_floor")
     assert "matplotlib" in modules
     assert not modules & {"torch", "cvxpy", "sympy"}
+
+
+@pytest.mark.parametrize(("room", "name"), NAMES)
+def test_every_name_of_a_face_stands_on_the_page_of_its_room(room, name):
+    page = (PACKAGE.parent / "book" / "api" / f"{room}.md").read_text()
+    assert re.search(rf"ntpcompanion\.{room}\.{name}$|^\|.*`{name}`", page, re.M)
