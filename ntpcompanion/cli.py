@@ -27,6 +27,7 @@ from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
 from ntpcompanion.workflow.records.overview import in_words, planned_in_words, read_sweep
 from ntpcompanion.workflow.records.record import make_record
+from ntpcompanion.workflow.records.sweep import Progress as SweepProgress
 from ntpcompanion.workflow.records.sweep import run_sweep
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running import freshness
@@ -315,19 +316,18 @@ def sweep(
         retry=retry,
     )
     _say(planned_in_words(planned, jobs, scheduler))
+    said = ""
     with _bars() as bars:
         task = bars.add_task(name, total=len(planned.points))
-        path = run_sweep(
-            planned,
-            jobs=jobs,
-            scheduler=scheduler,
-            out=out,
-            report=lambda told: bars.update(
-                task, completed=told.finished, description=f"{name}: {in_words(told)}"
-            ),
-            note=lambda text: _say(text, bars.console),
-        )
-    _say(f"Wrote {path}")
+
+        def report(told: SweepProgress) -> None:
+            nonlocal said
+            said = in_words(told)
+            bars.update(task, completed=told.finished, description=f"{name}: {said}")
+
+        options = {"jobs": jobs, "scheduler": scheduler, "out": out, "report": report}
+        path = run_sweep(planned, **options, note=lambda text: _say(text, bars.console))
+    _say(f"{said}\nWrote {path}")
 
 
 @app.command()
