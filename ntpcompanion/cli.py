@@ -18,10 +18,7 @@ from ntpcompanion.workflow.doctor.report import examine
 from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
-from ntpcompanion.workflow.records.making import make_record
-from ntpcompanion.workflow.records.overview import in_words, planned_in_words, read_sweep
-from ntpcompanion.workflow.records.sweep import run_sweep
-from ntpcompanion.workflow.records.verification import verify_record
+from ntpcompanion.workflow.records.overview import read_sweep
 from ntpcompanion.workflow.running import freshness
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import (
@@ -191,26 +188,7 @@ def record(
     ] = None,
 ) -> None:
     """Make a recorded run; run the same command again to resume one that was interrupted."""
-    project = _project()
-    with terminal.bars() as bars:
-        task = bars.add_task(name, total=None)
-
-        def report(done: int, total: int) -> None:
-            bars.update(task, completed=done, total=total)
-
-        def note(text: str) -> None:
-            terminal.say(text, console=bars.console)
-
-        where = {"jobs": jobs, "scheduler": scheduler, "report": report, "note": note}
-        if verify is None:
-            said = f"Wrote {make_record(project, name, **where)}"
-        else:
-            found = verify_record(project, name, verify, **where)
-            said = (
-                f"{found['tasks']} of {found['of']} tasks of {name!r} gave the stored results "
-                f"again; the largest relative deviation is {found['deviation']:.1g}."
-            )
-    terminal.say(said)
+    terminal.record(_project(), name, jobs, scheduler, verify)
 
 
 @app.command()
@@ -263,20 +241,7 @@ def sweep(
         notebooks=notebooks,
         retry=retry,
     )
-    terminal.say(planned_in_words(planned, jobs, scheduler))
-    with terminal.bars() as bars:
-        task = bars.add_task(name, total=len(planned.points))
-        path = run_sweep(
-            planned,
-            jobs=jobs,
-            scheduler=scheduler,
-            out=out,
-            report=lambda told: bars.update(
-                task, completed=told.finished, description=f"{name}: {in_words(told)}"
-            ),
-            note=lambda text: terminal.say(text, console=bars.console),
-        )
-    terminal.say(f"Wrote {path}")
+    terminal.run_planned(planned, jobs, scheduler, out)
 
 
 @app.command()

@@ -5,6 +5,7 @@ import io
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import typer
@@ -16,8 +17,15 @@ from rich.table import Table
 from rich.text import Text
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.doctor.checks import Check
 from ntpcompanion.workflow.doctor.report import shown
+from ntpcompanion.workflow.records.making import Options, make_record
+from ntpcompanion.workflow.records.overview import in_words, planned_in_words
+from ntpcompanion.workflow.records.planned import Sweep
+from ntpcompanion.workflow.records.sweep import Progress as SweepProgress
+from ntpcompanion.workflow.records.sweep import run_sweep
+from ntpcompanion.workflow.records.verification import verify_record
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
@@ -107,6 +115,57 @@ def _show_outcome(outcome: runner.Outcome) -> None:
     name = f"{outcome.run.notebook.name} ({outcome.run.profile})"
     _print(f"{escape(name)}: {words[outcome.status]}{seconds}", Console())
     say(*(f"  note: {note}" for note in outcome.notes))
+
+
+def record(
+    project: Project, name: str, jobs: int | None, scheduler: str | None, verify: int | None
+) -> None:
+    """Make a record behind a progress bar, or run `verify` of its tasks again; say what came of
+    it. Raises WorkflowError as `make_record` and `verify_record`.
+    """
+    with bars() as progress:
+        task = progress.add_task(name, total=None)
+        where = Options(
+            jobs,
+            scheduler,
+            report=lambda done, total: progress.update(task, completed=done, total=total),
+            note=lambda text: say(text, console=progress.console),
+        )
+        if verify is None:
+            said = f"Wrote {make_record(project, name, where)}"
+        else:
+            found = verify_record(project, name, verify, where)
+            said = (
+                f"{found['tasks']} of {found['of']} tasks of {name!r} gave the stored results "
+                f"again; the largest relative deviation is {found['deviation']:.1g}."
+            )
+    say(said)
+
+
+def run_planned(planned: Sweep, jobs: int | None, scheduler: str | None, out: Path | None) -> None:
+    """Run a sweep behind a progress bar, and say how its runs ended. Raises WorkflowError as
+    `run_sweep`.
+    """
+    say(planned_in_words(planned, jobs, scheduler))
+    said = ""
+    with bars() as progress:
+        task = progress.add_task(planned.name, total=len(planned.points))
+
+        def report(told: SweepProgress) -> None:
+            nonlocal said
+            said = in_words(told)
+            description = f"{planned.name}: {said}"
+            progress.update(task, completed=told.finished, description=description)
+
+        path = run_sweep(
+            planned,
+            jobs=jobs,
+            scheduler=scheduler,
+            out=out,
+            report=report,
+            note=lambda text: say(text, console=progress.console),
+        )
+    say(said, f"Wrote {path}")
 
 
 def show_states(runs: Iterable[Run]) -> None:

@@ -155,5 +155,5 @@ def test_a_shared_memory_that_cannot_be_written(toy):
         PYTHONPATH=str(toy.project.root),
         before=read_only(Path("/dev/shm")),
     )
-    assert "error: This machine does not let processes share locks" in output
+    assert "error: This machine does not let processes work together" in output
     assert "/dev/shm must be a folder that can be written" in output

@@ -5,6 +5,7 @@ import os
 import socket
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,6 +106,9 @@ class Calls:
     that ends its process is made again as often as `workers.attempts` says; `note` is told in a
     sentence.
 
+    Where `workers.window` says so, a worker begins a call when whoever iterates asks for the next
+    outcome: what it has finished before cannot be lost with it, and is never made again.
+
     Raises
     ------
     WorkflowError
@@ -120,26 +124,28 @@ class Calls:
         from distributed import as_completed
 
         self._workers, self._note = workers, note
-        self._running = self._submitted([(call, 1) for call in calls])
-        self._queue = as_completed(list(self._running))
+        self._waiting = deque((call, 1) for call in calls)
+        self._running: dict[Future, tuple[Call, int]] = {}
+        self._queue = as_completed([], loop=workers.client.loop)
 
     def __iter__(self) -> Iterator[tuple[Call, Outcome]]:
+        self._fill()
         for future in self._queue:
             call, attempt = self._running.pop(future)
-            if future.cancelled() and self._stopped:
-                continue
-            outcome = _outcome(future, self._workers)
-            if outcome.state != "killed" or attempt == self._workers.attempts or self._stopped:
-                yield call, outcome
-                continue
-            self._note(f"{outcome.error} Its task {call.parameters} is tried once more.")
-            again = self._submitted([(call, attempt + 1)])
-            self._running |= again
-            self._queue.update(list(again))
+            if not (future.cancelled() and self._stopped):
+                outcome = _outcome(future, self._workers)
+                if outcome.state == "killed" and attempt < self._workers.attempts:
+                    self._note(f"{outcome.error} Its task {call.parameters} is tried once more.")
+                    self._waiting.appendleft((call, attempt + 1))
+                else:
+                    yield call, outcome
+            future.release()  # what nobody waits for is not computed again when its worker ends
+            self._fill()
 
     def stop(self) -> None:
         """Begin no more of them; what runs may end."""
         self._stopped = True
+        self._waiting.clear()
         client, left = self._workers.client, list(self._running)
         begun = {key for keys in client.processing().values() for key in keys}
         # asked for second: what has ended meanwhile is kept
@@ -148,11 +154,19 @@ class Calls:
 
     _stopped = False
 
-    def _submitted(self, calls: Sequence[tuple[Call, int]]) -> dict["Future", tuple[Call, int]]:
+    def _fill(self) -> None:
+        if self._stopped:
+            self._waiting.clear()
+        window = self._workers.window or len(self._waiting)
+        number = min(len(self._waiting), max(0, window - len(self._running)))
+        if not number:
+            return
+        chosen = [self._waiting.popleft() for _ in range(number)]
         expected = (self._workers.packages, self._workers.expected)
-        wanted = [call for call, _ in calls]
+        wanted = [call for call, _ in chosen]
         futures = self._workers.client.map(_make, wanted, expected=expected, pure=False)
-        return dict(zip(futures, calls, strict=True))
+        self._running |= dict(zip(futures, chosen, strict=True))
+        self._queue.update(futures)
 
 
 def _outcome(future: "Future", workers: "Workers") -> Outcome:

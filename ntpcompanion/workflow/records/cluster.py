@@ -52,6 +52,7 @@ class Workers:
     client: Client
     where: str
     attempts: int
+    window: int | None
     packages: tuple[str, ...] = ()
     expected: str = ""
 
@@ -82,7 +83,7 @@ def local_workers(jobs: int, project: Project | None, opened: Path) -> Iterator[
         cluster = _started(jobs, own, scratch)
         try:
             with contextlib.closing(cluster.get_client()) as client:
-                yield Workers(client, "this machine", attempts=2)
+                yield Workers(client, "this machine", 2, jobs)
         finally:
             _end(cluster)
             shutil.rmtree(scratch, ignore_errors=True)
@@ -160,7 +161,7 @@ def existing_workers(address: str, packages: tuple[str, ...]) -> Iterator[Worker
         with contextlib.closing(client):
             ours = environment(packages)
             _require_equal(client, ours, packages)
-            yield Workers(client, address, 1, packages, digest(ours))
+            yield Workers(client, address, 1, None, packages, digest(ours))
 
 
 def _require_equal(client: Client, ours: Mapping[str, str], packages: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
@@ -17,29 +18,29 @@ from ntpcompanion.workflow.records.record import SCHEMA, experiment_sources
 from ntpcompanion.workflow.records.tasks import run_tasks
 from ntpcompanion.workflow.running.sources import source_hashes
 
-Report = Callable[[int, int], None]
-Note = Callable[[str], None]
+
+@dataclass(frozen=True)
+class Options:
+    """How tasks are computed, as `run_tasks` takes it: none of it moves a number."""
+
+    jobs: int | None = None
+    scheduler: str | None = None
+    report: Callable[[int, int], None] | None = None
+    note: Callable[[str], None] = lambda _: None
 
 
-def make_record(
-    project: Project,
-    name: str,
-    *,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    report: Report | None = None,
-    note: Note = lambda _: None,
-) -> Path:
+DEFAULT = Options()
+
+
+def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path:
     """Run the plan of that name, resuming what an interrupted run left, and write
-    `book/records/NAME.json`; see `run_tasks` for the options.
+    `book/records/NAME.json`; see `compute` for what it raises.
     """
     plan = plan_of(project, name).model_dump()
     with project.lock(f"record-{name}"):
         sources, started = experiment_sources(project, plan["experiment"]), now()
         tasks = grid_tasks(plan["fixed"], plan["grid"])
-        results = compute(
-            project, name, plan, tasks, jobs=jobs, scheduler=scheduler, report=report, note=note
-        )
+        results = compute(project, name, plan, tasks, options)
         path = project.records / f"{name}.json"
         write_sealed(
             path,
@@ -61,15 +62,7 @@ def make_record(
 
 
 def compute(
-    project: Project,
-    name: str,
-    plan: dict,
-    tasks: list[dict],
-    *,
-    jobs: int | None,
-    scheduler: str | None,
-    report: Report | None,
-    note: Note,
+    project: Project, name: str, plan: dict, tasks: list[dict], options: Options
 ) -> list[dict]:
     """The results of some tasks of a plan, each `{"parameters", "result", "seconds"}`.
 
@@ -90,10 +83,10 @@ def compute(
         module,
         tasks,
         log,
-        jobs=jobs,
-        scheduler=scheduler,
-        report=report,
-        note=note,
+        jobs=options.jobs,
+        scheduler=options.scheduler,
+        report=options.report,
+        note=options.note,
         project=project,
     )
     _require_unchanged(project, name, files, log)

@@ -79,8 +79,12 @@ def digest(found: dict[str, str]) -> str:
     return sha256(canonical_json(found))
 
 
-# a process keeps the modules that it has loaded, whatever becomes of their files
-environment_at_first = functools.cache(environment)
+@functools.cache
+def environment_at_first(packages: tuple[str, ...]) -> dict[str, str]:
+    """The environment when this process was first asked for it: it keeps the modules that it has
+    loaded, whatever becomes of their files.
+    """
+    return environment(packages)
 
 
 def differences(ours: dict[str, str], theirs: dict[str, str]) -> str:

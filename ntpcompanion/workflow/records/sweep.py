@@ -166,7 +166,7 @@ def run_sweep(
         ) from error
     about = {"name": target.name, "made": now(), "versions": versions()}
     ordered = [_with_page(lines[point.key], point, planned) for point in planned.points]
-    write_table(make_table(ordered, about), path)
+    write_table(make_table(ordered, about, of_claims=target.of_claims), path)
     opened_files(planned.journal).unlink(missing_ok=True)
     return path
 

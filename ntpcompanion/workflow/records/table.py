@@ -12,22 +12,24 @@ from ntpcompanion.workflow.base.files import canonical_json, write_bytes_atomica
 if TYPE_CHECKING:
     import pandas as pd
 
-# what every row has; a parameter or a field of a result that is called like one of these, or like
-# another, is a column `parameter_NAME` or `result_NAME`
+# what every row has; a parameter that is called like one of these is a column `parameter_NAME`,
+# and a field of a result that is called like one, or like a parameter, `result_NAME`
 COLUMNS = ("run", "state", "seconds", "host", "error", "traceback")
 OF_CLAIMS = ("claim", "value", "stderr", "values", "stderrs", "replicates")
 
 
-def make_table(lines: Sequence[Mapping], about: Mapping[str, object]) -> "pd.DataFrame":
+def make_table(
+    lines: Sequence[Mapping], about: Mapping[str, object], *, of_claims: bool
+) -> "pd.DataFrame":
     """The table of the lines of a journal, in their order; `about` becomes its `attrs`.
 
-    Each line has `parameters`, `state`, `seconds`, `host`, `error`, `traceback` and `result`: for a
-    notebook a dict with a list `claims` of measurements, for an experiment the fields of its
-    result. A run without a result has one row, which holds its parameters and why.
+    Each line has `parameters`, `state`, `seconds`, `host`, `error`, `traceback` and `result`: with
+    `of_claims` a dict with a list `claims` of measurements, else the fields of the result of an
+    experiment. A run without a result has one row, which holds its parameters and why.
     """
     import pandas as pd
 
-    rows = [row for number, line in enumerate(lines) for row in _rows(number, line)]
+    rows = [row for number, line in enumerate(lines) for row in _rows(number, line, of_claims)]
     table = pd.DataFrame(rows, columns=list(dict.fromkeys(name for row in rows for name in row)))
     for name in table:
         table[name] = _column(table[name])
@@ -42,24 +44,22 @@ def write_table(table: "pd.DataFrame", path: Path) -> None:
     write_bytes_atomically(path, buffer.getvalue())
 
 
-def _rows(number: int, line: Mapping) -> list[dict]:
-    result = line["result"] or {}
-    found = _claims(result["claims"]) if "claims" in result else [_prefixed(result, line)]
-    own = {"run": number, "state": line["state"]}
-    taken = {*COLUMNS, *OF_CLAIMS}
-    named = {
-        f"parameter_{name}" if name in taken else name: value
-        for name, value in line["parameters"].items()
-    }
-    after = {name: line[name] for name in COLUMNS[2:]}
-    if "notebook" in line:
-        after["notebook"] = line["notebook"]
-    return [{**own, **named, **values, **after} for values in found or [{}]]
+def _rows(number: int, line: Mapping, of_claims: bool) -> list[dict]:
+    taken = {*COLUMNS, *OF_CLAIMS} if of_claims else set(COLUMNS)
+    given, result = line["parameters"], line["result"]
+    before = {"run": number, "state": line["state"], **_prefixed("parameter", given, taken)}
+    after = {name: line[name] for name in (*COLUMNS[2:], "notebook") if name in line}
+    if result is None:
+        found = [{}]
+    elif of_claims:
+        found = _claims(result["claims"]) or [{}]
+    else:
+        found = [_prefixed("result", result, taken | set(given))]
+    return [{**before, **values, **after} for values in found]
 
 
-def _prefixed(result: Mapping, line: Mapping) -> dict:
-    taken = {*COLUMNS, *OF_CLAIMS, *line["parameters"]}
-    return {f"result_{name}" if name in taken else name: value for name, value in result.items()}
+def _prefixed(prefix: str, values: Mapping, taken: set[str]) -> dict:
+    return {f"{prefix}_{name}" if name in taken else name: values[name] for name in values}
 
 
 def _claims(claims: Sequence[Mapping]) -> list[dict]:

@@ -59,7 +59,11 @@ class Kept:
 
 @dataclass(frozen=True)
 class NotebookTarget:
-    """A notebook under a profile; each run is executed by papermill in a kernel of its own."""
+    """A notebook under a profile; each run is executed by papermill in a kernel of its own, and its
+    results are measured claims.
+    """
+
+    of_claims = True
 
     project: Project
     notebook: Notebook
@@ -122,7 +126,9 @@ class NotebookTarget:
 
 @dataclass(frozen=True)
 class ExperimentTarget:
-    """An experiment by the name of its module."""
+    """An experiment by the name of its module; its results are those of its `run`."""
+
+    of_claims = False
 
     project: Project
     name: str

@@ -7,23 +7,14 @@ from ntpcompanion.workflow.base.files import canonical_json, sha256, write_seale
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
 from ntpcompanion.workflow.records.comparison import differences, largest_deviation
-from ntpcompanion.workflow.records.making import Note, Report, compute
+from ntpcompanion.workflow.records.making import DEFAULT, Options, compute
 from ntpcompanion.workflow.records.plans import read_plans
 from ntpcompanion.workflow.records.record import experiment_sources, read_stored
 
 SHOWN = 3  # of many differences
 
 
-def verify_record(
-    project: Project,
-    name: str,
-    count: int,
-    *,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    report: Report | None = None,
-    note: Note = lambda _: None,
-) -> dict:
+def verify_record(project: Project, name: str, count: int, options: Options = DEFAULT) -> dict:
     """Run `count` tasks of a stored record again, and note in the record that they gave the same.
 
     The tasks are drawn by a hash of the record and of the present code: nobody can choose them, and
@@ -48,16 +39,7 @@ def verify_record(
         sources = experiment_sources(project, data["plan"]["experiment"])
         drawn = [data["results"][i] for i in _draw(data, sources, count)]
         tasks = [line["parameters"] for line in drawn]
-        found = compute(
-            project,
-            f"{name}-verify",
-            data["plan"],
-            tasks,
-            jobs=jobs,
-            scheduler=scheduler,
-            report=report,
-            note=note,
-        )
+        found = compute(project, f"{name}-verify", data["plan"], tasks, options)
         pairs = [(old["result"], new["result"]) for old, new in zip(drawn, found, strict=True)]
         _require_equal(name, tasks, pairs)
         entry = {

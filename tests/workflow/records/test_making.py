@@ -5,12 +5,12 @@ import sys
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.records.making import make_record
+from ntpcompanion.workflow.records.making import Options, make_record
 from tests.workflow.records.halves import PLAN
 
 
 def test_a_record_says_what_made_it(study):
-    path = make_record(study.project, "halves", jobs=1)
+    path = make_record(study.project, "halves", Options(jobs=1))
     data = json.loads(path.read_text())
     assert [item["result"] for item in data["results"]] == [
         {"half": 1.0},
@@ -38,18 +38,18 @@ def test_unknown_names(study):
     study.plan_records(halves={**PLAN, "experiment": "studi"})
     words = r"^`experiment: studi` is no module of toypkg.experiments. Did you mean 'study'\?"
     with pytest.raises(WorkflowError, match=words):
-        make_record(study.project, "halves", jobs=1)
+        make_record(study.project, "halves", Options(jobs=1))
     study.plan_records(halves={**PLAN, "grid": {"n": [1, 2.5]}})
     words = r"'n': 2.5} is no plan of toypkg.experiments.study: `n` should be a valid integer, got"
     with pytest.raises(WorkflowError, match=words):
-        make_record(study.project, "halves", jobs=1)
+        make_record(study.project, "halves", Options(jobs=1))
     assert not (study.project.build / "records").exists(), "known before anything is started"
 
 
 def test_a_failing_task_is_named_with_its_traceback_and_the_others_are_kept(study):
     study.plan_records(halves={**PLAN, "grid": {"n": [0, 1, 2]}})
     with pytest.raises(WorkflowError) as caught:
-        make_record(study.project, "halves", jobs=2)
+        make_record(study.project, "halves", Options(jobs=2))
     words = str(caught.value)
     assert words.startswith(
         "The task {'scale': 2, 'n': 0} failed: ZeroDivisionError: nothing to halve\n"

@@ -4,7 +4,7 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
-from ntpcompanion.workflow.records.making import make_record
+from ntpcompanion.workflow.records.making import Options, make_record
 from ntpcompanion.workflow.records.record import banner, load_record
 from tests.workflow.records.halves import PLAN, STORED
 
@@ -55,7 +55,7 @@ def test_what_is_no_such_record_is_not_read(study, change):
 def test_a_record_says_what_no_longer_matches_it(study):
     plan = {"about": "Halves of numbers.", "experiment": "study", "grid": {"n": [1, 2]}}
     study.plan_records(halves=plan)
-    path = make_record(study.project, "halves", jobs=1)
+    path = make_record(study.project, "halves", Options(jobs=1))
     text = banner(load_record(study.project, "halves"))
     assert text.startswith(
         '<p class="ntp-record ntp-current"><strong>Recorded run</strong> halves: Halves of '

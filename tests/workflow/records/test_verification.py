@@ -4,7 +4,7 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_sealed, write_sealed
-from ntpcompanion.workflow.records.making import make_record
+from ntpcompanion.workflow.records.making import Options, make_record
 from ntpcompanion.workflow.records.record import banner, load_record
 from ntpcompanion.workflow.records.verification import verify_record
 from tests.workflow.records.halves import PLAN
@@ -12,7 +12,7 @@ from tests.workflow.records.halves import PLAN
 
 @pytest.fixture
 def made(study):
-    make_record(study.project, "halves", jobs=1)
+    make_record(study.project, "halves", Options(jobs=1))
     return study
 
 
@@ -23,7 +23,7 @@ def shown(toy):
 def test_a_record_survives_a_change_of_the_code_that_moves_no_number(made):
     made.edit("toypkg/two.py", "TWO = 2", "TWO = 1 + 1")
     assert "outdated: two.py changed since" in shown(made)
-    entry = verify_record(made.project, "halves", 2, jobs=1)
+    entry = verify_record(made.project, "halves", 2, Options(jobs=1))
     assert (entry["tasks"], entry["of"], entry["deviation"]) == (2, 3, 0.0)
     text = shown(made)
     assert "2 of 3 tasks run again 2" in text
@@ -37,8 +37,8 @@ def test_what_made_the_record_is_kept(made):
     path = made.project.records / "halves.json"
     before = json.loads(path.read_text())
     made.edit("toypkg/two.py", "TWO = 2", "TWO = 1 + 1")
-    first = verify_record(made.project, "halves", 1, jobs=1)
-    second = verify_record(made.project, "halves", 3, jobs=1)
+    first = verify_record(made.project, "halves", 1, Options(jobs=1))
+    second = verify_record(made.project, "halves", 3, Options(jobs=1))
     after = read_sealed(path)
     assert after.pop("verified") == [first, second]
     assert all(after[name] == before[name] for name in after if name != "checksum")
@@ -55,7 +55,7 @@ def test_a_code_that_moves_a_number_is_noticed_and_the_record_left_as_it_is(made
         r"`ntpcompanion record halves`"
     )
     with pytest.raises(WorkflowError, match=words):
-        verify_record(made.project, "halves", 3, jobs=1)
+        verify_record(made.project, "halves", 3, Options(jobs=1))
     assert path.read_bytes() == before
     assert "outdated: two.py changed since" in shown(made)
 
@@ -67,7 +67,7 @@ def test_a_value_that_was_changed_and_sealed_again_is_noticed(made):
     data["results"][1]["result"]["half"] = 2.001
     write_sealed(path, data)
     with pytest.raises(WorkflowError, match=r"'n': 2\} gives .*: half: 2.001 → 2.0"):
-        verify_record(made.project, "halves", 3, jobs=1)
+        verify_record(made.project, "halves", 3, Options(jobs=1))
 
 
 def test_the_tasks_are_drawn_by_the_code_not_by_its_user(made, monkeypatch):
@@ -83,13 +83,13 @@ def test_the_tasks_are_drawn_by_the_code_not_by_its_user(made, monkeypatch):
     path = made.project.records / "halves.json"
     stored = path.read_bytes()
     for _ in range(2):
-        verify_record(made.project, "halves", 1, jobs=1)
+        verify_record(made.project, "halves", 1, Options(jobs=1))
         path.write_bytes(stored)
     assert drawn[0] == drawn[1], "a killed verification goes on with the same tasks"
     seen = {str(drawn[0])}
     for number in range(20):
         (made.project.package / "two.py").write_text(f"TWO = 2\nOTHER = {number}\n")
-        verify_record(made.project, "halves", 1, jobs=1)
+        verify_record(made.project, "halves", 1, Options(jobs=1))
         path.write_bytes(stored)
         seen.add(str(drawn[-1]))
     assert len(seen) == 3, "another code, another draw"
@@ -99,13 +99,13 @@ def test_the_tasks_are_drawn_by_the_code_not_by_its_user(made, monkeypatch):
 def test_the_number_of_tasks_is_checked(made, count):
     words = rf"`--verify` must lie in 1 … 3, the tasks of the record 'halves', got {count}"
     with pytest.raises(WorkflowError, match=words):
-        verify_record(made.project, "halves", count, jobs=1)
+        verify_record(made.project, "halves", count, Options(jobs=1))
 
 
 def test_another_plan_is_not_the_stored_one(made):
     made.plan_records(halves=PLAN | {"fixed": {"scale": 3}})
     with pytest.raises(WorkflowError, match=r"'halves' was made by another plan"):
-        verify_record(made.project, "halves", 1, jobs=1)
+        verify_record(made.project, "halves", 1, Options(jobs=1))
 
 
 def test_the_command(made):
