@@ -149,12 +149,12 @@ def run_planned(planned: Sweep, jobs: int | None, scheduler: str | None, out: Pa
     say(planned_in_words(planned, jobs, scheduler))
     said = ""
     with bars() as progress:
-        task = progress.add_task(planned.name, total=len(planned.points))
+        task = progress.add_task(planned.target.name, total=len(planned.points))
 
         def report(told: SweepProgress) -> None:
             nonlocal said
             said = in_words(told)
-            description = f"{planned.name}: {said}"
+            description = f"{planned.target.name}: {said}"
             progress.update(task, completed=told.finished, description=description)
 
         path = run_sweep(
