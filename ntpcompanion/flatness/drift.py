@@ -42,7 +42,7 @@ class FlowPath:
         (k, d), on the manifold of minimizers.
     trace
         (k,), tr ∇²L.
-    departure
+    residual
         (k,), the largest entry of f − Pr without sign at each time.
     corrected
         (k,), how far the integrator had left the manifold, as a distance in θ, before it was
@@ -54,7 +54,7 @@ class FlowPath:
     times: Float[Tensor, " k"]
     thetas: Float[Tensor, "k d"]
     trace: Float[Tensor, " k"]
-    departure: Float[Tensor, " k"]
+    residual: Float[Tensor, " k"]
     corrected: Float[Tensor, " k"]
     rank: int
 
@@ -219,7 +219,7 @@ class _Flow:
             torch.tensor(times),
             path,
             trace,
-            self.model.departure(path),
+            self.model.residual(path),
             torch.tensor(corrected),
             self.rank,
         )

@@ -106,7 +106,7 @@ def tangent_basis(model: ConditionalModel, theta: Float[Tensor, " d"]) -> Tangen
     check_float64("theta", theta)
     scores = model.scores(theta)
     gradient_norm = float((model.joint.flatten().sqrt() @ scores).norm())
-    if (away := float(model.departure(theta))) > ON_MANIFOLD:
+    if (away := float(model.residual(theta))) > ON_MANIFOLD:
         text = (
             f"`theta` is not a minimizer: |f − Pr| is up to {away:.3g}, the norm of the gradient "
             f"of the loss is {gradient_norm:.3g}."
@@ -187,11 +187,11 @@ def nearest_minimizer(
         )
     best = float(model.excess(theta))
     for _ in range(CORRECTIONS):
-        if float(model.departure(theta)) <= tol or (closer := _step(model, theta, best)) is None:
+        if float(model.residual(theta)) <= tol or (closer := _step(model, theta, best)) is None:
             break
         theta, best = closer
-    if not float(model.departure(theta)) <= ON_MANIFOLD:
-        away = float(model.departure(theta))
+    if not float(model.residual(theta)) <= ON_MANIFOLD:
+        away = float(model.residual(theta))
         raise RuntimeError(
             f"no minimizer was reached: |f − Pr| is still {away:.3g}. Can the model express the "
             "laws? Start nearer to them."

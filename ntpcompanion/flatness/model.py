@@ -107,7 +107,7 @@ class ConditionalModel:
         outside = torch.where(self.laws > 0, 0.0, self.log_probabilities(theta).exp())
         return (self.weight[:, None] * (terms + outside)).sum((-2, -1))
 
-    def departure(self, theta: Float[Tensor, "*replicas d"]) -> Float[Tensor, "*replicas"]:
+    def residual(self, theta: Float[Tensor, "*replicas d"]) -> Float[Tensor, "*replicas"]:
         """The largest entry without sign of f_θ − Pr: zero exactly on the manifold of
         minimizers.
         """

@@ -16,10 +16,10 @@ from ntpcompanion.linear.split import SplitLoss
 from ntpcompanion.linear.threads import SMALL_SYSTEM, one_thread_if
 from ntpcompanion.validation import as_array, as_matrix, as_number, check_instance
 
-# From t = SLAVED / λ on, λ the smallest curvature at W* inside F, (1 + t)(P_F W − W*) is taken at
-# its equilibrium. Its transient has the factor e^{−λ t} then, and what it lags behind is a share of
-# about 1 / (λ t) of its rate of change; W is moved by 1 / (λ t) of that.
-SLAVED = 1e3
+# From t = QUASI_STEADY / λ on, with λ the smallest curvature at W* inside F, (1 + t)(P_F W − W*) is
+# set to its quasi-steady value. Its transient has the factor e^{−λ t} then, and its lag behind that
+# value is a fraction of about 1 / (λ t) of its rate of change; W moves by 1 / (λ t) of that.
+QUASI_STEADY = 1e3
 NEWTON_STEPS = 50
 
 # Before log t = −700, 1 + t and 1 are one number.
@@ -48,8 +48,8 @@ class Flow:
     log_scales, finite, growing
         (n,), (n, f), (n, g): log s, P_F W − W* over s, and the growing part of W at each time, s =
         1 / (1 + t), as `SplitLoss` takes them.
-    slaved_from
-        log t from which the part in F was taken at its equilibrium.
+    quasi_steady_from
+        log t from which the part in F was set to its quasi-steady value.
     """
 
     log_times: Float[np.ndarray, " n"]
@@ -59,7 +59,7 @@ class Flow:
     log_scales: Float[np.ndarray, " n"]
     finite: Float[np.ndarray, "n f"]
     growing: Float[np.ndarray, "n g"]
-    slaved_from: float
+    quasi_steady_from: float
 
 
 def gradient_flow(
@@ -74,8 +74,8 @@ def gradient_flow(
     Integrated in σ = log(1 + t), by SciPy's BDF with the exact Jacobian, in the coordinates of
     `SplitLoss` with s = e^{−σ}: growing logits and (1 + t)(P_F W − W*), which both move slowly.
     Right-hand sides are (1 + t) times off-support probabilities, so no time is too late: log t =
-    10^6 takes a second more than log t = 30. From `Flow.slaved_from` on, the part in F is at its
-    equilibrium, found by Newton's method, and only the other part is integrated.
+    10^6 takes a second more than log t = 30. From `Flow.quasi_steady_from` on, the part in F is set
+    to its quasi-steady value, found by Newton's method, and only the other part is integrated.
 
     Parameters
     ----------
@@ -167,7 +167,9 @@ class _Integration:
         self.loss, self.tol, self.evaluations = loss, tol, 0
         self.size = len(loss.fixed_coordinates)
         self._use_curvature(loss.limit_curvature())
-        self.slaved_from = float(np.log(SLAVED) - np.log(self.curvatures.min(initial=np.inf)))
+        self.quasi_steady_from = float(
+            np.log(QUASI_STEADY) - np.log(self.curvatures.min(initial=np.inf))
+        )
 
     def _use_curvature(self, inside: np.ndarray) -> None:
         curvatures, self.modes = np.linalg.eigh(inside)
@@ -176,7 +178,7 @@ class _Integration:
     def run(self, W: Float[np.ndarray, "V d"], log_times: Float[np.ndarray, " n"]) -> Flow:
         finite, growing = self.loss.coordinates(W)
         unmoved = W - self.loss.weights(finite, growing)
-        sigma, switch = np.logaddexp(0, log_times), np.logaddexp(0, self.slaved_from)
+        sigma, switch = np.logaddexp(0, log_times), np.logaddexp(0, self.quasi_steady_from)
         early, late = sigma[sigma < switch], sigma[sigma >= switch]
         begin = np.append(finite, growing)
         states = self._integrate(
@@ -188,7 +190,9 @@ class _Integration:
         )
         if late.size:
             self.settled, growing = np.split(states.pop(), [self.size])
-            grown = self._integrate(self._slaved, self._slaved_jacobian, switch, growing, late)
+            grown = self._integrate(
+                self._quasi_steady, self._quasi_steady_jacobian, switch, growing, late
+            )
             states += [np.append(self._settle(*at), at[1]) for at in zip(late, grown, strict=True)]
         return self._flow(log_times, -sigma, states, unmoved)
 
@@ -211,7 +215,14 @@ class _Integration:
             )
         error = np.linalg.norm(finite, axis=1) * np.exp(log_scales)
         return Flow(
-            log_times, weights, error, log_excess, log_scales, finite, growing, self.slaved_from
+            log_times,
+            weights,
+            error,
+            log_excess,
+            log_scales,
+            finite,
+            growing,
+            self.quasi_steady_from,
         )
 
     def _integrate(
@@ -269,10 +280,10 @@ class _Integration:
         upper = [np.eye(self.size) - np.exp(sigma) * inside, -np.exp(sigma) * mixed]
         return np.block([upper, [-np.exp(-sigma) * mixed.T, -outside]])
 
-    def _slaved(self, sigma: float, growing: np.ndarray) -> np.ndarray:
+    def _quasi_steady(self, sigma: float, growing: np.ndarray) -> np.ndarray:
         return -self._gradient(sigma, self._settle(sigma, growing), growing)[1]
 
-    def _slaved_jacobian(self, sigma: float, growing: np.ndarray) -> np.ndarray:
+    def _quasi_steady_jacobian(self, sigma: float, growing: np.ndarray) -> np.ndarray:
         _, mixed, outside = self.loss.hessian(self.loss.at(self.settled, growing, -sigma))
         answer = self.modes.T @ mixed  # the part in F answers to the other
         return np.exp(-sigma) * answer.T @ (answer / self.curvatures[:, None]) - outside

@@ -9,26 +9,23 @@ from typing import Literal
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
 
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.degenerate import refuted_or_refused
 from ntpcompanion.linear.dual_ascent import ascend, polish
-from ntpcompanion.linear.gram import (
-    DualProblem,
-    best_multiple,
-    project_,
-    start,
-    tie_correction,
-)
+from ntpcompanion.linear.gram import best_multiple, project_, start
 from ntpcompanion.linear.margin_programs import least_frobenius_norm, least_max_norm
 from ntpcompanion.linear.memory import check_dense
 from ntpcompanion.linear.progress import OutOfTimeError, Progress, Round
-from ntpcompanion.linear.proofs import check_certificate, check_weights
-from ntpcompanion.linear.search import finish_certificate
+from ntpcompanion.linear.proofs import check_weights
+from ntpcompanion.linear.recovery import (
+    FeasibleDecoder,
+    UnitTable,
+    recover_certificate,
+    recover_decoder,
+)
 from ntpcompanion.linear.separability import Verdict, check_separability
 from ntpcompanion.linear.threads import SMALL_PRODUCT, one_thread_if
-from ntpcompanion.linear.ties import unit_rows
 from ntpcompanion.validation import (
     as_between,
     as_integer,
@@ -43,8 +40,6 @@ __all__ = ["NTPSVMSolution", "Verdict", "certified_gap", "solve_ntp_svm"]
 # Each round is longer than the last.
 FIRST_ROUND, GROWTH = 50, 1.5
 DEFAULT_PRODUCTS = 20_000
-# Ties are solved again with the error that remains, until it is rounding.
-TIE_ROUNDS, TIE_STEPS, TIE_ROUNDING = 4, 500, 1e-12
 # (m, V) arrays at a time
 DENSE_ARRAYS = 16
 # Embeddings longer than this, or shorter than one over it, leave the range of a dtype.
@@ -179,7 +174,7 @@ def solve_ntp_svm(
     if method == "cvxpy":
         return _by_program(table, least_frobenius_norm, _frobenius, _frobenius, tol)
     with one_thread_if(table.num_contexts**2 * table.vocab_size < SMALL_PRODUCT):
-        scaled = _UnitTable(table, dtype, torch.device(device or "cpu"))
+        scaled = UnitTable(table, dtype, torch.device(device or "cpu"))
         return _by_ascent(scaled, tol, max_iterations or DEFAULT_PRODUCTS, progress)
 
 
@@ -214,11 +209,11 @@ def certified_gap(table: ContextTable, dual: Float[np.ndarray, "m V"]) -> float:
     """
     check_instance("table", table, ContextTable)
     dual = as_matrix("dual", dual, (table.num_contexts, table.vocab_size))
-    scaled = _UnitTable(table, torch.float64, torch.device("cpu"))
+    scaled = UnitTable(table, torch.float64, torch.device("cpu"))
     gamma = torch.tensor(np.ascontiguousarray(dual * scaled.lengths[:, None]))
     projected = torch.empty_like(gamma)
     project_(scaled.problem, gamma, torch.zeros_like(scaled.threshold), out=projected)
-    proof = _prove(scaled, projected, np.inf)
+    proof = recover_decoder(scaled, projected, np.inf)
     return np.inf if proof is None else proof.gap
 
 
@@ -245,33 +240,7 @@ def _check_arguments(
     check_dense("table", DENSE_ARRAYS, table.next_token.shape)
 
 
-class _UnitTable:
-    """A table with embeddings of length 1, on the device of the ascent; `problem` has the dtype of
-    the ascent, all else is float64.
-    """
-
-    def __init__(self, table: ContextTable, dtype: torch.dtype, device: torch.device) -> None:
-        rows, lengths = unit_rows(table.embeddings)
-        self.table, self.lengths = table, lengths
-        self.rows = torch.as_tensor(rows, device=device)
-        self.support = torch.as_tensor(table.support.toarray(), device=device)
-        self.threshold = torch.as_tensor(1 / lengths, device=device)
-        typed = self.rows.to(dtype)
-        self.problem = DualProblem(typed @ typed.T, self.support, self.threshold.to(dtype))
-
-
-@dataclass(frozen=True, eq=False)
-class _Proof:
-    """A feasible decoder W, the dual Γ that bounds its norm, and the relative gap between them."""
-
-    weights: Float[np.ndarray, "V d"]
-    dual: Float[np.ndarray, "m V"]
-    margin: float
-    tie_violation: float
-    gap: float
-
-
-def _by_ascent(scaled: _UnitTable, tol: float, budget: int, progress: Progress) -> NTPSVMSolution:
+def _by_ascent(scaled: UnitTable, tol: float, budget: int, progress: Progress) -> NTPSVMSolution:
     """Rounds of ascent until the gap is proved, a certificate is found, or the budget or the time
     is spent.
     """
@@ -284,11 +253,11 @@ def _by_ascent(scaled: _UnitTable, tol: float, budget: int, progress: Progress) 
         state = best_multiple(problem, state)
         products += climbed.products + polished.products
         steps = int(GROWTH * steps)
-        best = _prove(scaled, state.gamma, np.inf if best is None else best.gap) or best
+        best = recover_decoder(scaled, state.gamma, np.inf if best is None else best.gap) or best
         if best is not None:
             if best.gap <= tol:
                 return _solution(Verdict.SEPARABLE, best, products)
-        elif (certificate := _certificate(scaled, state.gamma)) is not None:
+        elif (certificate := recover_certificate(scaled, state.gamma)) is not None:
             return _solution(Verdict.NOT_SEPARABLE, None, products, certificate)
         try:
             progress.report(products, np.inf if best is None else best.gap)
@@ -297,78 +266,16 @@ def _by_ascent(scaled: _UnitTable, tol: float, budget: int, progress: Progress) 
     return _solution(Verdict.UNDECIDED, best, products)
 
 
-def _prove(scaled: _UnitTable, gamma: Float[Tensor, "m V"], best_gap: float) -> _Proof | None:
-    """Make W = ΓᵀU feasible: remove its part in F and divide it by its smallest margin. None if it
-    has no positive margin, or its gap is not below `best_gap`.
-    """
-    gamma = gamma.to(torch.float64)
-    raw = gamma.T @ scaled.rows
-    W, logits, level = _without_ties(scaled, raw)
-    outside = torch.where(scaled.support, -torch.inf, logits).max(1).values
-    margin = float(((level - outside) / scaled.threshold).min())
-    linear = -float(scaled.threshold @ torch.where(scaled.support, 0.0, gamma).sum(1))
-    if margin <= 0 or linear <= 0:
-        return None
-    square = float(raw.square().sum())
-    upper, lower = float(W.square().sum()) / margin**2, linear**2 / square
-    if not 1 - lower / upper < best_gap:
-        return None
-    weights = (W / margin).cpu().numpy()
-    check = check_weights(scaled.table, weights)
-    if not check.holds:
-        return None
-    dual = (gamma * (linear / square)).cpu().numpy() / scaled.lengths[:, None]
-    return _Proof(weights, dual, check.smallest_margin, check.tie_error, 1 - lower / upper)
-
-
-def _without_ties(
-    scaled: _UnitTable, W: Float[Tensor, "V d"]
-) -> tuple[Float[Tensor, "V d"], Float[Tensor, "m V"], Float[Tensor, " m"]]:
-    """W without its part in F, its logits, and their common level on each support."""
-    support = scaled.support
-    for attempt in range(TIE_ROUNDS + 1):
-        logits = scaled.rows @ W.T
-        level = torch.where(support, logits, 0.0).sum(1) / support.sum(1)
-        ties = torch.where(support, logits - level[:, None], 0.0)
-        rounding = TIE_ROUNDING * float(logits.abs().max())
-        if attempt == TIE_ROUNDS or float(ties.abs().max()) <= rounding:
-            break
-        correction = tie_correction(scaled.problem, ties, TIE_STEPS)
-        W = W - correction.to(W.dtype).T @ scaled.rows
-    return W, logits, level
-
-
-def _certificate(
-    scaled: _UnitTable, gamma: Float[Tensor, "m V"]
-) -> Float[np.ndarray, "m V"] | None:
-    """A Farkas certificate made of a Γ that grows without bound, if that can be finished."""
-    guess = gamma.to(torch.float64)
-    guess = (guess / guess.abs().max()).cpu().numpy()
-    support = scaled.table.support.toarray()
-    found = finish_certificate(scaled.rows.cpu().numpy(), support, guess, TIE_STEPS)
-    if found is None:
-        return None
-    found = found / scaled.lengths[:, None]
-    return found if check_certificate(scaled.table, found).holds else None
-
-
 def _solution(
     verdict: Verdict,
-    proof: _Proof | None,
+    proof: FeasibleDecoder | None,
     iterations: int,
     certificate: Float[np.ndarray, "m V"] | None = None,
 ) -> NTPSVMSolution:
     if proof is None:
         return NTPSVMSolution(verdict, None, certificate, np.nan, np.nan, np.inf, iterations)
-    return NTPSVMSolution(
-        verdict,
-        proof.weights,
-        proof.dual,
-        proof.margin,
-        proof.tie_violation,
-        max(proof.gap, 0.0),
-        iterations,
-    )
+    found = proof.weights, proof.dual, proof.margin, proof.tie_violation, max(proof.gap, 0.0)
+    return NTPSVMSolution(verdict, *found, iterations)
 
 
 def _by_program(
@@ -389,5 +296,5 @@ def _by_program(
     gap = 1 - linear / size / norm(weights)
     proof = check_weights(table, weights)
     verdict = Verdict.SEPARABLE if gap <= tol and proof.holds else Verdict.UNDECIDED
-    found = _Proof(weights, answer.dual, proof.smallest_margin, proof.tie_error, gap)
+    found = FeasibleDecoder(weights, answer.dual, proof.smallest_margin, proof.tie_error, gap)
     return _solution(verdict, found, answer.iterations)

@@ -22,7 +22,7 @@ def rng(seed=0):
 @pytest.mark.parametrize("bed", BEDS.values(), ids=BEDS)
 def test_beds_start_on_the_manifold_and_take_replicas(bed):
     model, start = bed().model, bed().start
-    assert float(model.departure(start)) < 1e-12
+    assert float(model.residual(start)) < 1e-12
     assert float(model.excess(start)) < 1e-24
     moved = torch.stack([start, start + 0.1, start - 0.2])
     apart = torch.stack([model.logits(theta) for theta in moved])
@@ -90,7 +90,7 @@ def test_the_sparse_bed_has_supports_of_its_size_and_no_minimizer():
     bed = sparse_linear(rng(), contexts=6, vocab=5, support_size=3)
     assert ((bed.model.laws > 0).sum(1) == 3).all()
     assert bed.model.laws.max() == pytest.approx(1 / 3)
-    assert float(bed.model.departure(bed.start)) > 0.1
+    assert float(bed.model.residual(bed.start)) > 0.1
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_the_flow_stays_on_the_floor_and_lowers_the_trace(name):
     bed = BEDS[name]()
     path = follow_ode(bed.model, bed.start, HORIZON[name], points=4)
     assert float(bed.model.excess(path.thetas).max()) < 1e-8
-    assert float(path.departure.max()) < 1e-10
+    assert float(path.residual.max()) < 1e-10
     assert float(path.corrected.max()) < 1e-6
     assert (path.trace.diff() < 0).all()
     assert float(path.trace[-1]) == pytest.approx(
@@ -92,7 +92,7 @@ def test_the_velocity_of_adam_is_that_of_sgd_in_the_coordinates_of_its_steps():
 def test_the_flow_of_adam_stays_on_the_floor_and_lowers_the_sum_of_roots(name):
     bed = BEDS[name]()
     path = follow_adam_ode(bed.model, bed.start, 0.2, points=4)
-    assert float(path.departure.max()) < 1e-10
+    assert float(path.residual.max()) < 1e-10
     roots = torch.stack([bed.model.scores(at).square().sum(0).sqrt().sum() for at in path.thetas])
     assert (roots.diff() < 0).all()
 
@@ -112,7 +112,7 @@ def test_what_the_integrator_leaves_is_corrected_and_reported(monkeypatch):
     monkeypatch.setattr(drift, "TOLERANCE", 1e-2)
     path = follow_ode(bed.model, bed.start, 20.0, points=2)
     assert 1e-10 < float(path.corrected[-1]) < 1e-2
-    assert float(path.departure.max()) < 1e-12
+    assert float(path.residual.max()) < 1e-12
 
 
 def test_a_start_off_the_manifold_is_moved_to_it():
@@ -121,7 +121,7 @@ def test_a_start_off_the_manifold_is_moved_to_it():
     assert float(path.thetas[0] @ torch.tensor([0.5, 0.0]).double()) == pytest.approx(
         1.05, abs=0.05
     )
-    assert float(path.departure.max()) < 1e-12
+    assert float(path.residual.max()) < 1e-12
 
 
 def test_a_rank_that_changes_along_the_path_is_told():

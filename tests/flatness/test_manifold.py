@@ -82,7 +82,7 @@ def test_a_disturbed_minimizer_goes_back_by_a_short_way(name):
     bed = BEDS[name]()
     disturbance = 0.02 * torch.randn(len(bed.start), generator=seeded(), dtype=torch.float64)
     back = nearest_minimizer(bed.model, bed.start + disturbance)
-    assert float(bed.model.departure(back)) <= 1e-12
+    assert float(bed.model.residual(back)) <= 1e-12
     assert (back - bed.start - disturbance).norm() < 1.1 * disturbance.norm()
 
 

@@ -61,14 +61,14 @@ def test_the_square_of_the_scores_and_the_trace_of_the_hessian_have_one_slope_al
         assert float(slope @ direction) == pytest.approx(float(ahead - behind) / 2e-5, abs=1e-6)
 
 
-def test_loss_excess_and_departure_are_their_definitions():
+def test_loss_excess_and_residual_are_their_definitions():
     model, theta = free(), torch.randn(4, 6, generator=seeded(), dtype=torch.float64)
     f = theta.view(4, 2, 3).softmax(-1)
     loss = -(WEIGHT[:, None] * LAWS * f.log()).sum((1, 2))
     entropy = -(WEIGHT[:, None] * torch.xlogy(LAWS, LAWS)).sum()
     assert torch.allclose(model.loss(theta), loss, rtol=1e-12)
     assert torch.allclose(model.excess(theta), loss - entropy, rtol=1e-10)
-    assert torch.allclose(model.departure(theta), (f - LAWS).abs().amax((1, 2)), rtol=1e-12)
+    assert torch.allclose(model.residual(theta), (f - LAWS).abs().amax((1, 2)), rtol=1e-12)
 
 
 def test_a_small_excess_keeps_its_digits():

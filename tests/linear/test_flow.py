@@ -88,18 +88,20 @@ def test_a_smaller_tolerance_changes_as_little_as_it_says(drawn):
 
 def test_taking_the_part_in_F_at_its_equilibrium_costs_less_than_the_tolerance(drawn, monkeypatch):
     times = np.log([1e5, 1e8, 1e12])
-    slaved = gradient_flow(drawn, times, tol=1e-8)
-    monkeypatch.setattr(flow_module, "SLAVED", 1e20)
+    quasi_steady = gradient_flow(drawn, times, tol=1e-8)
+    monkeypatch.setattr(flow_module, "QUASI_STEADY", 1e20)
     free = gradient_flow(drawn, times, tol=1e-8)
-    assert slaved.slaved_from < times[0] < times[-1] < free.slaved_from
-    assert np.abs(slaved.weights - free.weights).max() < 1e-6
-    assert np.allclose(slaved.finite_error, free.finite_error, rtol=1e-5)
+    assert quasi_steady.quasi_steady_from < times[0] < times[-1] < free.quasi_steady_from
+    assert np.abs(quasi_steady.weights - free.weights).max() < 1e-6
+    assert np.allclose(quasi_steady.finite_error, free.finite_error, rtol=1e-5)
 
 
-@pytest.mark.parametrize(("slaved", "error"), [(30.0, 1e-3), (300.0, 1e-4)])
-def test_the_error_of_slaving_falls_with_the_time_of_the_switch(drawn, monkeypatch, slaved, error):
+@pytest.mark.parametrize(("quasi_steady", "error"), [(30.0, 1e-3), (300.0, 1e-4)])
+def test_the_error_of_the_quasi_steady_part_falls_with_the_time_of_the_switch(
+    drawn, monkeypatch, quasi_steady, error
+):
     reference = gradient_flow(drawn, [20.0], tol=1e-9).weights
-    monkeypatch.setattr(flow_module, "SLAVED", slaved)
+    monkeypatch.setattr(flow_module, "QUASI_STEADY", quasi_steady)
     assert np.abs(gradient_flow(drawn, [20.0], tol=1e-9).weights - reference).max() < error
 
 
@@ -282,7 +284,7 @@ def test_the_switch_waits_for_the_smallest_curvature_at_the_limit(drawn):
     )
     curvatures = np.linalg.eigvalsh(hessian)
     smallest = curvatures[curvatures > 1e-10].min()  # zero on what ties
-    assert gradient_flow(drawn, [0.0]).slaved_from == pytest.approx(
+    assert gradient_flow(drawn, [0.0]).quasi_steady_from == pytest.approx(
         math.log(1e3 / smallest), rel=1e-9
     )
 
@@ -314,11 +316,13 @@ def test_the_jacobians_are_the_derivatives_of_the_velocities(drawn, rng):
     )
     given.settled = np.zeros(f)
     given._settle(sigma, growing)
-    slaved = differences(lambda at: given._slaved(sigma, at), growing)
+    quasi_steady = differences(lambda at: given._quasi_steady(sigma, at), growing)
     held = differences(lambda at: given._free(sigma, np.append(given.settled, at))[f:], growing)
-    answer = given._slaved_jacobian(sigma, growing) - held
+    answer = given._quasi_steady_jacobian(sigma, growing) - held
     # e^−σ of it is left out
-    assert np.allclose(answer, slaved - held, rtol=0, atol=0.01 * np.abs(slaved - held).max())
+    assert np.allclose(
+        answer, quasi_steady - held, rtol=0, atol=0.01 * np.abs(quasi_steady - held).max()
+    )
 
 
 def test_what_the_integrator_says_is_passed_on_with_the_time_it_reached(drawn, monkeypatch):

@@ -11,8 +11,6 @@ from hypothesis import given, settings
 
 from ntpcompanion.linear import svm
 from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.dual_ascent import ascend
-from ntpcompanion.linear.gram import start
 from ntpcompanion.linear.proofs import check_certificate, check_weights
 from ntpcompanion.linear.separability import check_separability
 from ntpcompanion.linear.svm import Verdict, certified_gap, solve_ntp_svm
@@ -236,41 +234,6 @@ def test_single_precision_is_proved_in_double():
     assert -single.dual[~case.support.toarray()].sum() == pytest.approx(square, rel=1e-13), (
         "of all multiples of the dual the best"
     )
-
-
-def test_the_best_proof_is_kept():
-    case = random_table()
-    scaled = svm._UnitTable(case, torch.float64, torch.device("cpu"))
-    rough, _ = ascend(scaled.problem, start(scaled.problem), 40)
-    fine, _ = ascend(scaled.problem, rough, 200)
-    first, second = (svm._prove(scaled, state.gamma, np.inf) for state in (rough, fine))
-    assert first.gap > second.gap
-    assert svm._prove(scaled, fine.gamma, first.gap).gap == second.gap
-    assert svm._prove(scaled, rough.gamma, second.gap) is None
-    assert (second.weights**2).sum() == pytest.approx(
-        (solve_ntp_svm(case).weights ** 2).sum(), rel=2 * second.gap + 1e-6
-    )
-
-
-def test_ties_that_are_rounding_are_not_solved_again(monkeypatch, rng):
-    """Also where all logits of a context are: they are small against the others."""
-    drawn, calls, correct = random_table(m=6, d=15), [], svm.tie_correction
-    case = table(drawn.embeddings, np.vstack([drawn.support.toarray()[:5], np.ones((1, 6))]))
-    scaled = svm._UnitTable(case, torch.float64, torch.device("cpu"))
-    state, _ = ascend(scaled.problem, start(scaled.problem), 30)
-    monkeypatch.setattr(svm, "tie_correction", lambda *given: calls.append(1) or correct(*given))
-    proof = svm._prove(scaled, state.gamma, np.inf)
-    assert len(calls) == 1
-    assert proof.gap < 1
-
-
-def test_ties_that_do_not_become_rounding_are_left_after_some_rounds(monkeypatch):
-    case, calls, correct = random_table(), [], svm.tie_correction
-    best = solve_ntp_svm(case).dual
-    monkeypatch.setattr(svm, "TIE_STEPS", 1)
-    monkeypatch.setattr(svm, "tie_correction", lambda *given: calls.append(1) or correct(*given))
-    assert certified_gap(case, best + np.where(case.support.toarray(), 0.1, 0.0)) == np.inf
-    assert len(calls) == svm.TIE_ROUNDS
 
 
 @pytest.mark.parametrize(
