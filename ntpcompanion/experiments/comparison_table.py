@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ntpcompanion.experiments.comparison import Plan, Point, Result
-from ntpcompanion.experiments.evaluation_suite import ReferenceAccuracies
+from ntpcompanion.experiments.evaluation_suite import Measurements, ReferenceAccuracies
 from ntpcompanion.experiments.named import name_of
 
 
@@ -45,25 +45,37 @@ def comparison_table(runs: Iterable[tuple[Plan, Result]]) -> pd.DataFrame:
     for plan, result in runs:
         tags = {"language": name_of(plan.language), "seed": plan.seed, "width": plan.shape.width}
         compared = lines.get((plan.language, plan.seed), {})
-        rows += [{**tags, **_row(point), **compared} for point in result.points]
+        rows += [{**tags, **table_row(point), **compared} for point in result.points]
     return pd.DataFrame(rows)
+
+
+def reference_row(found: ReferenceAccuracies) -> dict[str, float]:
+    """What accuracies on one task are compared with, by name, means over the seeds of the probe."""
+    return {
+        name.replace("_closed_form", ", closed form"): float(np.mean(value))
+        for name, value in asdict(found).items()
+    }
 
 
 def _columns(lines: Mapping[int, ReferenceAccuracies]) -> Iterator[tuple[str, float]]:
     for place, found in lines.items():
-        for name, value in asdict(found).items():
-            yield f"{name.replace('_closed_form', ', closed form')} {place}", np.mean(value)
+        for name, value in reference_row(found).items():
+            yield f"{name} {place}", value
 
 
-def _row(point: Point) -> dict[str, object]:
+def table_row(found: Measurements) -> dict[str, object]:
+    """Measurements of one model as a row of a table: its numbers by name, `probe p` (mean over the
+    seeds of the probe) and `closed form p` for each place p, and `fine-tuned`; without those that
+    were not made.
+    """
     apart = {"accuracies", "closed_form", "fine_tuned"}
     numbers = {
         name: value
-        for name, value in asdict(point).items()
+        for name, value in asdict(found).items()
         if name not in apart and value is not None
     }
-    heads = {f"probe {place}": np.mean(own) for place, own in point.accuracies.items()}
-    heads |= {f"closed form {place}": value for place, value in point.closed_form.items()}
-    if point.fine_tuned:
-        heads["fine-tuned"] = np.mean(point.fine_tuned)
+    heads = {f"probe {place}": np.mean(own) for place, own in found.accuracies.items()}
+    heads |= {f"closed form {place}": value for place, value in found.closed_form.items()}
+    if isinstance(found, Point) and found.fine_tuned:
+        heads["fine-tuned"] = np.mean(found.fine_tuned)
     return {**numbers, **heads}
