@@ -21,6 +21,7 @@ MAY_IMPORT = {
     # where the others meet: frozen plan → typed result
     "experiments": {"randomness", "languages", "linear", "flatness", "dyck", "mlm"},
     "plots": {"languages", "linear", "flatness", "dyck", "mlm"},  # for the types of results
+    "plots_sweep": set(),
     "workflow": set(),  # knows no mathematics
     "cli": {"workflow"},
 }
