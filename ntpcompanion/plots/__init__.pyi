@@ -25,6 +25,7 @@ from .linear import draw_distributions as draw_distributions
 from .linear import draw_plane as draw_plane
 from .linear import draw_overlap as draw_overlap
 from .flatness import draw_valley as draw_valley
+from .sweep import plot_sweep as plot_sweep
 
 __all__ = [
     "use_style",
@@ -54,4 +55,5 @@ __all__ = [
     "draw_plane",
     "draw_overlap",
     "draw_valley",
+    "plot_sweep",
 ]

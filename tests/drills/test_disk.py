@@ -63,13 +63,31 @@ def test_full_while_the_book_is_built(executed, stage):
     assert "Another intro" in (html / "intro.html").read_text()
 
 
+LONG = """
+def run(plan):
+    with open("calls.txt", "a") as file:
+        file.write(f"{plan.n} ")
+    return Result(value="x" * 300_000)
+"""
+
+
+def test_full_while_a_sweep_is_made(toy):
+    needs_namespaces()
+    toy.write_experiment("long", LONG)
+    arguments, build = ["sweep", "long", "--grid", "n=0:3", "--jobs", "1"], toy.project.build
+    build.mkdir()
+    options = {"PYTHONPATH": str(toy.project.root)}
+    output = toy.run(*arguments, code=1, before=small_disk(build, 700_000, after=build), **options)
+    assert "error: Could not write" in output
+    assert "long.jsonl: No space left on device" in output
+    output = toy.run(*arguments, **options)
+    assert "3 runs, 2 of them finished earlier; 1 to make" in output
+    assert (toy.project.root / "calls.txt").read_text().split() == ["0", "1", "2", "2"]
+
+
 def test_full_while_a_record_is_made(toy):
     needs_namespaces()
-    toy.write_experiment(
-        "long",
-        "def run(plan):\n    with open('calls.txt', 'a') as file:\n        "
-        "file.write(f'{plan.n} ')\n    return Result(value='x' * 300_000)\n",
-    )
+    toy.write_experiment("long", LONG)
     plan = {"experiment": "long", "about": "Long texts.", "grid": {"n": [0, 1, 2]}}
     toy.plan_records(long=plan)
     (root, build, records) = (str(toy.project.root), toy.project.build, toy.project.records)

@@ -55,16 +55,17 @@ def kill(process):
     wait_for(lambda: all(ended(child) for child in children))
 
 
-def stop(process):
-    """Ctrl-C to a command alone; what it has started must end with it."""
+def stop(process, said=""):
+    """Ctrl-C to a command alone, which has `said` something; what it has started must end with
+    it.
+    """
     children = below(process)
     assert children
     process.send_signal(signal.SIGINT)
     output = process.communicate(timeout=15)[0]
     assert process.returncode == 130
-    assert output.startswith("interrupted. What was finished is kept, nothing is half-written"), (
-        output
-    )
+    words = "interrupted. What was finished is kept, nothing is half-written"
+    assert output.startswith(said + words), output
     wait_for(lambda: all(ended(child) for child in children), 5)
 
 
@@ -153,6 +154,18 @@ def test_a_killed_or_interrupted_record_resumes_from_its_last_task(toy, interrup
         for item in json.loads((toy.project.records / "slow.json").read_text())["results"]
     ] == [0, 1, 2]
     assert calls.read_text().split() == ["0", "1", "2", "2"], "finished tasks are not run again"
+
+
+def test_an_interrupted_sweep_ends_its_notebooks_at_once_and_goes_on(slow):
+    arguments = ["sweep", "coin", "--seeds", "0:2", "--jobs", "2"]
+    process = slow.start(*arguments)
+    wait_for(lambda: (slow.project.root / "started").exists())
+    said = "coin-book: 2 runs; 2 to make by 2 processes. How long is known after the first."
+    stop(process, f"{said}\n")
+    (slow.project.root / "slow").unlink()
+    output = slow.run(*arguments)
+    assert output.startswith(said), "nothing half-made was kept"
+    assert "2 done Wrote" in output
 
 
 def test_a_killed_build_leaves_the_old_site_and_can_be_repeated(toy):

@@ -97,7 +97,7 @@ def _started(jobs: int, own: Preparation, scratch: Path) -> LocalCluster:
                 threads_per_worker=1,
                 processes=True,
                 host="127.0.0.1",
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",  # any port: a fixed one may be in use
                 memory_limit=0,  # a task may need more than its share; the system decides
                 local_directory=str(scratch),
                 plugins=[_Prepared(own)],

@@ -1,0 +1,43 @@
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ntpcompanion.workflow.records.journal import append, appended, read_journal
+
+
+def lines(*numbers):
+    return [{"parameters": {"n": n}, "result": n, "seconds": 0.1} for n in numbers]
+
+
+def test_what_was_appended_is_read_back_in_order(tmp_path):
+    path = tmp_path / "deep" / "journal.jsonl"
+    assert list(read_journal(path)) == []
+    for number in (1, 2):
+        with appended(path) as journal:
+            append(journal, *lines(number))
+    assert list(read_journal(path)) == lines(1, 2)
+
+
+@given(kept=st.integers(0, 80))
+def test_a_kill_at_any_byte_loses_the_last_line_only(tmp_path_factory, kept):
+    path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
+    with appended(path) as journal:
+        append(journal, *lines(1))
+        whole = path.stat().st_size
+        append(journal, *lines(2))
+    os.truncate(path, min(whole + kept, path.stat().st_size))
+    with appended(path) as journal:
+        append(journal, *lines(3))
+    found = list(read_journal(path))
+    assert found in (lines(1, 3), lines(1, 2, 3))
+
+
+@pytest.mark.parametrize("bad", ["[3]", '{"parameters": {}}', "{" * 10_000, "\\udc80", "NaN"])
+def test_what_is_no_line_is_left_out(tmp_path, bad):
+    path = tmp_path / "journal.jsonl"
+    path.write_text(f"{bad}\n")
+    with appended(path) as journal:
+        append(journal, *lines(1))
+    assert list(read_journal(path)) == lines(1)

@@ -1,0 +1,28 @@
+import pytest
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.records.preparation import differences, digest, environment
+
+
+def test_every_source_of_a_package_counts_and_the_end_of_its_lines_does_not(importable):
+    before = environment(("toypkg",))
+    assert {"toypkg/half.py", "toypkg/two.py", "numpy", "Python"} <= set(before)
+    two = importable.project.package / "two.py"
+    two.write_bytes(two.read_bytes().replace(b"\n", b"\r\n"))
+    assert environment(("toypkg",)) == before
+    two.write_text("TWO = 3\n")
+    after = environment(("toypkg",))
+    assert digest(after) != digest(before)
+    assert differences(before, after) == "toypkg/two.py"
+
+
+def test_differences_name_the_first_few():
+    ours = {"numpy": "2.1", "a/b.py": "1", "a/c.py": "1", "a/d.py": "1"}
+    assert differences(ours, {**ours, "numpy": "2.0"}) == "numpy 2.0 instead of 2.1"
+    assert differences(ours, {}) == "a/b.py, a/c.py, a/d.py and 1 more"
+    assert differences(ours, {**ours, "scipy": "1"}) == "scipy 1 instead of none"
+
+
+def test_a_package_that_is_not_there_is_named():
+    with pytest.raises(WorkflowError, match=r"^the package 'no_such' is not installed there$"):
+        environment(("no_such",))
