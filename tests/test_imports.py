@@ -31,6 +31,7 @@ MAY_IMPORT = {
     },  # for the types of results
     "workflow": {"faces"},  # knows no mathematics
     "cli": {"workflow"},
+    "__main__": {"cli"},
 }
 # each imports those before it
 WORKFLOW = ("base", "notebooks", "claims", "running", "records", "site", "doctor")
