@@ -44,13 +44,13 @@ browser:
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed, this is ' + sys.version.split()[0] + '. Name another: make PYTHON=python3.12 book')"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,opt,test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,opt,science,test,workflow]'
 	touch $@
 
 # the newest Sphinx and what the book uses of it, with the package, which the API page imports; of constraints.txt only torch, the largest
 $(SPHINX)/ready: pyproject.toml
 	$(PYTHON) -m venv --clear $(SPHINX)
-	$(SPHINX)/bin/python -m pip install --quiet --disable-pip-version-check -e . "$$(grep ^torch== constraints.txt)" \
+	$(SPHINX)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[science,workflow]' "$$(grep ^torch== constraints.txt)" \
 		'sphinx>=9' myst-nb sphinx-book-theme sphinx-comments sphinx-copybutton sphinx-design sphinx-external-toc sphinx-jupyterbook-latex \
 		sphinx-mathjax-offline sphinx-multitoc-numbering sphinx-proof sphinx-togglebutton sphinxcontrib-bibtex
 	touch $@

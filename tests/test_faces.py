@@ -111,7 +111,9 @@ def test_every_function_of_a_face_documents_its_arguments_and_result(room, name)
     parameters = inspect.signature(found).parameters
     for parameter in parameters:
         assert re.search(rf"\b{parameter}\b", text), f"{room}.{name}: {parameter} is not described"
-    assert re.search(r"^(Returns|Yields)\n-", text, re.M), f"{room}.{name}: no Returns"
+    # the type of the result, and below it what it is
+    result = re.search(r"^(Returns|Yields)\n-+\n\S.*\n    \S", text, re.M)
+    assert result, f"{room}.{name} does not say what it returns"
 
 
 @pytest.mark.parametrize(("room", "name"), SCIENCE)

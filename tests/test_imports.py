@@ -37,6 +37,7 @@ MAY_IMPORT = {
     "workflow": {"faces"},  # knows no mathematics
     "terminal": {"workflow"},
     "cli": {"workflow", "terminal"},
+    "__main__": {"cli"},
 }
 # each imports those before it
 WORKFLOW = ("base", "notebooks", "claims", "running", "records", "site", "doctor")

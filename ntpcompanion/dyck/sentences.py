@@ -113,8 +113,9 @@ def mask_each(
 
     Returns
     -------
-    inputs (N, T, 2T), all equally likely: row τ is s_τ e_τ, or the mask. Targets (N,): f* = Σ of
-    the signs that are left, which is minus the hidden one, so ±1.
+    two integer arrays
+        inputs (N, T, 2T), all equally likely: row τ is s_τ e_τ, or the mask. Targets (N,): f* = Σ
+        of the signs that are left, which is minus the hidden one, so ±1.
 
     Raises
     ------

@@ -173,9 +173,10 @@ def fisher_trace(
 
     Returns
     -------
-    The mean over inputs of the mean over an input's labels. Its standard error treats the inputs as
-    the sample: labels within an input are averaged first, so that more labels never pretend to be
-    more data.
+    TraceEstimate
+        The mean over inputs of the mean over an input's labels. Its standard error treats the
+        inputs as the sample: labels within an input are averaged first, so that more labels never
+        pretend to be more data.
 
     Raises
     ------

@@ -98,8 +98,9 @@ def count_contexts(
 
     Returns
     -------
-    One ContextCounts for each entry of `lengths`, in that order. Contexts are told apart by their
-    tokens, never by a hash.
+    list of ContextCounts
+        One ContextCounts for each entry of `lengths`, in that order. Contexts are told apart by
+        their tokens, never by a hash.
 
     Raises
     ------

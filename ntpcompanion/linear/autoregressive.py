@@ -96,7 +96,8 @@ def flatten_sequences(
 
     Returns
     -------
-    A sparse table, contexts ordered by length.
+    ContextTable
+        A sparse table, contexts ordered by length.
 
     Raises
     ------

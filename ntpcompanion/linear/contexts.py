@@ -146,14 +146,29 @@ class ContextTable:
         ----------
         tokens
             (N,) integers in 0 … vocab_size − 1.
+        vocab_size
+            V, how many tokens there are.
+        context_length
+            t, how many tokens a context has.
+        dim
+            d, of the embeddings.
+        rng
+            draws the embeddings.
 
         Returns
         -------
-        A sparse table of the distinct contexts; weight is their share of the N − context_length
-        windows.
+        ContextTable
+            A sparse table of the distinct contexts; weight is their share of the N − context_length
+            windows.
 
-        Raises ValueError for tokens out of range, too short a text, or a size below 1. Cost
-        O(context_length · N log N) time, O(m d + N) memory.
+        Raises
+        ------
+        ValueError
+            tokens out of range, too short a text, or a size below 1.
+
+        Notes
+        -----
+        Cost O(context_length · N log N) time, O(m d + N) memory.
         """
         for name, size in (("context_length", context_length), ("dim", dim)):
             as_integer(name, size, 1)

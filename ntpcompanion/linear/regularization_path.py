@@ -75,8 +75,9 @@ def regularization_path(
 
     Returns
     -------
-    The path with its certificate: CE is convex, so CE(W_B) − min CE ≤ ⟨∇CE, W_B⟩ + B‖∇CE‖ = B‖∇CE‖
-    ‖W_B/B + ∇CE/‖∇CE‖‖² / 2.
+    RegularizationPath
+        The path with its certificate: CE is convex, so CE(W_B) − min CE ≤ ⟨∇CE, W_B⟩ + B‖∇CE‖ =
+        B‖∇CE‖ ‖W_B/B + ∇CE/‖∇CE‖‖² / 2.
 
     Raises
     ------

@@ -165,9 +165,10 @@ def check_separability(
 
     Returns
     -------
-    A verdict with its proof. UNDECIDED is an answer too: it comes when the steps or the time run
-    out, or when a proof would miss the tolerances of `ntpcompanion.linear.proofs` (margins or
-    certificates that hang on the tenth digit of the embeddings).
+    Separability
+        A verdict with its proof. UNDECIDED is an answer too: it comes when the steps or the time
+        run out, or when a proof would miss the tolerances of `ntpcompanion.linear.proofs` (margins
+        or certificates that hang on the tenth digit of the embeddings).
 
     Raises
     ------

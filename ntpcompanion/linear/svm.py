@@ -124,8 +124,9 @@ def solve_ntp_svm(
 
     Returns
     -------
-    A solution with its duality gap, NOT_SEPARABLE with a certificate, or UNDECIDED with the gap
-    reached.
+    NTPSVMSolution
+        A solution with its duality gap, NOT_SEPARABLE with a certificate, or UNDECIDED with the gap
+        reached.
 
     Raises
     ------

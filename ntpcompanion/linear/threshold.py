@@ -34,8 +34,10 @@ def statistical_dimension(vocab_size: SupportsIndex, support_size: SupportsIndex
 
     Returns
     -------
-    δ, between 1 (S = V: a line) and V. Against closed forms (V − S ≤ 3) the error is at rounding,
-    below 1e-14; elsewhere finer steps move the result by less than 1e-11 up to V = 5000.
+    float
+        δ, between 1 (S = V: a line) and V. Against closed forms (V − S ≤ 3) the error is at
+        rounding, below 1e-14; elsewhere finer steps move the result by less than 1e-11 up to V =
+        5000.
 
     Raises
     ------
@@ -96,8 +98,9 @@ def predicted_threshold(
 
     Returns
     -------
-    A number in (0, 1). A context with S = V counts as 1: all its logits are tied, which takes one
-    of the d dimensions away from the others.
+    float
+        A number in (0, 1). A context with S = V counts as 1: all its logits are tied, which takes
+        one of the d dimensions away from the others.
 
     Raises
     ------

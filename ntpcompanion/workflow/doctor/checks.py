@@ -16,7 +16,8 @@ from packaging.version import Version
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 
-USED_BY_THE_BOOK = ("", "book")  # extras; what the others ask for is missed by tests only
+# what the other extras ask for is missed by tests and OPT only
+USED_BY_THE_BOOK = ("", "science", "workflow", "book")
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,7 @@ def check_kernelspec(argv: Sequence[str], folder: str, interpreter: str) -> Chec
     )
 
 
-def reinstall(what: str = "-e '.[book,opt,test]'") -> str:
+def reinstall(what: str = "-e '.[book,opt,science,test,workflow]'") -> str:
     """The sentence that says how to install a thing again at its pinned version, in the environment
     of this interpreter.
     """

@@ -134,7 +134,7 @@ def require_jupyter_book_1() -> None:
     except PackageNotFoundError:
         raise WorkflowError(
             "jupyter-book is not installed. Run `pip install -c constraints.txt -e "
-            "'.[book,opt,test]'`."
+            "'.[book,opt,science,test,workflow]'`."
         ) from None
     if int(found.split(".")[0]) >= 2:
         raise WorkflowError(
@@ -151,7 +151,7 @@ def _add_mathjax(html: Path) -> None:
     if spec is None or spec.origin is None:
         raise WorkflowError(
             "sphinx-mathjax-offline is not installed. Run `pip install -c constraints.txt -e "
-            "'.[book,opt,test]'`."
+            "'.[book,opt,science,test,workflow]'`."
         )
     packed = Path(spec.origin).parent / "static" / "mathjax"
     target = html / "_static" / "mathjax"

@@ -60,13 +60,17 @@ def test_packages_in_their_ranges():
     sys.platform == "win32", reason="compares commands as a POSIX shell quotes them"
 )
 @pytest.mark.parametrize(
-    ("extra", "state"), [("", "fault"), ("book", "fault"), ("test", "warning")]
+    ("extra", "state"),
+    [("", "fault"), ("science", "fault"), ("book", "fault"), ("test", "warning")],
 )
 def test_packages_that_are_missing_or_out_of_range(extra, state):
     check = checks.check_packages(extra, ["numpy>=2,<2.1", "torch>=2.6", "absent>=1"], INSTALLED)
     assert (check.state, check.name) == (state, f"packages for {extra}" if extra else "packages")
     assert check.found == "numpy 2.4.6 (needs <2.1,>=2); absent is missing"
-    assert ".venv/bin/python -m pip install -c constraints.txt -e '.[book,opt,test]'`" in check.mend
+    assert (
+        ".venv/bin/python -m pip install -c constraints.txt -e '.[book,opt,science,test,workflow]'`"
+        in check.mend
+    )
     assert ("The book needs none of these." in check.mend) == (state == "warning")
 
 

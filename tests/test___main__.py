@@ -1,0 +1,27 @@
+import subprocess
+import sys
+
+import pytest
+
+from ntpcompanion import __main__, cli
+
+
+def test_the_command_line_is_that_of_cli(monkeypatch):
+    started = []
+    monkeypatch.setattr(cli, "main", lambda: started.append(True))
+    __main__.main()
+    assert started == [True]
+
+
+@pytest.mark.parametrize("missing", ["typer", "pydantic"])
+def test_without_its_packages_the_command_names_the_extra(missing):
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None; import ntpcompanion.__main__ as command; "
+        "command.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"The command needs the package {missing!r}, which is not installed: "
+        "pip install 'ntpcompanion[workflow]'.\n"
+    )
