@@ -69,6 +69,7 @@ def full_hessian(loss: Loss, theta: Float[Tensor, " d"]) -> Float[Tensor, "d d"]
     """∇²L(θ) as a matrix, symmetric to rounding. Raises as `hessian_products`. Cost: d products,
     O(d²) memory.
     """
+    check_vector("theta", theta)
     return hessian_products(
         loss, theta, torch.eye(len(theta), dtype=theta.dtype, device=theta.device)
     )

@@ -27,6 +27,7 @@ from ntpcompanion.validation import (
     as_integer,
     as_matrix,
     check_choice,
+    check_device,
     check_instance,
 )
 
@@ -142,7 +143,7 @@ def solve_ntp_svm(
     search. Cost: m² V multiplications an iteration, memory for m² entries and some 16 dense arrays
     (m, V); some 70 to 300 iterations far from the threshold of separability, thousands near it.
     """
-    _check_arguments(table, tol, method, norm, dtype, max_iterations)
+    _check_arguments(table, tol, method, norm, dtype, device, max_iterations)
     progress = Progress(time_limit, callback)
     dtype = dtype or torch.float64
     if (known := refuted_or_refused(table, LONGEST[dtype], time_limit)) is not None:
@@ -189,12 +190,14 @@ def _check_arguments(
     method: str,
     norm: str,
     dtype: torch.dtype | None,
+    device: torch.device | str | None,
     max_iterations: int | None,
 ) -> None:
     check_instance("table", table, ContextTable)
     as_between("tol", tol, 0, 1, "a relative duality gap")
     check_choice("method", method, ("dual", "cvxpy"))
     check_choice("norm", norm, ("frobenius", "max"))
+    check_device("device", device)
     if dtype not in (None, torch.float32, torch.float64):
         raise ValueError(f"`dtype` must be torch.float32 or torch.float64, got {dtype}.")
     if max_iterations is not None:
