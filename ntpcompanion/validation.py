@@ -1,8 +1,7 @@
 """Checks of what a user hands over: the same mistake gets the same sentence in every room.
 
-`as_…` return the value in the form that the mathematics takes, `check_…` return nothing. All raise
-ValueError with a sentence that names the argument, shows what came and says what to do. NumPy is
-the only library that is imported; tensors and generators of torch are recognized without it.
+`as_…` return the value as the mathematics takes it, `check_…` nothing. All raise ValueError with a
+sentence that names the argument and shows what came. torch is recognized without an import.
 """
 
 import operator
@@ -51,13 +50,15 @@ def as_integer(
     raise ValueError(f"`{name}` must {limits}{reason and ' ' + reason}, got {number}.")
 
 
-def as_number(name: str, value: object) -> float:
-    """`value` as a finite Python float. ValueError for strings, booleans, arrays, complex numbers,
-    NaN and infinity.
+def as_number(name: str, value: object, least: float = -np.inf) -> float:
+    """`value` as a finite Python float of at least `least`. ValueError for strings, booleans,
+    arrays, complex numbers, NaN and infinity.
     """
     number = _real(name, value)
     if not np.isfinite(number):
         raise ValueError(f"`{name}` must be a finite number, got {number}.")
+    if number < least:
+        raise ValueError(f"`{name}` must be at least {least:g}, got {number}.")
     return number
 
 
@@ -73,22 +74,11 @@ def as_positive(name: str, value: object, reason: str = "") -> float:
     return number
 
 
-def as_at_least(name: str, value: object, least: float) -> float:
-    """`value` as a finite Python float of at least `least`. ValueError otherwise."""
-    number = as_number(name, value)
-    if number < least:
-        raise ValueError(f"`{name}` must be at least {least:g}, got {number}.")
-    return number
-
-
 def as_between(name: str, value: object, low: float, high: float, reason: str = "") -> float:
     """`value` as a Python float strictly between `low` and `high`. ValueError otherwise."""
-    number = _real(name, value)
+    number, limits = _real(name, value), f"{low:g} and {high:g}{reason and ', ' + reason}"
     if not low < number < high:
-        raise ValueError(
-            f"`{name}` must lie between {low:g} and {high:g}{reason and ', ' + reason}, got "
-            f"{number}."
-        )
+        raise ValueError(f"`{name}` must lie between {limits}, got {number}.")
     return number
 
 
@@ -145,19 +135,11 @@ def _any_array(name: str, value: ArrayLike) -> np.ndarray:
 
 
 def as_shaped(name: str, value: ArrayLike, shape: tuple, what: str = "") -> np.ndarray:
-    """`value` as a finite float64 array of a shape, a read-only view where it is one already.
+    """`value` as a finite float64 array of a shape (None: any positive length), a read-only view
+    where it is one already.
 
-    Parameters
-    ----------
-    shape
-        a length for each axis; None for any positive one.
-    what
-        what the entries are; it follows the shape in the sentence.
-
-    Raises
-    ------
-    ValueError
-        what `as_array` refuses, another shape, NaN or infinity.
+    `what` says what the entries are; it follows the shape in the sentence. Raises ValueError for
+    what `as_array` refuses, another shape, NaN or infinity.
     """
     array = as_array(name, value).view()
     check_shape(name, array.shape, shape, what)
@@ -281,6 +263,18 @@ def check_tensor(name: str, value: object) -> None:
         raise ValueError(
             f"`{name}` must be a torch.Tensor, got {described(value)}. Wrap it in torch.tensor."
         )
+
+
+def check_device(name: str, value: object) -> None:
+    """ValueError unless torch knows a device of this name; None is the CPU."""
+    import torch
+
+    try:
+        torch.device("cpu" if value is None else value)
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(
+            f"`{name}` must be a device of torch, such as 'cpu' or 'cuda', got {described(value)}."
+        ) from error
 
 
 def is_tensor(value: object) -> bool:

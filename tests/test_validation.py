@@ -61,7 +61,7 @@ MASKED = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
         (lambda: v.as_positive("x", 0), "`x` must be positive and finite, got 0.0."),
         (lambda: v.as_positive("x", np.nan), "`x` must be positive and finite, got nan."),
         (lambda: v.as_positive("x", -1, "as a rate"), "positive and finite, as a rate, got -1.0."),
-        (lambda: v.as_at_least("x", -1, 0), "`x` must be at least 0, got -1.0."),
+        (lambda: v.as_number("x", -1, 0), "`x` must be at least 0, got -1.0."),
         (lambda: v.as_between("x", np.nan, 0, 1), "`x` must lie between 0 and 1, got nan."),
         (lambda: v.as_between("x", 1, 0, 1, "a gap"), "between 0 and 1, a gap, got 1.0."),
         (lambda: v.as_array("E", "abc"), "`E` must be an array of numbers, got 'abc'."),

@@ -16,10 +16,10 @@ from ntpcompanion.dyck.neurons import Neurons
 from ntpcompanion.dyck.sentences import check_even, downstream_strings
 from ntpcompanion.dyck.transformer import Parameters, forward
 from ntpcompanion.validation import (
-    as_array,
     as_integer,
     as_integer_array,
     as_matrix,
+    as_shaped,
     check_generator,
     check_instance,
 )
@@ -93,7 +93,8 @@ def minimum_norm_head(
     """û = argmin ‖u‖ subject to features û = targets, or the least-norm least squares fit where no
     head interpolates.
     """
-    features, targets = as_matrix("features", features, (None, None)), as_array("targets", targets)
+    features = as_matrix("features", features, (None, None))
+    targets = as_shaped("targets", targets, (len(features),))
     return scipy.linalg.lstsq(features, targets.astype(float), cond=RANK_TOLERANCE)[0]
 
 
@@ -105,6 +106,9 @@ def population_error(
     """Mean squared error of a head as a share of the variance of the task, with the features of all
     strings: no sampling.
     """
+    features = as_matrix("features", features, (None, None))
+    targets = as_shaped("targets", targets, (len(features),))
+    head = as_shaped("head", head, (features.shape[1],))
     return float(np.mean((features @ head - targets) ** 2) / np.mean(targets**2))
 
 
@@ -228,6 +232,9 @@ def pooled(curves: Sequence[LearningCurve]) -> LearningCurve:
 
     Raises ValueError for fewer than two curves, or curves of different sizes.
     """
+    check_instance("curves", curves, Sequence)
+    if not all(isinstance(curve, LearningCurve) for curve in curves):
+        raise ValueError("`curves` must be results of `learning_curve`.")
     if len(curves) < 2:
         raise ValueError(
             "`curves` must hold at least 2 learning curves for a standard error, got "

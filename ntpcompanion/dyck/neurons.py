@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ntpcompanion.dyck.transformer import Parameters, uniform_attention
-from ntpcompanion.validation import as_integer, as_integer_array, check_shape
+from ntpcompanion.validation import as_integer, as_integer_array, as_matrix, check_shape
 
 # Pre-activations of so many (input, neuron) pairs are held at a time.
 BLOCK = 2**22
@@ -58,7 +58,8 @@ class Neurons:
         """v_j·z, exactly: the sums are far below 2^53, where float64 stops to hold every
         integer.
         """
-        return (z.astype(float) @ self.directions.T.astype(float)).astype(np.int64)
+        z = as_matrix("z", z, (None, self.directions.shape[1]))
+        return (z @ self.directions.T.astype(float)).astype(np.int64)
 
     def active(self, z: Int[np.ndarray, "N d"]) -> Bool[np.ndarray, "N m"]:
         """1{v_j·z > 0}, from integers."""
@@ -73,6 +74,8 @@ class Neurons:
 
     def error(self, z: Int[np.ndarray, "N d"], targets: Int[np.ndarray, " N"]) -> Fraction:
         """Mean (f(z) − target)²."""
+        targets = as_integer_array("targets", targets)
+        check_shape("targets", targets.shape, (len(z),))
         gap = self.scaled_values(z) - self.denominator * targets
         return Fraction(sum(int(g) ** 2 for g in gap), len(z) * self.denominator**2)
 

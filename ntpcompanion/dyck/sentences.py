@@ -192,6 +192,8 @@ def downstream_strings(T: int) -> tuple[Int[np.ndarray, "N T d"], Int[np.ndarray
 
 def encode(signs: Int[np.ndarray, "N T"]) -> Int[np.ndarray, "N T d"]:
     """x_t = s_t e_t in 2T coordinates, of which the second half is left to the mask."""
+    signs = as_integer_array("signs", signs)
+    check_shape("signs", signs.shape, (None, None))
     N, T = signs.shape
     inputs = np.zeros((N, T, 2 * T), dtype=np.int64)
     inputs[:, np.arange(T), np.arange(T)] = signs
@@ -209,6 +211,7 @@ def circulant(T: int) -> Int[np.ndarray, "r r"]:
 
 def closed_under_flip(rows: Int[np.ndarray, "N d"]) -> bool:
     """Whether −r is among the rows for every row r."""
+    rows = _matrix(rows)
     return _rows(rows) == _rows(-rows)
 
 
@@ -216,6 +219,7 @@ def closed_under_swaps(rows: Int[np.ndarray, "N T"]) -> bool:
     """Whether any order of the entries of any row is a row too; neighbours that change places
     generate all orders.
     """
+    rows = _matrix(rows)
     seen = _rows(rows)
     for place in range(rows.shape[1] - 1):
         swapped = rows.copy()
@@ -227,3 +231,9 @@ def closed_under_swaps(rows: Int[np.ndarray, "N T"]) -> bool:
 
 def _rows(rows: np.ndarray) -> set[bytes]:
     return {row.tobytes() for row in np.ascontiguousarray(rows)}
+
+
+def _matrix(rows: np.ndarray) -> np.ndarray:
+    rows = as_integer_array("rows", rows)
+    check_shape("rows", rows.shape, (None, None))
+    return rows

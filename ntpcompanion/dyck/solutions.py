@@ -14,6 +14,7 @@ from ntpcompanion.validation import (
     as_integer,
     as_integer_array,
     as_number,
+    as_shaped,
     check_flag,
     check_generator,
 )
@@ -252,6 +253,7 @@ def with_least_norm_head(
     decides, not the number of neurons.
     """
     features = forward(parameters, inputs).features
+    targets = as_shaped("targets", targets, (len(features),))
     u = minimum_norm_head(features, targets)
     if (error := float(np.mean((features @ u - targets) ** 2))) > INTERPOLATES:
         size, width = features.shape

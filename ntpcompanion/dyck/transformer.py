@@ -249,6 +249,7 @@ def gradients(
     state = forward(parameters, inputs)
     if active is None:
         active = state.preactivations > 0
+    check_shape("active", np.shape(active), state.preactivations.shape)
     first = inputs[:, 0].astype(float)
     out = active * parameters.u
     g = out @ parameters.W_V

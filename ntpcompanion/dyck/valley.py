@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from ntpcompanion.dyck.transformer import Parameters, uniform_attention
 from ntpcompanion.dyck.value_layer import ValueLayer
-from ntpcompanion.validation import as_at_least, as_integer, as_positive, check_generator
+from ntpcompanion.validation import as_integer, as_number, as_positive, check_generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,7 @@ def follow_sgd(
     as_positive("learning_rate", learning_rate)
     as_integer("steps", steps, 1)
     as_integer("batch_size", batch_size, 1)
-    as_at_least("label_noise", label_noise, 0)
+    as_number("label_noise", label_noise, 0)
     check_generator("rng", rng)
     layer = ValueLayer(start, mask_sign)
 

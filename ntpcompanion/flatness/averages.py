@@ -149,6 +149,7 @@ def _vectors(**given: ArrayLike) -> list[np.ndarray]:
             f"`{first}`, `{second}` and `{third}` must be vectors of one length, with at least 2 "
             f"different {first}, got shapes {got}."
         )
+    check_finite(second, values)
     if not (np.isfinite(errors) & (errors > 0)).all():
         raise ValueError(f"`{third}` must be positive and finite, got {errors.tolist()}.")
     return vectors

@@ -12,7 +12,14 @@ from torch import Tensor
 from ntpcompanion.flatness.manifold import check_float64
 from ntpcompanion.flatness.model import ConditionalModel
 from ntpcompanion.flatness.noise import MeanGradient
-from ntpcompanion.validation import as_integer, as_positive, check_instance, check_tensor
+from ntpcompanion.validation import (
+    as_integer,
+    as_number,
+    as_positive,
+    as_shaped,
+    check_instance,
+    check_tensor,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +191,9 @@ def follow_adam(
     (2, 3, 2)
     """
     thetas = _starts(model, start, learning_rate, replicas)
+    betas = tuple(as_shaped("betas", betas, (2,)).tolist())
+    as_number("weight_decay", weight_decay, 0)
+    as_number("epsilon", epsilon, 0)
     gradient = MeanGradient(model, batch_size, replicas, rng)
     adam = torch.optim.AdamW(
         [thetas], lr=learning_rate, betas=betas, eps=epsilon, weight_decay=weight_decay

@@ -108,6 +108,7 @@ def full_hessian(loss: Loss, theta: Float[Tensor, " d"]) -> Float[Tensor, "d d"]
     >>> full_hessian(loss, theta).tolist()
     [[2.0, 3.0], [3.0, 4.0]]
     """
+    check_vector("theta", theta)
     return hessian_products(
         loss, theta, torch.eye(len(theta), dtype=theta.dtype, device=theta.device)
     )

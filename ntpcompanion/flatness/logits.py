@@ -11,7 +11,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
 from ntpcompanion.flatness.hessian import FlatModule
-from ntpcompanion.validation import check_callable, check_tensor
+from ntpcompanion.validation import check_callable, check_tensor, described
 
 RANDOM_OR_MIXING = (_BatchNorm, _DropoutNd)
 
@@ -36,7 +36,7 @@ def check_logits(
     if isinstance(logits, FlatModule):
         _refuse_training(logits.module)
     with torch.no_grad():
-        first, second = logits(theta, pair), logits(theta, pair)
+        first, second = _called(logits, theta, pair), logits(theta, pair)
         _check_matrix(first, len(pair))
         alone = logits(theta, pair[:1])
     if not _close(first, second):
@@ -49,6 +49,16 @@ def check_logits(
             "`logits` of an input depends on the inputs beside it, and gradients of single "
             "examples are not defined. Call `module.eval()`, or compute each row from its input."
         )
+
+
+def _called(logits: Callable[[Tensor, Tensor], Tensor], theta: Tensor, pair: Tensor) -> Tensor:
+    try:
+        return logits(theta, pair)
+    except (RuntimeError, TypeError, IndexError) as error:
+        raise ValueError(
+            f"`logits(theta, inputs)` fails for {described(theta)} and {described(pair)}: {error}. "
+            "Use `FlatModule` for a module, and inputs of its dtype."
+        ) from error
 
 
 def _refuse_training(module: nn.Module) -> None:

@@ -18,7 +18,7 @@ from ntpcompanion.languages.language import (
     draw,
     refuse_impossible,
 )
-from ntpcompanion.validation import as_integer, check_generator, check_torch_generator
+from ntpcompanion.validation import as_integer, check_device, check_generator, check_torch_generator
 
 TINY = torch.finfo(torch.float64).tiny
 
@@ -135,6 +135,7 @@ class HMM:
         """
         as_integer("n", n, 0)
         check_torch_generator("generator", generator)
+        check_device("device", device)
         local = self.to(generator.device)
         moves, words = cumulative(local.transition), cumulative(local.emission)
         rows = torch.zeros(n, dtype=torch.int64, device=generator.device)

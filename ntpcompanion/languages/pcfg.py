@@ -20,7 +20,7 @@ from ntpcompanion.languages.language import (
     refuse_impossible,
     refuse_unnormalized,
 )
-from ntpcompanion.validation import as_integer, check_torch_generator
+from ntpcompanion.validation import as_integer, check_device, check_torch_generator
 
 # of sentences that are short enough: below it, sampling by rejection draws more than 10,000 for
 # each one it keeps
@@ -195,6 +195,7 @@ class PCFG:
         """
         as_integer("n", n, 0)
         check_torch_generator("generator", generator)
+        check_device("device", device)
         max_length, share = self._checked_maximum(max_length)
         local = self.to(generator.device)
         rules = cumulative(torch.cat([local.lexical, local.binary.flatten(1)], 1))

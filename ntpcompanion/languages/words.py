@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ntpcompanion.languages.corpus import Text
-from ntpcompanion.validation import as_integer, check_instance
+from ntpcompanion.validation import as_integer, check_instance, described
 
 UNKNOWN = "<unk>"
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -115,6 +115,8 @@ def encode(words: Sequence[str], vocab_size: int) -> Encoding:
     if isinstance(words, str):
         raise ValueError("`words` must be a list of words, got a text. Use split_words.")
     counts = Counter(words)
+    if odd := [word for word in counts if not isinstance(word, str)]:
+        raise ValueError(f"`words` must hold strings, got {described(odd[0])}.")
     if not counts:
         raise ValueError("`words` is empty: the text holds no words. Give a longer text.")
     if not 2 <= as_integer("vocab_size", vocab_size) <= len(counts) + 1:

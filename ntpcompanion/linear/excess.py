@@ -7,7 +7,7 @@ from jaxtyping import Float
 from scipy.special import logsumexp
 
 from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.validation import as_at_least, as_matrix, check_instance
+from ntpcompanion.validation import as_matrix, as_number, check_instance
 
 
 def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gamma: Real) -> float:
@@ -55,7 +55,7 @@ def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gam
     """
     check_instance("table", table, ContextTable)
     W = as_matrix("finite_part", finite_part, (table.vocab_size, table.dim))
-    gamma = as_at_least("gamma", gamma, 0)
+    gamma = as_number("gamma", gamma, 0)
     logits = table.embeddings @ W.T
     support = table.support.toarray()
     off = logsumexp(np.where(support, -np.inf, logits), axis=1)

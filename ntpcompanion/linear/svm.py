@@ -31,6 +31,7 @@ from ntpcompanion.validation import (
     as_integer,
     as_matrix,
     check_choice,
+    check_device,
     check_instance,
 )
 
@@ -159,7 +160,7 @@ def solve_ntp_svm(
     >>> (table.embeddings @ answer.weights.T).round(3).tolist()  # logits: ties, and margins of 1
     [[0.333, 0.333, -0.667], [-0.333, -0.333, 0.667]]
     """
-    _check_arguments(table, tol, method, norm, dtype, max_iterations)
+    _check_arguments(table, tol, method, norm, dtype, device, max_iterations)
     progress = Progress(time_limit, callback)
     dtype = dtype or torch.float64
     if (known := refuted_or_refused(table, LONGEST[dtype], time_limit)) is not None:
@@ -228,12 +229,14 @@ def _check_arguments(
     method: str,
     norm: str,
     dtype: torch.dtype | None,
+    device: torch.device | str | None,
     max_iterations: int | None,
 ) -> None:
     check_instance("table", table, ContextTable)
     as_between("tol", tol, 0, 1, "a relative duality gap")
     check_choice("method", method, ("dual", "cvxpy"))
     check_choice("norm", norm, ("frobenius", "max"))
+    check_device("device", device)
     if dtype not in (None, torch.float32, torch.float64):
         raise ValueError(f"`dtype` must be torch.float32 or torch.float64, got {dtype}.")
     if max_iterations is not None:
