@@ -2,7 +2,10 @@
 
 - `runs`: a notebook under a profile; `stale_reasons` decides whether it runs again
 - `freshness`: the key of a run: everything that decides its numbers, and what changed in it
-- `sources`: which files of the package a piece of code imports
+- `sources`: which files of the package a piece of code depends on, and their hashes
+- `uses`: which names it uses of the modules it imports
+- `faces`: which module such a name leads to, through the face of its room
+- `meaning`: what a source file means, without its comments and layout
 - `execute`: the stale runs, several at a time, each outcome stored whole or not at all
 - `job`: what a worker is told
 - `worker`: the process that executes one notebook with papermill
