@@ -172,7 +172,8 @@ def why(
     if not reasons:
         parts = present_parts(run, Result.load(run.results))
         files = f"{len(parts['package source'])} package files"
-        reasons = [f"is up to date: key {freshness.key(parts)[:12]} over {files}."]
+        digest = freshness.key(parts)[:12]
+        terminal.say(f"{name} ({profile}) is up to date: key {digest} over {files}.")
     terminal.say(*(f"{name} ({profile}): {line}" for line in [*reasons, *unused_defaults(run)]))
 
 

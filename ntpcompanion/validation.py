@@ -86,7 +86,7 @@ def _real(name: str, value: object) -> float:
     try:
         if isinstance(value, str | bytes | bool | np.bool_) or np.ndim(value):
             raise TypeError
-        return float(value)  # type: ignore[arg-type]
+        return float(value)  # type: ignore[arg-type]  # what is no number raises
     except (TypeError, ValueError, RuntimeError) as error:
         raise ValueError(f"`{name}` must be a number, got {described(value)}.") from error
 

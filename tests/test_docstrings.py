@@ -10,15 +10,14 @@ PACKAGE = Path(__file__).resolve().parents[1] / "ntpcompanion"
 CONSTRUCTORS = ("__init__", "__post_init__")  # their errors stand in the docstring of the class
 NOT_CALLED_BY_USERS = {
     "cli.py",  # a docstring there is the help of a command
-    "mlm/__main__.py",
-    # until both are as they are to be
-    "workflow/records/record.py",
-    "workflow/records/sweep.py",
+    "experiments/__main__.py",
 }
 
 
 def raised(function: ast.FunctionDef) -> Iterator[str]:
-    """The names of the errors that a function raises itself, those of functions inside left out."""
+    """The names of the errors that a function raises itself; those of functions inside, and those
+    that it may catch itself, are left out.
+    """
     todo: list[ast.AST] = list(function.body)
     while todo:
         node = todo.pop()
@@ -28,7 +27,8 @@ def raised(function: ast.FunctionDef) -> Iterator[str]:
             error = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
             if isinstance(error, ast.Name) and error.id[0].isupper():
                 yield error.id
-        todo += ast.iter_child_nodes(node)
+        caught = isinstance(node, ast.Try) and node.handlers
+        todo += [*node.handlers, *node.orelse] if caught else ast.iter_child_nodes(node)
 
 
 def public_functions(node: ast.AST, owner: str = "", of_class: str = "") -> Iterator[tuple]:
@@ -64,11 +64,14 @@ def test_an_error_that_is_not_documented_is_found():
     code = (
         "def f():\n    'A sentence.'\n    if 1:\n        raise ValueError(2)\n"
         "def _g():\n    raise ValueError\n"
+        "def h():\n    try:\n        raise TypeError\n"
+        "    except TypeError:\n        raise OSError\n"
         "class C:\n    'Raises KeyError.'\n    def __init__(self):\n        raise KeyError\n"
     )
     found = {name: set(raised(node)) for name, node, _ in public_functions(ast.parse(code))}
-    assert found == {"f": {"ValueError"}, "C.__init__": {"KeyError"}}
+    assert found == {"f": {"ValueError"}, "h": {"OSError"}, "C.__init__": {"KeyError"}}
     assert [text for *_, text in public_functions(ast.parse(code))] == [
         "A sentence.",
+        "",
         "Raises KeyError.",
     ]

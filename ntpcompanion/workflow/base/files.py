@@ -108,7 +108,7 @@ def write_atomically(path: Path, text: str) -> bool:
 
 
 def write_bytes_atomically(path: Path, data: bytes) -> bool:
-    """As `write_atomically`, for what is no text."""
+    """As `write_atomically`, for what is no text. Raises WorkflowError if it cannot be written."""
     with contextlib.suppress(OSError):
         if path.read_bytes() == data:
             return False

@@ -153,7 +153,7 @@ class ExperimentTarget:
         return field is not None and field.annotation is str
 
     def points(self, given: list[dict]) -> list[Point]:
-        """Read as plans."""
+        """Read as plans. Raises WorkflowError for values that are no plan of the experiment."""
         module, plans = self.module, []
         for point in given:
             try:
