@@ -74,6 +74,8 @@ def least_weighted_norm(
     -----
     V·d unknowns.
     """
+    import cvxpy as cp
+
     if not (scale > 0).all():
         raise ValueError(f"`scale` must be positive, its smallest entry is {scale.min()}.")
     W, (ties, margins) = cp.Variable(scale.shape), constraint_pairs(table)
