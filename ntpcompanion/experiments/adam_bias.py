@@ -3,7 +3,7 @@ the max norm, or in the norm that Adam's second moments define?
 """
 
 from itertools import takewhile
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from jaxtyping import Float
@@ -130,6 +130,11 @@ def run(plan: Plan) -> Result:
     Result
         cosines, margins and losses on the way, and the direction of growth at the end.
 
+    Raises
+    ------
+    RuntimeError
+        one of the general solvers finds no solution.
+
     Notes
     -----
     The run is cut where squares of gradients would underflow. Some 60 µs a step.
@@ -143,11 +148,11 @@ def run(plan: Plan) -> Result:
     )
     kept = _snapshots(table, plan)
     frobenius = least_weighted_norm(table, np.ones((VOCAB_SIZE, DIM)))
-    largest = least_max_norm(table).weights
-    return Result(
-        **_curves(table, kept[::-THIN][::-1], frobenius, largest),
-        **_growth(table, kept, plan.epsilon, frobenius, largest),
-    )
+    if (found := least_max_norm(table)) is None:
+        raise RuntimeError("HiGHS finds no solution in the max norm. Take another `seed`.")
+    curves = _curves(table, kept[::-THIN][::-1], frobenius, found.weights)
+    growth = _growth(table, kept, plan.epsilon, frobenius, found.weights)
+    return Result.model_validate(curves | growth)
 
 
 def _snapshots(table: ContextTable, plan: Plan) -> list[Snapshot]:
@@ -163,12 +168,16 @@ def _snapshots(table: ContextTable, plan: Plan) -> list[Snapshot]:
         keep=np.unique(np.geomspace(first, plan.steps, SNAPSHOTS).astype(int)).tolist(),
         rng=stream(plan.seed, "start"),
     )
-    return list(takewhile(lambda at: at.second_moment.max() > SMALLEST_SQUARE, snapshots))
+    return list(takewhile(lambda at: _second_moment(at).max() > SMALLEST_SQUARE, snapshots))
+
+
+def _second_moment(snapshot: Snapshot) -> Decoder:
+    return cast(Decoder, snapshot.second_moment)  # Adam has one after the first step
 
 
 def _curves(
     table: ContextTable, snapshots: list[Snapshot], frobenius: Decoder, largest: Decoder
-) -> dict[str, tuple]:
+) -> dict[str, Any]:
     """The fields of a result that hold one value for each snapshot."""
     weights = [snapshot.weights for snapshot in snapshots]
     found = measure_alignment(table, weights, frobenius)
@@ -191,11 +200,11 @@ def _growth(
     epsilon: float,
     frobenius: Decoder,
     largest: Decoder,
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """The fields of a result that compare directions: of growth, and of solutions."""
     late = [snapshot for snapshot in snapshots if snapshot.step >= snapshots[-1].step / 3]
     growth = late[-1].weights - late[0].weights
-    divisors = np.array([np.sqrt(snapshot.second_moment) + epsilon for snapshot in late])
+    divisors = np.array([np.sqrt(_second_moment(snapshot)) + epsilon for snapshot in late])
     weighted = least_weighted_norm(
         table, 1 / np.mean(divisors.mean(axis=(1, 2), keepdims=True) / divisors, axis=0)
     )

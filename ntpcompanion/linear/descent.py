@@ -27,7 +27,7 @@ from ntpcompanion.validation import (
 DENSE_ARRAYS = 7
 OPTIMIZERS = ("gd", "ngd", "adam", "sgd")
 
-Rate = Real | Callable[[int], float]
+Rate = float | Real | Callable[[int], float]
 
 
 @dataclass(frozen=True, eq=False)

@@ -167,9 +167,8 @@ class _Integration:
         self.loss, self.tol, self.evaluations = loss, tol, 0
         self.size = len(loss.fixed_coordinates)
         self._use_curvature(loss.limit_curvature())
-        self.quasi_steady_from = float(
-            np.log(QUASI_STEADY) - np.log(self.curvatures.min(initial=np.inf))
-        )
+        # log t of the switch
+        self.switch = float(np.log(QUASI_STEADY) - np.log(self.curvatures.min(initial=np.inf)))
 
     def _use_curvature(self, inside: np.ndarray) -> None:
         curvatures, self.modes = np.linalg.eigh(inside)
@@ -178,21 +177,15 @@ class _Integration:
     def run(self, W: Float[np.ndarray, "V d"], log_times: Float[np.ndarray, " n"]) -> Flow:
         finite, growing = self.loss.coordinates(W)
         unmoved = W - self.loss.weights(finite, growing)
-        sigma, switch = np.logaddexp(0, log_times), np.logaddexp(0, self.quasi_steady_from)
+        sigma, switch = np.logaddexp(0, log_times), np.logaddexp(0, self.switch)
         early, late = sigma[sigma < switch], sigma[sigma >= switch]
         begin = np.append(finite, growing)
-        states = self._integrate(
-            self._free,
-            self._free_jacobian,
-            0.0,
-            begin,
-            np.append(early, switch) if late.size else early,
-        )
+        ends = np.append(early, switch) if late.size else early
+        states = self._integrate(self._free, self._free_jacobian, 0.0, begin, ends)
         if late.size:
             self.settled, growing = np.split(states.pop(), [self.size])
-            grown = self._integrate(
-                self._quasi_steady, self._quasi_steady_jacobian, switch, growing, late
-            )
+            reduced = self._quasi_steady, self._quasi_steady_jacobian
+            grown = self._integrate(*reduced, switch, growing, late)
             states += [np.append(self._settle(*at), at[1]) for at in zip(late, grown, strict=True)]
         return self._flow(log_times, -sigma, states, unmoved)
 
@@ -214,16 +207,7 @@ class _Integration:
                 "the loss rises there, which it never does along gradient flow.",
             )
         error = np.linalg.norm(finite, axis=1) * np.exp(log_scales)
-        return Flow(
-            log_times,
-            weights,
-            error,
-            log_excess,
-            log_scales,
-            finite,
-            growing,
-            self.quasi_steady_from,
-        )
+        return Flow(log_times, weights, error, log_excess, log_scales, finite, growing, self.switch)
 
     def _integrate(
         self,

@@ -48,10 +48,14 @@ def widest_margin(
 
     Raises ValueError if there are no tables, or one of them is not separable.
     """
-    solved = [(table, solve_ntp_svm(table, tol=tol)) for table in tables]
-    if not solved or any(solution.weights is None for _, solution in solved):
+    solved = []
+    for table in tables:
+        solution = solve_ntp_svm(table, tol=tol)
+        if solution.weights is not None:
+            solved.append((float(np.linalg.norm(solution.weights)), table, solution))
+    if not solved or len(solved) < len(tables):
         raise ValueError(
-            f"`tables` must hold separable tables, got {len(solved)} of which some have no "
-            "solution. Draw more tables, or leave those out."
+            f"`tables` must hold separable tables, got {len(tables)} of which {len(solved)} have a "
+            "solution. Draw more tables, or leave the others out."
         )
-    return min(solved, key=lambda pair: float(np.linalg.norm(pair[1].weights)))
+    return min(solved, key=lambda each: each[0])[1:]

@@ -199,6 +199,13 @@ def test_the_norm_is_that_of_the_widest_margin_or_the_nearest_solution(cosines, 
     assert result.solution_norm == norm
 
 
+def test_a_program_without_solution_is_named(monkeypatch):
+    monkeypatch.setattr(module, "least_max_norm", lambda table: None)
+    monkeypatch.setattr(module, "least_weighted_norm", lambda table, scale: scale)
+    with pytest.raises(RuntimeError, match=r"^HiGHS finds no solution in the max norm\."):
+        run(Plan(**PAPER | {"steps": 2}))
+
+
 def test_curves_have_a_value_for_each_step():
     with pytest.raises(ValueError, match=r"^`excess` must have a value for each of the 2 `steps`"):
         Result.from_json(RESULT | {"excess": [1.0]})

@@ -11,6 +11,7 @@ import pkgutil
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError, nearest
 from ntpcompanion.workflow.base.files import as_json
@@ -54,7 +55,7 @@ def load_experiment(module: str) -> ModuleType:
     return found
 
 
-def check_points(module: str, points: Sequence[dict]) -> None:
+def check_points(module: str, points: Sequence[dict[str, Any]]) -> None:
     """Make a plan of every point of a grid, before anything is started.
 
     Raises
@@ -71,7 +72,7 @@ def check_points(module: str, points: Sequence[dict]) -> None:
             raise WorkflowError(f"{point} is no plan of {module}: {error}") from error
 
 
-def run_point(module: str, point: dict, checkpoint: Path) -> object:
+def run_point(module: str, point: dict[str, Any], checkpoint: Path) -> object:
     """Run an experiment at one point of a grid; its result as JSON gives it back.
 
     The folder `checkpoint` is made if `run` takes an argument of that name.
