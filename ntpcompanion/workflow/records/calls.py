@@ -69,7 +69,7 @@ def opened_files(log: Path) -> Path:
 
 @contextlib.contextmanager
 def workers(
-    log: Path, *, jobs: int | None, project: Project | None, scheduler: str | None, tasks: int
+    log: Path, tasks: int, *, jobs: int | None, project: Project | None, scheduler: str | None
 ) -> Iterator["Workers"]:
     """Processes for a number of tasks whose finished ones are kept in `log`: those of the scheduler
     at an address, or of a local cluster of `jobs` (None: as cores and memory allow).

@@ -108,7 +108,8 @@ def _started(jobs: int, own: Preparation, scratch: Path) -> LocalCluster:
         raise WorkflowError(
             f"This machine does not let processes work together ({reason}), and tasks run in "
             "processes of their own that share locks and talk over 127.0.0.1. On Linux, /dev/shm "
-            "must be a folder that can be written."
+            "must be a folder that can be written. A script of your own must start them below "
+            '`if __name__ == "__main__":`, for each process reads it again.'
         ) from error
 
 

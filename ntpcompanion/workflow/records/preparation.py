@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,7 +88,7 @@ def environment_at_first(packages: tuple[str, ...]) -> dict[str, str]:
     return environment(packages)
 
 
-def differences(ours: dict[str, str], theirs: dict[str, str]) -> str:
+def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:
     """The first few entries that differ, in words."""
     names = [name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
     shown = [

@@ -182,8 +182,13 @@ def _outcomes(
         return
     folder = planned.journal.with_suffix("")
     calls = {planned.target.call(point, folder, planned.notebooks): point for point in missing}
-    where = {"jobs": jobs, "project": planned.target.project, "scheduler": scheduler}
-    with workers(planned.journal, tasks=len(missing), **where) as found:
+    with workers(
+        planned.journal,
+        len(missing),
+        jobs=jobs,
+        project=planned.target.project,
+        scheduler=scheduler,
+    ) as found:
         seconds: list[float] = []
         report(_told(told, found.number(), seconds))
         for call, outcome in Calls(found, list(calls), note):

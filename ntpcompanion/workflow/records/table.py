@@ -5,7 +5,7 @@ an experiment.
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ntpcompanion.workflow.base.files import canonical_json, write_bytes_atomically
 
@@ -19,7 +19,7 @@ OF_CLAIMS = ("claim", "value", "stderr", "values", "stderrs", "replicates")
 
 
 def make_table(
-    lines: Sequence[Mapping], about: Mapping[str, object], *, of_claims: bool
+    lines: Sequence[Mapping], about: Mapping[str, Any], *, of_claims: bool
 ) -> "pd.DataFrame":
     """The table of the lines of a journal, in their order; `about` becomes its `attrs`.
 
@@ -33,7 +33,7 @@ def make_table(
     table = pd.DataFrame(rows, columns=list(dict.fromkeys(name for row in rows for name in row)))
     for name in table:
         table[name] = _column(table[name])
-    table.attrs = dict(about)
+    table.attrs.update(about)
     return table
 
 
@@ -49,11 +49,10 @@ def _rows(number: int, line: Mapping, of_claims: bool) -> list[dict]:
     given, result = line["parameters"], line["result"]
     before = {"run": number, "state": line["state"], **_prefixed("parameter", given, taken)}
     after = {name: line[name] for name in (*COLUMNS[2:], "notebook") if name in line}
-    if result is None:
-        found = [{}]
-    elif of_claims:
-        found = _claims(result["claims"]) or [{}]
-    else:
+    found: list[dict] = [{}]
+    if result is not None and of_claims:
+        found = _claims(result["claims"]) or found
+    elif result is not None:
         found = [_prefixed("result", result, taken | set(given))]
     return [{**before, **values, **after} for values in found]
 

@@ -76,10 +76,10 @@ def run_tasks(
         Call(run_point, (experiment, task, folders / sha256(canonical_json(task))[:12]), task)
         for task in todo
     ]
-    where = {"jobs": jobs, "project": project, "scheduler": scheduler, "tasks": len(todo)}
+    started = workers(log, len(todo), jobs=jobs, project=project, scheduler=scheduler)
     try:
         if todo:
-            with appended(log) as journal, workers(log, **where) as found:
+            with appended(log) as journal, started as found:
                 for line in _kept(Calls(found, calls, note), journal):
                     done[canonical_json(line["parameters"])] = line
                     tell(len(done), len(tasks))
