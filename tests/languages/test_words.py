@@ -48,3 +48,16 @@ def test_a_vocabulary_that_does_not_fit_is_refused(size):
 def test_a_text_without_words_is_refused():
     with pytest.raises(ValueError, match="`words` is empty"):
         encode([], 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("a text", r"`words` must be a list of words, got a text\. Use split_words"),
+        (["a", 3], r"`words` must hold strings, got 3\."),
+    ],
+)
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_what_was_not_split_is_refused(words, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        encode(words, 2)
