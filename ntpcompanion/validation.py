@@ -9,7 +9,6 @@ import sys
 from collections.abc import Collection
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 # Rows that were divided by their sum in float64 miss 1 by about 1e-16 times their length; rows that
 # were divided in single precision (1e-7) are refused.
@@ -91,7 +90,7 @@ def _real(name: str, value: object) -> float:
         raise ValueError(f"`{name}` must be a number, got {described(value)}.") from error
 
 
-def as_array(name: str, value: ArrayLike) -> np.ndarray:
+def as_array(name: str, value: object) -> np.ndarray:
     """`value` as a float64 array: from lists, NumPy arrays, data frames and tensors; not copied if
     it is one already.
 
@@ -109,7 +108,7 @@ def as_array(name: str, value: ArrayLike) -> np.ndarray:
         ) from error
 
 
-def as_integer_array(name: str, value: ArrayLike) -> np.ndarray:
+def as_integer_array(name: str, value: object) -> np.ndarray:
     """`value` as an int64 array. Raises ValueError for masked entries, and for an array of anything
     but integers: floats and booleans are refused.
     """
@@ -120,7 +119,7 @@ def as_integer_array(name: str, value: ArrayLike) -> np.ndarray:
     return array.astype(np.int64, copy=False)
 
 
-def _any_array(name: str, value: ArrayLike) -> np.ndarray:
+def _any_array(name: str, value: object) -> np.ndarray:
     if np.ma.is_masked(value):
         raise ValueError(
             f"`{name}` is a masked array with {np.ma.count_masked(value)} masked entries, and its "
@@ -134,7 +133,7 @@ def _any_array(name: str, value: ArrayLike) -> np.ndarray:
         ) from error
 
 
-def as_shaped(name: str, value: ArrayLike, shape: tuple, what: str = "") -> np.ndarray:
+def as_shaped(name: str, value: object, shape: tuple, what: str = "") -> np.ndarray:
     """`value` as a finite float64 array of a shape (None: any positive length), a read-only view
     where it is one already.
 
@@ -148,7 +147,7 @@ def as_shaped(name: str, value: ArrayLike, shape: tuple, what: str = "") -> np.n
     return array
 
 
-def as_matrix(name: str, value: ArrayLike, shape: tuple[int | None, int | None]) -> np.ndarray:
+def as_matrix(name: str, value: object, shape: tuple[int | None, int | None]) -> np.ndarray:
     """`as_shaped` for a matrix."""
     return as_shaped(name, value, shape)
 

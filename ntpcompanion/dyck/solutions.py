@@ -14,9 +14,9 @@ from ntpcompanion.validation import (
     as_integer,
     as_integer_array,
     as_number,
-    as_shaped,
     check_flag,
     check_generator,
+    check_shape,
 )
 
 # Mean squared error at which least squares counts as interpolation; targets are ±1, and rounding
@@ -253,7 +253,7 @@ def with_least_norm_head(
     decides, not the number of neurons.
     """
     features = forward(parameters, inputs).features
-    targets = as_shaped("targets", targets, (len(features),))
+    check_shape("targets", np.shape(targets), (len(features),))
     u = minimum_norm_head(features, targets)
     if (error := float(np.mean((features @ u - targets) ** 2))) > INTERPOLATES:
         size, width = features.shape

@@ -59,3 +59,16 @@ def test_first_words_are_those_of_the_whole_text():
         words = rf"`num_words` must lie in 1 … 4, the words of a file, got {number}\."
         with pytest.raises(ValueError, match=words):
             first_words(text, number)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("a text", r"`words` must be a list of words, got a text\. Use split_words"),
+        (["a", 3], r"`words` must hold strings, got 3\."),
+    ],
+)
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_what_was_not_split_is_refused(words, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        encode(words, 2)

@@ -314,6 +314,12 @@ def test_sizes_of_no_text_table_are_refused(name, rng):
         )
 
 
+def test_arrays_that_no_machine_holds_are_refused_before_they_are_made(rng):
+    words = r"`num_contexts` is too large: 3 dense arrays of shape \(10000000, 10000000\) take "
+    with pytest.raises(ValueError, match=words):
+        ContextTable.random(10**7, 10**7, 2, 3, rng)
+
+
 def test_importing_the_table_loads_no_heavy_package():
     code = (
         "import sys, ntpcompanion.linear.contexts; print(sorted({'torch', 'matplotlib', 'pandas', "

@@ -1,9 +1,16 @@
 import os
 
+import numpy as np
 import pytest
+from scipy.sparse import eye_array
 
 from ntpcompanion.linear import memory
+from ntpcompanion.linear.compatibility import check_compatibility
+from ntpcompanion.linear.contexts import ContextTable
+from ntpcompanion.linear.descent import descend
 from ntpcompanion.linear.memory import check_dense, machine_memory
+from ntpcompanion.linear.separability import check_separability
+from ntpcompanion.linear.svm import solve_ntp_svm
 
 
 def test_what_fits_is_let_through_and_what_does_not_is_said(monkeypatch):
@@ -32,3 +39,27 @@ def test_where_the_system_does_not_say_nothing_is_refused(monkeypatch):
     monkeypatch.delattr(os, "sysconf")
     assert machine_memory() is None
     check_dense("table", 10**9, (10**9, 10**9))
+
+
+@pytest.mark.parametrize(
+    "solve",
+    [check_separability, check_compatibility, solve_ntp_svm, lambda table: next(steps_of(table))],
+)
+def test_solvers_say_that_a_sparse_table_is_too_large_for_dense_arrays(solve, monkeypatch):
+    monkeypatch.setattr(memory, "machine_memory", lambda: 10**6)
+    size = 200
+    sparse = ContextTable(np.ones((size, 1)), eye_array(size).tocsr(), np.full(size, 1 / size))
+    with pytest.raises(ValueError, match=r"`table` is too large: \d+ dense arrays of shape \(200"):
+        solve(sparse)
+    assert sparse.cross_entropy(np.zeros((size, 1))) == pytest.approx(np.log(size))
+
+
+def steps_of(table):
+    return descend(
+        table,
+        optimizer="gd",
+        learning_rate=1.0,
+        steps=1,
+        keep=1,
+        rng=np.random.default_rng(0),
+    )
