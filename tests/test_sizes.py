@@ -15,6 +15,7 @@ LONGER_FILES = {
     "languages/hmm.py": "to lose what the plan of a language takes",
     "languages/language.py": "checks of tokens stand beside the protocol",
     "languages/pcfg.py": "to lose what the plan of a language takes",
+    "linear/contexts.py": "checks of what users hand over",
     "linear/flow.py": "to lose the integration to a file of its own",
     "linear/gram.py": "problem and solver to be taken apart",
     "linear/separability.py": "to lose the checks of certificates",
