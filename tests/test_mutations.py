@@ -92,7 +92,7 @@ def test_the_quickest_tests_of_a_line_come_first_within_the_budget():
 def test_every_known_survivor_names_a_mutant_of_the_present_code():
     known = yaml.safe_load(REASONS.read_text(encoding="utf-8"))
     for room, items in known.items():
-        paths = sorted((ROOT / "ntpcompanion" / room).glob("*.py"))
+        paths = sorted((ROOT / "ntpcompanion" / room).rglob("*.py"))
         keys = {
             m.key
             for path in paths

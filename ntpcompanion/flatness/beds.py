@@ -81,22 +81,38 @@ def softmax_product(law: Sequence[float], a: Sequence[float]) -> Bed:
     return Bed(model, torch.cat([factors, probabilities[0].log() / factors]))
 
 
-def hmm_network(
-    rng: np.random.Generator, *, states: int = 2, vocab: int = 3, length: int = 3, width: int = 16
+def masked_network(
+    rng: np.random.Generator, probability: Float[Tensor, "*words"], *, width: int = 16
 ) -> Bed:
-    """A network tanh(X W₁ᵀ + b₁) W₂ᵀ + b₂ that gives the masked conditionals of a random hidden
-    Markov model exactly.
+    """A network tanh(X W₁ᵀ + b₁) W₂ᵀ + b₂ that gives the masked conditionals of a language exactly.
 
-    Inputs are all sentences of the length with one token masked, as one-hot vectors of (token or
-    mask) at every position; their laws come from the probabilities of all vocab^length sentences.
-    The start is the nearest minimizer to random parameters that Gauss–Newton finds.
+    Inputs are all sentences with one word masked, as one-hot vectors of (word or mask) at every
+    position. The start is the nearest minimizer to random parameters that Gauss–Newton finds.
 
-    Raises ValueError for a size below 1, and RuntimeError if no minimizer is found: make `width`
-    larger.
+    Parameters
+    ----------
+    rng
+        draws the parameters from which the minimizer is searched.
+    probability
+        (V, …, V) with T axes: of every sentence of T words, see `sentence_table` in languages.
+    width
+        of the hidden layer.
+
+    Returns
+    -------
+    Bed
+
+    Raises
+    ------
+    ValueError
+        a width below 1, probabilities that are not positive or do not sum to 1.
+    RuntimeError
+        no minimizer is found: make `width` larger.
     """
     check_generator("rng", rng)
-    _check_sizes(states=states, vocab=vocab, length=length, width=width)
-    inputs, laws, weight = _masked_conditionals(*_random_hmm(rng, states, vocab), length)
+    _check_sizes(width=width)
+    inputs, laws, weight = _masked_conditionals(probability.double().numpy())
+    vocab, length = probability.shape[0], probability.ndim
     size = inputs.shape[1]
     sizes = [width * size, width, vocab * width, vocab]
 
@@ -178,29 +194,11 @@ def _uniform(rows: int) -> Tensor:
     return torch.full((rows,), 1 / rows, dtype=torch.float64)
 
 
-def _random_hmm(
-    rng: np.random.Generator, states: int, vocab: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return (
-        rng.dirichlet(np.ones(states)),
-        rng.dirichlet(np.ones(states), states),
-        rng.dirichlet(np.ones(vocab), states),
-    )
-
-
-def _masked_conditionals(
-    initial: np.ndarray, transition: np.ndarray, emission: np.ndarray, length: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """One-hot inputs with one mask, the law of the masked token, and the probability of the input,
+def _masked_conditionals(probability: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
+    """One-hot inputs with one mask, the law of the masked word, and the probability of the input,
     for all of them.
     """
-    vocab = emission.shape[1]
-    probability = np.empty((vocab,) * length)
-    for sentence in product(range(vocab), repeat=length):
-        forward = initial * emission[:, sentence[0]]
-        for token in sentence[1:]:
-            forward = (forward @ transition) * emission[:, token]
-        probability[sentence] = forward.sum()
+    vocab, length = probability.shape[0], probability.ndim
     one_hot = np.eye(vocab + 1)  # the last is the mask
     inputs, masses = [], []
     for position in range(length):

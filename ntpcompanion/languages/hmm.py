@@ -312,3 +312,31 @@ def random_block_hmm(
         torch.tensor(emission),
         length,
     )
+
+
+def random_hmm(rng: np.random.Generator, *, states: int, vocab: int, length: int) -> HMM:
+    """A random HMM without blocks: every row of its tables is uniform on the simplex (Dirichlet
+    with parameter 1), the distribution of the first state as well.
+
+    Parameters
+    ----------
+    rng
+        draws the tables: first state, transitions, emissions.
+    states, vocab, length
+        hidden states, words, and words of a sentence.
+
+    Returns
+    -------
+    HMM
+
+    Raises
+    ------
+    ValueError
+        a size below 1.
+    """
+    for name, value in (("states", states), ("vocab", vocab)):
+        as_integer(name, value, 1)
+    initial = rng.dirichlet(np.ones(states))
+    transition = rng.dirichlet(np.ones(states), states)
+    emission = rng.dirichlet(np.ones(vocab), states)
+    return HMM(*map(torch.tensor, (initial, transition, emission)), length)

@@ -5,7 +5,21 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ntpcompanion.flatness.beds import bernoulli, hmm_network, linear_product, softmax_product
+from ntpcompanion.flatness.beds import (
+    bernoulli,
+    linear_product,
+    masked_network,
+    softmax_product,
+)
+from ntpcompanion.languages.enumeration import sentence_table
+from ntpcompanion.languages.hmm import random_hmm
+
+
+def hmm_network(rng, *, states=2, vocab=3, length=3, width=16):
+    """A network with the masked conditionals of a random hidden Markov model."""
+    language = random_hmm(rng, states=states, vocab=vocab, length=length)
+    return masked_network(rng, sentence_table(language, length), width=width)
+
 
 BEDS = {
     "bernoulli": lambda: bernoulli(0.8, 2.0),

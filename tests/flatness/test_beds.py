@@ -6,13 +6,12 @@ import torch
 
 from ntpcompanion.flatness.beds import (
     bernoulli,
-    hmm_network,
     imbalance,
     linear_product,
     softmax_product,
     sparse_linear,
 )
-from tests.flatness.cases import BEDS
+from tests.flatness.cases import BEDS, hmm_network
 
 
 def rng(seed=0):

@@ -3,10 +3,9 @@ import pytest
 import torch
 from torch.func import jacrev
 
-from ntpcompanion.flatness.beds import hmm_network
 from ntpcompanion.flatness.fisher_bias import fisher_bias
 from ntpcompanion.flatness.hessian import full_hessian
-from tests.flatness.cases import BEDS
+from tests.flatness.cases import BEDS, hmm_network
 
 
 def near(bed, size):

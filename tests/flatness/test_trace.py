@@ -4,10 +4,16 @@ import torch
 from torch import nn
 
 from ntpcompanion.flatness import hessian, trace
-from ntpcompanion.flatness.beds import hmm_network
 from ntpcompanion.flatness.hessian import FlatModule
 from ntpcompanion.flatness.trace import TraceEstimate, exact_trace, fisher_trace, hutchinson_trace
-from tests.flatness.cases import BEDS, Transformer, initialized, masked_sentences, seeded
+from tests.flatness.cases import (
+    BEDS,
+    Transformer,
+    hmm_network,
+    initialized,
+    masked_sentences,
+    seeded,
+)
 
 QUADRATIC = torch.randn(6, 6, generator=seeded(3), dtype=torch.float64)
 QUADRATIC = QUADRATIC + QUADRATIC.T
