@@ -7,13 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import canonical_json, hash_of, read_input, sha256, user_path
+from ntpcompanion.workflow.base.files import (
+    canonical_json,
+    hash_of,
+    read_input,
+    read_sealed,
+    sha256,
+    user_path,
+)
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
 from ntpcompanion.workflow.running.sources import source_hashes
 
 FILES_READ = "files read"
+RECORD = "record "  # with a name: an input that is a record
 KeyParts = Mapping[str, Any]  # what decides the numbers of a run, by name, as JSON has it
 
 
@@ -63,13 +71,19 @@ def what_changed(old: KeyParts, new: KeyParts) -> list[str]:
 def input_hashes(
     project: Project, notebook: Notebook, parameters: Mapping[str, object]
 ) -> dict[str, str]:
-    """SHA-256 of the content of every input and record the front matter names; what a file is
-    called does not matter.
+    """SHA-256 of the content of every input that the front matter names, whatever its file is
+    called; of a record that of its results: who made or verified them moves no number.
+
+    Raises WorkflowError for a file that is missing, and for a record that was edited.
     """
     return {
-        name: sha256(read_input(path))
+        name: _results_hash(path) if name.startswith(RECORD) else sha256(read_input(path))
         for name, path in input_files(project, notebook, parameters).items()
     }
+
+
+def _results_hash(path: Path) -> str:
+    return sha256(canonical_json(read_sealed(path).get("results")))
 
 
 def input_files(
@@ -89,7 +103,7 @@ def input_files(
                 f"Notebook {notebook.name!r} shows the record {name!r}, but {path} is missing. "
                 f"Make it with `ntpcompanion record {name}`."
             )
-        files[f"record {name}"] = path
+        files[f"{RECORD}{name}"] = path
     return files
 
 
@@ -111,7 +125,10 @@ def other_files(
         for name, digest in parts["package source"].items()
     }
     inputs = input_files(project, notebook, parameters)
-    known |= {str(path.resolve()): parts["inputs"][name] for name, path in inputs.items()}
+    known |= {
+        str(path.resolve()): hash_of(path) if name.startswith(RECORD) else parts["inputs"][name]
+        for name, path in inputs.items()
+    }
     changed = [
         path
         for path, digests in read.items()
