@@ -83,7 +83,7 @@ def test_two_threads_of_a_program_that_overlap_leave_the_setting_as_it_was(three
     ("solve", "module", "inside"),
     [
         (check_separability, separability, "check_weights"),
-        (solve_ntp_svm, svm, "check_weights"),
+        (solve_ntp_svm, svm, "polish"),
         (
             lambda table: regularization_path(table, [1.0]),
             path_module,

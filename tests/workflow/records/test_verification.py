@@ -74,7 +74,7 @@ def test_the_tasks_are_drawn_by_the_code_not_by_its_user(made, monkeypatch):
     drawn = []
     monkeypatch.setattr(
         "ntpcompanion.workflow.records.verification.compute",
-        lambda project, name, plan, tasks, **_: drawn.append(tasks) or made_results(tasks),
+        lambda project, name, plan, tasks, options: drawn.append(tasks) or made_results(tasks),
     )
 
     def made_results(tasks):

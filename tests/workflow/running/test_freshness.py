@@ -1,7 +1,7 @@
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import sha256
+from ntpcompanion.workflow.base.files import sha256, write_sealed
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.running.freshness import (
     _input_path,
@@ -47,12 +47,14 @@ def test_inputs_and_records_are_known_by_their_content(toy):
     assert input_hashes(toy.project, words, {"text": "words.txt"}) == {"text": content}
     toy.edit("notebooks/words.md", "inputs: [text]", "inputs: [text], records: [halves]")
     record = toy.project.records / "halves.json"
-    record.write_text("{}")
+    write_sealed(record, {"results": [1], "verified": []})
     shown = find_notebooks(toy.project)["words"]
     assert input_hashes(toy.project, shown, {"text": "words.txt"}) == {
         "text": content,
-        "record halves": sha256("{}"),
+        "record halves": sha256("[1]"),
     }
+    write_sealed(record, {"results": [1], "verified": ["later"]})
+    assert input_hashes(toy.project, shown, {"text": "words.txt"})["record halves"] == sha256("[1]")
     record.unlink()
     with pytest.raises(
         WorkflowError, match=r"'words' shows the record 'halves', but .*halves.json is missing"
