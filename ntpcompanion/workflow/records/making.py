@@ -1,7 +1,8 @@
 """Tasks of a record, computed in parallel, and kept as what the present sources made."""
 
+import contextlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,39 +35,43 @@ DEFAULT = Options()
 
 def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path:
     """Run the plan of that name, resuming what an interrupted run left, and write
-    `book/records/NAME.json`; see `compute` for what it raises.
+    `book/records/NAME.json`; see `computed` for what it raises.
     """
     plan = plan_of(project, name).model_dump()
     with project.lock(f"record-{name}"):
         sources, started = experiment_sources(project, plan["experiment"]), now()
         tasks = grid_tasks(plan["fixed"], plan["grid"])
-        results = compute(project, name, plan, tasks, options)
         path = project.records / f"{name}.json"
-        write_sealed(
-            path,
-            {
-                "schema": SCHEMA,
-                "name": name,
-                "plan": plan,
-                "results": results,
-                "sources": sources,
-                "versions": versions(),
-                "hardware": hardware(),
-                "started": started,
-                "finished": now(),
-                "seconds": round(sum(item["seconds"] for item in results), 1),
-                "verified": [],
-            },
-        )
+        with computed(project, name, plan, tasks, options) as results:
+            seconds = round(sum(item["seconds"] for item in results), 1)
+            write_sealed(
+                path,
+                {
+                    "schema": SCHEMA,
+                    "name": name,
+                    "plan": plan,
+                    "results": results,
+                    "sources": sources,
+                    "versions": versions(),
+                    "hardware": hardware(),
+                    "started": started,
+                    "finished": now(),
+                    "seconds": seconds,
+                    "verified": [],
+                },
+            )
     return path
 
 
-def compute(
+@contextlib.contextmanager
+def computed(
     project: Project, name: str, plan: dict, tasks: list[dict], options: Options
-) -> list[dict]:
-    """The results of some tasks of a plan, each `{"parameters", "result", "seconds"}`.
+) -> Iterator[list[dict]]:
+    """The results of some tasks of a plan, each `{"parameters", "result", "seconds"}`, for a block
+    that stores them.
 
-    Finished tasks are kept below `_build/records` until all are: the same call goes on from them.
+    Finished tasks are kept below `_build/records` until the block has ended without an error: the
+    same call goes on from them.
 
     Raises
     ------
@@ -90,10 +95,10 @@ def compute(
         project=project,
     )
     _require_unchanged(project, name, files, log)
+    yield results
     log.unlink()
     opened_files(log).unlink(missing_ok=True)
     shutil.rmtree(log.with_suffix(""), ignore_errors=True)
-    return results
 
 
 def _require_unchanged(project: Project, name: str, files: dict[str, str], log: Path) -> None:

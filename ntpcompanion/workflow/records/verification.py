@@ -7,7 +7,7 @@ from ntpcompanion.workflow.base.files import canonical_json, sha256, write_seale
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
 from ntpcompanion.workflow.records.comparison import differences, largest_deviation
-from ntpcompanion.workflow.records.making import DEFAULT, Options, compute
+from ntpcompanion.workflow.records.making import DEFAULT, Options, computed
 from ntpcompanion.workflow.records.plans import read_plans
 from ntpcompanion.workflow.records.record import experiment_sources, read_stored
 
@@ -39,20 +39,20 @@ def verify_record(project: Project, name: str, count: int, options: Options = DE
         sources = experiment_sources(project, data["plan"]["experiment"])
         drawn = [data["results"][i] for i in _draw(data, sources, count)]
         tasks = [line["parameters"] for line in drawn]
-        found = compute(project, f"{name}-verify", data["plan"], tasks, options)
-        pairs = [(old["result"], new["result"]) for old, new in zip(drawn, found, strict=True)]
-        _require_equal(name, tasks, pairs)
-        entry = {
-            "tasks": count,
-            "of": len(data["results"]),
-            "deviation": max(largest_deviation(old, new) for old, new in pairs),
-            "sources": sources,
-            "versions": versions(),
-            "hardware": hardware(),
-            "date": now(),
-        }
-        del data["checksum"]
-        write_sealed(path, {**data, "verified": [*data["verified"], entry]})
+        with computed(project, f"{name}-verify", data["plan"], tasks, options) as found:
+            pairs = [(old["result"], new["result"]) for old, new in zip(drawn, found, strict=True)]
+            _require_equal(name, tasks, pairs)
+            entry = {
+                "tasks": count,
+                "of": len(data["results"]),
+                "deviation": max(largest_deviation(old, new) for old, new in pairs),
+                "sources": sources,
+                "versions": versions(),
+                "hardware": hardware(),
+                "date": now(),
+            }
+            del data["checksum"]
+            write_sealed(path, {**data, "verified": [*data["verified"], entry]})
     return entry
 
 

@@ -1,3 +1,4 @@
+import contextlib
 import json
 
 import pytest
@@ -72,14 +73,13 @@ def test_a_value_that_was_changed_and_sealed_again_is_noticed(made):
 
 def test_the_tasks_are_drawn_by_the_code_not_by_its_user(made, monkeypatch):
     drawn = []
-    monkeypatch.setattr(
-        "ntpcompanion.workflow.records.verification.compute",
-        lambda project, name, plan, tasks, options: drawn.append(tasks) or made_results(tasks),
-    )
 
-    def made_results(tasks):
-        return [{"parameters": task, "result": {"half": float(task["n"])}} for task in tasks]
+    @contextlib.contextmanager
+    def doubles(project, name, plan, tasks, options):
+        drawn.append(tasks)
+        yield [{"parameters": task, "result": {"half": float(task["n"])}} for task in tasks]
 
+    monkeypatch.setattr("ntpcompanion.workflow.records.verification.computed", doubles)
     path = made.project.records / "halves.json"
     stored = path.read_bytes()
     for _ in range(2):
