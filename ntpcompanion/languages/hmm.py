@@ -339,5 +339,6 @@ def random_hmm(rng: np.random.Generator, *, states: int, vocab: int, length: int
     initial = rng.dirichlet(np.ones(states))
     transition = rng.dirichlet(np.ones(states), states)
     emission = rng.dirichlet(np.ones(vocab), states)
-    # mypy takes a starred map for any number of arguments
-    return HMM(*map(torch.tensor, (initial, transition, emission)), length)  # type: ignore[call-arg]
+    return HMM(  # type: ignore[call-arg]  # mypy does not count what a starred map holds
+        *map(torch.tensor, (initial, transition, emission)), length
+    )

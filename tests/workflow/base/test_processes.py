@@ -19,8 +19,8 @@ WAITS = """
 import sys, time
 from ntpcompanion.workflow.base.processes import end_with_parent
 end_with_parent(grace={grace})
-print("waits", flush=True)
 try:
+    print("waits", flush=True)
     while True:
         time.sleep(0.05)
 except KeyboardInterrupt:
