@@ -11,8 +11,7 @@ from jaxtyping import Float
 from scipy.integrate import solve_ivp
 
 from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.separability import Verdict, check_separability
-from ntpcompanion.linear.split import SplitLoss
+from ntpcompanion.linear.split import SplitLoss, separable_loss
 from ntpcompanion.linear.threads import SMALL_SYSTEM, one_thread_if
 from ntpcompanion.validation import as_array, as_matrix, as_number, check_instance
 
@@ -126,24 +125,13 @@ def gradient_flow(
     if not 1e-12 <= as_number("tol", tol) <= 1e-2:
         raise ValueError(f"`tol` must lie in 1e-12 … 1e-2, got {tol}.")
     with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
-        loss = _separable_loss(table)
+        loss = separable_loss(table, "for the loss to tend to its floor")
         W = (
             np.zeros(loss.finite_part.shape)
             if start is None
             else as_matrix("start", start, loss.finite_part.shape)
         )
         return _Integration(loss, tol).run(W, log_times)
-
-
-def _separable_loss(table: ContextTable) -> SplitLoss:
-    loss = SplitLoss(table)
-    verdict = check_separability(table).verdict
-    if verdict is not Verdict.SEPARABLE:
-        raise ValueError(
-            "`table` must be separable, for the loss to tend to its floor; `check_separability` "
-            f"says {verdict.name}."
-        )
-    return loss
 
 
 def _increasing(log_times: Sequence[float] | np.ndarray) -> Float[np.ndarray, " n"]:

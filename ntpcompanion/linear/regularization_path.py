@@ -10,8 +10,7 @@ from jaxtyping import Float
 from scipy.linalg import lu_factor, lu_solve
 
 from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.separability import Verdict, check_separability
-from ntpcompanion.linear.split import LARGEST_LOG, SplitLoss
+from ntpcompanion.linear.split import LARGEST_LOG, SplitLoss, separable_loss
 from ntpcompanion.linear.threads import SMALL_SYSTEM, one_thread_if
 from ntpcompanion.validation import as_array, check_instance
 
@@ -123,20 +122,9 @@ def regularization_path(
             f"lose their digits: {farthest:.3g}."
         )
     with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
-        path = _Path(_separable_loss(table), radii[0])
+        path = _Path(separable_loss(table, "for minimizers to lie on the sphere"), radii[0])
         points = [path.reach(radius) for radius in radii.tolist()]
     return RegularizationPath(radii, *(np.array(column) for column in zip(*points, strict=True)))
-
-
-def _separable_loss(table: ContextTable) -> SplitLoss:
-    loss = SplitLoss(table)
-    verdict = check_separability(table).verdict
-    if verdict is not Verdict.SEPARABLE:
-        raise ValueError(
-            "`table` must be separable, for minimizers to lie on the sphere; `check_separability` "
-            f"says {verdict.name}."
-        )
-    return loss
 
 
 class _Path:

@@ -11,6 +11,7 @@ from scipy.linalg import helmert
 from ntpcompanion.linear.compatibility import CompatibilityVerdict, check_compatibility
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.memory import check_dense
+from ntpcompanion.linear.separability import Verdict, check_separability
 from ntpcompanion.linear.ties import unit_rows
 from ntpcompanion.validation import as_matrix, check_instance
 
@@ -273,3 +274,16 @@ class SplitLoss:
         logits = self.finite_logits @ finite
         logits[~self.support.ravel()] += self.growing_logits @ growing
         return float(np.ptp(logits.reshape(self.laws.shape), axis=1).max())
+
+
+def separable_loss(table: ContextTable, purpose: str) -> SplitLoss:
+    """The split loss of a table that must be separable; `purpose` says for what. Raises ValueError
+    if the table is incompatible, or not proved separable.
+    """
+    loss = SplitLoss(table)
+    verdict = check_separability(table).verdict
+    if verdict is not Verdict.SEPARABLE:
+        raise ValueError(
+            f"`table` must be separable, {purpose}; `check_separability` says {verdict.name}."
+        )
+    return loss

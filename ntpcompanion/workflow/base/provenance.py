@@ -61,17 +61,21 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **library_versions()}
 
 
+def usable_cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @cache
 def hardware() -> Hardware:
     """Processor, cores this process may use, memory and the accelerator, if one is there."""
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
     found: Hardware = {
         "system": platform.system(),
         "machine": platform.machine(),
         "processor": _processor(),
-        "cores": cores,
+        "cores": usable_cores(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
     }
     if gpu := _gpu():

@@ -1,7 +1,6 @@
 """Calls made by processes of a cluster: sent, made again after a kill, given back as they end."""
 
 import contextlib
-import os
 import socket
 import time
 import traceback
@@ -15,6 +14,7 @@ import psutil
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.provenance import usable_cores
 from ntpcompanion.workflow.records.preparation import digest, environment, environment_at_first
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class OtherSources(Exception):
 
 def opened_files(log: Path) -> Path:
     """Where the processes that work for a log write down the project's files that they open;
-    `kernel.read_log` reads it.
+    `tracing.read_log` reads it.
     """
     return log.with_suffix(".opened")
 
@@ -89,10 +89,7 @@ def workers(
 
 def fitting_jobs() -> int:
     """As many tasks at once as this machine has cores and memory for, at least one."""
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    return max(1, min(cores, psutil.virtual_memory().available // MEMORY))
+    return max(1, min(usable_cores(), psutil.virtual_memory().available // MEMORY))
 
 
 def require_jobs(jobs: int | None) -> None:

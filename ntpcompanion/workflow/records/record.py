@@ -74,11 +74,8 @@ class Record:
 
     Fields
     ------
-    name, about, results
-        as stored.
-
-    Parameters
-        those of its plan, a list for each that was varied.
+    name, results, parameters, about
+        as stored; the parameters are those of its plan, a list for each that was varied.
     made
         when, on what and by which sources it was made, and which tasks were verified since.
     outdated
