@@ -55,8 +55,8 @@ def load_experiment(module: str) -> ModuleType:
     return found
 
 
-def check_points(module: str, points: Sequence[dict[str, Any]]) -> None:
-    """Make a plan of every point of a grid, before anything is started.
+def read_points(module: str, points: Sequence[dict[str, Any]]) -> list[Any]:
+    """The plan of every point of a grid, before anything is started.
 
     Raises
     ------
@@ -64,12 +64,13 @@ def check_points(module: str, points: Sequence[dict[str, Any]]) -> None:
         as `load_experiment`; or for the first point that is no plan, with the faults of all its
         fields.
     """
-    plan = load_experiment(module).Plan
+    plan, plans = load_experiment(module).Plan, []
     for point in points:
         try:
-            plan.from_json(point)
+            plans.append(plan.from_json(point))
         except ValueError as error:
             raise WorkflowError(f"{point} is no plan of {module}: {error}") from error
+    return plans
 
 
 def run_point(module: str, point: dict[str, Any], checkpoint: Path) -> object:

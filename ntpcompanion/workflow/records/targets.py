@@ -25,6 +25,7 @@ from ntpcompanion.workflow.records.experiment import (
     experiment_module,
     known_experiments,
     load_experiment,
+    read_points,
     run_point,
 )
 from ntpcompanion.workflow.records.preparation import package_folder
@@ -154,12 +155,8 @@ class ExperimentTarget:
 
     def points(self, given: list[dict]) -> list[Point]:
         """Read as plans. Raises WorkflowError for values that are no plan of the experiment."""
-        module, plans = self.module, []
-        for point in given:
-            try:
-                plans.append(load_experiment(module).Plan.from_json(point).to_json())
-            except ValueError as error:
-                raise WorkflowError(f"{point} is no plan of {module}: {error}") from error
+        module = self.module
+        plans = [plan.to_json() for plan in read_points(module, given)]
         sources = source_hashes(f"import {module}", self.project.package)
         same = [module, sources, library_versions(), python_minor()]
         return [

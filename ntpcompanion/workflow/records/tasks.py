@@ -10,7 +10,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.records.calls import Call, Calls, require_jobs, workers
-from ntpcompanion.workflow.records.experiment import check_points, run_point
+from ntpcompanion.workflow.records.experiment import read_points, run_point
 from ntpcompanion.workflow.records.journal import append, appended, read_journal
 
 
@@ -66,7 +66,7 @@ def run_tasks(
         cannot share locks, a scheduler that does not answer, a worker with other sources.
     """
     require_jobs(jobs)
-    check_points(experiment, tasks)
+    read_points(experiment, tasks)
     done = {canonical_json(line["parameters"]): line for line in read_journal(log)}
     todo = [task for task in tasks if canonical_json(task) not in done]
     tell = report or (lambda *_: None)

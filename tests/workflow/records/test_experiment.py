@@ -2,9 +2,9 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.records.experiment import (
-    check_points,
     experiment_module,
     load_experiment,
+    read_points,
     run_point,
 )
 from tests.toy import HALVES
@@ -59,10 +59,10 @@ def test_a_package_without_experiments(importable):
 
 
 def test_all_points_are_plans_before_any_is_run(study):
-    check_points(study, [{"n": 1}, {"n": 2}])
+    read_points(study, [{"n": 1}, {"n": 2}])
     words = r"^{'n': '2'} is no plan of toypkg.experiments.halves: `n` should be a valid integer"
     with pytest.raises(WorkflowError, match=words):
-        check_points(study, [{"n": 1}, {"n": "2"}])
+        read_points(study, [{"n": 1}, {"n": "2"}])
 
 
 def test_a_point_is_run_with_a_folder_if_it_asks_for_one(study, importable, tmp_path):
