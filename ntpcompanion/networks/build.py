@@ -1,5 +1,7 @@
 """Networks with their initial parameters."""
 
+import math
+
 import torch
 from torch import nn
 
@@ -12,13 +14,18 @@ INITIAL_DEVIATION = 0.02  # of the entries of embeddings and weight matrices, as
 
 
 def build_model(
-    plan: ModelPlan, seed: int, device: torch.device | str = "cpu", *, causal: bool = False
+    plan: ModelPlan,
+    seed: int,
+    device: torch.device | str = "cpu",
+    *,
+    causal: bool = False,
+    deviation: float = INITIAL_DEVIATION,
 ) -> LanguageModel:
     """A model with its initial parameters, float32 on `device`; the same numbers on every device,
     drawn from `seed` alone.
 
-    Matrices and embeddings are N(0, 0.02²), gains 1, biases 0; the matrices of an LSTM are uniform
-    on ±1/√(hidden units), as PyTorch's. A model on the device "meta" has shapes only.
+    Matrices and embeddings are N(0, deviation²), gains 1, biases 0; the matrices of an LSTM are
+    uniform on ±1/√(hidden units), as PyTorch's. A model on the device "meta" has shapes only.
 
     Parameters
     ----------
@@ -30,12 +37,16 @@ def build_model(
         as for torch.
     causal
         whether a transformer attends to earlier positions only; it has the same parameters.
+    deviation
+        of the initial matrices and embeddings.
 
     Raises
     ------
     ValueError
-        a causal LSTM: ours reads in both directions.
+        a causal LSTM: ours reads in both directions; a deviation that is not positive and finite.
     """
+    if not (math.isfinite(deviation) and deviation > 0):
+        raise ValueError(f"`deviation` must be positive and finite, got {deviation}.")
     with torch.device("meta"):
         model = _shaped(plan, causal)
     if torch.device(device).type == "meta":
@@ -44,7 +55,7 @@ def build_model(
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for module in model.modules():
-            _initialize(module, generator)
+            _initialize(module, generator, deviation)
     return model.to(device)
 
 
@@ -59,15 +70,15 @@ def _shaped(plan: ModelPlan, causal: bool) -> LanguageModel:
     return BidirectionalLSTM(plan)
 
 
-def _initialize(module: nn.Module, generator: torch.Generator) -> None:
+def _initialize(module: nn.Module, generator: torch.Generator, deviation: float) -> None:
     match module:
         case nn.LayerNorm():
             module.reset_parameters()
         case nn.Linear():
-            module.weight.normal_(0.0, INITIAL_DEVIATION, generator=generator)
+            module.weight.normal_(0.0, deviation, generator=generator)
             module.bias.zero_()
         case nn.Embedding():
-            module.weight.normal_(0.0, INITIAL_DEVIATION, generator=generator)
+            module.weight.normal_(0.0, deviation, generator=generator)
         case nn.LSTM():
             bound = module.hidden_size**-0.5
             for parameter in module.parameters():

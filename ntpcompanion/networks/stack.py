@@ -1,0 +1,134 @@
+"""Several networks of one shape as one program: every parameter has a leading axis of networks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.func import functional_call, vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from ntpcompanion.networks.build import INITIAL_DEVIATION, build_model
+from ntpcompanion.networks.language_model import LanguageModel
+from ntpcompanion.networks.plan import ModelPlan
+
+Parameters = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Networks of one shape, computed together: small networks leave most of a processor idle, and
+    a stack of them costs little more than one.
+
+    Fields
+    ------
+    plan, parameters
+        their shape; their numbers by name as in `named_parameters` of one network, each
+        (models, …).
+
+    Notes
+    -----
+    Measured at width 32 with 2 layers on one core: a stack of 4 takes 1.6 times less time a model
+    than one network at a time with batches of 128, and 3.3 times less with batches of 32.
+    """
+
+    plan: ModelPlan
+    parameters: dict[str, Tensor]
+
+    def __len__(self) -> int:
+        return len(self.parameters["bias"])
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return self.parameters["bias"].device
+
+    @cached_property
+    def network(self) -> LanguageModel:
+        """The shape alone, for `torch.func.functional_call`."""
+        return build_model(self.plan, 0, "meta")
+
+    def logits(
+        self, tokens: Int[Tensor, "models batch positions"], at: Int[Tensor, "models batch asked"]
+    ) -> Float[Tensor, "models batch asked words"]:
+        """What each network says of its own sentences."""
+        return vmap(partial(functional_logits, self.network))(self.parameters, tokens, at)
+
+    @torch.no_grad()
+    def features(
+        self, tokens: Int[Tensor, "n positions"], *, batch: int = 1024
+    ) -> Float[Tensor, "models n vectors width"]:
+        """The contextual vectors that each network gives to the same sentences, `batch` at a
+        time.
+        """
+        mapped = vmap(partial(functional_features, self.network), (0, None))
+        return torch.cat([mapped(self.parameters, part) for part in tokens.split(batch)], 1)
+
+    def take(self, rows: Sequence[int]) -> "Stack":
+        """Copies of some of the networks, in this order; one of them may be taken several times."""
+        index = torch.as_tensor(rows, device=self.device)
+        return Stack(
+            self.plan, {name: p.detach()[index].clone() for name, p in self.parameters.items()}
+        )
+
+    def model(self, row: int) -> LanguageModel:
+        """One of the networks, alone."""
+        model = build_model(self.plan, 0, self.device)
+        model.load_state_dict({name: p.detach()[row] for name, p in self.parameters.items()})
+        return model
+
+
+def initial_stack(
+    plan: ModelPlan,
+    seeds: Sequence[int],
+    device: torch.device | str = "cpu",
+    *,
+    deviation: float = INITIAL_DEVIATION,
+) -> Stack:
+    """The networks that `build_model` makes of each seed. Raises ValueError for no seed."""
+    if not seeds:
+        raise ValueError("`seeds` must hold at least one seed, got none.")
+    return stack_models([build_model(plan, seed, device, deviation=deviation) for seed in seeds])
+
+
+def stack_models(models: Sequence[LanguageModel]) -> Stack:
+    """A stack with copies of some networks. Raises ValueError unless all have one shape."""
+    if len(plans := {model.plan for model in models}) != 1:
+        raise ValueError(
+            f"`models` must have one shape, got {len(plans)}: {sorted(map(str, plans))}."
+        )
+    columns = [dict(model.named_parameters()) for model in models]
+    return Stack(
+        models[0].plan,
+        {name: torch.stack([own[name].detach() for own in columns]) for name in columns[0]},
+    )
+
+
+def functional_logits(
+    network: LanguageModel, parameters: Parameters, tokens: Tensor, at: Tensor
+) -> Tensor:
+    """The logits of a network whose numbers are `parameters`; they can be differentiated twice, and
+    mapped over networks and sentences.
+    """
+    with sdpa_kernel(SDPBackend.MATH):  # fused attention has no second derivative
+        return functional_call(network, dict(parameters), (tokens, at))
+
+
+def functional_features(network: LanguageModel, parameters: Parameters, tokens: Tensor) -> Tensor:
+    """The contextual vectors of all positions, likewise."""
+    with sdpa_kernel(SDPBackend.MATH):
+        named = {f"network.{name}": p for name, p in parameters.items()}
+        return functional_call(_Features(network), named, tokens)
+
+
+class _Features(torch.nn.Module):
+    """The method `features` as a call, which is all that `functional_call` knows."""
+
+    def __init__(self, network: LanguageModel) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.network.features(tokens)
