@@ -12,6 +12,7 @@ from ntpcompanion.languages.hmm import HMM, random_block_hmm
 from ntpcompanion.languages.pcfg import PCFG
 from ntpcompanion.networks.checks import check_choices, check_whole
 from ntpcompanion.randomness import stream
+from ntpcompanion.validation import as_positive
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,17 @@ class HMMPlan:
         of the transition and emission matrices; a number that divides `states` and `words`.
     seed
         of the tables.
+    transition, emission
+        parameters of the Dirichlet distributions of the rows of the two matrices within a block: 1
+        is the uniform distribution, near 0 few entries of a row carry it.
     family
         "hmm", which tells this plan from a `PCFGPlan` in a file.
 
     Raises
     ------
     ValueError
-        a size below 1, a negative seed; `build` refuses blocks that do not divide.
+        a size below 1, a negative seed, a Dirichlet parameter that is not positive and finite;
+        `build` refuses blocks that do not divide.
     """
 
     states: int
@@ -44,12 +49,16 @@ class HMMPlan:
     length: int
     blocks: int = 1
     seed: int = 0
+    transition: float = 1.0
+    emission: float = 1.0
     family: Literal["hmm"] = field(default="hmm", kw_only=True)
 
     def __post_init__(self) -> None:
         check_choices(self)
         check_whole(self, "states", "words", "length", "blocks")
         _check_seed(self.seed)
+        for name in ("transition", "emission"):
+            as_positive(name, getattr(self, name))
 
     def build(self, device: torch.device | str = "cpu") -> HMM:
         """The language itself, its tables on `device`; the same tables on every device."""
@@ -59,13 +68,15 @@ class HMMPlan:
             vocab=self.words,
             length=self.length,
             blocks=self.blocks,
+            transition_concentration=self.transition,
+            emission_concentration=self.emission,
         ).to(device)
 
 
 @dataclass(frozen=True)
 class PCFGPlan:
-    """A random levelled grammar, see `random_levelled_pcfg`, with as many rules for each symbol as
-    fit up to those of the paper (20 pairs, 100 words).
+    """A random levelled grammar, see `random_levelled_pcfg`, by default with as many rules for each
+    symbol as fit up to those of the paper (20 pairs, 100 words).
 
     Fields
     ------
@@ -77,24 +88,34 @@ class PCFGPlan:
         levels; the longest sentence has 2^(depth − 1) words.
     seed
         of the tables.
+    pairs
+        how many pairs of symbols a symbol above the last level may be rewritten as; None for 20, or
+        all there are.
+    words_each
+        how many words a symbol of the last level may be rewritten as; None for 100, or all there
+        are.
     family
         "pcfg", which tells this plan from an `HMMPlan` in a file.
 
     Raises
     ------
     ValueError
-        a size below 1, a negative seed; `build` refuses fewer nonterminals than levels.
+        a size below 1, a negative seed; `build` refuses fewer nonterminals than levels, and more
+        pairs or words than there are.
     """
 
     nonterminals: int
     words: int
     depth: int
     seed: int = 0
+    pairs: int | None = None
+    words_each: int | None = None
     family: Literal["pcfg"] = field(default="pcfg", kw_only=True)
 
     def __post_init__(self) -> None:
         check_choices(self)
-        check_whole(self, "nonterminals", "words", "depth")
+        given = [name for name in ("pairs", "words_each") if getattr(self, name) is not None]
+        check_whole(self, "nonterminals", "words", "depth", *given)
         _check_seed(self.seed)
 
     @property
@@ -110,8 +131,8 @@ class PCFGPlan:
             symbols=self.nonterminals,
             vocab=self.words,
             depth=self.depth,
-            pairs=min(20, on_last_level**2),
-            words=min(100, self.words),
+            pairs=min(20, on_last_level**2) if self.pairs is None else self.pairs,
+            words=min(100, self.words) if self.words_each is None else self.words_each,
         ).to(device)
 
 
