@@ -33,12 +33,42 @@ def scaled(
     refuse_scaling(scaling)
     if scaling == "none":
         return fitted, others
-    std, mean = torch.std_mean(fitted, 0, correction=0)
-    scale = torch.where(std > FEWER_DIGITS * mean.abs(), std, 1.0)
+    mean, scale = _mean_and_scale(fitted)
     if scaling == "standardized":
         return (fitted - mean) / scale, (others - mean) / scale
-    mean, axes = _principal_axes(fitted, mean.double(), scale.double())
+    mean, axes, kept = _principal_axes(fitted, mean.double(), scale.double())
+    return _turned(fitted, mean, axes[:, kept]), _turned(others, mean, axes[:, kept])
+
+
+def whitened(
+    fitted: Float[Tensor, "k n dims"], others: Float[Tensor, "k m dims"]
+) -> tuple[Float[Tensor, "k n dims"], Float[Tensor, "k m dims"]]:
+    """The whitened features of `scaled` for a stack of k sets, each in the coordinates that it
+    takes from its own `fitted`.
+
+    The shapes stay: an axis with less than LEAST_VARIANCE of the largest variance becomes a column
+    of zeros.
+
+    Notes
+    -----
+    A ridge on the weights in these coordinates is (ridge/2) Σ_c wᶜᵀ Σ wᶜ in the weights of the
+    features themselves, Σ their covariance: it penalizes the variance of the logits. So the best
+    head with a ridge is the same after every invertible linear map of the features, and a direction
+    is not favored for having a large variance. Costs as `scaled`, one set after the other.
+    """
+    pairs = [_whitened(*both) for both in zip(fitted, others, strict=True)]
+    return torch.stack([pair[0] for pair in pairs]), torch.stack([pair[1] for pair in pairs])
+
+
+def _whitened(fitted: Tensor, others: Tensor) -> tuple[Tensor, Tensor]:
+    mean, scale = _mean_and_scale(fitted)
+    mean, axes, _ = _principal_axes(fitted, mean.double(), scale.double())
     return _turned(fitted, mean, axes), _turned(others, mean, axes)
+
+
+def _mean_and_scale(fitted: Tensor) -> tuple[Tensor, Tensor]:
+    std, mean = torch.std_mean(fitted, 0, correction=0)
+    return mean, torch.where(std > FEWER_DIGITS * mean.abs(), std, 1.0)
 
 
 def refuse_scaling(scaling: str) -> None:
@@ -47,9 +77,9 @@ def refuse_scaling(scaling: str) -> None:
         raise ValueError(f"`scaling` must be one of {', '.join(SCALINGS)}, got {scaling!r}.")
 
 
-def _principal_axes(rows: Tensor, mean: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
-    """The mean, and the matrix (dims, kept) that takes what is left without it to uncorrelated
-    numbers of variance 1.
+def _principal_axes(rows: Tensor, mean: Tensor, scale: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The mean, the matrix (dims, dims) that takes what is left without it to uncorrelated numbers
+    of variance 1, and which of its columns are kept; the others are zero.
     """
     mean = mean + sum(
         ((part.double() - mean).sum(0) for part in rows.split(1024)), torch.zeros_like(mean)
@@ -60,7 +90,8 @@ def _principal_axes(rows: Tensor, mean: Tensor, scale: Tensor) -> tuple[Tensor, 
     )
     variances, directions = torch.linalg.eigh(moments / len(rows))
     kept = variances > LEAST_VARIANCE * variances[-1]
-    return mean, directions[:, kept] / scale[:, None] / variances[kept].sqrt()
+    deviations = torch.where(kept, variances, torch.inf).sqrt()
+    return mean, directions / scale[:, None] / deviations, kept
 
 
 def _turned(rows: Tensor, mean: Tensor, axes: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from ntpcompanion.mlm.scaling import scaled
+from ntpcompanion.mlm.scaling import scaled, whitened
 
 
 def features(n, seed=0):
@@ -55,3 +55,19 @@ def test_an_unknown_scaling_is_refused():
         ValueError, match="`scaling` must be one of none, standardized, whitened, got 'pca'"
     ):
         scaled(features(5), features(5), "pca")
+
+
+def test_a_stack_is_whitened_set_by_set_with_zeros_for_what_is_left_out():
+    rows, others = (
+        torch.stack([features(n, seed) for seed in seeds])
+        for n, seeds in ((300, (0, 1)), (40, (2, 3)))
+    )
+    rows[1, :, 5] = rows[0, :, 3]  # no copy of another in the second set
+    found = whitened(rows, others)
+    assert [x.shape for x in found] == [rows.shape, others.shape]
+    for k, kept in enumerate((5, 6)):
+        alone = scaled(rows[k], others[k], "whitened")
+        for whole, part in zip(found, alone, strict=True):
+            assert part.shape[1] == kept
+            assert torch.allclose(whole[k, :, -kept:], part, rtol=0, atol=1e-10)
+            assert whole[k, :, :-kept].abs().max() == 0
