@@ -1,7 +1,8 @@
 """Claims of the papers as data, the numbers measured for them, and verdicts.
 
 - `claims`: `book/claims.yml`; `judge` computes the verdict on a claim
-- `expectation`: what a claim expects of its number, as inequalities
+- `predicate`: inequalities, and how an interval decides them
+- `expectation`: what a claim expects of its number: one predicate, as inequalities
 - `intervals`: Student's interval of a mean, Welch's test between two
 - `measurement`: one measured number with its standard error
 - `measure`: how a notebook states a number

@@ -15,9 +15,10 @@ from pydantic import (
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
-from ntpcompanion.workflow.claims.expectation import Expectation, NotNegative, Slack
+from ntpcompanion.workflow.claims.expectation import Expectation
 from ntpcompanion.workflow.claims.intervals import half_widths
 from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.claims.predicate import NotNegative, Slack
 
 Verdict = Literal["supported", "refuted", "inconclusive", "exploratory", "not measured"]
 Profile = Literal["smoke", "book", "paper"]
@@ -138,7 +139,9 @@ def judge(claim: Claim, profile: str, measurement: Measurement | None) -> Judgem
     """The verdict on a claim at a profile, from the measured value and its 95 % interval.
 
     Supported: the whole interval meets the expectation; refuted: no part of it does; inconclusive:
-    some part. What has no expectation at the profile is shown without being judged: exploratory.
+    some part. An expected effect is one exception: its sign must hold on the whole interval, its
+    size at one point (see `expectation.Effect`). What has no expectation at the profile is shown
+    without being judged: exploratory.
     """
     expectation = claim.expectation_at(profile)
     if measurement is None:
@@ -146,9 +149,9 @@ def judge(claim: Claim, profile: str, measurement: Measurement | None) -> Judgem
     if expectation is None:
         return Judgement("exploratory", None)
     slacks = _slacks(claim, expectation, measurement)
-    if all(slack.holds("low") for slack in slacks):
+    if all(slack.supports for slack in slacks):
         return Judgement("supported", expectation)
-    if any(not slack.holds("high") for slack in slacks):
+    if any(slack.refutes for slack in slacks):
         return Judgement("refuted", expectation)
     return Judgement("inconclusive", expectation)
 

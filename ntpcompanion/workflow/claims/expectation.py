@@ -1,83 +1,18 @@
 """What a claim expects of its number: one predicate, read from `book/claims.yml`."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import pairwise
-from math import hypot, isfinite
+from math import hypot
 from typing import Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    model_validator,
-)
+from pydantic import Discriminator, Tag, model_validator
 
+from ntpcompanion.workflow.claims.predicate import Finite, NotNegative, Predicate, Slack
 
-def _finite(value: float) -> float:
-    if not isfinite(value):
-        raise ValueError(
-            f"must be a finite number, got {value}: a predicate that cannot fail decides nothing"
-        )
-    return value
-
-
-Finite = Annotated[float, AfterValidator(_finite)]
-NotNegative = Annotated[Finite, Field(ge=0)]
 Order = Literal["weakly", "strictly"]
 
 
-@dataclass(frozen=True)
-class Slack:
-    """How far a number is on the side of an inequality where that holds, and the half width of its
-    interval.
-
-    The inequality reads `value >= 0`, or `value > 0` where it is strict.
-    """
-
-    value: float
-    half_width: float
-    strict: bool = False
-
-    def holds(self, end: Literal["low", "high"]) -> bool:
-        """Whether the inequality holds at the low or the high end of the interval."""
-        at = self.value + (self.half_width if end == "high" else -self.half_width)
-        return at > 0 if self.strict else at >= 0
-
-
-class _Predicate(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @property
-    def bounds(self) -> tuple[float, ...]:
-        """The numbers that the predicate compares with."""
-        return ()
-
-    def describe(self) -> str:
-        """The predicate in a few characters, for a card."""
-        raise NotImplementedError
-
-    def slack(self, values: tuple[float, ...], half_widths: tuple[float, ...]) -> list[Slack]:
-        """The predicate as inequalities. Raises ValueError if it is not about that many values."""
-        if len(values) != 1:
-            raise ValueError(
-                f"{self.describe()}, which is about one number, but {len(values)} numbers were "
-                "measured"
-            )
-        return [Slack(s, half_widths[0], self.strict) for s in self._slack_of_one(values[0])]
-
-    @property
-    def strict(self) -> bool:
-        """Whether equality is not enough."""
-        return False
-
-    def _slack_of_one(self, value: float) -> list[float]:
-        raise NotImplementedError
-
-
-class _Near(_Predicate):
+class _Near(Predicate):
     within: NotNegative
 
     @property
@@ -119,7 +54,7 @@ class OrderOfConvergence(_Near):
         return self.order
 
 
-class AtLeast(_Predicate):
+class AtLeast(Predicate):
     """No less than a number."""
 
     at_least: Finite
@@ -137,7 +72,7 @@ class AtLeast(_Predicate):
         return [value - self.at_least]
 
 
-class AtMost(_Predicate):
+class AtMost(Predicate):
     """No more than a number."""
 
     at_most: Finite
@@ -155,7 +90,7 @@ class AtMost(_Predicate):
         return [self.at_most - value]
 
 
-class Interval(_Predicate):
+class Interval(Predicate):
     """Between two numbers, both included."""
 
     interval: tuple[Finite, Finite]
@@ -179,7 +114,7 @@ class Interval(_Predicate):
         return [value - self.interval[0], self.interval[1] - value]
 
 
-class Sign(_Predicate):
+class Sign(Predicate):
     """Positive or negative, and not zero."""
 
     sign: Literal["positive", "negative"]
@@ -202,7 +137,54 @@ class Sign(_Predicate):
         return [value if self.sign == "positive" else -value]
 
 
-class _Monotone(_Predicate):
+class Effect(Predicate):
+    """A difference or slope that has the sign of `effect` and may be as large as it.
+
+    `effect` is δ, the smallest effect of interest; its sign is the direction that the paper states.
+    With δ > 0 a claim is supported if the whole interval lies above 0 and its upper end reaches δ,
+    and refuted if its upper end lies below δ: the effect is smaller than δ. An interval that holds
+    both 0 and δ, or reaches from below 0 to above δ, is inconclusive. For δ < 0 all is mirrored.
+
+    Two inequalities say so: `value > 0` on the whole interval, `value >= δ` at one point of it.
+    An exact value is a point: supported from δ on, refuted below.
+    """
+
+    effect: Finite
+
+    @model_validator(mode="after")
+    def _has_direction(self) -> "Effect":
+        if not self.effect:
+            raise ValueError(
+                "the effect must not be 0: its sign is the direction that the paper states, its "
+                "size the smallest effect of interest"
+            )
+        return self
+
+    @property
+    def bounds(self) -> tuple[float, ...]:
+        """No effect, and the smallest of interest."""
+        return (0.0, self.effect)
+
+    def describe(self) -> str:
+        """`an effect of at least +1.4` or `an effect of at most -1.4`."""
+        return f"an effect of at {'least' if self.effect > 0 else 'most'} {self.effect:+g}"
+
+    @property
+    def strict(self) -> bool:
+        """An interval that holds 0 does not have the sign."""
+        return True
+
+    def slack(self, values: tuple[float, ...], half_widths: tuple[float, ...]) -> list[Slack]:
+        """The sign, on the whole interval, and the size, at one point of it."""
+        (sign,) = super().slack(values, half_widths)
+        size = replace(sign, value=sign.value - abs(self.effect), strict=False, whole=False)
+        return [sign, size]
+
+    def _slack_of_one(self, value: float) -> list[float]:
+        return [value if self.effect > 0 else -value]
+
+
+class _Monotone(Predicate):
     def _steps(
         self, values: tuple[float, ...], half_widths: tuple[float, ...], direction: int, order: str
     ) -> list[Slack]:
@@ -246,12 +228,13 @@ class Decreasing(_Monotone):
 
 _KINDS = {
     "equals": Equals, "order": OrderOfConvergence, "at_least": AtLeast, "at_most": AtMost,
-    "interval": Interval, "sign": Sign, "increasing": Increasing, "decreasing": Decreasing,
+    "interval": Interval, "sign": Sign, "effect": Effect, "increasing": Increasing,
+    "decreasing": Decreasing,
 }  # fmt: skip
 
 
 def _kind(data: object) -> str | None:
-    if isinstance(data, _Predicate):
+    if isinstance(data, Predicate):
         return next(name for name, kind in _KINDS.items() if type(data) is kind)
     named = [name for name in _KINDS if isinstance(data, dict) and name in data]
     return named[0] if len(named) == 1 else None
@@ -264,6 +247,7 @@ Expectation = Annotated[
     | Annotated[AtMost, Tag("at_most")]
     | Annotated[Interval, Tag("interval")]
     | Annotated[Sign, Tag("sign")]
+    | Annotated[Effect, Tag("effect")]
     | Annotated[Increasing, Tag("increasing")]
     | Annotated[Decreasing, Tag("decreasing")],
     Discriminator(

@@ -1,5 +1,11 @@
+from collections import Counter
+
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
+from scipy import stats
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.claims.claims import Claim, judge, load_claims
@@ -8,6 +14,8 @@ from tests.edges import distance_from_edge
 from tests.toy import CLAIM, write_claims
 
 MANY = 10**6  # replicates: Student's interval is then 1.96 standard errors to either side
+T = stats.t.ppf(0.975, MANY - 1)
+SEEDS, SD, DELTA = 8, 0.4, 1.0  # paired differences of accuracies, in points
 
 
 def claim_that(expectation, **fields):
@@ -34,6 +42,10 @@ def verdict(expectation, value, stderr=0.0, profile="book", replicates=MANY):
         ({"interval": [1.0, 2.0]}, (1.5, 0.2), (0.9, 0.04), (1.1, 0.1)),
         ({"sign": "positive"}, (1e-300, 0.0), (0.0, 0.0), (0.1, 0.06)),
         ({"sign": "negative"}, (-1.0, 0.4), (1.0, 0.4), (-1.0, 0.6)),
+        ({"effect": 1.0}, (0.6, 0.25), (-0.1, 0.5), (0.4, 0.4)),
+        ({"effect": 1.0}, (1.0, 0.0), (0.999, 0.0), (0.9, 0.5)),
+        ({"effect": 1.0}, (3.0, 0.5), (0.5, 0.2), (3.0, 1.6)),
+        ({"effect": -1.0}, (-0.6, 0.25), (0.1, 0.5), (-0.4, 0.4)),
         ({"increasing": "weakly"}, ([1, 1, 2], 0.0), ([1, 3, 2], 0.0), ([1.0, 2.0, 1.8], 0.1)),
         (
             {"increasing": "strictly"},
@@ -56,6 +68,57 @@ def test_few_replicates_have_a_wide_interval():
     assert verdict({"at_least": 0.0}, 4.4, 1.0, replicates=3) == "supported"
     assert verdict({"at_least": 0.0}, -2.7, 1.0, replicates=5) == "inconclusive"
     assert verdict({"at_least": 0.0}, -2.8, 1.0, replicates=5) == "refuted"
+
+
+def verdicts_of_studies(effect, rng, studies=2000):
+    """How often each verdict falls on an expected effect of DELTA, with SEEDS paired differences
+    of standard deviation SD around a true effect.
+    """
+    claim = claim_that({"effect": DELTA})
+    draws = rng.normal(effect, SD, (studies, SEEDS))
+    pairs = zip(draws.mean(1), stats.sem(draws, axis=1), strict=True)
+    return Counter(judge(claim, "book", measured(*pair, SEEDS)).verdict for pair in pairs)
+
+
+def test_studies_find_the_effects_that_are_there(rng):
+    """The probabilities are Student's; within four standard errors of a share of 2000 studies."""
+    twice = verdicts_of_studies(2 * DELTA, rng)
+    assert twice["supported"] >= 0.8 * 2000
+    none = verdicts_of_studies(0.0, rng)
+    assert none["supported"] <= 0.05 * 2000
+    assert none["refuted"] >= 0.8 * 2000
+    just = verdicts_of_studies(DELTA, rng)
+    assert just["refuted"] / 2000 == pytest.approx(0.025, abs=0.014)
+
+
+finite = st.floats(-1e6, 1e6)
+
+
+@given(finite, st.floats(0, 1e6), st.integers(2, 50), finite.filter(bool))
+def test_exactly_one_verdict_falls_on_an_effect(value, stderr, replicates, delta):
+    if stderr < 1e-9:
+        stderr = 0.0
+    sign = np.sign(delta)
+    half = stats.t.ppf(0.975, replicates - 1) * stderr
+    low, far = sign * value - half, sign * value + half
+    holds = {
+        "supported": low > 0 and far >= abs(delta),
+        "refuted": far < abs(delta),
+        "inconclusive": low <= 0 and far >= abs(delta),
+    }
+    assert sum(holds.values()) == 1
+    found = verdict({"effect": delta}, value, stderr, replicates=replicates)
+    assert found == verdict({"effect": -delta}, -value, stderr, replicates=replicates)
+    edges = np.array([low, far - abs(delta)])
+    if (np.abs(edges) > 1e-9 * (abs(value) + half + abs(delta))).all():  # rounding decides nothing
+        assert holds[found]
+
+
+def test_an_effect_without_an_error_is_a_point():
+    """It is never inconclusive, and supported only from the smallest effect of interest on."""
+    values = [-1.0, 0.0, 0.5, 1.0, 1.5]
+    found = [verdict({"effect": 1.0}, value) for value in values]
+    assert found == ["refuted"] * 3 + ["supported"] * 2
 
 
 def test_what_has_no_expectation_is_shown_and_not_judged(toy):
@@ -87,6 +150,11 @@ def test_the_kind_of_value_must_fit():
         ({"interval": [0.0, 1.0]}, 1.1, 0.05, 2.0),
         ({"sign": "negative"}, -3.0, 1.0, 3.0),
         ({"increasing": "strictly"}, [0.0, 1.0, 3.0], [0.3, 0.4, 0.0], 2.0),
+        ({"effect": 1.0}, 0.5, 0.1, 5.0),
+        ({"effect": -1.0}, -0.5, 0.1, 5.0),
+        ({"effect": 1.0}, 3.0, 0.5, 6.0 - 2.0 + T),
+        ({"effect": 1.0}, 0.95, 0.25, T - 0.2),
+        ({"effect": 1.0}, 5.0, 1.0, 5.0),
         ({"at_least": 1.0}, 1.0, 0.0, float("inf")),
     ],
 )

@@ -1,7 +1,8 @@
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from ntpcompanion.workflow.claims.expectation import Expectation, Slack
+from ntpcompanion.workflow.claims.expectation import Expectation
+from ntpcompanion.workflow.claims.predicate import Slack
 
 READ = TypeAdapter(Expectation)
 
@@ -17,6 +18,8 @@ READ = TypeAdapter(Expectation)
         ({"equals": 1, "within": float("inf")}, r"a predicate that cannot fail"),
         ({"equals": 1, "within": -1}, r"greater than or equal to 0"),
         ({"interval": [1, 1]}, r"is empty or a point"),
+        ({"effect": 0}, r"the effect must not be 0: its sign is the direction"),
+        ({"effect": float("nan")}, r"a predicate that cannot fail"),
         ({"atleast": 1}, r"must hold exactly one predicate"),
         (5, r"must hold exactly one predicate"),
     ],
@@ -36,6 +39,8 @@ def test_predicates_that_say_nothing_are_refused(data, words):
         ({"at_most": 1e-12}, "≤ 1e-12", (1e-12,)),
         ({"interval": [0, 1]}, "in [0, 1]", (0, 1)),
         ({"sign": "negative"}, "< 0", (0,)),
+        ({"effect": 1.4}, "an effect of at least +1.4", (0, 1.4)),
+        ({"effect": -2}, "an effect of at most -2", (0, -2)),
         ({"increasing": "weakly"}, "non-decreasing", ()),
         ({"increasing": "strictly"}, "increasing", ()),
         ({"decreasing": "weakly"}, "non-increasing", ()),
@@ -65,15 +70,15 @@ def test_the_slack_of_one_number(data, value, slack):
     assert found == [Slack(s, 0.125, strict="sign" in data) for s in slack]
 
 
+@pytest.mark.parametrize("direction", [1, -1])
+def test_an_effect_has_its_sign_everywhere_and_its_size_somewhere(direction):
+    found = READ.validate_python({"effect": direction * 1.5}).slack((direction * 2.0,), (0.25,))
+    assert found == [Slack(2.0, 0.25, strict=True), Slack(0.5, 0.25, whole=False)]
+
+
 def test_the_slack_of_an_order_is_that_of_its_steps():
     found = READ.validate_python({"decreasing": "strictly"}).slack((3.0, 1.0, 2.0), (3.0, 4.0, 0.0))
     assert found == [Slack(2.0, 5.0, strict=True), Slack(-1.0, 4.0, strict=True)]
-
-
-def test_an_inequality_at_the_ends_of_its_interval():
-    assert [Slack(1.0, 1.0).holds(end) for end in ("low", "high")] == [True, True]
-    assert [Slack(1.0, 1.0, strict=True).holds(end) for end in ("low", "high")] == [False, True]
-    assert [Slack(-1.0, 0.5).holds(end) for end in ("low", "high")] == [False, False]
 
 
 def test_the_number_of_values_must_fit():
@@ -81,5 +86,7 @@ def test_the_number_of_values_must_fit():
         ValueError, match="≥ 1, which is about one number, but 2 numbers were measured"
     ):
         READ.validate_python({"at_least": 1}).slack((1.0, 2.0), (0.0, 0.0))
+    with pytest.raises(ValueError, match=r"an effect of at least \+1, which is about one number"):
+        READ.validate_python({"effect": 1}).slack((1.0, 2.0), (0.0, 0.0))
     with pytest.raises(ValueError, match=r"needs at least two measured numbers, got 1\.0"):
         READ.validate_python({"increasing": "weakly"}).slack((1.0,), (0.0,))

@@ -1,0 +1,118 @@
+"""Effects of interventions, with their standard errors over seeds."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from ntpcompanion.validation import as_shaped
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A mean over seeds.
+
+    Fields
+    ------
+    mean
+        of one number for each seed, in the units of that number.
+    stderr
+        of the mean: `sd` over the root of `replicates`.
+    replicates
+        how many seeds.
+    sd
+        the standard deviation over seeds, with `replicates` - 1 degrees of freedom.
+    """
+
+    mean: float
+    stderr: float
+    replicates: int
+    sd: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of the 95 % interval of Student's t."""
+        half = quantile_of_t(self.replicates) * self.stderr
+        return self.mean - half, self.mean + half
+
+
+def paired_effect(after: ArrayLike, before: ArrayLike) -> Effect:
+    """What an intervention changes, where each seed was run with and without it.
+
+    The differences of the pairs are the replicates: what a seed does to both runs cancels.
+
+    Parameters
+    ----------
+    after, before
+        (seeds,): the same number with the intervention and without, in the same order of seeds.
+
+    Returns
+    -------
+    Effect
+        of `after - before`.
+
+    Raises
+    ------
+    ValueError
+        fewer than two seeds, different lengths, or a number that is not finite.
+    """
+    first = as_shaped("after", after, (None,), "a number for each seed")
+    second = as_shaped("before", before, first.shape, "one number for each entry of `after`")
+    return _over_seeds("after", first - second)
+
+
+def slope_within_seeds(x: ArrayLike, y: ArrayLike) -> Effect:
+    """How fast y rises with x along the arms of one seed.
+
+    A least-squares line with its own intercept is fitted to the arms of each seed, so that
+    differences between seeds do not enter. The slopes of the seeds are the replicates; each seed
+    has the same weight.
+
+    Parameters
+    ----------
+    x, y
+        (seeds, arms): both numbers for each arm of each seed, such as the logarithm of a trace and
+        an accuracy in points.
+
+    Returns
+    -------
+    Effect
+        of the slope, in units of y per unit of x.
+
+    Raises
+    ------
+    ValueError
+        fewer than two seeds or arms, different shapes, a number that is not finite, or a seed whose
+        x do not differ.
+    """
+    across = as_shaped("x", x, (None, None), "a row for each seed, a column for each arm")
+    up = as_shaped("y", y, across.shape, "one entry for each of `x`")
+    constant = np.ptp(across, axis=1) == 0
+    if constant.any():
+        row = int(constant.argmax())
+        raise ValueError(
+            f"`x` has a row without a slope: all {across.shape[1]} arms of seed {row} have "
+            f"x = {across[row, 0]:g}. Give at least two arms that differ."
+        )
+    centred = across - across.mean(1, keepdims=True)
+    slopes = (centred * up).sum(1) / (centred**2).sum(1)
+    return _over_seeds("x", slopes)
+
+
+def _over_seeds(name: str, values: np.ndarray) -> Effect:
+    if len(values) < 2:
+        raise ValueError(
+            f"`{name}` must hold at least two seeds, got {len(values)}: one has no standard error."
+        )
+    sd = float(values.std(ddof=1))
+    return Effect(float(values.mean()), sd / len(values) ** 0.5, len(values), sd)
+
+
+def quantile_of_t(seeds: int) -> float:
+    """How many standard errors the 95 % interval of a mean over that many seeds reaches to either
+    side.
+    """
+    return float(stats.t.ppf((1 + CONFIDENCE) / 2, seeds - 1))

@@ -1,0 +1,82 @@
+"""What all predicates of claims share: inequalities, and how an interval decides them."""
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+def _finite(value: float) -> float:
+    if not isfinite(value):
+        raise ValueError(
+            f"must be a finite number, got {value}: a predicate that cannot fail decides nothing"
+        )
+    return value
+
+
+Finite = Annotated[float, AfterValidator(_finite)]
+NotNegative = Annotated[Finite, Field(ge=0)]
+
+
+@dataclass(frozen=True)
+class Slack:
+    """How far a number is on the side of an inequality where that holds, and the half width of its
+    interval.
+
+    The inequality reads `value >= 0`, or `value > 0` where it is strict. A claim is supported if it
+    holds on the whole interval, or, where `whole` is False, at one point of it; a claim is refuted
+    if it holds nowhere on the interval.
+    """
+
+    value: float
+    half_width: float
+    strict: bool = False
+    whole: bool = True
+
+    def holds(self, end: Literal["low", "high"]) -> bool:
+        """Whether the inequality holds at the low or the high end of the interval."""
+        at = self.value + (self.half_width if end == "high" else -self.half_width)
+        return at > 0 if self.strict else at >= 0
+
+    @property
+    def supports(self) -> bool:
+        """Whether the inequality holds on as much of the interval as it has to."""
+        return self.holds("low" if self.whole else "high")
+
+    @property
+    def refutes(self) -> bool:
+        """Whether the inequality holds nowhere on the interval."""
+        return not self.holds("high")
+
+
+class Predicate(BaseModel):
+    """What is expected of one number or of the order of several, as inequalities."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @property
+    def bounds(self) -> tuple[float, ...]:
+        """The numbers that the predicate compares with."""
+        return ()
+
+    def describe(self) -> str:
+        """The predicate in a few characters, for a card."""
+        raise NotImplementedError
+
+    def slack(self, values: tuple[float, ...], half_widths: tuple[float, ...]) -> list[Slack]:
+        """The predicate as inequalities. Raises ValueError if it is not about that many values."""
+        if len(values) != 1:
+            raise ValueError(
+                f"{self.describe()}, which is about one number, but {len(values)} numbers were "
+                "measured"
+            )
+        return [Slack(s, half_widths[0], self.strict) for s in self._slack_of_one(values[0])]
+
+    @property
+    def strict(self) -> bool:
+        """Whether equality is not enough."""
+        return False
+
+    def _slack_of_one(self, value: float) -> list[float]:
+        raise NotImplementedError
