@@ -212,7 +212,9 @@ def _gradients(
     if term:
         values = vmap(partial(term.value, stack.network))(stack.parameters, tokens, at, *extra)
         total = total + (term.weights * values).sum()
-    gradients = torch.autograd.grad(total, list(stack.parameters.values()))
+    found = torch.autograd.grad(total, list(stack.parameters.values()))
+    # a fused optimizer reads entries in the order in which they lie in memory
+    gradients = tuple(gradient.contiguous() for gradient in found)
     return torch.stack([losses.detach(), values.detach().float()]), gradients
 
 
