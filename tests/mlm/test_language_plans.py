@@ -33,8 +33,6 @@ def test_small_dirichlet_parameters_concentrate_the_rows():
     step, word = largest(even)
     assert largest(replace(even, transition=0.05))[0] > 2 * step
     assert largest(replace(even, emission=0.05))[1] > 2 * word
-    # what is drawn first does not depend on what is drawn later
-    assert largest(replace(even, emission=0.05))[0] == step
 
 
 def test_a_grammar_has_as_many_rules_as_it_is_asked_for():
