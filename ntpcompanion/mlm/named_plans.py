@@ -38,13 +38,20 @@ MODEL_PLANS = {
         for w, n in ((128, 4), (256, 6), (512, 8), (768, 12), (1024, 16))
     },
 }
-# the last two have the sizes of the paper
+# hmm-100 and pcfg-50 have the sizes of the paper
 LANGUAGE_PLANS = {
     "hmm-4": HMMPlan(4, 20, 8, 2),
     "hmm-10": HMMPlan(10, 20, 16, 2),
     "pcfg-12": PCFGPlan(12, 20, 4),
     "hmm-100": HMMPlan(100, 200, 16, 5),
     "pcfg-50": PCFGPlan(50, 200, 6),
+    # languages in which context matters (see `blind.context_gaps`): with many more words than
+    # states, and a grammar with few rules for each symbol
+    "hmm-8": HMMPlan(8, 100, 8, 1, 0, 0.1, 0.1),
+    "hmm-12": HMMPlan(12, 150, 8, 1, 0, 0.1, 0.05),
+    "pcfg-16": PCFGPlan(16, 60, 4, 1, 2, 15),
+    # the paper's sizes, with the floor that it prints, 3.758 nats
+    "hmm-100-two": HMMPlan(100, 200, 16, 2, 0, 0.02, 0.18),
 }
 
 

@@ -24,6 +24,26 @@ def test_the_longest_sentence_of_a_grammar_is_that_of_its_depth():
     assert MIXED.build().longest == MIXED.length
 
 
+def test_small_dirichlet_parameters_concentrate_the_rows():
+    def largest(plan):
+        language = plan.build()
+        return language.transition.amax(1).mean(), language.emission.amax(1).mean()
+
+    even = replace(SMALL, states=40, words=60)
+    step, word = largest(even)
+    assert largest(replace(even, transition=0.05))[0] > 2 * step
+    assert largest(replace(even, emission=0.05))[1] > 2 * word
+
+
+def test_a_grammar_has_as_many_rules_as_it_is_asked_for():
+    grammar = replace(MIXED, pairs=2, words_each=3).build()
+    assert (grammar.binary[:4] > 0).sum((1, 2)).tolist() == [2] * 4
+    assert (grammar.lexical[4:] > 0).sum(1).tolist() == [3] * 2
+    most = MIXED.build()  # two symbols on each of three levels
+    assert (most.binary[:4] > 0).sum((1, 2)).tolist() == [4] * 4
+    assert torch.equal(most.binary, replace(MIXED, pairs=4, words_each=8).build().binary)
+
+
 @pytest.mark.parametrize(
     ("plan", "change", "words"),
     [
@@ -32,10 +52,14 @@ def test_the_longest_sentence_of_a_grammar_is_that_of_its_depth():
         (SMALL, {"length": 0}, "`length` must be a whole number of at least 1, got 0"),
         (SMALL, {"blocks": 0}, "`blocks` must be a whole number of at least 1, got 0"),
         (SMALL, {"seed": -1}, "`seed` must not be negative, got -1"),
+        (SMALL, {"transition": 0}, "`transition` must be positive and finite, got 0"),
+        (SMALL, {"emission": float("inf")}, "`emission` must be positive and finite, got inf"),
         (SMALL, {"family": "opt"}, "`family` must be one of hmm, got 'opt'"),
         (MIXED, {"nonterminals": 0}, "`nonterminals` must be a whole number of at least 1, got 0"),
         (MIXED, {"words": 0}, "`words` must be a whole number of at least 1, got 0"),
         (MIXED, {"depth": 0}, "`depth` must be a whole number of at least 1, got 0"),
+        (MIXED, {"pairs": 0}, "`pairs` must be a whole number of at least 1, got 0"),
+        (MIXED, {"words_each": 0.5}, "`words_each` must be a whole number of at least 1, got 0.5"),
         (MIXED, {"seed": -1}, "`seed` must not be negative, got -1"),
     ],
 )
