@@ -18,14 +18,14 @@ from torch.func import functional_call, grad
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from ntpcompanion.networks.language_model import FIRST_WORD
+from ntpcompanion.networks.language_model import FIRST_WORD, LanguageModel
 from ntpcompanion.networks.transformer import Transformer
 
 Labels = Callable[[Tensor], Tensor]  # from logits (n, words) to labels (n,)
 
 
 def squared_gradients(
-    network: Transformer,
+    network: LanguageModel,
     parameters: Mapping[str, Tensor],
     tokens: Int[Tensor, "n positions"],
     at: Int[Tensor, "n 1"],
@@ -67,8 +67,21 @@ def squared_gradients(
     return _squares(network, parameters, tokens, at, lambda _: labels)
 
 
+def sampled_squared_gradients(
+    network: LanguageModel,
+    parameters: Mapping[str, Tensor],
+    tokens: Int[Tensor, "n positions"],
+    at: Int[Tensor, "n 1"],
+    uniforms: Float[Tensor, " n"],
+) -> dict[str, Float[Tensor, " n"]]:
+    """`squared_gradients` at labels that the model draws itself, by `sampled_labels`, in the same
+    forward pass. Raises ValueError for a network that is no `Transformer`.
+    """
+    return _squares(network, parameters, tokens, at, partial(sampled_labels, uniforms=uniforms))
+
+
 def log_trace(
-    network: Transformer,
+    network: LanguageModel,
     parameters: Mapping[str, Tensor],
     tokens: Int[Tensor, "n positions"],
     at: Int[Tensor, "n 1"],
@@ -92,7 +105,7 @@ def log_trace(
     ValueError
         a network that is no `Transformer`.
     """
-    squares = _squares(network, parameters, tokens, at, partial(sampled_labels, uniforms=uniforms))
+    squares = sampled_squared_gradients(network, parameters, tokens, at, uniforms)
     return torch.stack(list(squares.values())).sum(0).mean().log()
 
 
@@ -120,7 +133,7 @@ def sampled_labels(
 
 
 def _squares(
-    network: Transformer,
+    network: LanguageModel,
     parameters: Mapping[str, Tensor],
     tokens: Tensor,
     at: Tensor,
