@@ -1,0 +1,111 @@
+"""Models of the same loss, downstream: pre-train several seeds to the floor, do one thing to them,
+and measure all alike.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.comparison import TransformerSize
+from ntpcompanion.experiments.interventions import Arm, Intervention, Nothing, Start
+from ntpcompanion.experiments.named import NamedLanguage
+from ntpcompanion.experiments.study_suite import (
+    StudyModel,
+    SuitePlan,
+    TaskReferences,
+    draw_study_suite,
+    measure_stack,
+    study_references,
+)
+from ntpcompanion.mlm.plan import TrainingPlan
+from ntpcompanion.mlm.processes import checked_device
+from ntpcompanion.mlm.stacked_data import Labels
+from ntpcompanion.mlm.stacked_training import train_stack
+from ntpcompanion.networks.stack import initial_stack
+
+Seed = Annotated[int, Field(ge=0)]
+
+
+class Plan(experiment.Plan):
+    """One intervention on models of one shape and language."""
+
+    language: Annotated[
+        NamedLanguage, Field(description="a key of LANGUAGE_PLANS, or the fields of one plan")
+    ]
+    shape: TransformerSize
+    training: Annotated[TrainingPlan, Field(description="of the pre-training, by AdamW")]
+    seeds: Annotated[
+        tuple[Seed, ...],
+        Field(min_length=1, description="of parameters and sentences; one model for each"),
+    ]
+    suite: SuitePlan
+    intervention: Intervention
+    labels: Annotated[
+        Labels,
+        Field(
+            description="exact conditional distributions or drawn words as labels of the "
+            "pre-training, see `draw_steps`"
+        ),
+    ] = "exact"
+    deviation: Annotated[float, Field(gt=0, description="of the initial matrices")] = 0.1
+    suite_seed: Annotated[int, Field(ge=0, description="of the test set and the tasks")] = 0
+    device: Annotated[str, Field(description="as for torch, or auto for a GPU if there is one")] = (
+        "cpu"
+    )
+
+
+class Result(experiment.Result):
+    """Measurements of the saturated models and of those that the intervention made of them."""
+
+    models: tuple[StudyModel, ...]
+    references: Annotated[
+        dict[int, TaskReferences],
+        Field(description="by position; only where the intervention is nothing"),
+    ]
+    device: Annotated[str, Field(description="cpu or cuda")]
+
+
+def run(plan: Plan) -> Result:
+    """Pre-train a model for each seed, intervene, and measure.
+
+    Models of one seed see the same sentences in the same order wherever the intervention does not
+    change them, so that differences are paired.
+
+    Raises
+    ------
+    ValueError
+        a plan that does not fit the language.
+    FloatingPointError
+        a training loss that is not finite.
+    """
+    device = checked_device(plan.device)
+    language = plan.language.build(device)
+    shape = plan.shape.for_sentences(plan.language.words, plan.language.length)
+    suite = draw_study_suite(language, shape.positions, plan.suite, plan.suite_seed, device)
+    untrained = initial_stack(shape, plan.seeds, device, deviation=plan.deviation)
+    *_, state = train_stack(
+        untrained, plan.training, language, plan.seeds, "pretraining", labels=plan.labels
+    )
+    saturated = state.stack.take(range(len(plan.seeds)))
+    start = Start(
+        untrained,
+        saturated,
+        plan.seeds,
+        language,
+        plan.training,
+        plan.labels,
+        suite.tasks[plan.suite.places[0]].train,
+    )
+    own = Arm("saturated", [0.0] * len(plan.seeds), list(plan.seeds), saturated)
+    models = [
+        model
+        for arm in (own, *plan.intervention.arms(start))
+        for model in measure_stack(arm.stack, arm.kind, arm.strengths, arm.seeds, suite)
+    ]
+    alone = isinstance(plan.intervention, Nothing)
+    return Result(
+        models=tuple(models),
+        references=study_references(language, suite) if alone else {},
+        device=device.type,
+    )
