@@ -40,6 +40,9 @@ LOCAL = {
     "distributed.scheduler.worker-saturation": 1.0,
     # a worker may compute for hours without a sign of life
     "distributed.scheduler.worker-ttl": None,
+    # nobody reads what Dask asks a GPU, and the question fails where CUDA_VISIBLE_DEVICES=-1
+    # hides them all
+    "distributed.diagnostics.nvml": False,
 }
 
 

@@ -9,6 +9,7 @@ from unittest import mock
 
 import psutil
 import pytest
+from distributed.diagnostics import nvml
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.records.grid import grid_tasks
@@ -45,6 +46,12 @@ def run(plan):
         time.sleep(0.01)
     raise ZeroDivisionError("nothing to halve")
 """
+ASKS = """
+import dask
+
+def run(plan):
+    return Result(value=dask.config.get("distributed.diagnostics.nvml"))
+"""
 WAIT = """
 import os, pathlib, time
 
@@ -67,7 +74,10 @@ STUDIES = {
     "fail_beside": FAIL_BESIDE,
     "wait": WAIT,
     "threads": THREADS,
+    "asks": ASKS,
 }
+# caught by Dask, so they must be exceptions
+NVML_ERRORS = [f"NVMLError_{name}" for name in ("LibraryNotFound", "DriverNotLoaded", "Unknown")]
 
 
 @pytest.fixture
@@ -134,6 +144,19 @@ def test_a_machine_without_locks_that_processes_can_share_is_named(study, tmp_pa
     )
     with pytest.raises(WorkflowError, match=words):
         run_tasks("toypkg.experiments.pair", [{"n": 1}], tmp_path / "log.jsonl", jobs=1)
+
+
+def test_a_gpu_that_is_hidden_is_not_asked_for(study, tmp_path, monkeypatch):
+    """Index -1 is no device of a driver; whatever it answers, tasks run."""
+    refuse = mock.Mock(side_effect=RuntimeError("Invalid Argument"))
+    driver = mock.Mock(nvmlDeviceGetHandleByIndex=refuse, **dict.fromkeys(NVML_ERRORS, OSError))
+    driver.nvmlDeviceGetCount.return_value = 1
+    monkeypatch.setattr(nvml, "pynvml", driver)
+    monkeypatch.setattr(nvml, "NVML_STATE", nvml.NVMLState.UNINITIALIZED)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+    (line,) = run_tasks("toypkg.experiments.asks", [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
+    assert line["result"] == {"value": False}, "the process of the task has the setting, too"
+    driver.nvmlInit.assert_not_called()
 
 
 def test_what_runs_beside_a_failing_task_is_kept(study, tmp_path):
