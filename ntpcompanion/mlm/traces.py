@@ -208,7 +208,7 @@ def _gradient_of_trace(
     for part in _chunks(*inputs, chunk):
         parts, own = vmap(grad_and_value(total), (0, None, None, None))(dict(parameters), *part)
         rows = torch.cat([g.flatten(1) for g in parts.values()], 1).detach().double()
-        gradient, value = gradient.to(rows) + rows, value.to(rows) + own.detach()
+        gradient, value = gradient.to(rows) + rows, value.to(rows) + own.detach().to(rows)
     return gradient / inputs[2].numel(), value / inputs[2].numel()
 
 

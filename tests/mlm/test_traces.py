@@ -115,6 +115,16 @@ def test_the_slope_is_the_mean_product_of_gradients_of_different_parts(test):
     )
 
 
+def test_models_in_single_precision_are_summed_in_double(test):
+    single = {name: p.float() for name, p in PARAMETERS.items()}
+    inputs = test.tokens, test.at, numbers(60)
+    found, slope = (f(NETWORK, single, *inputs) for f in (measured_traces, trace_slope))
+    exact = measured_traces(NETWORK, PARAMETERS, *inputs)
+    torch.testing.assert_close(found.balanced, exact.balanced, rtol=1e-3, atol=0)
+    torch.testing.assert_close(slope.trace, exact.plain, rtol=1e-3, atol=0)
+    assert slope.square_stderr.dtype == torch.float64
+
+
 def test_what_is_refused(test):
     one = test.tokens[:1], test.at[:1], numbers(1)
     with pytest.raises(ValueError, match=r"`inputs` must be .*at least 2"):
