@@ -33,7 +33,7 @@ MAY_IMPORT = {
         "mlm",
     },
     # for the types of results
-    "plots": {"faces", "languages", "linear", "flatness", "dyck", "mlm"},
+    "plots": {"faces", "languages", "linear", "flatness", "dyck", "mlm", "experiments"},
     "workflow": {"faces"},  # knows no mathematics
     "terminal": {"workflow"},
     "cli": {"workflow", "terminal"},

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
 from ntpcompanion.languages.language import refuse_unnormalized
@@ -129,6 +129,29 @@ def bayes_accuracy(posterior: Float[Tensor, "n classes"]) -> Accuracy:
         )
     refuse_unnormalized("posterior", posterior.double().sum(1))
     return accuracy_of(posterior.amax(1))
+
+
+def posterior_accuracy(
+    posterior: Float[Tensor, "n classes"], guesses: Integer[Tensor, " n"]
+) -> Accuracy:
+    """The expected accuracy of given guesses, E Pr(guess | x), from the exact posterior on n
+    sentences.
+
+    It has the mean of the share of right guesses, without the noise of drawn labels.
+
+    Raises ValueError unless there is one guess in 0 … classes − 1 for each row.
+    """
+    if guesses.shape != posterior.shape[:1] or guesses.is_floating_point():
+        raise ValueError(
+            f"`guesses` must be {len(posterior)} integers, one for each row of `posterior`, got "
+            f"{guesses.dtype} of shape {tuple(guesses.shape)}."
+        )
+    if len(guesses) and not 0 <= guesses.min() <= guesses.max() < posterior.shape[1]:
+        raise ValueError(
+            f"`guesses` must lie in 0 … {posterior.shape[1] - 1}, got {int(guesses.min())} … "
+            f"{int(guesses.max())}."
+        )
+    return accuracy_of(posterior.gather(1, guesses.to(posterior.device)[:, None].long())[:, 0])
 
 
 @dataclass(frozen=True)

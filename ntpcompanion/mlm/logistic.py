@@ -61,6 +61,7 @@ class _State:
         return _State(*(x[kept] for x in (self.points, self.logits, self.loss, self.gradient)))
 
 
+@torch.no_grad()
 def fit_logistic(
     features: Tensor,
     labels: Tensor,
@@ -86,9 +87,8 @@ def fit_logistic(
         separates there is no minimum, and the iteration ends where the gradient is below the
         tolerance.
     tolerance
-        of the Euclidean norm of the gradient. By convexity the loss is then within tolerance² /
-        (2 ridge) of the minimum in W. In float32, 1e-5 is reached on
-        whitened features; rounding leaves a norm of about 1e-7.
+        of the Euclidean norm of the gradient. On whitened features in float32, rounding leaves a
+        norm of about 1e-7.
     start
         a fit of problems of the same shape to start from; zeros by default.
 
@@ -120,12 +120,13 @@ def fit_logistic(
         problems, _first_points(problems, start), MARGIN * tolerance, max_iterations
     )
     logits = problems.logits(points)
-    gradient = problems.gradient(points, problems.residual(logits))
+    gradient = problems.gradient(points, problems.loss_and_residual(points, logits)[1])
     return LogisticFit(
         points[..., :-1].mT.contiguous(),
         points[..., -1].contiguous(),
         gradient.flatten(1).norm(dim=1),
-        problems.loss(points, logits.double()),  # a difference of logits, small where all is right
+        # a difference of logits, small where all is right
+        problems.loss_and_residual(points, logits.double())[0],
         iterations,
         tolerance,
     )
@@ -159,8 +160,8 @@ def _minimized(
 
 
 def _state(problems: LogisticProblems, points: Tensor, logits: Tensor) -> _State:
-    gradient = problems.gradient(points, problems.residual(logits))
-    return _State(points, logits, problems.loss(points, logits), gradient)
+    loss, residual = problems.loss_and_residual(points, logits)
+    return _State(points, logits, loss, problems.gradient(points, residual))
 
 
 def _searched(
@@ -178,13 +179,13 @@ def _searched(
     step = torch.ones_like(slope)
     for _ in range(BACKTRACKS):
         points, logits = _moved(state, direction, along, step)
-        loss = problems.loss(points, logits)
-        reached = _slope(problems, points, logits, direction, along)
+        loss, residual = problems.loss_and_residual(points, logits)
+        reached = _slope(problems, points, residual, direction, along)
         accepted = (loss <= state.loss + SUFFICIENT_DECREASE * step * slope) | (
             (loss <= state.loss + rounding) & (reached <= -TURNED * slope)
         )
         if accepted.all():
-            return _state(problems, points, logits), accepted
+            return _State(points, logits, loss, problems.gradient(points, residual)), accepted
         shrunk = step * (slope / (slope - reached)).nan_to_num(0.1).clamp(0.1, 0.5)
         step = torch.where(accepted, step, shrunk)
     stopped = torch.where(accepted, step, 0.0)
@@ -198,10 +199,10 @@ def _moved(state: _State, direction: Tensor, along: Tensor, step: Tensor) -> tup
 
 
 def _slope(
-    problems: LogisticProblems, points: Tensor, logits: Tensor, direction: Tensor, along: Tensor
+    problems: LogisticProblems, points: Tensor, residual: Tensor, direction: Tensor, along: Tensor
 ) -> Float[Tensor, "k"]:
     """The derivative of the objective along a direction that changes the logits by `along`."""
-    loss = (problems.residual(logits) * along).sum((1, 2), dtype=torch.float64) / logits.shape[2]
+    loss = (residual * along).sum((1, 2), dtype=torch.float64) / residual.shape[2]
     penalty = (points * direction)[..., :-1].sum((1, 2), dtype=torch.float64)
     return loss + problems.ridge.double() * penalty
 

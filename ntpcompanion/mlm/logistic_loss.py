@@ -28,15 +28,16 @@ class LogisticProblems:
         """W xᵢ + b of all examples."""
         return points[..., :-1] @ self.features.mT + points[..., -1:]
 
-    def loss(self, points: Tensor, logits: Tensor) -> Float[Tensor, "k"]:
-        """The objective at points with these logits, summed over examples in float64."""
-        rows = logits.logsumexp(1) - (self.targets * logits).sum(1)
+    def loss_and_residual(
+        self, points: Tensor, logits: Tensor
+    ) -> tuple[Float[Tensor, "k"], Float[Tensor, "k classes n"]]:
+        """The objective at points with these logits, summed over examples in float64, and the
+        derivative of n times the mean loss in the logits, probabilities minus targets.
+        """
+        logs = logits.log_softmax(1)
+        loss = -(self.targets * logs).sum((1, 2), dtype=torch.float64) / logits.shape[2]
         squares = points[..., :-1].double().square().sum((1, 2))
-        return rows.double().mean(1) + self.ridge.double() / 2 * squares
-
-    def residual(self, logits: Tensor) -> Float[Tensor, "k classes n"]:
-        """The derivative of n times the mean loss in the logits, probabilities minus targets."""
-        return logits.softmax(1) - self.targets
+        return loss + self.ridge.double() / 2 * squares, logs.exp_().sub_(self.targets)
 
     def gradient(self, points: Tensor, residual: Tensor) -> Float[Tensor, "k classes d1"]:
         """The gradient of the objective at points with this residual."""

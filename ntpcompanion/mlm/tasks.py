@@ -5,12 +5,19 @@ sentence.
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
 from ntpcompanion.languages.grammars import NO_LABEL, span_labels
 from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.pcfg import PCFG
-from ntpcompanion.mlm.downstream import Accuracy, Examples, accuracy_of, bayes_accuracy
+from ntpcompanion.mlm.downstream import (
+    Accuracy,
+    Examples,
+    accuracy_of,
+    bayes_accuracy,
+    posterior_accuracy,
+)
 from ntpcompanion.mlm.tokens import padded_to
 
 AT_ONCE = 500  # sentences whose labels are worked out together
@@ -39,6 +46,30 @@ class Task:
         return Examples(train, self.train.labels, self.train.classes), Examples(
             test, self.test.labels, self.test.classes
         )
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorTask(Task):
+    """A task whose guesses are scored without the noise of drawn labels.
+
+    Fields
+    ------
+    train_posterior, test_posterior
+        (sentences, classes) the exact Pr(label | sentence), see `label_posterior`.
+    bayes
+        E max_y Pr(y | sentence) over the test sentences: the accuracy of the best guesses.
+    """
+
+    train_posterior: Float[Tensor, "train classes"]
+    test_posterior: Float[Tensor, "test classes"]
+
+    def accuracy(self, guesses: Integer[Tensor, " n"]) -> Accuracy:
+        """The mean posterior probability of the class guessed for each test sentence; its standard
+        error is that over sentences.
+
+        Raises ValueError unless there is one guess, of a class, for each.
+        """
+        return posterior_accuracy(self.test_posterior, guesses)
 
 
 def draw_task(
@@ -93,6 +124,59 @@ def draw_task(
         Examples(tokens[train:], labels[train:], classes),
         bayes,
     )
+
+
+def label_posterior(
+    language: HMM | PCFG, tokens: Int[Tensor, "n length"], place: int
+) -> Float[Tensor, "n classes"]:
+    """The exact distribution of the label of `draw_task` given each sentence.
+
+    For an HMM that of the hidden state at position `place` = 1, 2, …; the label was drawn from it.
+    For a PCFG that of the symbol of the first `place` words, given the sentence and that some
+    symbol spans them; its largest entry is the label.
+
+    Raises
+    ------
+    ValueError
+        a place beyond the columns of `tokens`; a sentence of probability 0, or whose first words
+        have no symbol.
+    """
+    if not 1 <= place <= tokens.shape[1]:
+        raise ValueError(
+            f"`place` must be a position of the sentences, 1 … {tokens.shape[1]}, got {place}."
+        )
+    span = (place - 1,) if isinstance(language, HMM) else (0, place - 1)
+    joint = torch.cat([language.latent_posterior(part)[:, *span] for part in tokens.split(AT_ONCE)])
+    total = joint.sum(1, keepdim=True)
+    if not (total > 0).all():
+        row = int((total[:, 0] == 0).nonzero()[0])
+        raise ValueError(f"`tokens`: row {row} has no label at `place` = {place}. Leave it out.")
+    return joint / total
+
+
+def with_posteriors(task: Task, language: HMM | PCFG, place: int) -> PosteriorTask:
+    """The task that `draw_task` drew from `language` for `place`, with the exact posteriors of its
+    labels.
+
+    Parameters
+    ----------
+    task
+        whose inputs are sentences.
+    language, place
+        as for `draw_task`.
+
+    Raises
+    ------
+    ValueError
+        as `label_posterior`.
+
+    Notes
+    -----
+    The labels to train on stay as they are: drawn states of an HMM, likeliest symbols of a PCFG.
+    """
+    train = label_posterior(language, task.train.inputs, place)
+    test = label_posterior(language, task.test.inputs, place)
+    return PosteriorTask(task.train, task.test, bayes_accuracy(test), train, test)
 
 
 def _hidden_states(

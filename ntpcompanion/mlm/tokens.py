@@ -1,5 +1,6 @@
 """Tokens that are no words: the mask, and padding on the right."""
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Int
 from torch import Tensor
@@ -23,3 +24,18 @@ def padded_to(
             "`positions`. Give it more."
         )
     return F.pad(tokens, (0, -excess), value=PADDING)
+
+
+def masked_at(tokens: Int[Tensor, "batch length"], position: int) -> Int[Tensor, "batch length"]:
+    """The sentences with the word at column `position` = 0, 1, … hidden; those that have none there
+    stay as they are.
+
+    What a model makes of such an input at that position cannot depend on the word. Raises
+    ValueError for a position that is no column.
+    """
+    if not 0 <= position < tokens.shape[1]:
+        raise ValueError(
+            f"`position` must be a column of `tokens`, 0 … {tokens.shape[1] - 1}, got {position}."
+        )
+    column = torch.arange(tokens.shape[1], device=tokens.device) == position
+    return torch.where(column & (tokens != PADDING), MASK, tokens)

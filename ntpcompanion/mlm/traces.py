@@ -10,8 +10,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.func import grad_and_value, vmap
 
+from ntpcompanion.mlm.balanced_trace import balanced_trace, trace_infimum, unit_gain
 from ntpcompanion.mlm.example_gradients import sampled_squared_gradients
-from ntpcompanion.mlm.rescaling import balanced_trace, weights_at
+from ntpcompanion.mlm.rescaling import weights_at
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.validation import as_integer
 
@@ -28,8 +29,11 @@ class Traces:
     plain, plain_stderr
         (models,) the trace, and its standard error over inputs.
     balanced, balanced_stderr
-        (models,) the trace at its minimum over rescalings, see `balanced_trace`; the standard error
-        is that of the rescaled trace (to first order the choice of the scales adds nothing).
+        (models,) the trace at its minimum over rescalings with `unit_gain`, see `balanced_trace`;
+        the standard error is that of the rescaled trace (to first order the choice of the scales
+        adds nothing).
+    infimum
+        (models,) the infimum over rescalings of the residual stream, too; see `trace_infimum`.
     scales
         (models, scales) where the minimum is met.
     by_group
@@ -40,6 +44,7 @@ class Traces:
     plain_stderr: Float[Tensor, " models"]
     balanced: Float[Tensor, " models"]
     balanced_stderr: Float[Tensor, " models"]
+    infimum: Float[Tensor, " models"]
     scales: Float[Tensor, "models scales"]
     by_group: dict[str, Float[Tensor, " models"]]
 
@@ -115,13 +120,16 @@ def measured_traces(
         vmap(per_input, (0, None, None, None))(dict(parameters), *part)
         for part in _chunks(tokens, at, uniforms, chunk)
     ]
-    squares = {name: torch.cat([part[name] for part in parts], 1).double() for name in parts[0]}
-    return _summary({name: s.detach() for name, s in squares.items()})
+    squares = {name: torch.cat([part[name] for part in parts], 1) for name in parts[0]}
+    return _summary(squares, unit_gain(parameters).detach())
 
 
-def _summary(squares: dict[str, Float[Tensor, "models inputs"]]) -> Traces:
+def _summary(
+    squares: dict[str, Float[Tensor, "models inputs"]], residual: Float[Tensor, " models"]
+) -> Traces:
+    squares = {name: s.detach().double() for name, s in squares.items()}
     by_group = {name: s.mean(1) for name, s in squares.items()}
-    balanced = balanced_trace(by_group)
+    balanced = balanced_trace(by_group, residual)
     weights = weights_at(balanced.scales)
     plain = torch.stack(list(squares.values())).sum(0)
     rescaled = torch.stack([weights[name][:, None] * s for name, s in squares.items()]).sum(0)
@@ -131,6 +139,7 @@ def _summary(squares: dict[str, Float[Tensor, "models inputs"]]) -> Traces:
         plain.std(1) / root,
         balanced.value,
         rescaled.std(1) / root,
+        trace_infimum(by_group),
         balanced.scales,
         by_group,
     )
@@ -199,7 +208,7 @@ def _gradient_of_trace(
     for part in _chunks(*inputs, chunk):
         parts, own = vmap(grad_and_value(total), (0, None, None, None))(dict(parameters), *part)
         rows = torch.cat([g.flatten(1) for g in parts.values()], 1).detach().double()
-        gradient, value = gradient.to(rows) + rows, value.to(rows) + own.detach()
+        gradient, value = gradient.to(rows) + rows, value.to(rows) + own.detach().to(rows)
     return gradient / inputs[2].numel(), value / inputs[2].numel()
 
 

@@ -18,13 +18,15 @@ from .languages import draw_one_hot as draw_one_hot
 from .languages import draw_num_contexts as draw_num_contexts
 from .languages import draw_floor as draw_floor
 from .languages import survival as survival
-from .linear import draw_share as draw_share
 from .linear import draw_verdict_shares as draw_verdict_shares
 from .linear import draw_excess as draw_excess
 from .linear import draw_distributions as draw_distributions
 from .linear import draw_plane as draw_plane
 from .linear import draw_overlap as draw_overlap
 from .flatness import draw_valley as draw_valley
+from .downstream import draw_trace_plane as draw_trace_plane
+from .downstream import draw_comparisons as draw_comparisons
+from .downstream import draw_ladder as draw_ladder
 from .sweep import plot_sweep as plot_sweep
 
 __all__ = [
@@ -48,12 +50,14 @@ __all__ = [
     "draw_num_contexts",
     "draw_floor",
     "survival",
-    "draw_share",
     "draw_verdict_shares",
     "draw_excess",
     "draw_distributions",
     "draw_plane",
     "draw_overlap",
     "draw_valley",
+    "draw_trace_plane",
+    "draw_comparisons",
+    "draw_ladder",
     "plot_sweep",
 ]

@@ -7,6 +7,7 @@ from ntpcompanion.mlm.downstream import (
     bayes_accuracy,
     chance_accuracy,
     over_seeds,
+    posterior_accuracy,
 )
 from ntpcompanion.mlm.language_plans import HMMPlan
 from tests.mlm.cases import generator
@@ -103,3 +104,24 @@ WRONG = [
 def test_examples_that_cannot_be_used_are_refused(fields, words):
     with pytest.raises(ValueError, match=words):
         Examples(*fields)
+
+
+def test_the_accuracy_of_guesses_is_their_mean_posterior():
+    posterior = torch.tensor([[0.5, 0.5], [0.2, 0.8], [1.0, 0.0], [0.9, 0.1]], dtype=torch.float64)
+    found = posterior_accuracy(posterior, torch.tensor([0, 1, 1, 0]))
+    assert found.value == pytest.approx((0.5 + 0.8 + 0.0 + 0.9) / 4)
+    assert posterior_accuracy(posterior, posterior.argmax(1)) == bayes_accuracy(posterior)
+
+
+@pytest.mark.parametrize(
+    ("guesses", "words"),
+    [
+        ([0], "`guesses` must be 2 integers, one for each row of `posterior`, got"),
+        ([0.0, 1.0], "`guesses` must be 2 integers, one for each row of `posterior`, got"),
+        ([0, 2], "`guesses` must lie in 0 … 1, got 0 … 2"),
+        ([-1, 0], "`guesses` must lie in 0 … 1, got -1 … 0"),
+    ],
+)
+def test_guesses_that_do_not_fit_are_refused(guesses, words, unchecked_shapes):
+    with pytest.raises(ValueError, match=words):
+        posterior_accuracy(torch.tensor([[0.5, 0.5], [0.2, 0.8]]), torch.tensor(guesses))

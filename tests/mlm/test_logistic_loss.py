@@ -27,19 +27,19 @@ def test_loss_and_gradient_are_those_of_autograd(labels):
             for k in range(2)
         ]
     )
-    logits = problems.logits(points)
-    assert torch.allclose(problems.loss(points, logits), direct, rtol=1e-12)
+    loss, residual = problems.loss_and_residual(points, problems.logits(points))
+    assert torch.allclose(loss, direct, rtol=1e-12)
     (by_autograd,) = torch.autograd.grad(direct.sum(), points)
-    found = problems.gradient(points, problems.residual(logits))
-    assert torch.allclose(found, by_autograd, rtol=0, atol=1e-13)
+    assert torch.allclose(problems.gradient(points, residual), by_autograd, rtol=0, atol=1e-13)
 
 
 def test_some_of_the_problems_are_the_same_problems():
     problems = logistic_problems(random(2, 9, 3), LABELS, 4, RIDGE)
     points = random(2, 4, 4, seed=1)
     second = problems.only(torch.tensor([False, True]))
-    loss = problems.loss(points, problems.logits(points))[1:]
-    assert torch.allclose(second.loss(points[1:], second.logits(points[1:])), loss, rtol=1e-14)
+    loss, _ = problems.loss_and_residual(points, problems.logits(points))
+    alone, _ = second.loss_and_residual(points[1:], second.logits(points[1:]))
+    assert torch.allclose(alone, loss[1:], rtol=1e-14)
 
 
 FEATURES = random(2, 9, 3)

@@ -6,7 +6,7 @@ import torch
 from ntpcompanion.languages.grammars import span_labels
 from ntpcompanion.languages.language import PADDING
 from ntpcompanion.mlm.language_plans import HMMPlan
-from ntpcompanion.mlm.tasks import draw_task
+from ntpcompanion.mlm.tasks import draw_task, label_posterior, with_posteriors
 from tests.mlm.cases import MIXED, SMALL, generator
 
 
@@ -41,6 +41,84 @@ def test_sentences_of_a_grammar_have_the_label_that_was_asked_for():
     assert (task.bayes.value, task.bayes.stderr) == (1.0, 0.0)
     again = draw_task(language, 2, 300, 100, 6, generator())
     assert torch.equal(again.test.inputs, task.test.inputs)
+
+
+def hidden_state_by_enumeration(language, sentence, place):
+    """Pr(z_place | sentence): all paths of states, one by one."""
+    joint = [0.0] * language.num_states
+    for path in product(range(language.num_states), repeat=len(sentence)):
+        moves = [language.transition[step] for step in pairwise(path)]
+        words = [language.emission[pair] for pair in zip(path, sentence, strict=True)]
+        joint[path[place - 1]] += float(
+            language.initial[path[0]] * torch.stack(moves + words).prod()
+        )
+    return [chance / sum(joint) for chance in joint]
+
+
+def test_the_posterior_of_a_state_is_that_of_all_paths():
+    language = HMMPlan(3, 4, 4, transition=0.5).build()
+    tokens = language.sample(5, generator())
+    for place in (1, 4):
+        for found, sentence in zip(label_posterior(language, tokens, place), tokens, strict=True):
+            expected = hidden_state_by_enumeration(language, sentence.tolist(), place)
+            assert found.tolist() == pytest.approx(expected, abs=1e-12)
+
+
+def first_two_by_hand(grammar, sentence):
+    """The symbol a of the first two of three words: trees root → a c only, each with its rules."""
+    x, y, z = sentence
+    weight = torch.zeros(grammar.num_symbols, dtype=torch.float64)
+    for root, a, c in product(range(grammar.num_symbols), repeat=3):
+        rule = grammar.root[root] * grammar.binary[root, a, c] * grammar.lexical[c, z]
+        yields = (
+            grammar.binary[a] * torch.outer(grammar.lexical[:, x], grammar.lexical[:, y])
+        ).sum()
+        weight[a] += rule * yields
+    return weight / weight.sum()
+
+
+def test_the_posterior_of_a_symbol_is_that_of_the_trees_in_which_it_spans_the_words():
+    language = MIXED.build()
+    task = with_posteriors(draw_task(language, 2, 60, 60, 4, generator()), language, 2)
+    three = (task.test.inputs != PADDING).sum(1) == 3
+    assert int(three.sum()) > 5
+    for row in three.nonzero()[:, 0].tolist():
+        expected = first_two_by_hand(language, task.test.inputs[row, :3].tolist())
+        assert task.test_posterior[row].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
+
+
+def test_the_labels_are_the_best_guesses_where_they_are_functions_of_the_sentence():
+    language = MIXED.build()
+    drawn = draw_task(language, 2, 60, 50, 4, generator())
+    task = with_posteriors(drawn, language, 2)
+    best = task.accuracy(task.test.labels)
+    assert best.value == pytest.approx(task.bayes.value, abs=1e-12)
+    assert torch.equal(task.train_posterior.argmax(1), task.train.labels)
+    assert task.train is drawn.train
+    assert task.bayes.value < 1
+
+
+def test_guesses_are_scored_as_drawn_labels_would_on_average():
+    language = HMMPlan(3, 4, 4, transition=0.3, emission=0.3).build()
+    task = with_posteriors(draw_task(language, 2, 10, 4000, 4, generator()), language, 2)
+    guesses = torch.randint(3, (4000,), generator=generator(1))
+    found = task.accuracy(guesses)
+    drawn = (guesses == task.test.labels).double()
+    assert found.stderr < float(drawn.std()) / 4000**0.5
+    assert found.value == pytest.approx(float(drawn.mean()), abs=5 * 0.5 / 4000**0.5)
+    assert found.value < task.bayes.value
+
+
+def test_sentences_without_the_label_are_refused():
+    language = MIXED.build()
+    words = torch.arange(8)[:, None]
+    words = words[language.log_prob(words).isfinite()]
+    assert len(words)
+    short = torch.cat([words, torch.full_like(words, PADDING)], 1)
+    with pytest.raises(ValueError, match=r"`tokens`: row 0 has no label at `place` = 2. Leave it"):
+        label_posterior(language, short, 2)
+    with pytest.raises(ValueError, match="`place` must be a position of the sentences, 1 … 2, got"):
+        label_posterior(language, short, 3)
 
 
 def test_other_inputs_keep_the_labels():

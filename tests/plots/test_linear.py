@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from ntpcompanion import plots
-from ntpcompanion.plots.linear import half_way
+from ntpcompanion.plots.linear import draw_share, half_way
 
 SHARES = pd.DataFrame(
     {
@@ -39,7 +39,7 @@ def test_shares_are_drawn_with_their_binomial_errors_and_none_is_left_out(ax):
     ],
 )
 def test_a_label_stands_where_its_line_rises(ax, share, at):
-    assert half_way(plots.draw_share(ax, [0.25, 0.5, 1.0], share, 4)) == pytest.approx(at)
+    assert half_way(draw_share(ax, [0.25, 0.5, 1.0], share, 4)) == pytest.approx(at)
 
 
 def test_the_excess_is_drawn_as_points_beside_its_bound(ax):

@@ -1,0 +1,286 @@
+"""Linear probes that have converged, on the features of many models: full features, common random
+projections of them, and few examples.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from ntpcompanion.mlm.logistic import fit_logistic
+from ntpcompanion.mlm.probe import gaussian_projection
+from ntpcompanion.mlm.ridge_choice import (
+    RidgeChoice,
+    choose_ridge,
+    grouped_logits,
+    refuse_criterion,
+)
+from ntpcompanion.mlm.scaling import scaled, whitened
+
+HELD_OUT = 5  # one training example of so many chooses the ridge
+
+
+@dataclass(frozen=True)
+class ConvergedProbe:
+    """How features are probed by multinomial logistic regression on whitened features.
+
+    Fields
+    ------
+    dims, draws
+        of the random projections, and how many of them are averaged over.
+    shots, subsets
+        examples of a few-shot probe, and how many disjoint sets of them are averaged over.
+    ridges
+        the candidates, of which held-out training examples choose one (see `whitened` for what a
+        ridge penalizes).
+    criterion
+        "accuracy" or "loss" on the held-out examples (see `choose_ridge`).
+    tolerance, max_iterations
+        of the solver (see `fit_logistic`).
+
+    Raises
+    ------
+    ValueError
+        a number out of its range, or an unknown criterion.
+    """
+
+    dims: int = 64
+    draws: int = 8
+    shots: int = 400
+    subsets: int = 10
+    ridges: tuple[float, ...] = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+    criterion: str = "accuracy"
+    tolerance: float = 1e-5
+    max_iterations: int = 500
+
+    def __post_init__(self) -> None:
+        refuse_criterion(self.criterion)
+        for name in ("dims", "draws", "shots", "subsets", "max_iterations"):
+            if (value := getattr(self, name)) < 1:
+                raise ValueError(f"`{name}` must be at least 1, got {value}.")
+        if not (math.isfinite(self.tolerance) and self.tolerance > 0):
+            raise ValueError(f"`tolerance` must be positive and finite, got {self.tolerance}.")
+        if not self.ridges or not all(math.isfinite(x) and x > 0 for x in self.ridges):
+            raise ValueError(
+                f"`ridges` must be one or more positive finite numbers, got {self.ridges}."
+            )
+
+
+@dataclass(frozen=True)
+class ProbeAccuracies:
+    """What the probes of k models reach.
+
+    Fields
+    ------
+    full, projected, few_shot
+        accuracy by the exact posterior: the mean probability of the guessed class. The last two
+        are means over draws and subsets.
+    ridge, gradient_norm
+        per model the ridge chosen for the three probes, in this order, and the largest norm of the
+        gradient among the fits behind each accuracy.
+    """
+
+    full: Float[Tensor, "k"]
+    projected: Float[Tensor, "k"]
+    few_shot: Float[Tensor, "k"]
+    ridge: Float[Tensor, "k 3"]
+    gradient_norm: Float[Tensor, "k 3"]
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """What is random, the same for all models: rows of the training examples and projections."""
+
+    fitted: Int[Tensor, "most"]
+    held_out: Int[Tensor, "fifth"]
+    subsets: Int[Tensor, "subsets shots"]
+    projections: Float[Tensor, "draws d dims"]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Labels of the training examples and posterior of the test sentences."""
+
+    labels: Int[Tensor, "n"]
+    posterior: Float[Tensor, "m classes"]
+    plan: ConvergedProbe
+    draws: _Draws
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """Accuracy, ridge and gradient's norm of one kind of probe, for k models."""
+
+    accuracy: Float[Tensor, "k"]
+    ridge: Float[Tensor, "k"]
+    gradient_norm: Float[Tensor, "k"]
+
+
+@torch.no_grad()
+def probe_stack(
+    train: Tensor,
+    labels: Tensor,
+    test: Tensor,
+    posterior: Tensor,
+    plan: ConvergedProbe,
+    generator: torch.Generator,
+    *,
+    models: int = 8,
+) -> ProbeAccuracies:
+    """Probe the features of k models on the same sentences.
+
+    Parameters
+    ----------
+    train, test
+        features (k, n, d) of the training sentences and (k, m, d) of the test sentences.
+    labels
+        (n,) classes of the training sentences.
+    posterior
+        (m, classes) exact probabilities of the classes given each test sentence.
+    generator
+        draws the split, the subsets and the projections: the same for all models, and for each
+        device, as the generator's own device makes them.
+    models
+        how many are probed at a time, for memory.
+
+    Returns
+    -------
+    ProbeAccuracies
+        on the device of the features.
+
+    Raises
+    ------
+    ValueError
+        shapes that do not fit, or too few training examples for the plan.
+
+    Notes
+    -----
+    *Full*: the features, whitened; the ridge is chosen with a fifth of the training examples held
+    out, then all are fitted. *Projected*: standardized features times Gaussian projections, each
+    whitened and fitted like the full ones; one ridge for all draws of a model. *Few-shot*: disjoint
+    subsets of the examples that are not held out, which choose one ridge for all subsets of a
+    model. The features are whitened by all training sentences, without their labels.
+    Memory, for each model at a time: about 3 n d + draws · n (2 dims + 6 classes) numbers.
+    """
+    _refuse_mismatch(train, labels, test, posterior, plan, models)
+    draws = _drawn(train, plan, generator)
+    task = _Task(labels.to(train.device), posterior.to(train.device), plan, draws)
+    parts = []
+    for some, others in zip(train.split(models), test.split(models), strict=True):
+        white = whitened(some, others)
+        parts.append(
+            [
+                _refitted(*white, len(some), task),
+                _projected(some, others, task),
+                _few_shot(*white, task),
+            ]
+        )
+    accuracy, ridge, gradient_norm = (
+        torch.cat([torch.stack([getattr(kind, name) for kind in part], 1) for part in parts])
+        for name in ("accuracy", "ridge", "gradient_norm")
+    )
+    return ProbeAccuracies(*accuracy.unbind(1), ridge, gradient_norm)
+
+
+def _drawn(train: Tensor, plan: ConvergedProbe, generator: torch.Generator) -> _Draws:
+    n, d = train.shape[1:]
+    order = torch.randperm(n, generator=generator, device=generator.device).to(train.device)
+    held_out, fitted = order.split([n // HELD_OUT, n - n // HELD_OUT])
+    subsets = fitted[: plan.subsets * plan.shots].view(plan.subsets, plan.shots)
+    matrices = [gaussian_projection(d, plan.dims, generator) for _ in range(plan.draws)]
+    return _Draws(fitted, held_out, subsets, torch.stack(matrices).to(train))
+
+
+def _standardized(train: Tensor, test: Tensor) -> tuple[Tensor, Tensor]:
+    pairs = [scaled(*both, "standardized") for both in zip(train, test, strict=True)]
+    return torch.stack([pair[0] for pair in pairs]), torch.stack([pair[1] for pair in pairs])
+
+
+def _projected(train: Tensor, test: Tensor, task: _Task) -> _Probe:
+    rows, others = (
+        torch.einsum("knd,rde->krne", features, task.draws.projections).flatten(0, 1)
+        for features in _standardized(train, test)
+    )
+    return _refitted(*whitened(rows, others), len(train), task)
+
+
+def _refitted(train: Tensor, test: Tensor, models: int, task: _Task) -> _Probe:
+    """Choose a ridge for each model without the held-out examples, then fit all of them."""
+    plan, labels, fitted = task.plan, task.labels, task.draws.fitted
+    choice = _chosen(train[:, fitted], labels[fitted], train, models, task)
+    fit = fit_logistic(
+        train,
+        labels,
+        task.posterior.shape[1],
+        choice.ridge.repeat_interleave(len(train) // models),
+        tolerance=plan.tolerance,
+        max_iterations=plan.max_iterations,
+        start=choice.fit,
+    )
+    return _probe(replace(choice, fit=fit), test, task)
+
+
+def _few_shot(train: Tensor, test: Tensor, task: _Task) -> _Probe:
+    rows = task.draws.subsets
+    labels = task.labels[rows].repeat(len(train), 1)
+    return _probe(
+        _chosen(train[:, rows].flatten(0, 1), labels, train, len(train), task), test, task
+    )
+
+
+def _chosen(
+    features: Tensor, labels: Tensor, train: Tensor, models: int, task: _Task
+) -> RidgeChoice:
+    held_out, plan = task.draws.held_out, task.plan
+    return choose_ridge(
+        features,
+        labels,
+        train[:, held_out],
+        task.labels[held_out],
+        task.posterior.shape[1],
+        plan.ridges,
+        models=models,
+        criterion=plan.criterion,
+        tolerance=plan.tolerance,
+        max_iterations=plan.max_iterations,
+    )
+
+
+def _probe(choice: RidgeChoice, test: Tensor, task: _Task) -> _Probe:
+    models = len(choice.ridge)
+    guesses = grouped_logits(choice.fit, test, models).argmax(-1)  # (models, fits, m)
+    sentences = torch.arange(len(task.posterior), device=guesses.device)
+    right = task.posterior[sentences, guesses].double()
+    norms = choice.fit.gradient_norm.unflatten(0, (models, -1))
+    return _Probe(right.mean((1, 2)), choice.ridge, norms.amax(1))
+
+
+def _refuse_mismatch(
+    train: Tensor,
+    labels: Tensor,
+    test: Tensor,
+    posterior: Tensor,
+    plan: ConvergedProbe,
+    models: int,
+) -> None:
+    if train.dim() != 3 or train.shape[::2] != test.shape[::2]:
+        raise ValueError(
+            "`train` and `test` must be features (k, n, d) and (k, m, d), got "
+            f"{tuple(train.shape)} and {tuple(test.shape)}."
+        )
+    if labels.shape != train.shape[1:2] or posterior.shape[:1] != test.shape[1:2]:
+        raise ValueError(
+            f"`labels` must have shape ({train.shape[1]},) and `posterior` ({test.shape[1]}, "
+            f"classes), got {tuple(labels.shape)} and {tuple(posterior.shape)}."
+        )
+    if models < 1:
+        raise ValueError(f"`models` must be at least 1, got {models}.")
+    left = train.shape[1] - train.shape[1] // HELD_OUT
+    if plan.subsets * plan.shots > left or train.shape[1] < HELD_OUT:
+        raise ValueError(
+            f"`train` must have at least {plan.subsets} · {plan.shots} examples beside the "
+            f"{train.shape[1] // HELD_OUT} that are held out, got {left}. Take fewer `subsets` or "
+            "`shots`."
+        )

@@ -1,0 +1,64 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from matplotlib.text import Text
+from scipy import optimize
+
+from ntpcompanion.plots.placement import label_points, spread
+
+
+def boxes(labels):
+    """Of the texts, without the lines to their points."""
+    for label in labels:
+        label.get_window_extent()  # moves the text to where it is drawn
+    return [Text.get_window_extent(label) for label in labels]
+
+
+def test_labels_cover_neither_the_data_nor_each_other(ax, rng):
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    data = rng.normal(0.5, 0.05, (60, 2))
+    anchors = [data[k : k + 2] for k in range(5)]
+    texts = [f"the label number {k}" for k in range(5)]
+    labels = label_points(ax, anchors, texts, ["red"] * 5, data)
+    assert [label.get_text() for label in labels] == texts
+    assert not any(one.overlaps(other) for one, other in combinations(boxes(labels), 2))
+    pixels = ax.transData.transform(data)
+    assert not any(box.count_contains(pixels) for box in boxes(labels))
+    frame = ax.get_window_extent()
+    assert all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in boxes(labels))
+
+
+def test_a_label_alone_stands_beside_its_point_without_a_line(ax):
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    (label,) = label_points(ax, [[[0.5, 0.5]]], ["here"], ["red"], [[0.5, 0.5]])
+    assert (label.xy, label.arrow_patch, label.get_color()) == ((0.5, 0.5), None, "red")
+    assert np.hypot(*label.get_position()) == pytest.approx(8)
+
+
+def test_a_label_away_from_its_point_has_a_line(ax):
+    """The point is surrounded by others, for more than the nearest distance."""
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    around = np.stack(np.meshgrid(np.linspace(0.45, 0.55, 20), np.linspace(0.4, 0.6, 20)), -1)
+    (label,) = label_points(ax, [[[0.5, 0.5]]], ["here"], ["red"], around.reshape(-1, 2))
+    assert label.arrow_patch is not None
+    assert not boxes([label])[0].count_contains(ax.transData.transform(around.reshape(-1, 2)))
+
+
+def test_spread_labels_are_the_nearest_at_a_distance(rng):
+    for _ in range(5):
+        wanted = rng.uniform(0, 1, 6)
+        order = np.argsort(wanted)
+        apart = {"type": "ineq", "fun": lambda x, order=order: np.diff(x[order]) - 0.2}
+        best = optimize.minimize(
+            lambda x, wanted=wanted: np.square(x - wanted).sum(),
+            np.argsort(order) * 0.2,
+            constraints=apart,
+            options={"ftol": 1e-14},
+        )
+        assert spread(wanted, 0.2) == pytest.approx(best.x, abs=1e-5)
+
+
+def test_labels_far_apart_stay():
+    assert spread([3.0, 1.0, 2.0], 0.5).tolist() == [3.0, 1.0, 2.0]
+    assert spread([1.0, 1.0], 0.5).tolist() == [0.75, 1.25]
