@@ -26,6 +26,9 @@ from ntpcompanion.networks.stack import Stack, functional_logits
 from ntpcompanion.randomness import torch_stream
 
 AT_ONCE = 500  # sentences whose posteriors are computed together
+# models that are measured together, and examples of each whose gradients are: a GPU has the memory
+# and waits for fewer calls, the caches of a CPU hold no more
+TOGETHER = {"cpu": (4, 128), "cuda": (40, 1024)}
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,6 @@ class SuitePlan:
         of the traces: so many of these sentences, and labels drawn for each.
     probe
         how features are probed.
-    models
-        that are measured together: more need more memory.
     """
 
     places: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)]
@@ -52,7 +53,6 @@ class SuitePlan:
     inputs: Annotated[int, Field(ge=2)] = 2000
     labels: Annotated[int, Field(ge=1)] = 2
     probe: ConvergedProbe = field(default_factory=ConvergedProbe)
-    models: Annotated[int, Field(ge=1)] = 4
 
     def __post_init__(self) -> None:
         if self.inputs > self.sentences:
@@ -176,8 +176,9 @@ def measure_stack(
 ) -> list[StudyModel]:
     """Measure each network of a stack, a few at a time."""
     found: list[StudyModel] = []
-    for first in range(0, len(stack), suite.plan.models):
-        rows = range(first, min(first + suite.plan.models, len(stack)))
+    models, chunk = TOGETHER[stack.device.type]
+    for first in range(0, len(stack), models):
+        rows = range(first, min(first + models, len(stack)))
         part = stack.take(rows)
         excess = _divergences(part, suite.test)
         at = suite.plan.inputs
@@ -187,6 +188,7 @@ def measure_stack(
             suite.test.tokens[:at],
             suite.test.at[:at],
             suite.uniforms,
+            chunk=chunk,
         )
         tasks = {place: _probed(part, place, suite) for place in suite.plan.places}
         for i, row in enumerate(rows):
@@ -230,15 +232,15 @@ def _probed(stack: Stack, place: int, suite: StudySuite) -> list[TaskAccuracies]
 def _accuracies(
     features_of: Callable[[Tensor], Tensor], place: int, suite: StudySuite
 ) -> dict[str, list[float]]:
-    task = suite.tasks[place]
+    task, posterior = suite.tasks[place], suite.posteriors[place]
     found = probe_stack(
         features_of(task.train.inputs),
         task.train.labels,
         features_of(task.test.inputs),
-        suite.posteriors[place],
+        posterior,
         suite.plan.probe,
         torch_stream(suite.seed, f"probes {place}"),  # the same for every model
-        models=suite.plan.models,
+        models=TOGETHER[posterior.device.type][0],
     )
     return {name: getattr(found, name).tolist() for name in ("full", "projected", "few_shot")}
 

@@ -23,7 +23,7 @@ def numbers(state, row):
 
 
 def largest_gap(first, second):
-    return max(float((first[name] - second[name]).abs().max()) for name in first)
+    return max(float((first[name] - second[name]).detach().abs().max()) for name in first)
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
