@@ -120,10 +120,10 @@ class _Probe:
 
 @torch.no_grad()
 def probe_stack(
-    train: Tensor,
-    labels: Tensor,
-    test: Tensor,
-    posterior: Tensor,
+    train: Float[Tensor, "k n d"],
+    labels: Int[Tensor, "n"],
+    test: Float[Tensor, "k m d"],
+    posterior: Float[Tensor, "m classes"],
     plan: ConvergedProbe,
     generator: torch.Generator,
     *,
@@ -134,11 +134,11 @@ def probe_stack(
     Parameters
     ----------
     train, test
-        features (k, n, d) of the training sentences and (k, m, d) of the test sentences.
+        features of the training sentences and of the test sentences.
     labels
-        (n,) classes of the training sentences.
+        classes of the training sentences.
     posterior
-        (m, classes) exact probabilities of the classes given each test sentence.
+        exact probabilities of the classes given each test sentence.
     generator
         draws the split, the subsets and the projections: the same for all models, and for each
         device, as the generator's own device makes them.
