@@ -100,32 +100,24 @@ def context_gaps(
     >>> round(gaps.learnable_gap, 4), abs(gaps.neighbours_gap) < 1e-12  # its states are its words
     (0.4413, True)
     """
-    markov = isinstance(language, HMM)
-    longest = language.length if markov else language.longest
+    longest = language.length if isinstance(language, HMM) else language.longest
     if not longest:
         raise ValueError(
             "`language` must be a grammar with a longest sentence: this one is recursive or has "
             "no sentence."
         )
     test = draw_test_set(language, sentences, longest, seed, device)
-    floor, floor_stderr = _floor(language, longest, test)
-    if markov:
-        return ContextGaps(
-            floor,
-            floor_stderr,
-            position=_position_loss(language),
-            block=_block_loss(language),
-            neighbours=_neighbours_loss(language),
-            neighbours_stderr=0.0,
-        )
+    floor = _floor(language, longest, test)
+    if isinstance(language, HMM):
+        losses = (_position_loss(language), _block_loss(language), _neighbours_loss(language))
+        return ContextGaps(*floor, *losses, neighbours_stderr=0.0)
     position = _grammar_position_loss(language, longest)
-    return ContextGaps(
-        floor, floor_stderr, position, position, *_grammar_neighbours(language, longest, test)
-    )
+    neighbours = _grammar_neighbours(language, longest, test)
+    return ContextGaps(*floor, position, position, *neighbours)
 
 
 def _floor(language: HMM | PCFG, longest: int, test: TestSet) -> tuple[float, float]:
-    lengths = [longest] if isinstance(language, HMM) else range(1, longest + 1)
+    lengths = list(range(longest if isinstance(language, HMM) else 1, longest + 1))
     if sum(language.vocab_size**n for n in lengths) <= FEW_SENTENCES:
         return exact_entropy_floor(language, lengths).per_sentence, 0.0
     return _mean_and_stderr(torch.special.entr(test.conditional).sum(1))
@@ -179,8 +171,8 @@ def _neighbours_loss(language: HMM) -> float:
         # Pr(word before, state here) and Pr(word after | state here); one blank word at the ends
         before = (states[t - 1][:, None] * emission).T @ step if t else state[None]
         after = step @ emission if t + 1 < len(states) else torch.ones_like(state)[:, None]
-        losses.append(sum(_conditional_entropy((row * after.T) @ emission) for row in before))
-    return float(torch.stack(losses).mean())
+        losses += [_conditional_entropy((row * after.T) @ emission) for row in before]
+    return float(torch.stack(losses).sum()) / language.length
 
 
 def with_erasures(grammar: PCFG) -> PCFG:

@@ -120,10 +120,10 @@ class _Probe:
 
 @torch.no_grad()
 def probe_stack(
-    train: Tensor,
-    labels: Tensor,
-    test: Tensor,
-    posterior: Tensor,
+    train: Float[Tensor, "k n d"],
+    labels: Int[Tensor, "n"],
+    test: Float[Tensor, "k m d"],
+    posterior: Float[Tensor, "m classes"],
     plan: ConvergedProbe,
     generator: torch.Generator,
     *,
@@ -134,11 +134,11 @@ def probe_stack(
     Parameters
     ----------
     train, test
-        features (k, n, d) of the training sentences and (k, m, d) of the test sentences.
+        features of the training sentences and of the test sentences.
     labels
-        (n,) classes of the training sentences.
+        classes of the training sentences.
     posterior
-        (m, classes) exact probabilities of the classes given each test sentence.
+        exact probabilities of the classes given each test sentence.
     generator
         draws the split, the subsets and the projections: the same for all models, and for each
         device, as the generator's own device makes them.
@@ -162,7 +162,10 @@ def probe_stack(
     whitened and fitted like the full ones; one ridge for all draws of a model. *Few-shot*: disjoint
     subsets of the examples that are not held out, which choose one ridge for all subsets of a
     model. The features are whitened by all training sentences, without their labels.
-    Memory, for each model at a time: about 3 n d + draws · n (2 dims + 6 classes) numbers.
+
+    Memory, for each model at a time: about 4 n (d + draws · dims) numbers, 120 MB for 8000 examples
+    of 256 features in float32 with the default plan. Time of that, with 4000 test sentences and
+    eight classes: 3 s on one core.
     """
     _refuse_mismatch(train, labels, test, posterior, plan, models)
     draws = _drawn(train, plan, generator)
@@ -181,7 +184,8 @@ def probe_stack(
         torch.cat([torch.stack([getattr(kind, name) for kind in part], 1) for part in parts])
         for name in ("accuracy", "ridge", "gradient_norm")
     )
-    return ProbeAccuracies(*accuracy.unbind(1), ridge, gradient_norm)
+    full, projected, few_shot = accuracy.unbind(1)
+    return ProbeAccuracies(full, projected, few_shot, ridge, gradient_norm)
 
 
 def _drawn(train: Tensor, plan: ConvergedProbe, generator: torch.Generator) -> _Draws:

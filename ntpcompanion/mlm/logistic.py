@@ -63,10 +63,10 @@ class _State:
 
 @torch.no_grad()
 def fit_logistic(
-    features: Tensor,
+    features: Float[Tensor, "k n d"],
     labels: Tensor,
     classes: int,
-    ridge: Tensor,
+    ridge: Float[Tensor, "k"],
     *,
     tolerance: float = 1e-5,
     max_iterations: int = 500,
@@ -78,14 +78,12 @@ def fit_logistic(
     Parameters
     ----------
     features
-        (k, n, d), in float32 or float64, on any device; well conditioned ones (`whitened`) converge
-        fastest.
+        in float32 or float64, on any device; well conditioned ones (`whitened`) converge fastest.
     labels
         integers (n,) or (k, n), or distributions over the classes (n, classes) or (k, n, classes).
     ridge
-        (k,), at least 0; the bias is not penalized. With ridge 0 and classes that a linear map
-        separates there is no minimum, and the iteration ends where the gradient is below the
-        tolerance.
+        at least 0; the bias is not penalized. With ridge 0 and classes that a linear map separates
+        there is no minimum, and the iteration ends where the gradient is below the tolerance.
     tolerance
         of the Euclidean norm of the gradient. On whitened features in float32, rounding leaves a
         norm of about 1e-7.

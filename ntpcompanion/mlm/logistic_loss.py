@@ -51,10 +51,9 @@ class LogisticProblems:
 
 
 def logistic_problems(
-    features: Tensor, labels: Tensor, classes: int, ridge: Tensor
+    features: Float[Tensor, "k n d"], labels: Tensor, classes: int, ridge: Float[Tensor, "k"]
 ) -> LogisticProblems:
-    """The problems of `fit_logistic`, with labels as distributions over the classes: features
-    (k, n, d), ridge (k,), labels (k, n) or (n,), or with classes as one more axis.
+    """The problems of `fit_logistic`, with labels as distributions over the classes.
 
     Raises ValueError for shapes that do not fit, labels that are no classes, a ridge that is
     negative or not finite, and features that are not finite.

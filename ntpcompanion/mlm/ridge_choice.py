@@ -52,10 +52,9 @@ def choose_ridge(
     models
         how many there are.
     criterion
-        "accuracy" or "loss" on the held-out examples. With few examples for many features the ridge
-        of least loss is well below that of most accuracy in one language and above it in another:
-        a probe that is judged by its accuracy should be chosen by it. Of equal ridges the largest
-        is taken.
+        "accuracy" or "loss" on the held-out examples. The ridge of least loss can be a hundred
+        times smaller than that of most accuracy, and cost points of accuracy: what is judged by its
+        accuracy should be chosen by it. Of equally good ridges the largest is taken.
 
     Raises
     ------

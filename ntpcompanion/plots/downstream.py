@@ -38,7 +38,7 @@ _FACTORS = {
     1 / 8: "1/8", 1 / 4: "1/4", 1 / 3: "1/3", 1 / 2: "1/2", 2 / 3: "2/3", 1: "1",
     3 / 2: "3/2", 2: "2", 3: "3", 4: "4", 8: "8", 16: "16",
 }  # fmt: skip
-_LEAST_REACH = 2.0  # points of accuracy that the plane shows on both sides of 0
+_LEAST_REACH = 1.5  # points of accuracy that the plane shows on both sides of 0
 
 
 def draw_trace_plane(ax: Axes, frame: pd.DataFrame, printed_slope: float = PRINTED_SLOPE) -> Axes:
@@ -89,7 +89,7 @@ def draw_trace_plane(ax: Axes, frame: pd.DataFrame, printed_slope: float = PRINT
     slope = f"{printed_slope:+.1f}".replace("-", "−")
     texts = [*kinds, f"the paper's slope:\n{slope} points per e-fold"]
     colours = [look[0] for look in _LOOKS[: len(kinds)]] + [THEORY]
-    label_points(ax, [*anchors, line[5:-5]], texts, colours, np.concatenate(drawn))
+    label_points(ax, [*anchors, line[5:-5:4]], texts, colours, np.concatenate(drawn))
     return ax
 
 

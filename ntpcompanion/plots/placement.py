@@ -51,30 +51,46 @@ def label_points(
     labels = []
     for points, text, colour in zip(anchors, texts, colours, strict=True):
         places = product(np.asarray(points, dtype=float), _DISTANCES, _ANGLES)
-        label, box = _cheapest(ax, list(places), text, colour, covered, taken)
+        label, box, leader = _cheapest(ax, list(places), text, colour, covered, taken)
         labels.append(label)
         taken.append(box)
+        covered = np.concatenate([covered, leader])
     return labels
 
 
 def _cheapest(
     ax: Axes, places: list[tuple], text: str, colour: str, covered: np.ndarray, taken: list[Bbox]
-) -> tuple[Annotation, Bbox]:
+) -> tuple[Annotation, Bbox, np.ndarray]:
+    """The label where it costs least, its box and points along its leader, both in pixels."""
     sample = _annotate(ax, *places[0], text, colour)
     extent = sample.get_window_extent()
     sample.remove()
     boxes = [_box(ax, *place, extent.width, extent.height) for place in places]
     frame = ax.get_window_extent()
-    costs = [_cost(box, frame, covered, taken) for box in boxes]
-    best = int(np.argmin(np.add(costs, [distance / 60 for _, distance, _ in places])))
-    return _annotate(ax, *places[best], text, colour), boxes[best]
+    leaders = [_leader(ax, *place) for place in places]
+    costs = [
+        _cost(*pair, frame, covered, taken) + distance / 60
+        for pair, (_, distance, _) in zip(zip(boxes, leaders, strict=True), places, strict=True)
+    ]
+    best = int(np.argmin(costs))
+    return _annotate(ax, *places[best], text, colour), boxes[best], leaders[best]
 
 
-def _cost(box: Bbox, frame: BboxBase, covered: np.ndarray, taken: list[Bbox]) -> float:
+def _cost(
+    box: Bbox, leader: np.ndarray, frame: BboxBase, covered: np.ndarray, taken: list[Bbox]
+) -> float:
     outside = box.x0 < frame.x0 or box.x1 > frame.x1 or box.y0 < frame.y0 or box.y1 > frame.y1
-    x, y = covered.T
-    hidden = ((x > box.x0) & (x < box.x1) & (y > box.y0) & (y < box.y1)).sum()
-    return 1000.0 * outside + 1000.0 * sum(map(box.overlaps, taken)) + float(hidden)
+    crossed = sum(other.count_contains(leader) > 0 for other in taken)
+    overlaps = outside + crossed + sum(map(box.overlaps, taken))
+    return 1000.0 * overlaps + float(box.count_contains(covered))
+
+
+def _leader(ax: Axes, point: np.ndarray, distance: float, angle: float) -> np.ndarray:
+    """Points along the line from a label to its point, in pixels; none where it has none."""
+    if distance < _LEADER:
+        return np.empty((0, 2))
+    reach = ax.figure.dpi / 72 * np.linspace(3, distance, 10)
+    return ax.transData.transform(point) + reach[:, None] * _direction(angle)
 
 
 def _box(

@@ -58,6 +58,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.usefixtures("unchecked_shapes")
 @pytest.mark.parametrize(("changed", "sentence"), WRONG)
 def test_what_is_no_problem_is_refused(changed, sentence):
     usual = {"features": FEATURES, "labels": LABELS, "classes": 4, "ridge": RIDGE}

@@ -62,3 +62,16 @@ def test_spread_labels_are_the_nearest_at_a_distance(rng):
 def test_labels_far_apart_stay():
     assert spread([3.0, 1.0, 2.0], 0.5).tolist() == [3.0, 1.0, 2.0]
     assert spread([1.0, 1.0], 0.5).tolist() == [0.75, 1.25]
+
+
+def test_a_line_to_a_point_crosses_no_other_label(ax):
+    """The second point lies below a wall of data; straight up its line would cross the first."""
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    wall = np.stack(np.meshgrid(np.linspace(0, 1, 200), np.linspace(0.3, 0.5, 20)), -1)
+    points = [[[0.5, 0.5]], [[0.5, 0.42]]]
+    labels = label_points(ax, points, ["the first", "other"], ["red"] * 2, wall.reshape(-1, 2))
+    first, second = boxes(labels)
+    start, end = ax.transData.transform(labels[1].xy), [second.x0 + second.width / 2, second.y0]
+    along = start + np.linspace(0, 1, 50)[:, None] * (end - start)
+    assert labels[1].arrow_patch is not None
+    assert not first.count_contains(along)
