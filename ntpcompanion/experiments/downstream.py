@@ -1,5 +1,5 @@
-"""Models of the same loss, downstream: pre-train several seeds to the floor, do one thing to them,
-and measure all alike.
+"""Models of the same loss, downstream: pre-train several seeds to the floor, intervene, and measure
+all alike.
 """
 
 from typing import Annotated
@@ -8,14 +8,14 @@ from pydantic import Field
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.comparison import TransformerSize
-from ntpcompanion.experiments.interventions import Arm, Intervention, Nothing, Start
+from ntpcompanion.experiments.interventions import Arm, Intervention, Start
 from ntpcompanion.experiments.named import NamedLanguage
 from ntpcompanion.experiments.study_suite import (
     StudyModel,
     SuitePlan,
     TaskReferences,
     draw_study_suite,
-    measure_stack,
+    measure_arms,
     study_references,
 )
 from ntpcompanion.mlm.plan import TrainingPlan
@@ -28,7 +28,7 @@ Seed = Annotated[int, Field(ge=0)]
 
 
 class Plan(experiment.Plan):
-    """One intervention on models of one shape and language."""
+    """Models of one shape and language, and what is done to them."""
 
     language: Annotated[
         NamedLanguage, Field(description="a key of LANGUAGE_PLANS, or the fields of one plan")
@@ -40,7 +40,9 @@ class Plan(experiment.Plan):
         Field(min_length=1, description="of parameters and sentences; one model for each"),
     ]
     suite: SuitePlan
-    intervention: Intervention
+    interventions: Annotated[
+        tuple[Intervention, ...], Field(description="each begins with the saturated models")
+    ] = ()
     labels: Annotated[
         Labels,
         Field(
@@ -56,13 +58,10 @@ class Plan(experiment.Plan):
 
 
 class Result(experiment.Result):
-    """Measurements of the saturated models and of those that the intervention made of them."""
+    """Measurements of the untrained and saturated models, and of those that were made of them."""
 
     models: tuple[StudyModel, ...]
-    references: Annotated[
-        dict[int, TaskReferences],
-        Field(description="by position; only where the intervention is nothing"),
-    ]
+    references: Annotated[dict[int, TaskReferences], Field(description="by position")]
     device: Annotated[str, Field(description="cpu or cuda")]
 
 
@@ -97,15 +96,12 @@ def run(plan: Plan) -> Result:
         plan.labels,
         suite.tasks[plan.suite.places[0]].train,
     )
-    own = Arm("saturated", [0.0] * len(plan.seeds), list(plan.seeds), saturated)
-    models = [
-        model
-        for arm in (own, *plan.intervention.arms(start))
-        for model in measure_stack(arm.stack, arm.kind, arm.strengths, arm.seeds, suite)
-    ]
-    alone = isinstance(plan.intervention, Nothing)
+    own = {"untrained": untrained, "saturated": saturated}
+    zeros = [0.0] * len(plan.seeds)
+    arms = [Arm(kind, zeros, list(plan.seeds), stack) for kind, stack in own.items()]
+    arms += [arm for intervention in plan.interventions for arm in intervention.arms(start)]
     return Result(
-        models=tuple(models),
-        references=study_references(language, suite) if alone else {},
+        models=tuple(measure_arms(arms, suite)),
+        references=study_references(language, suite),
         device=device.type,
     )

@@ -22,12 +22,15 @@ Weights = Annotated[tuple[float, ...], Field(min_length=1)]
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """Models that were treated alike: one for each strength and seed."""
+    """Models that were treated alike: one for each strength and seed; those that are not `probed`
+    are followed in loss and trace only.
+    """
 
     kind: str
     strengths: list[float]
     seeds: list[int]
     stack: Stack
+    probed: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,17 +46,6 @@ class Start:
     training: TrainingPlan
     labels: Labels
     downstream: Examples  # the training examples of the attacked task
-
-
-@dataclass(frozen=True)
-class Nothing:
-    """The saturated models themselves, and the untrained ones."""
-
-    kind: Literal["nothing"] = field(default="nothing", kw_only=True)
-
-    def arms(self, start: Start) -> Iterator[Arm]:
-        """The untrained networks."""
-        yield Arm("untrained", [0.0] * len(start.seeds), list(start.seeds), start.untrained)
 
 
 @dataclass(frozen=True)
@@ -92,7 +84,7 @@ class Noise:
         strengths, seeds, stack = _crossed(start, self.rates)
         drawn = replace(start, labels="drawn")
         noisy = _trained(drawn, stack, self.sgd, "sgd", seeds, rates=strengths)
-        yield Arm("sgd", strengths, seeds, noisy)
+        yield Arm("sgd", strengths, seeds, noisy, probed=False)
         yield Arm(
             "annealed", strengths, seeds, _trained(start, noisy, self.anneal, "anneal", seeds)
         )
@@ -163,7 +155,7 @@ class Rescaled:
 
 
 Intervention = Annotated[
-    Nothing | Continued | Noise | Adversarial | Penalty | Rescaled, Discriminator("kind")
+    Continued | Noise | Adversarial | Penalty | Rescaled, Discriminator("kind")
 ]
 
 

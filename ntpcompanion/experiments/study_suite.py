@@ -2,10 +2,10 @@
 and converged probes of each task.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import torch.nn.functional as F
@@ -14,21 +14,22 @@ from pydantic import Field
 from torch import Tensor
 from torch.func import vmap
 
+from ntpcompanion.experiments.interventions import Arm
 from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.pcfg import PCFG
-from ntpcompanion.mlm.converged_probe import ConvergedProbe, probe_stack
+from ntpcompanion.mlm.converged_probe import ConvergedProbe, full_probe, probe_stack
 from ntpcompanion.mlm.evaluate import TestSet, draw_test_set
 from ntpcompanion.mlm.lookup import lookup_features
 from ntpcompanion.mlm.tasks import Task, draw_task
-from ntpcompanion.mlm.tokens import MASK, padded_to
+from ntpcompanion.mlm.tokens import masked_at, padded_to
 from ntpcompanion.mlm.traces import measured_traces
-from ntpcompanion.networks.stack import Stack, functional_logits
+from ntpcompanion.networks.stack import Stack, functional_logits, join_stacks
 from ntpcompanion.randomness import torch_stream
 
 AT_ONCE = 500  # sentences whose posteriors are computed together
 # models that are measured together, and examples of each whose gradients are: a GPU has the memory
 # and waits for fewer calls, the caches of a CPU hold no more
-TOGETHER = {"cpu": (4, 128), "cuda": (40, 1024)}
+TOGETHER = {"cpu": (4, 128), "cuda": (80, 1024)}
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class StudyModel:
         of the Hessian, estimated by labels that the model draws; and at its minimum over rescalings
         that do not change the function.
     tasks
-        accuracies by position.
+        accuracies by position; empty where none was measured.
     """
 
     kind: str
@@ -171,41 +172,56 @@ def _posterior(language: HMM | PCFG, place: int, task: Task) -> Tensor:
     return torch.cat([language.latent_posterior(part)[:, place - 1] for part in parts])
 
 
-def measure_stack(
-    stack: Stack, kind: str, strengths: list[float], seeds: list[int], suite: StudySuite
-) -> list[StudyModel]:
-    """Measure each network of a stack, a few at a time."""
-    found: list[StudyModel] = []
-    models, chunk = TOGETHER[stack.device.type]
-    for first in range(0, len(stack), models):
-        rows = range(first, min(first + models, len(stack)))
-        part = stack.take(rows)
-        excess = _divergences(part, suite.test)
-        at = suite.plan.inputs
-        traces = measured_traces(
-            part.network,
-            part.parameters,
-            suite.test.tokens[:at],
-            suite.test.at[:at],
-            suite.uniforms,
-            chunk=chunk,
+def measure_arms(arms: Sequence[Arm], suite: StudySuite) -> list[StudyModel]:
+    """Measure the networks of all arms, which have one shape; as many at a time as the device
+    holds.
+    """
+    if not arms:
+        return []
+    stack = join_stacks([arm.stack for arm in arms])
+    labels = [
+        {"kind": arm.kind, "strength": strength, "seed": seed, "width": stack.plan.width}
+        for arm in arms
+        for strength, seed in zip(arm.strengths, arm.seeds, strict=True)
+    ]
+    probed = [arm.probed for arm in arms for _ in arm.seeds]
+    return [
+        StudyModel(**labels[row], **found)
+        for rows in _groups(probed, TOGETHER[stack.device.type][0])
+        for row, found in zip(
+            rows, _measured(stack.take(rows), suite, probed=probed[rows[0]]), strict=True
         )
-        tasks = {place: _probed(part, place, suite) for place in suite.plan.places}
-        for i, row in enumerate(rows):
-            found.append(
-                StudyModel(
-                    kind=kind,
-                    strength=strengths[row],
-                    seed=seeds[row],
-                    width=stack.plan.width,
-                    excess=float(excess[i].mean()),
-                    excess_stderr=float(excess[i].std() / excess.shape[1] ** 0.5),
-                    trace=float(traces.plain[i]),
-                    balanced=float(traces.balanced[i]),
-                    tasks={place: accuracies[i] for place, accuracies in tasks.items()},
-                )
-            )
-    return found
+    ]
+
+
+def _groups(probed: Sequence[bool], most: int) -> Iterator[list[int]]:
+    """Rows that are measured together: at most so many, all with probes or all without."""
+    for kind in (True, False):
+        rows = [row for row, own in enumerate(probed) if own is kind]
+        yield from (rows[first : first + most] for first in range(0, len(rows), most))
+
+
+def _measured(stack: Stack, suite: StudySuite, *, probed: bool) -> list[dict[str, Any]]:
+    """The fields of a `StudyModel` that are measured, for each network."""
+    excess, at = _divergences(stack, suite.test), suite.plan.inputs
+    tokens, positions = suite.test.tokens[:at], suite.test.at[:at]
+    traces = measured_traces(
+        stack.network,
+        stack.parameters,
+        tokens,
+        positions,
+        suite.uniforms,
+        chunk=TOGETHER[stack.device.type][1],
+    )
+    tasks = {place: _probed(stack, place, suite) for place in suite.plan.places if probed}
+    columns = {
+        "excess": excess.mean(1).tolist(),
+        "excess_stderr": (excess.std(1) / excess.shape[1] ** 0.5).tolist(),
+        "trace": traces.plain.tolist(),
+        "balanced": traces.balanced.tolist(),
+        "tasks": [{place: found[i] for place, found in tasks.items()} for i in range(len(stack))],
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 @torch.no_grad()
@@ -224,25 +240,32 @@ def _divergences(stack: Stack, test: TestSet) -> Float[Tensor, "models sentences
 def _probed(stack: Stack, place: int, suite: StudySuite) -> list[TaskAccuracies]:
     """Accuracies of all probes for each network."""
     plain = _accuracies(partial(_flat_features, stack), place, suite)
-    masked = _accuracies(partial(masked_features, stack), place, suite)
-    columns = (plain["full"], plain["projected"], plain["few_shot"], masked["full"])
+    masked = full_probe(**_inputs(partial(masked_features, stack), place, suite))
+    columns = (plain["full"], plain["projected"], plain["few_shot"], masked.tolist())
     return [TaskAccuracies(*row) for row in zip(*columns, strict=True)]
 
 
 def _accuracies(
     features_of: Callable[[Tensor], Tensor], place: int, suite: StudySuite
 ) -> dict[str, list[float]]:
-    task, posterior = suite.tasks[place], suite.posteriors[place]
-    found = probe_stack(
-        features_of(task.train.inputs),
-        task.train.labels,
-        features_of(task.test.inputs),
-        posterior,
-        suite.plan.probe,
-        torch_stream(suite.seed, f"probes {place}"),  # the same for every model
-        models=TOGETHER[posterior.device.type][0],
-    )
+    found = probe_stack(**_inputs(features_of, place, suite))
     return {name: getattr(found, name).tolist() for name in ("full", "projected", "few_shot")}
+
+
+def _inputs(
+    features_of: Callable[[Tensor], Tensor], place: int, suite: StudySuite
+) -> dict[str, Any]:
+    """The arguments of a probe."""
+    task, posterior = suite.tasks[place], suite.posteriors[place]
+    return {
+        "train": features_of(task.train.inputs),
+        "labels": task.train.labels,
+        "test": features_of(task.test.inputs),
+        "posterior": posterior,
+        "plan": suite.plan.probe,
+        "generator": torch_stream(suite.seed, f"probes {place}"),  # the same for every model
+        "models": TOGETHER[posterior.device.type][0],
+    }
 
 
 def _flat_features(stack: Stack, tokens: Tensor) -> Float[Tensor, "models n columns"]:
@@ -254,12 +277,9 @@ def masked_features(stack: Stack, tokens: Tensor) -> Float[Tensor, "models n col
     """The vectors from which each network predicts each word of a sentence when that word is
     masked: what the pre-training loss depends on.
     """
-    padded, positions = padded_to(tokens, stack.plan.positions), stack.plan.positions
-    columns = []
-    for t in range(positions):
-        hidden = padded.clone()
-        hidden[:, t] = MASK
-        columns.append(stack.features(hidden)[:, :, t - positions])
+    positions = stack.plan.positions
+    padded = padded_to(tokens, positions)
+    columns = [stack.features(masked_at(padded, t))[:, :, t - positions] for t in range(positions)]
     return torch.cat(columns, -1)
 
 

@@ -188,6 +188,27 @@ def probe_stack(
     return ProbeAccuracies(full, projected, few_shot, ridge, gradient_norm)
 
 
+def full_probe(
+    train: Tensor,
+    labels: Tensor,
+    test: Tensor,
+    posterior: Tensor,
+    plan: ConvergedProbe,
+    generator: torch.Generator,
+    *,
+    models: int = 8,
+) -> Float[Tensor, "k"]:
+    """The accuracy `full` of `probe_stack` alone, with the same arguments and the same split."""
+    _refuse_mismatch(train, labels, test, posterior, plan, models)
+    draws = _drawn(train, plan, generator)
+    task = _Task(labels.to(train.device), posterior.to(train.device), plan, draws)
+    parts = [
+        _refitted(*whitened(some, others), len(some), task).accuracy
+        for some, others in zip(train.split(models), test.split(models), strict=True)
+    ]
+    return torch.cat(parts)
+
+
 def _drawn(train: Tensor, plan: ConvergedProbe, generator: torch.Generator) -> _Draws:
     n, d = train.shape[1:]
     order = torch.randperm(n, generator=generator, device=generator.device).to(train.device)

@@ -88,7 +88,7 @@ def _targets(
     if labels == "drawn":
         return torch.nn.functional.one_hot(words[:, 0], language.vocab_size).float()
     parts = []
-    for rows in torch.arange(len(at), device=at.device).split(2**15):
+    for rows in torch.arange(len(at), device=at.device).split(2**14):
         whole = tokens[rows].scatter(1, at[rows], words[rows])
         conditional = language.masked_conditional(whole)
         parts.append(conditional[torch.arange(len(rows), device=at.device), at[rows, 0]].float())

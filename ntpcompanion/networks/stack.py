@@ -106,6 +106,19 @@ def stack_models(models: Sequence[LanguageModel]) -> Stack:
     )
 
 
+def join_stacks(stacks: Sequence[Stack]) -> Stack:
+    """The networks of several stacks of one shape, in this order, as one stack. Raises ValueError
+    for several shapes.
+    """
+    if len(plans := {stack.plan for stack in stacks}) != 1:
+        raise ValueError(f"`stacks` must have one shape, got {len(plans)}.")
+    names = stacks[0].parameters
+    return Stack(
+        stacks[0].plan,
+        {name: torch.cat([stack.parameters[name].detach() for stack in stacks]) for name in names},
+    )
+
+
 def functional_logits(
     network: LanguageModel, parameters: Parameters, tokens: Tensor, at: Tensor
 ) -> Tensor:
