@@ -92,9 +92,10 @@ def context_gaps(
     Notes
     -----
     For an HMM of S states, V words and length T all but the floor is exact linear algebra, with
-    O(T V² S V) time for the neighbours. For a grammar the law of a word given some of the others is
-    that in the grammar that also erases words at random (see `with_erasures`): exact for position
-    and length, and for the neighbours where they are few, else an average over drawn sentences.
+    O(T V³ S) time for the neighbours. For a grammar the distribution of a word given some of the
+    others is that in the grammar that also erases words at random (see `with_erasures`): exact for
+    position and length, and for the neighbours where they are few, else an average over drawn
+    sentences.
 
     Examples
     --------
@@ -106,7 +107,7 @@ def context_gaps(
     >>> chain = HMM(start, step, torch.eye(2, dtype=torch.float64), length=4)
     >>> gaps = context_gaps(chain, sentences=100, seed=0)
     >>> round(gaps.learnable_gap, 4), abs(gaps.neighbours_gap) < 1e-12  # its states are its words
-    (0.4413, True)
+    (0.4412, True)
     """
     longest = language.length if isinstance(language, HMM) else language.longest
     if not longest:
@@ -141,7 +142,7 @@ def _conditional_entropy(joint: Float[Tensor, "contexts words"]) -> Tensor:
 
 
 def _state_marginals(language: HMM) -> Iterator[Float[Tensor, " S"]]:
-    """The law of the hidden state at each position."""
+    """The distribution of the hidden state at each position."""
     state = language.initial
     for _ in range(language.length):
         yield state
@@ -149,8 +150,8 @@ def _state_marginals(language: HMM) -> Iterator[Float[Tensor, " S"]]:
 
 
 def _position_loss(language: HMM) -> float:
-    laws = torch.stack([state @ language.emission for state in _state_marginals(language)])
-    return float(torch.special.entr(laws).sum(1).mean())
+    chances = torch.stack([state @ language.emission for state in _state_marginals(language)])
+    return float(torch.special.entr(chances).sum(1).mean())
 
 
 def _blocks(language: HMM) -> Float[Tensor, "blocks S"]:
