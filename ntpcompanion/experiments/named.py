@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from pydantic import Discriminator, WrapValidator
+from pydantic import Discriminator, WrapSerializer, WrapValidator
 
 from ntpcompanion.mlm.language_plans import HMMPlan, LanguagePlan, PCFGPlan
 from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS, MODEL_PLANS, named
@@ -19,8 +19,20 @@ def _or_by_name(
     return read
 
 
+# fields that the plans did not always have, with the values that stand for what was before
+ADDED = {"transition": 1.0, "emission": 1.0, "pairs": None, "words_each": None}
+
+
+def _without_added(plan: object, handler: Callable[[object], dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a plan, added ones only where they say something: so a record that was made
+    before them still equals what the present code finds.
+    """
+    written = handler(plan)
+    return {name: value for name, value in written.items() if (name, value) not in ADDED.items()}
+
+
 # one of the two random families, told apart by the field `family`
-OneLanguage = Annotated[HMMPlan | PCFGPlan, Discriminator("family")]
+OneLanguage = Annotated[HMMPlan | PCFGPlan, Discriminator("family"), WrapSerializer(_without_added)]
 # the same, or a key of LANGUAGE_PLANS
 NamedLanguage = Annotated[OneLanguage, WrapValidator(_or_by_name("language", LANGUAGE_PLANS))]
 # the shape of a network, or a key of MODEL_PLANS

@@ -16,7 +16,6 @@ from ntpcompanion.languages.pcfg import PCFG
 from ntpcompanion.mlm.evaluate import TestSet, draw_test_set
 
 FEW_SENTENCES = 20_000  # strings of words that are enumerated in place of drawn
-FEW_CONTEXTS = 150_000  # pairs of neighbours in a grammar that are enumerated in place of drawn
 AT_ONCE = 2048  # sentences of a grammar that are read together
 
 
@@ -61,7 +60,12 @@ class ContextGaps:
 
 
 def context_gaps(
-    language: HMM | PCFG, sentences: int, seed: int, device: torch.device | str = "cpu"
+    language: HMM | PCFG,
+    sentences: int,
+    seed: int,
+    device: torch.device | str = "cpu",
+    *,
+    enumerated: int = 150_000,
 ) -> ContextGaps:
     """The losses of the predictors that know position, block, neighbours, and everything.
 
@@ -75,6 +79,10 @@ def context_gaps(
         of the drawn sentences, as for `draw_test_set`.
     device
         on which the drawn sentences are read.
+    enumerated
+        the loss given the neighbours in a grammar is exact if they can be chosen in at most so many
+        ways, over all positions and lengths: half a minute for 60 words and sentences of at most 8.
+        0 for an average over the drawn sentences.
 
     Raises
     ------
@@ -84,9 +92,10 @@ def context_gaps(
     Notes
     -----
     For an HMM of S states, V words and length T all but the floor is exact linear algebra, with
-    O(T V² S V) time for the neighbours. For a grammar the law of a word given some of the others is
-    that in the grammar that also erases words at random (see `with_erasures`): exact for position
-    and length, and for the neighbours where they are few, else an average over drawn sentences.
+    O(T V³ S) time for the neighbours. For a grammar the distribution of a word given some of the
+    others is that in the grammar that also erases words at random (see `with_erasures`): exact for
+    position and length, and for the neighbours where they are few, else an average over drawn
+    sentences.
 
     Examples
     --------
@@ -98,7 +107,7 @@ def context_gaps(
     >>> chain = HMM(start, step, torch.eye(2, dtype=torch.float64), length=4)
     >>> gaps = context_gaps(chain, sentences=100, seed=0)
     >>> round(gaps.learnable_gap, 4), abs(gaps.neighbours_gap) < 1e-12  # its states are its words
-    (0.4413, True)
+    (0.4412, True)
     """
     longest = language.length if isinstance(language, HMM) else language.longest
     if not longest:
@@ -112,7 +121,7 @@ def context_gaps(
         losses = (_position_loss(language), _block_loss(language), _neighbours_loss(language))
         return ContextGaps(*floor, *losses, neighbours_stderr=0.0)
     position = _grammar_position_loss(language, longest)
-    neighbours = _grammar_neighbours(language, longest, test)
+    neighbours = _grammar_neighbours(language, longest, test, enumerated)
     return ContextGaps(*floor, position, position, *neighbours)
 
 
@@ -133,7 +142,7 @@ def _conditional_entropy(joint: Float[Tensor, "contexts words"]) -> Tensor:
 
 
 def _state_marginals(language: HMM) -> Iterator[Float[Tensor, " S"]]:
-    """The law of the hidden state at each position."""
+    """The distribution of the hidden state at each position."""
     state = language.initial
     for _ in range(language.length):
         yield state
@@ -141,8 +150,8 @@ def _state_marginals(language: HMM) -> Iterator[Float[Tensor, " S"]]:
 
 
 def _position_loss(language: HMM) -> float:
-    laws = torch.stack([state @ language.emission for state in _state_marginals(language)])
-    return float(torch.special.entr(laws).sum(1).mean())
+    chances = torch.stack([state @ language.emission for state in _state_marginals(language)])
+    return float(torch.special.entr(chances).sum(1).mean())
 
 
 def _blocks(language: HMM) -> Float[Tensor, "blocks S"]:
@@ -204,11 +213,13 @@ def _grammar_position_loss(grammar: PCFG, longest: int) -> float:
     return float((entropy * chance[lengths[:, 0] - 1]).sum())
 
 
-def _grammar_neighbours(grammar: PCFG, longest: int, test: TestSet) -> tuple[float, float]:
+def _grammar_neighbours(
+    grammar: PCFG, longest: int, test: TestSet, enumerated: int
+) -> tuple[float, float]:
     """The loss given the neighbours, and its standard error."""
     words, erasing = grammar.vocab_size, with_erasures(grammar)
     lengths = (grammar.length_law(longest).nonzero()[:, 0] + 1).tolist()
-    if sum(max(n - 2, 0) for n in lengths) * words**2 > FEW_CONTEXTS:
+    if sum(max(n - 2, 0) for n in lengths) * words**2 > enumerated:
         columns = torch.arange(longest, device=test.at.device)
         far = ((columns - test.at).abs() != 1) & (test.tokens != PADDING)
         entropies = _word_entropies(erasing, test.tokens.masked_fill(far, words))

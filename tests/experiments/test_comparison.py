@@ -84,7 +84,7 @@ def test_a_recorded_run_is_a_table(full):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"language": "hmm-5"}, r"`language`: there is no 'hmm-5'\. Did you mean 'hmm-4'"),
+        ({"language": "hmm4"}, r"`language`: there is no 'hmm4'\. Did you mean 'hmm-4'"),
         ({"shape": {"width": 8, "layers": 1}}, "`shape.heads` is missing"),
         ({"training": {"step": 3, "batch_size": 2}}, "`training.step` is no field"),
         ({"seed": -1}, "`seed` .*greater than or equal to 0, got -1"),

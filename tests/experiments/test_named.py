@@ -1,10 +1,15 @@
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from ntpcompanion.experiments.experiment import Plan
 from ntpcompanion.experiments.named import NamedLanguage, NamedModel, name_of
+from ntpcompanion.experiments.pretraining import Result
 from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS, MODEL_PLANS
+
+RECORDS = Path(__file__).parents[2] / "book" / "records"
 
 
 class Both(Plan):
@@ -24,3 +29,16 @@ def test_a_language_is_told_by_its_name(name):
     plan = LANGUAGE_PLANS[name]
     assert name_of(plan) == name
     assert name_of(replace(plan, seed=3)) == repr(replace(plan, seed=3))
+
+
+@pytest.mark.parametrize("name", ["mlm_hmm", "mlm_pcfg"])
+def test_stored_languages_are_written_as_they_were(name):
+    stored = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))["results"]
+    for line in stored:
+        assert Result.from_json(line["result"]).to_json()["language"] == line["result"]["language"]
+
+
+@pytest.mark.parametrize("name", LANGUAGE_PLANS)
+def test_a_language_is_read_back(name):
+    plan = Both(language=LANGUAGE_PLANS[name], model=MODEL_PLANS["lstm-128x4"])
+    assert Both.from_json(plan.to_json()) == plan

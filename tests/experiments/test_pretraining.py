@@ -83,7 +83,7 @@ def test_a_run_that_was_interrupted_has_the_same_curve(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"language": "hmm-5"}, r"`language`: there is no 'hmm-5'\. Did you mean 'hmm-4'"),
+        ({"language": "hmm4"}, r"`language`: there is no 'hmm4'\. Did you mean 'hmm-4'"),
         ({"language": {"family": "hmm", "states": 2, "words": 4}}, "`language.hmm.length` is miss"),
         ({"language": {"family": "opt"}}, "`language` .*'hmm', 'pcfg'.*got .*opt"),
         ({"model": "lstm-128x5"}, r"`model`: there is no 'lstm-128x5'\. Did you mean 'lstm-128x4'"),

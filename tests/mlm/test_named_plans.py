@@ -1,7 +1,10 @@
 import pytest
 
+from ntpcompanion.languages.language import estimate_entropy_floor
+from ntpcompanion.mlm.blind import context_gaps
 from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS, MODEL_PLANS, named
 from ntpcompanion.networks.build import build_model, parameters_of
+from tests.mlm.cases import generator
 
 # Liu et al. 2023, Table 3: d-model, heads, layers, d-inter
 TABLE_3 = [
@@ -48,6 +51,20 @@ def test_the_paper_sizes():
     markov, grammar = LANGUAGE_PLANS["hmm-100"], LANGUAGE_PLANS["pcfg-50"]
     assert (markov.states, markov.words, markov.length) == (100, 200, 16)
     assert (grammar.nonterminals, grammar.words, grammar.length) == (50, 200, 32)
+
+
+@pytest.mark.parametrize("name", ["hmm-8", "hmm-12", "pcfg-16"])
+def test_context_matters_beyond_position_and_neighbours(name):
+    gaps = context_gaps(LANGUAGE_PLANS[name].build(), 2000, 0, enumerated=0)
+    assert gaps.learnable_gap - 2 * gaps.floor_stderr >= 0.3
+    assert gaps.neighbours_gap >= 0.12
+
+
+def test_two_blocks_have_the_floor_that_the_paper_prints():
+    language = LANGUAGE_PLANS["hmm-100-two"].build()
+    found = estimate_entropy_floor(language, 2000, generator())
+    assert found.per_sentence_stderr < 0.01
+    assert found.per_sentence == pytest.approx(3.758, abs=0.01 + 2 * found.per_sentence_stderr)
 
 
 def test_a_wrong_name_is_answered_with_the_nearest():
