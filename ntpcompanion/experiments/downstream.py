@@ -10,14 +10,10 @@ from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.comparison import TransformerSize
 from ntpcompanion.experiments.interventions import Arm, Intervention, Start
 from ntpcompanion.experiments.named import NamedLanguage
-from ntpcompanion.experiments.study_suite import (
-    StudyModel,
-    SuitePlan,
-    TaskReferences,
-    draw_study_suite,
-    measure_arms,
-    study_references,
-)
+from ntpcompanion.experiments.study_measures import measure_arms, with_slopes
+from ntpcompanion.experiments.study_probes import study_references
+from ntpcompanion.experiments.study_results import StudyModel, TaskReferences
+from ntpcompanion.experiments.study_suite import SuitePlan, draw_study_suite
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.processes import checked_device
 from ntpcompanion.mlm.stacked_data import Labels
@@ -51,6 +47,10 @@ class Plan(experiment.Plan):
         ),
     ] = "exact"
     deviation: Annotated[float, Field(gt=0, description="of the initial matrices")] = 0.1
+    references: Annotated[
+        bool,
+        Field(description="whether to measure what accuracies are compared with"),
+    ] = True
     suite_seed: Annotated[int, Field(ge=0, description="of the test set and the tasks")] = 0
     device: Annotated[str, Field(description="as for torch, or auto for a GPU if there is one")] = (
         "cpu"
@@ -61,7 +61,9 @@ class Result(experiment.Result):
     """Measurements of the untrained and saturated models, and of those that were made of them."""
 
     models: tuple[StudyModel, ...]
-    references: Annotated[dict[int, TaskReferences], Field(description="by position")]
+    references: Annotated[
+        dict[int, TaskReferences], Field(description="by position; empty if not asked for")
+    ]
     device: Annotated[str, Field(description="cpu or cuda")]
 
 
@@ -100,8 +102,11 @@ def run(plan: Plan) -> Result:
     zeros = [0.0] * len(plan.seeds)
     arms = [Arm(kind, zeros, list(plan.seeds), stack) for kind, stack in own.items()]
     arms += [arm for intervention in plan.interventions for arm in intervention.arms(start)]
+    models = measure_arms(arms, suite)
+    steep = [model for model in models if model.kind == "saturated"]
+    others = [model for model in models if model.kind != "saturated"]
     return Result(
-        models=tuple(measure_arms(arms, suite)),
-        references=study_references(language, suite),
+        models=(*with_slopes(saturated, steep, suite), *others),
+        references=study_references(language, suite) if plan.references else {},
         device=device.type,
     )
