@@ -1,11 +1,10 @@
-"""What is measured of every model of a study: distance from the floor, plain and balanced trace, and
-probes of each task.
+"""What is measured of every model of a study: distance from the floor, plain and balanced trace,
+and probes of each task.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -20,6 +19,16 @@ from ntpcompanion.mlm.evaluate import TestSet
 from ntpcompanion.mlm.traces import measured_traces, trace_slope
 from ntpcompanion.networks.stack import Stack, functional_logits, join_stacks
 
+AT_ONCE = 1024  # sentences
+
+
+@dataclass(frozen=True)
+class _Label:
+    kind: str
+    strength: float
+    seed: int
+    probed: bool
+
 
 def measure_arms(arms: Sequence[Arm], suite: StudySuite) -> list[StudyModel]:
     """Measure the networks of all arms, which have one shape; as many at a time as the device
@@ -29,17 +38,14 @@ def measure_arms(arms: Sequence[Arm], suite: StudySuite) -> list[StudyModel]:
         return []
     stack = join_stacks([arm.stack for arm in arms])
     labels = [
-        {"kind": arm.kind, "strength": strength, "seed": seed, "width": stack.plan.width}
+        _Label(arm.kind, strength, seed, arm.probed)
         for arm in arms
         for strength, seed in zip(arm.strengths, arm.seeds, strict=True)
     ]
-    probed = [arm.probed for arm in arms for _ in arm.seeds]
     return [
-        StudyModel(**labels[row], **found)
-        for rows in _groups(probed, TOGETHER[stack.device.type][0])
-        for row, found in zip(
-            rows, _measured(stack.take(rows), suite, probed=probed[rows[0]]), strict=True
-        )
+        model
+        for rows in _groups(labels, TOGETHER[stack.device.type][0])
+        for model in _measured(stack.take(rows), [labels[row] for row in rows], suite)
     ]
 
 
@@ -61,43 +67,49 @@ def with_slopes(stack: Stack, models: Sequence[StudyModel], suite: StudySuite) -
     ]
 
 
-def _groups(probed: Sequence[bool], most: int) -> Iterator[list[int]]:
+def _groups(labels: Sequence[_Label], most: int) -> Iterator[list[int]]:
     """Rows that are measured together: at most so many, all with probes or all without."""
-    for kind in (True, False):
-        rows = [row for row, own in enumerate(probed) if own is kind]
+    for probed in (True, False):
+        rows = [row for row, label in enumerate(labels) if label.probed is probed]
         yield from (rows[first : first + most] for first in range(0, len(rows), most))
 
 
-def _measured(stack: Stack, suite: StudySuite, *, probed: bool) -> list[dict[str, Any]]:
-    """The fields of a `StudyModel` that are measured, for each network."""
-    excess, at = _divergences(stack, suite.test), suite.plan.inputs
-    tokens, positions = suite.test.tokens[:at], suite.test.at[:at]
+def _measured(stack: Stack, labels: Sequence[_Label], suite: StudySuite) -> list[StudyModel]:
+    excess, at = divergences(stack, suite.test), suite.plan.inputs
     traces = measured_traces(
         stack.network,
         stack.parameters,
-        tokens,
-        positions,
+        suite.test.tokens[:at],
+        suite.test.at[:at],
         suite.uniforms,
         chunk=TOGETHER[stack.device.type][1],
     )
-    tasks = {place: task_accuracies(stack, place, suite) for place in suite.plan.places if probed}
-    columns = {
-        "excess": excess.mean(1).tolist(),
-        "excess_stderr": (excess.std(1) / excess.shape[1] ** 0.5).tolist(),
-        "trace": traces.plain.tolist(),
-        "balanced": traces.balanced.tolist(),
-        "tasks": [{place: found[i] for place, found in tasks.items()} for i in range(len(stack))],
-    }
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    places = suite.plan.places if labels[0].probed else ()
+    tasks = {place: task_accuracies(stack, place, suite) for place in places}
+    return [
+        StudyModel(
+            label.kind,
+            label.strength,
+            label.seed,
+            width=stack.plan.width,
+            excess=float(excess[row].mean()),
+            excess_stderr=float(excess[row].std() / excess.shape[1] ** 0.5),
+            trace=float(traces.plain[row]),
+            balanced=float(traces.balanced[row]),
+            tasks={place: found[row] for place, found in tasks.items()},
+        )
+        for row, label in enumerate(labels)
+    ]
 
 
-@torch.no_grad()
-def _divergences(stack: Stack, test: TestSet) -> Float[Tensor, "models sentences"]:
+def divergences(stack: Stack, test: TestSet) -> Float[Tensor, "models sentences"]:
+    """KL(Pr(· | x₋ₜ) ‖ f) in nats of each network at each test sentence, in float64."""
     mapped = vmap(partial(functional_logits, stack.network), (0, None, None))
     parts = []
-    for rows in torch.arange(len(test.at), device=test.at.device).split(1024):
+    for rows in torch.arange(len(test.at), device=test.at.device).split(AT_ONCE):
         true = test.conditional[rows]
-        logits = mapped(stack.parameters, test.tokens[rows], test.at[rows])[:, :, 0]
+        with torch.no_grad():
+            logits = mapped(stack.parameters, test.tokens[rows], test.at[rows])[:, :, 0]
         log_model = logits.double().log_softmax(-1)
         cross = torch.where(true > 0, true * log_model, 0.0)
         parts.append((torch.special.xlogy(true, true) - cross).sum(-1))

@@ -1,6 +1,7 @@
 """Probes of the features of every model of a study, and what their accuracies are compared with."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,17 +23,17 @@ from ntpcompanion.randomness import torch_stream
 
 def task_accuracies(stack: Stack, place: int, suite: StudySuite) -> list[TaskAccuracies]:
     """Accuracies of all probes for each network."""
-    plain = _accuracies(partial(_flat_features, stack), place, suite)
-    masked = full_probe(**_inputs(partial(masked_features, stack), place, suite))
-    columns = (plain["full"], plain["projected"], plain["few_shot"], masked.tolist())
-    return [TaskAccuracies(*row) for row in zip(*columns, strict=True)]
+    masked = full_probe(**_inputs(partial(masked_features, stack), place, suite)).tolist()
+    plain = _accuracies(partial(token_features, stack), place, suite)
+    return [replace(found, masked=own) for found, own in zip(plain, masked, strict=True)]
 
 
 def _accuracies(
     features_of: Callable[[Tensor], Tensor], place: int, suite: StudySuite
-) -> dict[str, list[float]]:
+) -> list[TaskAccuracies]:
     found = probe_stack(**_inputs(features_of, place, suite))
-    return {name: getattr(found, name).tolist() for name in ("full", "projected", "few_shot")}
+    columns = (found.full, found.projected, found.few_shot, found.gradient_norm.amax(1))
+    return [TaskAccuracies(*row) for row in zip(*(x.tolist() for x in columns), strict=True)]
 
 
 def _inputs(
@@ -51,7 +52,8 @@ def _inputs(
     }
 
 
-def _flat_features(stack: Stack, tokens: Tensor) -> Float[Tensor, "models n columns"]:
+def token_features(stack: Stack, tokens: Tensor) -> Float[Tensor, "models n columns"]:
+    """The vectors of all positions of a sentence, without CLS, in one row for each sentence."""
     padded = padded_to(tokens, stack.plan.positions)
     return stack.features(padded)[:, :, -stack.plan.positions :].flatten(2)
 
@@ -81,13 +83,9 @@ def _references(language: HMM | PCFG, place: int, suite: StudySuite) -> TaskRefe
         ids = padded_to(tokens, suite.positions) + 1  # padding is a symbol as well
         return F.one_hot(ids, language.vocab_size + 1).flatten(1).float()[None]
 
-    lookup_table, raw = (
-        {name: found[0] for name, found in _accuracies(features, place, suite).items()}
-        for features in (lookup, words)
-    )
     return TaskReferences(
         chance=float(posterior.mean(0).max()),
         bayes=float(posterior.amax(1).mean()),
-        lookup=TaskAccuracies(**lookup_table),
-        words=TaskAccuracies(**raw),
+        lookup=_accuracies(lookup, place, suite)[0],
+        words=_accuracies(words, place, suite)[0],
     )

@@ -14,11 +14,14 @@ class TaskAccuracies:
     masked
         as `full`, on the vectors that the network computes at each position when the word there is
         masked; None where that was not measured.
+    gradient_norm
+        the largest at the end of a fit behind `full`, `projected` and `few_shot`.
     """
 
     full: float
     projected: float
     few_shot: float
+    gradient_norm: float
     masked: float | None = None
 
 

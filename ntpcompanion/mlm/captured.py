@@ -38,14 +38,13 @@ class _Captured:
         self._outputs: Any = None
 
     def __call__(self, *inputs: Tensor) -> Any:
-        if self._graph is None:
-            self._capture(inputs)
+        graph = self._graph or self._capture(inputs)
         for kept, given in zip(self._inputs, inputs, strict=True):
             kept.copy_(given)
-        self._graph.replay()
+        graph.replay()
         return self._outputs
 
-    def _capture(self, inputs: tuple[Tensor, ...]) -> None:
+    def _capture(self, inputs: tuple[Tensor, ...]) -> torch.cuda.CUDAGraph:
         self._inputs = tuple(given.clone() for given in inputs)
         beside = torch.cuda.Stream()
         beside.wait_stream(torch.cuda.current_stream())
@@ -53,6 +52,7 @@ class _Captured:
             for _ in range(WARM_UPS):
                 self._compute(*self._inputs)
         torch.cuda.current_stream().wait_stream(beside)
-        self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
+        graph = self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
             self._outputs = self._compute(*self._inputs)
+        return graph
