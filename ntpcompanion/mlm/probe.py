@@ -78,6 +78,10 @@ class ProbePlan:
                 f"`learning_rate` must be positive and finite, got {self.learning_rate}."
             )
 
+    def rate_at(self, step: int) -> float:
+        """The learning rate of step 1, 2, …."""
+        return self.learning_rate * min(1.0, step / max(1, self.warmup))
+
 
 FINE_TUNING = ProbePlan(learning_rate=1e-4, epochs=10, batch_size=128, warmup=200, scaling="none")
 
@@ -241,7 +245,7 @@ def _fit(
         for rows in order.split(plan.batch_size):
             step += 1
             for group in optimizer.param_groups:
-                group["lr"] = plan.learning_rate * min(1.0, step / max(1, plan.warmup))
+                group["lr"] = plan.rate_at(step)
             optimizer.zero_grad()
             F.cross_entropy(forward(train.inputs[rows]), train.labels[rows]).backward()
             optimizer.step()
