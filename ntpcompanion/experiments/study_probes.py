@@ -16,24 +16,56 @@ from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.pcfg import PCFG
 from ntpcompanion.mlm.converged_probe import full_probe, probe_stack
 from ntpcompanion.mlm.lookup import lookup_features
+from ntpcompanion.mlm.probe import ProbePlan
+from ntpcompanion.mlm.stacked_heads import trained_heads
+from ntpcompanion.mlm.stacked_tuning import fine_tuned_stack
 from ntpcompanion.mlm.tokens import masked_at, padded_to
 from ntpcompanion.networks.stack import Stack
 from ntpcompanion.randomness import torch_stream
 
 
 def task_accuracies(stack: Stack, place: int, suite: StudySuite) -> list[TaskAccuracies]:
-    """Accuracies of all probes for each network."""
+    """Accuracies of all probes for each network; fine-tuned on the first task only."""
     masked = full_probe(**_inputs(partial(masked_features, stack), place, suite)).tolist()
+    columns = {"masked": masked}
+    if place == suite.plan.places[0] and suite.plan.tuning:
+        columns |= _tuned(stack, place, suite, suite.plan.tuning)
     plain = _accuracies(partial(token_features, stack), place, suite)
-    return [replace(found, masked=own) for found, own in zip(plain, masked, strict=True)]
+    rows = zip(*columns.values(), strict=True)
+    return [
+        replace(found, **dict(zip(columns, row, strict=True)))
+        for found, row in zip(plain, rows, strict=True)
+    ]
+
+
+def _tuned(stack: Stack, place: int, suite: StudySuite, plan: ProbePlan) -> dict[str, list[float]]:
+    task, generator = suite.tasks[place], torch_stream(suite.seed, f"fine-tuning {place}")
+    found = fine_tuned_stack(
+        stack,
+        task.train.inputs,
+        task.train.labels,
+        task.test.inputs,
+        suite.posteriors[place],
+        plan,
+        generator,
+    )
+    return {"halfway": found.halfway.tolist(), "tuned": found.final.tolist()}
 
 
 def _accuracies(
     features_of: Callable[[Tensor], Tensor], place: int, suite: StudySuite
 ) -> list[TaskAccuracies]:
-    found = probe_stack(**_inputs(features_of, place, suite))
+    inputs = _inputs(features_of, place, suite)
+    found = probe_stack(**inputs)
     columns = (found.full, found.projected, found.few_shot, found.gradient_norm.amax(1))
-    return [TaskAccuracies(*row) for row in zip(*(x.tolist() for x in columns), strict=True)]
+    rows = zip(*(x.tolist() for x in columns), strict=True)
+    accuracies = [TaskAccuracies(*row) for row in rows]
+    if not suite.plan.heads:
+        return accuracies
+    del inputs["models"]
+    generator = torch_stream(suite.seed, f"heads {place}")
+    heads = trained_heads(**{**inputs, "plan": suite.plan.heads, "generator": generator}).tolist()
+    return [replace(own, heads=head) for own, head in zip(accuracies, heads, strict=True)]
 
 
 def _inputs(

@@ -13,9 +13,13 @@ class TaskAccuracies:
         on the features of the sentence, see `ProbeAccuracies`.
     masked
         as `full`, on the vectors that the network computes at each position when the word there is
-        masked; None where that was not measured.
+        masked. This and what follows is None where it was not measured.
     gradient_norm
         the largest at the end of a fit behind `full`, `projected` and `few_shot`.
+    heads
+        of a linear head trained for a number of epochs, as in Liu et al. 2023.
+    halfway, tuned
+        after half of the epochs of fine-tuning, and after all of them.
     """
 
     full: float
@@ -23,6 +27,9 @@ class TaskAccuracies:
     few_shot: float
     gradient_norm: float
     masked: float | None = None
+    heads: float | None = None
+    halfway: float | None = None
+    tuned: float | None = None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.pcfg import PCFG
 from ntpcompanion.mlm.converged_probe import ConvergedProbe
 from ntpcompanion.mlm.evaluate import TestSet, draw_test_set
+from ntpcompanion.mlm.probe import ProbePlan
 from ntpcompanion.mlm.tasks import Task, draw_task, label_posterior
 from ntpcompanion.randomness import torch_stream
 
@@ -35,6 +36,10 @@ class SuitePlan:
         of the traces: so many of these sentences, and labels drawn for each.
     probe
         how features are probed.
+    heads
+        linear heads as in Liu et al. 2023, trained for a number of epochs; None leaves them out.
+    tuning
+        fine-tuning on the first task; None leaves it out.
     """
 
     places: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)]
@@ -43,6 +48,8 @@ class SuitePlan:
     inputs: Annotated[int, Field(ge=2)] = 2000
     labels: Annotated[int, Field(ge=1)] = 2
     probe: ConvergedProbe = field(default_factory=ConvergedProbe)
+    heads: ProbePlan | None = None
+    tuning: ProbePlan | None = None
 
     def __post_init__(self) -> None:
         if self.inputs > self.sentences:
