@@ -12,7 +12,7 @@ from ntpcompanion.mlm.tokens import padded_to
 from ntpcompanion.networks.stack import Stack, initial_stack
 from tests.mlm.cases import LSTM, TRANSFORMER, generator
 
-CLASSES, LENGTH = 3, 3  # one word less than the networks have positions
+CLASSES, LENGTH = 3, 3  # sentences one word shorter than the networks have positions
 PLAN = ProbePlan(learning_rate=1e-2, epochs=4, batch_size=8, warmup=5, weight_decay=0.3)
 
 
@@ -110,6 +110,7 @@ def test_the_given_stack_is_not_changed():
     assert not any(p.requires_grad for p in start.parameters.values())
 
 
+@pytest.mark.usefixtures("unchecked_shapes")
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -127,7 +128,7 @@ def test_what_does_not_fit_is_refused(change, message):
 
 def test_a_loss_that_is_not_finite_is_refused():
     start = stack()
-    start.parameters["words"][1, 0] = torch.nan
+    start.parameters["words.weight"][1] = torch.nan
     with pytest.raises(FloatingPointError, match="training loss of network 1"):
         tuned(start=start)
 
