@@ -244,6 +244,12 @@ def test_fine_tuning_learns_and_leaves_the_model_as_it_was():
     assert (FINE_TUNING.learning_rate, FINE_TUNING.epochs, FINE_TUNING.warmup) == (1e-4, 10, 200)
 
 
+def test_the_rate_rises_linearly_and_stays():
+    rising = ProbePlan(learning_rate=0.5, warmup=4)
+    assert [rising.rate_at(step) for step in (1, 2, 4, 9)] == [0.125, 0.25, 0.5, 0.5]
+    assert ProbePlan(learning_rate=0.5).rate_at(1) == 0.5
+
+
 def test_what_cannot_be_probed_is_refused():
     train, test = planted(50, 5, 3), planted(20, 5, 3, seed=1)
     with pytest.raises(
