@@ -2,25 +2,31 @@
 all alike.
 """
 
-from typing import Annotated
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.comparison import TransformerSize
-from ntpcompanion.experiments.interventions import Arm, Intervention, Start
+from ntpcompanion.experiments.interventions import Arm, Intervention, Start, pretrained
+from ntpcompanion.experiments.kept import Kept
 from ntpcompanion.experiments.named import NamedLanguage
-from ntpcompanion.experiments.study_measures import measure_arms, with_slopes
+from ntpcompanion.experiments.study_measures import measure_arm, with_slopes
 from ntpcompanion.experiments.study_probes import study_references
 from ntpcompanion.experiments.study_results import StudyModel, TaskReferences
-from ntpcompanion.experiments.study_suite import SuitePlan, draw_study_suite
+from ntpcompanion.experiments.study_suite import StudySuite, SuitePlan, draw_study_suite
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.processes import checked_device
 from ntpcompanion.mlm.stacked_data import Labels
-from ntpcompanion.mlm.stacked_training import train_stack
 from ntpcompanion.networks.stack import initial_stack
 
 Seed = Annotated[int, Field(ge=0)]
+
+
+MODELS = TypeAdapter(tuple[StudyModel, ...])
 
 
 class Plan(experiment.Plan):
@@ -67,16 +73,22 @@ class Result(experiment.Result):
     device: Annotated[str, Field(description="cpu or cuda")]
 
 
-def run(plan: Plan) -> Result:
+def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     """Pre-train a model for each seed, intervene, and measure.
 
     Models of one seed see the same sentences in the same order wherever the intervention does not
     change them, so that differences are paired.
 
+    Parameters
+    ----------
+    checkpoint
+        a folder in which trained models and measurements are kept: a run that was killed goes on
+        after the last intervention, or measurement of one, that it had finished.
+
     Raises
     ------
     ValueError
-        a plan that does not fit the language.
+        a plan that does not fit the language, a folder of another plan.
     FloatingPointError
         a training loss that is not finite.
     """
@@ -84,29 +96,29 @@ def run(plan: Plan) -> Result:
     language = plan.language.build(device)
     shape = plan.shape.for_sentences(plan.language.words, plan.language.length)
     suite = draw_study_suite(language, shape.positions, plan.suite, plan.suite_seed, device)
+    kept = Kept(checkpoint, repr(plan))
     untrained = initial_stack(shape, plan.seeds, device, deviation=plan.deviation)
-    *_, state = train_stack(
-        untrained, plan.training, language, plan.seeds, "pretraining", labels=plan.labels
-    )
-    saturated = state.stack.take(range(len(plan.seeds)))
-    start = Start(
-        untrained,
-        saturated,
-        plan.seeds,
-        language,
-        plan.training,
-        plan.labels,
-        suite.tasks[plan.suite.places[0]].train,
-    )
-    own = {"untrained": untrained, "saturated": saturated}
-    zeros = [0.0] * len(plan.seeds)
-    arms = [Arm(kind, zeros, list(plan.seeds), stack) for kind, stack in own.items()]
-    arms += [arm for intervention in plan.interventions for arm in intervention.arms(start)]
-    models = measure_arms(arms, suite)
-    steep = [model for model in models if model.kind == "saturated"]
-    others = [model for model in models if model.kind != "saturated"]
+    downstream = suite.tasks[plan.suite.places[0]].train
+    start = Start(untrained, plan.seeds, language, plan.training, plan.labels, downstream)
+    (saturated,) = kept.arms("saturated", shape, device.type, lambda: [pretrained(start)])
+    start = replace(start, stack=saturated.stack)
+    arms = [Arm("untrained", saturated.strengths, saturated.seeds, untrained, "all"), saturated]
+    for number, intervention in enumerate(plan.interventions):
+        name = f"{number}-{intervention.kind}"
+        arms += kept.arms(name, shape, device.type, partial(intervention.arms, start))
+    models = [_measured(arm, number, suite, kept) for number, arm in enumerate(arms)]
     return Result(
-        models=(*with_slopes(saturated, steep, suite), *others),
+        models=tuple(model for own in models for model in own),
         references=study_references(language, suite) if plan.references else {},
         device=device.type,
     )
+
+
+def _measured(arm: Arm, number: int, suite: StudySuite, kept: Kept) -> tuple[StudyModel, ...]:
+    def measure() -> dict[str, Any]:
+        found = measure_arm(arm, suite)
+        if arm.kind == "saturated":
+            found = with_slopes(arm.stack, found, suite)
+        return {"models": MODELS.dump_python(tuple(found), mode="json")}
+
+    return MODELS.validate_python(kept.state(f"measured-{number}-{arm.kind}", measure)["models"])

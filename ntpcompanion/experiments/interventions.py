@@ -17,35 +17,63 @@ from ntpcompanion.mlm.stacked_terms import adversary, trace_penalty
 from ntpcompanion.mlm.stacked_training import StackedTerm, train_stack
 from ntpcompanion.networks.stack import Stack
 
+Measured = Literal["loss", "first", "all"]
 Weights = Annotated[tuple[float, ...], Field(min_length=1)]
 
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """Models that were treated alike: one for each strength and seed; those that are not `probed`
-    are followed in loss and trace only.
+    """Models that were treated alike: one for each strength and seed.
+
+    Fields
+    ------
+    measured
+        how much of each: "loss" and trace only, also the "first" task by converged probes, or
+        "all" tasks, and the first one by the paper's own protocols, too.
     """
 
     kind: str
     strengths: list[float]
     seeds: list[int]
     stack: Stack
-    probed: bool = True
+    measured: Measured = "first"
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Saturated models, one for each seed, the untrained ones that they were, and what they are
-    trained with.
+    """Where an intervention begins.
+
+    Fields
+    ------
+    untrained
+        networks, one for each seed.
+    seeds, language, training, labels
+        of the pre-training.
+    downstream
+        the training examples of the first task.
+    stack
+        the saturated models, one for each seed; None before the pre-training.
     """
 
     untrained: Stack
-    saturated: Stack
     seeds: tuple[int, ...]
     language: Language
     training: TrainingPlan
     labels: Labels
-    downstream: Examples  # the training examples of the attacked task
+    downstream: Examples
+    stack: Stack | None = None
+
+    @property
+    def saturated(self) -> Stack:
+        """The models after the pre-training."""
+        assert self.stack is not None, "interventions begin after the pre-training"
+        return self.stack
+
+
+def pretrained(start: Start) -> Arm:
+    """The saturated models."""
+    stack = _trained(start, start.untrained, start.training, "pretraining", start.seeds)
+    return Arm("saturated", [0.0] * len(start.seeds), list(start.seeds), stack, "all")
 
 
 @dataclass(frozen=True)
@@ -84,7 +112,7 @@ class Noise:
         strengths, seeds, stack = _crossed(start, self.rates)
         drawn = replace(start, labels="drawn")
         noisy = _trained(drawn, stack, self.sgd, "sgd", seeds, rates=strengths)
-        yield Arm("sgd", strengths, seeds, noisy, probed=False)
+        yield Arm("sgd", strengths, seeds, noisy, "loss")
         yield Arm(
             "annealed", strengths, seeds, _trained(start, noisy, self.anneal, "anneal", seeds)
         )
@@ -109,11 +137,11 @@ class Adversarial:
 
     def arms(self, start: Start) -> Iterator[Arm]:
         """The models at the end of the same number of steps as the saturated ones."""
-        strengths, seeds, stack = _crossed(replace(start, saturated=start.untrained), self.weights)
+        strengths, seeds, stack = _crossed(replace(start, stack=start.untrained), self.weights)
         plans = [AdversarialPlan(w, self.ridge, self.first, self.second) for w in strengths]
         term = adversary(plans, seeds, start.downstream)
         trained = _trained(start, stack, start.training, "pretraining", seeds, term=term)
-        yield Arm("adversarial", strengths, seeds, trained)
+        yield Arm("adversarial", strengths, seeds, trained, "all")
 
 
 @dataclass(frozen=True)

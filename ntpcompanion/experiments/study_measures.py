@@ -2,8 +2,8 @@
 and probes of each task.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -17,35 +17,18 @@ from ntpcompanion.experiments.study_results import StudyModel
 from ntpcompanion.experiments.study_suite import TOGETHER, StudySuite
 from ntpcompanion.mlm.evaluate import TestSet
 from ntpcompanion.mlm.traces import measured_traces, trace_slope
-from ntpcompanion.networks.stack import Stack, functional_logits, join_stacks
+from ntpcompanion.networks.stack import Stack, functional_logits
 
 AT_ONCE = 1024  # sentences
 
 
-@dataclass(frozen=True)
-class _Label:
-    kind: str
-    strength: float
-    seed: int
-    probed: bool
-
-
-def measure_arms(arms: Sequence[Arm], suite: StudySuite) -> list[StudyModel]:
-    """Measure the networks of all arms, which have one shape; as many at a time as the device
-    holds.
-    """
-    if not arms:
-        return []
-    stack = join_stacks([arm.stack for arm in arms])
-    labels = [
-        _Label(arm.kind, strength, seed, arm.probed)
-        for arm in arms
-        for strength, seed in zip(arm.strengths, arm.seeds, strict=True)
-    ]
+def measure_arm(arm: Arm, suite: StudySuite) -> list[StudyModel]:
+    """Measure the networks of an arm, as many at a time as the device holds."""
+    most = TOGETHER[arm.stack.device.type][0]
     return [
         model
-        for rows in _groups(labels, TOGETHER[stack.device.type][0])
-        for model in _measured(stack.take(rows), [labels[row] for row in rows], suite)
+        for rows in torch.arange(len(arm.seeds)).split(most)
+        for model in _measured(arm, rows.tolist(), suite)
     ]
 
 
@@ -67,15 +50,9 @@ def with_slopes(stack: Stack, models: Sequence[StudyModel], suite: StudySuite) -
     ]
 
 
-def _groups(labels: Sequence[_Label], most: int) -> Iterator[list[int]]:
-    """Rows that are measured together: at most so many, all with probes or all without."""
-    for probed in (True, False):
-        rows = [row for row, label in enumerate(labels) if label.probed is probed]
-        yield from (rows[first : first + most] for first in range(0, len(rows), most))
-
-
-def _measured(stack: Stack, labels: Sequence[_Label], suite: StudySuite) -> list[StudyModel]:
-    excess, at = divergences(stack, suite.test), suite.plan.inputs
+def _measured(arm: Arm, rows: Sequence[int], suite: StudySuite) -> list[StudyModel]:
+    stack, at = arm.stack.take(rows), suite.plan.inputs
+    excess = divergences(stack, suite.test)
     traces = measured_traces(
         stack.network,
         stack.parameters,
@@ -84,21 +61,24 @@ def _measured(stack: Stack, labels: Sequence[_Label], suite: StudySuite) -> list
         suite.uniforms,
         chunk=TOGETHER[stack.device.type][1],
     )
-    places = suite.plan.places if labels[0].probed else ()
-    tasks = {place: task_accuracies(stack, place, suite) for place in places}
+    places = {"loss": (), "first": suite.plan.places[:1], "all": suite.plan.places}[arm.measured]
+    tasks = {
+        place: task_accuracies(stack, place, suite, protocols=arm.measured == "all")
+        for place in places
+    }
     return [
         StudyModel(
-            label.kind,
-            label.strength,
-            label.seed,
+            arm.kind,
+            arm.strengths[row],
+            arm.seeds[row],
             width=stack.plan.width,
-            excess=float(excess[row].mean()),
-            excess_stderr=float(excess[row].std() / excess.shape[1] ** 0.5),
-            trace=float(traces.plain[row]),
-            balanced=float(traces.balanced[row]),
-            tasks={place: found[row] for place, found in tasks.items()},
+            excess=float(excess[i].mean()),
+            excess_stderr=float(excess[i].std() / excess.shape[1] ** 0.5),
+            trace=float(traces.plain[i]),
+            balanced=float(traces.balanced[i]),
+            tasks={place: found[i] for place, found in tasks.items()},
         )
-        for row, label in enumerate(labels)
+        for i, row in enumerate(rows)
     ]
 
 

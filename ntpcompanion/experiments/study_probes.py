@@ -24,13 +24,19 @@ from ntpcompanion.networks.stack import Stack
 from ntpcompanion.randomness import torch_stream
 
 
-def task_accuracies(stack: Stack, place: int, suite: StudySuite) -> list[TaskAccuracies]:
-    """Accuracies of all probes for each network; fine-tuned on the first task only."""
+def task_accuracies(
+    stack: Stack, place: int, suite: StudySuite, *, protocols: bool
+) -> list[TaskAccuracies]:
+    """Accuracies of converged probes for each network, on the first task also by the `protocols` of
+    the paper.
+    """
     masked = full_probe(**_inputs(partial(masked_features, stack), place, suite)).tolist()
     columns = {"masked": masked}
-    if place == suite.plan.places[0] and suite.plan.tuning:
+    protocols = protocols and place == suite.plan.places[0]
+    if protocols and suite.plan.tuning:
         columns |= _tuned(stack, place, suite, suite.plan.tuning)
-    plain = _accuracies(partial(token_features, stack), place, suite)
+    features = partial(token_features, stack)
+    plain = _accuracies(features, place, suite, heads=suite.plan.heads if protocols else None)
     rows = zip(*columns.values(), strict=True)
     return [
         replace(found, **dict(zip(columns, row, strict=True)))
@@ -53,19 +59,23 @@ def _tuned(stack: Stack, place: int, suite: StudySuite, plan: ProbePlan) -> dict
 
 
 def _accuracies(
-    features_of: Callable[[Tensor], Tensor], place: int, suite: StudySuite
+    features_of: Callable[[Tensor], Tensor],
+    place: int,
+    suite: StudySuite,
+    *,
+    heads: ProbePlan | None,
 ) -> list[TaskAccuracies]:
     inputs = _inputs(features_of, place, suite)
     found = probe_stack(**inputs)
     columns = (found.full, found.projected, found.few_shot, found.gradient_norm.amax(1))
     rows = zip(*(x.tolist() for x in columns), strict=True)
     accuracies = [TaskAccuracies(*row) for row in rows]
-    if not suite.plan.heads:
+    if not heads:
         return accuracies
     del inputs["models"]
     generator = torch_stream(suite.seed, f"heads {place}")
-    heads = trained_heads(**{**inputs, "plan": suite.plan.heads, "generator": generator}).tolist()
-    return [replace(own, heads=head) for own, head in zip(accuracies, heads, strict=True)]
+    trained = trained_heads(**{**inputs, "plan": heads, "generator": generator}).tolist()
+    return [replace(own, heads=head) for own, head in zip(accuracies, trained, strict=True)]
 
 
 def _inputs(
@@ -107,6 +117,7 @@ def study_references(language: HMM | PCFG, suite: StudySuite) -> dict[int, TaskR
 
 def _references(language: HMM | PCFG, place: int, suite: StudySuite) -> TaskReferences:
     posterior = suite.posteriors[place]
+    heads = suite.plan.heads if place == suite.plan.places[0] else None
 
     def lookup(tokens: Tensor) -> Tensor:
         return lookup_features(language, tokens, suite.positions)[None]
@@ -118,6 +129,6 @@ def _references(language: HMM | PCFG, place: int, suite: StudySuite) -> TaskRefe
     return TaskReferences(
         chance=float(posterior.mean(0).max()),
         bayes=float(posterior.amax(1).mean()),
-        lookup=_accuracies(lookup, place, suite)[0],
-        words=_accuracies(words, place, suite)[0],
+        lookup=_accuracies(lookup, place, suite, heads=heads)[0],
+        words=_accuracies(words, place, suite, heads=heads)[0],
     )

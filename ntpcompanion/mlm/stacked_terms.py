@@ -98,13 +98,20 @@ def _validation_loss(
     vectors = functional_features(network, parameters, tokens)
     features = vectors[:, -network.plan.positions :].flatten(1).double()
     fitted, kept = features[:first], features[first:]
-    gram = fitted.T @ fitted + ridge * torch.eye(
-        fitted.shape[1], dtype=fitted.dtype, device=fitted.device
-    )
-    factor, _ = torch.linalg.cholesky_ex(gram)
-    half = torch.linalg.solve_triangular(factor, fitted.T @ onehot[:first], upper=False)
-    head = torch.linalg.solve_triangular(factor.T, half, upper=True)
+    head = _ridge_head(fitted, onehot[:first], ridge)
     return (kept @ head - onehot[first:]).square().sum(1).mean().float()
+
+
+def _ridge_head(features: Tensor, targets: Tensor, ridge: float) -> Tensor:
+    """That of `ridge.ridge_head`, without a look at whether the system could be solved."""
+    n, d = features.shape
+    gram = features.T @ features if d <= n else features @ features.T
+    shifted = gram + ridge * torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
+    factor, _ = torch.linalg.cholesky_ex(shifted)
+    right = features.T @ targets if d <= n else targets
+    half = torch.linalg.solve_triangular(factor, right, upper=False)
+    solved = torch.linalg.solve_triangular(factor.T, half, upper=True)
+    return solved if d <= n else features.T @ solved
 
 
 def _drawn_in_chunks(
