@@ -43,6 +43,9 @@ LOCAL = {
     # nobody reads what Dask asks a GPU, and the question fails where CUDA_VISIBLE_DEVICES=-1
     # hides them all
     "distributed.diagnostics.nvml": False,
+    # Dask lets the allocator give back every 64 KB that are freed: a training of small networks
+    # then spends half of its time on pages that it has had before
+    "distributed.nanny.pre-spawn-environ": {},
 }
 
 

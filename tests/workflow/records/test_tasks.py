@@ -52,6 +52,12 @@ import dask
 def run(plan):
     return Result(value=dask.config.get("distributed.diagnostics.nvml"))
 """
+TRIMS = """
+import os
+
+def run(plan):
+    return Result(value="MALLOC_TRIM_THRESHOLD_" in os.environ)
+"""
 WAIT = """
 import os, pathlib, time
 
@@ -75,6 +81,7 @@ STUDIES = {
     "wait": WAIT,
     "threads": THREADS,
     "asks": ASKS,
+    "trims": TRIMS,
 }
 # caught by Dask, so they must be exceptions
 NVML_ERRORS = [f"NVMLError_{name}" for name in ("LibraryNotFound", "DriverNotLoaded", "Unknown")]
@@ -157,6 +164,13 @@ def test_a_gpu_that_is_hidden_is_not_asked_for(study, tmp_path, monkeypatch):
     (line,) = run_tasks("toypkg.experiments.asks", [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
     assert line["result"] == {"value": False}, "the process of the task has the setting, too"
     driver.nvmlInit.assert_not_called()
+
+
+def test_the_allocator_of_a_task_is_left_alone(study, tmp_path, monkeypatch):
+    """Where Dask sets its threshold, training small networks takes twice as long."""
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    (line,) = run_tasks("toypkg.experiments.trims", [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
+    assert line["result"] == {"value": False}
 
 
 def test_what_runs_beside_a_failing_task_is_kept(study, tmp_path):
