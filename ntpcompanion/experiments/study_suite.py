@@ -40,6 +40,11 @@ class SuitePlan:
         linear heads as in Liu et al. 2023, trained for a number of epochs; None leaves them out.
     tuning
         fine-tuning on the first task; None leaves it out.
+
+    Raises
+    ------
+    ValueError
+        more inputs of the traces than sentences.
     """
 
     places: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)]
