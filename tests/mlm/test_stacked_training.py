@@ -10,6 +10,8 @@ from ntpcompanion.networks.stack import initial_stack
 from tests.mlm.cases import SHORT, SMALL, TRANSFORMER
 
 LANGUAGE = SMALL.build()
+# A key's bias moves no logit: its gradient is rounding, which Adam scales up unless ε is above it.
+SHORT = replace(SHORT, epsilon=1e-3)
 SEEDS = (4, 0, 9)
 
 
