@@ -2,7 +2,7 @@
 all alike.
 """
 
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,8 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter
 
 from ntpcompanion.experiments import experiment
-from ntpcompanion.experiments.comparison import TransformerSize
-from ntpcompanion.experiments.interventions import Arm, Intervention, Start, pretrained
+from ntpcompanion.experiments.interventions import PRETRAINING, Arm, Intervention, Start
 from ntpcompanion.experiments.kept import Kept
 from ntpcompanion.experiments.named import NamedLanguage
 from ntpcompanion.experiments.study_measures import measure_arm, with_slopes
@@ -21,6 +20,8 @@ from ntpcompanion.experiments.study_suite import StudySuite, SuitePlan, draw_stu
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.processes import checked_device
 from ntpcompanion.mlm.stacked_data import Labels
+from ntpcompanion.mlm.stacked_training import trained_stack
+from ntpcompanion.networks.plan import TransformerSize
 from ntpcompanion.networks.stack import initial_stack
 
 Seed = Annotated[int, Field(ge=0)]
@@ -98,11 +99,25 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     suite = draw_study_suite(language, shape.positions, plan.suite, plan.suite_seed, device)
     kept = Kept(checkpoint, repr(plan))
     untrained = initial_stack(shape, plan.seeds, device, deviation=plan.deviation)
-    downstream = suite.tasks[plan.suite.places[0]].train
-    start = Start(untrained, plan.seeds, language, plan.training, plan.labels, downstream)
-    (saturated,) = kept.arms("saturated", shape, device.type, lambda: [pretrained(start)])
-    start = replace(start, stack=saturated.stack)
-    arms = [Arm("untrained", saturated.strengths, saturated.seeds, untrained, "all"), saturated]
+    strengths, seeds = [0.0] * len(plan.seeds), list(plan.seeds)
+
+    def pretrained() -> Iterator[Arm]:
+        stack = trained_stack(
+            untrained, plan.training, language, seeds, PRETRAINING, labels=plan.labels
+        )
+        yield Arm("saturated", strengths, seeds, stack, "all")
+
+    (saturated,) = kept.arms("saturated", shape, device.type, pretrained)
+    start = Start(
+        untrained,
+        saturated.stack,
+        plan.seeds,
+        language,
+        plan.training,
+        plan.labels,
+        suite.tasks[plan.suite.places[0]].train,
+    )
+    arms = [Arm("untrained", strengths, seeds, untrained, "all"), saturated]
     for number, intervention in enumerate(plan.interventions):
         name = f"{number}-{intervention.kind}"
         arms += kept.arms(name, shape, device.type, partial(intervention.arms, start))

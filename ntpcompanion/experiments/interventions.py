@@ -1,7 +1,8 @@
 """What is done to saturated models so that they differ at the same loss."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import product
 from typing import Annotated, Literal
 
 import torch
@@ -11,12 +12,13 @@ from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.adversarial import AdversarialPlan
 from ntpcompanion.mlm.downstream import Examples
 from ntpcompanion.mlm.plan import TrainingPlan
-from ntpcompanion.mlm.rescaling import rescale, scale_names
+from ntpcompanion.mlm.rescaling import STREAM, rescale, scale_names
 from ntpcompanion.mlm.stacked_data import Labels
 from ntpcompanion.mlm.stacked_terms import adversary, trace_penalty
-from ntpcompanion.mlm.stacked_training import StackedTerm, train_stack
+from ntpcompanion.mlm.stacked_training import trained_stack
 from ntpcompanion.networks.stack import Stack
 
+PRETRAINING = "pretraining"  # against an adversary the sentences are those of the normal training
 Measured = Literal["loss", "first", "all"]
 Weights = Annotated[tuple[float, ...], Field(min_length=1)]
 
@@ -45,35 +47,21 @@ class Start:
 
     Fields
     ------
-    untrained
-        networks, one for each seed.
+    untrained, saturated
+        networks before and after the pre-training, one for each seed.
     seeds, language, training, labels
         of the pre-training.
     downstream
         the training examples of the first task.
-    stack
-        the saturated models, one for each seed; None before the pre-training.
     """
 
     untrained: Stack
+    saturated: Stack
     seeds: tuple[int, ...]
     language: Language
     training: TrainingPlan
     labels: Labels
     downstream: Examples
-    stack: Stack | None = None
-
-    @property
-    def saturated(self) -> Stack:
-        """The models after the pre-training."""
-        assert self.stack is not None, "interventions begin after the pre-training"
-        return self.stack
-
-
-def pretrained(start: Start) -> Arm:
-    """The saturated models."""
-    stack = _trained(start, start.untrained, start.training, "pretraining", start.seeds)
-    return Arm("saturated", [0.0] * len(start.seeds), list(start.seeds), stack, "all")
 
 
 @dataclass(frozen=True)
@@ -85,9 +73,12 @@ class Continued:
 
     def arms(self, start: Start) -> Iterator[Arm]:
         """The models after the further steps."""
-        stack = _trained(start, start.saturated, self.training, "continued", start.seeds)
         steps = float(self.training.steps)
-        yield Arm("continued", [steps] * len(start.seeds), list(start.seeds), stack)
+        strengths, seeds, stack = _crossed(start, [steps], start.saturated)
+        stack = trained_stack(
+            stack, self.training, start.language, seeds, "continued", labels=start.labels
+        )
+        yield Arm("continued", strengths, seeds, stack)
 
 
 @dataclass(frozen=True)
@@ -109,13 +100,13 @@ class Noise:
 
     def arms(self, start: Start) -> Iterator[Arm]:
         """The models after SGD ("sgd") and after the anneal ("annealed")."""
-        strengths, seeds, stack = _crossed(start, self.rates)
-        drawn = replace(start, labels="drawn")
-        noisy = _trained(drawn, stack, self.sgd, "sgd", seeds, rates=strengths)
-        yield Arm("sgd", strengths, seeds, noisy, "loss")
-        yield Arm(
-            "annealed", strengths, seeds, _trained(start, noisy, self.anneal, "anneal", seeds)
+        strengths, seeds, stack = _crossed(start, self.rates, start.saturated)
+        stack = trained_stack(stack, self.sgd, start.language, seeds, "sgd", rates=strengths)
+        yield Arm("sgd", strengths, seeds, stack, "loss")
+        stack = trained_stack(
+            stack, self.anneal, start.language, seeds, "anneal", labels=start.labels
         )
+        yield Arm("annealed", strengths, seeds, stack)
 
 
 @dataclass(frozen=True)
@@ -137,11 +128,18 @@ class Adversarial:
 
     def arms(self, start: Start) -> Iterator[Arm]:
         """The models at the end of the same number of steps as the saturated ones."""
-        strengths, seeds, stack = _crossed(replace(start, stack=start.untrained), self.weights)
+        strengths, seeds, stack = _crossed(start, self.weights, start.untrained)
         plans = [AdversarialPlan(w, self.ridge, self.first, self.second) for w in strengths]
-        term = adversary(plans, seeds, start.downstream)
-        trained = _trained(start, stack, start.training, "pretraining", seeds, term=term)
-        yield Arm("adversarial", strengths, seeds, trained, "all")
+        stack = trained_stack(
+            stack,
+            start.training,
+            start.language,
+            seeds,
+            PRETRAINING,
+            labels=start.labels,
+            term=adversary(plans, seeds, start.downstream),
+        )
+        yield Arm("adversarial", strengths, seeds, stack, "all")
 
 
 @dataclass(frozen=True)
@@ -155,12 +153,18 @@ class Penalty:
 
     def arms(self, start: Start) -> Iterator[Arm]:
         """The models after the steps of the plan."""
-        strengths, seeds, stack = _crossed(start, self.weights)
+        strengths, seeds, stack = _crossed(start, self.weights, start.saturated)
         weights = torch.tensor(strengths, device=stack.device)
-        term = trace_penalty(weights, seeds, self.training.batch_size)
-        begun = replace(start, labels=self.labels)
-        trained = _trained(begun, stack, self.training, "penalty", seeds, term=term)
-        yield Arm("penalty", strengths, seeds, trained)
+        stack = trained_stack(
+            stack,
+            self.training,
+            start.language,
+            seeds,
+            "penalty",
+            labels=self.labels,
+            term=trace_penalty(weights, seeds, self.training.batch_size),
+        )
+        yield Arm("penalty", strengths, seeds, stack)
 
 
 @dataclass(frozen=True)
@@ -174,10 +178,10 @@ class Rescaled:
 
     def arms(self, start: Start) -> Iterator[Arm]:
         """The rescaled models."""
-        strengths, seeds, stack = _crossed(start, self.logarithms)
+        strengths, seeds, stack = _crossed(start, self.logarithms, start.saturated)
         names = scale_names(stack.plan.layers)
-        signs = torch.tensor([0.0 if name == "residual stream" else 1.0 for name in names])
-        scales = torch.tensor(strengths)[:, None] * signs
+        free = torch.tensor([float(name != STREAM) for name in names])
+        scales = torch.tensor(strengths)[:, None] * free
         moved = rescale(stack.parameters, scales.to(stack.device))
         yield Arm("rescaled", strengths, seeds, Stack(stack.plan, moved))
 
@@ -187,25 +191,12 @@ Intervention = Annotated[
 ]
 
 
-def _crossed(start: Start, strengths: Sequence[float]) -> tuple[list[float], list[int], Stack]:
-    """One copy of each saturated model for each strength."""
-    seeds = [seed for _ in strengths for seed in start.seeds]
-    repeated = [strength for strength in strengths for _ in start.seeds]
-    rows = [row for _ in strengths for row in range(len(start.seeds))]
-    return repeated, seeds, start.saturated.take(rows)
-
-
-def _trained(
-    start: Start,
-    stack: Stack,
-    plan: TrainingPlan,
-    name: str,
-    seeds: Sequence[int],
-    *,
-    rates: Sequence[float] | None = None,
-    term: StackedTerm | None = None,
-) -> Stack:
-    *_, state = train_stack(
-        stack, plan, start.language, seeds, name, labels=start.labels, rates=rates, term=term
-    )
-    return state.stack.take(range(len(stack)))
+def _crossed(
+    start: Start, strengths: Sequence[float], stack: Stack
+) -> tuple[list[float], list[int], Stack]:
+    """A copy for each strength of the networks of a stack, of which there is one for each seed:
+    strength and seed of every copy, and the copies.
+    """
+    pairs = list(product(strengths, enumerate(start.seeds)))
+    copies = stack.take([row for _, (row, _) in pairs])
+    return [strength for strength, _ in pairs], [seed for _, (_, seed) in pairs], copies

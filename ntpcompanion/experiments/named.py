@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, WrapSerializer, WrapValidator
 
-from ntpcompanion.mlm.language_plans import HMMPlan, LanguagePlan, PCFGPlan
+from ntpcompanion.mlm.language_plans import HMMPlan, PCFGPlan
 from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS, MODEL_PLANS, named
 from ntpcompanion.networks.plan import ModelPlan
 
@@ -37,8 +37,3 @@ OneLanguage = Annotated[HMMPlan | PCFGPlan, Discriminator("family"), WrapSeriali
 NamedLanguage = Annotated[OneLanguage, WrapValidator(_or_by_name("language", LANGUAGE_PLANS))]
 # the shape of a network, or a key of MODEL_PLANS
 NamedModel = Annotated[ModelPlan, WrapValidator(_or_by_name("model", MODEL_PLANS))]
-
-
-def name_of(language: LanguagePlan) -> str:
-    """The key of LANGUAGE_PLANS that stands for a language; its sizes if it has no name."""
-    return next((name for name, plan in LANGUAGE_PLANS.items() if plan == language), repr(language))

@@ -4,22 +4,20 @@ and probes of each task.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.func import vmap
 
 from ntpcompanion.experiments.interventions import Arm
 from ntpcompanion.experiments.study_probes import task_accuracies
 from ntpcompanion.experiments.study_results import StudyModel
 from ntpcompanion.experiments.study_suite import TOGETHER, StudySuite
-from ntpcompanion.mlm.evaluate import TestSet
+from ntpcompanion.mlm.evaluate import TestSet, divergence
 from ntpcompanion.mlm.traces import measured_traces, trace_slope
-from ntpcompanion.networks.stack import Stack, functional_logits
+from ntpcompanion.networks.stack import Stack
 
-AT_ONCE = 1024  # sentences
+AT_ONCE = 1024  # sentences: divergences of all networks at all of them would not fit
 
 
 def measure_arm(arm: Arm, suite: StudySuite) -> list[StudyModel]:
@@ -34,12 +32,10 @@ def measure_arm(arm: Arm, suite: StudySuite) -> list[StudyModel]:
 
 def with_slopes(stack: Stack, models: Sequence[StudyModel], suite: StudySuite) -> list[StudyModel]:
     """The measurements of the networks of a stack, and how steep their traces are."""
-    at = suite.plan.inputs
     found = trace_slope(
         stack.network,
         stack.parameters,
-        suite.test.tokens[:at],
-        suite.test.at[:at],
+        *suite.traced,
         suite.uniforms[:, :1],
         chunk=TOGETHER[stack.device.type][1],
     )
@@ -51,13 +47,12 @@ def with_slopes(stack: Stack, models: Sequence[StudyModel], suite: StudySuite) -
 
 
 def _measured(arm: Arm, rows: Sequence[int], suite: StudySuite) -> list[StudyModel]:
-    stack, at = arm.stack.take(rows), suite.plan.inputs
+    stack = arm.stack.take(rows)
     excess = divergences(stack, suite.test)
     traces = measured_traces(
         stack.network,
         stack.parameters,
-        suite.test.tokens[:at],
-        suite.test.at[:at],
+        *suite.traced,
         suite.uniforms,
         chunk=TOGETHER[stack.device.type][1],
     )
@@ -84,13 +79,8 @@ def _measured(arm: Arm, rows: Sequence[int], suite: StudySuite) -> list[StudyMod
 
 def divergences(stack: Stack, test: TestSet) -> Float[Tensor, "models sentences"]:
     """KL(Pr(· | x₋ₜ) ‖ f) in nats of each network at each test sentence, in float64."""
-    mapped = vmap(partial(functional_logits, stack.network), (0, None, None))
     parts = []
     for rows in torch.arange(len(test.at), device=test.at.device).split(AT_ONCE):
-        true = test.conditional[rows]
-        with torch.no_grad():
-            logits = mapped(stack.parameters, test.tokens[rows], test.at[rows])[:, :, 0]
-        log_model = logits.double().log_softmax(-1)
-        cross = torch.where(true > 0, true * log_model, 0.0)
-        parts.append((torch.special.xlogy(true, true) - cross).sum(-1))
+        logits = stack.logits(test.tokens[rows], test.at[rows])[:, :, 0]
+        parts.append(divergence(test.conditional[rows], logits))
     return torch.cat(parts, 1)

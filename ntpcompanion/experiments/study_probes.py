@@ -1,9 +1,8 @@
 """Probes of the features of every model of a study, and what their accuracies are compared with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -16,9 +15,9 @@ from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.pcfg import PCFG
 from ntpcompanion.mlm.converged_probe import full_probe, probe_stack
 from ntpcompanion.mlm.lookup import lookup_features
-from ntpcompanion.mlm.probe import ProbePlan
 from ntpcompanion.mlm.stacked_heads import trained_heads
 from ntpcompanion.mlm.stacked_tuning import fine_tuned_stack
+from ntpcompanion.mlm.tasks import PosteriorTask
 from ntpcompanion.mlm.tokens import masked_at, padded_to
 from ntpcompanion.networks.stack import Stack
 from ntpcompanion.randomness import torch_stream
@@ -30,68 +29,64 @@ def task_accuracies(
     """Accuracies of converged probes for each network, on the first task also by the `protocols` of
     the paper.
     """
-    masked = full_probe(**_inputs(partial(masked_features, stack), place, suite)).tolist()
-    columns = {"masked": masked}
+    task = suite.tasks[place]
     protocols = protocols and place == suite.plan.places[0]
-    if protocols and suite.plan.tuning:
-        columns |= _tuned(stack, place, suite, suite.plan.tuning)
-    features = partial(token_features, stack)
-    plain = _accuracies(features, place, suite, heads=suite.plan.heads if protocols else None)
-    rows = zip(*columns.values(), strict=True)
-    return [
-        replace(found, **dict(zip(columns, row, strict=True)))
-        for found, row in zip(plain, rows, strict=True)
-    ]
-
-
-def _tuned(stack: Stack, place: int, suite: StudySuite, plan: ProbePlan) -> dict[str, list[float]]:
-    task, generator = suite.tasks[place], torch_stream(suite.seed, f"fine-tuning {place}")
-    found = fine_tuned_stack(
-        stack,
-        task.train.inputs,
-        task.train.labels,
-        task.test.inputs,
-        suite.posteriors[place],
-        plan,
-        generator,
+    found = _probed(partial(token_features, stack), place, suite, heads=protocols)
+    masked = full_probe(
+        *_inputs(partial(masked_features, stack), task),
+        suite.plan.probe,
+        _generator(place, suite),
+        models=_together(task),
     )
-    return {"halfway": found.halfway.tolist(), "tuned": found.final.tolist()}
+    found = _with("masked", masked, found)
+    if not (protocols and suite.plan.tuning):
+        return found
+    tuned = fine_tuned_stack(
+        stack,
+        *_inputs(lambda tokens: tokens, task),
+        suite.plan.tuning,
+        torch_stream(suite.seed, f"fine-tuning {place}"),
+    )
+    return _with("tuned", tuned.final, _with("halfway", tuned.halfway, found))
 
 
-def _accuracies(
-    features_of: Callable[[Tensor], Tensor],
-    place: int,
-    suite: StudySuite,
-    *,
-    heads: ProbePlan | None,
+def _probed(
+    features_of: Callable[[Tensor], Tensor], place: int, suite: StudySuite, *, heads: bool
 ) -> list[TaskAccuracies]:
-    inputs = _inputs(features_of, place, suite)
-    found = probe_stack(**inputs)
-    columns = (found.full, found.projected, found.few_shot, found.gradient_norm.amax(1))
-    rows = zip(*(x.tolist() for x in columns), strict=True)
-    accuracies = [TaskAccuracies(*row) for row in rows]
-    if not heads:
-        return accuracies
-    del inputs["models"]
-    generator = torch_stream(suite.seed, f"heads {place}")
-    trained = trained_heads(**{**inputs, "plan": heads, "generator": generator}).tolist()
-    return [replace(own, heads=head) for own, head in zip(accuracies, trained, strict=True)]
+    task = suite.tasks[place]
+    inputs, generator = _inputs(features_of, task), _generator(place, suite)
+    probes = probe_stack(*inputs, suite.plan.probe, generator, models=_together(task))
+    columns = (probes.full, probes.projected, probes.few_shot, probes.gradient_norm.amax(1))
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    found = [TaskAccuracies(*row) for row in rows]
+    if not (heads and suite.plan.heads):
+        return found
+    trained = trained_heads(*inputs, suite.plan.heads, torch_stream(suite.seed, f"heads {place}"))
+    return _with("heads", trained, found)
+
+
+def _with(
+    name: str, values: Float[Tensor, " models"], found: Sequence[TaskAccuracies]
+) -> list[TaskAccuracies]:
+    """The accuracies of each network with one more."""
+    return [replace(own, **{name: x}) for own, x in zip(found, values.tolist(), strict=True)]
 
 
 def _inputs(
-    features_of: Callable[[Tensor], Tensor], place: int, suite: StudySuite
-) -> dict[str, Any]:
-    """The arguments of a probe."""
-    task, posterior = suite.tasks[place], suite.posteriors[place]
-    return {
-        "train": features_of(task.train.inputs),
-        "labels": task.train.labels,
-        "test": features_of(task.test.inputs),
-        "posterior": posterior,
-        "plan": suite.plan.probe,
-        "generator": torch_stream(suite.seed, f"probes {place}"),  # the same for every model
-        "models": TOGETHER[posterior.device.type][0],
-    }
+    inputs_of: Callable[[Tensor], Tensor], task: PosteriorTask
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """What a probe learns from and is judged on, in the order in which all of them take it."""
+    train, test = inputs_of(task.train.inputs), inputs_of(task.test.inputs)
+    return train, task.train.labels, test, task.test_posterior
+
+
+def _generator(place: int, suite: StudySuite) -> torch.Generator:
+    """Of the split, the subsets and the projections, the same for every model."""
+    return torch_stream(suite.seed, f"probes {place}")
+
+
+def _together(task: PosteriorTask) -> int:
+    return TOGETHER[task.test_posterior.device.type][0]
 
 
 def token_features(stack: Stack, tokens: Tensor) -> Float[Tensor, "models n columns"]:
@@ -116,8 +111,7 @@ def study_references(language: HMM | PCFG, suite: StudySuite) -> dict[int, TaskR
 
 
 def _references(language: HMM | PCFG, place: int, suite: StudySuite) -> TaskReferences:
-    posterior = suite.posteriors[place]
-    heads = suite.plan.heads if place == suite.plan.places[0] else None
+    task, first = suite.tasks[place], place == suite.plan.places[0]
 
     def lookup(tokens: Tensor) -> Tensor:
         return lookup_features(language, tokens, suite.positions)[None]
@@ -127,8 +121,8 @@ def _references(language: HMM | PCFG, place: int, suite: StudySuite) -> TaskRefe
         return F.one_hot(ids, language.vocab_size + 1).flatten(1).float()[None]
 
     return TaskReferences(
-        chance=float(posterior.mean(0).max()),
-        bayes=float(posterior.amax(1).mean()),
-        lookup=_accuracies(lookup, place, suite, heads=heads)[0],
-        words=_accuracies(words, place, suite, heads=heads)[0],
+        chance=float(task.test_posterior.mean(0).max()),
+        bayes=task.bayes.value,
+        lookup=_probed(lookup, place, suite, heads=first)[0],
+        words=_probed(words, place, suite, heads=first)[0],
     )

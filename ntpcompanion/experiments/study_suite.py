@@ -14,7 +14,7 @@ from ntpcompanion.languages.pcfg import PCFG
 from ntpcompanion.mlm.converged_probe import ConvergedProbe
 from ntpcompanion.mlm.evaluate import TestSet, draw_test_set
 from ntpcompanion.mlm.probe import ProbePlan
-from ntpcompanion.mlm.tasks import Task, draw_task, label_posterior
+from ntpcompanion.mlm.tasks import PosteriorTask, draw_task, with_posteriors
 from ntpcompanion.randomness import torch_stream
 
 # models that are measured together, and examples of each whose gradients are: a GPU has the memory
@@ -71,21 +71,24 @@ class StudySuite:
     positions: int
     test: TestSet
     uniforms: Float[Tensor, "inputs labels"]
-    tasks: Mapping[int, Task]
-    posteriors: Mapping[int, Float[Tensor, "examples classes"]]
+    tasks: Mapping[int, PosteriorTask]
     seed: int
+
+    @property
+    def traced(self) -> tuple[Tensor, Tensor]:
+        """The sentences of the traces, and their masked positions."""
+        return self.test.tokens[: self.plan.inputs], self.test.at[: self.plan.inputs]
 
 
 def draw_study_suite(
     language: HMM | PCFG, positions: int, plan: SuitePlan, seed: int, device: torch.device
 ) -> StudySuite:
     """Draw the test set and the tasks, on `device`. Raises ValueError as `draw_task`."""
-    tasks = {
-        place: draw_task(
-            language, place, *plan.examples, positions, torch_stream(seed, f"task {place}", device)
-        )
-        for place in plan.places
-    }
+    tasks = {}
+    for place in plan.places:
+        generator = torch_stream(seed, f"task {place}", device)
+        drawn = draw_task(language, place, *plan.examples, positions, generator)
+        tasks[place] = with_posteriors(drawn, language, place)
     generator = torch_stream(seed, "labels of traces", device)
     return StudySuite(
         plan,
@@ -93,9 +96,5 @@ def draw_study_suite(
         draw_test_set(language, plan.sentences, positions, seed, device),
         torch.rand(plan.inputs, plan.labels, generator=generator, device=device),
         tasks,
-        {
-            place: label_posterior(language, task.test.inputs, place)
-            for place, task in tasks.items()
-        },
         seed,
     )

@@ -11,15 +11,12 @@ from torch import Tensor
 
 from ntpcompanion.mlm.checkpoints import digest
 from ntpcompanion.mlm.downstream import Examples
-from ntpcompanion.mlm.evaluate import Evaluation
 from ntpcompanion.mlm.probe import gaussian_projection
 from ntpcompanion.mlm.ridge import refuse_ridge, validation_loss
 from ntpcompanion.mlm.train import SecondTerm
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.plan import ModelPlan
 from ntpcompanion.randomness import stream, torch_stream
-
-EQUAL_LOSS = 0.01  # nats
 
 
 @dataclass(frozen=True)
@@ -68,15 +65,20 @@ def disjoint_rows(
 
     Raises ValueError for fewer examples than both together.
     """
-    if plan.first + plan.second > examples:
-        raise ValueError(
-            f"`first` + `second` = {plan.first + plan.second} must be at most the {examples} "
-            "downstream examples."
-        )
+    refuse_few(examples, plan.first, plan.second)
     drawn = stream(seed, f"adversary {step}").choice(
         examples, plan.first + plan.second, replace=False
     )
     return tuple(torch.from_numpy(drawn).split([plan.first, plan.second]))
+
+
+def refuse_few(examples: int, first: int, second: int) -> None:
+    """Raise ValueError for fewer downstream examples than both sets together."""
+    if first + second > examples:
+        raise ValueError(
+            f"`first` + `second` = {first + second} must be at most the {examples} downstream "
+            "examples."
+        )
 
 
 def adversarial_term(
@@ -92,7 +94,7 @@ def adversarial_term(
     Each step draws D₁ and D₂ from the downstream training examples, fits the head φ̂ on D₁ in
     closed form, and goes against its loss on D₂, the derivative of φ̂ in the features included (Liu
     et al. 2023, appendix A.4). With λ = 0 the steps are those of `train` without a second term. A
-    comparison with a normal model means something only as long as `equally_trained` holds.
+    comparison with a normal model means something only where both have the same loss.
 
     Parameters
     ----------
@@ -126,16 +128,6 @@ def adversarial_term(
 
     examples = digest(downstream.inputs, downstream.labels)
     return SecondTerm(attacked, -adversary.weight, repr((adversary, seed, examples)))
-
-
-def equally_trained(normal: Evaluation, other: Evaluation) -> bool:
-    """Whether the losses of two models on one test set differ by less than EQUAL_LOSS = 0.01 nats,
-    two standard errors included.
-    """
-    return (
-        abs(other.loss - normal.loss) + 2 * math.hypot(normal.kl_stderr, other.kl_stderr)
-        < EQUAL_LOSS
-    )
 
 
 def _projection(

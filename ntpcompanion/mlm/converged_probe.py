@@ -3,6 +3,7 @@ projections of them, and few examples.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import torch
@@ -11,13 +12,14 @@ from torch import Tensor
 
 from ntpcompanion.mlm.logistic import fit_logistic
 from ntpcompanion.mlm.probe import gaussian_projection
+from ntpcompanion.mlm.probe_inputs import accuracy_by_posterior, refuse_features, refuse_labels
 from ntpcompanion.mlm.ridge_choice import (
     RidgeChoice,
     choose_ridge,
     grouped_logits,
     refuse_criterion,
 )
-from ntpcompanion.mlm.scaling import scaled, whitened
+from ntpcompanion.mlm.scaling import scaled_stack
 
 HELD_OUT = 5  # one training example of so many chooses the ridge
 
@@ -33,7 +35,7 @@ class ConvergedProbe:
     shots, subsets
         examples of a few-shot probe, and how many disjoint sets of them are averaged over.
     ridges, criterion
-        the candidates (see `whitened` for what a ridge penalizes), of which held-out training
+        the candidates (see `scaled_stack` for what a ridge penalizes), of which held-out training
         examples choose one by "accuracy" or "loss" (see `choose_ridge`).
     tolerance, max_iterations
         of the solver (see `fit_logistic`).
@@ -156,12 +158,10 @@ def probe_stack(
     subsets of the examples that are not held out, which choose one ridge for all subsets of a
     model. The features are whitened by all training sentences, without their labels.
     """
-    _refuse_mismatch(train, labels, test, posterior, plan, models)
-    draws = _drawn(train, plan, generator)
-    task = _Task(labels.to(train.device), posterior.to(train.device), plan, draws)
+    task = _task(train, labels, test, posterior, plan, generator)
     parts = []
-    for some, others in zip(train.split(models), test.split(models), strict=True):
-        white = whitened(some, others)
+    for some, others in _few_at_a_time(train, test, models):
+        white = scaled_stack(some, others, "whitened")
         parts.append(
             [
                 _refitted(*white, len(some), task),
@@ -188,14 +188,40 @@ def full_probe(
     models: int = 8,
 ) -> Float[Tensor, "k"]:
     """The accuracy `full` of `probe_stack` alone, with the same arguments and the same split."""
-    _refuse_mismatch(train, labels, test, posterior, plan, models)
-    draws = _drawn(train, plan, generator)
-    task = _Task(labels.to(train.device), posterior.to(train.device), plan, draws)
+    task = _task(train, labels, test, posterior, plan, generator)
     parts = [
-        _refitted(*whitened(some, others), len(some), task).accuracy
-        for some, others in zip(train.split(models), test.split(models), strict=True)
+        _refitted(*scaled_stack(some, others, "whitened"), len(some), task).accuracy
+        for some, others in _few_at_a_time(train, test, models)
     ]
     return torch.cat(parts)
+
+
+def _few_at_a_time(train: Tensor, test: Tensor, models: int) -> Iterator[tuple[Tensor, Tensor]]:
+    if models < 1:
+        raise ValueError(f"`models` must be at least 1, got {models}.")
+    yield from zip(train.split(models), test.split(models), strict=True)
+
+
+def _task(
+    train: Tensor,
+    labels: Tensor,
+    test: Tensor,
+    posterior: Tensor,
+    plan: ConvergedProbe,
+    generator: torch.Generator,
+) -> _Task:
+    """What all models share. Raises ValueError for shapes that do not fit."""
+    refuse_features(train, test)
+    refuse_labels(labels, train.shape[1], posterior, test.shape[1])
+    left = train.shape[1] - train.shape[1] // HELD_OUT
+    if plan.subsets * plan.shots > left or train.shape[1] < HELD_OUT:
+        raise ValueError(
+            f"`train` must have at least {plan.subsets} · {plan.shots} examples beside the "
+            f"{train.shape[1] // HELD_OUT} that are held out, got {left}. Take fewer `subsets` or "
+            "`shots`."
+        )
+    draws = _drawn(train, plan, generator)
+    return _Task(labels.to(train.device), posterior.to(train.device), plan, draws)
 
 
 def _drawn(train: Tensor, plan: ConvergedProbe, generator: torch.Generator) -> _Draws:
@@ -207,17 +233,12 @@ def _drawn(train: Tensor, plan: ConvergedProbe, generator: torch.Generator) -> _
     return _Draws(fitted, held_out, subsets, torch.stack(matrices).to(train))
 
 
-def _standardized(train: Tensor, test: Tensor) -> tuple[Tensor, Tensor]:
-    pairs = [scaled(*both, "standardized") for both in zip(train, test, strict=True)]
-    return torch.stack([pair[0] for pair in pairs]), torch.stack([pair[1] for pair in pairs])
-
-
 def _projected(train: Tensor, test: Tensor, task: _Task) -> _Probe:
     rows, others = (
         torch.einsum("knd,rde->krne", features, task.draws.projections).flatten(0, 1)
-        for features in _standardized(train, test)
+        for features in scaled_stack(train, test, "standardized")
     )
-    return _refitted(*whitened(rows, others), len(train), task)
+    return _refitted(*scaled_stack(rows, others, "whitened"), len(train), task)
 
 
 def _refitted(train: Tensor, test: Tensor, models: int, task: _Task) -> _Probe:
@@ -264,37 +285,7 @@ def _chosen(
 
 def _probe(choice: RidgeChoice, test: Tensor, task: _Task) -> _Probe:
     models = len(choice.ridge)
-    guesses = grouped_logits(choice.fit, test, models).argmax(-1)  # (models, fits, m)
-    sentences = torch.arange(len(task.posterior), device=guesses.device)
-    right = task.posterior[sentences, guesses].double()
+    logits = grouped_logits(choice.fit, test, models)  # (models, fits, m, classes)
+    right = accuracy_by_posterior(logits.flatten(0, 1), task.posterior).unflatten(0, (models, -1))
     norms = choice.fit.gradient_norm.unflatten(0, (models, -1))
-    return _Probe(right.mean((1, 2)), choice.ridge, norms.amax(1))
-
-
-def _refuse_mismatch(
-    train: Tensor,
-    labels: Tensor,
-    test: Tensor,
-    posterior: Tensor,
-    plan: ConvergedProbe,
-    models: int,
-) -> None:
-    if train.dim() != 3 or train.shape[::2] != test.shape[::2]:
-        raise ValueError(
-            "`train` and `test` must be features (k, n, d) and (k, m, d), got "
-            f"{tuple(train.shape)} and {tuple(test.shape)}."
-        )
-    if labels.shape != train.shape[1:2] or posterior.shape[:1] != test.shape[1:2]:
-        raise ValueError(
-            f"`labels` must have shape ({train.shape[1]},) and `posterior` ({test.shape[1]}, "
-            f"classes), got {tuple(labels.shape)} and {tuple(posterior.shape)}."
-        )
-    if models < 1:
-        raise ValueError(f"`models` must be at least 1, got {models}.")
-    left = train.shape[1] - train.shape[1] // HELD_OUT
-    if plan.subsets * plan.shots > left or train.shape[1] < HELD_OUT:
-        raise ValueError(
-            f"`train` must have at least {plan.subsets} · {plan.shots} examples beside the "
-            f"{train.shape[1] // HELD_OUT} that are held out, got {left}. Take fewer `subsets` or "
-            "`shots`."
-        )
+    return _Probe(right.mean(1), choice.ridge, norms.amax(1))

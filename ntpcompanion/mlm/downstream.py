@@ -1,6 +1,6 @@
 """Downstream tasks: examples, and what an accuracy on them is compared with."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -8,8 +8,6 @@ from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
 from ntpcompanion.languages.language import refuse_unnormalized
-
-SEEDS = (0, 1, 2, 3, 4)  # as many as in Liu et al. 2023, appendix A.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,30 +150,3 @@ def posterior_accuracy(
             f"{int(guesses.max())}."
         )
     return accuracy_of(posterior.gather(1, guesses.to(posterior.device)[:, None].long())[:, 0])
-
-
-@dataclass(frozen=True)
-class SeedsResult:
-    """Mean and standard deviation (of one run, n − 1) of the accuracy over seeds, and the
-    accuracies.
-    """
-
-    mean: float
-    std: float
-    accuracies: tuple[float, ...]
-
-
-def over_seeds(
-    run: Callable[[torch.Generator], float], seeds: Sequence[int] = SEEDS
-) -> SeedsResult:
-    """Repeat what returns an accuracy with one generator for each seed. Raises ValueError for fewer
-    than two seeds.
-    """
-    if len(seeds) < 2:
-        raise ValueError(
-            f"`seeds` must be at least two for a standard deviation, got {list(seeds)}."
-        )
-    found = torch.tensor(
-        [run(torch.Generator().manual_seed(seed)) for seed in seeds], dtype=torch.float64
-    )
-    return SeedsResult(float(found.mean()), float(found.std()), tuple(found.tolist()))

@@ -89,17 +89,35 @@ def draw_test_set(
         generator = batch_generator(seed, "evaluation", number, device)
         drawn = draw_batch(language, min(batch, sentences - first), positions, 0.0, generator)
         parts.append(
-            (drawn.tokens, drawn.at, _conditional(language, drawn.tokens, drawn.at, drawn.targets))
+            (
+                drawn.tokens,
+                drawn.at,
+                hidden_conditional(language, drawn.tokens, drawn.at, drawn.targets),
+            )
         )
     return TestSet(*(torch.cat(column) for column in zip(*parts, strict=True)))
 
 
-def _conditional(language: Language, tokens: Tensor, at: Tensor, targets: Tensor) -> Tensor:
+def hidden_conditional(
+    language: Language,
+    tokens: Int[Tensor, "n positions"],
+    at: Int[Tensor, "n 1"],
+    targets: Int[Tensor, "n 1"],
+) -> Float[Tensor, "n words"]:
     """Pr(x_t | x₋ₜ) at the masked position: that of the sentence itself, which does not depend on
     the hidden word.
     """
     laws = language.masked_conditional(tokens.scatter(1, at, targets))
     return laws[torch.arange(len(at), device=at.device), at[:, 0]]
+
+
+def divergence(
+    true: Float[Tensor, "n words"], logits: Float[Tensor, "*models n words"]
+) -> Float[Tensor, "*models n"]:
+    """KL(true ‖ softmax of the logits) in nats, in float64; what is impossible adds nothing."""
+    log_model = logits.double().log_softmax(-1)
+    cross = torch.where(true > 0, true * log_model, 0.0)
+    return (torch.special.xlogy(true, true) - cross).sum(-1)
 
 
 @torch.no_grad()
@@ -114,11 +132,8 @@ def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluatio
     parts = []
     for first in range(0, len(test.at), batch):
         part = slice(first, first + batch)
-        log_model = model(test.tokens[part], test.at[part])[:, 0].double().log_softmax(1)
-        true = test.conditional[part]
-        parts.append(
-            (torch.special.xlogy(true, true) - torch.where(true > 0, true * log_model, 0.0)).sum(1)
-        )
+        logits = model(test.tokens[part], test.at[part])[:, 0]
+        parts.append(divergence(test.conditional[part], logits))
     kl = torch.cat(parts).cpu()
     if not kl.isfinite().all():
         raise ValueError(
@@ -165,7 +180,7 @@ def drawn_and_expected_losses(
             f"`batch` must have one mask a sentence, got {batch.at.shape[1]}. Draw it with the "
             "share 0."
         )
-    true = _conditional(language, batch.tokens, batch.at, batch.targets)
+    true = hidden_conditional(language, batch.tokens, batch.at, batch.targets)
     log_model = model(batch.tokens, batch.at)[:, 0].double().log_softmax(1)
     drawn = -log_model.gather(1, batch.targets)[:, 0]
     return drawn, -torch.where(true > 0, true * log_model, 0.0).sum(1)

@@ -78,7 +78,8 @@ def fit_logistic(
     Parameters
     ----------
     features
-        in float32 or float64, on any device; well conditioned ones (`whitened`) converge fastest.
+        in float32 or float64, on any device; well conditioned ones converge fastest, see
+        `scaled_stack`.
     labels
         integers (n,) or (k, n), or distributions over the classes (n, classes) or (k, n, classes).
     ridge

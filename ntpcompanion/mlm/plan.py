@@ -1,6 +1,7 @@
 """How a masked language model is trained, as plain values that a record can hold."""
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -92,6 +93,16 @@ class TrainingPlan:
     def micro_batches(self) -> int:
         """How many micro-batches make a batch."""
         return self.batch_size // (self.micro_batch or self.batch_size)
+
+    def with_last(self, stops: Collection[int]) -> set[int]:
+        """The numbers of updates at which a run stops, the last one included. Raises ValueError for
+        one outside of the run.
+        """
+        if outside := [stop for stop in stops if not 0 <= stop <= self.steps]:
+            raise ValueError(
+                f"`stops` must lie in 0 … {self.steps}, the `steps` of the plan, got {outside}."
+            )
+        return {*stops, self.steps}
 
     def rate_at(self, step: int) -> float:
         """The learning rate of update number `step` = 0, 1, … steps − 1."""

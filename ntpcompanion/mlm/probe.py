@@ -3,7 +3,7 @@ the lines they are compared with.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
@@ -12,15 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ntpcompanion.mlm.downstream import (
-    SEEDS,
-    Accuracy,
-    Examples,
-    SeedsResult,
-    accuracy_of,
-    over_seeds,
-    rows_in_batches,
-)
+from ntpcompanion.mlm.downstream import Accuracy, Examples, accuracy_of, rows_in_batches
 from ntpcompanion.mlm.scaling import refuse_scaling, scaled
 from ntpcompanion.mlm.tokens import padded_to
 from ntpcompanion.networks.build import INITIAL_DEVIATION
@@ -271,14 +263,3 @@ def _measured(forward: Forward, train: Examples, test: Examples) -> ProbeResult:
     if not math.isfinite(loss):
         raise FloatingPointError(f"The training loss of the head is {loss}. Lower `learning_rate`.")
     return ProbeResult(accuracy_of(_guesses(forward, test)[0]), float(right.double().mean()), loss)
-
-
-def probe_over_seeds(
-    train: Examples, test: Examples, plan: ProbePlan, seeds: Sequence[int] = SEEDS
-) -> SeedsResult:
-    """`linear_probe` with each of the seeds."""
-    train, test = _in_coordinates(train, test, plan.scaling)  # once for all seeds
-    plain = replace(plan, scaling="none")
-    return over_seeds(
-        lambda generator: linear_probe(train, test, plain, generator).accuracy.value, seeds
-    )

@@ -1,5 +1,5 @@
-"""The head that is known in closed form, ridge regression on one-hot labels: its loss and its
-accuracy on other examples.
+"""The head that is known in closed form, ridge regression on one-hot labels, and its loss on
+other examples.
 """
 
 import math
@@ -9,9 +9,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.mlm.downstream import Accuracy, Examples, accuracy_of
+from ntpcompanion.mlm.downstream import Examples
 from ntpcompanion.mlm.probe import token_features
-from ntpcompanion.mlm.scaling import scaled
 from ntpcompanion.networks.language_model import LanguageModel
 
 
@@ -28,21 +27,29 @@ def ridge_head(
     in the precision of the features.
     """
     refuse_ridge(ridge)
-    n, d = features.shape
-    gram = features.T @ features if d <= n else features @ features.T
-    factor, failed = torch.linalg.cholesky_ex(
-        gram + ridge * torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
-    )
+    head, failed = solved_head(features, targets, ridge)
     if failed:
         raise FloatingPointError(
-            f"The head cannot be solved for in {gram.dtype}: `ridge` = {ridge} is too small, or "
-            "features are not finite."
+            f"The head cannot be solved for in {features.dtype}: `ridge` = {ridge} is too small, "
+            "or features are not finite."
         )
-    return (
-        torch.cholesky_solve(features.T @ targets, factor)
-        if d <= n
-        else features.T @ torch.cholesky_solve(targets, factor)
-    )
+    return head
+
+
+def solved_head(
+    features: Float[Tensor, "n d"], targets: Float[Tensor, "n classes"], ridge: float
+) -> tuple[Float[Tensor, "d classes"], Tensor]:
+    """The head of `ridge_head` and whether the system was singular, without a look at that: so it
+    can be mapped over networks, and captured.
+    """
+    n, d = features.shape
+    gram = features.T @ features if d <= n else features @ features.T
+    shifted = gram + ridge * torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
+    factor, failed = torch.linalg.cholesky_ex(shifted)
+    right = features.T @ targets if d <= n else targets
+    half = torch.linalg.solve_triangular(factor, right, upper=False)
+    solved = torch.linalg.solve_triangular(factor.T, half, upper=True)
+    return (solved if d <= n else features.T @ solved), failed
 
 
 def validation_loss(
@@ -64,31 +71,6 @@ def validation_loss(
     fitted, kept = features.split([len(first.labels), len(second.labels)])
     onehot = [F.one_hot(examples.labels, examples.classes).double() for examples in (first, second)]
     return (kept @ ridge_head(fitted, onehot[0], ridge) - onehot[1]).square().sum(1).mean()
-
-
-def ridge_accuracy(train: Examples, test: Examples, ridge: float) -> Accuracy:
-    """The share of `test` that the ridge head of `train` guesses right: what is linear in the
-    features, however long training would take.
-
-    The head is φ, b of least mean ‖φᵀh(x) + b − onehot(y)‖² + ridge ‖φ‖² on standardized features
-    h; it guesses the largest entry. As the ridge goes to 0 the guesses no longer depend on the
-    coordinates of the features, and there is no seed. For features in float32, whose smallest
-    principal variances can be 10⁻⁸ of the largest, 10⁻⁹ is small. Solved in float64, in O(n d
-    min(n, d)) time and with two copies of the features.
-
-    Raises ValueError for a ridge that is not positive, or features with another number of columns.
-    """
-    refuse_ridge(ridge)
-    if train.inputs.shape[1:] != test.inputs.shape[1:]:
-        raise ValueError(
-            f"`test` must have the {train.inputs.shape[1]} columns of `train`, got "
-            f"{test.inputs.shape[1]}."
-        )
-    fitted, kept = scaled(train.inputs.double(), test.inputs.double(), "standardized")
-    targets = F.one_hot(train.labels, train.classes).double()
-    shares = targets.mean(0)
-    guesses = kept @ ridge_head(fitted, targets - shares, ridge * len(fitted)) + shares
-    return accuracy_of(guesses.argmax(1) == test.labels)
 
 
 def refuse_ridge(ridge: float) -> None:

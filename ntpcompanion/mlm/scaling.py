@@ -40,23 +40,25 @@ def scaled(
     return _turned(fitted, mean, axes[:, kept]), _turned(others, mean, axes[:, kept])
 
 
-def whitened(
-    fitted: Float[Tensor, "k n dims"], others: Float[Tensor, "k m dims"]
+def scaled_stack(
+    fitted: Float[Tensor, "k n dims"], others: Float[Tensor, "k m dims"], scaling: str
 ) -> tuple[Float[Tensor, "k n dims"], Float[Tensor, "k m dims"]]:
-    """The whitened features of `scaled` for a stack of k sets, each in the coordinates that it
-    takes from its own `fitted`.
+    """`scaled` for a stack of k sets, each in the coordinates that it takes from its own `fitted`.
 
-    The shapes stay: an axis with less than LEAST_VARIANCE of the largest variance becomes a column
-    of zeros.
+    The shapes stay: what whitening leaves out becomes a column of zeros. Raises ValueError for
+    another scaling.
 
     Notes
     -----
-    A ridge on the weights in these coordinates is (ridge/2) Σ_c wᶜᵀ Σ wᶜ in the weights of the
+    A ridge on the weights in whitened coordinates is (ridge/2) Σ_c wᶜᵀ Σ wᶜ in the weights of the
     features themselves, Σ their covariance: it penalizes the variance of the logits. So the best
     head with a ridge is the same after every invertible linear map of the features, and a direction
     is not favored for having a large variance. Costs as `scaled`, one set after the other.
     """
-    pairs = [_whitened(*both) for both in zip(fitted, others, strict=True)]
+    pairs = [
+        _whitened(*both) if scaling == "whitened" else scaled(*both, scaling)
+        for both in zip(fitted, others, strict=True)
+    ]
     return torch.stack([pair[0] for pair in pairs]), torch.stack([pair[1] for pair in pairs])
 
 

@@ -10,9 +10,11 @@ from torch import Tensor
 
 from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.data import draw_batch
+from ntpcompanion.mlm.evaluate import hidden_conditional
 from ntpcompanion.randomness import torch_stream
 
 STEPS_AT_ONCE = 64  # that are drawn together: fewer and larger calls, and the stream depends on it
+SENTENCES_AT_ONCE = 2**14  # whose conditional distributions, at all positions, are in memory
 
 Labels = Literal["drawn", "exact"]
 
@@ -87,9 +89,5 @@ def _targets(
 ) -> Tensor:
     if labels == "drawn":
         return torch.nn.functional.one_hot(words[:, 0], language.vocab_size).float()
-    parts = []
-    for rows in torch.arange(len(at), device=at.device).split(2**14):
-        whole = tokens[rows].scatter(1, at[rows], words[rows])
-        conditional = language.masked_conditional(whole)
-        parts.append(conditional[torch.arange(len(rows), device=at.device), at[rows, 0]].float())
-    return torch.cat(parts)
+    pieces = zip(*(x.split(SENTENCES_AT_ONCE) for x in (tokens, at, words)), strict=True)
+    return torch.cat([hidden_conditional(language, *piece).float() for piece in pieces])

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ntpcompanion.mlm.captured import captured
 from ntpcompanion.mlm.probe import ProbePlan
-from ntpcompanion.mlm.scaling import scaled, whitened
+from ntpcompanion.mlm.probe_inputs import accuracy_by_posterior, refuse_features, refuse_labels
+from ntpcompanion.mlm.scaling import scaled_stack
 from ntpcompanion.networks.build import INITIAL_DEVIATION
 
 Gradients = Callable[[Tensor], Sequence[Tensor]]
@@ -78,7 +79,7 @@ def trained_heads(
     """
     refuse_features(train, test)
     refuse_labels(labels, train.shape[1], posterior, test.shape[1])
-    train, test = _in_coordinates(train, test, plan.scaling)
+    train, test = scaled_stack(train, test, plan.scaling)
     heads = fit_heads(train, labels, posterior.shape[1], plan, generator)
     return accuracy_by_posterior(heads.logits(test), posterior)
 
@@ -161,52 +162,6 @@ def train_epochs(
                 p.grad = gradient
             optimizer.step()
         yield epoch + 1
-
-
-def accuracy_by_posterior(
-    logits: Float[Tensor, "k m classes"], posterior: Float[Tensor, "m classes"]
-) -> Float[Tensor, "k"]:
-    """Per model the mean probability of the guessed class, the one of the largest logit."""
-    guesses = logits.argmax(-1, keepdim=True)
-    right = posterior.to(logits.device).double().expand(len(logits), -1, -1).gather(2, guesses)
-    return right.mean((1, 2))
-
-
-def refuse_features(train: Tensor, test: Tensor) -> None:
-    """Raise ValueError unless both are features of the same models, of one width."""
-    if train.dim() != 3 or train.shape[::2] != test.shape[::2]:
-        raise ValueError(
-            "`train` and `test` must be features (k, n, d) and (k, m, d), got "
-            f"{tuple(train.shape)} and {tuple(test.shape)}."
-        )
-
-
-def refuse_labels(labels: Tensor, examples: int, posterior: Tensor, tests: int) -> None:
-    """Raise ValueError unless there is a label for each training example and a posterior for each
-    test example, and the labels are several of the classes.
-    """
-    if labels.shape != (examples,) or posterior.dim() != 2 or len(posterior) != tests:
-        raise ValueError(
-            f"`labels` must have shape ({examples},) and `posterior` ({tests}, classes), got "
-            f"{tuple(labels.shape)} and {tuple(posterior.shape)}."
-        )
-    least, most = (int(x) for x in labels.aminmax())
-    if least < 0 or most >= posterior.shape[1]:
-        raise ValueError(
-            f"`labels` must be classes 0 … {posterior.shape[1] - 1}, the columns of `posterior`, "
-            f"got {least} … {most}."
-        )
-    if least == most:
-        raise ValueError(
-            f"`labels` are all {least}: there is nothing to learn. Draw more training examples."
-        )
-
-
-def _in_coordinates(train: Tensor, test: Tensor, scaling: str) -> tuple[Tensor, Tensor]:
-    if scaling == "whitened":  # keeps the number of columns
-        return whitened(train, test)
-    pairs = [scaled(*both, scaling) for both in zip(train, test, strict=True)]
-    return torch.stack([pair[0] for pair in pairs]), torch.stack([pair[1] for pair in pairs])
 
 
 def _gradients(

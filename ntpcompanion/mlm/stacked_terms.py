@@ -10,9 +10,10 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.mlm.adversarial import AdversarialPlan
+from ntpcompanion.mlm.adversarial import AdversarialPlan, refuse_few
 from ntpcompanion.mlm.downstream import Examples
 from ntpcompanion.mlm.example_gradients import log_trace
+from ntpcompanion.mlm.ridge import solved_head
 from ntpcompanion.mlm.stacked_data import STEPS_AT_ONCE
 from ntpcompanion.mlm.stacked_training import StackedTerm
 from ntpcompanion.networks.language_model import LanguageModel
@@ -77,11 +78,7 @@ def _common(plans: Sequence[AdversarialPlan], examples: int) -> tuple[int, int, 
             f"dims) = {sorted(kinds)}."
         )
     first, second, ridge, _ = kinds.pop()
-    if first + second > examples:
-        raise ValueError(
-            f"`first` + `second` = {first + second} must be at most the {examples} downstream "
-            "examples."
-        )
+    refuse_few(examples, first, second)
     return first, second, ridge
 
 
@@ -98,20 +95,8 @@ def _validation_loss(
     vectors = functional_features(network, parameters, tokens)
     features = vectors[:, -network.plan.positions :].flatten(1).double()
     fitted, kept = features[:first], features[first:]
-    head = _ridge_head(fitted, onehot[:first], ridge)
+    head, _ = solved_head(fitted, onehot[:first], ridge)
     return (kept @ head - onehot[first:]).square().sum(1).mean().float()
-
-
-def _ridge_head(features: Tensor, targets: Tensor, ridge: float) -> Tensor:
-    """That of `ridge.ridge_head`, without a look at whether the system could be solved."""
-    n, d = features.shape
-    gram = features.T @ features if d <= n else features @ features.T
-    shifted = gram + ridge * torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
-    factor, _ = torch.linalg.cholesky_ex(shifted)
-    right = features.T @ targets if d <= n else targets
-    half = torch.linalg.solve_triangular(factor, right, upper=False)
-    solved = torch.linalg.solve_triangular(factor.T, half, upper=True)
-    return solved if d <= n else features.T @ solved
 
 
 def _drawn_in_chunks(

@@ -13,6 +13,7 @@ from torch.func import vmap
 
 from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.captured import captured
+from ntpcompanion.mlm.optimizer import contiguous_gradients, optimizer_of
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.stacked_data import STEPS_AT_ONCE, Labels, draw_steps
 from ntpcompanion.networks.language_model import LanguageModel
@@ -109,9 +110,10 @@ def train_stack(
     Equal to training each network alone up to the rounding of sums. A step costs about as much as
     that of one network where the processor is not filled by one, such as on a GPU.
     """
-    _check(start, plan, language, seeds, rates, stops)
+    _check(start, plan, language, seeds, rates)
+    stops = plan.with_last(stops)
     stack = Stack(start.plan, {n: p.clone().requires_grad_() for n, p in start.parameters.items()})
-    optimizer = _optimizer(stack, plan)
+    optimizer = optimizer_of(stack.parameters, plan, leading=1)
     runs = list(dict.fromkeys(seeds))
     rows = torch.tensor([runs.index(seed) for seed in seeds], device=stack.device)
     scale = None if rates is None else torch.tensor(rates, device=stack.device)
@@ -128,7 +130,7 @@ def train_stack(
     step_of = captured(partial(_gradients, stack, term), stack.device)
     sums, since = torch.zeros(2, len(stack), device=stack.device), 0
     for step in range(plan.steps + 1):
-        if step in {*stops, plan.steps}:
+        if step in stops:
             yield _state(step, stack, sums, step - since, plan)
             sums, since = torch.zeros_like(sums), step
         if step == plan.steps:
@@ -146,13 +148,30 @@ def train_stack(
         optimizer.step()
 
 
+def trained_stack(
+    start: Stack,
+    plan: TrainingPlan,
+    language: Language,
+    seeds: Sequence[int],
+    name: str,
+    *,
+    labels: Labels = "drawn",
+    rates: Sequence[float] | None = None,
+    term: StackedTerm | None = None,
+) -> Stack:
+    """The networks at the end of `train_stack`."""
+    *_, state = train_stack(
+        start, plan, language, seeds, name, labels=labels, rates=rates, term=term
+    )
+    return state.stack.take(range(len(start)))
+
+
 def _check(
     start: Stack,
     plan: TrainingPlan,
     language: Language,
     seeds: Sequence[int],
     rates: Sequence[float] | None,
-    stops: Collection[int],
 ) -> None:
     for name, given in (("seeds", seeds), ("rates", rates)):
         if given is not None and len(given) != len(start):
@@ -170,32 +189,10 @@ def _check(
             f"`start` has {start.plan.words} words and the language {language.vocab_size}. Give "
             "it `words` of the language."
         )
-    if outside := [stop for stop in stops if not 0 <= stop <= plan.steps]:
-        raise ValueError(
-            f"`stops` must lie in 0 … {plan.steps}, the `steps` of the plan, got {outside}."
-        )
     if plan.mask_share:
         raise ValueError(
             f"`mask_share` must be 0, one mask a sentence, got {plan.mask_share}. Use `train`."
         )
-
-
-def _optimizer(stack: Stack, plan: TrainingPlan) -> torch.optim.Optimizer:
-    if plan.optimizer == "sgd":
-        return torch.optim.SGD(stack.parameters.values(), plan.learning_rate, fused=True)
-    decays = {
-        name: p.ndim == 3 and not name.startswith("places") for name, p in stack.parameters.items()
-    }
-    groups = [
-        {"params": [p for name, p in stack.parameters.items() if decays[name]]},
-        {
-            "params": [p for name, p in stack.parameters.items() if not decays[name]],
-            "weight_decay": 0.0,
-        },
-    ]
-    return torch.optim.AdamW(
-        groups, plan.learning_rate, plan.betas, plan.epsilon, plan.weight_decay, fused=True
-    )
 
 
 def _gradients(
@@ -212,9 +209,7 @@ def _gradients(
     if term:
         values = vmap(partial(term.value, stack.network))(stack.parameters, tokens, at, *extra)
         total = total + (term.weights * values).sum()
-    found = torch.autograd.grad(total, list(stack.parameters.values()))
-    # a fused optimizer reads entries in the order in which they lie in memory
-    gradients = tuple(gradient.contiguous() for gradient in found)
+    gradients = contiguous_gradients(total, list(stack.parameters.values()))
     return torch.stack([losses.detach(), values.detach().float()]), gradients
 
 

@@ -9,14 +9,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.func import vmap
 
+from ntpcompanion.mlm.optimizer import contiguous_gradients
 from ntpcompanion.mlm.probe import ProbePlan
-from ntpcompanion.mlm.stacked_heads import (
-    Heads,
-    accuracy_by_posterior,
-    new_heads,
-    refuse_labels,
-    train_epochs,
-)
+from ntpcompanion.mlm.probe_inputs import accuracy_by_posterior, refuse_labels
+from ntpcompanion.mlm.stacked_heads import Heads, new_heads, train_epochs
 from ntpcompanion.mlm.tokens import padded_to
 from ntpcompanion.networks.stack import Stack, functional_features
 
@@ -172,9 +168,7 @@ def _with_heads(stack: Stack, classes: int, generator: torch.Generator) -> _Tune
 def _gradients(tuned: _Tuned, tokens: Tensor, labels: Tensor, rows: Tensor) -> tuple[Tensor, ...]:
     with torch.enable_grad():
         total = _losses(tuned.logits(tokens[rows]), labels[rows]).sum()
-        found = torch.autograd.grad(total, tuned.parameters)
-    # a fused optimizer reads entries in the order in which they lie in memory
-    return tuple(gradient.contiguous() for gradient in found)
+        return contiguous_gradients(total, tuned.parameters)
 
 
 def _losses(logits: Tensor, labels: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 from ntpcompanion.languages.language import PADDING, Language
 from ntpcompanion.mlm.checkpoints import digest, identity, load_checkpoint, save_checkpoint
 from ntpcompanion.mlm.data import MaskedBatch, batch_generator, draw_batch
+from ntpcompanion.mlm.optimizer import optimizer_of
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.processes import Processes
 from ntpcompanion.networks.build import build_model
@@ -130,7 +131,7 @@ def train(
     numbers = processes.share(plan.micro_batches)
     stops = _checked(model_plan, plan, language, stops, second, processes)
     model = _started(build_model(model_plan, plan.seed, device), start)
-    optimizer = _optimizer(model, plan)
+    optimizer = optimizer_of(dict(model.named_parameters()), plan)
     belongs = _identity(language, model_plan, plan, start, second)
     saved = load_checkpoint(checkpoint, belongs) if checkpoint else None
     run = _resumed(saved, model, optimizer, device)
@@ -183,16 +184,13 @@ def _checked(
             f"`model_plan` has {model_plan.words} words and the language {language.vocab_size}. "
             "Give it `words` of the language."
         )
-    if outside := [stop for stop in stops if not 0 <= stop <= plan.steps]:
-        raise ValueError(
-            f"`stops` must lie in 0 … {plan.steps}, the `steps` of the plan, got {outside}."
-        )
+    stops = plan.with_last(stops)
     if second and processes.count > 1:
         raise ValueError(
             f"`second` must be None in {processes.count} processes, which share the loss of the "
             "masked words only. Use one process."
         )
-    return {*stops, plan.steps}
+    return stops
 
 
 def _started(model: LanguageModel, start: Mapping[str, Tensor] | None) -> LanguageModel:
@@ -204,23 +202,6 @@ def _started(model: LanguageModel, start: Mapping[str, Tensor] | None) -> Langua
                 f"`start` does not fit `model_plan`: {' '.join(str(error).split())[:300]}."
             ) from error
     return model
-
-
-def _optimizer(model: LanguageModel, plan: TrainingPlan) -> torch.optim.Optimizer:
-    if plan.optimizer == "sgd":
-        return torch.optim.SGD(model.parameters(), plan.learning_rate, fused=True)
-    named = list(model.named_parameters())
-    decays = [p for name, p in named if p.ndim == 2 and not name.startswith("places")]
-    groups = [
-        {"params": decays},
-        {
-            "params": [p for name, p in named if p.ndim == 1 or name.startswith("places")],
-            "weight_decay": 0.0,
-        },
-    ]
-    return torch.optim.AdamW(
-        groups, plan.learning_rate, plan.betas, plan.epsilon, plan.weight_decay, fused=True
-    )
 
 
 def _resumed(

@@ -59,3 +59,18 @@ class ModelPlan:
                 f"`heads` and `inner` of an LSTM must be 1 and 0, got {self.heads} and "
                 f"{self.inner}."
             )
+
+
+@dataclass(frozen=True)
+class TransformerSize:
+    """A transformer whose MLPs are 4 times as wide as its vectors."""
+
+    width: int
+    layers: int
+    heads: int
+
+    def for_sentences(self, words: int, positions: int) -> ModelPlan:
+        """The plan of this network for a vocabulary and sentences of up to `positions` words."""
+        return ModelPlan(
+            "transformer", self.width, self.layers, self.heads, 4 * self.width, words, positions
+        )

@@ -30,8 +30,8 @@ class Stack:
 
     Notes
     -----
-    Measured at width 32 with 2 layers on one core: a stack of 4 takes 1.6 times less time a model
-    than one network at a time with batches of 128, and 3.3 times less with batches of 32.
+    Measured at width 32 with 2 layers on one core: training a stack of 4 takes 1.3 times less time
+    a network than `mlm.train` with batches of 32, and 1.2 times less with batches of 128.
     """
 
     plan: ModelPlan
@@ -50,11 +50,18 @@ class Stack:
         """The shape alone, for `torch.func.functional_call`."""
         return build_model(self.plan, 0, "meta")
 
+    @torch.no_grad()
     def logits(
-        self, tokens: Int[Tensor, "models batch positions"], at: Int[Tensor, "models batch asked"]
-    ) -> Float[Tensor, "models batch asked words"]:
-        """What each network says of its own sentences."""
-        return vmap(partial(functional_logits, self.network))(self.parameters, tokens, at)
+        self,
+        tokens: Int[Tensor, "n positions"],
+        at: Int[Tensor, "n asked"],
+        *,
+        batch: int = 1024,
+    ) -> Float[Tensor, "models n asked words"]:
+        """What each network says of the same sentences, `batch` at a time."""
+        mapped = vmap(partial(functional_logits, self.network), (0, None, None))
+        pairs = zip(tokens.split(batch), at.split(batch), strict=True)
+        return torch.cat([mapped(self.parameters, *pair) for pair in pairs], 1)
 
     @torch.no_grad()
     def features(
@@ -103,19 +110,6 @@ def stack_models(models: Sequence[LanguageModel]) -> Stack:
     return Stack(
         models[0].plan,
         {name: torch.stack([own[name].detach() for own in columns]) for name in columns[0]},
-    )
-
-
-def join_stacks(stacks: Sequence[Stack]) -> Stack:
-    """The networks of several stacks of one shape, in this order, as one stack. Raises ValueError
-    for several shapes.
-    """
-    if len(plans := {stack.plan for stack in stacks}) != 1:
-        raise ValueError(f"`stacks` must have one shape, got {len(plans)}.")
-    names = stacks[0].parameters
-    return Stack(
-        stacks[0].plan,
-        {name: torch.cat([stack.parameters[name].detach() for stack in stacks]) for name in names},
     )
 
 

@@ -38,6 +38,7 @@ _FACTORS = {
     1 / 8: "1/8", 1 / 4: "1/4", 1 / 3: "1/3", 1 / 2: "1/2", 2 / 3: "2/3", 1: "1",
     3 / 2: "3/2", 2: "2", 3: "3", 4: "4", 8: "8", 16: "16",
 }  # fmt: skip
+_NEAR_ONE = {4 / 5: "0.8", 9 / 10: "0.9", 11 / 10: "1.1", 5 / 4: "1.25"}  # where all is near 1
 _LEAST_REACH = 1.5  # points of accuracy that the plane shows on both sides of 0
 
 
@@ -99,14 +100,20 @@ def _plane_axes(ax: Axes, frame: pd.DataFrame) -> None:
     margin = 0.12 * max(high - low, across, 0.1)
     reach = max(_LEAST_REACH, 1.1 * up)
     ax.set(xlim=(min(low, 0) - margin, max(high, 0) + margin), ylim=(-reach, reach))
-    ticks = [f for f in _FACTORS if ax.get_xlim()[0] <= np.log(f) <= ax.get_xlim()[1]]
-    ax.set_xticks(np.log(ticks), [_FACTORS[f] for f in ticks])
+    ticks = _within(_FACTORS, ax.get_xlim())
+    if len(ticks) < 3:
+        ticks = sorted({*ticks, *_within(_NEAR_ONE, ax.get_xlim())})
+    ax.set_xticks(np.log(ticks), [(_FACTORS | _NEAR_ONE)[f] for f in ticks])
     ax.set(
         xlabel="balanced trace, as a multiple of the saturated model's (log scale)",
         ylabel="change of accuracy (points)",
     )
     for zero in (ax.axhline, ax.axvline):
         zero(0, color=INK, linewidth=0.6, linestyle=(0, (4, 3)), zorder=0)
+
+
+def _within(factors: Mapping[float, str], limits: tuple[float, float]) -> list[float]:
+    return [factor for factor in factors if limits[0] <= np.log(factor) <= limits[1]]
 
 
 def _means(group: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:

@@ -1,23 +1,26 @@
-import pytest
 import torch
 
 from ntpcompanion.experiments.interventions import (
+    PRETRAINING,
+    Adversarial,
     Continued,
     Noise,
     Penalty,
     Rescaled,
     Start,
-    pretrained,
 )
 from ntpcompanion.mlm.downstream import Examples
+from ntpcompanion.mlm.evaluate import draw_test_set
+from ntpcompanion.mlm.stacked_training import trained_stack
+from ntpcompanion.mlm.traces import measured_traces
 from ntpcompanion.networks.stack import initial_stack
 from tests.mlm.cases import SHORT, SMALL, TRANSFORMER, generator
 
 TOKENS, STATES = SMALL.build().sample_with_states(40, generator())
 UNTRAINED = initial_stack(TRANSFORMER, [1, 2], deviation=0.3)
-START = Start(
-    UNTRAINED, (1, 2), SMALL.build(), SHORT, "exact", Examples(TOKENS, STATES[:, 0], 2), UNTRAINED
-)
+SATURATED = initial_stack(TRANSFORMER, [3, 4], deviation=0.3)  # that they are not is no matter here
+DOWNSTREAM = Examples(TOKENS, STATES[:, 0], 2)
+START = Start(UNTRAINED, SATURATED, (1, 2), SMALL.build(), SHORT, "exact", DOWNSTREAM)
 
 
 def gap(first, second):
@@ -25,17 +28,6 @@ def gap(first, second):
         float((first.parameters[name] - second.parameters[name]).abs().max())
         for name in first.parameters
     )
-
-
-def test_pre_training_gives_one_model_for_each_seed():
-    arm = pretrained(START)
-    assert (arm.kind, arm.strengths, arm.seeds, arm.measured) == (
-        "saturated",
-        [0.0, 0.0],
-        [1, 2],
-        "all",
-    )
-    assert gap(arm.stack, UNTRAINED) > 0.01
 
 
 def test_strengths_and_seeds_are_crossed():
@@ -46,9 +38,6 @@ def test_strengths_and_seeds_are_crossed():
 
 def test_a_penalty_moves_the_trace_in_its_direction():
     """The two signs are paired: the same sentences, the same labels."""
-    from ntpcompanion.mlm.evaluate import draw_test_set
-    from ntpcompanion.mlm.traces import measured_traces
-
     (arm,) = Penalty(SHORT, (-1.0, 1.0)).arms(START)
     test = draw_test_set(SMALL.build(), 100, 4, 0)
     uniforms = torch.rand(100, 2, generator=generator())
@@ -63,15 +52,24 @@ def test_noise_of_rate_zero_is_the_anneal_alone():
     noise = Noise(type(SHORT)(**sgd), (0.0, 1.0), SHORT)
     raw, annealed = noise.arms(START)
     assert (raw.kind, raw.measured, annealed.kind) == ("sgd", "loss", "annealed")
-    assert gap(raw.stack.take([0, 1]), UNTRAINED) == 0
-    assert gap(raw.stack.take([2, 3]), UNTRAINED) > 1e-3
-    assert gap(annealed.stack.take([0, 1]), UNTRAINED) > 1e-3
+    assert gap(raw.stack.take([0, 1]), SATURATED) == 0
+    assert gap(raw.stack.take([2, 3]), SATURATED) > 1e-3
+    assert gap(annealed.stack.take([0, 1]), SATURATED) > 1e-3
 
 
 def test_training_on_sees_other_sentences_than_the_pre_training():
     (arm,) = Continued(SHORT).arms(START)
-    assert (arm.kind, arm.strengths) == ("continued", [6.0, 6.0])
-    assert gap(arm.stack, pretrained(START).stack) > 1e-3
+    assert (arm.kind, arm.strengths, arm.seeds) == ("continued", [6.0, 6.0], [1, 2])
+    again = trained_stack(SATURATED, SHORT, START.language, (1, 2), PRETRAINING, labels="exact")
+    assert gap(arm.stack, again) > 1e-3
+
+
+def test_an_adversary_is_there_from_the_first_step_of_the_pre_training():
+    (arm,) = Adversarial((0.0, 0.5), ridge=2.0, first=12, second=8).arms(START)
+    assert (arm.strengths, arm.seeds, arm.measured) == ([0.0, 0.0, 0.5, 0.5], [1, 2, 1, 2], "all")
+    normal = trained_stack(UNTRAINED, SHORT, START.language, (1, 2), PRETRAINING, labels="exact")
+    assert gap(arm.stack.take([0, 1]), normal) < 1e-5
+    assert gap(arm.stack.take([2, 3]), normal) > 1e-4
 
 
 def test_rescaling_keeps_the_function():
@@ -79,13 +77,7 @@ def test_rescaling_keeps_the_function():
     at = torch.zeros(40, 1, dtype=torch.int64)
     for row, original in enumerate((0, 1, 0, 1)):
         found = arm.stack.model(row)(TOKENS, at)
-        plain = UNTRAINED.model(original)(TOKENS, at)
+        plain = SATURATED.model(original)(TOKENS, at)
         # the constant inside the LayerNorms is all that a scale can be noticed by
         torch.testing.assert_close(found, plain, rtol=0, atol=2e-3)
-    assert gap(arm.stack.take([0, 1]), UNTRAINED) > 0.1
-
-
-def test_an_intervention_needs_a_saturated_model():
-    start = Start(UNTRAINED, (1, 2), SMALL.build(), SHORT, "exact", START.downstream)
-    with pytest.raises(AssertionError, match="begin after the pre-training"):
-        list(Continued(SHORT).arms(start))
+    assert gap(arm.stack.take([0, 1]), SATURATED) > 0.1

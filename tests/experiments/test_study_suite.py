@@ -12,8 +12,8 @@ CPU = torch.device("cpu")
 @pytest.mark.parametrize("language", [SMALL, MIXED], ids=["hmm", "pcfg"])
 def test_posteriors_are_distributions_of_the_labels(language):
     suite = draw_study_suite(language.build(), 4, PLAN, 0, CPU)
-    for place, task in suite.tasks.items():
-        posterior = suite.posteriors[place]
+    for task in suite.tasks.values():
+        posterior = task.test_posterior
         assert posterior.shape == (40, task.test.classes)
         torch.testing.assert_close(posterior.sum(1), torch.ones(40, dtype=torch.float64))
         assert (posterior.gather(1, task.test.labels[:, None]) > 0).all()

@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import pytest
@@ -8,10 +9,9 @@ from ntpcompanion.mlm.adversarial import (
     AdversarialPlan,
     adversarial_term,
     disjoint_rows,
-    equally_trained,
 )
 from ntpcompanion.mlm.downstream import Examples, accuracy_of
-from ntpcompanion.mlm.evaluate import Evaluation, draw_test_set, evaluate
+from ntpcompanion.mlm.evaluate import draw_test_set, evaluate
 from ntpcompanion.mlm.language_plans import HMMPlan
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.probe import extract_features, gaussian_projection
@@ -161,17 +161,11 @@ def test_the_adversary_lowers_the_accuracy_of_the_head_at_kept_loss():
         for weight in (0.0, 0.1)
     ]
     without, with_adversary = (head_accuracy(model, fitted, kept) for model in models)
-    assert equally_trained(*(evaluate(model, test) for model in models))
+    losses = [evaluate(model, test) for model in models]
+    error = math.hypot(*(found.kl_stderr for found in losses))
+    assert abs(losses[1].loss - losses[0].loss) + 2 * error < 0.01
     assert with_adversary.value < without.value - 5 * max(without.stderr, with_adversary.stderr)
     assert without.value > head_accuracy(normal.model, fitted, kept).value - 0.03
-
-
-@pytest.mark.parametrize(
-    ("kl", "stderr", "equal"),
-    [(0.012, 0.001, True), (0.019, 0.001, False), (0.0, 0.0, True), (0.002, 0.004, False)],
-)
-def test_losses_are_equal_up_to_a_hundredth_of_a_nat(kl, stderr, equal):
-    assert equally_trained(Evaluation(2.0, 0.005, 0.0), Evaluation(2.0, kl, stderr)) is equal
 
 
 def test_what_does_not_fit_together_is_refused():

@@ -6,7 +6,6 @@ from ntpcompanion.mlm.downstream import (
     accuracy_of,
     bayes_accuracy,
     chance_accuracy,
-    over_seeds,
     posterior_accuracy,
 )
 from ntpcompanion.mlm.language_plans import HMMPlan
@@ -52,23 +51,6 @@ def test_a_posterior_by_hand():
 def test_what_is_no_posterior_is_refused(posterior, words):
     with pytest.raises(ValueError, match=f"`posterior` must .*{words}|`posterior` {words}"):
         bayes_accuracy(posterior)
-
-
-def test_seeds_give_a_mean_and_a_standard_deviation():
-    found = over_seeds(lambda seeded: float(torch.rand(1, generator=seeded)), [3, 4, 5])
-    each = torch.tensor(
-        [float(torch.rand(1, generator=generator(seed))) for seed in (3, 4, 5)], dtype=torch.float64
-    )
-    assert found.accuracies == tuple(each.tolist())
-    assert (found.mean, found.std) == (
-        pytest.approx(float(each.mean())),
-        pytest.approx(float(each.std())),
-    )
-    assert len(over_seeds(lambda _: 0.5).accuracies) == 5
-    with pytest.raises(
-        ValueError, match=r"`seeds` must be at least two for a standard deviation, got \[3\]"
-    ):
-        over_seeds(lambda _: 0.5, [3])
 
 
 ROWS = torch.zeros(3, 2)

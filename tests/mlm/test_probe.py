@@ -16,7 +16,6 @@ from ntpcompanion.mlm.probe import (
     fine_tune,
     gaussian_projection,
     linear_probe,
-    probe_over_seeds,
     token_features,
 )
 from ntpcompanion.networks.build import build_model
@@ -186,8 +185,6 @@ def test_the_generator_decides_the_result():
     first, again, other = (linear_probe(train, test, QUICK, generator(seed)) for seed in (3, 3, 4))
     assert first == again
     assert first.training_loss != other.training_loss
-    spread = probe_over_seeds(train, test, QUICK, [3, 4])
-    assert spread.accuracies == (first.accuracy.value, other.accuracy.value)
 
 
 def test_whitening_finds_in_few_steps_what_another_basis_hides():

@@ -1,11 +1,10 @@
-import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import Ridge, RidgeClassifier
+from sklearn.linear_model import Ridge
 
 from ntpcompanion.mlm.downstream import Examples
-from ntpcompanion.mlm.probe import ProbePlan, gaussian_projection, linear_probe, token_features
-from ntpcompanion.mlm.ridge import ridge_accuracy, ridge_head, validation_loss
+from ntpcompanion.mlm.probe import gaussian_projection, token_features
+from ntpcompanion.mlm.ridge import ridge_head, validation_loss
 from ntpcompanion.networks.build import build_model
 from tests.mlm.cases import LSTM, TRANSFORMER, generator
 from tests.networks.cases import double
@@ -77,53 +76,6 @@ def test_the_validation_loss_and_its_gradient(plan, projected):
     assert slope == pytest.approx((moved[0] - moved[1]) / 2e-5, rel=1e-5)
 
 
-def lead(scores):
-    """How far the class of the highest score is ahead of the next, for every example."""
-    lowest, highest = np.sort(
-        np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores, axis=1
-    )[:, -2:].T
-    return highest - lowest
-
-
-@pytest.mark.parametrize(("classes", "columns"), [(2, 3), (4, 6), (3, 60)])
-@pytest.mark.parametrize("ridge", [1e-9, 0.3, 10.0])
-def test_the_accuracy_is_that_of_scikit_learn(classes, columns, ridge):
-    inputs = 5 + random(540, columns) * (1 + torch.arange(columns))
-    labels = (inputs[:, 0] + random(540, seed=1)).argsort().argsort() * classes // 540
-    mean, std = inputs[:40].mean(0), inputs[:40].std(0, correction=0)
-    standardized = ((inputs - mean) / std).numpy()
-    theirs = RidgeClassifier(alpha=40 * ridge, solver="svd").fit(
-        standardized[:40], labels[:40].numpy()
-    )
-    # rounding decides none of these
-    told = 40 + np.flatnonzero(lead(theirs.decision_function(standardized[40:])) > 1e-3)
-    assert len(told) > 480
-    train, test = (
-        Examples(inputs[:40], labels[:40], classes),
-        Examples(inputs[told], labels[told], classes),
-    )
-    found = ridge_accuracy(train, test, ridge)
-    assert found.value == theirs.score(standardized[told], labels[told].numpy())
-    assert found.stderr == pytest.approx((found.value * (1 - found.value) / len(told)) ** 0.5)
-
-
-def test_the_closed_form_does_not_see_the_coordinates_and_a_trained_head_does():
-    inputs = random(400, 3)
-    labels = (inputs[:, 2] > 0).long()
-    mixed = inputs @ torch.tensor(
-        [[1.0, 0.0, 1.0], [1.0, 1.0, 1.0], [0.0, 0.0, 1e-4]], dtype=torch.float64
-    )
-    found, plan = {}, ProbePlan(learning_rate=1e-2, epochs=20, batch_size=30)
-    for name, given in {"apart": inputs, "mixed": mixed}.items():
-        train, test = Examples(given[:300], labels[:300], 2), Examples(given[300:], labels[300:], 2)
-        found[name] = (
-            ridge_accuracy(train, test, 1e-12).value,
-            linear_probe(train, test, plan, generator()).accuracy.value,
-        )
-    assert found["apart"][0] == found["mixed"][0] > 0.95
-    assert found["apart"][1] > 0.9 > 0.7 > found["mixed"][1]
-
-
 def test_a_large_ridge_predicts_nothing():
     model = build_model(TRANSFORMER, 0)
     assert float(
@@ -153,8 +105,3 @@ def test_what_has_no_head_is_refused():
         match=r"cannot be solved for in torch.float32: `ridge` = 1e-12 is too small",
     ):
         ridge_head(1e6 * features, targets, 1e-12)
-    few = Examples(features, torch.tensor([0, 1, 0, 1, 0, 1]), 2)
-    with pytest.raises(ValueError, match=r"`ridge` must be positive and finite, got 0"):
-        ridge_accuracy(few, few, 0)
-    with pytest.raises(ValueError, match=r"`test` must have the 3 columns of `train`, got 2"):
-        ridge_accuracy(few, Examples(features[:, :2], few.labels, 2), 1.0)

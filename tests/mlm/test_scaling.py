@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from ntpcompanion.mlm.scaling import scaled, whitened
+from ntpcompanion.mlm.scaling import scaled, scaled_stack
 
 
 def features(n, seed=0):
@@ -57,13 +57,22 @@ def test_an_unknown_scaling_is_refused():
         scaled(features(5), features(5), "pca")
 
 
+@pytest.mark.parametrize("scaling", ["none", "standardized"])
+def test_a_stack_is_scaled_set_by_set(scaling):
+    rows, others = (torch.stack([features(n, seed) for seed in (0, 1)]) for n in (300, 40))
+    found = scaled_stack(rows, others, scaling)
+    for k in range(2):
+        alone = scaled(rows[k], others[k], scaling)
+        assert all(torch.equal(a[k], b) for a, b in zip(found, alone, strict=True))
+
+
 def test_a_stack_is_whitened_set_by_set_with_zeros_for_what_is_left_out():
     rows, others = (
         torch.stack([features(n, seed) for seed in seeds])
         for n, seeds in ((300, (0, 1)), (40, (2, 3)))
     )
     rows[1, :, 5] = rows[0, :, 3]  # no copy of another in the second set
-    found = whitened(rows, others)
+    found = scaled_stack(rows, others, "whitened")
     assert [x.shape for x in found] == [rows.shape, others.shape]
     for k, kept in enumerate((5, 6)):
         alone = scaled(rows[k], others[k], "whitened")

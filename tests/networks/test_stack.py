@@ -11,11 +11,10 @@ PLAN = ModelPlan("transformer", 8, 2, 2, 16, words=6, positions=4)
 MODELS = [double(PLAN, seed) for seed in range(3)]
 
 
-def test_each_network_of_a_stack_says_what_it_says_alone():
-    tokens = torch.stack([TOKENS, TOKENS.flip(0), TOKENS])
-    at = torch.stack([AT, AT.flip(0), AT])
-    found = stack_models(MODELS).logits(tokens, at)
-    alone = [model(t, a) for model, t, a in zip(MODELS, tokens, at, strict=True)]
+@pytest.mark.parametrize("batch", [1, 2, 1024])
+def test_each_network_of_a_stack_says_what_it_says_alone(batch):
+    alone = [model(TOKENS, AT) for model in MODELS]
+    found = stack_models(MODELS).logits(TOKENS, AT, batch=batch)
     torch.testing.assert_close(found, torch.stack(alone))
 
 

@@ -75,6 +75,14 @@ def test_the_axis_of_the_plane_counts_factors_of_the_trace(ax, frame):
     assert ax.get_ylim()[1] >= 1.5
 
 
+def test_an_axis_of_small_changes_has_ticks_on_both_sides(ax, frame):
+    frame["log_trace"] *= 0.25 / frame["log_trace"].abs().max()
+    plots.draw_trace_plane(ax, frame)
+    names = [t.get_text() for t in ax.get_xticklabels()]
+    assert names == ["0.8", "0.9", "1", "1.1", "1.25"]
+    assert (np.diff(ax.get_xticks()) > 0).all()
+
+
 def test_one_seed_has_no_interval(ax, frame):
     plots.draw_trace_plane(ax, frame[frame["seed"] == 0])
     lengths = [np.ptp(np.array(bars.get_segments()), 1) for c in ax.containers for bars in c[2]]
