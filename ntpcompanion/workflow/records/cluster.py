@@ -4,17 +4,21 @@ existing one.
 Import this module where a cluster is needed: Dask takes a second.
 """
 
+import asyncio
 import contextlib
 import logging
 import os
 import shutil
+import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
 import dask
 import psutil
 from distributed import Client, LocalCluster, WorkerPlugin
+from tornado.ioloop import IOLoop
 
 from ntpcompanion.workflow.base.environment import (
     clean_environment,
@@ -86,19 +90,53 @@ def local_workers(jobs: int, project: Project | None, opened: Path) -> Iterator[
     # for as long as the cluster lives: a process that was killed is replaced
     with _quiet(), started_in(clean_environment(project) if project else dict(os.environ)):
         scratch = opened.with_suffix(".dask")
-        cluster = _started(jobs, own, scratch)
+        with running_loop() as loop:
+            cluster = _started(jobs, own, scratch, loop)
+            try:
+                with contextlib.closing(cluster.get_client()) as client:
+                    yield Workers(client, "this machine", 2, jobs)
+            finally:
+                _end(cluster)
+                shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def running_loop() -> Iterator[IOLoop]:
+    """An event loop in a thread of its own, for a cluster.
+
+    Dask would start one, but gives the thread ten seconds: on a very busy machine that is too
+    short, and the command ends with an assertion of Dask.
+    """
+    begun: Future[tuple[IOLoop, asyncio.Event]] = Future()
+
+    async def until_closed() -> None:
+        closed = asyncio.Event()
+        begun.set_result((IOLoop.current(), closed))
+        await closed.wait()
+
+    def run() -> None:
         try:
-            with contextlib.closing(cluster.get_client()) as client:
-                yield Workers(client, "this machine", 2, jobs)
-        finally:
-            _end(cluster)
-            shutil.rmtree(scratch, ignore_errors=True)
+            asyncio.run(until_closed())
+        except BaseException as error:
+            if begun.done():
+                raise
+            begun.set_exception(error)
+
+    thread = threading.Thread(target=run, name="loop of a cluster", daemon=True)
+    thread.start()
+    loop, closed = begun.result()
+    try:
+        yield loop
+    finally:
+        loop.add_callback(closed.set)
+        thread.join(timeout=10)
 
 
-def _started(jobs: int, own: Preparation, scratch: Path) -> LocalCluster:
+def _started(jobs: int, own: Preparation, scratch: Path, loop: IOLoop) -> LocalCluster:
     try:
         with dask.config.set(LOCAL):
             return LocalCluster(
+                loop=loop,
                 n_workers=jobs,
                 threads_per_worker=1,
                 processes=True,

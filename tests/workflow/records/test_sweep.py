@@ -1,5 +1,6 @@
 """A grid of runs: what is refused before anything is started, what is kept, and that it is once."""
 
+import contextlib
 import importlib
 import json
 import os
@@ -192,10 +193,12 @@ def test_a_scheduler_that_does_not_answer_is_a_sentence_within_seconds(survey):
     assert not (survey.project.build / "sweeps" / "survey.parquet").exists()
 
 
+@contextlib.contextmanager
 def started(**options):
-    return LocalCluster(
-        n_workers=1, host="127.0.0.1", dashboard_address=None, memory_limit=0, **options
-    )
+    """A cluster of one worker, whose event loop may take as long to start as the machine needs."""
+    fixed = {"n_workers": 1, "host": "127.0.0.1", "dashboard_address": None, "memory_limit": 0}
+    with cluster.running_loop() as loop, LocalCluster(loop=loop, **fixed, **options) as existing:
+        yield existing
 
 
 def test_an_existing_cluster_makes_the_same_runs_unless_its_sources_differ(survey, tmp_path):
