@@ -11,6 +11,7 @@ from .style import THEORY as THEORY
 from .lines import draw_theory as draw_theory
 from .lines import draw_measured as draw_measured
 from .lines import rate_axis as rate_axis
+from .lines import draw_curves as draw_curves
 from .text import label_line as label_line
 from .download import csv_link as csv_link
 from .languages import draw_support_sizes as draw_support_sizes
@@ -43,6 +44,7 @@ __all__ = [
     "draw_theory",
     "draw_measured",
     "rate_axis",
+    "draw_curves",
     "label_line",
     "csv_link",
     "draw_support_sizes",

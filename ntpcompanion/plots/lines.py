@@ -2,11 +2,16 @@
 
 from collections.abc import Sequence
 
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from ntpcompanion.plots.style import MEASUREMENT, THEORY
+from ntpcompanion.plots.style import CONTRAST, MEASUREMENT, THEORY
+from ntpcompanion.plots.text import label_line
+
+# Colours of the lines of one panel, in order; the last is the sixth of the colour-blind palette.
+CURVES = (MEASUREMENT, CONTRAST, "#ca9161")
 
 
 def draw_theory(ax: Axes, x: ArrayLike, y: ArrayLike) -> Line2D:
@@ -52,4 +57,39 @@ def rate_axis(ax: Axes, rates: Sequence[float]) -> Axes:
     ax.set_xticks(rates)
     ax.xaxis.set_major_formatter("{x:g}")
     ax.minorticks_off()
+    return ax
+
+
+def draw_curves(
+    ax: Axes,
+    frame: pd.DataFrame,
+    at: int = -1,
+    offsets: Sequence[tuple[float, float]] = ((5, 0),) * len(CURVES),
+    style: str = "-",
+) -> Axes:
+    """One line for every column of a frame against its index, on two logarithmic axes.
+
+    Parameters
+    ----------
+    ax
+        where to draw.
+    frame
+        up to three columns, named as the lines are labelled; the name of the index is the label of
+        the x axis.
+    at, offsets
+        the index of the points beside which the labels stand, and for every label its distance
+        from there, in points.
+    style
+        of the lines; only solid lines ("-") are labelled.
+
+    Returns
+    -------
+    Axes
+        `ax`.
+    """
+    for name, colour, offset in zip(frame, CURVES, offsets, strict=False):
+        line = ax.plot(frame[name], color=colour, linestyle=style)[0]
+        if style == "-":
+            label_line(ax, line, name, at=at, offset=offset)
+    ax.set(xscale="log", yscale="log", xlabel=frame.index.name)
     return ax

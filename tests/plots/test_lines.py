@@ -1,3 +1,5 @@
+import pandas as pd
+
 from ntpcompanion import plots
 
 
@@ -14,3 +16,16 @@ def test_a_rate_axis_has_a_tick_for_every_rate(ax):
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0.05", "0.1", "0.4"]
     assert ax.get_xscale() == "log"
     assert "learning rate" in ax.get_xlabel()
+
+
+def test_curves_are_the_columns_of_a_frame_and_only_solid_ones_are_labelled(ax):
+    frame = pd.DataFrame(
+        {"one": [1.0, 10.0], "two": [2.0, 20.0]}, index=pd.Index([1, 100], name="k")
+    )
+    plots.draw_curves(ax, frame)
+    plots.draw_curves(ax, frame / 2, style=":")
+    assert ax.lines[1].get_xydata().tolist() == [[1, 2], [100, 20]]
+    assert ax.lines[3].get_xydata().tolist() == [[1, 1], [100, 10]]
+    assert [text.get_text() for text in ax.texts] == ["one", "two"]
+    assert ax.lines[0].get_color() == ax.lines[2].get_color() != ax.lines[1].get_color()
+    assert (ax.get_xscale(), ax.get_yscale(), ax.get_xlabel()) == ("log", "log", "k")
