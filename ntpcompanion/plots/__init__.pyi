@@ -1,7 +1,6 @@
 from .style import use_style as use_style
 from .style import figure as figure
 from .style import WIDTH as WIDTH
-from .style import INK as INK
 from .style import IN_SUPPORT as IN_SUPPORT
 from .style import OUT_OF_SUPPORT as OUT_OF_SUPPORT
 from .style import MEASUREMENT as MEASUREMENT
@@ -34,7 +33,6 @@ __all__ = [
     "use_style",
     "figure",
     "WIDTH",
-    "INK",
     "IN_SUPPORT",
     "OUT_OF_SUPPORT",
     "MEASUREMENT",

@@ -30,7 +30,7 @@ def test_each_meaning_has_a_colour_of_its_own():
 
 @pytest.mark.parametrize("page", ["white", "#121212"])
 def test_ink_and_colours_read_on_light_and_dark_pages(page):
-    assert contrast(plots.INK, page) > 4
+    assert contrast(module.INK, page) > 4
     assert all(contrast(getattr(plots, name), page) > 2.3 for name in MEANINGS)
 
 
