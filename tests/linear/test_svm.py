@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
+from sklearn.svm import LinearSVC
 
 from ntpcompanion.linear import svm
 from ntpcompanion.linear.contexts import ContextTable
@@ -310,3 +311,34 @@ def test_programs_without_a_solution_come_with_a_certificate(options):
 def test_what_cannot_be_asked_is_refused(options, words):
     with pytest.raises(ValueError, match=words):
         solve_ntp_svm(random_table(), **options)
+
+
+@pytest.mark.parametrize(("m", "V", "d"), [(12, 4, 15), (20, 5, 12), (10, 2, 12)])
+def test_one_hot_tables_have_the_multiclass_machine_of_liblinear(m, V, d):
+    """Crammer and Singer without bias, with a penalty so large that no margin is violated."""
+    hot = random_table(m, V, 1, d)
+    label = hot.next_token.argmax(axis=1)
+    assert len(np.unique(label)) == V
+    if V == 2:
+        machine = LinearSVC(loss="hinge", fit_intercept=False, C=1e4, tol=1e-10, max_iter=10**6)
+        half = machine.fit(hot.embeddings, label).coef_[0]
+        # of labels ±1: margins of 1 on either side are a difference of logits of 1 for half of it
+        expected = np.stack([-half, half]) / 2
+    else:
+        machine = LinearSVC(
+            multi_class="crammer_singer", fit_intercept=False, C=1e4, tol=1e-10, max_iter=10**6
+        )
+        expected = machine.fit(hot.embeddings, label).coef_
+    found = solve_ntp_svm(hot, tol=1e-10).weights
+    assert np.linalg.norm(found - expected) < 1e-5 * np.linalg.norm(expected)
+
+
+def test_orthonormal_contexts_do_not_interact(rng):
+    drawn = ContextTable.random(6, 5, 2, 9, rng)
+    table = replace(drawn, embeddings=np.linalg.qr(drawn.embeddings.T)[0].T)
+    inside = drawn.support.toarray()
+    expected = (inside - inside.mean(axis=1, keepdims=True)).T @ table.embeddings
+    found = solve_ntp_svm(table, tol=1e-12)
+    assert np.linalg.norm(found.weights - expected) < 1e-5 * np.linalg.norm(expected)
+    assert (found.weights**2).sum() == pytest.approx(6 * 2 * 3 / 5)
+    assert np.abs(found.weights.sum(axis=0)).max() < 1e-9
