@@ -1,0 +1,87 @@
+"""What the loss does at a kink of the ReLU: one-sided second derivatives along a line, which differ
+where there is no Hessian.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from jaxtyping import Int
+
+from ntpcompanion.dyck.neurons import Neurons
+from ntpcompanion.validation import as_integer_array, check_instance, check_shape
+
+
+@dataclass(frozen=True)
+class OneSided:
+    """Second derivatives of the squared loss at zero loss along one line, exactly.
+
+    Fields
+    ------
+    forward, backward
+        the limits of 2 L(θ + ε d) / ε² as ε falls to 0 and as it rises to 0. They are equal for
+        every d where L has a Hessian.
+    """
+
+    forward: Fraction
+    backward: Fraction
+
+
+def one_sided_second_derivatives(
+    neurons: Neurons,
+    z: Int[np.ndarray, "N d"],
+    directions: Int[np.ndarray, "m d"],
+    numerators: Int[np.ndarray, " m"],
+) -> OneSided:
+    """Second derivatives of the loss along the line (v_j + ε dv_j, c_j + ε dc_j), from both sides.
+
+    To first order in ε > 0 the value f(z) changes by ε g(z), where a neuron that is on contributes
+    dc_j (v_j·z) + c_j (dv_j·z), one with v_j·z = 0 contributes c_j σ(dv_j·z), and one that is off
+    contributes nothing. The limit is the mean of 2 g². For ε < 0 the line is followed in the
+    direction −d.
+
+    Parameters
+    ----------
+    neurons
+        a solution of zero loss.
+    z
+        (N, d), all inputs, equally likely.
+    directions
+        (m, d), the integers dv_j.
+    numerators
+        (m,), the integers dc_j · `neurons.denominator`.
+
+    Returns
+    -------
+    OneSided
+        the two limits, as fractions.
+
+    Raises
+    ------
+    ValueError
+        steps of another shape than the neurons.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.dyck import masked_support, three_neurons
+    >>> from ntpcompanion.dyck.kinks import one_sided_second_derivatives
+    >>> neurons, z = three_neurons(4, "random"), masked_support(4, "random")[0].sum(axis=1)
+    >>> counting = np.zeros_like(neurons.directions)
+    >>> counting[0, :4] = 1
+    >>> one_sided_second_derivatives(neurons, z, counting, np.array([0, 2, 0]))
+    OneSided(forward=Fraction(5, 2), backward=Fraction(7, 4))
+    """
+    check_instance("neurons", neurons, Neurons)
+    directions = as_integer_array("directions", directions)
+    numerators = as_integer_array("numerators", numerators)
+    check_shape("directions", directions.shape, neurons.directions.shape)
+    check_shape("numerators", numerators.shape, neurons.numerators.shape)
+    values, moves = neurons.preactivations(z), z @ directions.T
+    sides = []
+    for sign in (1, -1):
+        slopes = np.where(values > 0, sign * moves, (values == 0) * np.maximum(sign * moves, 0))
+        change = slopes @ neurons.numerators + sign * np.maximum(values, 0) @ numerators
+        total = sum(int(g) ** 2 for g in change)
+        sides.append(Fraction(2 * total, len(z) * neurons.denominator**2))
+    return OneSided(*sides)
