@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.flatness.beds import bernoulli
+from ntpcompanion.flatness.averages import at_rate_zero, mean_and_error
+from ntpcompanion.flatness.beds import bernoulli, imbalance
 from ntpcompanion.flatness.ensemble import follow_adam, follow_sgd
 from ntpcompanion.flatness.model import ConditionalModel
 from tests.flatness.cases import BEDS
@@ -24,6 +25,39 @@ def test_the_ensemble_keeps_what_was_asked_and_can_be_repeated():
     from_rows = follow_sgd(bed.model, bed.start.repeat(3, 1), 0.1, 10, 2, 3, rng(), snapshots=100)
     assert from_rows.steps.tolist() == list(range(11))
     assert torch.equal(from_rows.thetas[-1], path.thetas[-1])
+
+
+def test_the_spread_of_sgd_across_and_along_the_valley():
+    """Across, the variance is η/2 (of the stationary linear recursion with noise of covariance H);
+    along, η² t p(1−p)(1−2p)² for log D, which a step changes by log(1 − η² g²).
+    """
+    bed, rates, ratios = bernoulli(0.8, 2.0), [0.2, 0.1, 0.05], []
+    for eta in rates:
+        end = follow_sgd(bed.model, bed.start, eta, round(1 / eta**2), 1, 400, rng()).thetas[-1]
+        a, b = end.mean(0)
+        normal = torch.stack([b, a]) / torch.hypot(a, b)
+        groups = zip((end @ normal).chunk(10), imbalance(end).log().chunk(10), strict=True)
+        found = np.array([[float(x.var()) for x in pair] for pair in groups]).T
+        predicted = np.array([[eta / 2], [eta**2 * 0.16 * 0.36]])
+        ratios.append(mean_and_error(torch.tensor(found / predicted)))
+    for which in (0, 1):
+        values, errors = np.array(ratios)[:, :, which].T
+        limit, spread = at_rate_zero(rates, values, errors)
+        assert spread < 0.15
+        assert abs(limit - 1) < 4 * spread
+
+
+def test_a_step_multiplies_the_imbalance_by_an_exact_factor():
+    """D ← (1 − η² g²) D with the error g of the predicted probability, on the valley and off it."""
+    bed, eta = bernoulli(0.8, 2.0), 0.3
+    path = follow_sgd(bed.model, bed.start, eta, 50, 1, 5, rng(), snapshots=51)
+    before, after = path.thetas[:-1], path.thetas[1:]
+    q = before.prod(-1).sigmoid()
+    for label in (0, 1):  # the label of a step shows in the direction of its change
+        seen = ((after - before)[..., 0] * before[..., 1] > 0) == bool(label)
+        expected = imbalance(before) * (1 - eta**2 * (q - label) ** 2)
+        assert seen.any()
+        assert imbalance(after)[seen].tolist() == pytest.approx(expected[seen].tolist(), rel=1e-12)
 
 
 def test_adam_is_its_textbook_recursion():

@@ -1,10 +1,13 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from ntpcompanion.mlm.enlarge import enlarge
 from ntpcompanion.mlm.evaluate import draw_test_set
 from ntpcompanion.mlm.one_mask import OneMask
-from ntpcompanion.mlm.squared_gradients import squares_by_group
+from ntpcompanion.mlm.squared_gradients import fisher_by_parameter, squares_by_group
 from tests.mlm.cases import SMALL, TRANSFORMER
 from tests.networks.cases import double
 
@@ -32,3 +35,29 @@ def test_groups_share_out_the_squares_at_the_likeliest_word(case):
     expected = float(squares(model, test.tokens).gather(1, likeliest).mean().detach())
     assert sum(groups.values()) == pytest.approx(expected, rel=1e-12)
     assert min(groups.values()) > 0
+
+
+def test_parameters_share_out_the_trace_of_the_fisher_information(case):
+    model, test = case
+    traces = fisher_by_parameter(model, test.tokens)
+    log_model = OneMask(model)(test.tokens).log_softmax(1)
+    expected = (log_model.exp() * squares(model, test.tokens)).sum(1).mean()
+    assert traces.keys() == dict(model.named_parameters()).keys()
+    assert sum(traces.values()) == pytest.approx(float(expected.detach()), rel=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_an_added_layer_of_zeros_adds_the_trace_of_the_last_bias_twice(case, k):
+    """Nothing between it and the decoder changes a gradient, and k copies each have 1/k of it."""
+    model, test = case
+    plan = replace(TRANSFORMER, width=8 * k, heads=2 * k, inner=16 * k)
+    tokens = test.tokens[:2]
+    small = fisher_by_parameter(model, tokens)
+    wide = fisher_by_parameter(enlarge(model, plan, "balanced"), tokens)
+    deep = fisher_by_parameter(enlarge(model, replace(plan, layers=4), "balanced"), tokens)
+    added = {name: trace for name, trace in deep.items() if name not in wide}
+    outputs = {f"blocks.{layer}.{part}.bias" for layer in (2, 3) for part in ("out", "down")}
+    assert {name for name, trace in added.items() if trace} == outputs
+    expected = small["blocks.1.down.bias"] / k
+    assert [added[name] for name in outputs] == pytest.approx([expected] * 4, rel=1e-9)
+    assert {name: deep[name] for name in wide} == pytest.approx(wide, rel=1e-9)
