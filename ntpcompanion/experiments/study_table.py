@@ -43,6 +43,17 @@ def study_table(results: Iterable[Result], learnable_gap: float) -> pd.DataFrame
         kind, strength, seed, width; excess and its stderr in nats, and `share` = 100 excess /
         learnable_gap; trace, balanced, slope, slope_stderr; place (NaN for a model whose features
         were not probed) and the accuracies of PROBES in per cent (NaN where not measured).
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import downstream, study_table
+    >>> model = {"strength": 0.0, "width": 8, "excess_stderr": 1e-4, "tasks": {}}
+    >>> model |= {"kind": "saturated", "trace": 8.2, "balanced": 2.9}
+    >>> models = [{**model, "seed": 0, "excess": 0.002}, {**model, "seed": 1, "excess": 0.004}]
+    >>> read = {"models": models, "references": {}, "device": "cpu"}
+    >>> table = study_table.study_table([downstream.Result.from_json(read)], learnable_gap=0.2)
+    >>> study_table.arm(table, "saturated", 0.0, "share").tolist()  # per cent of the gap
+    [1.0, 2.0]
     """
     rows = []
     for model in (model for result in results for model in result.models):

@@ -84,6 +84,11 @@ def context_gaps(
         ways, over all positions and lengths: half a minute for 60 words and sentences of at most 8.
         0 for an average over the drawn sentences.
 
+    Returns
+    -------
+    ContextGaps
+        all losses in nats.
+
     Raises
     ------
     ValueError
@@ -101,7 +106,7 @@ def context_gaps(
     --------
     >>> import torch
     >>> from ntpcompanion.languages import HMM
-    >>> from ntpcompanion.mlm.blind import context_gaps
+    >>> from ntpcompanion.mlm import context_gaps
     >>> step = torch.tensor([[0.9, 0.1], [0.1, 0.9]], dtype=torch.float64)
     >>> start = torch.full((2,), 0.5, dtype=torch.float64)
     >>> chain = HMM(start, step, torch.eye(2, dtype=torch.float64), length=4)

@@ -41,6 +41,8 @@ def enlarge(
 
     Parameters
     ----------
+    model
+        a `Transformer`.
     plan
         width, heads and inner each k times those of the model, at least as many layers, the same
         words and positions.
@@ -51,6 +53,11 @@ def enlarge(
         which parameters of added layers are 0: "all" of them, or those of the two "outputs" (`out`
         and `down`), which is enough to keep the function; the others are then those of the last
         layer of the model, and the outputs have a gradient.
+
+    Returns
+    -------
+    Transformer
+        of shape `plan`.
 
     Raises
     ------
@@ -81,6 +88,19 @@ def enlarge(
 
     Added layers are h ← h + 0. With all parameters 0 only the biases of `out` and `down` have a
     gradient.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.mlm import enlarge
+    >>> from ntpcompanion.networks import TransformerSize, build_model, parameters_of
+    >>> small = build_model(TransformerSize(8, 1, 1).for_sentences(words=6, positions=4), seed=0)
+    >>> large = enlarge(small, TransformerSize(16, 2, 2).for_sentences(6, 4), "released")
+    >>> parameters_of(small), parameters_of(large)
+    (1022, 6854)
+    >>> tokens, at = torch.tensor([[3, -2, 1, 0]]), torch.tensor([[1]])
+    >>> torch.allclose(large(tokens, at), small(tokens, at), atol=1e-5)
+    True
     """
     for name, value, choices in (
         ("scaling", scaling, GRADIENT_POWERS),

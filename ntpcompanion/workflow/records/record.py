@@ -14,7 +14,7 @@ from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.records.experiment import experiment_module
 from ntpcompanion.workflow.records.plans import Plan, read_plans
-from ntpcompanion.workflow.running.meaning import source_meanings
+from ntpcompanion.workflow.running.meaning import computing_parts, source_meanings
 
 SCHEMA = 2
 
@@ -136,8 +136,8 @@ def banner(record: Record) -> str:
 
 
 def _outdated(project: Project, name: str, data: dict) -> list[str]:
-    present = experiment_sources(project, data["plan"]["experiment"])
-    known = [data, *data["verified"]][-1]["sources"]
+    present = computing_parts(experiment_sources(project, data["plan"]["experiment"]))
+    known = computing_parts([data, *data["verified"]][-1]["sources"])
     found = sorted(file for file in {*present, *known} if present.get(file) != known.get(file))
     plan = read_plans(project).get(name)
     if plan is None or plan.model_dump() != data["plan"]:
