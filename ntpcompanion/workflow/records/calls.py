@@ -69,7 +69,7 @@ def opened_files(log: Path) -> Path:
 
 @contextlib.contextmanager
 def workers(
-    log: Path, tasks: int, *, jobs: int | None, project: Project | None, scheduler: str | None
+    log: Path, tasks: int, *, jobs: int | None, project: Project, scheduler: str | None
 ) -> Iterator["Workers"]:
     """Processes for a number of tasks whose finished ones are kept in `log`: those of the scheduler
     at an address, or of a local cluster of `jobs` (None: as cores and memory allow).
@@ -81,8 +81,7 @@ def workers(
         with cluster.local_workers(number, project, opened_files(log)) as found:
             yield found
     else:
-        own = project.package.name if project else "ntpcompanion"
-        packages = tuple(dict.fromkeys(["ntpcompanion", own]))
+        packages = tuple(dict.fromkeys(["ntpcompanion", project.package.name]))
         with cluster.existing_workers(scheduler, packages) as found:
             yield found
 

@@ -39,10 +39,10 @@ def run_tasks(
     tasks: list[dict],
     log: Path,
     *,
+    project: Project,
     jobs: int | None = None,
     report: Callable[[int, int], None] | None = None,
     note: Callable[[str], None] = lambda _: None,
-    project: Project | None = None,
     scheduler: str | None = None,
 ) -> list[dict]:
     """Results of an experiment, named by its module, at all tasks in order, `{"parameters",
@@ -53,8 +53,8 @@ def run_tasks(
     argument `checkpoint` is given a folder of its own, kept until the record is written, to resume
     within a task. A task fails if its result cannot be written as JSON; a result is what JSON gives
     back, with lists for tuples, whether it was read from `log` or not.
-    A task whose process is killed is tried once more, after a word by `note`. With `project` the
-    processes have its clean environment, load its modules from their sources, and write down what
+    A task whose process is killed is tried once more, after a word by `note`. The processes have
+    the clean environment of the project, load its modules from their sources, and write down what
     they open there: see `opened_files`. With `scheduler` they are those of a cluster of Dask that
     is already there.
 
