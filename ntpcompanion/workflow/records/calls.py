@@ -33,7 +33,7 @@ class Call:
     """
 
     function: Callable[..., Any]
-    arguments: tuple
+    arguments: tuple[Any, ...]
     parameters: dict[str, Any]
 
 
@@ -121,7 +121,7 @@ class Calls:
 
         self._workers, self._note = workers, note
         self._waiting = deque((call, 1) for call in calls)
-        self._running: dict[Future, tuple[Call, int]] = {}
+        self._running: dict[Future[Any], tuple[Call, int]] = {}
         self._queue = as_completed([], loop=workers.client.loop)
 
     def __iter__(self) -> Iterator[tuple[Call, Outcome]]:
@@ -165,7 +165,7 @@ class Calls:
         self._queue.update(futures)
 
 
-def _outcome(future: "Future", workers: "Workers") -> Outcome:
+def _outcome(future: "Future[Any]", workers: "Workers") -> Outcome:
     from distributed import KilledWorker
 
     try:

@@ -37,7 +37,7 @@ from ntpcompanion.workflow.records.preparation import (
 )
 
 PATIENCE = 5  # seconds until a scheduler must have answered
-LOCAL = {
+LOCAL: dict[str, object] = {
     # a task whose process ends is named; whoever asked for it decides about a second attempt
     "distributed.scheduler.allowed-failures": 0,
     # no task waits at a worker: it would be blamed for the end of the one that runs there

@@ -4,7 +4,7 @@ waited for.
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256
@@ -14,7 +14,7 @@ from ntpcompanion.workflow.records.experiment import read_points, run_point
 from ntpcompanion.workflow.records.journal import append, appended, read_journal
 
 
-def _kept(calls: Calls, journal: TextIO) -> Iterator[dict]:
+def _kept(calls: Calls, journal: TextIO) -> Iterator[dict[str, Any]]:
     """Each result, when it is on the disk. After one that failed no more are begun."""
     failure = None
     for call, outcome in calls:
@@ -36,7 +36,7 @@ def _kept(calls: Calls, journal: TextIO) -> Iterator[dict]:
 
 def run_tasks(
     experiment: str,
-    tasks: list[dict],
+    tasks: list[dict[str, Any]],
     log: Path,
     *,
     project: Project,
@@ -44,7 +44,7 @@ def run_tasks(
     report: Callable[[int, int], None] | None = None,
     note: Callable[[str], None] = lambda _: None,
     scheduler: str | None = None,
-) -> list[dict]:
+) -> list[dict[str, Any]]:
     """Results of an experiment, named by its module, at all tasks in order, `{"parameters",
     "result", "seconds"}`; those that `log` already holds are not run again.
 
