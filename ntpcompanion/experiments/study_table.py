@@ -44,6 +44,11 @@ def study_table(results: Iterable[Result], learnable_gap: float) -> pd.DataFrame
         learnable_gap; trace, balanced, slope, slope_stderr; place (NaN for a model whose features
         were not probed) and the accuracies of PROBES in per cent (NaN where not measured).
 
+    Raises
+    ------
+    ValueError
+        results without any model.
+
     Examples
     --------
     >>> from ntpcompanion.experiments import downstream, study_table
@@ -63,6 +68,8 @@ def study_table(results: Iterable[Result], learnable_gap: float) -> pd.DataFrame
         for place, found in tasks.items():
             accuracies = {name: _per_cent(found.get(name)) for name in PROBES}
             rows.append({**own, "place": place, **accuracies})
+    if not rows:
+        raise ValueError("`results` must hold the result of a run, got no model.")
     frame = pd.DataFrame(rows)
     return frame.drop_duplicates(["kind", "strength", "seed", "width", "place"], ignore_index=True)
 

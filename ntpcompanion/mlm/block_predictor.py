@@ -8,6 +8,7 @@ from torch import Tensor
 
 from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.mlm.evaluate import TestSet
+from ntpcompanion.validation import check_instance
 
 
 def block_divergence(language: HMM, test: TestSet) -> Float[Tensor, " sentences"]:
@@ -30,6 +31,11 @@ def block_divergence(language: HMM, test: TestSet) -> Float[Tensor, " sentences"
     Tensor
         (sentences,) float64, zero or positive up to rounding.
 
+    Raises
+    ------
+    ValueError
+        another kind of language, such as a plan that was not built.
+
     Examples
     --------
     >>> from ntpcompanion.mlm import HMMPlan, block_divergence, draw_test_set
@@ -38,6 +44,8 @@ def block_divergence(language: HMM, test: TestSet) -> Float[Tensor, " sentences"
     >>> bool(block_divergence(language, test).abs().max() < 1e-12)
     True
     """
+    check_instance("language", language, HMM)
+    check_instance("test", test, TestSet)
     states = [language.initial]
     for _ in range(language.length - 1):
         states.append(states[-1] @ language.transition)

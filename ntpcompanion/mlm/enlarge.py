@@ -9,6 +9,7 @@ from ntpcompanion.networks.build import build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.plan import ModelPlan
 from ntpcompanion.networks.transformer import Transformer
+from ntpcompanion.validation import check_instance
 
 # r in "the squared gradient of this group is kʳ times that of the small model"
 GRADIENT_POWERS = {
@@ -62,7 +63,8 @@ def enlarge(
     Raises
     ------
     ValueError
-        a model or a plan of an LSTM, sizes that do not fit, an unknown choice.
+        a model or a plan of an LSTM, a size without a vocabulary (see `TransformerSize`), sizes
+        that do not fit, an unknown choice.
 
     Notes
     -----
@@ -108,6 +110,7 @@ def enlarge(
     ):
         if value not in choices:
             raise ValueError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}.")
+    check_instance("plan", plan, ModelPlan)
     k = _factor(_checked(model).plan, plan)
     shrink = k if scaling == "released" else k**0.5
     state = {name: _repeated(name, value, k, shrink) for name, value in model.state_dict().items()}
