@@ -132,9 +132,7 @@ def check(
     update: Annotated[
         bool,
         typer.Option(
-            "--update",
-            help="Accept the present values as the baseline, show what changes, and drop values of "
-            "former claims and records.",
+            "--update", help="Accept the present values as the baseline, and show what changes."
         ),
     ] = False,
 ) -> None:
@@ -152,8 +150,7 @@ def check(
     found = baselines.compare(results, claims, stored := baselines.read_baseline(path), profile)
     terminal.say(*found.notes, *found.faults)
     if update:
-        kept = baselines.without_former_claims(stored, claims)
-        baselines.write_baseline(path, baselines.updated(kept, results))
+        baselines.write_baseline(path, baselines.updated(stored, results, claims))
         terminal.say(f"Wrote {path}; review it with `git diff`.")
         found = baselines.compare(results, claims, baselines.read_baseline(path), profile)
     values = f"{sum(len(result.measurements) for result in results.values())} measured values"

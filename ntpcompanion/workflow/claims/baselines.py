@@ -223,14 +223,17 @@ def input_key(result: Run) -> str:
     return sha256(canonical_json(inputs)) if inputs else NO_INPUT
 
 
-def updated(stored: Baselines, results: Mapping[str, Run]) -> Entries:
+def updated(
+    stored: Baselines, results: Mapping[str, Run], claims: Collection[str] | None = None
+) -> Entries:
     """The baselines with the present values put in; those of other texts and of notebooks that were
-    not run are kept, those of records that were made anew are dropped.
+    not run are kept, those of records that were made anew are dropped, and so are those of claims
+    that are not among `claims` (None: all are kept).
 
     A text may differ between versions of Python, so values of another text stay. Records are the
     same for everybody: of a notebook that reads no text, only the present values are kept.
     """
-    new = {key: dict(values) for key, values in stored.items()}
+    new = {key: {c: v[c] for c in v if claims is None or c in claims} for key, v in stored.items()}
     for result in results.values():
         for key in {*new, NO_INPUT} if not _reads_text(result) else {NO_INPUT}:
             for name in result.measured:
@@ -238,12 +241,6 @@ def updated(stored: Baselines, results: Mapping[str, Run]) -> Entries:
         values = new.setdefault(input_key(result), {})
         values.update({item.claim: item for item in result.measurements})
     return {key: dict(sorted(values.items())) for key, values in sorted(new.items()) if values}
-
-
-def without_former_claims(stored: Baselines, claims: Collection[str]) -> Entries:
-    """The baselines without the values of claims that are not among `claims` any more."""
-    kept = {key: {c: values[c] for c in values if c in claims} for key, values in stored.items()}
-    return {key: values for key, values in kept.items() if values}
 
 
 def _reads_text(result: Run) -> bool:

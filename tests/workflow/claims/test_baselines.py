@@ -128,9 +128,9 @@ def test_an_update_keeps_what_was_not_run():
 def test_values_of_claims_that_are_gone_are_dropped(claims):
     stored = baselines.updated({}, {"coin": result("coin", toy_half=0.5, toy_gone=1.0)})
     stored["text"] = {"toy.gone": stored["-"]["toy.gone"]}
-    assert baselines.without_former_claims(stored, claims) == {
-        "-": {"toy.half": stored["-"]["toy.half"]}
-    }
+    half = {"-": {"toy.half": stored["-"]["toy.half"]}}
+    assert baselines.updated(stored, {}, claims) == half
+    assert baselines.updated(stored, {}) == stored
 
 
 def half(value, stderr=0.0, replicates=5):
