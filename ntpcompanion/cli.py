@@ -150,7 +150,7 @@ def check(
     found = baselines.compare(results, claims, stored := baselines.read_baseline(path), profile)
     terminal.say(*found.notes, *found.faults)
     if update:
-        baselines.write_baseline(path, baselines.updated(stored, results))
+        baselines.write_baseline(path, baselines.updated(stored, results, claims))
         terminal.say(f"Wrote {path}; review it with `git diff`.")
         found = baselines.compare(results, claims, baselines.read_baseline(path), profile)
     values = f"{sum(len(result.measurements) for result in results.values())} measured values"

@@ -6,16 +6,16 @@ import inspect
 
 import pytest
 
-from tests.test_faces import SCIENCE, face
+from tests.test_faces import SCIENCE, found_at
 
 # interfaces and results, which the examples of others show; and what needs a download
 WITHOUT = {"Language", "ContextCounts", "EntropyFloor", "Verdict", "TraceEstimate"}
-WITHOUT |= {"CausalLanguage", "WordModel", "load_opt", "load_glue"}
+WITHOUT |= {"CausalLanguage", "WordModel", "load_opt", "load_glue", "ConvergedProbe"}
 
 
 @pytest.mark.parametrize(("room", "name"), [each for each in SCIENCE if each[1] not in WITHOUT])
 def test_an_example_prints_what_it_says(room, name):
-    found = inspect.unwrap(getattr(face(room), name))
+    found = inspect.unwrap(found_at(room, name))
     module = importlib.import_module(found.__module__)
     # an example imports what it uses
     tests = doctest.DocTestFinder().find(found, name, module, globs={})

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import operator
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from ntpcompanion.workflow.running.faces import read_face
 PACKAGE = Path(ntpcompanion.__file__).parent
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.pyi"))
 NAMES = [(room, name) for room in ROOMS for name in read_face(PACKAGE / room)]
-SCIENCE = [(room, name) for room, name in NAMES if room not in ("workflow", "plots")]
+MODULES = [(room, name) for room, name in NAMES if "." not in read_face(PACKAGE / room)[name]]
 HEAVY = {"numpy", "scipy", "torch", "cvxpy", "sympy", "pandas", "matplotlib", "seaborn"}
 
 
@@ -24,9 +25,36 @@ def face(room):
     return importlib.import_module(f"ntpcompanion.{room}")
 
 
+def parsed(path):
+    return ast.parse(path.read_text())
+
+
+def functions_behind(room, name):
+    """What is called under a name of a face: nothing of a constant, of an experiment its `run`, of
+    another module the function of its name.
+    """
+    if (room, name) not in MODULES:
+        return [] if name.isupper() else [name]
+    tree = parsed(PACKAGE / room / f"{name}.py")
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return [f"{name}.run" if "run" in defined else f"{name}.{name}"]
+
+
+SCIENCE = [
+    (room, function)
+    for room, name in NAMES
+    if room not in ("workflow", "plots")
+    for function in functions_behind(room, name)
+]
+
+
+def found_at(room, dotted):
+    return operator.attrgetter(dotted)(face(room))
+
+
 def listed(room):
     """`__all__` of the stub, in its order."""
-    tree = ast.parse((PACKAGE / room / "__init__.pyi").read_text())
+    tree = parsed(PACKAGE / room / "__init__.pyi")
     return next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign))
 
 
@@ -45,7 +73,7 @@ def test_a_face_lists_about_fifteen_names_all_of_which_are_there(room):
     assert len(names) == len(set(names)) <= (30 if room == "plots" else 20)
 
 
-@pytest.mark.parametrize(("room", "name"), NAMES)
+@pytest.mark.parametrize(("room", "name"), [each for each in NAMES if each not in MODULES])
 def test_a_name_is_that_of_the_module_that_defines_it(room, name):
     module = importlib.import_module(
         f"ntpcompanion.{room}.{read_face(PACKAGE / room)[name].rpartition('.')[0]}"
@@ -53,6 +81,19 @@ def test_a_name_is_that_of_the_module_that_defines_it(room, name):
     found = getattr(face(room), name)
     assert found is getattr(module, name)
     assert getattr(found, "__module__", module.__name__) == module.__name__, "a re-export"
+
+
+def test_every_experiment_that_a_record_can_name_is_a_name_of_its_room():
+    experiments = {
+        path.stem
+        for path in (PACKAGE / "experiments").glob("*.py")
+        if {"Plan", "Result", "run"} <= {getattr(node, "name", "") for node in parsed(path).body}
+    }
+    shown = {name for room, name in MODULES if room == "experiments"}
+    assert experiments <= shown
+    for name in shown:
+        module = importlib.import_module(f"ntpcompanion.experiments.{name}")
+        assert getattr(face("experiments"), name) is module
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -69,9 +110,17 @@ def test_a_name_loads_its_module_and_not_its_neighbours():
     assert "torch" not in modules
 
 
-def test_a_function_keeps_its_name_where_its_module_is_loaded_first():
-    code = "import ntpcompanion.linear.regularization_path, ntpcompanion.linear as room\n"
-    loaded_by(code + "assert callable(room.regularization_path)")
+def test_a_plan_of_a_network_loads_no_torch():
+    assert "torch" not in loaded_by("from ntpcompanion.networks import ModelPlan, TransformerSize")
+
+
+@pytest.mark.parametrize(
+    ("room", "name"),
+    [(room, name) for room, name in NAMES if read_face(PACKAGE / room)[name] == f"{name}.{name}"],
+)
+def test_a_function_keeps_its_name_where_its_module_is_loaded_first(room, name):
+    code = f"import ntpcompanion.{room}.{name}, ntpcompanion.{room} as room\n"
+    loaded_by(f"{code}assert callable(room.{name})")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +147,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def documented(room, name):
-    found = getattr(face(room), name)
+    found = found_at(room, name)
     return inspect.getdoc(found) or "", found
 
 

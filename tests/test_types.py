@@ -20,7 +20,7 @@ def test_mypy_has_nothing_to_say():
     assert checked == len(list((ROOT / "ntpcompanion").rglob("*.py")))
 
 
-@pytest.mark.parametrize("room", ["workflow/base", "experiments"])
+@pytest.mark.parametrize("room", ["workflow/base", "workflow/records", "experiments"])
 def test_new_rooms_are_checked_strictly(tmp_path, room):
     """A function without annotations is refused there."""
     package = tmp_path / "ntpcompanion" / room

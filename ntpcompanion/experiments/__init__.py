@@ -1,5 +1,10 @@
 """Experiments: a frozen plan, and what running it gives. The one room that composes the others.
 
 Each module that a record can name is one experiment: a class `Plan`, a class `Result`, and a
-function `run(plan)` that gives a result. A record names it by the name of its module.
+function `run(plan)` that gives a result. A record names it by the name of its module, and so does
+the face of this room.
 """
+
+from ntpcompanion.faces import attach_face
+
+__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")

@@ -125,6 +125,11 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Run Adam and compare its decoders with the solutions of the next-token SVM in three norms.
 
+    Parameters
+    ----------
+    plan
+        the table, the settings of Adam, and the number of steps.
+
     Returns
     -------
     Result
@@ -138,6 +143,14 @@ def run(plan: Plan) -> Result:
     Notes
     -----
     The run is cut where squares of gradients would underflow. Some 60 µs a step.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import adam_bias
+    >>> adam = {"rate": "constant", "beta2": 0.99, "epsilon": 1e-8, "steps": 300}
+    >>> found = adam_bias.run(adam_bias.Plan(support_size=1, seed=0, **adam))
+    >>> found.steps[-1], found.excess[-1] < found.excess[0]
+    (300, True)
     """
     table = ContextTable.random(
         NUM_CONTEXTS,

@@ -82,9 +82,16 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
 
     Parameters
     ----------
+    plan
+        the models, what is done to them, and how they are measured.
     checkpoint
         a folder in which trained models and measurements are kept: a run that was killed goes on
         after the last intervention, or measurement of one, that it had finished.
+
+    Returns
+    -------
+    Result
+        measurements of every model, and what accuracies are compared with.
 
     Raises
     ------
@@ -92,6 +99,28 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
         a plan that does not fit the language, a folder of another plan.
     FloatingPointError
         a training loss that is not finite.
+
+    Examples
+    --------
+    Two models of another trace and the same function:
+
+    >>> from ntpcompanion.experiments import Rescaled, SuitePlan, downstream, study_table
+    >>> from ntpcompanion.mlm import ConvergedProbe, HMMPlan, TrainingPlan
+    >>> from ntpcompanion.networks import TransformerSize
+    >>> probe = ConvergedProbe(dims=4, draws=1, shots=20, subsets=1, ridges=(0.01,))
+    >>> suite = SuitePlan((2,), (60, 60), sentences=100, inputs=20, labels=1, probe=probe)
+    >>> plan = downstream.Plan(
+    ...     language=HMMPlan(states=2, words=6, length=4), shape=TransformerSize(8, 1, 1),
+    ...     training=TrainingPlan(20, 32, weight_decay=0.0), seeds=(0, 1), suite=suite,
+    ...     interventions=(Rescaled((0.5,)),), references=False,
+    ... )
+    >>> table = study_table.study_table([downstream.run(plan)], learnable_gap=0.1)
+    >>> table.kind.unique().tolist()
+    ['untrained', 'saturated', 'rescaled']
+    >>> abs(study_table.log_ratio(table, "rescaled", 0.5, "balanced").mean) < 0.01
+    True
+    >>> study_table.log_ratio(table, "rescaled", 0.5, "trace").mean > 0.1
+    True
     """
     device = checked_device(plan.device)
     language = plan.language.build(device)

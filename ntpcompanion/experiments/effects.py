@@ -58,6 +58,13 @@ def paired_effect(after: ArrayLike, before: ArrayLike) -> Effect:
     ------
     ValueError
         fewer than two seeds, different lengths, or a number that is not finite.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import paired_effect
+    >>> effect = paired_effect(after=[61, 64, 63, 66], before=[60, 62, 62, 64])
+    >>> effect.mean, [round(end, 2) for end in effect.interval]
+    (1.5, [0.58, 2.42])
     """
     first = as_shaped("after", after, (None,), "a number for each seed")
     second = as_shaped("before", before, first.shape, "one number for each entry of `after`")
@@ -87,6 +94,12 @@ def slope_within_seeds(x: ArrayLike, y: ArrayLike) -> Effect:
     ValueError
         fewer than two seeds or arms, different shapes, a number that is not finite, or a seed whose
         x do not differ.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import slope_within_seeds
+    >>> slope_within_seeds(x=[[0, 1, 2], [0, 1, 2]], y=[[1, 2, 3], [50, 53, 56]]).mean
+    2.0
     """
     across = as_shaped("x", x, (None, None), "a row for each seed, a column for each arm")
     up = as_shaped("y", y, across.shape, "one entry for each of `x`")

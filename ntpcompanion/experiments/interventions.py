@@ -66,7 +66,20 @@ class Start:
 
 @dataclass(frozen=True)
 class Continued:
-    """Training goes on, as at the end of pre-training, for `steps` more steps."""
+    """Training goes on, as at the end of pre-training, for `steps` more steps.
+
+    Fields
+    ------
+    training
+        how, and for how many steps.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import Continued
+    >>> from ntpcompanion.mlm import TrainingPlan
+    >>> Continued(TrainingPlan(steps=3000, batch_size=128, learning_rate=1e-4)).kind
+    'continued'
+    """
 
     training: TrainingPlan
     kind: Literal["continued"] = field(default="continued", kw_only=True)
@@ -91,6 +104,14 @@ class Noise:
         its learning rate is multiplied by each of the `rates`; 0 is no SGD.
     anneal
         of what SGD has left, on the labels of the pre-training.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import Noise
+    >>> from ntpcompanion.mlm import TrainingPlan
+    >>> sgd = TrainingPlan(500, 32, optimizer="sgd", learning_rate=0.1, schedule="constant")
+    >>> Noise(sgd, rates=(0.0, 0.5, 1.0), anneal=TrainingPlan(200, 128)).kind
+    'noise'
     """
 
     sgd: TrainingPlan
@@ -118,6 +139,14 @@ class Adversarial:
     ------
     weights
         λ, one model for each and each seed; the other numbers are as in `AdversarialPlan`.
+    ridge, first, second
+        penalty of the adversary's head; examples that it is fitted to, and judged by, in a step.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import Adversarial
+    >>> Adversarial(weights=(0.0, 0.01), ridge=10.0, first=60, second=30).kind
+    'adversarial'
     """
 
     weights: Weights
@@ -144,7 +173,24 @@ class Adversarial:
 
 @dataclass(frozen=True)
 class Penalty:
-    """The loss plus μ · log trace, from the saturated models, for each of the `weights` μ."""
+    """The loss plus μ · log trace, from the saturated models, for each of the `weights` μ.
+
+    Fields
+    ------
+    training
+        how, and for how many steps.
+    weights
+        μ, one model for each and each seed; negative ones make the trace larger.
+    labels
+        of the training, see `draw_steps`.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import Penalty
+    >>> from ntpcompanion.mlm import TrainingPlan
+    >>> Penalty(TrainingPlan(500, 32), weights=(-0.01, 0.0, 0.01)).labels
+    'drawn'
+    """
 
     training: TrainingPlan
     weights: Weights
@@ -171,6 +217,17 @@ class Penalty:
 class Rescaled:
     """All scales that are free, of the saturated models, moved by each of the `logarithms`: another
     trace, the same function.
+
+    Fields
+    ------
+    logarithms
+        of the factors, one model for each and each seed.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import Rescaled
+    >>> Rescaled(logarithms=(-0.5, 0.5)).kind  # by e^{±1/2}
+    'rescaled'
     """
 
     logarithms: Weights

@@ -60,6 +60,11 @@ def run(plan: Plan) -> Result:
     """Measure one point of a phase diagram: the dimension at which each of many random tables
     becomes separable, found by bisection with a proof on both sides.
 
+    Parameters
+    ----------
+    plan
+        sizes of the tables, and how many are drawn.
+
     Returns
     -------
     Result
@@ -69,6 +74,17 @@ def run(plan: Plan) -> Result:
     -----
     Cost `draws` · log2(m) times that of `check_separability`: 0.05 s a draw at V = 10, m = 40, and
     1 s at m = 320.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import phase
+    >>> plan = phase.Plan(num_contexts=8, vocab_size=4, support_sizes=(2,), draws=3, seed=0)
+    >>> found = phase.run(plan)
+    >>> sum(found.draws), phase.Result.from_json(found.to_json()) == found
+    (3, True)
+    >>> phase.Plan.from_json({**plan.to_json(), "draw": 3})
+    Traceback (most recent call last):
+    ValueError: `draw` is no field of this plan. Did you mean `draws`?
     """
     m, V, sizes = plan.num_contexts, plan.vocab_size, list(plan.support_sizes)
     names = (f"{m} contexts, sizes {sizes}, table {draw}" for draw in range(plan.draws))

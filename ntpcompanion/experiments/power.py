@@ -26,10 +26,21 @@ def verdict_on(low: float, high: float, delta: float) -> Decision:
     delta
         in the units of the interval; not 0.
 
+    Returns
+    -------
+    str
+        "supported", "refuted" or "inconclusive".
+
     Raises
     ------
     ValueError
         `low` above `high`, `delta` 0, or a number that is not finite.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import verdict_on
+    >>> [verdict_on(*ends, delta=1.0) for ends in ((0.4, 2.0), (-0.5, 0.8), (-0.5, 2.0))]
+    ['supported', 'refuted', 'inconclusive']
     """
     ends = as_number("low", low), as_number("high", high)
     if ends[0] > ends[1]:
@@ -130,6 +141,11 @@ def seeds_needed(sd: float, delta: float, probability: float = 0.8, most: int = 
     most
         the largest number that is tried.
 
+    Returns
+    -------
+    int
+        at least 2.
+
     Raises
     ------
     ValueError
@@ -137,6 +153,7 @@ def seeds_needed(sd: float, delta: float, probability: float = 0.8, most: int = 
 
     Examples
     --------
+    >>> from ntpcompanion.experiments import seeds_needed
     >>> seeds_needed(sd=0.8, delta=1.0)
     8
     """

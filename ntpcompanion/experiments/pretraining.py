@@ -119,6 +119,8 @@ def run(
 
     Parameters
     ----------
+    plan
+        the language, the model, and how it is trained and measured.
     checkpoint
         a folder: a killed run of the same plan goes on from what it holds.
     processes
@@ -126,12 +128,30 @@ def run(
     report
         is given each point when it is measured.
 
+    Returns
+    -------
+    Result
+        the learning curve.
+
     Raises
     ------
     ValueError
         a plan that does not fit; a checkpoint of another plan.
     FloatingPointError
         a training loss that is not finite.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import pretraining
+    >>> from ntpcompanion.mlm import HMMPlan, TrainingPlan
+    >>> from ntpcompanion.networks import ModelPlan
+    >>> language, model = HMMPlan(2, 6, 4), ModelPlan("lstm", 8, layers=1)
+    >>> plan = pretraining.Plan(
+    ...     language=language, model=model, training=TrainingPlan(30, 32), sentences=100,
+    ...     evaluations=1,
+    ... )
+    >>> [point.step for point in pretraining.run(plan).curve]
+    [0, 1, 30]
     """
     return train_and_measure(plan, checkpoint=checkpoint, processes=processes, report=report)[0]
 

@@ -45,6 +45,15 @@ class SuitePlan:
     ------
     ValueError
         more inputs of the traces than sentences.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import SuitePlan
+    >>> SuitePlan(places=(2, 5), sentences=1000).examples
+    Traceback (most recent call last):
+    ValueError: `inputs` must be at most the 1000 `sentences`, got 2000.
+    >>> SuitePlan(places=(2, 5), sentences=1000, inputs=500).examples
+    (8000, 8000)
     """
 
     places: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)]

@@ -43,6 +43,22 @@ def study_table(results: Iterable[Result], learnable_gap: float) -> pd.DataFrame
         kind, strength, seed, width; excess and its stderr in nats, and `share` = 100 excess /
         learnable_gap; trace, balanced, slope, slope_stderr; place (NaN for a model whose features
         were not probed) and the accuracies of PROBES in per cent (NaN where not measured).
+
+    Raises
+    ------
+    ValueError
+        results without any model.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import downstream, study_table
+    >>> model = {"strength": 0.0, "width": 8, "excess_stderr": 1e-4, "tasks": {}}
+    >>> model |= {"kind": "saturated", "trace": 8.2, "balanced": 2.9}
+    >>> models = [{**model, "seed": 0, "excess": 0.002}, {**model, "seed": 1, "excess": 0.004}]
+    >>> read = {"models": models, "references": {}, "device": "cpu"}
+    >>> table = study_table.study_table([downstream.Result.from_json(read)], learnable_gap=0.2)
+    >>> study_table.arm(table, "saturated", 0.0, "share").tolist()  # per cent of the gap
+    [1.0, 2.0]
     """
     rows = []
     for model in (model for result in results for model in result.models):
@@ -52,6 +68,8 @@ def study_table(results: Iterable[Result], learnable_gap: float) -> pd.DataFrame
         for place, found in tasks.items():
             accuracies = {name: _per_cent(found.get(name)) for name in PROBES}
             rows.append({**own, "place": place, **accuracies})
+    if not rows:
+        raise ValueError("`results` must hold the result of a run, got no model.")
     frame = pd.DataFrame(rows)
     return frame.drop_duplicates(["kind", "strength", "seed", "width", "place"], ignore_index=True)
 

@@ -68,6 +68,11 @@ def run(plan: Plan) -> Result:
     """Find by bisection the number of coordinates of the embeddings at which the text's table
     becomes separable (Thrampoulidis 2024, equation 6).
 
+    Parameters
+    ----------
+    plan
+        the text, how much of it, and the contexts.
+
     Returns
     -------
     Result
@@ -81,6 +86,14 @@ def run(plan: Plan) -> Result:
     Notes
     -----
     Cost log2(m) times that of `check_separability`: minutes at m = 2000.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import text_crossing
+    >>> shape = {"num_words": 30, "vocab_size": 8, "context_length": 1}
+    >>> found = text_crossing.run(text_crossing.Plan(**shape, seed=0))
+    >>> found.contexts, found.decided, 0 < found.ratio <= 1
+    (7, True, True)
     """
     text = read_text(plan.text)
     tokens = encode(first_words(text, plan.num_words), plan.vocab_size).tokens

@@ -1,3 +1,7 @@
 """Masked language models: what they are, how they are trained on an exact language, and how far
 they are from its conditionals.
 """
+
+from ntpcompanion.faces import attach_face
+
+__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")

@@ -14,6 +14,7 @@ from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.language import PADDING, exact_entropy_floor
 from ntpcompanion.languages.pcfg import PCFG
 from ntpcompanion.mlm.evaluate import TestSet, draw_test_set
+from ntpcompanion.validation import as_integer, described
 
 FEW_SENTENCES = 20_000  # strings of words that are enumerated in place of drawn
 AT_ONCE = 2048  # sentences of a grammar that are read together
@@ -84,10 +85,16 @@ def context_gaps(
         ways, over all positions and lengths: half a minute for 60 words and sentences of at most 8.
         0 for an average over the drawn sentences.
 
+    Returns
+    -------
+    ContextGaps
+        all losses in nats.
+
     Raises
     ------
     ValueError
-        a grammar that is recursive or has no sentence; fewer sentences than `draw_test_set` takes.
+        a grammar that is recursive or has no sentence; fewer sentences than `draw_test_set` takes;
+        another kind of language, or of number.
 
     Notes
     -----
@@ -101,7 +108,7 @@ def context_gaps(
     --------
     >>> import torch
     >>> from ntpcompanion.languages import HMM
-    >>> from ntpcompanion.mlm.blind import context_gaps
+    >>> from ntpcompanion.mlm import context_gaps
     >>> step = torch.tensor([[0.9, 0.1], [0.1, 0.9]], dtype=torch.float64)
     >>> start = torch.full((2,), 0.5, dtype=torch.float64)
     >>> chain = HMM(start, step, torch.eye(2, dtype=torch.float64), length=4)
@@ -109,6 +116,13 @@ def context_gaps(
     >>> round(gaps.learnable_gap, 4), abs(gaps.neighbours_gap) < 1e-12  # its states are its words
     (0.4412, True)
     """
+    if not isinstance(language, HMM | PCFG):
+        raise ValueError(
+            f"`language` must be an HMM or a PCFG, got {described(language)}. Of a plan, pass what "
+            "`build()` returns."
+        )
+    as_integer("seed", seed, 0)
+    as_integer("enumerated", enumerated, 0)
     longest = language.length if isinstance(language, HMM) else language.longest
     if not longest:
         raise ValueError(

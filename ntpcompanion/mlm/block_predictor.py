@@ -8,6 +8,7 @@ from torch import Tensor
 
 from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.mlm.evaluate import TestSet
+from ntpcompanion.validation import check_instance
 
 
 def block_divergence(language: HMM, test: TestSet) -> Float[Tensor, " sentences"]:
@@ -27,8 +28,24 @@ def block_divergence(language: HMM, test: TestSet) -> Float[Tensor, " sentences"
 
     Returns
     -------
-    (sentences,) float64, zero or positive up to rounding.
+    Tensor
+        (sentences,) float64, zero or positive up to rounding.
+
+    Raises
+    ------
+    ValueError
+        another kind of language, such as a plan that was not built.
+
+    Examples
+    --------
+    >>> from ntpcompanion.mlm import HMMPlan, block_divergence, draw_test_set
+    >>> language = HMMPlan(states=2, words=6, length=4, blocks=2).build()  # a state is a block
+    >>> test = draw_test_set(language, 100, positions=4, seed=0)
+    >>> bool(block_divergence(language, test).abs().max() < 1e-12)
+    True
     """
+    check_instance("language", language, HMM)
+    check_instance("test", test, TestSet)
     states = [language.initial]
     for _ in range(language.length - 1):
         states.append(states[-1] @ language.transition)

@@ -59,8 +59,38 @@ def mask(
 def draw_batch(
     language: Language, sentences: int, positions: int, share: float, generator: torch.Generator
 ) -> MaskedBatch:
-    """New sentences with new masks, on the device of the generator. Raises ValueError for a
-    sentence longer than `positions`.
+    """New sentences with new masks, on the device of the generator.
+
+    Parameters
+    ----------
+    language
+        that draws the sentences.
+    sentences
+        how many.
+    positions
+        columns; shorter sentences are padded with −1 on the right.
+    share
+        of the words that is masked, see `mask`; 0 for one word a sentence.
+    generator
+        draws sentences and masks.
+
+    Returns
+    -------
+    MaskedBatch
+        `tokens` with masks −2, their positions `at`, and the hidden words `targets`.
+
+    Raises
+    ------
+    ValueError
+        a sentence longer than `positions`.
+
+    Examples
+    --------
+    >>> from ntpcompanion.mlm import HMMPlan, batch_generator, draw_batch
+    >>> language = HMMPlan(states=2, words=6, length=4).build()
+    >>> batch = draw_batch(language, 3, 4, 0.0, batch_generator(0, "training", 0))
+    >>> batch.tokens.shape, (batch.tokens == -2).sum(1).tolist()
+    (torch.Size([3, 4]), [1, 1, 1])
     """
     tokens = padded_to(language.sample(sentences, generator, generator.device), positions)
     return mask(tokens, share, generator)
@@ -77,6 +107,30 @@ def batch_generator(
     It depends on these values only, so that a run resumes, or is shared out to processes, without
     any state. On a CPU torch keeps 32 bits of a seed: here the numbers of a run are consecutive, so
     no two batches share one, and training has the even ones.
+
+    Parameters
+    ----------
+    seed
+        of the run.
+    use
+        "training" or "evaluation".
+    number
+        of the batch: 0, 1, ….
+    device
+        of the generator, as for torch.
+
+    Returns
+    -------
+    torch.Generator
+        a new one for each call.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.mlm import batch_generator
+    >>> one, again = (batch_generator(0, "training", 5) for _ in range(2))
+    >>> torch.equal(torch.rand(3, generator=one), torch.rand(3, generator=again))
+    True
     """
     start = int.from_bytes(sha256(f"{seed} batches".encode()).digest()[:4], "big")
     return torch.Generator(device).manual_seed(

@@ -9,6 +9,7 @@ from ntpcompanion.networks.build import build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.plan import ModelPlan
 from ntpcompanion.networks.transformer import Transformer
+from ntpcompanion.validation import check_instance
 
 # r in "the squared gradient of this group is kʳ times that of the small model"
 GRADIENT_POWERS = {
@@ -41,6 +42,8 @@ def enlarge(
 
     Parameters
     ----------
+    model
+        a `Transformer`.
     plan
         width, heads and inner each k times those of the model, at least as many layers, the same
         words and positions.
@@ -52,10 +55,16 @@ def enlarge(
         and `down`), which is enough to keep the function; the others are then those of the last
         layer of the model, and the outputs have a gradient.
 
+    Returns
+    -------
+    Transformer
+        of shape `plan`.
+
     Raises
     ------
     ValueError
-        a model or a plan of an LSTM, sizes that do not fit, an unknown choice.
+        a model or a plan of an LSTM, a size without a vocabulary (see `TransformerSize`), sizes
+        that do not fit, an unknown choice.
 
     Notes
     -----
@@ -81,6 +90,19 @@ def enlarge(
 
     Added layers are h ← h + 0. With all parameters 0 only the biases of `out` and `down` have a
     gradient.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.mlm import enlarge
+    >>> from ntpcompanion.networks import TransformerSize, build_model, parameters_of
+    >>> small = build_model(TransformerSize(8, 1, 1).for_sentences(words=6, positions=4), seed=0)
+    >>> large = enlarge(small, TransformerSize(16, 2, 2).for_sentences(6, 4), "released")
+    >>> parameters_of(small), parameters_of(large)
+    (1022, 6854)
+    >>> tokens, at = torch.tensor([[3, -2, 1, 0]]), torch.tensor([[1]])
+    >>> torch.allclose(large(tokens, at), small(tokens, at), atol=1e-5)
+    True
     """
     for name, value, choices in (
         ("scaling", scaling, GRADIENT_POWERS),
@@ -88,6 +110,7 @@ def enlarge(
     ):
         if value not in choices:
             raise ValueError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}.")
+    check_instance("plan", plan, ModelPlan)
     k = _factor(_checked(model).plan, plan)
     shrink = k if scaling == "released" else k**0.5
     state = {name: _repeated(name, value, k, shrink) for name, value in model.state_dict().items()}

@@ -74,9 +74,41 @@ def draw_test_set(
     *,
     batch: int = 256,
 ) -> TestSet:
-    """Draw masked sentences with their exact conditionals, one mask each, `batch` at a time.
+    """Draw masked sentences with their exact conditionals, one mask each.
 
-    Raises ValueError for fewer sentences than SUBSETS, or a batch below 1.
+    Parameters
+    ----------
+    language
+        with its tables on `device`.
+    sentences
+        how many, at least SUBSETS = 5.
+    positions
+        columns, those of the models that are evaluated.
+    seed
+        of the sentences, none of which a training run of any seed draws.
+    device
+        as for torch.
+    batch
+        how many are drawn at a time.
+
+    Returns
+    -------
+    TestSet
+        sentences, masked positions, and the conditional distribution of each hidden word.
+
+    Raises
+    ------
+    ValueError
+        fewer sentences than SUBSETS, or a batch below 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.mlm import HMMPlan, draw_test_set
+    >>> language = HMMPlan(states=2, words=6, length=4).build()
+    >>> test = draw_test_set(language, 100, positions=4, seed=0)
+    >>> test.tokens.shape, test.conditional.shape
+    (torch.Size([100, 4]), torch.Size([100, 6]))
     """
     if sentences < SUBSETS:
         raise ValueError(
@@ -122,12 +154,39 @@ def divergence(
 
 @torch.no_grad()
 def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluation:
-    """Compare the model with the exact conditionals on a test set; `model(tokens, at)` are logits
-    (sentences, 1, words).
+    """Compare a model with the exact conditionals on a test set.
 
     Divergences are computed in float64, and sums of probabilities that the model gives to words
-    that are impossible count. Raises ValueError for a model whose logits are not finite where the
-    language has a word.
+    that are impossible count.
+
+    Parameters
+    ----------
+    model
+        any module whose `model(tokens, at)` are logits (sentences, 1, words).
+    test
+        from `draw_test_set`.
+    batch
+        sentences at a time.
+
+    Returns
+    -------
+    Evaluation
+        entropy and divergence in nats, with the standard error of the second.
+
+    Raises
+    ------
+    ValueError
+        a model whose logits are not finite where the language has a word.
+
+    Examples
+    --------
+    >>> from ntpcompanion.mlm import HMMPlan, draw_test_set, evaluate
+    >>> from ntpcompanion.networks import TransformerSize, build_model
+    >>> language = HMMPlan(states=2, words=6, length=4).build()
+    >>> model = build_model(TransformerSize(8, 1, 1).for_sentences(words=6, positions=4), seed=0)
+    >>> found = evaluate(model, draw_test_set(language, 100, positions=4, seed=0))
+    >>> found.loss == found.entropy + found.kl, found.saturated
+    (True, False)
     """
     parts = []
     for first in range(0, len(test.at), batch):

@@ -42,6 +42,13 @@ class HMMPlan:
     ValueError
         a size below 1, a negative seed, a Dirichlet parameter that is not positive and finite;
         `build` refuses blocks that do not divide.
+
+    Examples
+    --------
+    >>> from ntpcompanion.mlm import HMMPlan
+    >>> language = HMMPlan(states=4, words=20, length=8, blocks=2, seed=1).build()
+    >>> language.emission.shape, language.length
+    (torch.Size([4, 20]), 8)
     """
 
     states: int
@@ -102,6 +109,13 @@ class PCFGPlan:
     ValueError
         a size below 1, a negative seed; `build` refuses fewer nonterminals than levels, and more
         pairs or words than there are.
+
+    Examples
+    --------
+    >>> from ntpcompanion.mlm import PCFGPlan
+    >>> plan = PCFGPlan(nonterminals=12, words=20, depth=4)
+    >>> plan.length, plan.build().vocab_size
+    (8, 20)
     """
 
     nonterminals: int

@@ -46,6 +46,13 @@ class TrainingPlan:
     Liu et al. 2023, appendix A.3: AdamW, batch 4096, more than 30,000 steps, rate 1e-3, warm-up
     0.06. Neither decay is stated: linear, 0.01 and β₂ = 0.98, ε = 1e-6 are those of its released
     example. Its SGD (B.2): warm-up 0.12, then a constant rate of 1e-3.
+
+    Examples
+    --------
+    >>> from ntpcompanion.mlm import TrainingPlan
+    >>> plan = TrainingPlan(steps=1000, batch_size=256, learning_rate=0.01)
+    >>> [plan.rate_at(step) for step in (29, 59, 530)]  # rises for 60 steps, then falls to 0
+    [0.005, 0.01, 0.005]
     """
 
     steps: int

@@ -133,10 +133,38 @@ def gaussian_projection(
 def linear_probe(
     train: Examples, test: Examples, plan: ProbePlan, generator: torch.Generator
 ) -> ProbeResult:
-    """Train a linear head on features and measure it on others; the generator decides first weights
-    and order.
+    """Train a linear head on features and measure it on others.
 
-    Raises ValueError for examples of different sizes, or training labels of one class only.
+    Parameters
+    ----------
+    train, test
+        features (n, d) with labels, as `extract_features` and `Task.with_inputs` make them.
+    plan
+        how the head is trained.
+    generator
+        draws the first weights and the order.
+
+    Returns
+    -------
+    ProbeResult
+        accuracy on `test` with its standard error; accuracy and loss on `train`.
+
+    Raises
+    ------
+    ValueError
+        examples of different sizes, or training labels of one class only.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.mlm import linear_probe
+    >>> from ntpcompanion.mlm.downstream import Examples
+    >>> from ntpcompanion.mlm.probe import ProbePlan
+    >>> features = torch.tensor([[0.0, 0.0], [0.0, 1.0], [5.0, 5.0], [5.0, 6.0]]).repeat(10, 1)
+    >>> examples = Examples(features, torch.tensor([0, 0, 1, 1]).repeat(10), classes=2)
+    >>> plan, generator = ProbePlan(learning_rate=0.1), torch.Generator().manual_seed(0)
+    >>> linear_probe(examples, examples, plan, generator).accuracy
+    Accuracy(value=1.0, stderr=0.0)
     """
     _refuse_mismatch(train, test, "features")
     train, test = _in_coordinates(train, test, plan.scaling)

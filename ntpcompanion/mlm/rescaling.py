@@ -97,6 +97,19 @@ def rescale(
     to, grows; gain and bias of `last_norm` grow as the embeddings of words and positions, which are
     also the decoder, shrink. `up` and `down` cannot be traded for each other, as gelu is not
     homogeneous. The last two kinds are exact up to the ε that a LayerNorm adds to a variance.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.mlm import rescale
+    >>> from ntpcompanion.networks import Stack, TransformerSize, initial_stack
+    >>> shape = TransformerSize(8, layers=1, heads=1).for_sentences(words=6, positions=4)
+    >>> stack = initial_stack(shape, seeds=[0])
+    >>> scales = torch.tensor([[1.0, -1.0, 0.5, 0.0, 0.0, 0.0]])  # those of `scale_names(1)`
+    >>> moved = Stack(shape, rescale(stack.parameters, scales))
+    >>> tokens, at = torch.tensor([[3, -2, 1, 0]]), torch.tensor([[1]])
+    >>> torch.allclose(moved.logits(tokens, at), stack.logits(tokens, at), atol=1e-4)
+    True
     """
     factors = _powers(layers_of(parameters), scales, 1.0)
     return {

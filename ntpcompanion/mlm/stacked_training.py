@@ -159,7 +159,29 @@ def trained_stack(
     rates: Sequence[float] | None = None,
     term: StackedTerm | None = None,
 ) -> Stack:
-    """The networks at the end of `train_stack`."""
+    """The networks at the end of `train_stack`: all of a stack trained together, each on the
+    sentences of its own seed.
+
+    Parameters
+    ----------
+    start, plan, language, seeds, name, labels, rates, term
+        as for `train_stack`; `name` is that of the phase, another name draws other sentences.
+
+    Returns
+    -------
+    Stack
+        new networks; `start` is not changed.
+
+    Examples
+    --------
+    >>> from ntpcompanion.mlm import HMMPlan, TrainingPlan, trained_stack
+    >>> from ntpcompanion.networks import TransformerSize, initial_stack
+    >>> language = HMMPlan(states=2, words=6, length=4).build()
+    >>> shape = TransformerSize(8, layers=1, heads=1).for_sentences(words=6, positions=4)
+    >>> start, plan = initial_stack(shape, seeds=[0, 1]), TrainingPlan(steps=10, batch_size=32)
+    >>> len(trained_stack(start, plan, language, [0, 1], "pretraining", labels="exact"))
+    2
+    """
     *_, state = train_stack(
         start, plan, language, seeds, name, labels=labels, rates=rates, term=term
     )

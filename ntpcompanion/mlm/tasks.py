@@ -89,8 +89,19 @@ def draw_task(
         and task-10 of the paper). A PCFG: it is the likeliest symbol of the first `place` words
         given the sentence (tasks A, B and C: 32, 16 and 8); sentences without that label, too short
         ones for instance, are left out.
+    place
+        1, 2, …, see above.
+    train, test
+        how many sentences of each.
     positions
         columns to which sentences are padded.
+    generator
+        draws sentences and states.
+
+    Returns
+    -------
+    Task
+        examples to train on and to test on, and the Bayes accuracy.
 
     Raises
     ------
@@ -102,6 +113,16 @@ def draw_task(
     -----
     The label of a PCFG is a function of the sentence: its Bayes accuracy is 1. That of an HMM is E
     max_s Pr(z_place = s | x).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.mlm import PCFGPlan, draw_task
+    >>> grammar = PCFGPlan(nonterminals=8, words=6, depth=3).build()
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> task = draw_task(grammar, 2, train=50, test=30, positions=4, generator=generator)
+    >>> task.train.inputs.shape, len(task.test.labels), task.bayes.value
+    (torch.Size([50, 4]), 30, 1.0)
     """
     if place < 1:
         raise ValueError(f"`place` must be at least 1, got {place}.")

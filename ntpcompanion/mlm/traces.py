@@ -96,6 +96,7 @@ def measured_traces(
     Returns
     -------
     Traces
+        plain and balanced, with their standard errors over inputs.
 
     Raises
     ------
@@ -108,6 +109,19 @@ def measured_traces(
     Cost: a forward and a backward pass per model, input and label. The balanced trace of a sample
     is a minimum over noisy numbers, hence below the true one by about the square of its relative
     standard error.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.mlm import HMMPlan, draw_test_set, measured_traces
+    >>> from ntpcompanion.networks import TransformerSize, initial_stack
+    >>> shape = TransformerSize(8, layers=1, heads=1).for_sentences(words=6, positions=4)
+    >>> stack = initial_stack(shape, seeds=[0, 1])
+    >>> test = draw_test_set(HMMPlan(2, 6, 4).build(), 50, positions=4, seed=0)
+    >>> uniforms = torch.rand(50, 1, generator=torch.Generator().manual_seed(0))
+    >>> found = measured_traces(stack.network, stack.parameters, test.tokens, test.at, uniforms)
+    >>> (found.balanced < found.plain).tolist()  # no rescaling makes it smaller
+    [True, True]
     """
     as_integer("inputs", len(tokens), 2, reason="for a standard error")
     labels = uniforms.shape[1]

@@ -102,6 +102,8 @@ def train(
 
     Parameters
     ----------
+    model_plan, plan
+        the shape of the model, and how it is trained.
     language
         with its tables on `device`, where its sentences are drawn.
     start
@@ -109,14 +111,21 @@ def train(
         optimizer is new in any case.
     second
         what is minimized beside the loss of the masked words.
+    device
+        as for torch.
     stops
         numbers of updates, 0 … steps.
-    checkpoint
+    checkpoint, save_every
         a file, written every `save_every` steps, at every stop and at the end; None keeps nothing.
     processes
         those that share the batch (see `joined`): gradients are averaged, so that any number of
         them takes the same steps up to the order of summation. All must see the same checkpoint;
         the first one writes it.
+
+    Yields
+    ------
+    TrainingState
+        the model, its losses and what it has seen.
 
     Raises
     ------
@@ -126,6 +135,18 @@ def train(
         a checkpoint of another run or damaged.
     FloatingPointError
         a training loss or a second term that is not finite, found at a stop.
+
+    Examples
+    --------
+    >>> from ntpcompanion.mlm import HMMPlan, TrainingPlan, draw_test_set, evaluate, train
+    >>> from ntpcompanion.networks import TransformerSize
+    >>> language = HMMPlan(states=2, words=6, length=4).build()
+    >>> test = draw_test_set(language, 200, positions=4, seed=0)
+    >>> shape = TransformerSize(8, layers=1, heads=1).for_sentences(words=6, positions=4)
+    >>> plan = TrainingPlan(steps=60, batch_size=64, learning_rate=0.01)
+    >>> kl = [evaluate(at.model, test).kl for at in train(shape, plan, language, stops=[0])]
+    >>> kl[1] < kl[0] / 5  # nats above the floor, at the end and at the start
+    True
     """
     processes = processes or Processes()
     numbers = processes.share(plan.micro_batches)

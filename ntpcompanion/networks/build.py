@@ -40,10 +40,24 @@ def build_model(
     deviation
         of the initial matrices and embeddings.
 
+    Returns
+    -------
+    LanguageModel
+        a `Transformer` or a `BidirectionalLSTM`.
+
     Raises
     ------
     ValueError
         a causal LSTM: ours reads in both directions; a deviation that is not positive and finite.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.networks import ModelPlan, build_model
+    >>> model = build_model(ModelPlan("lstm", 8, layers=1, words=20, positions=4), seed=0)
+    >>> hidden = torch.tensor([[7, -2, 3, 19]])  # −2 is the mask: which word of 0 … 19 is it?
+    >>> model(hidden, at=torch.tensor([[1]])).shape
+    torch.Size([1, 1, 20])
     """
     if not (math.isfinite(deviation) and deviation > 0):
         raise ValueError(f"`deviation` must be positive and finite, got {deviation}.")
@@ -88,5 +102,23 @@ def _initialize(module: nn.Module, generator: torch.Generator, deviation: float)
 
 
 def parameters_of(model: nn.Module) -> int:
-    """The number of trained parameters, each counted once."""
+    """The number of trained parameters, each counted once.
+
+    Parameters
+    ----------
+    model
+        any module of torch; a tied decoder has no parameters of its own.
+
+    Returns
+    -------
+    int
+        how many numbers they are.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.networks import parameters_of
+    >>> parameters_of(torch.nn.Linear(3, 2))
+    8
+    """
     return sum(parameter.numel() for parameter in model.parameters())

@@ -22,6 +22,17 @@ class LanguageModel(nn.Module):
     section 3.1, with the tied decoder of its code). Padding is a symbol that the model sees, as it
     says where the sentence ends: sentences are padded to `plan.positions`. Two networks share this:
     `Transformer` and `BidirectionalLSTM`, made by `build_model`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.networks import LanguageModel, ModelPlan, build_model
+    >>> plan = ModelPlan("transformer", 8, layers=1, inner=32, words=20, positions=4)
+    >>> model = build_model(plan, seed=0)
+    >>> isinstance(model, LanguageModel)
+    True
+    >>> model.features(torch.tensor([[7, 5, -1, -1]])).shape  # of CLS, two words, two paddings
+    torch.Size([1, 5, 8])
     """
 
     def __init__(self, plan: ModelPlan, rows: int) -> None:

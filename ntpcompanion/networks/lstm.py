@@ -12,6 +12,14 @@ class BidirectionalLSTM(LanguageModel):
     The paper says only that PyTorch's LSTM was used, with widths and numbers of layers. A masked
     word needs the words on both sides, hence two directions; without the residual path stacks of
     four layers and more learn slowly.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.networks import ModelPlan, build_model
+    >>> model = build_model(ModelPlan("lstm", 8, layers=2, words=20, positions=3), seed=0)
+    >>> model.features(torch.tensor([[7, 5, 2]])).shape  # no CLS
+    torch.Size([1, 3, 8])
     """
 
     def __init__(self, plan: ModelPlan) -> None:

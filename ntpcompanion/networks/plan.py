@@ -29,6 +29,13 @@ class ModelPlan:
     ValueError
         an unknown kind, a size below 1, heads that do not divide the width, an LSTM of odd width or
         with heads.
+
+    Examples
+    --------
+    >>> from ntpcompanion.networks import ModelPlan, build_model, parameters_of
+    >>> plan = ModelPlan("transformer", 8, layers=1, heads=2, inner=32, words=20, positions=8)
+    >>> parameters_of(build_model(plan, seed=0))
+    1180
     """
 
     kind: Literal["transformer", "lstm"]
@@ -63,7 +70,19 @@ class ModelPlan:
 
 @dataclass(frozen=True)
 class TransformerSize:
-    """A transformer whose MLPs are 4 times as wide as its vectors."""
+    """A transformer whose MLPs are 4 times as wide as its vectors.
+
+    Fields
+    ------
+    width, layers, heads
+        as of a `ModelPlan`.
+
+    Examples
+    --------
+    >>> from ntpcompanion.networks import TransformerSize
+    >>> TransformerSize(64, layers=2, heads=2).for_sentences(words=100, positions=8).inner
+    256
+    """
 
     width: int
     layers: int

@@ -32,6 +32,18 @@ class Stack:
     -----
     Measured at width 32 with 2 layers on one core: training a stack of 4 takes 1.3 times less time
     a network than `mlm.train` with batches of 32, and 1.2 times less with batches of 128.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.networks import TransformerSize, initial_stack
+    >>> plan = TransformerSize(8, layers=1, heads=1).for_sentences(words=20, positions=4)
+    >>> stack = initial_stack(plan, seeds=[0, 1, 2])
+    >>> tokens, at = torch.tensor([[7, -2, 3, 19], [5, 5, 5, -2]]), torch.tensor([[1], [3]])
+    >>> stack.logits(tokens, at).shape
+    torch.Size([3, 2, 1, 20])
+    >>> torch.allclose(stack.model(2)(tokens, at), stack.logits(tokens, at)[2], atol=1e-6)
+    True
     """
 
     plan: ModelPlan
@@ -94,14 +106,65 @@ def initial_stack(
     *,
     deviation: float = INITIAL_DEVIATION,
 ) -> Stack:
-    """The networks that `build_model` makes of each seed. Raises ValueError for no seed."""
+    """The networks that `build_model` makes of each seed.
+
+    Parameters
+    ----------
+    plan
+        their common shape.
+    seeds
+        one for each network.
+    device, deviation
+        as for `build_model`.
+
+    Returns
+    -------
+    Stack
+        of as many networks as seeds.
+
+    Raises
+    ------
+    ValueError
+        no seed.
+
+    Examples
+    --------
+    >>> from ntpcompanion.networks import TransformerSize, initial_stack
+    >>> plan = TransformerSize(8, layers=1, heads=1).for_sentences(words=20, positions=4)
+    >>> len(initial_stack(plan, seeds=range(5)))
+    5
+    """
     if not seeds:
         raise ValueError("`seeds` must hold at least one seed, got none.")
     return stack_models([build_model(plan, seed, device, deviation=deviation) for seed in seeds])
 
 
 def stack_models(models: Sequence[LanguageModel]) -> Stack:
-    """A stack with copies of some networks. Raises ValueError unless all have one shape."""
+    """A stack with copies of some networks.
+
+    Parameters
+    ----------
+    models
+        of one shape; they are not changed when the stack is.
+
+    Returns
+    -------
+    Stack
+        in the order of `models`.
+
+    Raises
+    ------
+    ValueError
+        networks of several shapes, or none.
+
+    Examples
+    --------
+    >>> from ntpcompanion.networks import TransformerSize, build_model, stack_models
+    >>> plan = TransformerSize(8, layers=1, heads=1).for_sentences(words=20, positions=4)
+    >>> stack = stack_models([build_model(plan, seed) for seed in (3, 4)])
+    >>> stack.parameters["words.weight"].shape  # 20 words, mask, padding, CLS
+    torch.Size([2, 23, 8])
+    """
     if len(plans := {model.plan for model in models}) != 1:
         raise ValueError(
             f"`models` must have one shape, got {len(plans)}: {sorted(map(str, plans))}."

@@ -15,6 +15,19 @@ class Transformer(LanguageModel):
     A symbol CLS stands before every sentence, for fine-tuning. The last layer is computed at the
     asked positions only. With `causal` the vector at a position depends on CLS and on the tokens up
     to this position only; its logits are those of the next word.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.networks import ModelPlan, build_model
+    >>> plan = ModelPlan("transformer", 8, layers=1, inner=32, words=20, positions=3)
+    >>> one, other = torch.tensor([[7, 5, 2], [7, 5, 9]]).split(1)
+    >>> at = torch.tensor([[1]])
+    >>> for causal in (False, True):  # does the vector at word 1 depend on word 2?
+    ...     model = build_model(plan, seed=0, causal=causal)
+    ...     print(causal, not torch.equal(model(one, at), model(other, at)))
+    False True
+    True False
     """
 
     def __init__(self, plan: ModelPlan, *, causal: bool = False) -> None:

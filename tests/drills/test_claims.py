@@ -93,8 +93,11 @@ def test_the_table_of_contents_and_the_notebooks_must_agree(toy):
 def test_a_baseline_that_moved_is_red_and_only_that(toy):
     toy.command("execute")
     assert "no baseline yet (ours 0.5)" in toy.command("check", "--profile", "book", code=1)
+    toy.project.baseline("book").parent.mkdir(parents=True, exist_ok=True)
+    toy.project.baseline("book").write_text('{"former text": {"toy.gone": {"value": 1.0}}}')
     assert "Wrote" in toy.command("check", "--profile", "book", "--update")
     assert "3 measured values agree with book.json" in toy.command("check", "--profile", "book")
+    assert "toy.gone" not in toy.project.baseline("book").read_text()
     toy.edit("toypkg/half.py", "n / TWO", "n / TWO + 0.004 * n")
     toy.edit("notebooks/coin.md", "half(2), half(4), half(8)", "1, 2, 4")
     toy.command("execute")

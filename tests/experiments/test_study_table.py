@@ -90,3 +90,8 @@ def test_runs_are_read_from_a_record():
     broken = {**task, "result": {**task["result"], "device": 3}}
     with pytest.raises(ValueError, match="`device`"):
         tables.read_study([broken])
+
+
+def test_a_table_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="`results` must hold the result of a run, got no model"):
+        tables.study_table([], 0.8)

@@ -93,3 +93,24 @@ def test_a_grammar_without_a_longest_sentence_is_refused():
     binary = torch.tensor([[[0.3]]])
     with pytest.raises(ValueError, match="`language` must be a grammar with a longest sentence"):
         context_gaps(PCFG(torch.ones(1), binary, torch.tensor([[0.7]])), 10, 0)
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"language": ONE_BLOCK},
+            r"`language` must be an HMM or a PCFG, got a ntpcompanion\.HMMPlan\. Of a plan, pass "
+            r"what `build\(\)` returns",
+        ),
+        ({"seed": "first"}, "`seed` must be an integer, got 'first'"),
+        ({"seed": torch.Generator()}, "`seed` must be an integer, got a torch"),
+        ({"enumerated": 1e5}, "`enumerated` must be an integer, got 100000.0"),
+        ({"enumerated": -1}, "`enumerated` must be at least 0, got -1"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_by_name(change, words):
+    arguments = {"language": ONE_BLOCK.build(), "sentences": 20, "seed": 0} | change
+    with pytest.raises(ValueError, match=words):
+        context_gaps(**arguments)

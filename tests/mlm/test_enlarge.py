@@ -9,6 +9,7 @@ from ntpcompanion.mlm.data import MaskedBatch
 from ntpcompanion.mlm.enlarge import GRADIENT_POWERS, enlarge, parameter_groups
 from ntpcompanion.mlm.train import masked_loss, train
 from ntpcompanion.networks.build import build_model
+from ntpcompanion.networks.plan import TransformerSize
 from tests.mlm.cases import LSTM, SHORT, SMALL, TRANSFORMER, same
 from tests.networks.cases import AT, TOKENS, double
 
@@ -148,6 +149,13 @@ WRONG = [
 def test_sizes_that_do_not_fit_are_refused_by_name(change, words):
     with pytest.raises(ValueError, match=words):
         enlarge(build_model(TRANSFORMER, 0), replace(large(TRANSFORMER, 2), **change), "released")
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_a_size_without_a_vocabulary_is_refused_by_name():
+    words = "`plan` must be a ModelPlan, got a ntpcompanion.TransformerSize"
+    with pytest.raises(ValueError, match=words):
+        enlarge(build_model(TRANSFORMER, 0), TransformerSize(16, 2, 2), "released")
 
 
 def test_lstms_and_unknown_choices_are_refused():

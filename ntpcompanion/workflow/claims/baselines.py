@@ -16,7 +16,9 @@ from ntpcompanion.workflow.claims.intervals import welch
 from ntpcompanion.workflow.claims.measurement import Measurement
 
 NO_INPUT = "-"
+RECORD = "record "  # with a name: an input that is a record
 Baselines = Mapping[str, Mapping[str, Measurement]]  # by the key of the input, by claim
+Entries = dict[str, dict[str, Measurement]]  # the same, to be written
 
 # How often a set of random numbers that have not moved may be called moved, all numbers of a
 # profile taken together.
@@ -221,18 +223,31 @@ def input_key(result: Run) -> str:
     return sha256(canonical_json(inputs)) if inputs else NO_INPUT
 
 
-def updated(stored: Baselines, results: Mapping[str, Run]) -> dict[str, dict[str, Measurement]]:
+def updated(
+    stored: Baselines, results: Mapping[str, Run], claims: Collection[str] | None = None
+) -> Entries:
     """The baselines with the present values put in; those of other texts and of notebooks that were
-    not run are kept.
+    not run are kept, those of records that were made anew are dropped, and so are those of claims
+    that are not among `claims` (None: all are kept).
+
+    A text may differ between versions of Python, so values of another text stay. Records are the
+    same for everybody: of a notebook that reads no text, only the present values are kept.
     """
-    new = {key: dict(values) for key, values in stored.items()}
+    new = {key: {c: v[c] for c in v if claims is None or c in claims} for key, v in stored.items()}
     for result in results.values():
+        for key in {*new, NO_INPUT} if not _reads_text(result) else {NO_INPUT}:
+            for name in result.measured:
+                new.get(key, {}).pop(name, None)
         values = new.setdefault(input_key(result), {})
         values.update({item.claim: item for item in result.measurements})
     return {key: dict(sorted(values.items())) for key, values in sorted(new.items()) if values}
 
 
-def read_baseline(path: Path) -> dict[str, dict[str, Measurement]]:
+def _reads_text(result: Run) -> bool:
+    return any(not name.startswith(RECORD) for name in result.key_parts["inputs"])
+
+
+def read_baseline(path: Path) -> Entries:
     """The stored measurements, `{input key: {claim: measurement}}`; empty where there is no file
     yet. Raises WorkflowError for a file that cannot be read.
     """
@@ -252,7 +267,7 @@ def write_baseline(path: Path, values: Baselines) -> None:
     write_atomically(path, json.dumps(data, indent=1) + "\n")
 
 
-def _baselines(data: object) -> dict[str, dict[str, Measurement]]:
+def _baselines(data: object) -> Entries:
     if not isinstance(data, dict) or not all(isinstance(values, dict) for values in data.values()):
         raise ValueError("it must hold an object of objects")
     return {

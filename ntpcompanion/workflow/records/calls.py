@@ -33,7 +33,7 @@ class Call:
     """
 
     function: Callable[..., Any]
-    arguments: tuple
+    arguments: tuple[Any, ...]
     parameters: dict[str, Any]
 
 
@@ -69,7 +69,7 @@ def opened_files(log: Path) -> Path:
 
 @contextlib.contextmanager
 def workers(
-    log: Path, tasks: int, *, jobs: int | None, project: Project | None, scheduler: str | None
+    log: Path, tasks: int, *, jobs: int | None, project: Project, scheduler: str | None
 ) -> Iterator["Workers"]:
     """Processes for a number of tasks whose finished ones are kept in `log`: those of the scheduler
     at an address, or of a local cluster of `jobs` (None: as cores and memory allow).
@@ -81,8 +81,7 @@ def workers(
         with cluster.local_workers(number, project, opened_files(log)) as found:
             yield found
     else:
-        own = project.package.name if project else "ntpcompanion"
-        packages = tuple(dict.fromkeys(["ntpcompanion", own]))
+        packages = tuple(dict.fromkeys(["ntpcompanion", project.package.name]))
         with cluster.existing_workers(scheduler, packages) as found:
             yield found
 
@@ -122,7 +121,7 @@ class Calls:
 
         self._workers, self._note = workers, note
         self._waiting = deque((call, 1) for call in calls)
-        self._running: dict[Future, tuple[Call, int]] = {}
+        self._running: dict[Future[Any], tuple[Call, int]] = {}
         self._queue = as_completed([], loop=workers.client.loop)
 
     def __iter__(self) -> Iterator[tuple[Call, Outcome]]:
@@ -166,7 +165,7 @@ class Calls:
         self._queue.update(futures)
 
 
-def _outcome(future: "Future", workers: "Workers") -> Outcome:
+def _outcome(future: "Future[Any]", workers: "Workers") -> Outcome:
     from distributed import KilledWorker
 
     try:

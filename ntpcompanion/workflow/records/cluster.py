@@ -37,7 +37,7 @@ from ntpcompanion.workflow.records.preparation import (
 )
 
 PATIENCE = 5  # seconds until a scheduler must have answered
-LOCAL = {
+LOCAL: dict[str, object] = {
     # a task whose process ends is named; whoever asked for it decides about a second attempt
     "distributed.scheduler.allowed-failures": 0,
     # no task waits at a worker: it would be blamed for the end of the one that runs there
@@ -72,11 +72,11 @@ class Workers:
 
 
 @contextlib.contextmanager
-def local_workers(jobs: int, project: Project | None, opened: Path) -> Iterator[Workers]:
+def local_workers(jobs: int, project: Project, opened: Path) -> Iterator[Workers]:
     """Processes of this machine, one thread each. They end with this context, or with this process,
     however it ends: two must never share a checkpoint.
 
-    With `project` they have its clean environment, load its modules from their sources, and write
+    They have the clean environment of the project, load its modules from their sources, and write
     down in `opened` what they open there.
 
     Raises
@@ -84,11 +84,9 @@ def local_workers(jobs: int, project: Project | None, opened: Path) -> Iterator[
     WorkflowError
         a machine on which processes cannot share locks or open a port.
     """
-    own = Preparation()
-    if project:
-        own = Preparation(tuple(folders(project)), tuple(python_path(project)), str(opened))
+    own = Preparation(tuple(folders(project)), tuple(python_path(project)), str(opened))
     # for as long as the cluster lives: a process that was killed is replaced
-    with _quiet(), started_in(clean_environment(project) if project else dict(os.environ)):
+    with _quiet(), started_in(clean_environment(project)):
         scratch = opened.with_suffix(".dask")
         with running_loop() as loop:
             cluster = _started(jobs, own, scratch, loop)

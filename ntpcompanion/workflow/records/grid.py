@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 
@@ -13,7 +14,7 @@ _RANGE = re.compile(rf"\s*({_NUMBER})\s*:\s*({_NUMBER})\s*(?::\s*({_NUMBER})\s*)
 LIMIT = 100_000  # runs of one sweep: more is a slip of the keyboard
 
 
-def grid_tasks(fixed: Mapping, grid: Mapping[str, Sequence]) -> list[dict]:
+def grid_tasks(fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Every combination of the grid's values, with the fixed ones: one task each, in the order of
     the grid.
 
@@ -54,7 +55,7 @@ def parse_assignments(texts: Sequence[str], option: str) -> dict[str, str]:
 
 def parse_values(
     text: str, read: Callable[[str], object], option: str, *, ranges: bool = True
-) -> list:
+) -> list[Any]:
     """The values of one axis of a grid: `0.1,0.5` or `20:200:20`, where the stop is exclusive as in
     a slice of Python. Between brackets and quotation marks a comma separates nothing.
 
@@ -83,7 +84,7 @@ def require_distinct(values: Sequence[object], option: str) -> None:
         raise WorkflowError(f"`{option}` gives {', '.join(twice)} twice. Give each value once.")
 
 
-def _range(given: re.Match, option: str) -> list[int] | list[float]:
+def _range(given: re.Match[str], option: str) -> list[int] | list[float]:
     """In decimal fractions: `0:1:0.1` has ten values, and the fourth is 0.3."""
     start, stop, step = (Decimal(text or "1") for text in given.groups())
     if step == 0:

@@ -5,14 +5,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from ntpcompanion.workflow.base.files import as_json
 
 FIELDS = {"parameters", "result", "seconds"}
 
 
-def read_journal(path: Path) -> Iterator[dict]:
+def read_journal(path: Path) -> Iterator[dict[str, Any]]:
     """The lines of a journal in order; one that was cut short by a kill, or that no record can
     hold, is left out.
     """
@@ -36,7 +36,7 @@ def appended(path: Path) -> Iterator[TextIO]:
         yield file
 
 
-def append(journal: TextIO, line: dict) -> None:
+def append(journal: TextIO, line: dict[str, Any]) -> None:
     """Write a line, and return when it is on the disk. Raises OSError if it cannot be."""
     # the line break comes first: a line that was cut short spoils no other
     journal.write("\n" + json.dumps(line))

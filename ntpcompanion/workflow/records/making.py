@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
@@ -65,8 +66,8 @@ def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path
 
 @contextlib.contextmanager
 def computed(
-    project: Project, name: str, plan: dict, tasks: list[dict], options: Options
-) -> Iterator[list[dict]]:
+    project: Project, name: str, plan: dict[str, Any], tasks: list[dict[str, Any]], options: Options
+) -> Iterator[list[dict[str, Any]]]:
     """The results of some tasks of a plan, each `{"parameters", "result", "seconds"}`, for a block
     that stores them.
 

@@ -1,6 +1,7 @@
 """A sweep as a command line gives it, and as it tells its user of it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
@@ -42,7 +43,7 @@ def read_sweep(
     return plan_sweep(target, values, given, notebooks=notebooks, retry=retry)
 
 
-def _values(target: Target, name: str, text: str) -> list:
+def _values(target: Target, name: str, text: str) -> list[Any]:
     def read(part: str) -> object:
         return target.read(name, part)
 

@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, hash_of, sha256
@@ -25,7 +26,7 @@ class Sweep:
     points: list[Point]
     notebooks: bool = False
     retry: bool = False
-    finished: Mapping[str, dict] = field(default_factory=dict)
+    finished: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, Any])
 
     @property
     def journal(self) -> Path:
@@ -51,7 +52,7 @@ class Sweep:
 
 def plan_sweep(
     target: Target,
-    grid: Mapping[str, Sequence],
+    grid: Mapping[str, Sequence[Any]],
     fixed: Mapping[str, object],
     *,
     notebooks: bool = False,
@@ -92,7 +93,7 @@ def with_finished(planned: Sweep) -> Sweep:
     return replace(planned, finished=finished)
 
 
-def _answers(line: Mapping, point: Point, planned: Sweep) -> bool:
+def _answers(line: Mapping[str, Any], point: Point, planned: Sweep) -> bool:
     """Whether a line of the journal is the outcome of a point, by the present files."""
     if line.get("state") != "done":
         return line.get("state") == "failed" and not planned.retry

@@ -37,7 +37,7 @@ def read_plans(project: Project) -> dict[str, Plan]:
     path = project.records / "plans.yml"
     if not path.is_file():
         return {}
-    table = shaped(read_yaml(path) or {}, dict[str, Plan], str(path))
+    table: dict[str, Plan] = shaped(read_yaml(path) or {}, dict[str, Plan], str(path))
     for name in table:
         if not re.fullmatch(r"[\w-]+", name):  # it becomes the name of a file
             raise WorkflowError(

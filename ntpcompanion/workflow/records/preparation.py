@@ -24,13 +24,12 @@ class Preparation:
     """How a process of the local cluster is prepared, when it starts and when it is replaced.
 
     `folders` are those of the project: modules below them are compiled from their sources, and what
-    is opened there is written down in the file `opened`. `path` is for `sys.path`. All empty: the
-    process stays as it was started.
+    is opened there is written down in the file `opened`. `path` is for `sys.path`.
     """
 
-    folders: tuple[str, ...] = ()
-    path: tuple[str, ...] = ()
-    opened: str = ""
+    folders: tuple[str, ...]
+    path: tuple[str, ...]
+    opened: str
 
     def run(self) -> None:
         """Prepare this process."""
@@ -40,10 +39,9 @@ class Preparation:
             # which what this process starts would inherit
             signal.signal(signal.SIGINT, lambda *_: None)
         # it came from the process of the command, with all that its user has put there
-        sys.path[:] = self.path or sys.path
-        if self.folders:
-            import_from_sources(self.folders)
-            write_down_opened_files(self.folders, self.opened)
+        sys.path[:] = self.path
+        import_from_sources(self.folders)
+        write_down_opened_files(self.folders, self.opened)
 
 
 def environment(packages: tuple[str, ...]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,9 +14,10 @@ from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.records.experiment import experiment_module
 from ntpcompanion.workflow.records.plans import Plan, read_plans
-from ntpcompanion.workflow.running.meaning import source_meanings
+from ntpcompanion.workflow.running.meaning import computing_parts, source_meanings
 
-SCHEMA = 2
+Schema = Literal[2]
+SCHEMA = get_args(Schema)[0]
 
 
 class _Task(BaseModel):
@@ -54,7 +55,7 @@ class _Stored(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     # models of pydantic have a method `schema`
-    number: Annotated[Literal[SCHEMA], Field(alias="schema")]
+    number: Annotated[Schema, Field(alias="schema")]
     name: str
     plan: Plan
     results: list[_Task]
@@ -83,8 +84,8 @@ class Record:
     """
 
     name: str
-    results: list[dict]
-    parameters: dict
+    results: list[dict[str, Any]]
+    parameters: dict[str, Any]
     about: str
     made: str
     outdated: list[str]
@@ -99,7 +100,7 @@ def load_record(project: Project, name: str) -> Record:
     return Record(name, data["results"], parameters, plan["about"], _made(data), outdated)
 
 
-def read_stored(project: Project, name: str) -> tuple[Path, dict]:
+def read_stored(project: Project, name: str) -> tuple[Path, dict[str, Any]]:
     """The file of a record, and its checked content.
 
     Raises WorkflowError if the file is missing, was edited, or has another schema.
@@ -135,9 +136,9 @@ def banner(record: Record) -> str:
     return f'<p class="ntp-record {kind}"><strong>Recorded run</strong> {text}</p>'
 
 
-def _outdated(project: Project, name: str, data: dict) -> list[str]:
-    present = experiment_sources(project, data["plan"]["experiment"])
-    known = [data, *data["verified"]][-1]["sources"]
+def _outdated(project: Project, name: str, data: dict[str, Any]) -> list[str]:
+    present = computing_parts(experiment_sources(project, data["plan"]["experiment"]))
+    known = computing_parts([data, *data["verified"]][-1]["sources"])
     found = sorted(file for file in {*present, *known} if present.get(file) != known.get(file))
     plan = read_plans(project).get(name)
     if plan is None or plan.model_dump() != data["plan"]:
@@ -145,7 +146,7 @@ def _outdated(project: Project, name: str, data: dict) -> list[str]:
     return found
 
 
-def _made(data: dict) -> str:
+def _made(data: dict[str, Any]) -> str:
     made = (
         f"{data['finished'][:10]}, {data['seconds']:.0f} s of computing on "
         f"{hardware_line(data['hardware'])}, source {_source(data)}"
@@ -153,7 +154,7 @@ def _made(data: dict) -> str:
     return "; ".join([made, *(_again(entry) for entry in data["verified"][-1:])])
 
 
-def _again(entry: dict) -> str:
+def _again(entry: dict[str, Any]) -> str:
     equal = "equal" if not entry["deviation"] else f"equal to {entry['deviation']:.1g}"
     return (
         f"{entry['tasks']} of {entry['of']} tasks run again {entry['date'][:10]} with {equal} "
@@ -161,5 +162,5 @@ def _again(entry: dict) -> str:
     )
 
 
-def _source(entry: dict) -> str:
+def _source(entry: dict[str, Any]) -> str:
     return sha256(canonical_json(entry["sources"]))[:12]

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import user_path, write_atomically
@@ -56,7 +56,7 @@ class Progress:
 
 def sweep(
     name: str,
-    grid: Mapping[str, Sequence],
+    grid: Mapping[str, Sequence[Any]],
     *,
     fixed: Mapping[str, object] | None = None,
     profile: str | None = None,
@@ -172,8 +172,12 @@ def run_sweep(
 
 
 def _outcomes(
-    planned: Sweep, jobs: int | None, scheduler: str | None, report: Callable, note: Callable
-) -> Iterator[dict]:
+    planned: Sweep,
+    jobs: int | None,
+    scheduler: str | None,
+    report: Callable[..., Any],
+    note: Callable[..., Any],
+) -> Iterator[dict[str, Any]]:
     """The lines of the runs that are missing, as they end."""
     missing = [point for point in planned.points if point.key not in planned.finished]
     told = Progress(len(planned.points), kept=len(planned.points) - len(missing))
@@ -207,7 +211,7 @@ def _told(told: Progress, workers: int, seconds: Sequence[float]) -> Progress:
     return replace(told, running=min(workers, left), seconds_left=rest)
 
 
-def _line(planned: Sweep, point: Point, outcome: Outcome) -> dict:
+def _line(planned: Sweep, point: Point, outcome: Outcome) -> dict[str, Any]:
     """What the journal keeps of a run; its checkpoints are of no more use when it is done."""
     found = asdict(outcome)
     if outcome.state == "done":
@@ -219,7 +223,7 @@ def _line(planned: Sweep, point: Point, outcome: Outcome) -> dict:
     return {"key": point.key, "parameters": point.parameters, **found}
 
 
-def _with_page(line: dict, point: Point, planned: Sweep) -> dict:
+def _with_page(line: dict[str, Any], point: Point, planned: Sweep) -> dict[str, Any]:
     page = planned.page(point)
     shown = {"notebook": str(page) if page.is_file() else None} if planned.notebooks else {}
     return {**line, **shown}

@@ -19,7 +19,7 @@ OF_CLAIMS = ("claim", "value", "stderr", "values", "stderrs", "replicates")
 
 
 def make_table(
-    lines: Sequence[Mapping], about: Mapping[str, Any], *, of_claims: bool
+    lines: Sequence[Mapping[str, Any]], about: Mapping[str, Any], *, of_claims: bool
 ) -> "pd.DataFrame":
     """The table of the lines of a journal, in their order; `about` becomes its `attrs`.
 
@@ -44,12 +44,12 @@ def write_table(table: "pd.DataFrame", path: Path) -> None:
     write_bytes_atomically(path, buffer.getvalue())
 
 
-def _rows(number: int, line: Mapping, of_claims: bool) -> list[dict]:
+def _rows(number: int, line: Mapping[str, Any], of_claims: bool) -> list[dict[str, Any]]:
     taken = {*COLUMNS, *OF_CLAIMS} if of_claims else set(COLUMNS)
     given, result = line["parameters"], line["result"]
     before = {"run": number, "state": line["state"], **_prefixed("parameter", given, taken)}
     after = {name: line[name] for name in (*COLUMNS[2:], "notebook") if name in line}
-    found: list[dict] = [{}]
+    found: list[dict[str, Any]] = [{}]
     if result is not None and of_claims:
         found = _claims(result["claims"]) or found
     elif result is not None:
@@ -57,11 +57,11 @@ def _rows(number: int, line: Mapping, of_claims: bool) -> list[dict]:
     return [{**before, **values, **after} for values in found]
 
 
-def _prefixed(prefix: str, values: Mapping, taken: set[str]) -> dict:
+def _prefixed(prefix: str, values: Mapping[str, Any], taken: set[str]) -> dict[str, Any]:
     return {f"{prefix}_{name}" if name in taken else name: values[name] for name in values}
 
 
-def _claims(claims: Sequence[Mapping]) -> list[dict]:
+def _claims(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
         {
             "claim": item["id"],
@@ -75,7 +75,7 @@ def _claims(claims: Sequence[Mapping]) -> list[dict]:
     ]
 
 
-def _listed(value: object) -> list:
+def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 

@@ -8,7 +8,6 @@ and know `durations` of runs that other commands have made.
 import ast
 import dataclasses
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.notebooks.notebook import Notebook, find_notebooks
 from ntpcompanion.workflow.notebooks.parameters import lookup, parse_value
-from ntpcompanion.workflow.notebooks.profiles import check_profile, read_profiles
+from ntpcompanion.workflow.notebooks.profiles import Profiles, check_profile, read_profiles
 from ntpcompanion.workflow.records.calls import Call, OtherSources
 from ntpcompanion.workflow.records.experiment import (
     experiment_module,
@@ -69,7 +68,7 @@ class NotebookTarget:
     project: Project
     notebook: Notebook
     profile: str
-    profiles: Mapping
+    profiles: Profiles
 
     @property
     def name(self) -> str:
@@ -85,7 +84,7 @@ class NotebookTarget:
         """By the type of the default."""
         return isinstance(self.notebook.defaults.get(parameter), str)
 
-    def points(self, given: list[dict]) -> list[Point]:
+    def points(self, given: list[dict[str, Any]]) -> list[Point]:
         """Settled as `execute -p` does."""
         runs = [
             plan(self.project, self.notebook, self.profile, self.profiles, point) for point in given
@@ -94,7 +93,7 @@ class NotebookTarget:
         same = {name: parts[name] for name in parts if name not in ("parameters", "inputs")}
         return [Point(run.overrides, run.parameters, self._key(run, same)) for run in runs]
 
-    def _key(self, run: Run, same: dict) -> str:
+    def _key(self, run: Run, same: dict[str, Any]) -> str:
         inputs = input_hashes(self.project, self.notebook, run.parameters)
         return sha256(canonical_json([same, self.profile, run.parameters, inputs]))
 
@@ -104,7 +103,7 @@ class NotebookTarget:
         named = (self.notebook.name, self.profile, point.given, point.key, keep)
         return Call(run_notebook, (*where, *named), point.given)
 
-    def kept(self, result: dict) -> Kept:
+    def kept(self, result: dict[str, Any]) -> Kept:
         """What `run_notebook` returned, one by one."""
         return Kept({"claims": result["claims"]}, result["read"], result["notebook"])
 
@@ -153,7 +152,7 @@ class ExperimentTarget:
         field = load_experiment(self.module).Plan.model_fields.get(parameter)
         return field is not None and field.annotation is str
 
-    def points(self, given: list[dict]) -> list[Point]:
+    def points(self, given: list[dict[str, Any]]) -> list[Point]:
         """Read as plans. Raises WorkflowError for values that are no plan of the experiment."""
         module = self.module
         plans = [plan.to_json() for plan in read_points(module, given)]
@@ -170,7 +169,7 @@ class ExperimentTarget:
         named = (self.name, point.given, point.key, folder / point.key[:16])
         return Call(run_experiment, (*where, *named), point.given)
 
-    def kept(self, result: dict) -> Kept:
+    def kept(self, result: dict[str, Any]) -> Kept:
         """The result as it is."""
         return Kept(result, {}, None)
 
@@ -218,8 +217,8 @@ def find_target(project: Project, name: str, profile: str | None) -> Target:
 
 
 def run_notebook(
-    root: str, package: str, name: str, profile: str, given: dict, key: str, keep: bool
-) -> dict:
+    root: str, package: str, name: str, profile: str, given: dict[str, Any], key: str, keep: bool
+) -> dict[str, Any]:
     """Execute a notebook in the project of the process that this runs in: what it claims, the other
     files that it read, and itself if it is to be kept.
 
@@ -252,7 +251,7 @@ def run_notebook(
 
 
 def run_experiment(
-    root: str, package: str, name: str, given: dict, key: str, checkpoint: Path
+    root: str, package: str, name: str, given: dict[str, Any], key: str, checkpoint: Path
 ) -> object:
     """Run an experiment at a point; its result as JSON gives it back.
 
@@ -277,7 +276,7 @@ def _project_here(root: str, package: str) -> Project:
     return dataclasses.replace(Project.find(folder), package=folder)
 
 
-def _require_key(target: Target, given: dict, key: str) -> None:
+def _require_key(target: Target, given: dict[str, Any], key: str) -> None:
     if target.points([given])[0].key != key:
         raise OtherSources(
             f"found other sources, inputs or libraries than {target.name} was planned with. If you "

@@ -4,7 +4,7 @@ waited for.
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256
@@ -14,7 +14,7 @@ from ntpcompanion.workflow.records.experiment import read_points, run_point
 from ntpcompanion.workflow.records.journal import append, appended, read_journal
 
 
-def _kept(calls: Calls, journal: TextIO) -> Iterator[dict]:
+def _kept(calls: Calls, journal: TextIO) -> Iterator[dict[str, Any]]:
     """Each result, when it is on the disk. After one that failed no more are begun."""
     failure = None
     for call, outcome in calls:
@@ -36,15 +36,15 @@ def _kept(calls: Calls, journal: TextIO) -> Iterator[dict]:
 
 def run_tasks(
     experiment: str,
-    tasks: list[dict],
+    tasks: list[dict[str, Any]],
     log: Path,
     *,
+    project: Project,
     jobs: int | None = None,
     report: Callable[[int, int], None] | None = None,
     note: Callable[[str], None] = lambda _: None,
-    project: Project | None = None,
     scheduler: str | None = None,
-) -> list[dict]:
+) -> list[dict[str, Any]]:
     """Results of an experiment, named by its module, at all tasks in order, `{"parameters",
     "result", "seconds"}`; those that `log` already holds are not run again.
 
@@ -53,8 +53,8 @@ def run_tasks(
     argument `checkpoint` is given a folder of its own, kept until the record is written, to resume
     within a task. A task fails if its result cannot be written as JSON; a result is what JSON gives
     back, with lists for tuples, whether it was read from `log` or not.
-    A task whose process is killed is tried once more, after a word by `note`. With `project` the
-    processes have its clean environment, load its modules from their sources, and write down what
+    A task whose process is killed is tried once more, after a word by `note`. The processes have
+    the clean environment of the project, load its modules from their sources, and write down what
     they open there: see `opened_files`. With `scheduler` they are those of a cluster of Dask that
     is already there.
 

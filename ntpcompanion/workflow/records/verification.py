@@ -1,6 +1,7 @@
 """`record NAME --verify K`: does the present code still give the results that are stored?"""
 
 import random
+from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
@@ -14,7 +15,9 @@ from ntpcompanion.workflow.records.record import experiment_sources, read_stored
 SHOWN = 3  # of many differences
 
 
-def verify_record(project: Project, name: str, count: int, options: Options = DEFAULT) -> dict:
+def verify_record(
+    project: Project, name: str, count: int, options: Options = DEFAULT
+) -> dict[str, Any]:
     """Run `count` tasks of a stored record again, and note in the record that they gave the same.
 
     The tasks are drawn by a hash of the record and of the present code: nobody can choose them, and
@@ -56,7 +59,7 @@ def verify_record(project: Project, name: str, count: int, options: Options = DE
     return entry
 
 
-def _draw(data: dict, sources: dict[str, str], count: int) -> list[int]:
+def _draw(data: dict[str, Any], sources: dict[str, str], count: int) -> list[int]:
     of = len(data["results"])
     if not 1 <= count <= of:
         raise WorkflowError(
@@ -67,7 +70,7 @@ def _draw(data: dict, sources: dict[str, str], count: int) -> list[int]:
     return sorted(random.Random(seed).sample(range(of), count))
 
 
-def _require_plan(project: Project, name: str, data: dict) -> None:
+def _require_plan(project: Project, name: str, data: dict[str, Any]) -> None:
     plan = read_plans(project).get(name)
     if plan is None or plan.model_dump() != data["plan"]:
         raise WorkflowError(
@@ -76,7 +79,7 @@ def _require_plan(project: Project, name: str, data: dict) -> None:
         )
 
 
-def _require_equal(name: str, tasks: list[dict], pairs: list[tuple]) -> None:
+def _require_equal(name: str, tasks: list[dict[str, Any]], pairs: list[tuple[Any, ...]]) -> None:
     for task, (old, new) in zip(tasks, pairs, strict=True):
         if places := differences(old, new):
             shown = "; ".join(map(str, places[:SHOWN]))

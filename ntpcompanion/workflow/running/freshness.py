@@ -17,11 +17,11 @@ from ntpcompanion.workflow.base.files import (
 )
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
+from ntpcompanion.workflow.claims.baselines import RECORD
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
 from ntpcompanion.workflow.running.sources import source_hashes
 
 FILES_READ = "files read"
-RECORD = "record "  # with a name: an input that is a record
 KeyParts = Mapping[str, Any]  # what decides the numbers of a run, by name, as JSON has it
 
 

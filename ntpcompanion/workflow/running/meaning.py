@@ -3,6 +3,7 @@
 import ast
 import functools
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input, sha256
@@ -11,6 +12,13 @@ from ntpcompanion.workflow.running.sources import source_hashes
 from ntpcompanion.workflow.running.uses import NO_PYTHON, ONE_PARSES
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+# the `__init__.py` of a room without a face, and of one with a face
+ROOMS = (
+    b"",
+    b"from ntpcompanion.faces import attach_face\n"
+    b"__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra='science')\n",
+)
+LOADS_FACES = "faces.py"  # the module behind `attach_face`
 
 
 def source_meanings(code: str, package: Path) -> dict[str, str]:
@@ -21,6 +29,32 @@ def source_meanings(code: str, package: Path) -> dict[str, str]:
         name: _meaning_of(package / name) if name.endswith(".py") else digest
         for name, digest in source_hashes(code, package).items()
     }
+
+
+def computing_parts(meanings: Mapping[str, str]) -> dict[str, str]:
+    """The entries of `source_meanings` that can move a number, without those that only pass names
+    on: a room that is given a face does not change what its modules compute.
+
+    Left out are an `__init__.py` that is empty or attaches a face, the module that loads faces, and
+    a name of a face that stands for a module or for what is defined in the module of that name. A
+    name of a face that leads to another module counts, as does any other line in an `__init__.py`.
+    """
+    passing = {meaning(source) for source in ROOMS}
+    return {
+        entry: found
+        for entry, found in meanings.items()
+        if not (entry.endswith("__init__.py") and found in passing)
+        and entry != LOADS_FACES
+        and not _leads_home(entry, found)
+    }
+
+
+def _leads_home(entry: str, found: str) -> bool:
+    """Whether an entry of a face, such as `"mlm/__init__.pyi: train"`, leads to the module of its
+    own name.
+    """
+    _, separator, name = entry.partition(": ")
+    return bool(separator) and found in (name, f"{name}.{name}")
 
 
 def _meaning_of(path: Path) -> str:

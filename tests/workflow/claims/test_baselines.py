@@ -95,6 +95,44 @@ def test_values_of_a_text_are_kept_under_its_hash(claims):
     assert len(baselines.updated(stored, other)) == 2
 
 
+def test_an_update_drops_the_values_of_a_record_that_was_made_anew():
+    other = result("words", {"text": "a", "record walk": "b"}, toy_words=3.0)
+    stored = baselines.updated(
+        {}, {"coin": result("coin", {"record walk": "b"}, toy_half=0.5), "words": other}
+    )
+    again = {"coin": result("coin", {"record walk": "c"}, toy_half=0.6)}
+    new = baselines.updated(stored, again)
+    assert sorted(len(values) for values in new.values()) == [1, 1]
+    assert new[baselines.input_key(again["coin"])]["toy.half"].values == (0.6,)
+    assert new[baselines.input_key(other)] == stored[baselines.input_key(other)]
+
+
+def test_an_update_keeps_the_values_of_another_text_and_none_without_it():
+    stored = baselines.updated({}, {"words": result("words", {"text": "a"}, toy_words=3.0)})
+    both = baselines.updated(stored, {"words": result("words", {"text": "b"}, toy_words=9.0)})
+    assert len(both) == 2
+    now = result("words", toy_words=1.0)
+    assert list(baselines.updated(both, {"words": now})) == [baselines.NO_INPUT]
+    before = {baselines.NO_INPUT: {"toy.words": now.measurements[0]}}
+    assert baselines.NO_INPUT not in baselines.updated(
+        before, {"words": result("words", {"text": "a"}, toy_words=3.0)}
+    )
+
+
+def test_an_update_keeps_what_was_not_run():
+    stored = baselines.updated({}, {"coin": result("coin", {"record walk": "b"}, toy_half=0.5)})
+    words = {"words": result("words", toy_words=3.0)}
+    assert baselines.updated(stored, words).items() >= stored.items()
+
+
+def test_values_of_claims_that_are_gone_are_dropped(claims):
+    stored = baselines.updated({}, {"coin": result("coin", toy_half=0.5, toy_gone=1.0)})
+    stored["text"] = {"toy.gone": stored["-"]["toy.gone"]}
+    half = {"-": {"toy.half": stored["-"]["toy.half"]}}
+    assert baselines.updated(stored, {}, claims) == half
+    assert baselines.updated(stored, {}) == stored
+
+
 def half(value, stderr=0.0, replicates=5):
     return Measurement.of("toy.half", value, stderr=stderr, replicates=replicates)
 

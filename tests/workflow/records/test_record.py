@@ -76,3 +76,19 @@ def test_a_record_says_what_no_longer_matches_it(study):
         match=r"halves.json does not exist. Make it with `ntpcompanion record halves`",
     ):
         load_record(study.project, "halves")
+
+
+def test_a_record_outlives_the_face_that_its_rooms_are_given(study):
+    study.plan_records(halves={"about": "Halves.", "experiment": "study", "grid": {"n": [1]}})
+    path = make_record(study.project, "halves", Options(jobs=1))
+    assert load_record(study.project, "halves").outdated == []
+    init = study.project.package / "experiments" / "__init__.py"
+    assert "experiments/__init__.py" in json.loads(path.read_text())["sources"]
+    init.write_text(
+        "from ntpcompanion.faces import attach_face\n\n"
+        '__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")\n'
+    )
+    init.with_suffix(".pyi").write_text("from . import study as study\n")
+    assert load_record(study.project, "halves").outdated == []
+    init.write_text(f"{init.read_text()}MORE = 1\n")
+    assert load_record(study.project, "halves").outdated == ["experiments/__init__.py"]

@@ -94,6 +94,10 @@ def study(importable):
     return importable
 
 
+def computed(study, name, tasks, log, **options):
+    return run_tasks(f"toypkg.experiments.{name}", tasks, log, project=study.project, **options)
+
+
 def test_finished_tasks_are_kept_and_reported(study, tmp_path):
     log, tasks = tmp_path / "deep" / "records" / "log.jsonl", grid_tasks({}, {"n": [1, 2, 3]})
     told = []
@@ -101,7 +105,7 @@ def test_finished_tasks_are_kept_and_reported(study, tmp_path):
     def report(done, total):
         told.append((done, total, log.read_text().count('"result"') if log.exists() else 0))
 
-    first = run_tasks("toypkg.experiments.note", tasks[:2], log, jobs=1, report=report)
+    first = computed(study, "note", tasks[:2], log, jobs=1, report=report)
     assert told == [(0, 2, 0), (1, 2, 1), (2, 2, 2)], "what is reported is on the disk"
     assert all(0.05 <= line["seconds"] < 10 for line in first)
     with log.open("a") as file:
@@ -114,10 +118,10 @@ def test_finished_tasks_are_kept_and_reported(study, tmp_path):
             r"kept"
         ),
     ):
-        run_tasks("toypkg.experiments.note", tasks, log, jobs=1)
+        computed(study, "note", tasks, log, jobs=1)
     (study.project.root / "mended").touch()
     told.clear()
-    every = run_tasks("toypkg.experiments.note", tasks, log, jobs=1, report=report)
+    every = computed(study, "note", tasks, log, jobs=1, report=report)
     assert told == [(2, 3, 2), (3, 3, 3)]
     assert every[:2] == first
     assert [line["parameters"] for line in every] == tasks
@@ -125,7 +129,7 @@ def test_finished_tasks_are_kept_and_reported(study, tmp_path):
     assert [value[:2] for value in values] == [[1, True], [2, True], [3, True]]
     assert len({value[2] for value in values}) == 3, "each task has a folder of its own"
     told.clear()
-    assert run_tasks("toypkg.experiments.note", tasks, log, jobs=1, report=report) == every
+    assert computed(study, "note", tasks, log, jobs=1, report=report) == every
     assert told == [(3, 3, 3)]
     assert (study.project.root / "calls.txt").read_text().split() == ["1", "2", "3"]
 
@@ -135,11 +139,11 @@ def test_a_result_is_what_json_gives_back_whether_it_was_just_made_or_not(study,
     # which no record can hold: it is run again
     log.write_text('\n{"parameters": {"n": 1}, "result": NaN, "seconds": 1.0}')
     for _ in range(2):
-        assert [
-            line["result"] for line in run_tasks("toypkg.experiments.pair", [{"n": 1}], log, jobs=1)
-        ] == [[1, {"1": 2}]]
+        assert [line["result"] for line in computed(study, "pair", [{"n": 1}], log, jobs=1)] == [
+            [1, {"1": 2}]
+        ]
     with pytest.raises(WorkflowError, match=r"^`--jobs` must be at least 1, got 0.$"):
-        run_tasks("toypkg.experiments.pair", [], log, jobs=0)
+        computed(study, "pair", [], log, jobs=0)
 
 
 def test_a_machine_without_locks_that_processes_can_share_is_named(study, tmp_path, monkeypatch):
@@ -150,7 +154,7 @@ def test_a_machine_without_locks_that_processes_can_share_is_named(study, tmp_pa
         r"folder that can be written"
     )
     with pytest.raises(WorkflowError, match=words):
-        run_tasks("toypkg.experiments.pair", [{"n": 1}], tmp_path / "log.jsonl", jobs=1)
+        computed(study, "pair", [{"n": 1}], tmp_path / "log.jsonl", jobs=1)
 
 
 def test_a_gpu_that_is_hidden_is_not_asked_for(study, tmp_path, monkeypatch):
@@ -161,7 +165,7 @@ def test_a_gpu_that_is_hidden_is_not_asked_for(study, tmp_path, monkeypatch):
     monkeypatch.setattr(nvml, "pynvml", driver)
     monkeypatch.setattr(nvml, "NVML_STATE", nvml.NVMLState.UNINITIALIZED)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
-    (line,) = run_tasks("toypkg.experiments.asks", [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
+    (line,) = computed(study, "asks", [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
     assert line["result"] == {"value": False}, "the process of the task has the setting, too"
     driver.nvmlInit.assert_not_called()
 
@@ -169,7 +173,7 @@ def test_a_gpu_that_is_hidden_is_not_asked_for(study, tmp_path, monkeypatch):
 def test_the_allocator_of_a_task_is_left_alone(study, tmp_path, monkeypatch):
     """Where Dask sets its threshold, training small networks takes twice as long."""
     monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
-    (line,) = run_tasks("toypkg.experiments.trims", [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
+    (line,) = computed(study, "trims", [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
     assert line["result"] == {"value": False}
 
 
@@ -182,7 +186,7 @@ def test_what_runs_beside_a_failing_task_is_kept(study, tmp_path):
             r"are finished"
         ),
     ):
-        run_tasks("toypkg.experiments.fail_beside", [{"n": 0}, {"n": 1}], log, jobs=2)
+        computed(study, "fail_beside", [{"n": 0}, {"n": 1}], log, jobs=2)
     assert json.loads(log.read_text())["result"] == {"value": 1}
 
 
@@ -204,7 +208,7 @@ def test_every_result_is_made_permanent_and_without_that_no_more_are_begun(
             r"and kept"
         ),
     ):
-        run_tasks("toypkg.experiments.note", grid_tasks({}, {"n": list(range(40))}), log, jobs=1)
+        computed(study, "note", grid_tasks({}, {"n": list(range(40))}), log, jobs=1)
     assert 0 < sizes[0] < sizes[1]
     assert len((study.project.root / "calls.txt").read_text().split()) < 20
 
@@ -212,14 +216,13 @@ def test_every_result_is_made_permanent_and_without_that_no_more_are_begun(
 def test_tasks_have_one_thread_and_one_that_is_killed_is_named(study, tmp_path, monkeypatch):
     noted = []
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
-    module = "toypkg.experiments.threads"
-    (line,) = run_tasks(module, [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
+    (line,) = computed(study, "threads", [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
     assert line["result"] == {"value": "1"}
     with pytest.raises(
         WorkflowError,
         match=r"A process of the sweep was killed; the machine may be out of memory.\n0 of 1 tasks",
     ):
-        run_tasks(module, [{"n": 3}], tmp_path / "other.jsonl", jobs=1, note=noted.append)
+        computed(study, "threads", [{"n": 3}], tmp_path / "other.jsonl", jobs=1, note=noted.append)
     assert noted == [
         "A process of the sweep was killed; the machine may be out of memory. Its task {'n': 3} is "
         "tried once more."
@@ -230,7 +233,7 @@ def test_tasks_end_when_their_command_is_killed(study, tmp_path):
     started = study.project.root / "started"
     options = {
         "args": ("toypkg.experiments.wait", grid_tasks({}, {"n": [1]}), tmp_path / "log.jsonl"),
-        "kwargs": {"jobs": 1},
+        "kwargs": {"jobs": 1, "project": study.project},
     }
     command = multiprocessing.get_context("spawn").Process(target=run_tasks, **options)
     command.start()

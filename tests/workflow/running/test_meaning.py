@@ -1,7 +1,7 @@
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.running.meaning import meaning, source_meanings
+from ntpcompanion.workflow.running.meaning import computing_parts, meaning, source_meanings
 
 SOURCE = b'''"""A module."""
 
@@ -69,3 +69,56 @@ def test_the_files_are_those_that_the_code_imports(toy):
     (toy.project.package / "two.py").write_text("TWO = = 2")
     with pytest.raises(WorkflowError, match=r"two\.py is not Python"):
         source_meanings("from toypkg.half import half", toy.project.package)
+
+
+FACED = """from ntpcompanion.faces import attach_face
+
+__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")
+"""
+USER = "from toypkg.room.lamp import lamp\nfrom toypkg.room import wood\nlamp(wood.chair)"
+
+
+@pytest.fixture
+def parts(toy):
+    """A function: what computes in a toy room of two modules, for a text of its `__init__.py` and
+    one of its stub.
+    """
+    room = toy.project.package / "room"
+    room.mkdir()
+    (room / "lamp.py").write_text("def lamp(place):\n    return place\n")
+    (room / "wood.py").write_text("chair = 2\n")
+
+    def computing(init, stub=None):
+        (room / "__init__.py").write_text(init)
+        (room / "__init__.pyi").unlink(missing_ok=True)
+        if stub is not None:
+            (room / "__init__.pyi").write_text(stub)
+        return computing_parts(source_meanings(USER, toy.project.package))
+
+    return computing
+
+
+def test_a_room_that_is_given_a_face_computes_what_it_did(parts):
+    bare = parts('"""A room."""')
+    assert set(bare) == {"room/lamp.py", "room/wood.py"}
+    home = "from .lamp import lamp as lamp\nfrom . import wood as wood\n"
+    assert parts(FACED, home) == bare
+    assert parts(f'"""With a docstring."""\n{FACED}', home) == bare
+
+
+def test_a_name_of_a_face_that_leads_elsewhere_counts(parts):
+    bare = parts("")
+    moved = parts(FACED, "from .wood import lamp as lamp\nfrom . import wood as wood\n")
+    assert moved == {**bare, "room/__init__.pyi: lamp": "wood.lamp"}
+
+
+@pytest.mark.parametrize(
+    "init", [f"{FACED}more = 1\n", FACED.replace("attach_face(", "other("), "more = 1\n"]
+)
+def test_all_else_in_a_room_counts(parts, init):
+    assert parts(init).keys() - parts("").keys() == {"room/__init__.py"}
+
+
+def test_of_stored_meanings_only_those_that_compute_are_compared():
+    stored = {"__init__.py": meaning(b""), "faces.py": "a", "two.py": "b", "empty.py": meaning(b"")}
+    assert computing_parts(stored) == {"two.py": "b", "empty.py": meaning(b"")}
