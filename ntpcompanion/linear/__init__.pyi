@@ -16,6 +16,7 @@ from .split import SplitLoss as SplitLoss
 from .excess import excess_bound as excess_bound
 from .threshold import statistical_dimension as statistical_dimension
 from .threshold import predicted_threshold as predicted_threshold
+from .weighted_supports import weighted_supports as weighted_supports
 from .autoregressive import recurrent_states as recurrent_states
 from .autoregressive import flatten_sequences as flatten_sequences
 
@@ -38,6 +39,7 @@ __all__ = [
     "excess_bound",
     "statistical_dimension",
     "predicted_threshold",
+    "weighted_supports",
     "recurrent_states",
     "flatten_sequences",
 ]
