@@ -29,7 +29,7 @@ class SaddleThreshold:
         E (|T| − 1) / (V − 1) from the same draws: equal to `ratio` at the exact solution.
     covariance
         Σ (V, V), the covariance of the logits of a context that was left out; rows of sum 0, trace
-        V − 1.
+        V − 1. V counts merged tokens once.
     response
         Λ (V, V), what one multiplier does to the logits of its context; rows of sum 0, trace V − 1.
     change
@@ -72,8 +72,9 @@ def saddle_threshold(
     Parameters
     ----------
     law
-        the supports, with their probabilities. Every token must be in some support: a token in none
-        changes nothing and is to be left out.
+        the supports, with their probabilities. Tokens of exactly the same supports are merged, and
+        tokens of no support left out where others remain off every support: neither changes
+        whether a table is separable.
     rng
         of the normal draws.
     draws
@@ -92,7 +93,7 @@ def saddle_threshold(
     Raises
     ------
     ValueError
-        A token in no support, no token off any support, or arguments out of range.
+        No token off any support, or arguments out of range.
 
     Notes
     -----
@@ -116,7 +117,7 @@ def saddle_threshold(
     number = as_integer("draws", draws, 2)
     most = as_integer("iterations", iterations, 1)
     as_positive("tolerance", tolerance)
-    _check_law(law)
+    law = _reduced(law)
     V = law.supports.shape[1]
     covariance = response = np.eye(V) - 1 / V
     fit, fresh = _draw(law, number, rng), _draw(law, number, rng)
@@ -205,11 +206,14 @@ def _root(matrix: Float[np.ndarray, "V V"]) -> Float[np.ndarray, "V V"]:
     return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
 
 
-def _check_law(law: SupportLaw) -> None:
-    if not law.supports.any(axis=0).all():
-        token = int(np.argmin(law.supports.any(axis=0)))
-        raise ValueError(
-            f"`law` has token {token} in no support: leave it out, the threshold stays the same."
-        )
+def _reduced(law: SupportLaw) -> SupportLaw:
+    """Tokens with equal columns get equal rows of a decoder. A token of no support gets the mean of
+    the other rows: less than the largest logit where another token is off support.
+    """
     if law.supports.all():
         raise ValueError("`law` has no token off any support: nothing is to be separated.")
+    _, first = np.unique(law.supports, axis=1, return_index=True)
+    columns = law.supports[:, np.sort(first)]
+    used = columns[:, columns.any(axis=0)]
+    spare = not used.all(axis=1).any()
+    return SupportLaw(used if spare else columns, law.probability)
