@@ -16,6 +16,9 @@ from ntpcompanion.linear.support_bounds import (
 )
 from ntpcompanion.randomness import stream
 
+# on the change of the order parameters, whose traces are k − 1
+TOLERANCE = 0.02
+
 
 class Plan(experiment.Plan):
     """The supports of a text's contexts, restricted to the successors that occur most often."""
@@ -80,8 +83,10 @@ def run(plan: Plan) -> Result:
     counts = count_contexts(tokens, plan.vocab_size, [plan.context_length])[0]
     law = law_of_supports(counts.laws.toarray() > 0)
     few, fraction = most_frequent_tokens(law, plan.num_tokens)
-    limits = {"draws": plan.draws, "iterations": plan.iterations, "tolerance": 0.02}
-    found = saddle_threshold(few, stream(plan.seed, "text threshold"), **limits)
+    rng = stream(plan.seed, "text threshold")
+    found = saddle_threshold(
+        few, rng, draws=plan.draws, iterations=plan.iterations, tolerance=TOLERANCE
+    )
     return Result(
         contexts=len(counts.support_sizes),
         fraction=fraction,
