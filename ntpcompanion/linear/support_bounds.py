@@ -12,7 +12,24 @@ from ntpcompanion.validation import as_integer
 def law_of_supports(supports: Bool[np.ndarray, "m V"]) -> SupportLaw:
     """The different supports among those of m contexts, and the fraction of contexts with each.
 
-    Raises ValueError unless it is a matrix of booleans without an empty row. Cost O(m V log m).
+    Parameters
+    ----------
+    supports
+        (m, V), the mask of each context's support.
+
+    Returns
+    -------
+    SupportLaw
+        Each different support once.
+
+    Raises
+    ------
+    ValueError
+        No matrix of booleans, or an empty support.
+
+    Notes
+    -----
+    Cost O(m V log m).
     """
     mask = np.asarray(supports)
     if mask.ndim != 2 or mask.dtype != bool or not mask.size or not mask.any(axis=1).all():
@@ -59,11 +76,30 @@ def most_frequent_tokens(law: SupportLaw, num_tokens: SupportsIndex) -> tuple[Su
 
 def two_token_bound(law: SupportLaw) -> float:
     """The largest (f_u + f_v) / 2 over pairs of tokens, f the fraction of contexts that a token can
-    follow.
+    follow: a lower bound on the threshold d/m.
 
-    At d below m times this number fewer than half of all draws of Gaussian embeddings are
-    separable: a theorem at every m. Pairs whose tokens always occur together need no separation and
-    do not count. Cost O(k V²).
+    Parameters
+    ----------
+    law
+        the supports, with their probabilities.
+
+    Returns
+    -------
+    float
+        The bound. At d up to m times this number at most half of all draws of Gaussian embeddings
+        are separable: a theorem at every m. Pairs whose tokens always occur together need no
+        separation and do not count; 0 if there are no others.
+
+    Notes
+    -----
+    The difference of the rows of u and v is orthogonal to the contexts with both, and has a given
+    sign on those with one; Wendel's formula says when such a vector exists. Cost O(k V²).
+
+    Examples
+    --------
+    >>> from ntpcompanion.linear import two_token_bound, weighted_supports
+    >>> round(two_token_bound(weighted_supports([5.0, 3.0, 2.0], 1)), 6)
+    0.4
     """
     both = (law.supports * law.probability[:, None]).T @ law.supports
     frequency = np.diag(both)
