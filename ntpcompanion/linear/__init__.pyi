@@ -16,11 +16,6 @@ from .split import SplitLoss as SplitLoss
 from .excess import excess_bound as excess_bound
 from .threshold import statistical_dimension as statistical_dimension
 from .threshold import predicted_threshold as predicted_threshold
-from .weighted_supports import weighted_supports as weighted_supports
-from .support_bounds import law_of_supports as law_of_supports
-from .support_bounds import most_frequent_tokens as most_frequent_tokens
-from .support_bounds import two_token_bound as two_token_bound
-from .order_parameters import saddle_threshold as saddle_threshold
 from .autoregressive import recurrent_states as recurrent_states
 from .autoregressive import flatten_sequences as flatten_sequences
 
@@ -43,11 +38,6 @@ __all__ = [
     "excess_bound",
     "statistical_dimension",
     "predicted_threshold",
-    "weighted_supports",
-    "law_of_supports",
-    "most_frequent_tokens",
-    "two_token_bound",
-    "saddle_threshold",
     "recurrent_states",
     "flatten_sequences",
 ]

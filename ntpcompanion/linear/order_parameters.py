@@ -108,7 +108,8 @@ def saddle_threshold(
     One of two tokens: Cover's problem.
 
     >>> import numpy as np
-    >>> from ntpcompanion.linear import saddle_threshold, weighted_supports
+    >>> from ntpcompanion.linear.order_parameters import saddle_threshold
+    >>> from ntpcompanion.linear.weighted_supports import weighted_supports
     >>> law = weighted_supports([3.0, 1.0], 1)
     >>> round(saddle_threshold(law, np.random.default_rng(0), draws=200).ratio, 6)
     0.5

@@ -97,7 +97,8 @@ def two_token_bound(law: SupportLaw) -> float:
 
     Examples
     --------
-    >>> from ntpcompanion.linear import two_token_bound, weighted_supports
+    >>> from ntpcompanion.linear.support_bounds import two_token_bound
+    >>> from ntpcompanion.linear.weighted_supports import weighted_supports
     >>> round(two_token_bound(weighted_supports([5.0, 3.0, 2.0], 1)), 6)
     0.4
     """

@@ -63,7 +63,7 @@ def weighted_supports(
 
     Examples
     --------
-    >>> from ntpcompanion.linear import weighted_supports
+    >>> from ntpcompanion.linear.weighted_supports import weighted_supports
     >>> law = weighted_supports([2.0, 1.0, 1.0], 1)
     >>> law.probability.tolist(), law.token_frequency.tolist()
     ([0.5, 0.25, 0.25], [0.5, 0.25, 0.25])
