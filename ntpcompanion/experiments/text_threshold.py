@@ -1,0 +1,97 @@
+"""At how many dimensions should the beginning of a text become separable?"""
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from ntpcompanion.experiments import experiment
+from ntpcompanion.languages.corpus import read_text
+from ntpcompanion.languages.counting import count_contexts
+from ntpcompanion.languages.words import encode, first_words
+from ntpcompanion.linear.order_parameters import saddle_threshold
+from ntpcompanion.linear.support_bounds import (
+    law_of_supports,
+    most_frequent_tokens,
+    two_token_bound,
+)
+from ntpcompanion.randomness import stream
+
+# on the change of the order parameters, whose traces are k − 1
+TOLERANCE = 0.02
+
+
+class Plan(experiment.Plan):
+    """The supports of a text's contexts, restricted to the successors that occur most often."""
+
+    num_words: Annotated[int, Field(ge=2, description="words of the text, from its beginning")]
+    vocab_size: Annotated[int, Field(ge=2, description="V: frequent words and one for the rest")]
+    context_length: Annotated[int, Field(ge=1, description="words of a context")]
+    num_tokens: Annotated[int, Field(ge=2, description="k, most frequent successors that count")]
+    draws: Annotated[int, Field(ge=2, description="normal draws of the prediction")]
+    iterations: Annotated[int, Field(ge=1, description="of the order parameters, at most")]
+    seed: Annotated[int, Field(ge=0, description="of the normal draws")]
+    text: Annotated[
+        str, Field(min_length=1, description="path of a UTF-8 text, or a module with `topics`")
+    ] = "pydoc_data.topics"
+
+    @model_validator(mode="after")
+    def _tokens_fit(self) -> "Plan":
+        if self.num_tokens > self.vocab_size:
+            raise ValueError(
+                f"`num_tokens` must be at most {self.vocab_size} (`vocab_size`), got "
+                f"{self.num_tokens}."
+            )
+        return self
+
+
+class Result(experiment.Result):
+    """The predicted threshold, and the bound that two tokens give."""
+
+    contexts: Annotated[int, Field(ge=1, description="m, distinct contexts of the text")]
+    fraction: Annotated[float, Field(gt=0, le=1, description="contexts with one of the k tokens")]
+    saddle: Annotated[float, Field(gt=0, description="predicted d/m from the k tokens")]
+    two_tokens: Annotated[float, Field(gt=0, description="lower bound on d/m from two tokens")]
+    change: Annotated[float, Field(ge=0, description="of the order parameters at the end")]
+    text_sha256: Annotated[str, Field(description="hash of the whole text")]
+
+    @property
+    def predicted(self) -> float:
+        """The larger of prediction and bound, d/m."""
+        return max(self.saddle, self.two_tokens)
+
+
+def run(plan: Plan) -> Result:
+    """Predict the number of dimensions at which a text's table becomes separable, from the supports
+    within its k most frequent successors.
+
+    Returns
+    -------
+    Result
+        prediction and bound in d/m, with m all contexts of the text.
+
+    Raises
+    ------
+    ValueError, FileNotFoundError
+        As `read_text`, `first_words`, `encode` and `count_contexts`.
+
+    Notes
+    -----
+    Cost that of `saddle_threshold` with k tokens: seconds at k = 24 with 8000 draws.
+    """
+    text = read_text(plan.text)
+    tokens = encode(first_words(text, plan.num_words), plan.vocab_size).tokens
+    counts = count_contexts(tokens, plan.vocab_size, [plan.context_length])[0]
+    law = law_of_supports(counts.laws.toarray() > 0)
+    few, fraction = most_frequent_tokens(law, plan.num_tokens)
+    rng = stream(plan.seed, "text threshold")
+    found = saddle_threshold(
+        few, rng, draws=plan.draws, iterations=plan.iterations, tolerance=TOLERANCE
+    )
+    return Result(
+        contexts=len(counts.support_sizes),
+        fraction=fraction,
+        saddle=fraction * found.ratio,
+        two_tokens=two_token_bound(law),
+        change=found.change,
+        text_sha256=text.sha256,
+    )
