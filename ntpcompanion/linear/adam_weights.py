@@ -27,14 +27,11 @@ class AdamWeights:
     oscillation
         (V d, r), rows of length 1. The product of rows i and k is the correlation of the entries i
         and k of the oscillating decoder.
-    iterations
-        of the power method.
     """
 
     weights: Float[np.ndarray, "V d"]
     gap: float
     oscillation: Float[np.ndarray, "n r"]
-    iterations: int
 
     def root_moments(self, learning_rate: float, beta1: float) -> Float[np.ndarray, "V d"]:
         """The predicted √v, (V, d): the oscillation amplitude times `weights`."""
@@ -45,6 +42,18 @@ class AdamWeights:
         square of the oscillation amplitude, times Σ P.
         """
         return float(oscillation_amplitude(learning_rate, beta1) ** 2 / 2 * self.weights.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class DominatingDiagonal:
+    """P, (n,), with diag P ≽ H; its relative `gap` in Σ P; the dual solution X = Y Yᵀ as Y,
+    `factor`, (n, r), with rows of length 1; and the iterations that it took.
+    """
+
+    diagonal: Float[np.ndarray, " n"]
+    gap: float
+    factor: Float[np.ndarray, "n r"]
+    iterations: int
 
 
 def oscillation_amplitude(learning_rate: float, beta1: float) -> float:
@@ -118,7 +127,7 @@ def predict_adam_weights(
         )
     found = least_dominating_diagonal(hessian, rng=rng, tol=tol)
     shape = table.vocab_size, table.dim
-    return AdamWeights(found.weights.reshape(shape), found.gap, found.oscillation, found.iterations)
+    return AdamWeights(found.diagonal.reshape(shape), found.gap, found.factor)
 
 
 def in_support_hessian(table: ContextTable) -> Float[np.ndarray, "n n"]:
@@ -142,7 +151,7 @@ def least_dominating_diagonal(
     rng: np.random.Generator,
     tol: float = 1e-5,
     max_iterations: int = 20_000,
-) -> AdamWeights:
+) -> DominatingDiagonal:
     """Minimize Σ_i P_i over all P with diag P ≽ H, for H ≽ 0 with a positive diagonal.
 
     The dual maximizes ⟨H, X⟩ over the correlation matrices X ≽ 0 with X_ii = 1: the relaxation of
@@ -165,8 +174,8 @@ def least_dominating_diagonal(
 
     Returns
     -------
-    AdamWeights
-        P, (n,), feasible, its gap, and Y.
+    DominatingDiagonal
+        P, feasible, its gap, and Y.
 
     Raises
     ------
@@ -189,7 +198,7 @@ def least_dominating_diagonal(
             # the value of the dual at Y; at least that of the Y before, by which the lengths are
             gap = float(largest * lengths.sum() / np.vdot(Y, hessian @ Y)) - 1
             if gap <= tol:
-                return AdamWeights(largest * lengths, gap, Y, k)
+                return DominatingDiagonal(largest * lengths, gap, Y, k)
     raise RuntimeError(
         f"The power method still has a gap of {gap:.2g} after {max_iterations} iterations. Raise "
         "`tol` or `max_iterations`."
