@@ -76,11 +76,11 @@ class Plan(experiment.Plan):
 class Result(experiment.Result):
     """The prediction against the run.
 
-    P are the predicted weights, a the predicted oscillation amplitude, P̂ the measured weights:
-    a / √v, averaged over the last two thirds of the run, inverted. W_P, W_P̂ and W^mm solve the
-    next-token SVM in the norms with weights P, P̂ and 1. Growth is W_K − W_{K/3}, each a mean over
-    100 steps. The control is gradient flow from the same start, at the time at which its largest
-    curvature times t is what it is for Adam.
+    P are the predicted weights (s in the chapter), r the predicted oscillation amplitude, P̂ the
+    measured weights: r / √v, averaged over the last two thirds of the run, inverted. W_P, W_P̂ and
+    W^mm solve the next-token SVM in the norms with weights P, P̂ and 1. Growth is W_K − W_{K/3},
+    each a mean over 100 steps. The control is gradient flow from the same start, at the time at
+    which its largest curvature times t is what it is for Adam.
     """
 
     log_time: Annotated[float, Field(description="log t of the control")]
@@ -164,7 +164,7 @@ def run(plan: Plan) -> Result:
 
 
 def measured_weights(snapshots: list[Snapshot], adam: Adam) -> Decoder:
-    """P̂: the inverse mean of a / √v, with a the oscillation amplitude at each step's rate."""
+    """P̂: the inverse mean of r / √v, with r the oscillation amplitude at each step's rate."""
     divided = [
         oscillation_amplitude(adam.learning_rate(at.step), adam.beta1)
         / np.sqrt(cast(Decoder, at.second_moment))

@@ -20,10 +20,10 @@ class AdamWeights:
     Fields
     ------
     weights
-        P, (V, d), positive, in units of the Hessian: the diagonal of least sum with diag P ≽ H.
+        s, (V, d), positive, in units of the Hessian A: the diagonal of least sum with A ≼ diag s.
         Adam's √v is proportional to it.
     gap
-        what Σ P exceeds the minimum by, at most, as a fraction of it.
+        what Σ s exceeds the minimum by, at most, as a fraction of it.
     oscillation
         (V d, r), rows of length 1. The product of rows i and k is the correlation of the entries i
         and k of the oscillating decoder.
@@ -39,14 +39,14 @@ class AdamWeights:
 
     def divergence(self, learning_rate: float, beta1: float) -> float:
         """The predicted divergence within the supports at which Adam stalls, in nats: half the
-        square of the oscillation amplitude, times Σ P.
+        square of the oscillation amplitude, times Σ s.
         """
         return float(oscillation_amplitude(learning_rate, beta1) ** 2 / 2 * self.weights.sum())
 
 
 @dataclass(frozen=True, eq=False)
 class DominatingDiagonal:
-    """P, (n,), with diag P ≽ H; its relative `gap` in Σ P; the dual solution X = Y Yᵀ as Y,
+    """s, (n,), with A ≼ diag s; its relative `gap` in Σ s; the dual solution X = Y Yᵀ as Y,
     `factor`, (n, r), with rows of length 1; and the iterations that it took.
     """
 
@@ -69,12 +69,12 @@ def oscillation_amplitude(learning_rate: float, beta1: float) -> float:
 def predict_adam_weights(
     table: ContextTable, *, rng: np.random.Generator, tol: float = 1e-5
 ) -> AdamWeights:
-    """The weights P of the norm Σ_zi P_zi W_zi² in which full-batch Adam maximizes the margin.
+    """The weights s of the norm Σ_zi s_zi W_zi² in which full-batch Adam maximizes the margin.
 
-    Near W* the loss within the supports is quadratic, with the Hessian H = Σ_j π_j (diag p_j − p_j
+    Near W* the loss within the supports is quadratic, with the Hessian A = Σ_j π_j (diag p_j − p_j
     p_jᵀ) ⊗ h_j h_jᵀ. Adam oscillates at the edge of stability of its own preconditioner. The second
     moments of such an oscillation are stationary for one diagonal only: that of least sum among all
-    with diag P ≽ H. It depends on neither the start, nor the learning rate, nor β.
+    with A ≼ diag s. It depends on neither the start, nor the learning rate, nor β.
 
     Parameters
     ----------
@@ -152,19 +152,19 @@ def least_dominating_diagonal(
     tol: float = 1e-5,
     max_iterations: int = 20_000,
 ) -> DominatingDiagonal:
-    """Minimize Σ_i P_i over all P with diag P ≽ H, for H ≽ 0 with a positive diagonal.
+    """Minimize Σ_i s_i over all s with A ≼ diag s, for A ≽ 0 with a positive diagonal.
 
-    The dual maximizes ⟨H, X⟩ over the correlation matrices X ≽ 0 with X_ii = 1: the relaxation of
+    The dual maximizes ⟨A, X⟩ over the correlation matrices X ≽ 0 with X_ii = 1: the relaxation of
     the maximal cut (Goemans and Williamson 1995). It is solved as X = Y Yᵀ with rows of length 1
-    (Burer and Monteiro 2003), by Y ← rows of H Y scaled to length 1, which never decreases ⟨H, X⟩.
-    The lengths of the rows of H Y are P, and scaled up by λ_max(P^−½ H P^−½) they are feasible: so
-    that number minus 1 is the gap. The minimizer is unique: all of them satisfy diag(P) X = H X for
-    the same X with X_ii = 1.
+    (Burer and Monteiro 2003), by Y ← rows of A Y scaled to length 1, which never decreases ⟨A, X⟩.
+    The lengths of the rows of A Y are s, and multiplied by λ_max(diag(s)^−½ A diag(s)^−½) they are
+    feasible: their sum, over ⟨A, X⟩, is 1 plus the gap. The minimizer is unique: all of them
+    satisfy diag(s) X = A X for the same X with X_ii = 1.
 
     Parameters
     ----------
     hessian
-        H, (n, n).
+        A, (n, n).
     rng
         draws the first Y.
     tol
@@ -175,7 +175,7 @@ def least_dominating_diagonal(
     Returns
     -------
     DominatingDiagonal
-        P, feasible, its gap, and Y.
+        s, feasible, its gap, and Y.
 
     Raises
     ------
