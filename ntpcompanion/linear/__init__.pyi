@@ -8,8 +8,6 @@ from .svm import certified_gap as certified_gap
 from .margin_programs import constraint_pairs as constraint_pairs
 from .descent import descend as descend
 from .descent import step_bound as step_bound
-from .adam_weights import predict_adam_weights as predict_adam_weights
-from .weighted_svm import solve_weighted_svm as solve_weighted_svm
 from .flow import gradient_flow as gradient_flow
 from .regularization_path import regularization_path as regularization_path
 from .alignment import measure_alignment as measure_alignment
@@ -32,8 +30,6 @@ __all__ = [
     "constraint_pairs",
     "descend",
     "step_bound",
-    "predict_adam_weights",
-    "solve_weighted_svm",
     "gradient_flow",
     "regularization_path",
     "measure_alignment",

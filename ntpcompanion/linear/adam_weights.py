@@ -106,7 +106,8 @@ def predict_adam_weights(
     Examples
     --------
     >>> import numpy as np
-    >>> from ntpcompanion.linear import ContextTable, predict_adam_weights
+    >>> from ntpcompanion.linear import ContextTable
+    >>> from ntpcompanion.linear.adam_weights import predict_adam_weights
     >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])  # distributions of the next token
     >>> table = ContextTable(np.array([[2.0, 1.0], [1.0, 2.0]]), p, np.array([0.5, 0.5]))
     >>> found = predict_adam_weights(table, rng=np.random.default_rng(0))

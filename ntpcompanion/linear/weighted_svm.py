@@ -61,7 +61,8 @@ def solve_weighted_svm(table: ContextTable, scale: Float[np.ndarray, "V d"]) -> 
     Weights that make the second word expensive take its vector to zero:
 
     >>> import numpy as np
-    >>> from ntpcompanion.linear import ContextTable, solve_weighted_svm
+    >>> from ntpcompanion.linear import ContextTable
+    >>> from ntpcompanion.linear.weighted_svm import solve_weighted_svm
     >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])  # distributions of the next token
     >>> table = ContextTable(np.array([[2.0, 1.0], [1.0, 2.0]]), p, np.array([0.5, 0.5]))
     >>> scale = np.array([[1.5, 0.75], [2.25, 2.25], [0.75, 1.5]])

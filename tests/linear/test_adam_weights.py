@@ -102,20 +102,19 @@ def test_the_start_of_the_solver_does_not_matter(random_table):
     np.testing.assert_allclose(one, other, rtol=1e-3)
 
 
-@pytest.mark.parametrize("betas", [(0.9, 0.99), (0.0, 0.99), (0.0, 0.9)])
-def test_adam_ends_with_the_moments_and_the_loss_that_were_predicted(betas, rng):
+@pytest.mark.parametrize("beta2", [0.9, 0.99])
+def test_adam_ends_with_the_moments_and_the_loss_that_were_predicted(beta2, rng):
     found = predict_adam_weights(TWO, rng=rng)
-    start = rng.standard_normal((3, 2))
-    run = {"optimizer": "adam", "learning_rate": 0.01, "betas": betas, "start": start}
-    (end,) = descend(TWO, steps=30_000, keep=[30_000], rng=rng, **run)
-    predicted = found.root_moments(0.01, betas[0])
-    np.testing.assert_allclose(np.sqrt(end.second_moment), predicted, rtol=0.02)
-    middle = end.weights - check_compatibility(TWO).finite_part
-    logits = TWO.embeddings @ middle.T
+    # W* is zero; this start separates widely, so that hardly anything leaks out of the supports
+    start = np.array([[4.0, -8.0], [0.1, 0.2], [-8.0, 4.0]])
+    run = {"optimizer": "adam", "learning_rate": 0.01, "betas": (0.0, beta2), "start": start}
+    (end,) = descend(TWO, steps=3000, keep=[3000], rng=rng, **run)
+    np.testing.assert_allclose(np.sqrt(end.second_moment), found.root_moments(0.01, 0), rtol=0.02)
+    logits = TWO.embeddings @ end.weights.T
     across = np.array([logits[0, 0] - logits[0, 1], logits[1, 1] - logits[1, 2]])
     # two equally likely words with log-odds x: a divergence of x²/8
     divergence = np.mean(across**2) / 8
-    assert divergence == pytest.approx(found.divergence(0.01, betas[0]), rel=0.05)
+    assert divergence == pytest.approx(found.divergence(0.01, 0), rel=0.05)
 
 
 def test_the_amplitude_is_half_a_step_less_what_momentum_averages_out():
