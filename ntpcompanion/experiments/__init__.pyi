@@ -1,7 +1,10 @@
 from . import text_crossing as text_crossing
 from . import shuffled_text as shuffled_text
 from . import phase as phase
+from . import weighted_tokens as weighted_tokens
+from . import text_threshold as text_threshold
 from . import adam_bias as adam_bias
+from . import adam_limit as adam_limit
 from . import pretraining as pretraining
 from . import downstream as downstream
 from .study_suite import SuitePlan as SuitePlan
@@ -20,7 +23,10 @@ __all__ = [
     "text_crossing",
     "shuffled_text",
     "phase",
+    "weighted_tokens",
+    "text_threshold",
     "adam_bias",
+    "adam_limit",
     "pretraining",
     "downstream",
     "SuitePlan",

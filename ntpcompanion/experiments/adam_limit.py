@@ -123,6 +123,11 @@ class _Run:
 def run(plan: Plan) -> Result:
     """Predict the weights, run Adam from two starts, and compare.
 
+    Parameters
+    ----------
+    plan
+        the table, the settings of Adam, and the number of steps.
+
     Returns
     -------
     Result
@@ -136,6 +141,14 @@ def run(plan: Plan) -> Result:
     Notes
     -----
     Some 50 µs a step for each start, and some five seconds for the rest.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import adam_limit
+    >>> paper = adam_limit.Adam(beta1=0.9, beta2=0.99, rate="constant")
+    >>> found = adam_limit.run(adam_limit.Plan(support_size=6, adam=paper, steps=3000, seed=0))
+    >>> found.growth_predicted > found.growth_frobenius
+    True
     """
     table = ContextTable.random(
         NUM_CONTEXTS,

@@ -64,6 +64,11 @@ def run(plan: Plan) -> Result:
     """Predict the number of dimensions at which a text's table becomes separable, from the supports
     within its k most frequent successors.
 
+    Parameters
+    ----------
+    plan
+        the text, its vocabulary, and the size of the numerical solution.
+
     Returns
     -------
     Result
@@ -77,6 +82,15 @@ def run(plan: Plan) -> Result:
     Notes
     -----
     Cost that of `saddle_threshold` with k tokens: seconds at k = 24 with 8000 draws.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import text_threshold
+    >>> text = {"num_words": 120, "vocab_size": 12, "context_length": 2}
+    >>> size = {"num_tokens": 3, "draws": 200, "iterations": 10}
+    >>> found = text_threshold.run(text_threshold.Plan(**text, **size, seed=0))
+    >>> found.predicted == max(found.saddle, found.two_tokens)
+    True
     """
     text = read_text(plan.text)
     tokens = encode(first_words(text, plan.num_words), plan.vocab_size).tokens

@@ -51,6 +51,11 @@ def run(plan: Plan) -> Result:
     """Measure where tables become separable whose supports have probabilities proportional to the
     product of their tokens' weights, by bisection with a proof on both sides.
 
+    Parameters
+    ----------
+    plan
+        sizes of the tables, the weights of the tokens, and how many tables are drawn.
+
     Returns
     -------
     Result
@@ -60,6 +65,14 @@ def run(plan: Plan) -> Result:
     -----
     Cost `draws` · log2(m) times that of `check_separability`: half a second a draw at V = 10, m =
     160.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import weighted_tokens
+    >>> sizes = {"num_contexts": 8, "token_weights": (4, 1, 1, 1), "support_size": 1}
+    >>> found = weighted_tokens.run(weighted_tokens.Plan(**sizes, draws=3, seed=0))
+    >>> sum(found.draws)
+    3
     """
     m, law = plan.num_contexts, plan.law
     names = (f"{m} contexts, weighted tokens, table {draw}" for draw in range(plan.draws))
