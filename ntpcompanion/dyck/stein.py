@@ -64,7 +64,7 @@ def single_neuron_variance(T: int) -> int:
 
 
 def sufficient_width(T: int, error: float, failure: float, inputs: int) -> float:
-    """A width at which max |f − f*| over the inputs is at most `error` except with a probability
+    """A width at which f differs from f* by at most `error` on all inputs except with probability
     `failure`: (2T² + 3) N / (ε² δ).
 
     Chebyshev's inequality at each of the N inputs, with the variance (2T² + 3)/m, and the union

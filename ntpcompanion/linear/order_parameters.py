@@ -26,7 +26,7 @@ class SaddleThreshold:
     ratio
         the predicted d/m, from draws that did not take part in the fit.
     pooled_ratio
-        E (|T| − 1) / (V − 1) from the same draws: equal to `ratio` at the exact solution.
+        E (#T − 1) / (V − 1) from the same draws: equal to `ratio` at the exact solution.
     covariance
         Σ (V, V), the covariance of the logits of a context that was left out; rows of sum 0, trace
         V − 1. V counts merged tokens once.
@@ -151,7 +151,7 @@ def _iterate(
 def _ratios(
     covariance: Float[np.ndarray, "V V"], response: Float[np.ndarray, "V V"], drawn: _Draws
 ) -> tuple[float, float]:
-    """E dist_N²(ω, C) / tr(N Σ), and E (|T| − 1) / (V − 1)."""
+    """E dist_N²(ω, C) / tr(N Σ), and E (#T − 1) / (V − 1)."""
     found = pool(_definite(response), drawn.normals @ _root(covariance), drawn.supports)
     squares = np.einsum("nv,nv->n", found.multipliers @ response, found.multipliers)
     scale = np.vdot(_inverse(response), covariance)
