@@ -69,27 +69,30 @@ def test_it_does_not_fall_below_what_two_frequent_tokens_need(rng):
 
 
 def largest_ratio(covariance, drawn):
-    """max over N, by a search that knows no equations, from N = I."""
-    basis = np.linalg.svd(np.eye(3) - 1 / 3)[0][:, :2]
+    """max over N, by a search that knows no equations: a grid of ellipses, the best one refined."""
+    basis = np.array([[1, 1], [-1, 1], [0, -2]]) / np.sqrt([2, 6])
 
     def loss(x):
-        root = np.array([[x[0], 0], [x[1], x[2]]])
-        inverse = np.linalg.inv(root @ root.T + 1e-6 * np.eye(2))
-        response = order_parameters._normalized(basis @ inverse @ basis.T)
-        return -order_parameters._ratios(covariance, response, drawn)[0]
+        angle, log_ratio = x
+        turned = basis @ [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+        response = turned * np.exp([-log_ratio, log_ratio]) @ turned.T
+        ratios = order_parameters._ratios(covariance, order_parameters._normalized(response), drawn)
+        return -ratios[0]
 
-    found = minimize(loss, [1.0, 0.0, 1.0], method="Nelder-Mead", options={"maxfev": 60})
-    return -found.fun
+    grid = [(a, r) for a in np.arange(8) * np.pi / 8 for r in (0.0, 0.5, 1.0, 1.5)]
+    best = min(grid, key=loss)
+    return -minimize(loss, best, method="Nelder-Mead", options={"maxfev": 40}).fun
 
 
 def test_the_solution_is_the_smallest_over_covariances_of_the_largest_over_metrics(rng):
     law = weighted_supports([4.0, 3.0, 3.0], 1)
     found = saddle_threshold(law, rng, draws=3000, iterations=40)
     drawn = order_parameters._draw(law, 1000, rng)
-    assert largest_ratio(found.covariance, drawn) == pytest.approx(found.ratio, abs=0.01)
+    least = largest_ratio(found.covariance, drawn)
+    assert least == pytest.approx(found.ratio, abs=0.01)
     for root in ([2.0, -1.0, -1.0], [0.0, 1.0, -1.0]):
         bent = order_parameters._normalized(np.eye(3) - 1 / 3 + np.outer(root, root))
-        assert largest_ratio(bent, drawn) > found.ratio + 0.01
+        assert largest_ratio(bent, drawn) > least + 0.005
 
 
 def test_draws_have_the_second_moments_of_the_normal_law(rng):
