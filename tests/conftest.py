@@ -1,5 +1,6 @@
 """Shared by all tests: draws that are the same in every run."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,12 @@ settings.load_profile("derandomized")
 
 # The tests of these rooms compute in floating point.
 NUMERICAL = {"linear", "flatness", "dyck", "languages", "networks", "mlm", "experiments"}
+
+
+def pytest_configure() -> None:
+    """A script's background job ignores Ctrl-C, and so would all that the tests start."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
