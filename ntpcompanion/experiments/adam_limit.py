@@ -21,6 +21,7 @@ from ntpcompanion.linear.compatibility import check_compatibility
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.descent import Snapshot, descend
 from ntpcompanion.linear.flow import gradient_flow
+from ntpcompanion.linear.leak import split_excess
 from ntpcompanion.linear.trajectory import stability_edge
 from ntpcompanion.linear.weighted_svm import solve_weighted_svm
 from ntpcompanion.randomness import stream
@@ -186,17 +187,6 @@ def measured_weights(snapshots: list[Snapshot], adam: Adam) -> Decoder:
     return np.asarray(1 / np.mean(divided, axis=0))
 
 
-def divergence_within(table: ContextTable, W: Decoder) -> float:
-    """Σ_j π_j KL(p_j ‖ q_j restricted to S_j), nats: the excess loss without what leaks out of the
-    supports.
-    """
-    support, laws = table.support.toarray(), table.laws.toarray()
-    logits = np.where(support, table.embeddings @ W.T, -np.inf)
-    q = np.exp(logits - logits.max(axis=1, keepdims=True))
-    ratio = np.divide(q / q.sum(axis=1, keepdims=True), laws, out=np.ones(q.shape), where=support)
-    return float(table.weight @ (laws * (ratio - 1 - np.log(ratio))).sum(axis=1))
-
-
 def _run_adam(table: ContextTable, plan: Plan, start: Decoder) -> _Run:
     third, K = plan.steps // 3, plan.steps
     ends = [range(third - WINDOW + 1, third + 1), range(K - WINDOW + 1, K + 1)]
@@ -215,7 +205,7 @@ def _run_adam(table: ContextTable, plan: Plan, start: Decoder) -> _Run:
         )
     }
     means = [np.mean([snapshots[k].weights for k in window], axis=0) for window in ends]
-    divergences = [divergence_within(table, snapshots[k].weights) for k in ends[1]]
+    divergences = [split_excess(table, snapshots[k].weights).inside for k in ends[1]]
     return _Run(
         means[0],
         means[1],
