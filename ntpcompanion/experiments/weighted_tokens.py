@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from ntpcompanion.experiments import experiment, phase
@@ -77,11 +76,4 @@ def run(plan: Plan) -> Result:
     m, law = plan.num_contexts, plan.law
     names = (f"{m} contexts, weighted tokens, table {draw}" for draw in range(plan.draws))
     sample = crossing_sample(table_of_supports(law, m, stream(plan.seed, name)) for name in names)
-    sides, numbers = np.unique(
-        [sample.not_separable_to, sample.separable_from], axis=1, return_counts=True
-    )
-    return Result(
-        not_separable_to=tuple(sides[0].tolist()),
-        separable_from=tuple(sides[1].tolist()),
-        draws=tuple(numbers.tolist()),
-    )
+    return Result.of(sample)
