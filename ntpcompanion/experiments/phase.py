@@ -1,6 +1,6 @@
 """At how many dimensions do random tables with given support sizes become separable?"""
 
-from typing import Annotated, Self
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -48,18 +48,6 @@ class Result(experiment.Result):
     ]
     draws: Annotated[Counts, Field(description="tables with this pair of sides")]
 
-    @classmethod
-    def of(cls, sample: CrossingSample) -> Self:
-        """The draws of a sample, equal ones counted."""
-        sides, numbers = np.unique(
-            [sample.not_separable_to, sample.separable_from], axis=1, return_counts=True
-        )
-        return cls(
-            not_separable_to=tuple(sides[0].tolist()),
-            separable_from=tuple(sides[1].tolist()),
-            draws=tuple(numbers.tolist()),
-        )
-
     def sample(self, num_contexts: int) -> CrossingSample:
         """The sample of draws behind these counts, for tables with `num_contexts` contexts."""
         sides = (
@@ -102,4 +90,16 @@ def run(plan: Plan) -> Result:
     names = (f"{m} contexts, sizes {sizes}, table {draw}" for draw in range(plan.draws))
     dealt = np.resize(sizes, m)
     sample = crossing_sample(table_of_sizes(dealt, V, m, stream(plan.seed, name)) for name in names)
-    return Result.of(sample)
+    return Result(**counted_sides(sample))
+
+
+def counted_sides(sample: CrossingSample) -> dict[str, tuple[int, ...]]:
+    """The fields of a result: the different pairs of sides, and how many draws had each."""
+    sides, numbers = np.unique(
+        [sample.not_separable_to, sample.separable_from], axis=1, return_counts=True
+    )
+    return {
+        "not_separable_to": tuple(sides[0].tolist()),
+        "separable_from": tuple(sides[1].tolist()),
+        "draws": tuple(numbers.tolist()),
+    }

@@ -76,4 +76,4 @@ def run(plan: Plan) -> Result:
     m, law = plan.num_contexts, plan.law
     names = (f"{m} contexts, weighted tokens, table {draw}" for draw in range(plan.draws))
     sample = crossing_sample(table_of_supports(law, m, stream(plan.seed, name)) for name in names)
-    return Result.of(sample)
+    return Result(**phase.counted_sides(sample))
