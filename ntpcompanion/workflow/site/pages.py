@@ -3,7 +3,7 @@ verdicts.
 """
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from html import escape
 
 import nbformat
@@ -19,6 +19,7 @@ from ntpcompanion.workflow.notebooks.titles import require_title
 from ntpcompanion.workflow.records.record import Record, banner
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
+from ntpcompanion.workflow.site.widgets import load_widgets
 
 SMOKE_WARNING = """:::{warning}
 This page was made with the **smoke** profile, to test the machinery. Its numbers are not results.
@@ -31,12 +32,14 @@ def make_page(
     result: Result,
     claims: Mapping[str, Claim],
     record: Callable[[str], Record],
+    widgets: Collection[str] = (),
 ) -> nbformat.NotebookNode:
     """Join the present text with the stored outputs, render cards and banners, say below the title
     how the page was made.
 
-    Needs no kernel. `record(name)` loads a record. Making the page of a page changes nothing.
-    Raises WorkflowError if the run has other cells than the text, or a tag would hide a card.
+    Needs no kernel. `record(name)` loads a record; `widgets` are the interactive figures that
+    have a script. Making the page of a page changes nothing. Raises WorkflowError if the run has
+    other cells than the text, a tag would hide a card, or an interactive figure has no script.
     """
     page = copy.deepcopy(notebook.node)
     ran, defaults = written_cells(executed), code_cells(page)[0]
@@ -49,6 +52,7 @@ def make_page(
         _check_shown(notebook.name, cell, source)
         cell["outputs"] = [_drawn(output, result, claims, record) for output in source.outputs]
         cell["execution_count"] = source.execution_count
+    load_widgets(page, widgets, notebook.name)
     # the values that ran stand in the next cell
     defaults.metadata["tags"] = sorted(tags(defaults) | {"remove-cell"})
     below = page.cells.index(defaults) + 1
