@@ -3,7 +3,7 @@ verdicts.
 """
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from html import escape
 from typing import Any
 
@@ -22,6 +22,7 @@ from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
 from ntpcompanion.workflow.site.code_folds import fold_code
 from ntpcompanion.workflow.site.strips import gather_cards
+from ntpcompanion.workflow.site.widgets import load_widgets
 
 HIDING = {"remove-output", "remove-cell", "hide-output", "hide-cell"}  # tags that cost a card
 SMOKE_WARNING = """:::{warning}
@@ -35,12 +36,14 @@ def make_page(
     result: Result,
     claims: Mapping[str, Claim],
     record: Callable[[str], Record],
+    widgets: Collection[str] = (),
 ) -> nbformat.NotebookNode:
     """Join the present text with the stored outputs, render cards and banners, fold the code, say
     below the title how the page was made.
 
-    Needs no kernel. `record(name)` loads a record. Making the page of a page changes nothing.
-    Raises WorkflowError if the run has other cells than the text, or a tag would hide a card.
+    Needs no kernel. `record(name)` loads a record; `widgets` are the interactive figures that
+    have a script. Making the page of a page changes nothing. Raises WorkflowError if the run has
+    other cells than the text, a tag would hide a card, or an interactive figure has no script.
     """
     page = copy.deepcopy(notebook.node)
     ran, defaults = written_cells(executed), code_cells(page)[0]
@@ -53,6 +56,7 @@ def make_page(
         _check_shown(notebook.name, cell, source)
         cell["outputs"] = [_drawn(output, result, claims, record) for output in source.outputs]
         cell["execution_count"] = source.execution_count
+    load_widgets(page, widgets, notebook.name)
     # the values that ran are those of the next cell, which a reader sees as a table
     below = page.cells.index(defaults) + 1
     page.cells[below:below] = [cell for cell in code_cells(executed) if is_injected(cell)]
