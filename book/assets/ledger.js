@@ -30,7 +30,7 @@
 
   function chosen(form) {
     const data = new FormData(form);
-    return [...FIELDS, "q", "sort"].map(name => [name, String(data.get(name) ?? "").trim()])
+    return [...FIELDS, "text", "sort"].map(name => [name, String(data.get(name) ?? "").trim()])
       .filter(([name, value]) => value && !(name === "sort" && value === "result"));
   }
 
@@ -43,7 +43,7 @@
       const select = view.form.elements[name], value = asked.get(name) ?? (name === "sort" ? "result" : "");
       select.value = [...select.options].some(option => option.value === value) ? value : select.options[0].value;
     }
-    view.form.elements.q.value = asked.get("q") ?? "";
+    view.form.elements.text.value = asked.get("text") ?? "";
     show(view);
   }
 
@@ -55,7 +55,7 @@
   function reveal(view, id) {
     const target = document.getElementById(id);
     if (!target || !target.classList.contains("ntp-row")) { show(view); return; }
-    for (const name of [...FIELDS, "q"]) view.form.elements[name].value = "";
+    for (const name of [...FIELDS, "text"]) view.form.elements[name].value = "";
     view.form.elements.sort.value = "result";
     show(view);
     const group = target.closest(".ntp-group");
@@ -64,7 +64,7 @@
   }
 
   function show(view) {
-    const asked = Object.fromEntries(chosen(view.form)), terms = (asked.q ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+    const asked = Object.fromEntries(chosen(view.form)), terms = (asked.text ?? "").toLowerCase().split(/\s+/).filter(Boolean);
     const left = view.rows.filter(({element, text}) =>
       FIELDS.every(name => !asked[name] || element.dataset[name] === asked[name]) && terms.every(term => text.includes(term)));
     const kept = new Set(left);

@@ -124,7 +124,7 @@ def _controls(rows: Sequence[Row], titles: Mapping[str, str], papers: Mapping[st
         "verdict": ("Verdict", {v: v for v in VERDICTS if any(r.verdict == v for r in rows)}),
         "basis": ("Read from", BASES),
     }
-    search = '<input type="search" name="q" autocomplete="off">'
+    search = '<input type="search" name="text" autocomplete="off">'
     fields = [f'<label class="ntp-search">Search {search}</label>']
     fields += [
         _select(name, label, {"": "all", **options}) for name, (label, options) in choices.items()
