@@ -3,6 +3,7 @@
 - `build`: the whole of it: pages, ledger, status, rendering, checks
 - `pages`: present text joined with stored outputs
 - `cards`: a claim as a line of HTML that opens
+- `figures`: the SVGs of a notebook as part of its page
 - `ledger`: the tables of all claims and of all runs
 - `render`: Jupyter Book called, and its site checked
 - `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again

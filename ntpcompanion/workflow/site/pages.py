@@ -19,6 +19,7 @@ from ntpcompanion.workflow.notebooks.titles import require_title
 from ntpcompanion.workflow.records.record import Record, banner
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
+from ntpcompanion.workflow.site.figures import inline_figures
 
 SMOKE_WARNING = """:::{warning}
 This page was made with the **smoke** profile, to test the machinery. Its numbers are not results.
@@ -59,6 +60,7 @@ def make_page(
     page.metadata["language_info"] = executed.metadata.get("language_info", {})
     for index, cell in enumerate(page.cells):
         cell["id"] = f"cell-{index:03d}"
+    inline_figures(page)
     return page
 
 
