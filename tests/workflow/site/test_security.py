@@ -7,7 +7,7 @@ import os
 import pytest
 from playwright.sync_api import sync_playwright
 
-from ntpcompanion.workflow.doctor.questions import find_browser
+from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.site.security import add_policies, policy, with_policy
 
 BROWSER = find_browser()
@@ -70,4 +70,5 @@ def test_a_browser_runs_what_shipped_and_nothing_that_was_added(tmp_path):
     assert data == {"own": "ran", "file": "ran", "pressed": "yes"}
     assert colour == "rgb(255, 0, 0)"
     assert failed == {"https://example.org/x": "csp"}
-    assert len(said) == 2 and all("Content Security Policy" in text for text in said)
+    assert len(said) == 2
+    assert all("Content Security Policy" in text for text in said)
