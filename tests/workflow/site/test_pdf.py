@@ -53,7 +53,13 @@ def project(tmp_path):
 def test_names_and_links_lead_within_the_document(project):
     text = pdf.one_document(project.html("book"), list(PAGES))
     ids = re.findall(r'\bid="([^"]+)"', text)
-    assert ids == ["intro", "intro--top", "chapters-one", "chapters-one--top", "chapters-one--claim"]
+    assert ids == [
+        "intro",
+        "intro--top",
+        "chapters-one",
+        "chapters-one--top",
+        "chapters-one--claim",
+    ]
     assert re.findall(r'<a href="([^"]+)"', text) == [
         "#chapters-one--claim",
         "#chapters-one--top",
@@ -100,7 +106,7 @@ def test_without_a_book_or_a_page_or_a_browser_a_sentence_says_what_to_do(projec
     with pytest.raises(WorkflowError, match=r"one\.html is missing\. Run `make book` again"):
         pdf.print_book(project, project.build / "book.pdf", "no-browser")
     (project.html("book") / "index.html").unlink()
-    with pytest.raises(WorkflowError, match="There is no book in .* Run `make book` first"):
+    with pytest.raises(WorkflowError, match=r"There is no book in .* Run `make book` first"):
         pdf.print_book(project, project.build / "book.pdf", "no-browser")
     monkeypatch.setattr(pdf, "find_browser", lambda: None)
     with pytest.raises(WorkflowError, match="`make browser` gets one"):
