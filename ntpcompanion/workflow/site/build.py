@@ -22,6 +22,10 @@ from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, load_executed, stale_reasons
 from ntpcompanion.workflow.site import ledger
+from ntpcompanion.workflow.site.citation import read_book
+from ntpcompanion.workflow.site.commits import commit_of
+from ntpcompanion.workflow.site.downloads import FOLDER, downloads
+from ntpcompanion.workflow.site.ending import Source
 from ntpcompanion.workflow.site.pages import make_page
 from ntpcompanion.workflow.site.render import doctrees, render, site_faults
 from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
@@ -67,10 +71,19 @@ def prepare_pages(
     source = project.book if profile == "book" else _staged_copy(project, profile)
     # many cards show one record, which takes a while to check
     record = functools.cache(lambda name: load_record(project, name))
+    book, chapters = read_book(project), source / "chapters"
     for run in runs:
-        result = results[run.notebook.name]
-        page = make_page(run.notebook, load_executed(run.page), result, claims, record)
-        write_atomically(source / "chapters" / f"{run.notebook.name}.ipynb", nbformat.writes(page))
+        name, result, executed = (
+            run.notebook.name,
+            results[run.notebook.name],
+            load_executed(run.page),
+        )
+        path = run.notebook.path
+        kept = Source(path.relative_to(project.root).as_posix(), commit_of(project, path))
+        page = make_page(run.notebook, executed, result, claims, record, book, kept)
+        for file, content in downloads(run.notebook, executed, result).items():
+            write_atomically(chapters / FOLDER / file, content)
+        write_atomically(chapters / f"{name}.ipynb", nbformat.writes(page))
     _write_tables(source, claims, results, notebooks, profile)
     return source, results
 
