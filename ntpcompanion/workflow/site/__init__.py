@@ -7,6 +7,8 @@
 - `strips`: of many cards together, the first few
 - `widgets`: scripts and style for pages with interactive figures
 - `figures`: the SVGs of a notebook as part of its page
+- `numbering`: the paper's numbers of statements, beside those of the book
+- `symbols`: meanings of symbols, where they stand
 - `ledger`: the tables of all claims and of all runs
 - `render`: Jupyter Book called, and its site checked
 - `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again
