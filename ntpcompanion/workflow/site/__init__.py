@@ -12,6 +12,8 @@
 - `citation`: BibTeX of a chapter and of a claim
 - `commits`: which commit holds the source of a page
 - `previews`: definitions and theorems for who points at a reference
+- `numbering`: the paper's numbers of statements, beside those of the book
+- `symbols`: meanings of symbols, where they stand
 - `ledger`: the tables of all claims and of all runs
 - `render`: Jupyter Book called, and its site checked
 - `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again
