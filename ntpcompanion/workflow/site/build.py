@@ -23,6 +23,7 @@ from ntpcompanion.workflow.site.generated import write_generated
 from ntpcompanion.workflow.site.pages import make_page
 from ntpcompanion.workflow.site.render import doctrees, render, site_faults
 from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
+from ntpcompanion.workflow.site.widgets import known_widgets
 
 
 def current_results(runs: list[Run]) -> dict[str, Result]:
@@ -65,9 +66,10 @@ def prepare_pages(
     source = project.book if profile == "book" else _staged_copy(project, profile)
     # many cards show one record, which takes a while to check
     record = functools.cache(lambda name: load_record(project, name))
+    widgets = known_widgets(project.book)
     for run in runs:
         result = results[run.notebook.name]
-        page = make_page(run.notebook, load_executed(run.page), result, claims, record)
+        page = make_page(run.notebook, load_executed(run.page), result, claims, record, widgets)
         write_atomically(source / "chapters" / f"{run.notebook.name}.ipynb", nbformat.writes(page))
     write_generated(project, source, claims, results, notebooks, profile, record)
     return source, results
