@@ -12,21 +12,28 @@ NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
 
 def shown_widget(notebook: str, name: str, **given: object) -> Widget:
-    """What the cell with `plots.widget("name"` of a notebook shows. Run are the cells of imports and
-    of parameters, and the cells between the paragraph before the figure and the figure; `given` are
-    values that they take from elsewhere.
+    """What the cell with `plots.widget("name"` of a notebook shows, see `made_widget`."""
+    return made_widget(notebook, name, **given)[0]
+
+
+def made_widget(notebook: str, name: str, **given: object) -> tuple[Widget, dict]:
+    """The same, and all that its cells have computed.
+
+    Run are the cells of imports and of parameters, and the cells between the paragraph before the
+    figure and the figure. What these take from elsewhere is `given`.
     """
     cells = jupytext.read(NOTEBOOKS / f"{notebook}.md").cells
     end = next(i for i, cell in enumerate(cells) if f'plots.widget("{name}"' in cell.source)
     begin = max(i for i in range(end) if cells[i].cell_type == "markdown")
-    first = [cell for cell in cells[:begin] if _is_start(cell)]
-    names = dict(given)
-    for cell in [*first, *cells[begin + 1 : end]]:
+    names: dict = {}
+    for cell in filter(_is_start, cells[:begin]):
         exec(cell.source, names)
-        names |= given
+    names |= given
+    for cell in cells[begin + 1 : end]:
+        exec(cell.source, names)
     *lines, last = ast.parse(cells[end].source).body
     exec(compile(ast.Module(lines, []), notebook, "exec"), names)
-    return eval(compile(ast.Expression(last.value), notebook, "eval"), names)
+    return eval(compile(ast.Expression(last.value), notebook, "eval"), names), names
 
 
 def _is_start(cell: nbformat.NotebookNode) -> bool:

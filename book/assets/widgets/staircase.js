@@ -31,7 +31,7 @@
     two_values: ["two values", "(1 + e₁/2; 0) and (1 − e₁/2; 0), with two values each, share the work of one."],
     mask_as_bias: ["mask as a bias", "Two neurons read the mask alone and add 1; a third with u < 0 subtracts 2 where f* = −1."],
     split_by_mask: ["split by the mask", "(1; 1) and (1; −1): two single-valued neurons on kinks that take turns by the sign of the mask."],
-    split_by_bracket: ["B′: split by a bracket", "(1 + e₁; e₁) and (1 − e₁; −e₁): single-valued neurons on kinks, which the proof misses."],
+    split_by_bracket: ["B′: split by a bracket", "(1 + e₁; e₁) and (1 − e₁; −e₁): neurons on kinks, which the proof misses."],
     fixed_three: ["B: three neurons", "The same idea without kinks. It solves the task only if the mask has a fixed sign."],
     dead_neuron: ["counting and a dead neuron", "A third neuron with u = 0; a mask of fixed sign keeps it silent until the mask is gone."],
     memoriser: ["memorizer", "One neuron for each masked sentence of the language with a fixed mask sign."],
