@@ -24,6 +24,7 @@ from .linear import draw_distributions as draw_distributions
 from .linear import draw_plane as draw_plane
 from .linear import draw_overlap as draw_overlap
 from .flatness import draw_valley as draw_valley
+from .flatness import draw_forces as draw_forces
 from .downstream import draw_trace_plane as draw_trace_plane
 from .downstream import draw_comparisons as draw_comparisons
 from .downstream import draw_ladder as draw_ladder
@@ -56,6 +57,7 @@ __all__ = [
     "draw_plane",
     "draw_overlap",
     "draw_valley",
+    "draw_forces",
     "draw_trace_plane",
     "draw_comparisons",
     "draw_ladder",
