@@ -26,7 +26,7 @@ from .linear import draw_plane as draw_plane
 from .linear import draw_overlap as draw_overlap
 from .flatness import draw_valley as draw_valley
 from .flatness import draw_forces as draw_forces
-from .dyck import draw_transfer_plane as draw_transfer_plane
+from .dyck import draw_learning as draw_learning
 from .dyck import draw_contributions as draw_contributions
 from .dyck import draw_preactivations as draw_preactivations
 from .dyck import draw_two_curvatures as draw_two_curvatures
@@ -64,7 +64,7 @@ __all__ = [
     "draw_overlap",
     "draw_valley",
     "draw_forces",
-    "draw_transfer_plane",
+    "draw_learning",
     "draw_contributions",
     "draw_preactivations",
     "draw_two_curvatures",

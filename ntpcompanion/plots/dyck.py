@@ -1,50 +1,46 @@
-"""Neurons of the bracket language: what they contribute, where they meet a kink, and what flatness
-says about transfer.
+"""Neurons of the bracket language: what they contribute, where they meet a kink, and how fast a new
+head on them learns.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
-import pandas as pd
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from numpy.typing import ArrayLike
 
-from ntpcompanion.plots.placement import label_points
+from ntpcompanion.dyck.downstream import LearningCurve
 from ntpcompanion.plots.style import CONTRAST, MEASUREMENT, THEORY
 
 LARGEST_DOT = 260  # square points: a pre-activation that all inputs share
 
 
-def draw_transfer_plane(ax: Axes, frame: pd.DataFrame) -> Axes:
-    """Solutions in the plane of flatness and transfer: the trace as a multiple of its lower bound,
-    and the downstream error.
+def draw_learning(ax: Axes, curves: Mapping[str, LearningCurve]) -> Axes:
+    """The downstream error of a new head against the number of strings to which it is fitted.
 
     Parameters
     ----------
     ax
         where to draw.
-    frame
-        a row for every solution, named by the index, with the columns "ratio" (at least 1),
-        "error", "stderr" (two of them are the bars) and "allowed": whether the solution belongs to
-        those that are compared (filled), or to another setting (open).
+    curves
+        up to five, by name. The first has the colour of a measurement, the others that of what it
+        is compared with, and a marker each; bars are two standard errors.
 
     Returns
     -------
     Axes
-        `ax`, with the bound as a line.
+        `ax`, with a legend.
     """
-    colours = [MEASUREMENT if row.allowed else CONTRAST for row in frame.itertuples()]
-    for row, colour in zip(frame.itertuples(), colours, strict=True):
-        look = {"color": colour, "mfc": colour if row.allowed else "none", "markersize": 7}
-        ax.errorbar(row.ratio, row.error, 2 * row.stderr, fmt="o" if row.allowed else "D", **look)
-    ax.axvline(1, color=THEORY, linewidth=1)
-    ax.set(xscale="log", xlim=(0.9, 2 * frame["ratio"].max()), ylim=(-0.07, 1.1))
-    ax.set(xlabel="trace of the Hessian / lower bound", ylabel="downstream error / variance")
-    ticks = [tick for tick in (1, 2, 5, 10, 20, 50) if tick <= 2 * frame["ratio"].max()]
-    ax.set_xticks(ticks, map(str, ticks))
+    for number, ((name, curve), marker) in enumerate(zip(curves.items(), "osD^v", strict=False)):
+        colour = CONTRAST if number else MEASUREMENT
+        look = {"fmt": f"{marker}-", "color": colour, "linewidth": 0.8, "markersize": 4}
+        ax.errorbar(curve.sizes, curve.error, 2 * curve.error_stderr, label=name, **look)
+    ax.set(xscale="log", yscale="log", ylim=(1e-4, 3))
+    ax.set(xlabel="strings $n$", ylabel="downstream error / variance")
+    ax.set_xticks(curve.sizes, map(str, curve.sizes))
     ax.minorticks_off()
-    points = frame[["ratio", "error"]].to_numpy(dtype=float)
-    label_points(ax, list(points[:, None]), list(frame.index), colours, points)
+    ax.legend(loc="lower left", fontsize=8.5)
     return ax
 
 

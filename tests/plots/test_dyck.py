@@ -1,34 +1,28 @@
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
 from ntpcompanion import plots
+from ntpcompanion.dyck.downstream import LearningCurve
 
 
-def test_the_plane_has_solutions_with_bars_and_labels(ax):
-    frame = pd.DataFrame(
-        {
-            "ratio": [1.0, 4.0, 1.0],
-            "error": [0.02, 0.5, 0.9],
-            "stderr": [0.01, 0.05, 0.02],
-            "allowed": [True, True, False],
-        },
-        index=["counting", "random", "memorizer"],
-    )
-    plots.draw_transfer_plane(ax, frame)
-    assert [text.get_text() for text in ax.texts] == ["counting", "random", "memorizer"]
-    for row, container in zip(frame.itertuples(), ax.containers, strict=True):
+def test_a_learning_curve_has_its_errors_with_bars_and_the_first_its_own_colour(ax):
+    sizes = [1, 2, 4]
+    curves = {
+        name: LearningCurve(sizes, error, error / 10, error, error / 10)
+        for name, error in (("counting", np.array([0.5, 0.2, 0.01])), ("random", np.ones(3)))
+    }
+    plots.draw_learning(ax, curves)
+    for curve, container, colour in zip(
+        curves.values(), ax.containers, (plots.MEASUREMENT, plots.CONTRAST), strict=True
+    ):
         line, _, (bars,) = container
-        assert line.get_xydata().tolist() == [[row.ratio, row.error]]
-        low, high = bars.get_segments()[0][:, 1]
-        assert (high - low) / 4 == pytest.approx(row.stderr)
-        assert (line.get_marker(), line.get_color()) == (
-            ("o", plots.MEASUREMENT) if row.allowed else ("D", plots.CONTRAST)
-        )
-        assert (line.get_markerfacecolor() == "none") is not row.allowed
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "5"]
-    assert ax.lines[-1].get_xdata() == [1, 1]
+        assert line.get_xydata().tolist() == np.stack([sizes, curve.error], 1).tolist()
+        assert line.get_color() == colour
+        low, high = np.array(bars.get_segments())[:, :, 1].T
+        assert (high - low) / 4 == pytest.approx(curve.error_stderr)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["counting", "random"]
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "4"]
 
 
 def test_contributions_are_coloured_by_sign_and_paled_by_size(ax):
