@@ -7,7 +7,7 @@ from ntpcompanion.dyck.downstream import LearningCurve
 
 
 def test_a_learning_curve_has_its_errors_with_bars_and_the_first_its_own_colour(ax):
-    sizes = [1, 2, 4]
+    sizes = np.array([1, 2, 4])
     curves = {
         name: LearningCurve(sizes, error, error / 10, error, error / 10)
         for name, error in (("counting", np.array([0.5, 0.2, 0.01])), ("random", np.ones(3)))
@@ -17,7 +17,7 @@ def test_a_learning_curve_has_its_errors_with_bars_and_the_first_its_own_colour(
         curves.values(), ax.containers, (plots.MEASUREMENT, plots.CONTRAST), strict=True
     ):
         line, _, (bars,) = container
-        assert line.get_xydata().tolist() == np.stack([sizes, curve.error], 1).tolist()
+        assert line.get_xydata().tolist() == np.stack([curve.sizes, curve.error], 1).tolist()
         assert line.get_color() == colour
         low, high = np.array(bars.get_segments())[:, :, 1].T
         assert (high - low) / 4 == pytest.approx(curve.error_stderr)
