@@ -6,6 +6,7 @@
 - `cards`: a claim as a line of HTML that opens
 - `strips`: of many cards together, the first few
 - `widgets`: scripts and style for pages with interactive figures
+- `figures`: the SVGs of a notebook as part of its page
 - `ledger`: the tables of all claims and of all runs
 - `render`: Jupyter Book called, and its site checked
 - `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again

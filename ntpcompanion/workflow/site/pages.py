@@ -21,6 +21,7 @@ from ntpcompanion.workflow.records.record import Record, banner
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
 from ntpcompanion.workflow.site.code_folds import fold_code
+from ntpcompanion.workflow.site.figures import inline_figures
 from ntpcompanion.workflow.site.strips import gather_cards
 from ntpcompanion.workflow.site.widgets import load_widgets
 
@@ -68,6 +69,7 @@ def make_page(
     page.metadata["language_info"] = executed.metadata.get("language_info", {})
     for index, cell in enumerate(page.cells):
         cell["id"] = f"cell-{index:03d}"
+    inline_figures(page)
     return page
 
 
