@@ -160,7 +160,7 @@ def _finding(
             f"book/landing.yml shows {claim.id!r}, whose verdict is {judgement.verdict}: choose a "
             "finding that is supported."
         )
-    number = mathematics(cards.shown(item, judgement))
+    number = mathematics(cards.shown(item, judgement)).replace("-", "\N{MINUS SIGN}")
     line = (
         f'<p class="ntp-finding-number"><strong>{number}</strong> '
         f'<a href="{card_url(claim, measured=True)}">{mathematics(finding.number)}</a></p>'
@@ -175,11 +175,15 @@ def _finding(
 
 
 def _map(landing: Landing, parts: Mapping[str, list[str]], titles: Mapping[str, str]) -> str:
+    if stray := sorted(set(landing.threads) - set(parts)):
+        raise WorkflowError(
+            f"book/landing.yml has the threads {', '.join(stray)}, which are no parts of "
+            f"book/_toc.yml. Known: {', '.join(parts)}."
+        )
     threads = "".join(
-        f'<section><h3 class="ntp-thread">{escape(caption)}</h3>'
-        f"<p>{escape(landing.threads.get(caption, ''))}</p>"
-        f"<ol>{''.join(_node(name, landing, titles) for name in names)}</ol></section>"
-        for caption, names in parts.items()
+        f'<section><p class="ntp-thread">{escape(caption)}</p><p>{escape(about)}</p>'
+        f"<ol>{''.join(_node(name, landing, titles) for name in parts[caption])}</ol></section>"
+        for caption, about in landing.threads.items()
     )
     return (
         f'{STYLE}<nav class="ntp-map" aria-label="Map of the book"><p class="ntp-map-start">'
