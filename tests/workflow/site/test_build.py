@@ -88,7 +88,7 @@ def test_pages_of_another_profile_do_not_touch_the_book(book):
     chapters = book.project.book / "chapters"
     assert (chapters / "_ledger.md").read_text().startswith("**3 claims** at profile *book*:")
     assert (chapters / "_status.md").read_text().startswith("Profile: *book*.")
-    before = {path.name: path.read_bytes() for path in chapters.iterdir()}
+    before = {path.name: path.read_bytes() for path in chapters.iterdir() if path.is_file()}
     book.execute("smoke")
     source, results = prepare_pages(book.project, book.runs("smoke"), "smoke")
     assert {name: result.profile for name, result in results.items()} == {
@@ -101,7 +101,7 @@ def test_pages_of_another_profile_do_not_touch_the_book(book):
         .startswith("**3 claims** at profile *smoke*:")
     )
     assert (source / "chapters" / "_status.md").read_text().startswith("Profile: *smoke*.")
-    assert {path.name: path.read_bytes() for path in chapters.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in chapters.iterdir() if path.is_file()} == before
 
 
 def test_a_staged_copy_follows_the_book_without_its_chapters(toy):
