@@ -7,7 +7,7 @@ from html import escape
 
 from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.claims.claims import BASES, KINDS, SCOPES, Claim, Judgement
-from ntpcompanion.workflow.claims.formatting import mathematics, show
+from ntpcompanion.workflow.claims.formatting import mathematics, powers, show
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.running.results import Result
@@ -38,7 +38,7 @@ def card(
     if judgement.expectation and claim.expected_verdict != "supported":
         rows["Expected verdict"] = claim.expected_verdict
     rows["Expected number from"] = mathematics(claim.source)
-    rows["Values"] = escape(show(measurement, shown=None))
+    rows["Values"] = escape(powers(show(measurement, shown=None)))
     rows |= _origin(measurement, result, records)
     rows["Id"] = f'<a href="#{anchor(claim.id)}"><code>{escape(claim.id)}</code></a>'
     said = f"{judgement.verdict}: {claim.quantity or 'measured'} = {shown(measurement, judgement)}"
@@ -97,15 +97,14 @@ def anchor(claim_id: str) -> str:
 
 def shown(measurement: Measurement, judgement: Judgement) -> str:
     """The value, with enough digits to tell it from what is expected."""
-    return show(
-        measurement, apart_from=judgement.expectation.bounds if judgement.expectation else ()
-    )
+    others = judgement.expectation.bounds if judgement.expectation else ()
+    return powers(show(measurement, apart_from=others))
 
 
 def expected(claim: Claim, judgement: Judgement, profile: str) -> str:
     """What is expected at the profile, or why the number is not judged."""
     if judgement.expectation:
-        return judgement.expectation.describe()
+        return powers(judgement.expectation.describe())
     return f"not judged: {claim.exploratory or f'nothing is expected at profile {profile}'}"
 
 
