@@ -3,7 +3,7 @@ verdicts.
 """
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from html import escape
 from typing import Any
 
@@ -23,7 +23,9 @@ from ntpcompanion.workflow.site import cards
 from ntpcompanion.workflow.site.citation import Book, Chapter
 from ntpcompanion.workflow.site.code_folds import fold_code
 from ntpcompanion.workflow.site.ending import Source, add_ending, seconds
+from ntpcompanion.workflow.site.figures import inline_figures
 from ntpcompanion.workflow.site.strips import gather_cards
+from ntpcompanion.workflow.site.widgets import load_widgets
 
 HIDING = {"remove-output", "remove-cell", "hide-output", "hide-cell"}  # tags that cost a card
 SMOKE_WARNING = """:::{warning}
@@ -39,12 +41,14 @@ def make_page(
     record: Callable[[str], Record],
     book: Book,
     source: Source,
+    widgets: Collection[str] = (),
 ) -> nbformat.NotebookNode:
     """Join the present text with the stored outputs, render cards and banners, fold the code, say
     below the title when the page was made and at its end how to repeat it.
 
-    Needs no kernel. `record(name)` loads a record. Making the page of a page changes nothing.
-    Raises WorkflowError if the run has other cells than the text, or a tag would hide a card.
+    Needs no kernel. `record(name)` loads a record; `widgets` are the interactive figures that
+    have a script. Making the page of a page changes nothing. Raises WorkflowError if the run has
+    other cells than the text, a tag would hide a card, or an interactive figure has no script.
     """
     page = copy.deepcopy(notebook.node)
     chapter = Chapter(book, notebook.name, notebook.title, result.started[:4])
@@ -60,6 +64,7 @@ def make_page(
             _drawn(output, result, claims, record, chapter) for output in stored.outputs
         ]
         cell["execution_count"] = stored.execution_count
+    load_widgets(page, widgets, notebook.name)
     # the values that ran are those of the next cell, which a reader sees as a table
     below = page.cells.index(defaults) + 1
     page.cells[below:below] = [cell for cell in code_cells(executed) if is_injected(cell)]
@@ -72,6 +77,7 @@ def make_page(
     page.metadata["language_info"] = executed.metadata.get("language_info", {})
     for index, cell in enumerate(page.cells):
         cell["id"] = f"cell-{index:03d}"
+    inline_figures(page)
     return page
 
 
