@@ -49,8 +49,9 @@ def number(value: float, error: float, apart_from: Sequence[float] = ()) -> str:
 
 
 def powers(text: str) -> str:
-    """A text with numbers as they are written by hand: `1.2e-05` is `1.2 × 10⁻⁵`."""
-    return re.sub(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?\d+)\b", _power, text)
+    """A text with numbers as they are written by hand: `-1.2e-05` is `−1.2 × 10⁻⁵`."""
+    written = re.sub(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?\d+)\b", _power, text)
+    return re.sub(r"(?<![\w.])-(?=\d)", "\N{MINUS SIGN}", written)
 
 
 def _power(found: re.Match[str]) -> str:
