@@ -25,6 +25,7 @@ from ntpcompanion.workflow.site import ledger
 from ntpcompanion.workflow.site.pages import make_page
 from ntpcompanion.workflow.site.render import doctrees, render, site_faults
 from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
+from ntpcompanion.workflow.site.widgets import known_widgets
 
 
 def current_results(runs: list[Run]) -> dict[str, Result]:
@@ -67,9 +68,10 @@ def prepare_pages(
     source = project.book if profile == "book" else _staged_copy(project, profile)
     # many cards show one record, which takes a while to check
     record = functools.cache(lambda name: load_record(project, name))
+    widgets = known_widgets(project.book)
     for run in runs:
         result = results[run.notebook.name]
-        page = make_page(run.notebook, load_executed(run.page), result, claims, record)
+        page = make_page(run.notebook, load_executed(run.page), result, claims, record, widgets)
         write_atomically(source / "chapters" / f"{run.notebook.name}.ipynb", nbformat.writes(page))
     _write_tables(source, claims, results, notebooks, profile)
     return source, results
