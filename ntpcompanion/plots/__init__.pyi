@@ -18,6 +18,8 @@ from .languages import draw_one_hot as draw_one_hot
 from .languages import draw_num_contexts as draw_num_contexts
 from .languages import draw_floor as draw_floor
 from .languages import survival as survival
+from .sparse_table import draw_passage as draw_passage
+from .sparse_table import draw_sparse_rows as draw_sparse_rows
 from .linear import draw_verdict_shares as draw_verdict_shares
 from .linear import draw_excess as draw_excess
 from .linear import draw_distributions as draw_distributions
@@ -50,6 +52,8 @@ __all__ = [
     "draw_num_contexts",
     "draw_floor",
     "survival",
+    "draw_passage",
+    "draw_sparse_rows",
     "draw_verdict_shares",
     "draw_excess",
     "draw_distributions",
