@@ -20,6 +20,7 @@ from .languages import draw_floor as draw_floor
 from .languages import survival as survival
 from .sparse_table import draw_passage as draw_passage
 from .sparse_table import draw_sparse_rows as draw_sparse_rows
+from .cone import draw_cone as draw_cone
 from .linear import draw_verdict_shares as draw_verdict_shares
 from .linear import draw_excess as draw_excess
 from .linear import draw_distributions as draw_distributions
@@ -54,6 +55,7 @@ __all__ = [
     "survival",
     "draw_passage",
     "draw_sparse_rows",
+    "draw_cone",
     "draw_verdict_shares",
     "draw_excess",
     "draw_distributions",

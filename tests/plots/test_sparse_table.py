@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,7 @@ def test_no_line_of_a_passage_is_longer_than_its_width_and_no_words_overlap(ax, 
     points = 72 / ax.figure.dpi
     left = ax.get_window_extent().x0
     assert all((box.x1 - left) * points <= width + 1 for box in boxes)
-    for before, after in zip(boxes, boxes[1:], strict=False):
+    for before, after in pairwise(boxes):
         assert after.x0 > before.x1 or after.y1 < before.y0
 
 
