@@ -21,6 +21,8 @@ from .languages import survival as survival
 from .sparse_table import draw_passage as draw_passage
 from .sparse_table import draw_sparse_rows as draw_sparse_rows
 from .cone import draw_cone as draw_cone
+from .decoder_parts import draw_decoder_parts as draw_decoder_parts
+from .decoder_parts import draw_prediction as draw_prediction
 from .linear import draw_verdict_shares as draw_verdict_shares
 from .linear import draw_excess as draw_excess
 from .linear import draw_distributions as draw_distributions
@@ -56,6 +58,8 @@ __all__ = [
     "draw_passage",
     "draw_sparse_rows",
     "draw_cone",
+    "draw_decoder_parts",
+    "draw_prediction",
     "draw_verdict_shares",
     "draw_excess",
     "draw_distributions",

@@ -48,20 +48,13 @@ def draw_cone(
     toward = np.asarray(direction, dtype=float)
     ends = _REACH * np.array([[-1.0], [1.0]]) * toward / np.abs(toward).max()
     ax.plot(*ends.T, color=colour)
-    ax.text(0.95 * _REACH, 0.08 * _REACH, "both\npositive", ha="right", va="bottom")
+    ax.text(0.05 * _REACH, 0.96 * _REACH, "both\npositive", ha="left", va="top")
     if certificate is not None:
         tip = np.asarray(certificate, dtype=float)
         tip = tip / np.linalg.norm(tip)
         arrow = {"arrowstyle": "->", "color": THEORY, "shrinkA": 0, "shrinkB": 0, "lw": 1.4}
         ax.annotate("", tuple(tip), (0, 0), arrowprops=arrow)
-        ax.annotate(
-            "certificate",
-            tuple(tip),
-            xytext=(2, 1),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-        )
+        ax.text(0.97 * _REACH, 0.04 * _REACH, "certificate", ha="right", va="bottom")
     ax.set(xlim=(-_REACH, _REACH), ylim=(-_REACH, _REACH), aspect="equal")
     ax.set(xticks=(-1, 0, 1), yticks=(-1, 0, 1))
     return ax
