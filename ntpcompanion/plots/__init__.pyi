@@ -13,6 +13,7 @@ from .lines import rate_axis as rate_axis
 from .lines import draw_curves as draw_curves
 from .text import label_line as label_line
 from .download import csv_link as csv_link
+from .widgets import widget as widget
 from .languages import draw_support_sizes as draw_support_sizes
 from .languages import draw_one_hot as draw_one_hot
 from .languages import draw_num_contexts as draw_num_contexts
@@ -50,6 +51,7 @@ __all__ = [
     "draw_curves",
     "label_line",
     "csv_link",
+    "widget",
     "draw_support_sizes",
     "draw_one_hot",
     "draw_num_contexts",

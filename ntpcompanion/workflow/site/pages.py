@@ -3,14 +3,15 @@ verdicts.
 """
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from html import escape
+from typing import Any
 
 import nbformat
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.provenance import hardware_line
-from ntpcompanion.workflow.claims.claims import Claim, judge
+from ntpcompanion.workflow.claims.claims import Claim, Verdict, judge
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags, written_cells
@@ -19,7 +20,11 @@ from ntpcompanion.workflow.notebooks.titles import require_title
 from ntpcompanion.workflow.records.record import Record, banner
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
+from ntpcompanion.workflow.site.code_folds import fold_code
+from ntpcompanion.workflow.site.strips import gather_cards
+from ntpcompanion.workflow.site.widgets import load_widgets
 
+HIDING = {"remove-output", "remove-cell", "hide-output", "hide-cell"}  # tags that cost a card
 SMOKE_WARNING = """:::{warning}
 This page was made with the **smoke** profile, to test the machinery. Its numbers are not results.
 :::"""
@@ -31,12 +36,14 @@ def make_page(
     result: Result,
     claims: Mapping[str, Claim],
     record: Callable[[str], Record],
+    widgets: Collection[str] = (),
 ) -> nbformat.NotebookNode:
-    """Join the present text with the stored outputs, render cards and banners, say below the title
-    how the page was made.
+    """Join the present text with the stored outputs, render cards and banners, fold the code, say
+    below the title how the page was made.
 
-    Needs no kernel. `record(name)` loads a record. Making the page of a page changes nothing.
-    Raises WorkflowError if the run has other cells than the text, or a tag would hide a card.
+    Needs no kernel. `record(name)` loads a record; `widgets` are the interactive figures that
+    have a script. Making the page of a page changes nothing. Raises WorkflowError if the run has
+    other cells than the text, a tag would hide a card, or an interactive figure has no script.
     """
     page = copy.deepcopy(notebook.node)
     ran, defaults = written_cells(executed), code_cells(page)[0]
@@ -49,10 +56,12 @@ def make_page(
         _check_shown(notebook.name, cell, source)
         cell["outputs"] = [_drawn(output, result, claims, record) for output in source.outputs]
         cell["execution_count"] = source.execution_count
-    # the values that ran stand in the next cell
-    defaults.metadata["tags"] = sorted(tags(defaults) | {"remove-cell"})
+    load_widgets(page, widgets, notebook.name)
+    # the values that ran are those of the next cell, which a reader sees as a table
     below = page.cells.index(defaults) + 1
     page.cells[below:below] = [cell for cell in code_cells(executed) if is_injected(cell)]
+    page.cells = fold_code(page.cells)
+    gather_cards(page.cells, lambda item: _verdict(item, result, claims))
     _insert_below_title(page, _provenance(result), notebook.name)
     page.metadata.pop("ntp", None)
     page.metadata["kernelspec"] = executed.metadata["kernelspec"]
@@ -64,7 +73,7 @@ def make_page(
 
 def _check_shown(name: str, cell: nbformat.NotebookNode, source: nbformat.NotebookNode) -> None:
     """Raises WorkflowError where a tag would take a card off the page."""
-    hiding = sorted(tags(cell) & {"remove-output", "remove-cell"})
+    hiding = sorted(tags(cell) & HIDING)
     measured = [
         output["data"][MEASUREMENT_MIME]["id"]
         for output in source.outputs
@@ -73,10 +82,15 @@ def _check_shown(name: str, cell: nbformat.NotebookNode, source: nbformat.Notebo
     if hiding and measured:
         raise WorkflowError(
             f"Notebook {name!r}: the cell that measures {', '.join(measured)} is tagged "
-            f"`{hiding[0]}`, "
-            "and its cards would be missing on the page. Tag it `remove-input` or `hide-input` "
-            "instead."
+            f"`{hiding[0]}`, and its cards would be missing on the page. Take the tag away: the "
+            "page shows no code of such a cell."
         )
+
+
+def _verdict(item: dict[str, Any], result: Result, claims: Mapping[str, Claim]) -> Verdict | None:
+    """The verdict of a measurement that has a card; None for one without a claim."""
+    claim = claims.get(item["id"])
+    return judge(claim, result.profile, Measurement.from_json(item)).verdict if claim else None
 
 
 def _drawn(
