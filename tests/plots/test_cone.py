@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from ntpcompanion import plots
+from ntpcompanion.plots.cone import draw_cone
 
 
 @pytest.mark.parametrize("direction", [[1.0, -1.0], [3.0, 1.0], [-0.5, -2.0]])
 def test_the_line_of_reached_margins_crosses_the_panel_through_the_origin(ax, direction):
-    plots.draw_cone(ax, direction, colour="red")
+    draw_cone(ax, direction, colour="red")
     line = next(line for line in ax.lines if line.get_color() == "red")
     start, end = line.get_xydata()
     assert np.allclose(start, -end)
@@ -15,7 +15,7 @@ def test_the_line_of_reached_margins_crosses_the_panel_through_the_origin(ax, di
 
 
 def test_the_cone_is_where_both_margins_are_positive(ax):
-    plots.draw_cone(ax, [1.0, 1.0])
+    draw_cone(ax, [1.0, 1.0])
     (cone,) = ax.patches
     assert cone.get_xy() == (0, 0)
     corner = (ax.get_xlim()[1], ax.get_ylim()[1])
@@ -24,7 +24,7 @@ def test_the_cone_is_where_both_margins_are_positive(ax):
 
 
 def test_a_certificate_is_an_arrow_of_unit_length(ax):
-    plots.draw_cone(ax, [1.0, -1.0], certificate=[3.0, 4.0])
+    draw_cone(ax, [1.0, -1.0], certificate=[3.0, 4.0])
     arrow = next(text for text in ax.texts if text.get_text() == "")
     assert arrow.xy == pytest.approx((0.6, 0.8))
     assert "certificate" in [text.get_text() for text in ax.texts]

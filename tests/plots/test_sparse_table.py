@@ -3,14 +3,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ntpcompanion import plots
 from ntpcompanion.languages import count_contexts
+from ntpcompanion.plots.sparse_table import draw_passage, draw_sparse_rows
 from ntpcompanion.plots.style import IN_SUPPORT, THEORY
 
 
 def test_a_passage_frames_each_occurrence_of_its_context_and_marks_the_next_word(ax):
     words = "is it so or is it not".split()
-    plots.draw_passage(ax, words, ["is", "it"])
+    draw_passage(ax, words, ["is", "it"])
     texts = [(text.get_text(), text.get_color()) for text in ax.texts]
     assert texts == [
         ("is it", THEORY),
@@ -25,7 +25,7 @@ def test_a_passage_frames_each_occurrence_of_its_context_and_marks_the_next_word
 
 @pytest.mark.parametrize("width", [90.0, 150.0])
 def test_no_line_of_a_passage_is_longer_than_its_width_and_no_words_overlap(ax, width):
-    plots.draw_passage(ax, ["seven", "letters"] * 9, ["letters", "seven"], width=width)
+    draw_passage(ax, ["seven", "letters"] * 9, ["letters", "seven"], width=width)
     ax.figure.draw_without_rendering()
     boxes = [text.get_window_extent() for text in ax.texts]
     points = 72 / ax.figure.dpi
@@ -38,7 +38,7 @@ def test_no_line_of_a_passage_is_longer_than_its_width_and_no_words_overlap(ax, 
 def test_a_sparse_row_has_a_mark_at_each_successor_and_their_number(ax):
     tokens = np.array([0, 1, 0, 2, 0, 1, 2, 3])
     (counts,) = count_contexts(tokens, 5, [1])
-    plots.draw_sparse_rows(ax, counts, [1, 0], ["b", "a"])
+    draw_sparse_rows(ax, counts, [1, 0], ["b", "a"])
     lines, *marks = ax.collections
     assert [segment[:, 0].tolist() for segment in lines.get_segments()] == [[0, 5], [0, 5]]
     drawn = [[segment[0, 0] for segment in row.get_segments()] for row in marks]

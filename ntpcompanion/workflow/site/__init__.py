@@ -6,6 +6,12 @@
 - `cards`: a claim as a line of HTML that opens
 - `strips`: of many cards together, the first few
 - `widgets`: scripts and style for pages with interactive figures
+- `figures`: the SVGs of a notebook as part of its page
+- `ending`: the command, parameters, files and citation at the end of a chapter
+- `downloads`: the files that a chapter offers
+- `citation`: BibTeX of a chapter and of a claim
+- `commits`: which commit holds the source of a page
+- `previews`: definitions and theorems for who points at a reference
 - `ledger`: the tables of all claims and of all runs
 - `render`: Jupyter Book called, and its site checked
 - `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again

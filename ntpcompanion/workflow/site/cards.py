@@ -11,6 +11,7 @@ from ntpcompanion.workflow.claims.formatting import mathematics, show
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.site.citation import Chapter, claim_entry
 
 
 def card(
@@ -18,9 +19,12 @@ def card(
     judgement: Judgement,
     measurement: Measurement,
     result: Result,
+    chapter: Chapter,
     records: Sequence[Record] = (),
 ) -> str:
-    """The card of a measured claim; `records` are those that its number was computed from."""
+    """The card of a measured claim of a chapter; `records` are those that its number was computed
+    from.
+    """
     rows = {"Claim": mathematics(claim.statement)}
     if claim.why:
         rows["Why"] = mathematics(claim.why)
@@ -37,6 +41,10 @@ def card(
     rows["Values"] = escape(show(measurement, shown=None))
     rows |= _origin(measurement, result, records)
     rows["Id"] = f'<a href="#{anchor(claim.id)}"><code>{escape(claim.id)}</code></a>'
+    said = f"{judgement.verdict}: {claim.quantity or 'measured'} = {shown(measurement, judgement)}"
+    rows["Cite"] = (
+        f'<pre class="ntp-cite"><code>{escape(claim_entry(chapter, claim, said))}</code></pre>'
+    )
     body = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows.items())
     opening = f'<details class="ntp-card mathjax_process" id="{anchor(claim.id)}">'
     first = first_line(claim, judgement, measurement)
