@@ -25,6 +25,11 @@ from .linear import draw_distributions as draw_distributions
 from .linear import draw_plane as draw_plane
 from .linear import draw_overlap as draw_overlap
 from .flatness import draw_valley as draw_valley
+from .flatness import draw_forces as draw_forces
+from .dyck import draw_learning as draw_learning
+from .dyck import draw_contributions as draw_contributions
+from .dyck import draw_preactivations as draw_preactivations
+from .dyck import draw_two_curvatures as draw_two_curvatures
 from .downstream import draw_trace_plane as draw_trace_plane
 from .downstream import draw_comparisons as draw_comparisons
 from .downstream import draw_ladder as draw_ladder
@@ -57,6 +62,11 @@ __all__ = [
     "draw_plane",
     "draw_overlap",
     "draw_valley",
+    "draw_forces",
+    "draw_learning",
+    "draw_contributions",
+    "draw_preactivations",
+    "draw_two_curvatures",
     "draw_trace_plane",
     "draw_comparisons",
     "draw_ladder",

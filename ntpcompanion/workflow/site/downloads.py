@@ -8,7 +8,8 @@ import nbformat
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, written_cells
 from ntpcompanion.workflow.notebooks.notebook import Notebook
-from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.running.results import DRAWN, Result
+from ntpcompanion.workflow.site.figures import NARROW_MIME
 
 FOLDER = "_files"  # beside the chapters; no page, as its name begins with an underscore
 # what a reader may want of a run; the rest decides freshness, and names files of one machine
@@ -50,9 +51,11 @@ def with_outputs(notebook: Notebook, executed: nbformat.NotebookNode) -> nbforma
 
 
 def _plain(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """A card or a banner is drawn for a page of the book; here its text stands."""
+    """What is drawn for a page of the book needs its styles; here is what the run has made."""
     output = copy.deepcopy(output)
     data = output.get("data", {})
-    if MEASUREMENT_MIME in data or RECORD_MIME in data:
+    drawn = output.get("metadata", {}).pop(DRAWN, False)
+    if drawn or MEASUREMENT_MIME in data or RECORD_MIME in data:
         data.pop("text/html", None)
+    data.pop(NARROW_MIME, None)
     return output

@@ -79,12 +79,9 @@ def command(result: Result) -> str:
     profile = "" if result.profile == "book" else f" --profile {result.profile}"
     shown = f"ntpcompanion execute {shlex.quote(result.notebook)}{profile}"
     machine = escape(f"{hardware_line(result.hardware)}, Python {result.versions['python']}")
-    took = f"In this book that took {seconds(result.seconds)} on {machine}"
-    return (
-        f"```bash\n{shown}\n```\n\n"
-        f"repeats this page. {took} ({result.started[:10]}; "
-        '<a href="../status.html">all runs</a>).'
-    )
+    took = f"It took {seconds(result.seconds)} on {machine}, {result.started[:10]}"
+    runs = '<a href="../status.html">all runs</a>'
+    return f"This repeats the page:\n\n```bash\n{shown}\n```\n\n{took} ({runs})."
 
 
 def seconds(value: float) -> str:

@@ -110,6 +110,7 @@ def _drawn(
     record: Callable[[str], Record],
     chapter: Chapter,
 ) -> nbformat.NotebookNode:
+    output = copy.deepcopy(output)
     data = output.get("data", {})
     if (item := data.get(MEASUREMENT_MIME)) and item["id"] in claims:
         claim, item = claims[item["id"]], Measurement.from_json(item)
@@ -118,14 +119,13 @@ def _drawn(
             judge(claim, result.profile, item),
             item,
             result,
-            chapter,
             [record(name) for name in item.records],
+            chapter,
         )
     elif item := data.get(RECORD_MIME):
         html = banner(record(item["name"]))
     else:
         return output
-    output = copy.deepcopy(output)
     output.data["text/html"] = html
     return output
 

@@ -1,6 +1,6 @@
 """A Sphinx extension: pages are read and written again when the content behind them changed,
-whatever the dates say; and a page gets the paper's numbers beside its statements and the meanings of
-its symbols.
+whatever the dates say; and a page gets the paper's numbers beside its statements, and the meanings
+of its symbols.
 
 Sphinx compares dates. They mislead after `cp -p`, `rsync` or `unzip`, and after a clock that was
 ahead; and Sphinx writes no page again because of a number that it takes from another. `_config.yml`

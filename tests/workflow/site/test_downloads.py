@@ -7,6 +7,7 @@ from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site.downloads import downloads
+from ntpcompanion.workflow.site.figures import NARROW_MIME, SVG_MIME, inline_figures
 
 
 def files(toy, name):
@@ -44,3 +45,17 @@ def test_results_name_what_was_measured_and_no_file_of_this_machine(instant):
         "measurements",
     }  # fmt: skip
     assert str(instant.project.root) not in content["words.json"]
+
+
+def test_a_figure_is_the_picture_of_the_run(instant):
+    instant.execute(names=["coin"])
+    (run,) = instant.runs(names=["coin"])
+    executed = nbformat.read(run.page, 4)
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"/>'
+    data = {SVG_MIME: svg, NARROW_MIME: svg, "text/plain": "a figure"}
+    code_cells(executed)[-1].outputs = [nbformat.v4.new_output("display_data", data)]
+    inline_figures(executed)
+    content = downloads(run.notebook, executed, Result.load(run.results))
+    (output,) = code_cells(nbformat.reads(content["coin.ipynb"], 4))[-1].outputs
+    assert output.data == {SVG_MIME: svg, "text/plain": "a figure"}
+    assert output.metadata == {}

@@ -41,8 +41,10 @@ def added(toy, cells):
 
 def test_the_command_says_what_it_took_and_where():
     said = command(MADE)
-    assert said.startswith("```bash\nntpcompanion execute coin\n```\n\nrepeats this page.")
-    assert "took 2.4 seconds on A &lt;chip&gt;, 2 cores, Python 3.11.7 (2026-01-02;" in said
+    assert said.startswith(
+        "This repeats the page:\n\n```bash\nntpcompanion execute coin\n```\n\n"
+        "It took 2.4 seconds on A &lt;chip&gt;, 2 cores, Python 3.11.7, 2026-01-02 ("
+    )
     assert "execute coin --profile smoke\n" in command(replace(MADE, profile="smoke"))
     assert "execute 'münze zwei'\n" in command(replace(MADE, notebook="münze zwei"))
 
@@ -57,14 +59,14 @@ def test_short_durations_have_a_decimal(value, said):
 def test_a_page_without_the_section_gets_it_at_its_end(toy):
     before, end = added(toy, [text("# A coin")])
     assert before == "# A coin"
-    assert end.startswith("## Run this yourself\n\n```bash\nntpcompanion execute coin\n```")
+    assert end.startswith("## Run this yourself\n\nThis repeats the page:\n\n```bash")
     for part in ("2 parameters", "_files/coin.ipynb>", "Source: `coin.md`", "@incollection{"):
         assert part in end
 
 
 def test_the_command_stands_first_and_the_rest_last_in_the_section(toy):
     first, own, rest = added(toy, [text("Text.", "## Run this yourself", "", "`-p n=5` is less.")])
-    assert first.startswith("Text.\n## Run this yourself\n\n```bash")
+    assert first.startswith("Text.\n## Run this yourself\n\nThis repeats")
     assert own.strip() == "`-p n=5` is less."
     assert "@incollection{" in rest
     assert "@incollection{" not in first
@@ -73,7 +75,7 @@ def test_the_command_stands_first_and_the_rest_last_in_the_section(toy):
 def test_the_section_ends_where_another_begins(toy):
     cells = [text("## Run this yourself", "Own."), text("More.", "## Notes", "A note."), text("Z")]
     first, own, more, rest, notes, last = added(toy, cells)
-    assert first.startswith("## Run this yourself\n\n```bash")
+    assert first.startswith("## Run this yourself\n\nThis repeats")
     assert (own.strip(), more.strip()) == ("Own.", "More.")
     assert "@incollection{" in rest
     assert (notes, last) == ("## Notes\nA note.", "Z")

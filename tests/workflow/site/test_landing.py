@@ -157,5 +157,5 @@ def test_shown_numbers_are_those_of_the_measurement(toy, stored):
     shown = re.search(r"<strong>([^<]*)</strong>", made(toy, stored)["_findings.md"])[1]
     item = stored.results["coin"].measurements[0]
     card = cards.shown(item, judge(stored.claims["toy.half"], "book", item))
-    assert unescape(shown).replace("\N{MINUS SIGN}", "-") == card
-    assert float(card) == item.value
+    assert unescape(shown) == card
+    assert float(card.replace("\N{MINUS SIGN}", "-")) == item.value
