@@ -59,10 +59,10 @@
     };
   }
 
-  /* A number given by its natural logarithm. */
+  /* A number given by its natural logarithm, beyond the range of floats, too. */
   function small(log) {
     const digits = log / Math.LN10;
-    return digits > -4 ? number(Math.exp(log), 2) : ten(Math.round(digits));
+    return Math.abs(digits) < 4 ? number(Math.exp(log), 2) : ten(Math.round(digits));
   }
 
   function sentence(now) {
