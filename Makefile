@@ -10,6 +10,10 @@ book: $(READY)
 test: $(READY) browser
 	$(BIN)/pytest
 
+# every page in every view; with `make test` it is all that continuous integration runs
+test-slow: $(READY) browser
+	$(BIN)/pytest -m slow
+
 smoke: $(READY)
 	$(BIN)/ntpcompanion execute --profile smoke
 	$(BIN)/ntpcompanion check --profile smoke
@@ -23,6 +27,10 @@ portable: $(READY)
 
 mutants: $(READY)
 	$(BIN)/python -m tests.mutants
+
+# the whole book as _build/book.pdf
+pdf: book browser
+	$(BIN)/python -m ntpcompanion.workflow.site.pdf
 
 serve: $(READY)
 	$(BIN)/ntpcompanion serve
@@ -55,4 +63,4 @@ $(SPHINX)/ready: pyproject.toml
 		sphinx-mathjax-offline sphinx-multitoc-numbering sphinx-proof sphinx-togglebutton sphinxcontrib-bibtex
 	touch $@
 
-.PHONY: book test smoke portable bench mutants serve sphinx clean browser
+.PHONY: book test test-slow pdf smoke portable bench mutants serve sphinx clean browser

@@ -20,6 +20,7 @@ from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
 from ntpcompanion.workflow.records.overview import read_sweep
 from ntpcompanion.workflow.running import freshness
+from ntpcompanion.workflow.running import history as running_history
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import (
     Run,
@@ -159,6 +160,18 @@ def check(
         checks = f"{len(found.faults)} of the checks on {values}"
         raise WorkflowError(f"{checks} failed at profile {profile}{also}.")
     terminal.say(f"{values} agree with {path.name} and with the expected verdicts.")
+
+
+@app.command()
+@terminal.sentences
+def history(profile: Profile = "book") -> None:
+    """Keep the values of the stored runs in book/history, for the page on drift."""
+    project = _project()
+    results = build.current_results(_runs(project, [], profile, []))
+    commit = running_history.present_commit(project)
+    made = running_history.build_of(results, load_claims(project), profile, commit)
+    path = running_history.append_build(project, made)
+    terminal.say(f"Wrote {path}." if path else "The history holds these values already.")
 
 
 @app.command()

@@ -22,6 +22,19 @@ def test_ruff_has_nothing_to_say(command):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_codespell_has_nothing_to_say():
+    read = ["book", "notebooks", "ntpcompanion", "tests", ".github", "Makefile"]
+    pages = [path.name for path in ROOT.glob("*.*") if path.suffix in {".md", ".toml", ".yml"}]
+    done = subprocess.run(
+        # chapters are made from notebooks
+        [sys.executable, "-m", "codespell_lib", "--skip", "book/chapters/*", *read, *pages],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_hooks_before_a_commit_name_programs_of_this_environment():
     configuration = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
     assert [repository["repo"] for repository in configuration["repos"]] == ["local"], "no network"

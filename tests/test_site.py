@@ -12,8 +12,8 @@ import nbformat
 import pytest
 from playwright.sync_api import sync_playwright
 
+from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.doctor.questions import find_browser
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 from tests.crawl import Crawl, crawl, served
 from tests.smoke import smoke_site

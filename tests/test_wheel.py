@@ -70,12 +70,13 @@ def test_the_rooms_work_without_the_repository(run, unpacked):
         "from ntpcompanion.flatness import mean_and_error\n"
         "from ntpcompanion.dyck import lower_bound\n"
         "from ntpcompanion import plots\n"
+        "plots.use_style()\n"  # takes its typeface from the package
         "table = ContextTable(np.eye(2), np.eye(2), np.full(2, 0.5))\n"
-        "print(ntpcompanion.__file__, ntpcompanion.__version__, plots.WIDTH, lower_bound(4),\n"
+        "print(ntpcompanion.__file__, ntpcompanion.__version__, plots.THEORY, lower_bound(4),\n"
         "      solve_ntp_svm(table).verdict.name)"
     )
     place = unpacked / "ntpcompanion" / "__init__.py"
-    assert run("-c", code) == f"{place} 0.1.0 6.5 1.0 SEPARABLE"
+    assert run("-c", code) == f"{place} 0.1.0 #7a7a7a 1.0 SEPARABLE"
 
 
 @pytest.mark.parametrize(

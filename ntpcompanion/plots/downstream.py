@@ -15,6 +15,7 @@ from ntpcompanion.plots.lines import draw_theory
 from ntpcompanion.plots.placement import label_points, spread
 from ntpcompanion.plots.style import (
     CONTRAST,
+    FURTHER,
     IN_SUPPORT,
     INK,
     MEASUREMENT,
@@ -30,8 +31,8 @@ _LOOKS = (
     (CONTRAST, "s"),
     (IN_SUPPORT, "^"),
     (OUT_OF_SUPPORT, "v"),
-    ("#ca9161", "P"),
-    ("#56b4e9", "X"),
+    (FURTHER[0], "P"),
+    (FURTHER[1], "X"),
 )
 # ticks of an axis of factors, by the factor
 _FACTORS = {

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from ntpcompanion.languages.counting import ContextCounts
 from ntpcompanion.plots.lines import draw_measured, draw_theory
-from ntpcompanion.plots.style import CONTRAST, MEASUREMENT
+from ntpcompanion.plots.style import CONTRAST, ramp
 from ntpcompanion.plots.text import label_line
 
 
@@ -28,9 +27,7 @@ def draw_support_sizes(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     Axes
         `ax`.
     """
-    # the palest do not read on white
-    shades = sns.color_palette(f"light:{MEASUREMENT}", n_colors=len(counts) + 3).as_hex()[3:]
-    for count, shade in zip(counts, shades, strict=True):
+    for count, shade in zip(counts, ramp(len(counts)), strict=True):
         sizes, share = survival(count.support_sizes)
         line = ax.plot(sizes, share, color=shade, drawstyle="steps-pre")[0]
         # where the curves lie farthest apart

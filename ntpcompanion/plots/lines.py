@@ -7,11 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from ntpcompanion.plots.style import CONTRAST, MEASUREMENT, THEORY
+from ntpcompanion.plots.style import CONTRAST, FURTHER, MEASUREMENT, THEORY
 from ntpcompanion.plots.text import label_line
 
-# Colours of the lines of one panel, in order; the last is the sixth of the colour-blind palette.
-CURVES = (MEASUREMENT, CONTRAST, "#ca9161")
+# Colours of the lines of one panel, in order.
+CURVES = (MEASUREMENT, CONTRAST, FURTHER[0])
 
 
 def draw_theory(ax: Axes, x: ArrayLike, y: ArrayLike) -> Line2D:

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox, BboxBase
 from numpy.typing import ArrayLike
@@ -45,17 +47,49 @@ def label_points(
     list of Annotation
         the labels, in the order given.
     """
-    ax.figure.draw_without_rendering()  # settles the layout: pixels are meant from here on
-    covered = ax.transData.transform(np.asarray(avoid, dtype=float).reshape(-1, 2))
-    taken: list[Bbox] = []
-    labels = []
-    for points, text, colour in zip(anchors, texts, colours, strict=True):
-        places = product(np.asarray(points, dtype=float), _DISTANCES, _ANGLES)
-        label, box, leader = _cheapest(ax, list(places), text, colour, covered, taken)
-        labels.append(label)
-        taken.append(box)
-        covered = np.concatenate([covered, leader])
-    return labels
+    placed = PlacedLabels(anchors, texts, colours, avoid)
+    ax.add_artist(placed)
+    placed.place()
+    return placed.labels
+
+
+class PlacedLabels(Artist):
+    """The labels of a panel, and what is needed to place them again when the panel's size changes.
+
+    Draws nothing itself.
+    """
+
+    def __init__(
+        self,
+        anchors: Sequence[ArrayLike],
+        texts: Sequence[str],
+        colours: Sequence[str],
+        avoid: ArrayLike,
+    ) -> None:
+        super().__init__()
+        self.set_in_layout(False)
+        self.wanted = list(zip(anchors, texts, colours, strict=True))
+        self.avoid = np.asarray(avoid, dtype=float).reshape(-1, 2)
+        self.labels: list[Annotation] = []
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Nothing: the labels are artists of their own."""
+
+    def place(self) -> None:
+        """Place all labels anew, for the present size of the panel."""
+        for label in self.labels:
+            label.remove()
+        ax = self.axes
+        ax.figure.draw_without_rendering()  # settles the layout: pixels are meant from here on
+        covered = ax.transData.transform(self.avoid)
+        taken: list[Bbox] = []
+        self.labels = []
+        for points, text, colour in self.wanted:
+            places = product(np.asarray(points, dtype=float), _DISTANCES, _ANGLES)
+            label, box, leader = _cheapest(ax, list(places), text, colour, covered, taken)
+            self.labels.append(label)
+            taken.append(box)
+            covered = np.concatenate([covered, leader])
 
 
 def _cheapest(

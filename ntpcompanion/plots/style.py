@@ -1,18 +1,28 @@
-"""The look of every figure: width, colours by meaning, fonts."""
+"""The look of every figure: width, colours by meaning, typeface."""
+
+from pathlib import Path
 
 import matplotlib as mpl
 import seaborn as sns
 from IPython.core.getipython import get_ipython
+from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
-WIDTH = 6.5  # inches: the text column of a page
+from ntpcompanion.plots.narrow import METADATA, WIDTH, narrow_bundle
 
-# Axes, text and theory: a grey that reads on white and on the dark page (contrast above 4 on both).
+FONTS = Path(__file__).with_name("fonts")
+TYPEFACE = "Companion Sans"
+
+# Axes, text and theory. In a plain notebook these colours stand as they are, so each reads on white
+# and on black; on a page of the book each becomes a variable of the stylesheet, with one value for
+# either theme (`workflow/site/figures.py`).
 INK = "#7a7a7a"
 
-_BLUE, _ORANGE, _GREEN, _VERMILION, _PINK = sns.color_palette("colorblind").as_hex()[:5]
+_BLUE, _ORANGE, _GREEN, _VERMILION, _PINK, _BROWN, *_, _SKY = sns.color_palette(
+    "colorblind"
+).as_hex()
 
 # One colour per meaning, in the whole book.
 IN_SUPPORT = _BLUE
@@ -21,14 +31,21 @@ MEASUREMENT = _GREEN
 PAPER = _PINK
 CONTRAST = _VERMILION  # a second measured quantity beside MEASUREMENT
 THEORY = INK
+FURTHER = (_BROWN, _SKY)  # a third and a fourth measured quantity
+
+_DARK, _LIGHT = (0x3B, 0x2A, 0x7A), (0x9A, 0x86, 0xD8)  # the ends of a ramp
 
 
 def use_style() -> None:
     """Set matplotlib's defaults for the book, and SVG figures in a notebook. Call it once, before
     the first figure.
 
-    Transparent background, mid-grey ink, 9-point text, equal bytes for equal figures.
+    Transparent background, mid-grey ink, 9.5-point text in the typeface of the pages, which stays
+    text in the SVG; equal bytes for equal figures. In a notebook each figure also carries its
+    narrow version, which the book shows on a phone.
     """
+    for path in sorted(FONTS.glob("*.ttf")):
+        font_manager.fontManager.addfont(path)
     sns.set_theme(style="ticks", palette="colorblind")
     mpl.rcParams.update(
         {
@@ -58,10 +75,27 @@ def use_style() -> None:
             "lines.markersize": 5,
             "figure.constrained_layout.use": True,
             "svg.hashsalt": "ntpcompanion",
+            **_typeface(),
         }
     )
-    if get_ipython() is not None:
-        set_matplotlib_formats("svg", bbox_inches=None, metadata={"Date": None})
+    shell = get_ipython()
+    if shell is not None:
+        set_matplotlib_formats("svg", bbox_inches=None, metadata=METADATA)
+        shell.display_formatter.mimebundle_formatter.for_type(Figure, narrow_bundle)
+
+
+def _typeface() -> dict[str, object]:
+    upright = dict.fromkeys(("mathtext.rm", "mathtext.sf", "mathtext.tt"), TYPEFACE)
+    slanted = dict.fromkeys(("mathtext.it", "mathtext.cal"), f"{TYPEFACE}:italic")
+    return {
+        "font.family": "sans-serif",
+        "font.sans-serif": [TYPEFACE],
+        "svg.fonttype": "none",  # text stays text
+        "mathtext.fontset": "custom",
+        **upright,
+        **slanted,
+        **dict.fromkeys(("mathtext.bf", "mathtext.bfit"), f"{TYPEFACE}:semibold"),
+    }
 
 
 def figure(ncols: int = 1, height: float = 2.8) -> tuple[Figure, list[Axes]]:
@@ -83,3 +117,38 @@ def figure(ncols: int = 1, height: float = 2.8) -> tuple[Figure, list[Axes]]:
 
     fig, axes = pyplot.subplots(1, ncols, figsize=(WIDTH, height), squeeze=False)
     return fig, list(axes[0])
+
+
+def ramp(n: int) -> list[str]:
+    """Colours of an ordered parameter such as a batch size or a temperature.
+
+    Parameters
+    ----------
+    n
+        how many, 1 to 9: beyond that neighbours look alike.
+
+    Returns
+    -------
+    list of str
+        `n` hexadecimal colours in equal steps from dark to light; of a single one the dark end.
+
+    Raises
+    ------
+    ValueError
+        `n` outside of 1 to 9.
+
+    Examples
+    --------
+    >>> ramp(3)
+    ['#3b2a7a', '#6a58a9', '#9a86d8']
+    """
+    if not 1 <= n <= 9:
+        raise ValueError(
+            f"`n` must lie between 1 and 9, got {n}: more shades of one colour look alike."
+        )
+    # hundredths of the way: the pages write a colour as a share of the two ends
+    shares = [round(100 * step / max(n - 1, 1)) / 100 for step in range(n)]
+    return [
+        "#" + "".join(f"{int(a + share * (b - a)):02x}" for a, b in zip(_DARK, _LIGHT, strict=True))
+        for share in shares
+    ]

@@ -93,7 +93,7 @@ def test_a_forged_page_and_result_fail_by_a_sentence(executed):
     assert "`stderr` of 'toy.half' must not be negative" in executed.command("why", "coin")
 
 
-@pytest.mark.parametrize("tag", ["remove-output", "remove-cell"])
+@pytest.mark.parametrize("tag", ["remove-output", "remove-cell", "hide-output", "hide-cell"])
 def test_a_measuring_cell_that_shows_nothing_is_refused(toy, tag):
     toy.edit(
         "notebooks/words.md",
@@ -117,7 +117,8 @@ def test_text_is_never_live_html(importable):
     reseal(
         toy.project.records / "halves.json", lambda data: data["hardware"].update(processor=LIVE)
     )
-    write_claims(toy.project, statement=LIVE, paper_value=LIVE, locator=LIVE, id="toy.po-wers")
+    texts = dict.fromkeys(("statement", "short", "why", "paper_value", "locator"), LIVE)
+    write_claims(toy.project, **texts, quantity="<y and z> (nats)", id="toy.po-wers")
     toy.edit("notebooks/coin.md", '"toy.half"', '"toy.po-wers"')
     toy.edit("notebooks/coin.md", "toy.powers", "toy.po.wers")
     toy.edit("book/claims.yml", "toy.powers", "toy.po.wers")

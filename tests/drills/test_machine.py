@@ -114,7 +114,10 @@ def test_a_folder_and_a_notebook_with_spaces_and_accents(toy, tmp_path):
     project.edit("book/_toc.yml", "chapters/coin", "chapters/münze zwei")
     project.edit("book/claims.yml", "notebook: coin", "notebook: münze zwei")
     assert "Built" in project.run("build")
-    assert "ours 0.5" in (project.project.html("book") / "chapters" / "münze zwei.html").read_text()
+    assert (
+        ">0.5</strong>"
+        in (project.project.html("book") / "chapters" / "münze zwei.html").read_text()
+    )
     assert "münze zwei (book) is up to date" in project.run("why", "münze zwei")
 
 

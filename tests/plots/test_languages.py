@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 
 from ntpcompanion import plots
+from ntpcompanion.plots.languages import survival
 from tests.plots.conftest import LENGTHS
 
 
 def test_survival_is_the_share_of_entries_at_least_as_large():
-    values, share = plots.survival(np.array([3, 1, 1, 7]))
+    values, share = survival(np.array([3, 1, 1, 7]))
     assert (values.tolist(), share.tolist()) == ([1, 3, 7], [1, 0.5, 0.25])
 
 

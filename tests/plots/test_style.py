@@ -1,11 +1,16 @@
 import io
+import re
+from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
 import pytest
+from IPython.terminal.interactiveshell import TerminalInteractiveShell
 
 from ntpcompanion import plots
 from ntpcompanion.plots import style as module
+from ntpcompanion.plots.narrow import NARROW_MIME, to_svg
+from ntpcompanion.workflow.base.project import Project
 
 
 def luminance(colour):
@@ -29,7 +34,8 @@ def test_each_meaning_has_a_colour_of_its_own():
 
 
 @pytest.mark.parametrize("page", ["white", "#121212"])
-def test_ink_and_colours_read_on_light_and_dark_pages(page):
+def test_in_a_notebook_ink_and_colours_read_on_light_and_dark(page):
+    """What the pages of the book show instead passes 4.5 and 3: see workflow/site/test_figures."""
     assert contrast(module.INK, page) > 4
     assert all(contrast(getattr(plots, name), page) > 2.3 for name in MEANINGS)
 
@@ -49,9 +55,9 @@ def test_figures_are_page_wide_transparent_and_equal_byte_for_byte(counts):
     assert fig.get_facecolor()[3] == 0
 
 
-def test_in_a_notebook_figures_become_svg(monkeypatch):
+def test_in_a_notebook_figures_become_svg_wide_and_narrow(monkeypatch):
     asked = []
-    monkeypatch.setattr(module, "get_ipython", lambda: object())
+    monkeypatch.setattr(module, "get_ipython", lambda: TerminalInteractiveShell.instance())
     monkeypatch.setattr(
         module,
         "set_matplotlib_formats",
@@ -59,3 +65,36 @@ def test_in_a_notebook_figures_become_svg(monkeypatch):
     )
     plots.use_style()
     assert asked == [(("svg",), {"bbox_inches": None, "metadata": {"Date": None}})]
+    shell = TerminalInteractiveShell.instance()
+    data, _ = shell.display_formatter.format(plots.figure()[0])
+    assert ElementTree.fromstring(data[NARROW_MIME]).get("width") == "244.8pt"
+    TerminalInteractiveShell.clear_instance()
+
+
+def test_text_is_written_in_the_typeface_of_the_pages_and_stays_text(ax):
+    ax.set(
+        title="α ≥ ½ – “ä”", xlabel="$W^\\star$ inside $\\mathcal{F}$, $\\eta\\,\\mathrm{tr}\\,H$"
+    )
+    svg = to_svg(ax.figure)
+    assert "α ≥ ½ – “ä”" in svg
+    assert set(re.findall(r"'([^']*)'", svg)) == {module.TYPEFACE}
+
+
+def test_the_typeface_carries_its_licence():
+    for folder, faces in ((module.FONTS, 3), (Project.find().book / "assets" / "fonts", 4)):
+        assert "SIL OPEN FONT LICENSE" in (folder / "OFL.md").read_text(encoding="utf-8")
+        assert len(list(folder.glob("CompanionSans-*"))) == faces
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+def test_a_ramp_goes_from_dark_to_light(n):
+    shades = [luminance(colour) for colour in plots.ramp(n)]
+    assert len(shades) == n
+    assert shades == sorted(set(shades))
+    assert shades[0] == luminance("#3b2a7a")
+
+
+@pytest.mark.parametrize("n", [0, 10])
+def test_a_ramp_of_too_many_shades_is_refused(n):
+    with pytest.raises(ValueError, match=rf"`n` must lie between 1 and 9, got {n}"):
+        plots.ramp(n)

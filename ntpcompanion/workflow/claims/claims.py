@@ -23,6 +23,8 @@ from ntpcompanion.workflow.claims.predicate import NotNegative, Slack
 Verdict = Literal["supported", "refuted", "inconclusive", "exploratory", "not measured"]
 Profile = Literal["smoke", "book", "paper"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3)]
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=110)]
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=45)]
 
 # Whose sentence it is, what it was read from, and how its setting compares with the paper's; with
 # the words that pages use.
@@ -67,6 +69,9 @@ class Claim(_Strict):
     basis: Literal["text", "code", "abstract", "secondary", "derived"]
     scope: Literal["same", "smaller"]
     statement: Text
+    short: Line | None = None
+    quantity: Words | None = None
+    why: Text | None = None
     measures: Text
     source: Text
     notebook: Text

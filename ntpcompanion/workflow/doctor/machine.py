@@ -10,13 +10,13 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from ntpcompanion.workflow.base.browser import BROWSERS
 from ntpcompanion.workflow.doctor.checks import Check, TorchAnswer, reinstall
 
 GIB = 2**30
 # bytes: a book with its doctrees; several profiles, records and a browser besides
 DISK_NEEDED, DISK_WANTED = 200 * 2**20, 2 * GIB
 MEMORY_WANTED = 4 * GIB  # bytes: two notebooks at once and the rendering, with room to spare
-BROWSERS = ("chromium", "google-chrome", "chrome")
 
 
 def check_writing(root: Path, folders: Iterable[Path]) -> Check:

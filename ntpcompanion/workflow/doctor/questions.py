@@ -4,7 +4,6 @@ None may take longer than `LIMIT`.
 
 import json
 import re
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -17,7 +16,6 @@ from ntpcompanion.workflow.base.messages import Failed, heard
 from ntpcompanion.workflow.base.processes import Ended, run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.doctor.checks import KernelAnswer, TorchAnswer
-from ntpcompanion.workflow.doctor.machine import BROWSERS
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.running.job import Job
 
@@ -79,11 +77,6 @@ def ask_torch(root: Path) -> TorchAnswer:
         return TorchAnswer(failed=_reason(ended.errors) or f"code {ended.code}")
     answer = json.loads(ended.output)
     return TorchAnswer(**{**answer, "gpus": tuple(map(tuple, answer["gpus"]))})
-
-
-def find_browser() -> str | None:
-    """The path of a browser that can read the built pages, None if there is none on PATH."""
-    return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 def ask_version(browser: str) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 
 import ntpcompanion
+from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware
 from ntpcompanion.workflow.doctor import checks, machine, questions
@@ -127,7 +128,7 @@ def _torch(root: Path) -> Iterator[Check]:
 
 
 def _chromium() -> Iterator[Check]:
-    yield machine.check_chromium(questions.find_browser(), questions.ask_version)
+    yield machine.check_chromium(find_browser(), questions.ask_version)
 
 
 def _folders(project: Project) -> Iterator[Check]:

@@ -141,7 +141,7 @@ def _read_node(path: Path) -> nbformat.NotebookNode:
             _settings(front["ntp"], path)
         node: nbformat.NotebookNode = jupytext.reads(text, fmt="md:myst")
         for cell in code_cells(node):
-            ast.parse(_without_magics(cell.source))
+            ast.parse(without_magics(cell.source))
     except SyntaxError as error:
         raise WorkflowError(
             f"{path}: a code cell is not Python ({error.msg}: `{(error.text or '').strip()}`)."
@@ -162,10 +162,11 @@ def _settings(given: object, path: Path) -> dict[str, list[str]]:
 
 def imported_modules(node: nbformat.NotebookNode) -> str:
     """The Python text of all code cells, magics left out, for the import scanner."""
-    return "\n".join(_without_magics(cell.source) for cell in code_cells(node))
+    return "\n".join(without_magics(cell.source) for cell in code_cells(node))
 
 
-def _without_magics(source: str) -> str:
+def without_magics(source: str) -> str:
+    """The Python of a cell: lines for IPython left out."""
     return "\n".join(
         line for line in source.splitlines() if not line.lstrip().startswith(("%", "!"))
     )

@@ -122,7 +122,11 @@ def _execute_one(
     write_atomically(run.page, nbformat.writes(node))
     result.save(run.results)  # last: until it is there, the notebook above counts as stale
     shutil.rmtree(scratch, ignore_errors=True)
-    undeclared = [name for name in others if not name.endswith(".py")]
+    package = run.project.package.relative_to(run.project.root).as_posix()
+    # what belongs to the package, such as a typeface, is no input of a notebook
+    undeclared = [
+        name for name in others if not name.endswith(".py") and not name.startswith(f"{package}/")
+    ]
     mend = "let a parameter name it, and list that under `ntp: {inputs: [...]}`"
     return [f"it read {name}, which is no input: {mend}." for name in undeclared]
 

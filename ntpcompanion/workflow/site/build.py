@@ -5,7 +5,6 @@ assertions.
 import functools
 import json
 import shutil
-from collections.abc import Mapping
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -15,13 +14,16 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, files_below, sha256, write_atomically
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.baselines import check_measured
-from ntpcompanion.workflow.claims.claims import Claim, load_claims
+from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.contents import page_faults
-from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, load_executed, stale_reasons
-from ntpcompanion.workflow.site import ledger
+from ntpcompanion.workflow.site.citation import read_book
+from ntpcompanion.workflow.site.commits import commit_of
+from ntpcompanion.workflow.site.downloads import FOLDER, downloads
+from ntpcompanion.workflow.site.ending import Source
+from ntpcompanion.workflow.site.generated import write_generated
 from ntpcompanion.workflow.site.pages import make_page
 from ntpcompanion.workflow.site.render import doctrees, render, site_faults
 from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
@@ -68,12 +70,21 @@ def prepare_pages(
     source = project.book if profile == "book" else _staged_copy(project, profile)
     # many cards show one record, which takes a while to check
     record = functools.cache(lambda name: load_record(project, name))
+    book, chapters = read_book(project), source / "chapters"
     widgets = known_widgets(project.book)
     for run in runs:
-        result = results[run.notebook.name]
-        page = make_page(run.notebook, load_executed(run.page), result, claims, record, widgets)
-        write_atomically(source / "chapters" / f"{run.notebook.name}.ipynb", nbformat.writes(page))
-    _write_tables(source, claims, results, notebooks, profile)
+        name, result, executed = (
+            run.notebook.name,
+            results[run.notebook.name],
+            load_executed(run.page),
+        )
+        path = run.notebook.path
+        kept = Source(path.relative_to(project.root).as_posix(), commit_of(project, path))
+        page = make_page(run.notebook, executed, result, claims, record, book, kept, widgets)
+        for file, content in downloads(run.notebook, executed, result).items():
+            write_atomically(chapters / FOLDER / file, content)
+        write_atomically(chapters / f"{name}.ipynb", nbformat.writes(page))
+    write_generated(project, source, claims, results, notebooks, profile, record)
     return source, results
 
 
@@ -103,21 +114,6 @@ def build_site(project: Project, runs: list[Run], profile: str) -> tuple[Path, b
         )
     write_atomically(stamp, json.dumps({**state, "site": _digest([html])}))
     return html, True
-
-
-def _write_tables(
-    source: Path,
-    claims: Mapping[str, Claim],
-    results: Mapping[str, Result],
-    notebooks: Mapping[str, Notebook],
-    profile: str,
-) -> None:
-    write_atomically(
-        source / "chapters" / "_ledger.md", ledger.ledger_page(claims, results, notebooks, profile)
-    )
-    write_atomically(
-        source / "chapters" / "_status.md", ledger.status_page(results, notebooks, profile)
-    )
 
 
 def _staged_copy(project: Project, profile: str) -> Path:
@@ -162,7 +158,7 @@ def _is_content(path: Path) -> bool:
     """Whether a file of the book folder reaches the site by pages only, which are compared one by
     one.
     """
-    return path.parts[0] in ("chapters", "records", "claims.yml")
+    return path.parts[0] in ("chapters", "records", "history", "claims.yml", "landing.yml")
 
 
 def _digest(paths: list[Path]) -> str:

@@ -7,10 +7,11 @@ from html import escape
 
 from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.claims.claims import BASES, KINDS, SCOPES, Claim, Judgement
-from ntpcompanion.workflow.claims.formatting import mathematics, show
+from ntpcompanion.workflow.claims.formatting import mathematics, powers, show
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.site.citation import Chapter, claim_entry
 
 
 def card(
@@ -19,40 +20,76 @@ def card(
     measurement: Measurement,
     result: Result,
     records: Sequence[Record] = (),
+    chapter: Chapter | None = None,
 ) -> str:
-    """The card of a measured claim; `records` are those that its number was computed from."""
-    facts = [f"ours {shown(measurement, judgement)}", expected(claim, judgement, result.profile)]
-    if claim.paper_value is not None:
-        facts.append(f"paper {claim.paper_value}")
-    locator = f'<span class="ntp-locator">{mathematics(claim.locator)}</span>'
-    summary = f"{badge(judgement.verdict, claim)} {locator}"
-    summary += f' <span class="ntp-facts">{mathematics(" · ".join(facts))}</span>'
-    rows = {
-        "Claim": mathematics(claim.statement),
-        "Whose": KINDS[claim.kind],
+    """The card of a measured claim; `records` are those that its number was computed from.
+
+    In its `chapter` it has a link to itself and a citation; elsewhere it is a copy.
+    """
+    rows = {"Claim": mathematics(claim.statement)}
+    if claim.why:
+        rows["Why"] = mathematics(claim.why)
+    rows |= {
+        "Whose": f"{KINDS[claim.kind]}, {mathematics(claim.locator)}",
         "Read from": BASES[claim.basis],
         "Setting": SCOPES[claim.scope],
         "Measured": mathematics(claim.measures),
-        "Expected number from": mathematics(claim.source),
-        "Values": escape(show(measurement, shown=None)),
+        "Expected": mathematics(expected(claim, judgement, result.profile)),
     }
-    if claim.expect:
+    if judgement.expectation and claim.expected_verdict != "supported":
         rows["Expected verdict"] = claim.expected_verdict
+    rows["Expected number from"] = mathematics(claim.source)
+    rows["Values"] = escape(powers(show(measurement, shown=None)))
     rows |= _origin(measurement, result, records)
-    rows["Id"] = f"<code>{escape(claim.id)}</code>"
+    name = f"<code>{escape(claim.id)}</code>"
+    rows["Id"] = name if chapter is None else f'<a href="#{anchor(claim.id)}">{name}</a>'
+    if chapter is not None:
+        number = f"{claim.quantity or 'measured'} = {shown(measurement, judgement)}"
+        entry = claim_entry(chapter, claim, f"{judgement.verdict}: {number}")
+        rows["Cite"] = f'<pre class="ntp-cite"><code>{escape(entry)}</code></pre>'
     body = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows.items())
     opening = f'<details class="ntp-card mathjax_process" id="{anchor(claim.id)}">'
-    return f"{opening}<summary>{summary}</summary><dl>{body}</dl></details>"
+    first = first_line(claim, judgement, measurement)
+    return f"{opening}<summary>{first}</summary><dl>{body}</dl></details>"
+
+
+def first_line(claim: Claim, judgement: Judgement, measurement: Measurement) -> str:
+    """Verdict, the claim in words, ours beside the paper's number, and whose claim it is."""
+    quantity = mathematics(claim.quantity or "measured")
+    number = mathematics(shown(measurement, judgement))
+    facts = f'{quantity} = <strong class="ntp-number">{number}</strong>'
+    if (paper := claim.paper_value) is not None:
+        printed = mathematics(paper) if isinstance(paper, str) else f"{paper:.12g}"
+        facts += f' <span class="ntp-paper">(paper: {printed})</span>'
+    return (
+        f"{verdict_badge(judgement.verdict, claim)} "
+        f'<span class="ntp-short">{mathematics(claim.short or claim.statement)}</span> '
+        f'<span class="ntp-facts">{facts}</span> '
+        f'<span class="ntp-whose">{whose(claim)}</span>'
+    )
+
+
+def whose(claim: Claim) -> str:
+    """Whose claim it is, with its place in the paper: `stated · Theorem 1 of the paper`.
+
+    What a locator says behind its first comma tells claims about one place apart; `short` does so
+    on a card.
+    """
+    kind = f'<span class="ntp-kind" title="{KINDS[claim.kind]}">{claim.kind}</span>'
+    place = mathematics(claim.locator.partition(",")[0])
+    return f'{kind} · <span class="ntp-locator">{place} of the paper</span>'
 
 
 def badge(verdict: str, claim: Claim) -> str:
-    """The verdict as text, with whose claim it is and whether the setting is smaller; the colour
-    only repeats it.
-    """
+    """The verdict with whose claim it is."""
+    return f'{verdict_badge(verdict, claim)} <span class="ntp-kind">{claim.kind}</span>'
+
+
+def verdict_badge(verdict: str, claim: Claim) -> str:
+    """The verdict as text, and whether the setting is smaller; the colour only repeats it."""
     judged = verdict in ("supported", "refuted", "inconclusive")
     words = f"{verdict} at our scale" if judged and claim.scope == "smaller" else verdict
-    shown = f'<span class="ntp-badge ntp-{verdict.replace(" ", "-")}">{words}</span>'
-    return f'{shown} <span class="ntp-kind">{claim.kind}</span>'
+    return f'<span class="ntp-badge ntp-{verdict.replace(" ", "-")}">{words}</span>'
 
 
 def anchor(claim_id: str) -> str:
@@ -62,15 +99,14 @@ def anchor(claim_id: str) -> str:
 
 def shown(measurement: Measurement, judgement: Judgement) -> str:
     """The value, with enough digits to tell it from what is expected."""
-    return show(
-        measurement, apart_from=judgement.expectation.bounds if judgement.expectation else ()
-    )
+    others = judgement.expectation.bounds if judgement.expectation else ()
+    return powers(show(measurement, apart_from=others))
 
 
 def expected(claim: Claim, judgement: Judgement, profile: str) -> str:
     """What is expected at the profile, or why the number is not judged."""
     if judgement.expectation:
-        return f"expected {judgement.expectation.describe()}"
+        return powers(judgement.expectation.describe())
     return f"not judged: {claim.exploratory or f'nothing is expected at profile {profile}'}"
 
 
@@ -84,8 +120,8 @@ def _origin(measurement: Measurement, result: Result, records: Sequence[Record])
     else:
         parameters, made = _pairs(result.parameters), hardware_line(result.hardware)
     return {
-        "Parameters": escape(parameters),
         "Random": escape(_randomness(measurement)),
+        "Parameters": escape(parameters),
         "Made on": escape(made),
     }
 

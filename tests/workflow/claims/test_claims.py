@@ -169,6 +169,8 @@ def test_the_distance_from_the_edge_is_in_standard_errors(expectation, value, st
     [
         ({"source": None}, r"toy.half: source: Field required"),
         ({"source": " "}, r"toy.half: source: String should have at least 3 characters"),
+        ({"short": "x" * 111}, r"toy.half: short: String should have at most 110 characters"),
+        ({"quantity": "x" * 46}, r"toy.half: quantity: String should have at most 45 characters"),
         ({"notebook": "dice"}, r"toy.half: notebook: there is no notebooks/dice.md"),
         ({"id": "toy.words"}, r"toy.words: the id is used twice"),
         ({"id": "Toy half"}, r"String should match pattern"),

@@ -151,12 +151,3 @@ def test_browsers_that_do_not_start(tmp_path, monkeypatch, script, words):
 def test_no_browser_is_started_on_windows(monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
     assert questions.ask_version("no such program") == ""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="a file without an ending is no program there")
-def test_the_first_browser_on_path_is_found(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert questions.find_browser() is None
-    for name in ("chrome", "chromium"):
-        (tmp_path / name).touch(mode=0o755)
-        assert questions.find_browser() == str(tmp_path / name)

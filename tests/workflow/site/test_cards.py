@@ -5,9 +5,11 @@ from ntpcompanion.workflow.claims.formatting import mathematics
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.site import cards
+from ntpcompanion.workflow.site.citation import Book, Chapter
 from tests.toy import CLAIM
 from tests.workflow.claims.test_baselines import result
 
+CHAPTER = Chapter(Book("A book", "Its authors"), "coin", "A coin", "2026")
 RECORD = Record(
     "runs", [], {"width": 64, "seed": [0, 1]}, "Runs.", "yesterday on <another> chip", []
 )
@@ -19,14 +21,14 @@ def claim_that(**changes):
     )
 
 
-def card(value, records=(), claim=None, **options):
+def card(value, records=(), claim=None, chapter=CHAPTER, **options):
     claim, item = claim or claim_that(), Measurement.of("toy.x", value, **options)
     made = replace(
         result("coin"),
         parameters={"n": 3, "mode": "<a>"},
         hardware={"processor": "A & B", "cores": 2},
     )
-    return cards.card(claim, judge(claim, "book", item), item, made, records)
+    return cards.card(claim, judge(claim, "book", item), item, made, records, chapter)
 
 
 def test_a_badge_is_text_and_says_whose_claim_it_is():
@@ -48,44 +50,97 @@ def test_claims_never_share_an_anchor():
     assert cards.anchor("toy.a.b") != cards.anchor("toy.a-b")
 
 
-def test_a_card_says_what_was_claimed_measured_and_expected():
-    html = card(1.0, stderr=0.25, replicates=5, seed=0)
-    assert html.startswith(
+def rows(html):
+    return [part.split("</dt>")[0] for part in html.split("<dt>")[1:]]
+
+
+def test_the_first_line_is_the_claim_in_words_with_the_number_and_whose_it_is():
+    claim = claim_that(short="Half of <all> $n$.", quantity="share of $n$", paper_value=0)
+    assert card(3.0, claim=claim).partition("<dl>")[0] == (
         '<details class="ntp-card mathjax_process" id="claim-toy_x"><summary><span '
-        'class="ntp-badge ntp-supported">supported</span> '
-        '<span class="ntp-kind">stated</span> <span class="ntp-locator">Theorem 1</span> '
-        '<span class="ntp-facts">ours 1.00 ± 0.25 · expected ≤ 2</span></summary><dl>'
+        'class="ntp-badge ntp-refuted">refuted</span> '
+        '<span class="ntp-short">Half of &lt;all&gt; <span class="mathjax_process">'
+        r"\(n\)</span>.</span> "
+        '<span class="ntp-facts">share of <span class="mathjax_process">'
+        r"\(n\)</span> = <strong "
+        'class="ntp-number">3</strong> <span class="ntp-paper">(paper: 0)</span></span> '
+        '<span class="ntp-whose"><span class="ntp-kind" title="the paper states it">stated</span> '
+        '· <span class="ntp-locator">Theorem 1 of the paper</span></span></summary>'
     )
-    rows = [
+
+
+def test_a_claim_without_words_of_its_own_shows_its_statement():
+    first = card(1.0).partition("<dl>")[0]
+    assert f'<span class="ntp-short">{mathematics(CLAIM["statement"])}</span>' in first
+    assert 'measured = <strong class="ntp-number">1</strong></span>' in first
+
+
+def test_what_tells_claims_about_one_place_apart_stands_among_the_details():
+    first, _, details = card(1.0, claim=claim_that(locator="Theorem 2, rate")).partition("<dl>")
+    assert "Theorem 2 of the paper" in first
+    assert "rate" not in first
+    assert "<dt>Whose</dt><dd>the paper states it, Theorem 2, rate</dd>" in details
+
+
+def test_the_details_say_what_was_claimed_measured_and_expected():
+    html = card(1.0, stderr=0.25, replicates=5, seed=0)
+    assert rows(html) == [
         "Claim",
         "Whose",
         "Read from",
         "Setting",
         "Measured",
+        "Expected",
         "Expected number from",
         "Values",
-        "Expected verdict",
+        "Random",
+        "Parameters",
+        "Made on",
+        "Id",
+        "Cite",
     ]
-    rows += ["Parameters", "Random", "Made on", "Id"]
-    assert [part.split("</dt>")[0] for part in html.split("<dt>")[1:]] == rows
     for text in (
         "n = 3, mode = &#x27;&lt;a&gt;&#x27;",
         "<dt>Made on</dt><dd>A &amp; B, 2 cores</dd>",
-        "<code>toy.x</code>",
+        '<dt>Id</dt><dd><a href="#claim-toy_x"><code>toy.x</code></a></dd>',
         "<dt>Random</dt><dd>5 independent replicates, 95 % interval of Student&#x27;s t, seed "
         "0</dd>",
-        "<dt>Whose</dt><dd>the paper states it</dd><dt>Read from</dt><dd>the text of the "
-        "paper</dd>",
-        mathematics(CLAIM["statement"]),
+        "<dt>Read from</dt><dd>the text of the paper</dd>",
+        "<dt>Expected</dt><dd>≤ 2</dd>",
+        "<dt>Values</dt><dd>1.00 ± 0.25</dd>",
+        f"<dt>Claim</dt><dd>{mathematics(CLAIM['statement'])}</dd>",
     ):
         assert text in html
-    assert html.endswith("</dd></dl></details>")
+    assert html.endswith("</code></pre></dd></dl></details>")
 
 
-def test_a_card_shows_the_number_of_the_paper_and_whether_chance_enters():
-    html = card(3.0, claim=claim_that(paper_value=0))
-    assert "ours 3 · expected ≤ 2 · paper 0" in html
-    assert "<dt>Random</dt><dd>exact: nothing random enters</dd>" in html
+def test_a_copy_elsewhere_has_no_link_to_itself():
+    html = card(3.0, chapter=None)
+    assert "<dt>Id</dt><dd><code>toy.x</code></dd>" in html
+    assert "href" not in html
+    assert "ntp-cite" not in html
+
+
+def test_a_card_can_be_cited():
+    html = card(3.0, claim=claim_that(short="Half of <all>", quantity="share"))
+    cited = html.partition("<dt>Cite</dt>")[2]
+    assert "title = {Half of &lt;all&gt;}" in cited
+    assert "note = {refuted: share = 3; " in cited
+
+
+def test_why_follows_the_claim():
+    html = card(1.0, claim=claim_that(why="Because $a < b$."))
+    assert rows(html)[:3] == ["Claim", "Why", "Whose"]
+    assert "<dt>Why</dt><dd>Because <span" in html
+
+
+def test_a_statement_known_to_fail_says_so():
+    html = card(3.0, claim=claim_that(expected_verdict="refuted"))
+    assert "<dt>Expected verdict</dt><dd>refuted</dd>" in html
+
+
+def test_a_card_says_whether_chance_enters():
+    assert "<dt>Random</dt><dd>exact: nothing random enters</dd>" in card(3.0)
     assert "<dt>Random</dt><dd>exact for what seed 7 drew</dd>" in card(3.0, seed=7)
 
 
@@ -95,7 +150,7 @@ def test_what_is_not_judged_says_why():
     )
     html = card(3.0, claim=claim_that(expect={}, exploratory="one training seed"))
     assert "ntp-exploratory" in html
-    assert "ours 3 · not judged: one training seed" in html
+    assert "<dt>Expected</dt><dd>not judged: one training seed</dd>" in html
     assert "Expected verdict" not in html
 
 
@@ -107,7 +162,7 @@ def test_a_number_of_a_record_shows_where_that_was_made():
 
 
 def test_a_number_is_told_apart_from_the_bound_that_it_misses():
-    assert "ours 2.0000001 · expected ≤ 2" in card(2.0000001)
-    assert "ours 1.23401 · expected ≤ 1.234" in card(
-        1.23401, claim=claim_that(expect={"book": {"at_most": 1.234}})
-    )
+    assert 'ntp-number">2.0000001</strong>' in card(2.0000001)
+    html = card(1.23401, claim=claim_that(expect={"book": {"at_most": 1.234}}))
+    assert 'ntp-number">1.23401</strong>' in html
+    assert "<dt>Expected</dt><dd>≤ 1.234</dd>" in html

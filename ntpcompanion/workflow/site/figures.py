@@ -1,0 +1,177 @@
+"""Figures as part of a page: SVG of a notebook's output made small, with the colours of the page's
+theme, wide and narrow.
+"""
+
+import re
+from collections.abc import Mapping
+from html import escape
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import nbformat
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.running.results import DRAWN
+
+SVG_MIME = "image/svg+xml"
+NARROW_MIME = "application/vnd.ntpcompanion.narrow+svg"
+TYPEFACE = "Companion Sans"
+
+# The colours of `ntpcompanion.plots`, and the variable of the stylesheet that a page shows instead.
+VARIABLES = {
+    "#7a7a7a": "--ntp-ink",
+    "#0173b2": "--ntp-in-support",
+    "#de8f05": "--ntp-out-of-support",
+    "#029e73": "--ntp-measurement",
+    "#cc78bc": "--ntp-paper",
+    "#d55e00": "--ntp-contrast",
+    "#ca9161": "--ntp-third",
+    "#56b4e9": "--ntp-fourth",
+}
+RAMP = ("#3b2a7a", "#9a86d8")  # dark end, light end
+
+_NAMESPACE = re.compile(r"\{[^}]*\}")
+_NUMBER = re.compile(r"-?\d+\.\d+")
+_COORDINATES = {"d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "points"}
+
+
+def inline_figures(page: nbformat.NotebookNode) -> None:
+    """Give each SVG among the outputs of a page an HTML form, which the page shows instead.
+
+    The alternative text is that of the cell (`mystnb.image.alt`). Raises WorkflowError naming the
+    cell's figure if it has text in a typeface that a page does not have.
+    """
+    for cell in page.cells:
+        options = cell.metadata.get("mystnb", {})
+        alt = options.get("image", {}).get("alt")
+        name = options.get("figure", {}).get("name", cell["id"])
+        for number, output in enumerate(cell.get("outputs", [])):
+            if SVG_MIME in (data := output.get("data", {})):
+                data["text/html"] = _figure(data, alt, name, f"{cell['id']}-{number}")
+                # what the run has made stays beside it: the next page is made from this one
+                output.metadata[DRAWN] = True
+
+
+def _figure(data: Mapping[str, str], alt: str | None, name: str, key: str) -> str:
+    label = "" if alt is None else f' aria-label="{escape(alt)}"'
+    parts = []
+    for mime, look, prefix in (
+        (SVG_MIME, "ntp-wide", f"{key}w"),
+        # without our stylesheet, as in a notebook, the wide one alone is shown
+        (NARROW_MIME, 'ntp-narrow" style="display:none', f"{key}n"),
+    ):
+        if mime in data:
+            body = compact(data[mime], prefix, name)
+            parts.append(f'<svg class="{look}" role="img"{label} {body.removeprefix("<svg ")}')
+    return f'<div class="ntp-figure">{"".join(parts)}</div>'
+
+
+def compact(svg: str, prefix: str, name: str) -> str:
+    """An SVG of matplotlib as it stands in HTML: without what a browser does not need.
+
+    Coordinates have two digits after the point, colours are variables, and each id that is referred
+    to begins with `prefix`. Raises WorkflowError naming the figure `name` for a foreign typeface.
+    """
+    root = ElementTree.fromstring(svg)
+    drawn = ElementTree.tostring(root, encoding="unicode")
+    used = dict.fromkeys(re.findall(r'(?:href="#|url\(#)([^")]*)', drawn))
+    ids = {old: f"{prefix}{count}" for count, old in enumerate(used)}
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if _NAMESPACE.sub("", child.tag) in ("metadata", "style"):
+                parent.remove(child)
+        _join_letters(parent)
+    for element in root.iter():
+        _tidy(element, ids, name)
+    _size(root)
+    return re.sub(r"<(defs|g)\s*/>", "", ElementTree.tostring(root, encoding="unicode"))
+
+
+def _tidy(element: ElementTree.Element, ids: Mapping[str, str], name: str) -> None:
+    element.tag = _NAMESPACE.sub("", element.tag)
+    if not (element.text or "").strip() and element.tag not in ("text", "tspan"):
+        element.text = None
+    element.tail = None
+    attributes = {_NAMESPACE.sub("", key): value for key, value in element.attrib.items()}
+    element.attrib.clear()
+    for key, value in attributes.items():
+        if key == "id" and value not in ids:
+            continue
+        element.set(key, _attribute(key, value, ids, name))
+
+
+def _attribute(key: str, value: str, ids: Mapping[str, str], name: str) -> str:
+    if key == "id":
+        return ids[value]
+    if key == "href" and value.startswith("#"):
+        return f"#{ids[value[1:]]}"
+    if key == "clip-path":
+        return re.sub(r"#([^)]*)", lambda found: f"#{ids[found[1]]}", value)
+    if key == "style":
+        return _style(value, name)
+    if key in _COORDINATES:
+        return re.sub(r"\s+", " ", _NUMBER.sub(_rounded, value)).strip()
+    if key == "transform":
+        return re.sub(r"translate\([^)]*\)", lambda found: _NUMBER.sub(_rounded, found[0]), value)
+    return value
+
+
+def _rounded(number: re.Match[str]) -> str:
+    short = f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+    return "0" if short == "-0" else short
+
+
+def _style(text: str, name: str) -> str:
+    declarations = []
+    for part in filter(None, map(str.strip, text.split(";"))):
+        key, _, value = (piece.strip() for piece in part.partition(":"))
+        if key in ("font", "font-family"):
+            families = re.findall(r"'([^']*)'", value)
+            if any(family != TYPEFACE for family in families):
+                raise WorkflowError(
+                    f"Figure {name!r} writes a sign in the typeface {families[0]!r}, which the "
+                    f"pages do not have. Use signs of {TYPEFACE!r}, such as √ instead of \\sqrt."
+                )
+            if key == "font-family":
+                continue  # as the stylesheet says
+        declarations.append(f"{key}:{re.sub(r'#[0-9a-f]{6}', _themed, value)}")
+    return ";".join(declarations)
+
+
+def _themed(found: re.Match[str]) -> str:
+    colour = found[0]
+    if colour in VARIABLES:
+        return f"var({VARIABLES[colour]},{colour})"  # the colour itself where no stylesheet is
+    share = _share_of_ramp(colour)
+    if share is None:
+        return colour
+    dark, light = RAMP
+    return f"color-mix(in srgb,var(--ntp-ramp-light,{light}) {share}%,var(--ntp-ramp-dark,{dark}))"
+
+
+def _share_of_ramp(colour: str) -> int | None:
+    """How many hundredths of the way from the dark to the light end a colour lies, if it does."""
+    dark, light, own = ([int(hue[k : k + 2], 16) for k in (1, 3, 5)] for hue in (*RAMP, colour))
+    share = round(100 * (own[0] - dark[0]) / (light[0] - dark[0]))
+    there = [a + share / 100 * (b - a) for a, b in zip(dark, light, strict=True)]
+    near = all(abs(a - b) <= 1 for a, b in zip(there, own, strict=True))
+    return share if near and 0 <= share <= 100 else None
+
+
+def _join_letters(text: ElementTree.Element) -> None:
+    """Neighbouring letters of a formula that look alike and stand on one line as one element."""
+    letters = [part for part in text if part.tag.endswith("tspan")]
+    for one, other in pairwise(letters):
+        if all(one.get(key) == other.get(key) for key in ("y", "style")):
+            # the later element takes up the earlier, which may have taken up others before
+            other.set("x", f"{one.get('x')} {other.get('x')}")
+            other.text = f"{one.text or ''}{other.text or ''}"
+            text.remove(one)
+
+
+def _size(root: ElementTree.Element) -> None:
+    """Width and height in pixels; matplotlib gives them in points, which are those of `viewBox`."""
+    for key in ("xmlns", "version"):
+        root.attrib.pop(key, None)
+    for key in ("width", "height"):
+        root.set(key, f"{float(root.get(key, '0').removesuffix('pt')) * 4 / 3:.0f}")

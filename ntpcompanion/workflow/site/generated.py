@@ -1,0 +1,65 @@
+"""What a build writes beside the chapters: the parts of the pages on results, and their data."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import nbformat
+
+from ntpcompanion.workflow.base.files import write_atomically
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.claims.claims import Claim
+from ntpcompanion.workflow.notebooks.notebook import Notebook
+from ntpcompanion.workflow.records.record import Record
+from ntpcompanion.workflow.running.history import read_history
+from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.site import exports
+from ntpcompanion.workflow.site.citation import read_book
+from ntpcompanion.workflow.site.drift import drift_page
+from ntpcompanion.workflow.site.landing import Stored, landing_page, read_landing, read_parts
+from ntpcompanion.workflow.site.ledger import ledger_page
+from ntpcompanion.workflow.site.references import read_papers
+from ntpcompanion.workflow.site.rows import ledger_rows
+from ntpcompanion.workflow.site.status import records_table, status_page
+from ntpcompanion.workflow.site.theorems import theorems_page
+
+
+def write_generated(
+    project: Project,
+    source: Path,
+    claims: Mapping[str, Claim],
+    results: Mapping[str, Result],
+    notebooks: Mapping[str, Notebook],
+    profile: str,
+    record: Callable[[str], Record],
+) -> None:
+    """Write them into `source`, the book folder that is rendered; `record(name)` loads a record.
+
+    Texts begin with an underscore: pages include them, and Sphinx reads them nowhere else. Raises
+    WorkflowError with what is wrong with the files that they are made from.
+    """
+    titles = {name: notebook.title for name, notebook in notebooks.items()}
+    rows = ledger_rows(claims, results, profile)
+    papers = read_papers(project)
+    texts = {
+        "_ledger.md": ledger_page(claims, results, titles, papers, profile),
+        "_status.md": status_page(results, notebooks, profile),
+        "_records.md": records_table(project, record),
+        "_drift.md": drift_page(read_history(project), claims, titles),
+        "_theorems.md": theorems_page(notebooks),
+        "_data/ledger.json": exports.ledger_json(rows, results, profile),
+        f"_data/{exports.SCHEMA_NAME}": exports.ledger_schema(),
+        "_data/ledger.csv": exports.ledger_csv(rows),
+    }
+    if (landing := read_landing(project)) is not None:
+        pages = _executed(source, results)
+        stored = Stored(read_book(project), claims, results, pages, titles)
+        texts |= landing_page(landing, read_parts(project), stored, profile)
+    for name, text in texts.items():
+        write_atomically(source / "chapters" / name, text)
+
+
+def _executed(source: Path, results: Mapping[str, Result]) -> dict[str, nbformat.NotebookNode]:
+    """The chapters as they were just written."""
+    return {
+        name: nbformat.read(source / "chapters" / f"{name}.ipynb", as_version=4) for name in results
+    }

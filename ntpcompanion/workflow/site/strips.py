@@ -1,0 +1,59 @@
+"""Runs of cards: the first few stand, the rest wait in one strip that opens."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, get_args
+
+import nbformat
+
+from ntpcompanion.workflow.claims.claims import Verdict
+from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
+from ntpcompanion.workflow.site.code_folds import GLUED
+
+STANDING = 4  # cards of one run that are shown at once
+
+
+def gather_cards(
+    cells: list[nbformat.NotebookNode], verdict: Callable[[dict[str, Any]], Verdict | None]
+) -> None:
+    """Put the cards of each run beyond the first four into one strip, in the place of the fifth.
+
+    `verdict` judges the data of a measurement; None: it has no card. The outputs are changed in
+    place: only how they are drawn.
+    """
+    for run in card_runs(cells, lambda item: verdict(item) is not None):
+        rest = run[STANDING:]
+        if not rest:
+            continue
+        verdicts = [verdict(output.data[MEASUREMENT_MIME]) for output in rest]
+        drawn = "".join(output.data["text/html"] for output in rest)
+        opening = f'<details class="ntp-strip"><summary>{summary(verdicts)}</summary>'
+        for output in rest:
+            output.data["text/html"] = ""
+        rest[0].data["text/html"] = f"{opening}{drawn}</details>"
+
+
+def card_runs(
+    cells: list[nbformat.NotebookNode], has_card: Callable[[dict[str, Any]], bool]
+) -> list[list[nbformat.NotebookNode]]:
+    """The outputs with cards that stand together on a page: nothing else is seen between them."""
+    runs: list[list[nbformat.NotebookNode]] = [[]]
+    for cell in cells:
+        if cell.cell_type != "code":
+            if cell.source.strip():
+                runs.append([])
+            continue
+        for output in cell.outputs:
+            data = output.get("data", {})
+            if MEASUREMENT_MIME in data and has_card(data[MEASUREMENT_MIME]):
+                runs[-1].append(output)
+            elif not data or not all(mime.startswith(GLUED) for mime in data):
+                runs.append([])
+    return [run for run in runs if run]
+
+
+def summary(verdicts: list[Verdict | None]) -> str:
+    """`5 more claims: 4 supported, 1 refuted`."""
+    counts = Counter(verdicts)
+    parts = [f"{counts[word]} {word}" for word in get_args(Verdict) if counts[word]]
+    return f"{len(verdicts)} more claim{'s' * (len(verdicts) > 1)}: {', '.join(parts)}"

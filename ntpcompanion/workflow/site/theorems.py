@@ -1,0 +1,60 @@
+"""An index of the definitions and theorems of the book, made from the texts of its chapters."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ntpcompanion.workflow.claims.formatting import in_myst
+from ntpcompanion.workflow.notebooks.notebook import Notebook
+
+_OPENING = re.compile(
+    r"^(?:`{3,}|:{3,})\{prf:(?!proof|ref)(\w+)\}[ ]*(.*)\n(?::(?!label).*\n)*:label:[ ]*(\S+)",
+    re.MULTILINE,
+)
+_OF_THE_PAPER = re.compile(r"\s*\(([^()]*?) of the paper([^()]*)\)\s*$", re.IGNORECASE)
+_NOT_IN_IT = re.compile(r"\s*\(not in the paper\)\s*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A numbered statement: `kind` such as theorem, `papers` its number in the paper or empty."""
+
+    kind: str
+    title: str
+    papers: str
+    label: str
+    notebook: str
+
+
+def statements(notebooks: Mapping[str, Notebook]) -> list[Statement]:
+    """The statements of all notebooks, in the order of the book."""
+    return [found for notebook in notebooks.values() for found in _of_notebook(notebook)]
+
+
+def theorems_page(notebooks: Mapping[str, Notebook]) -> str:
+    """A table for each chapter that states something, as MyST."""
+    parts = []
+    for notebook in notebooks.values():
+        own = list(_of_notebook(notebook))
+        if own:
+            rows = [["Here", "In the paper", "What it says"]]
+            rows += [[f"{{prf:ref}}`{s.label}`", s.papers or "–", s.title or "–"] for s in own]
+            parts += [f"## {in_myst(notebook.title)}", _table(rows)]
+    return "\n\n".join(parts or ["The book states nothing yet."]) + "\n"
+
+
+def _of_notebook(notebook: Notebook) -> Iterator[Statement]:
+    for cell in notebook.node.cells:
+        if cell.cell_type == "markdown":
+            for kind, title, label in _OPENING.findall(cell.source):
+                papers = _OF_THE_PAPER.search(title)
+                bare = _NOT_IN_IT.sub("", _OF_THE_PAPER.sub("", title)).strip()
+                said = (papers[1] + papers[2]).strip() if papers else ""
+                yield Statement(kind, bare, said[:1].upper() + said[1:], label, notebook.name)
+
+
+def _table(rows: list[list[str]]) -> str:
+    lines = [":::{list-table}", ":header-rows: 1", ":widths: 20 25 55", ""]
+    for row in rows:
+        lines += [f"{'* -' if i == 0 else '  -'} {cell}" for i, cell in enumerate(row)]
+    return "\n".join([*lines, ":::"])

@@ -1,0 +1,106 @@
+"""The built pages as a strict reader of HTML, a screen reader and a slow line meet them."""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import sync_playwright
+from tinyhtml5.parser import HTMLParser
+
+from ntpcompanion.workflow.base.browser import find_browser
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.notebooks.contents import toc_pages
+from tests.built import KINDS, pages
+from tests.smoke import smoke_site
+
+BROWSER = find_browser()
+needs_browser = pytest.mark.skipif(
+    BROWSER is None and not os.environ.get("CI"),
+    reason="no Chromium on this machine; `make browser` gets one or says how",
+)
+HEAVIEST = 1.5 * 2**20  # bytes of a page without its widgets
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
+SERIOUS = ("serious", "critical")
+SETTLED = "() => window.MathJax?.startup?.promise.then(() => document.fonts.ready)"
+
+
+@pytest.fixture(scope="module")
+def site():
+    return smoke_site()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with (
+        sync_playwright() as play,
+        play.chromium.launch(
+            executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"]
+        ) as browser,
+    ):
+        yield browser
+
+
+def faults_of(html: str) -> list[str]:
+    """What a strict parser says of a page, and each name that two of its elements have."""
+    parser = HTMLParser()
+    tree = parser.parse(html)
+    errors = [f"{code} {data or ''}".strip() for _, code, data in parser.errors]
+    names = Counter(element.get("id") for element in tree.iter() if element.get("id"))
+    return errors + [f"{count} elements named {name}" for name, count in names.items() if count > 1]
+
+
+def test_the_parser_and_the_count_find_faults():
+    start = "<!DOCTYPE html><html><head><title>t</title></head><body>"
+    assert faults_of(f'{start}<p id="a">x</p></body></html>') == []
+    assert faults_of(f'{start}<p id="a">x</p></div><p id="a">y</p></body></html>') == [
+        "unexpected-end-tag {'name': 'div'}",
+        "2 elements named a",
+    ]
+
+
+def test_each_kind_of_page_is_in_the_book():
+    assert set(KINDS) <= set(toc_pages(Project.find()))
+
+
+@pytest.mark.parametrize("page", pages())
+def test_a_page_is_valid_html(site, page):
+    assert faults_of((site / f"{page}.html").read_text(encoding="utf-8")) == []
+
+
+def test_no_page_is_heavy(site):
+    sizes = {page: (site / f"{page}.html").stat().st_size for page in toc_pages(Project.find())}
+    assert {page: size for page, size in sizes.items() if size > HEAVIEST} == {}
+
+
+@needs_browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("page", pages())
+def test_axe_finds_nothing_serious(browser, site, page, theme):
+    # axe-core is put into the page, which the page's own policy would refuse
+    context = browser.new_context(bypass_csp=True, color_scheme=theme)
+    tab = context.new_page()
+    tab.goto((site / f"{page}.html").as_uri())
+    tab.evaluate(SETTLED)
+    tab.add_script_tag(path=AXE)
+    found = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    context.close()
+    assert found["passes"], "axe-core looked at nothing"
+    assert [
+        f"{rule['id']}: {node['html'][:200]}"
+        for rule in found["violations"]
+        for node in rule["nodes"]
+        if rule["impact"] in SERIOUS
+    ] == []
+
+
+@needs_browser
+def test_axe_would_find_a_button_without_a_name(browser):
+    tab = browser.new_page()
+    tab.set_content("<html lang='en'><title>t</title><main><button></button></main></html>")
+    tab.add_script_tag(path=AXE)
+    found = tab.evaluate("axe.run(document)")
+    assert "button-name" in [
+        rule["id"] for rule in found["violations"] if rule["impact"] in SERIOUS
+    ]

@@ -1,0 +1,108 @@
+"""What a chapter's script does, in a browser that reads a page made by hand from disk."""
+
+from pathlib import Path
+
+import pytest
+
+from ntpcompanion.workflow.site.code_folds import fold
+from tests.test_site import browser, pytestmark  # noqa: F401
+
+ASSETS = Path(__file__).resolve().parents[3] / "book" / "assets"
+HEAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
+<link rel="stylesheet" href="{assets}/cards.css"><script src="{assets}/page.js"></script>
+</head><body><div class="article-header-buttons"><button>other</button></div><article>"""
+STRIP = """<p>Long text.</p><div style="height: 3000px"></div>
+<details class="ntp-strip"><summary>1 more claim</summary>
+<details class="ntp-card" id="claim-a"><summary>A</summary><p>why</p></details></details>"""
+CODE = f"<h2>One</h2>{fold(['a = 1'])}<p>Then.</p>{fold(['b = 2'])}<input><a href='#claim-a'>A</a>"
+
+
+@pytest.fixture
+def page(browser, tmp_path):  # noqa: F811
+    """A function: a page with that body, opened from disk."""
+    with browser.new_context(viewport={"width": 900, "height": 700}) as context:
+
+        def show(body, fragment=""):
+            path = tmp_path / "page.html"
+            path.write_text(HEAD.format(assets=ASSETS.as_uri()) + body, encoding="utf-8")
+            opened = context.new_page()
+            opened.goto(path.as_uri() + fragment)
+            return opened
+
+        yield show
+
+
+def opened(page):
+    return page.eval_on_selector_all(".ntp-code", "folds => folds.map(fold => fold.open)")
+
+
+def test_a_page_without_code_has_no_switch(page):
+    assert page(STRIP).locator(".ntp-code-switch").count() == 0
+
+
+def test_one_switch_opens_all_code_and_is_remembered(page):
+    first = page(CODE + STRIP)
+    switch = first.get_by_role("button", name="Show code")
+    assert opened(first) == [False, False]
+    assert switch.get_attribute("aria-pressed") == "false"
+    assert first.evaluate("document.querySelector('.article-header-buttons button').textContent")
+    switch.press("Enter")
+    assert opened(first) == [True, True]
+    assert switch.get_attribute("aria-pressed") == "true"
+    assert opened(page(CODE + STRIP)) == [True, True], "the next page starts open"
+    switch.click()
+    assert opened(first) == [False, False]
+    assert opened(page(CODE + STRIP)) == [False, False]
+
+
+def test_the_switch_has_a_key_which_writing_does_not_press(page):
+    shown = page(CODE)
+    shown.keyboard.press("Alt+KeyC")
+    assert opened(shown) == [True, True]
+    shown.locator("input").press("Alt+KeyC")
+    shown.keyboard.press("KeyC")
+    assert opened(shown) == [True, True]
+
+
+def test_one_fold_opens_by_itself(page):
+    shown = page(CODE)
+    shown.locator("summary").first.press("Enter")
+    assert opened(shown) == [True, False]
+
+
+def test_what_is_read_stays_in_its_place(page):
+    tall = "<br>".join("x" * 40)
+    shown = page(f"{CODE.replace('a = 1', tall)}<p id='read'>Here.</p>{STRIP}")
+    shown.evaluate("scrollTo(0, document.getElementById('read').offsetTop - 100)")
+    where = "document.getElementById('read').getBoundingClientRect().top"
+    before = shown.evaluate(where)
+    shown.keyboard.press("Alt+KeyC")
+    assert opened(shown) == [True, True]
+    assert abs(shown.evaluate(where) - before) <= 1
+
+
+def test_a_page_whose_memory_is_refused_still_opens_its_code(browser, page, tmp_path):  # noqa: F811
+    refused = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('no') }})"
+    shown = page(f"<script>{refused}</script>{CODE}")
+    shown.get_by_role("button", name="Show code").click()
+    assert opened(shown) == [True, True]
+
+
+@pytest.mark.parametrize("follow", [True, False])
+def test_a_link_to_a_card_opens_its_strip_and_the_card(page, follow):
+    shown = page(CODE + STRIP, "" if follow else "#claim-a")
+    if follow:
+        shown.locator("a").click()
+    shown.wait_for_function("document.getElementById('claim-a').open")
+    assert shown.locator("#claim-a p").is_visible()
+    shown.wait_for_function("document.getElementById('claim-a').getBoundingClientRect().top < 700")
+
+
+def test_paper_shows_every_claim_and_no_code(page):
+    shown = page(CODE + STRIP)
+    shown.keyboard.press("Alt+KeyC")
+    shown.evaluate("dispatchEvent(new Event('beforeprint'))")
+    shown.emulate_media(media="print")
+    assert shown.locator("#claim-a > summary").is_visible()
+    assert not shown.locator(".ntp-code").first.is_visible()
+    assert not shown.get_by_role("button", name="Show code").is_visible()
