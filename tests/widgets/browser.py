@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from ntpcompanion.plots.widgets import Widget
-from ntpcompanion.workflow.doctor.questions import find_browser
+from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.site.widgets import known_widgets, load_widgets
 
 BOOK = Path(__file__).parents[2] / "book"
