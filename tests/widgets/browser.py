@@ -37,6 +37,7 @@ def write_page(folder: Path, widget: Widget, scripts: dict[str, str] | None = No
     """
     assets = folder / "book" / "assets"
     shutil.copytree(BOOK / "assets" / "widgets", assets / "widgets")
+    shutil.copytree(BOOK / "assets" / "fonts", assets / "fonts")
     shutil.copy2(BOOK / "assets" / "companion.css", assets)
     for name, text in (scripts or {}).items():
         (assets / "widgets" / f"{name}.js").write_text(text)
