@@ -62,6 +62,27 @@
     if (opened) target.scrollIntoView();
   }
 
+  /* The text of a citation goes to the clipboard; where that is refused it is selected, for the reader's own copy. */
+  function addCopy(block) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "ntp-copy";
+    button.textContent = "Copy";
+    const say = (word) => {
+      button.textContent = word;
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    };
+    const select = () => {
+      getSelection().selectAllChildren(block);
+      say(document.execCommand("copy") ? "Copied" : "Selected");
+    };
+    button.addEventListener("click", () => {
+      if (!navigator.clipboard) select();
+      else navigator.clipboard.writeText(block.textContent).then(() => say("Copied"), select);
+    });
+    block.after(button);
+  }
+
   function start() {
     const folds = Array.from(document.querySelectorAll("details.ntp-code"));
     if (folds.length) {
@@ -70,6 +91,7 @@
       if (bar) bar.prepend(button);
       else document.body.prepend(button);
     }
+    document.querySelectorAll(".ntp-cite").forEach(addCopy);
     openTarget();
     window.addEventListener("hashchange", openTarget);
     window.addEventListener("beforeprint", () => {

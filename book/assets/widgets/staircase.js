@@ -18,24 +18,25 @@
   const losses = (levels) => levels.slice(1).map((level, k) => levels[k] / level);
 
   const STEPS = [
-    ["second differences ≥ gradient", "no kink: no pre-activation is 0"],
-    ["(6) ≥ neurons only", "no gradient in W_Q and W_K"],
-    ["(7) ≥ balanced neurons", "(3): each neuron has one positive value, in balance with its u"],
-    ["(8) ≥ no cancellation", "(4): active neurons have one sign of u"],
-    ["(9) ≥ the bound 2 / √T", "(5): uniform attention"],
+    ["second differences ½ tr₂ ≥ squared gradient", "no kink: no pre-activation is 0"],
+    ["squared gradient ≥ (6), neurons only", "no gradient in queries and keys"],
+    ["(6) ≥ (7), balanced neurons", "(3): each neuron has one positive value, in balance with its u"],
+    ["(7) ≥ (8), no cancellation", "(4): active neurons have one sign of u"],
+    ["(8) ≥ (9), the bound 2 / √T", "(5): uniform attention"],
   ];
-  const TICKS = ["second diff.", "gradient", "(6)", "(7)", "(8)", "(9)"];
+  const TICKS = ["½tr_2", "‖∇f‖^2", "(6)", "(7)", "(8)", "(9)"];
+  const POWERS = Array.from({ length: 9 }, (_, k) => [2 ** k, String(2 ** k)]);
   const SOLUTIONS = {
     counting: ["counting", "Two neurons, (1; 0) and −(1; 0): what the theorem is about."],
-    two_values: ["two values", "(1 + e_1/2; 0) and (1 − e_1/2; 0) share the work of one counting neuron, with two values each."],
+    two_values: ["two values", "(1 + e₁/2; 0) and (1 − e₁/2; 0), with two values each, share the work of one."],
     mask_as_bias: ["mask as a bias", "Two neurons read the mask alone and add 1; a third with u < 0 subtracts 2 where f* = −1."],
     split_by_mask: ["split by the mask", "(1; 1) and (1; −1): two single-valued neurons on kinks that take turns by the sign of the mask."],
-    split_by_bracket: ["B′: split by a bracket", "(1 + e_1; e_1) and (1 − e_1; −e_1): two single-valued neurons on kinks, which the proof misses."],
+    split_by_bracket: ["B′: split by a bracket", "(1 + e₁; e₁) and (1 − e₁; −e₁): neurons on kinks, which the proof misses."],
     fixed_three: ["B: three neurons", "The same idea without kinks. It solves the task only if the mask has a fixed sign."],
     dead_neuron: ["counting and a dead neuron", "A third neuron with u = 0; a mask of fixed sign keeps it silent until the mask is gone."],
     memoriser: ["memorizer", "One neuron for each masked sentence of the language with a fixed mask sign."],
     first_position: ["half on the first", "Counting, with half of the attention on the first position."],
-    nonzero_keys: ["nonzero keys", "Counting with W_Q = 0 and random W_K: attention is uniform, its gradient is not zero."],
+    nonzero_keys: ["nonzero keys", "Counting with zero queries and random keys: attention is uniform, its gradient is not zero."],
     random_features: ["random features", "256 random neurons with the u of least norm, each neuron balanced with its u."],
   };
   const { number } = ntpWidgets;
@@ -67,7 +68,7 @@
   }
 
   function table(parent) {
-    const [{ element }, { svg }] = [ntpPlot, ntpPlot];
+    const { element } = ntpPlot;
     const whole = element("table", { class: "ntp-table" }, parent);
     const head = element("tr", {}, element("thead", {}, whole));
     for (const name of ["inequality", "equality needs", "here"]) element("th", { scope: "col" }, head, name);
@@ -91,7 +92,7 @@
       const falls = levels[k - 1] / level - 1 > ROUNDING;
       const [colour, text] = falls ? ["contrast", `÷ ${number(levels[k - 1] / level, 3)}`] : ["theory", "="];
       if (falls) p.arrow([k - width, levels[k - 1]], [k - width, level], "contrast");
-      p.text(k - 0.5, levels[k - 1], text, colour, { dy: -7, "text-anchor": "middle" });
+      p.text(k - 0.5, levels[k - 1], text, colour, { transform: "translate(0 -7)", "text-anchor": "middle" });
     });
     p.line([[-0.6, 1], [levels.length - 0.4, 1]], "theory", { style: "stroke-dasharray:4 3" });
   }
@@ -100,13 +101,14 @@
     const first = { length: data.rows[0].length, mask: "random", name: "split_by_bracket", exponent: 0 };
     const now = { ...first };
     const found = () => data.rows.find((r) => r.length === now.length && r.mask === now.mask && r.name === now.name);
-    const current = { levels: [1, 1, 1, 1, 1, 1], shown: null };
+    const current = { levels: [1, 1, 1, 1, 1, 1], shown: null, most: 6 };
 
     function show() {
       const row = found();
       const levels = chain(row, 2 ** now.exponent);
       const solved = row.loss < ROUNDING;
       current.levels = levels;
+      current.most = Math.max(6, 1.5 * levels[0]);
       current.shown = solved ? { floor: 0.8 } : null;
       losses(levels).forEach(function (loss, k) {
         cells[k].textContent = solved ? cost(loss) : "–";
@@ -133,10 +135,10 @@
     const sizes = ui.select({ label: "length", options: lengths, value: String(now.length) }, (T) => choose({ length: +T }));
     const times = (exponent) => `× ${number(2 ** exponent)}`;
     const scales = { min: -2, max: 2, step: 0.25, value: 0, text: times };
-    const scale = ui.slider({ label: "scale of W_V (u gets the inverse)", ...scales }, (exponent) => choose({ exponent }));
+    const scale = ui.slider({ label: "scale of w, inverse scale of u", ...scales }, (exponent) => choose({ exponent }));
     const axes = {
       x: { min: -0.6, max: 5.6, ticks: TICKS.map((name, k) => [k, name]), label: "term of the proof" },
-      y: { min: 0.8, max: 64, log: true, ticks: [1, 2, 4, 8, 16, 32].map((v) => [v, String(v)]), label: "multiple of the bound 2 / √T" },
+      y: () => ({ min: 0.8, max: current.most, log: true, ticks: POWERS.filter(([v]) => v < current.most), label: "multiple of the bound 2 / √T" }),
     };
     ui.plot({ label: "the terms of the proof as stairs down to the bound", ...axes }, function (p) {
       drawStairs(p, current.levels, current.shown);

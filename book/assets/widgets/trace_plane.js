@@ -2,8 +2,9 @@
    quantile(df)              half width of the 95 % interval of Student's t in standard errors
    within(rows)              a line for each seed; its slopes are the replicates
    across(points)            one line through one model for each seed, and the correlation
-   arms(language, choice)    the models that a choice leaves, in rows by seed
-   A model of the data: kind, strength, seed, place, trace, balanced, share (excess in % of the learnable gap), and its accuracies. */
+   arms(models, choice, most) the models that a choice leaves, in rows by seed
+   The data have a column for each of kind, strength, seed, place, trace, balanced, share (excess in % of the learnable gap) and the
+   accuracies; records(columns) makes an object of each row. */
 (function () {
   "use strict";
   const NORMAL = 1.959963984540054; // the 97.5 % quantile of the normal distribution
@@ -70,8 +71,8 @@
   const spread = (points) => Math.max(...points.map((point) => point[0])) - Math.min(...points.map((point) => point[0]));
 
   /* choice: kind, place, probe, trace ("balanced" or "trace"), equal, seeds. Rows of {x, y, strength} by seed, in the order of strengths. */
-  function arms(language, choice, most) {
-    const own = language.models.filter((m) => m.place === choice.place && m[choice.probe] !== null);
+  function arms(models, choice, most) {
+    const own = models.filter((m) => m.place === choice.place && m[choice.probe] !== null);
     const base = BASELINES[choice.kind] || SEEDS_ONLY;
     const isBase = (m) => m.kind === base && m.strength === 0;
     const chosen = own.filter((m) => isBase(m) || m.kind === choice.kind);
@@ -84,6 +85,8 @@
     }));
   }
 
+  const records = (columns) =>
+    columns.kind.map((_, row) => Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, values[row]])));
   const pairs = (models) => models.map(({ x, y }) => [x, y]);
   function effect(rows, choice) {
     return choice.kind === SEEDS_ONLY ? across(rows.flatMap((row) => pairs(row.models))) : within(rows.map((row) => pairs(row.models)));
@@ -153,20 +156,20 @@
     if (found) p.line(at(found.slope), "measurement", { style: "stroke-width:3" });
     const printed = at(data.printed);
     p.line(printed, "paper");
-    p.text(...printed[printed.length - 1], "slope of the paper", "paper", { dy: -6, "text-anchor": "end" });
+    p.text(...printed[printed.length - 1], "slope of the paper", "paper", { transform: "translate(0 -6)", "text-anchor": "end" });
     for (const { seed, models } of rows) {
       p.line(pairs(models), "measurement", { style: "stroke-width:1;opacity:.5" });
       for (const m of models) p.dot(m.x, m.y, "measurement", m.base ? { r: 3.5, class: "hollow c-measurement" } : { r: 3.5 });
-      const last = models[models.length - 1];
-      if (last) p.text(last.x, last.y, String(seed), "theory", { dx: 6, dy: 4, "font-size": "75%" });
+      const [end] = models;
+      if (end) p.text(end.x, end.y, String(seed), "theory", { transform: "translate(6 4)", "font-size": "75%" });
     }
   }
 
   function mount(ui, data) {
     const first = { kind: "penalty", probe: "projected", trace: "balanced", equal: true, language: 0 };
     const now = {};
-    const language = () => data.languages[now.language];
-    const unique = (key) => [...new Set(language().models.map((m) => m[key]))].filter((value) => value !== null);
+    const languages = data.languages.map((each) => records(each.models));
+    const unique = (key) => [...new Set(languages[now.language].map((m) => m[key]))].sort((a, b) => a - b);
     function reset() {
       Object.assign(now, first);
       Object.assign(now, { place: unique("place")[0], seeds: unique("seed") });
@@ -175,7 +178,7 @@
     const shown = { rows: [], found: null, reach: [[0, 1], [0, 1]] };
 
     function show() {
-      shown.rows = arms(language(), now, data.equal_share);
+      shown.rows = arms(languages[now.language], now, data.equal_share);
       shown.found = effect(shown.rows, now);
       shown.reach = limits(shown.rows);
       const points = sum(shown.rows.map((row) => row.models.length));
@@ -224,6 +227,6 @@
     show();
   }
 
-  ntpWidgets.trace_plane = { quantile, within, across, arms, effect };
+  ntpWidgets.trace_plane = { records, quantile, within, across, arms, effect };
   ntpWidgets.register("trace_plane", mount);
 })();

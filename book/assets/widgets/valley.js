@@ -164,7 +164,7 @@
 
   function mount(ui, data) {
     const { flow, point } = model(data.p);
-    const first = { exponent: 3, batch: 0, seed: 1 };
+    const first = { exponent: 2, batch: 0, seed: 1 };
     const now = { ...first, timer: 0 };
     const least = data.rates[0];
 
@@ -257,8 +257,8 @@
       p.line(now.path.map((each) => each.at).filter((at) => inside(at, data.reach)), "measurement");
       p.dot(...data.start, "theory");
       p.dot(...point(0), "theory", { class: "hollow c-theory" });
-      p.text(...point(0), "flattest", "theory", { dy: -10, dx: 6 });
-      p.text(...data.start, "start", "theory", { dy: -10 });
+      p.text(...point(0), "flattest", "theory", { transform: "translate(8 -6)" });
+      p.text(...data.start, "start", "theory", { transform: "translate(4 -9)" });
     });
     const above = data.start[0] ** 2 - data.start[1] ** 2;
     const tall = { min: -0.25 * above, max: 1.25 * above, label: "mean of a² − b²" };
@@ -271,8 +271,8 @@
       p.area([...side(1), ...side(-1).reverse()], "measurement");
       p.line(curve.map(([t, [a, b]]) => [t, a * a - b * b]), "theory", { style: "stroke-width:3" });
       p.line(now.path.map(({ t, imbalance: [m] }) => [t, clipped(m)]), "measurement");
-      p.text(end, tall.max, "runs", "measurement", { dy: 12, "text-anchor": "end" });
-      p.text(end, tall.max, "flow of the paper", "theory", { dy: 28, "text-anchor": "end" });
+      p.text(end, tall.max, "runs", "measurement", { transform: "translate(0 12)", "text-anchor": "end" });
+      p.text(end, tall.max, "flow of the paper", "theory", { transform: "translate(0 28)", "text-anchor": "end" });
     });
     finish();
   }

@@ -12,6 +12,8 @@ LIST_SHOWN = 6
 # alone
 _MARKUP = {ord(character): f"&#{ord(character)};" for character in "\\`*_{}[]()#+-.!|~^:$@>\"'="}
 
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 
 def show(
     measurement: Measurement, shown: int | None = LIST_SHOWN, apart_from: Sequence[float] = ()
@@ -44,6 +46,19 @@ def number(value: float, error: float, apart_from: Sequence[float] = ()) -> str:
     others = {float(round(value)), *map(float, apart_from)} - {value}
     texts = (f"{value:.{digits}g}" for digits in range(4, 18))
     return next(text for text in texts if float(text) not in others)
+
+
+def powers(text: str) -> str:
+    """A text with numbers as they are written by hand: `-1.2e-05` is `−1.2 × 10⁻⁵`."""
+    written = re.sub(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?\d+)\b", _power, text)
+    return re.sub(r"(?<![\w.])-(?=\d)", "\N{MINUS SIGN}", written)
+
+
+def _power(found: re.Match[str]) -> str:
+    if not int(found[2]):
+        return found[1]
+    power = f"10{str(int(found[2])).translate(_RAISED)}"
+    return power if found[1] == "1" else f"{found[1]} × {power}"
 
 
 def mathematics(text: str) -> str:

@@ -15,6 +15,7 @@ from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags,
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 
 SCHEMA = 2
+DRAWN = "ntp-drawn"  # in the metadata of an output whose HTML the page maker has made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +144,10 @@ def require_listed_records(node: nbformat.NotebookNode, notebook: Notebook) -> N
 def _bare(output: nbformat.NotebookNode) -> dict[str, Any]:
     bare = {key: value for key, value in output.items() if key != "execution_count"}
     data = bare.get("data", {})
-    if MEASUREMENT_MIME in data or RECORD_MIME in data:
+    drawn = DRAWN in bare.get("metadata", {})
+    if drawn:
+        bare["metadata"] = {key: it for key, it in bare["metadata"].items() if key != DRAWN}
+    if drawn or MEASUREMENT_MIME in data or RECORD_MIME in data:
         # drawn anew at every build
         bare["data"] = {mime: content for mime, content in data.items() if mime != "text/html"}
     return bare

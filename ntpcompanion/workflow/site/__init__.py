@@ -7,6 +7,13 @@
 - `strips`: of many cards together, the first few
 - `widgets`: scripts and style for pages with interactive figures
 - `figures`: the SVGs of a notebook as part of its page
+- `ending`: the command, parameters, files and citation at the end of a chapter
+- `downloads`: the files that a chapter offers
+- `citation`: BibTeX of a chapter and of a claim
+- `commits`: which commit holds the source of a page
+- `previews`: definitions and theorems for who points at a reference
+- `numbering`: the paper's numbers of statements, beside those of the book
+- `symbols`: meanings of symbols, where they stand
 - `ledger`: the tables of all claims and of all runs
 - `render`: Jupyter Book called, and its site checked
 - `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again

@@ -19,6 +19,10 @@ from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, load_executed, stale_reasons
+from ntpcompanion.workflow.site.citation import read_book
+from ntpcompanion.workflow.site.commits import commit_of
+from ntpcompanion.workflow.site.downloads import FOLDER, downloads
+from ntpcompanion.workflow.site.ending import Source
 from ntpcompanion.workflow.site.generated import write_generated
 from ntpcompanion.workflow.site.pages import make_page
 from ntpcompanion.workflow.site.render import doctrees, render, site_faults
@@ -66,11 +70,20 @@ def prepare_pages(
     source = project.book if profile == "book" else _staged_copy(project, profile)
     # many cards show one record, which takes a while to check
     record = functools.cache(lambda name: load_record(project, name))
+    book, chapters = read_book(project), source / "chapters"
     widgets = known_widgets(project.book)
     for run in runs:
-        result = results[run.notebook.name]
-        page = make_page(run.notebook, load_executed(run.page), result, claims, record, widgets)
-        write_atomically(source / "chapters" / f"{run.notebook.name}.ipynb", nbformat.writes(page))
+        name, result, executed = (
+            run.notebook.name,
+            results[run.notebook.name],
+            load_executed(run.page),
+        )
+        path = run.notebook.path
+        kept = Source(path.relative_to(project.root).as_posix(), commit_of(project, path))
+        page = make_page(run.notebook, executed, result, claims, record, book, kept, widgets)
+        for file, content in downloads(run.notebook, executed, result).items():
+            write_atomically(chapters / FOLDER / file, content)
+        write_atomically(chapters / f"{name}.ipynb", nbformat.writes(page))
     write_generated(project, source, claims, results, notebooks, profile, record)
     return source, results
 

@@ -7,10 +7,11 @@ from html import escape
 
 from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.claims.claims import BASES, KINDS, SCOPES, Claim, Judgement
-from ntpcompanion.workflow.claims.formatting import mathematics, show
+from ntpcompanion.workflow.claims.formatting import mathematics, powers, show
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.site.citation import Chapter, claim_entry
 
 
 def card(
@@ -19,8 +20,12 @@ def card(
     measurement: Measurement,
     result: Result,
     records: Sequence[Record] = (),
+    chapter: Chapter | None = None,
 ) -> str:
-    """The card of a measured claim; `records` are those that its number was computed from."""
+    """The card of a measured claim; `records` are those that its number was computed from.
+
+    In its `chapter` it has a link to itself and a citation; elsewhere it is a copy.
+    """
     rows = {"Claim": mathematics(claim.statement)}
     if claim.why:
         rows["Why"] = mathematics(claim.why)
@@ -34,9 +39,14 @@ def card(
     if judgement.expectation and claim.expected_verdict != "supported":
         rows["Expected verdict"] = claim.expected_verdict
     rows["Expected number from"] = mathematics(claim.source)
-    rows["Values"] = escape(show(measurement, shown=None))
+    rows["Values"] = escape(powers(show(measurement, shown=None)))
     rows |= _origin(measurement, result, records)
-    rows["Id"] = f'<a href="#{anchor(claim.id)}"><code>{escape(claim.id)}</code></a>'
+    name = f"<code>{escape(claim.id)}</code>"
+    rows["Id"] = name if chapter is None else f'<a href="#{anchor(claim.id)}">{name}</a>'
+    if chapter is not None:
+        number = f"{claim.quantity or 'measured'} = {shown(measurement, judgement)}"
+        entry = claim_entry(chapter, claim, f"{judgement.verdict}: {number}")
+        rows["Cite"] = f'<pre class="ntp-cite"><code>{escape(entry)}</code></pre>'
     body = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows.items())
     opening = f'<details class="ntp-card mathjax_process" id="{anchor(claim.id)}">'
     first = first_line(claim, judgement, measurement)
@@ -89,15 +99,14 @@ def anchor(claim_id: str) -> str:
 
 def shown(measurement: Measurement, judgement: Judgement) -> str:
     """The value, with enough digits to tell it from what is expected."""
-    return show(
-        measurement, apart_from=judgement.expectation.bounds if judgement.expectation else ()
-    )
+    others = judgement.expectation.bounds if judgement.expectation else ()
+    return powers(show(measurement, apart_from=others))
 
 
 def expected(claim: Claim, judgement: Judgement, profile: str) -> str:
     """What is expected at the profile, or why the number is not judged."""
     if judgement.expectation:
-        return judgement.expectation.describe()
+        return powers(judgement.expectation.describe())
     return f"not judged: {claim.exploratory or f'nothing is expected at profile {profile}'}"
 
 

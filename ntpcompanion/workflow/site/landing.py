@@ -18,6 +18,8 @@ from ntpcompanion.workflow.claims.formatting import mathematics
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
+from ntpcompanion.workflow.site.citation import Book, Chapter
+from ntpcompanion.workflow.site.figures import SVG_MIME
 from ntpcompanion.workflow.site.rows import card_url
 
 STYLE = '<link rel="stylesheet" href="_static/landing.css">'
@@ -49,19 +51,21 @@ class Landing(BaseModel):
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of an executed chapter: SVG and what it shows in words."""
+    """A figure of a chapter as that page shows it: HTML, and the prefix of all ids in it."""
 
-    svg: str
-    alt: str
+    html: str
+    prefix: str
 
 
 @dataclass(frozen=True)
 class Stored:
     """What the landing page is made from, beside its own texts.
 
-    `pages` are the executed chapters, `titles` those of all chapters, both by notebook.
+    `book` is what the book says of itself; `pages` are the chapters as they are shown, `titles`
+    those of all chapters, both by notebook.
     """
 
+    book: Book
     claims: Mapping[str, Claim]
     results: Mapping[str, Result]
     pages: Mapping[str, nbformat.NotebookNode]
@@ -98,7 +102,7 @@ def read_parts(project: Project) -> dict[str, list[str]]:
 def landing_page(
     landing: Landing, parts: Mapping[str, list[str]], stored: Stored, profile: str
 ) -> dict[str, str]:
-    """The texts by file name: map and findings as MyST, each picture as SVG.
+    """The texts by file name, as MyST: the map, the findings, a card as an example.
 
     Raises WorkflowError for a claim or figure that is not there, and for a finding whose claim is
     not supported at the book profile.
@@ -109,29 +113,28 @@ def landing_page(
     for number, finding in enumerate(landing.findings, 1):
         claim = _claim(finding.claim, stored)
         found = picture(stored.pages[claim.notebook], claim.notebook, finding.figure)
-        name = f"finding-{number}.svg"
-        files[f"_data/{name}"] = found.svg
-        shown.append(_finding(finding, claim, found.alt, name, stored, profile))
+        # figures of two chapters may have the same ids, which one page must not have
+        drawing = found.html.replace(found.prefix, f"finding-{number}-")
+        shown.append(_finding(finding, claim, drawing, stored, profile))
     files["_findings.md"] = "\n\n".join(shown) + "\n"
     return files
 
 
 def picture(page: nbformat.NotebookNode, notebook: str, figure: str) -> Picture:
-    """The figure of that name in an executed notebook. Raises WorkflowError where it is missing."""
+    """The figure of that name in a chapter. Raises WorkflowError where it is missing."""
     for cell in page.cells:
-        settings = cell.metadata.get("mystnb", {})
-        if settings.get("figure", {}).get("name") == figure:
-            svgs = [o["data"]["image/svg+xml"] for o in cell.outputs if _drawn(o)]
-            if svgs:
-                return Picture(svgs[0], settings.get("image", {}).get("alt", figure))
+        if cell.metadata.get("mystnb", {}).get("figure", {}).get("name") == figure:
+            shown = [o["data"]["text/html"] for o in cell.outputs if _is_drawing(o)]
+            if shown:
+                return Picture(shown[0], f"{cell['id']}-")
     raise WorkflowError(
         f"book/landing.yml shows the figure {figure!r}, which notebook {notebook!r} does not draw. "
         "Name one of its `mystnb.figure` cells."
     )
 
 
-def _drawn(output: nbformat.NotebookNode) -> bool:
-    return "image/svg+xml" in output.get("data", {})
+def _is_drawing(output: nbformat.NotebookNode) -> bool:
+    return {SVG_MIME, "text/html"} <= set(output.get("data", {}))
 
 
 def _claim(name: str, stored: Stored) -> Claim:
@@ -148,9 +151,7 @@ def _claim(name: str, stored: Stored) -> Claim:
     return claim
 
 
-def _finding(
-    finding: Finding, claim: Claim, alt: str, name: str, stored: Stored, profile: str
-) -> str:
+def _finding(finding: Finding, claim: Claim, drawing: str, stored: Stored, profile: str) -> str:
     result = stored.results[claim.notebook]
     item = next(item for item in result.measurements if item.claim == claim.id)
     judgement = judge(claim, profile, item)
@@ -160,26 +161,27 @@ def _finding(
             f"book/landing.yml shows {claim.id!r}, whose verdict is {judgement.verdict}: choose a "
             "finding that is supported."
         )
-    number = mathematics(cards.shown(item, judgement))
-    line = (
+    number = mathematics(cards.shown(item, judgement)).replace("-", "\N{MINUS SIGN}")
+    html = (
         f'<p class="ntp-finding-number"><strong>{number}</strong> '
         f'<a href="{card_url(claim, measured=True)}">{mathematics(finding.number)}</a></p>'
+        f"{drawing}"
+        f'<p class="ntp-finding-more">From the chapter <a href="chapters/{claim.notebook}.html">'
+        f"{mathematics(stored.titles[claim.notebook])}</a>.</p>"
     )
-    target = f"chapters/{claim.notebook}.html"
-    image = f"```{{image}} chapters/_data/{name}\n:alt: {alt}\n:class: ntp-finding-picture\n```"
-    more = _raw(
-        f'{line}<p class="ntp-finding-more">From the chapter '
-        f'<a href="{target}">{mathematics(stored.titles[claim.notebook])}</a>.</p>'
-    )
-    return f"### {finding.title}\n\n{finding.text}\n\n{image}\n\n{more}"
+    return f"### {finding.title}\n\n{finding.text}\n\n{_raw(html)}"
 
 
 def _map(landing: Landing, parts: Mapping[str, list[str]], titles: Mapping[str, str]) -> str:
+    if stray := sorted(set(landing.threads) - set(parts)):
+        raise WorkflowError(
+            f"book/landing.yml has the threads {', '.join(stray)}, which are no parts of "
+            f"book/_toc.yml. Known: {', '.join(parts)}."
+        )
     threads = "".join(
-        f'<section><h3 class="ntp-thread">{escape(caption)}</h3>'
-        f"<p>{escape(landing.threads.get(caption, ''))}</p>"
-        f"<ol>{''.join(_node(name, landing, titles) for name in names)}</ol></section>"
-        for caption, names in parts.items()
+        f'<section><p class="ntp-thread">{escape(caption)}</p><p>{escape(about)}</p>'
+        f"<ol>{''.join(_node(name, landing, titles) for name in parts[caption])}</ol></section>"
+        for caption, about in landing.threads.items()
     )
     return (
         f'{STYLE}<nav class="ntp-map" aria-label="Map of the book"><p class="ntp-map-start">'
@@ -201,7 +203,10 @@ def _example(name: str, stored: Stored, profile: str) -> str:
     claim = _claim(name, stored)
     result = stored.results[claim.notebook]
     item = next(item for item in result.measurements if item.claim == name)
-    html = cards.card(claim, judge(claim, profile, item), item, result)
+    chapter = Chapter(
+        stored.book, claim.notebook, stored.titles[claim.notebook], result.started[:4]
+    )
+    html = cards.card(claim, judge(claim, profile, item), item, result, chapter)
     return html.replace(f' id="{cards.anchor(name)}"', "", 1)
 
 

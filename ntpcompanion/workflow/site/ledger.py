@@ -61,7 +61,7 @@ def ledger_page(
                 )
                 parts.append(_group(result, own, items))
         parts.append("</section>")
-    count = f"**{len(claims)} claims** at profile *{profile}*."
+    count = f"**{len(claims)} claims** at profile *{profile}*:"
     body = "\n".join(parts)
     return f'{count}\n\n````{{raw}} html\n<div class="ntp-ledger">\n{body}\n</div>\n````\n'
 

@@ -20,7 +20,9 @@ from ntpcompanion.workflow.notebooks.titles import require_title
 from ntpcompanion.workflow.records.record import Record, banner
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
+from ntpcompanion.workflow.site.citation import Book, Chapter
 from ntpcompanion.workflow.site.code_folds import fold_code
+from ntpcompanion.workflow.site.ending import Source, add_ending, seconds
 from ntpcompanion.workflow.site.figures import inline_figures
 from ntpcompanion.workflow.site.strips import gather_cards
 from ntpcompanion.workflow.site.widgets import load_widgets
@@ -37,32 +39,38 @@ def make_page(
     result: Result,
     claims: Mapping[str, Claim],
     record: Callable[[str], Record],
+    book: Book,
+    source: Source,
     widgets: Collection[str] = (),
 ) -> nbformat.NotebookNode:
     """Join the present text with the stored outputs, render cards and banners, fold the code, say
-    below the title how the page was made.
+    below the title when the page was made and at its end how to repeat it.
 
     Needs no kernel. `record(name)` loads a record; `widgets` are the interactive figures that
     have a script. Making the page of a page changes nothing. Raises WorkflowError if the run has
     other cells than the text, a tag would hide a card, or an interactive figure has no script.
     """
     page = copy.deepcopy(notebook.node)
+    chapter = Chapter(book, notebook.name, notebook.title, result.started[:4])
     ran, defaults = written_cells(executed), code_cells(page)[0]
     if len(ran) != len(code_cells(page)):
         raise WorkflowError(
             f"{notebook.name}: {len(ran)} executed cells for {len(code_cells(page))} in the text. "
             "Run the notebook again."
         )
-    for cell, source in zip(code_cells(page), ran, strict=True):
-        _check_shown(notebook.name, cell, source)
-        cell["outputs"] = [_drawn(output, result, claims, record) for output in source.outputs]
-        cell["execution_count"] = source.execution_count
+    for cell, stored in zip(code_cells(page), ran, strict=True):
+        _check_shown(notebook.name, cell, stored)
+        cell["outputs"] = [
+            _drawn(output, result, claims, record, chapter) for output in stored.outputs
+        ]
+        cell["execution_count"] = stored.execution_count
     load_widgets(page, widgets, notebook.name)
     # the values that ran are those of the next cell, which a reader sees as a table
     below = page.cells.index(defaults) + 1
     page.cells[below:below] = [cell for cell in code_cells(executed) if is_injected(cell)]
     page.cells = fold_code(page.cells)
     gather_cards(page.cells, lambda item: _verdict(item, result, claims))
+    page.cells = add_ending(page.cells, notebook, result, chapter, source)
     _insert_below_title(page, _provenance(result), notebook.name)
     page.metadata.pop("ntp", None)
     page.metadata["kernelspec"] = executed.metadata["kernelspec"]
@@ -100,7 +108,9 @@ def _drawn(
     result: Result,
     claims: Mapping[str, Claim],
     record: Callable[[str], Record],
+    chapter: Chapter,
 ) -> nbformat.NotebookNode:
+    output = copy.deepcopy(output)
     data = output.get("data", {})
     if (item := data.get(MEASUREMENT_MIME)) and item["id"] in claims:
         claim, item = claims[item["id"]], Measurement.from_json(item)
@@ -110,24 +120,21 @@ def _drawn(
             item,
             result,
             [record(name) for name in item.records],
+            chapter,
         )
     elif item := data.get(RECORD_MIME):
         html = banner(record(item["name"]))
     else:
         return output
-    output = copy.deepcopy(output)
     output.data["text/html"] = html
     return output
 
 
 def _provenance(result: Result) -> str:
-    machine = escape(hardware_line(result.hardware))
-    made = (
-        f"Executed {result.started[:10]}, profile <em>{result.profile}</em>, {result.seconds:.0f} "
-        f"s on {machine}"
-    )
-    links = '<a href="../status.html">all runs</a> · <a href="../ledger.html">all claims</a>'
-    line = f'<p class="ntp-run">{made} · Python {result.versions["python"]} · {links}</p>'
+    machine = escape(f"{hardware_line(result.hardware)}, Python {result.versions['python']}")
+    made = f"Executed {result.started[:10]}, profile <em>{result.profile}</em>"
+    took = f'<span title="{machine}">{seconds(result.seconds)}</span>'
+    line = f'<p class="ntp-run">{made}, {took}</p>'
     return f"{SMOKE_WARNING}\n\n{line}" if result.profile == "smoke" else line
 
 

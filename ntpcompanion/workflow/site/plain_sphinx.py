@@ -13,6 +13,7 @@ from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from ntpcompanion.workflow.running.runs import Run, plan
 from ntpcompanion.workflow.site.build import prepare_pages
+from ntpcompanion.workflow.site.previews import write_previews
 from ntpcompanion.workflow.site.render import site_faults
 
 # Jupyter Book's own extension only declares two settings that nobody else reads; the other brings
@@ -73,6 +74,7 @@ def build_with_sphinx(project: Project, runs: list[Run], python: Path) -> Path:
         [str(python), "-m", "sphinx", *options, str(work / "source"), str(html)],
         project.root,
     )
+    write_previews(html)
     faults = site_faults(project, html, results)
     if faults:
         raise WorkflowError("Sphinx built the site, but:\n" + "\n".join(faults))

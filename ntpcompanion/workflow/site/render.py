@@ -18,6 +18,7 @@ from ntpcompanion.workflow.claims.claims import judge, load_claims
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
+from ntpcompanion.workflow.site.previews import write_previews
 from ntpcompanion.workflow.site.security import add_policies
 
 # the API page shows docstrings of the present sources: what is imported before that is said is not
@@ -47,6 +48,7 @@ def render(project: Project, source: Path, html: Path) -> None:
         raise WorkflowError(f"Jupyter Book stopped with code {ended.code}:\n{said}")
     drop_removed_pages(output / "_build" / "html", toc_pages(project))
     _add_mathjax(output / "_build" / "html")
+    write_previews(output / "_build" / "html")
     add_policies(output / "_build" / "html")
     _replace_folder(output / "_build" / "html", html)
 

@@ -1,5 +1,6 @@
 """A Sphinx extension: pages are read and written again when the content behind them changed,
-whatever the dates say.
+whatever the dates say; and a page gets the paper's numbers beside its statements, and the meanings
+of its symbols.
 
 Sphinx compares dates. They mislead after `cp -p`, `rsync` or `unzip`, and after a clock that was
 ahead; and Sphinx writes no page again because of a number that it takes from another. `_config.yml`
@@ -14,6 +15,9 @@ from pprint import pformat
 from typing import Any, TypedDict
 
 from ntpcompanion.workflow.base.files import hash_of, sha256
+from ntpcompanion.workflow.site import numbering, symbols
+from ntpcompanion.workflow.site.numbering import with_papers_numbers
+from ntpcompanion.workflow.site.symbols import read_notation, with_symbols
 
 FILE = "sources.json"  # beside the doctrees: what the last rendering read
 
@@ -31,6 +35,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("env-get-outdated", _read_again)
     # after those that number sections and figures
     app.connect("env-get-updated", _write_again, priority=900)
+    app.connect("html-page-context", _complete)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -47,6 +52,18 @@ def outdated_pages(doctrees: Path) -> set[str] | None:
         for page, files in last["pages"].items()
         if any(now[path] != digest for path, digest in files.items())
     }
+
+
+def _complete(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """What is written into the body of a page when all else of it is known."""
+    if body := context.get("body"):
+        notation = _notation(app.env)
+        entries = read_notation(notation.read_text(encoding="utf-8")) if notation.is_file() else []
+        context["body"] = with_symbols(with_papers_numbers(body), entries, page)
+
+
+def _notation(env: Any) -> Path:
+    return Path(env.srcdir) / "notation.md"
 
 
 def _read_again(
@@ -89,7 +106,7 @@ def _files(env: Any, page: str) -> list[str]:
 
 def _shared(env: Any) -> str:
     """One hash of what pages take from each other: titles, numbers, labels, equations, documented
-    names, glued values.
+    names, glued values, the notation.
     """
     data = env.domaindata
     glued = {page: hash_of(_glued(env, page)) for page in env.found_docs}
@@ -99,7 +116,8 @@ def _shared(env: Any) -> str:
         data["math"]["objects"],
         data["py"]["objects"],
     ]
-    return sha256(pformat([titles, numbers, named, glued]))
+    code = [hash_of(Path(str(module.__file__))) for module in (numbering, symbols)]
+    return sha256(pformat([titles, numbers, named, glued, hash_of(_notation(env)), code]))
 
 
 def _glued(env: Any, page: str) -> Path:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ntpcompanion.workflow.claims.formatting import in_myst
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 
 _OPENING = re.compile(
@@ -33,13 +34,12 @@ def statements(notebooks: Mapping[str, Notebook]) -> list[Statement]:
 def theorems_page(notebooks: Mapping[str, Notebook]) -> str:
     """A table for each chapter that states something, as MyST."""
     parts = []
-    for name, notebook in notebooks.items():
+    for notebook in notebooks.values():
         own = list(_of_notebook(notebook))
         if own:
-            link = f"## [](chapters/{name}.ipynb)"
             rows = [["Here", "In the paper", "What it says"]]
             rows += [[f"{{prf:ref}}`{s.label}`", s.papers or "–", s.title or "–"] for s in own]
-            parts += [link, _table(rows)]
+            parts += [f"## {in_myst(notebook.title)}", _table(rows)]
     return "\n\n".join(parts or ["The book states nothing yet."]) + "\n"
 
 

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from ntpcompanion.workflow.claims.formatting import in_myst, inert, mathematics, number, show
+from ntpcompanion.workflow.claims.formatting import (
+    in_myst,
+    inert,
+    mathematics,
+    number,
+    powers,
+    show,
+)
 from ntpcompanion.workflow.claims.measurement import Measurement
 
 
@@ -36,6 +43,21 @@ def test_digits_follow_the_error(value, error, text):
 def test_digits_tell_a_value_from_what_it_is_compared_with():
     assert number(0.12341, 0.0, apart_from=[0.1234]) == "0.12341"
     assert number(0.1234, 0.0, apart_from=[0.1234]) == "0.1234"
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("1.267e-05", "1.267 × 10⁻⁵"),
+        ("≤ 1e-12", "≤ 10⁻¹²"),
+        ("-1e+15, 2.5e20", "−10¹⁵, 2.5 × 10²⁰"),
+        ("1.00e+00 ± 1.5e-08", "1.00 ± 1.5 × 10⁻⁸"),
+        ("-0.5, [-1, 2]", "−0.5, [−1, 2]"),
+        ("0.5, 10, 3e, 1e-3x, a1e-5, 12e4.5", "0.5, 10, 3e, 1e-3x, a1e-5, 12e4.5"),
+    ],
+)
+def test_powers_of_ten_are_written_as_such(text, written):
+    assert powers(text) == written
 
 
 def test_long_lists_are_cut_on_the_line_and_whole_below():

@@ -5,9 +5,11 @@ only puts the sources together.
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import files_below
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 from ntpcompanion.workflow.site import build
 from ntpcompanion.workflow.site.build import _digest, _staged_copy, build_site, prepare_pages
+from tests.toy import COIN
 
 
 @pytest.fixture
@@ -88,7 +90,8 @@ def test_pages_of_another_profile_do_not_touch_the_book(book):
     chapters = book.project.book / "chapters"
     assert (chapters / "_ledger.md").read_text().startswith("**3 claims** at profile *book*:")
     assert (chapters / "_status.md").read_text().startswith("Profile: *book*.")
-    before = {path.name: path.read_bytes() for path in chapters.iterdir()}
+    before = {path: path.read_bytes() for path in files_below(chapters)}
+    assert (chapters / "_files" / "coin.md").read_text() == COIN
     book.execute("smoke")
     source, results = prepare_pages(book.project, book.runs("smoke"), "smoke")
     assert {name: result.profile for name, result in results.items()} == {
@@ -101,7 +104,7 @@ def test_pages_of_another_profile_do_not_touch_the_book(book):
         .startswith("**3 claims** at profile *smoke*:")
     )
     assert (source / "chapters" / "_status.md").read_text().startswith("Profile: *smoke*.")
-    assert {path.name: path.read_bytes() for path in chapters.iterdir()} == before
+    assert {path: path.read_bytes() for path in files_below(chapters)} == before
 
 
 def test_a_staged_copy_follows_the_book_without_its_chapters(toy):

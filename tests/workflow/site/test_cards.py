@@ -5,9 +5,11 @@ from ntpcompanion.workflow.claims.formatting import mathematics
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.site import cards
+from ntpcompanion.workflow.site.citation import Book, Chapter
 from tests.toy import CLAIM
 from tests.workflow.claims.test_baselines import result
 
+CHAPTER = Chapter(Book("A book", "Its authors"), "coin", "A coin", "2026")
 RECORD = Record(
     "runs", [], {"width": 64, "seed": [0, 1]}, "Runs.", "yesterday on <another> chip", []
 )
@@ -19,14 +21,14 @@ def claim_that(**changes):
     )
 
 
-def card(value, records=(), claim=None, **options):
+def card(value, records=(), claim=None, chapter=CHAPTER, **options):
     claim, item = claim or claim_that(), Measurement.of("toy.x", value, **options)
     made = replace(
         result("coin"),
         parameters={"n": 3, "mode": "<a>"},
         hardware={"processor": "A & B", "cores": 2},
     )
-    return cards.card(claim, judge(claim, "book", item), item, made, records)
+    return cards.card(claim, judge(claim, "book", item), item, made, records, chapter)
 
 
 def test_a_badge_is_text_and_says_whose_claim_it_is():
@@ -95,6 +97,7 @@ def test_the_details_say_what_was_claimed_measured_and_expected():
         "Parameters",
         "Made on",
         "Id",
+        "Cite",
     ]
     for text in (
         "n = 3, mode = &#x27;&lt;a&gt;&#x27;",
@@ -108,7 +111,21 @@ def test_the_details_say_what_was_claimed_measured_and_expected():
         f"<dt>Claim</dt><dd>{mathematics(CLAIM['statement'])}</dd>",
     ):
         assert text in html
-    assert html.endswith("</dd></dl></details>")
+    assert html.endswith("</code></pre></dd></dl></details>")
+
+
+def test_a_copy_elsewhere_has_no_link_to_itself():
+    html = card(3.0, chapter=None)
+    assert "<dt>Id</dt><dd><code>toy.x</code></dd>" in html
+    assert "href" not in html
+    assert "ntp-cite" not in html
+
+
+def test_a_card_can_be_cited():
+    html = card(3.0, claim=claim_that(short="Half of <all>", quantity="share"))
+    cited = html.partition("<dt>Cite</dt>")[2]
+    assert "title = {Half of &lt;all&gt;}" in cited
+    assert "note = {refuted: share = 3; " in cited
 
 
 def test_why_follows_the_claim():

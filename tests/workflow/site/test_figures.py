@@ -14,6 +14,7 @@ from ntpcompanion import plots
 from ntpcompanion.plots import narrow, style
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.running.results import outputs_digest
 from ntpcompanion.workflow.site import figures
 from tests.plots.test_style import MEANINGS, contrast
 
@@ -64,8 +65,16 @@ def test_a_page_has_both_widths_with_one_alternative_text_each(drawn):
     assert slim.get("viewBox").startswith("0 0 244.8 ")
 
 
-def test_the_page_keeps_the_picture_of_a_notebook_and_no_type_of_ours(drawn):
-    assert set(shown(drawn)) == {"image/svg+xml", "text/html"}
+def test_the_page_keeps_what_the_run_has_made(drawn):
+    made = page(drawn, image={"alt": "It falls"})
+    ran = outputs_digest(made)
+    figures.inline_figures(made)
+    once = made.cells[0].outputs[0].data
+    assert set(once) == {"image/svg+xml", "text/html", figures.NARROW_MIME}
+    assert outputs_digest(made) == ran, "else every build would run the notebooks again"
+    html = once["text/html"]
+    figures.inline_figures(made)
+    assert made.cells[0].outputs[0].data["text/html"] == html
 
 
 def test_a_figure_without_narrow_version_stands_alone(drawn):

@@ -12,6 +12,8 @@ from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.records.record import Record
+from ntpcompanion.workflow.site.citation import Book
+from ntpcompanion.workflow.site.ending import Source
 from ntpcompanion.workflow.site.pages import make_page
 from tests.workflow.claims.test_baselines import result
 
@@ -20,6 +22,15 @@ KERNEL = {
     "kernelspec": {"name": "python3", "display_name": "Python 3"},
     "language_info": {"name": "python", "version": "3.11.7"},
 }
+BOOK, SOURCE = Book("A book", "Its authors"), Source("notebooks/coin.md")
+MADE = replace(
+    result("coin"),
+    profile="book",
+    parameters={"n": 1000, "seed": 0},
+    versions={"python": "3.11.7"},
+    hardware={"processor": "A chip", "cores": 2},
+    seconds=2.4,
+)
 RECORD = Record("halves", [], {}, "Halves.", "yesterday", [])
 
 
@@ -42,40 +53,37 @@ def executed(coin, outputs=()):
 
 
 def page(toy, coin, outputs=(), profile="book"):
-    made = replace(
-        result("coin"),
-        profile=profile,
-        versions={"python": "3.11.7"},
-        hardware={"processor": "A chip", "cores": 2},
-        seconds=2.4,
-    )
+    made = replace(MADE, profile=profile)
     return make_page(
         coin,
         executed(coin, outputs),
         made,
         load_claims(toy.project),
         lambda name: replace(RECORD, name=name),
+        BOOK,
+        SOURCE,
     )
 
 
 def test_the_order_of_a_page(toy, coin):
     coin.node.metadata["ntp"] = {"records": []}
     made = page(toy, coin)
-    title, defaults, injected, code = made.cells
+    title, defaults, injected, code, end = made.cells
     assert title.source.splitlines() == [
         "(coin)=",
         "# A coin",
         "",
-        '<p class="ntp-run">Executed 2026-01-01, profile <em>book</em>, 2 s on A chip, 2 cores · '
-        "Python 3.11.7 · "
-        '<a href="../status.html">all runs</a> · <a href="../ledger.html">all claims</a></p>',
+        '<p class="ntp-run">Executed 2026-01-01, profile <em>book</em>, '
+        '<span title="A chip, 2 cores, Python 3.11.7">2.4 seconds</span></p>',
         "",
         "",
         "Prose with $p = 1/2$.",
     ]
     assert defaults.metadata["tags"] == ["parameters", "remove-cell"]
+    assert injected.metadata["tags"] == ["injected-parameters", "remove-cell"]
     assert (injected.source, code.execution_count) == ("n = 1000", 2)
-    assert [cell["id"] for cell in made.cells] == ["cell-000", "cell-001", "cell-002", "cell-003"]
+    assert end.source.startswith("## Run this yourself")
+    assert [cell["id"] for cell in made.cells] == [f"cell-{index:03d}" for index in range(5)]
     assert made.metadata == KERNEL
     assert "remove-cell" not in str(coin.node), "the text notebook is left alone"
 
@@ -98,6 +106,16 @@ def test_cards_and_banners_are_drawn_and_the_rest_is_kept(toy, coin):
         "<strong>Recorded run</strong> thirds: Halves. Made yesterday; matches the present code."
         in shown[3]
     )
+
+
+def test_the_page_of_a_page_is_that_page(toy, coin):
+    outputs = [{MEASUREMENT_MIME: {**HALF, "seed": seed}, "text/html": "old"} for seed in range(6)]
+    outputs.insert(0, {"text/plain": "1"})
+    once = page(toy, coin, outputs)
+    claims = load_claims(toy.project)
+    twice = make_page(coin, once, MADE, claims, lambda name: RECORD, BOOK, SOURCE)
+    assert nbformat.writes(twice) == nbformat.writes(once)
+    assert "2 more claims: 2 supported" in nbformat.writes(once)
 
 
 def test_how_a_page_was_made_stands_below_its_title_wherever_that_is(toy, coin):
@@ -125,4 +143,4 @@ def test_text_and_run_must_have_the_same_cells(toy, coin):
     with pytest.raises(
         WorkflowError, match=r"coin: 1 executed cells for 2 in the text. Run the notebook again"
     ):
-        make_page(coin, short, result("coin"), {}, lambda name: RECORD)
+        make_page(coin, short, result("coin"), {}, lambda name: RECORD, BOOK, SOURCE)

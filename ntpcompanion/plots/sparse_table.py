@@ -1,0 +1,123 @@
+"""From text to table: a passage with one of its contexts, and sparse rows of the table."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
+
+from ntpcompanion.languages.counting import ContextCounts
+from ntpcompanion.plots.style import IN_SUPPORT, THEORY
+
+_LINE = 17.0  # points from one line of the passage to the next
+_SPACE = 4.0  # points between two words
+_AROUND = 2.5  # points that the frame of a context needs on each side
+
+
+def draw_passage(
+    ax: Axes, words: Sequence[str], context: Sequence[str], *, width: float = 205.0
+) -> Axes:
+    """A passage as running text: each occurrence of a context framed, and the word after it in the
+    colour of the tokens that can follow.
+
+    Parameters
+    ----------
+    ax
+        where to write, from its upper left corner; its axes and ticks are hidden.
+    words
+        the passage.
+    context
+        the words of the context, oldest first.
+    width
+        of a line, in points (1/72 inch).
+
+    Returns
+    -------
+    Axes
+        `ax`.
+    """
+    x, line = 0.0, 0
+    for text, role in _pieces(list(words), list(context)):
+        frame = _AROUND if role == "context" else 0.0
+        weight = "bold" if role == "next" else "normal"
+        length = _width(text, weight) + 2 * frame
+        if x > 0 and x + length > width:
+            x, line = 0.0, line + 1
+        ax.annotate(
+            text,
+            (0, 1),
+            xycoords="axes fraction",
+            xytext=(x + frame, -_LINE * (line + 1)),
+            textcoords="offset points",
+            va="baseline",
+            color=IN_SUPPORT if role == "next" else THEORY,
+            weight=weight,
+            bbox={"boxstyle": "square,pad=0.2", "fc": "none", "ec": THEORY, "lw": 0.8}
+            if role == "context"
+            else None,
+        )
+        x += length + _SPACE
+    ax.set_axis_off()
+    return ax
+
+
+def _pieces(words: list[str], context: list[str]) -> list[tuple[str, str]]:
+    """The passage in pieces that are written with one look: words, contexts, next words."""
+    pieces, k, after = [], 0, False
+    while k < len(words):
+        here = words[k : k + len(context)] == context
+        taken = len(context) if here else 1
+        role = "context" if here else "next" if after else "word"
+        pieces.append((" ".join(words[k : k + taken]), role))
+        k, after = k + taken, here
+    return pieces
+
+
+def _width(text: str, weight: str) -> float:
+    """In points, with the font of the figure."""
+    font = FontProperties(weight=weight)
+    return float(TextPath((0, 0), text, size=font.get_size_in_points(), prop=font).get_extents().x1)
+
+
+def draw_sparse_rows(
+    ax: Axes, counts: ContextCounts, rows: Sequence[int], labels: Sequence[str]
+) -> Axes:
+    """Rows of the table of contexts: a mark at every token that follows the context somewhere in
+    the text, on a line that is as long as the vocabulary; at its end the number of marks.
+
+    Parameters
+    ----------
+    ax
+        where to draw.
+    counts
+        the contexts of one length.
+    rows
+        which of them, from top to bottom.
+    labels
+        the context of each row in words.
+
+    Returns
+    -------
+    Axes
+        `ax`.
+    """
+    table, V = counts.counts, counts.counts.shape[1]
+    at = -np.arange(len(rows))
+    ax.hlines(at, 0, V, color=THEORY, linewidth=0.5)
+    for y, row in zip(at, rows, strict=True):
+        support = np.sort(table.indices[table.indptr[row] : table.indptr[row + 1]])
+        ax.vlines(support, y - 0.3, y + 0.3, color=IN_SUPPORT, linewidth=1.2)
+        ax.text(1.04 * V, y, f"{support.size}", ha="left", va="center")
+    ax.text(1.04 * V, 0.9, "$S_j$", ha="left", va="center")
+    ax.set(
+        xlim=(-2, V + 2),
+        ylim=(at[-1] - 0.7, 0.7),
+        xlabel="token $z$, frequent to rare",
+        yticks=at,
+        yticklabels=labels,
+    )
+    ax.spines[["left", "bottom"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="x", width=0.8)
+    return ax

@@ -1,0 +1,93 @@
+"""How to cite a chapter, or one claim of it: BibTeX from what the book says of itself."""
+
+import re
+from dataclasses import dataclass
+
+from ntpcompanion import __version__
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.base.yaml_files import read_yaml
+from ntpcompanion.workflow.claims.claims import Claim
+
+_SPECIAL = {character: f"\\{character}" for character in "&%#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Book:
+    """What `_config.yml` says of the book: title, author, and the address of its repository (empty
+    where none is configured).
+    """
+
+    title: str
+    author: str
+    repository: str = ""
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter as it is cited: the name of its notebook, its title, the year of its execution."""
+
+    book: Book
+    name: str
+    title: str
+    year: str
+
+
+def read_book(project: Project) -> Book:
+    """Read it. Raises WorkflowError naming the entry of `_config.yml` that has another form."""
+    path = project.root / "_config.yml"
+    entries = shaped(read_yaml(path) or {}, dict[str, object], str(path))
+    repository = shaped(entries.get("repository", {}), dict[str, str], f"{path}, repository")
+    texts = {
+        name: shaped(entries.get(name, ""), str, f"{path}, {name}") for name in ("title", "author")
+    }
+    return Book(**texts, repository=repository.get("url", "").rstrip("/"))
+
+
+def chapter_entry(chapter: Chapter) -> str:
+    """The BibTeX entry of a chapter."""
+    return _entry(
+        "incollection",
+        f"ntpcompanion-{chapter.name}",
+        {
+            "author": f"{{{latex(chapter.book.author)}}}",
+            "title": latex(chapter.title),
+            "booktitle": latex(chapter.book.title),
+            "year": chapter.year,
+            "note": latex(f"ntpcompanion {__version__}, notebook {chapter.name}"),
+            "url": chapter.book.repository,
+        },
+    )
+
+
+def claim_entry(chapter: Chapter, claim: Claim, said: str) -> str:
+    """The BibTeX entry of one claim; `said` are its verdict and number in words."""
+    return _entry(
+        "misc",
+        f"ntpcompanion-{claim.id}",
+        {
+            "author": f"{{{latex(chapter.book.author)}}}",
+            "title": latex((claim.short or claim.statement).rstrip(".")),
+            "howpublished": f"Claim {latex(claim.id)} of the chapter ``{latex(chapter.title)}'', "
+            f"{latex(chapter.book.title)}",
+            "year": chapter.year,
+            "note": f"{latex(said)}; ntpcompanion {__version__}",
+            "url": chapter.book.repository,
+        },
+    )
+
+
+def latex(text: str) -> str:
+    """A text as LaTeX: what stands between dollar signs stays, elsewhere no character is markup."""
+    parts = re.split(r"(\$[^$]+\$)", text)
+    return "".join(
+        part if i % 2 else "".join(_SPECIAL.get(character, character) for character in part)
+        for i, part in enumerate(parts)
+    )
+
+
+def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    return "\n".join([f"@{kind}{{{key},", *lines, "}"])

@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.languages.counting import count_contexts
+from ntpcompanion.languages.passages import passage_with_repeat
+
+
+def by_search(tokens, length, size, skipped):
+    """Straight from the definition: (unknown tokens, start) of the best passage."""
+    found = []
+    for start in range(skipped, len(tokens) - size + 1):
+        part = tokens[start : start + size]
+        followed = {}
+        for k in range(length, size):
+            followed.setdefault(tuple(part[k - length : k]), set()).add(part[k])
+        if max(map(len, followed.values())) > 1:
+            found.append((part.count(0), start))
+    return min(found)
+
+
+@pytest.mark.parametrize("lengths", [[1], [2], [2, 3]])
+def test_the_passage_has_the_fewest_unknown_tokens_of_those_with_a_repeat(lengths, rng):
+    tokens = rng.integers(0, 6, 400)
+    counts = count_contexts(tokens, 6, lengths)[0]
+    passage = passage_with_repeat(counts, tokens, 12)
+    length, skipped = lengths[0], lengths[-1] - lengths[0]
+    assert passage.start == by_search(tokens.tolist(), length, 12, skipped)[1]
+    part = tokens[passage.start : passage.start + 12].tolist()
+    windows = [tuple(part[k : k + length]) for k in range(12 - length)]
+    first = tuple(counts.contexts[passage.contexts[0]].tolist())
+    after = {part[k + length] for k, window in enumerate(windows) if window == first}
+    assert len(after) > 1
+    rest = [tuple(row) for row in counts.contexts[passage.contexts[1:]].tolist()]
+    assert rest == [window for window in dict.fromkeys(windows) if window != first]
+
+
+def test_a_text_without_a_repeat_gives_its_first_passage():
+    tokens = np.array([0, 1, 2, 3, 4, 5])
+    counts = count_contexts(tokens, 6, [1])[0]
+    start, contexts = passage_with_repeat(counts, tokens, 3)
+    assert start == 1
+    assert counts.contexts[contexts].ravel().tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_a_passage_that_does_not_fit_is_an_error(size):
+    tokens = np.arange(6)
+    counts = count_contexts(tokens, 6, [1])[0]
+    with pytest.raises(ValueError, match=rf"`size` must lie in 2 … 6 .*got {size}"):
+        passage_with_repeat(counts, tokens, size)

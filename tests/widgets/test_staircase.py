@@ -1,0 +1,153 @@
+"""The figure of the inequalities of the bracket lemma: every term at every choice against the
+package, and what a reader does with it.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from ntpcompanion.dyck import Parameters, bound, exact, masked_support, squared_loss, transferable
+from ntpcompanion.dyck.downstream import best_head_error
+from ntpcompanion.dyck.neurons import Neurons
+from tests.widgets.browser import needs_browser
+from tests.widgets.shown import made_widget
+
+pytestmark = needs_browser
+
+SCALES = [0.25, 2**-1.5, 1.0, 3.0]
+
+
+@pytest.fixture(scope="module")
+def made():
+    return made_widget("dyck", "staircase")
+
+
+@pytest.fixture(scope="module")
+def staircase(made):
+    return made[0]
+
+
+@pytest.fixture(scope="module")
+def integer(made):
+    """The solutions of zero loss that are neurons in integers, by length, mask sign and name."""
+    touched = made[1]["touched"]
+    rows = [row for row in made[0].data["rows"] if row["loss"] < 1e-20]
+    keys = [(row["length"], row["mask"], row["name"]) for row in rows]
+    found = {key: touched[key[0]].get(key[2]) for key in keys}
+    return {key: one for key, one in found.items() if isinstance(one, Neurons)}
+
+
+@pytest.fixture
+def levels(staircase, opened):
+    """Terms of every solution at every scale, by length, mask sign and name."""
+    with opened(staircase) as page:
+        found = page.evaluate(
+            "([rows, scales]) => rows.map(row => "
+            "scales.map(scale => ntpWidgets.staircase.chain(row, scale)))",
+            [staircase.data["rows"], SCALES],
+        )
+    keys = [(row["length"], row["mask"], row["name"]) for row in staircase.data["rows"]]
+    return dict(zip(keys, found, strict=True))
+
+
+def state(page):
+    return page.evaluate("document.querySelector('.ntp-widget').ntpState")
+
+
+def test_every_choice_has_the_terms_of_the_package(made, levels):
+    solved = made[1]["solved"]
+    assert len(solved) == len(levels) == 2 * 2 * 11
+    for key, (theta, masked, _, active, _) in solved.items():
+        for scale, found in zip(SCALES, levels[key], strict=True):
+            scaled = Parameters(theta.W_Q, theta.W_K, scale * theta.W_V, theta.u / scale)
+            chain = bound.chain(scaled, masked, active)
+            ours = chain.squared_gradient, chain.value_layer, chain.per_neuron
+            ours = [term / chain.bound for term in (*ours, chain.no_cancellation, chain.bound)]
+            assert found[1:] == pytest.approx(ours, rel=1e-9)
+
+
+def test_neurons_in_integers_have_their_exact_terms(made, levels, integer):
+    solved = made[1]["solved"]
+    assert len(integer) == 2 * (2 * 5 + 1)
+    for key, neurons in integer.items():
+        z, wanted = solved[key][1].sum(1), solved[key][2]
+        chain, bends = exact.exact_chain(neurons, z, wanted), exact.curvature(neurons, z)
+        at_one = levels[key][SCALES.index(1.0)]
+        ours = bends.two_sided, chain.trace, chain.trace, chain.per_neuron, chain.no_cancellation
+        assert at_one[:5] == pytest.approx([float(term) for term in ours], rel=1e-9)
+
+
+def test_second_differences_count_kinks_at_every_scale(made, levels):
+    key, step = (4, "random", "split_by_bracket"), 1e-4
+    theta, masked, wanted, *_ = made[1]["solved"][key]
+    sizes = theta.W_V.shape, theta.u.shape
+    for scale, terms in zip(SCALES, levels[key], strict=True):
+        start = np.r_[scale * theta.W_V.ravel(), theta.u / scale]
+        total = 0.0
+        for move in (*step * np.eye(len(start)), *-step * np.eye(len(start))):
+            rows, heads = np.split(start + move, [theta.W_V.size])
+            moved = Parameters(theta.W_Q, theta.W_K, rows.reshape(sizes[0]), heads)
+            total += squared_loss(moved, masked, wanted)
+        # half of the second differences, and the bound is 1 at T = 4
+        assert total / step**2 / 2 == pytest.approx(terms[0], rel=1e-3)
+
+
+def test_losses_are_those_of_the_chapter(levels):
+    at_one, raw = SCALES.index(1.0), SCALES.index(2**-1.5)
+    counting = levels[4, "random", "counting"]
+    assert counting[at_one] == pytest.approx([1.0] * 6, rel=1e-12)
+    # ±(1; 0) and u = ±T, as the paper writes it
+    inputs, _ = masked_support(4, "random")
+    paper = bound.squared_gradient_norm(transferable(4, balanced=False), inputs)
+    assert counting[raw][1] == pytest.approx(paper, rel=1e-12)
+    assert levels[4, "random", "mask_as_bias"][at_one] == pytest.approx([2, 2, 2, 2, 1, 1])
+    assert levels[4, "random", "split_by_bracket"][at_one] == pytest.approx([1.25, *[1.0] * 5])
+    assert levels[6, "fixed", "fixed_three"][at_one] == pytest.approx([1.0] * 6, rel=1e-12)
+    assert levels[6, "fixed", "memoriser"][at_one] == pytest.approx([1.0] * 6, rel=1e-12)
+
+
+def test_a_head_transfers_where_the_package_says_so(staircase, integer):
+    rows = {(r["length"], r["mask"], r["name"]): r for r in staircase.data["rows"]}
+    for key, neurons in integer.items():
+        assert rows[key]["best"] == pytest.approx(float(best_head_error(neurons)), abs=1e-12)
+    exactly = best_head_error(integer[6, "random", "mask_as_bias"])
+    assert exactly == Fraction(1, 2)
+    for key in rows:
+        if key[2] in ("memoriser", "dead_neuron", "random_features", "first_position"):
+            assert rows[key]["best"] < 1e-12
+
+
+def test_a_reader_chooses_by_keyboard(staircase, opened):
+    with opened(staircase) as page:
+        said, cells = page.locator(".ntp-says"), page.locator(".ntp-table td:last-child")
+        expect(said).to_contain_text("Attains the bound only if a kink counts as 0")
+        expect(said).to_contain_text("Does not transfer")
+        expect(cells).to_have_text(["loses a factor of 1.25", *["equality"] * 4])
+        page.get_by_role("combobox", name="solution").select_option(label="counting")
+        expect(said).to_contain_text("a flattest solution")
+        expect(said).to_contain_text("Transfers")
+        expect(cells).to_have_text(["equality"] * 5)
+        page.get_by_role("slider", name="scale of w").press("End")
+        expect(cells.nth(2)).to_have_text("loses a factor of 8.031")
+        expect(cells.filter(has_text="equality")).to_have_count(4)
+        page.get_by_role("combobox", name="solution").select_option(label="B: three neurons")
+        expect(said).to_contain_text("No solution with this mask sign: the loss is")
+        page.get_by_label("sign of the mask").select_option("fixed")
+        page.get_by_label("length").select_option("6")
+        page.get_by_role("slider", name="scale of w").press("Home")
+        assert state(page)["transfers"] is False
+        assert state(page)["levels"][1] == pytest.approx((16 + 1 / 16) / 2, rel=1e-9)
+        page.get_by_role("button", name="Reset").press("Enter")
+        assert state(page)["name"] == "split_by_bracket"
+        page.set_viewport_size({"width": 320, "height": 900})
+        page.wait_for_function("document.querySelector('.ntp-plot svg').clientWidth < 300")
+
+
+def test_the_picture_stands_for_it_in_print(staircase, opened):
+    with opened(staircase, media="print") as page:
+        expect(page.get_by_role("img", name="Terms of the proof")).to_be_visible()
+        expect(page.locator(".ntp-widget-live")).to_be_hidden()
+    with opened(staircase, java_script_enabled=False) as page:
+        expect(page.get_by_role("img", name="Terms of the proof")).to_be_visible()

@@ -1,0 +1,156 @@
+"""The figure of trace against accuracy: its statistics at every choice against scipy and the
+package, and what a reader does with it.
+"""
+
+import json
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import expect
+from scipy import stats
+
+from ntpcompanion.experiments import slope_within_seeds
+from ntpcompanion.experiments import study_table as study
+from tests.widgets.browser import needs_browser
+from tests.widgets.shown import made_widget
+
+pytestmark = needs_browser
+
+RECORD = Path(__file__).parents[2] / "book" / "records" / "downstream_hmm8.json"
+GAP = 0.8  # nats, near the learnable gap of the language: it decides what counts as equal loss
+MOVES = ["penalty", "annealed", "continued", "rescaled"]
+SEEDS = [list(range(8)), [0, 3, 5], [6, 2], [1, 2, 4, 7]]
+EFFECTS = """([columns, choices, most]) => {
+    const { records, arms, effect } = ntpWidgets.trace_plane;
+    const models = records(columns);
+    return choices.map(choice => effect(arms(models, choice, most), choice));
+}"""
+
+
+@pytest.fixture(scope="module")
+def given():
+    runs = study.read_study(json.loads(RECORD.read_text())["results"])
+    table = study.study_table([result for _, result in runs], GAP)
+    plan = runs[0][0]
+    return {"table": table, "plan": plan, "moves": MOVES, "task": plan.suite.places[0]}
+
+
+@pytest.fixture(scope="module")
+def plane(given):
+    return made_widget("flatness_downstream", "trace_plane", **given)[0]
+
+
+def state(page):
+    return page.evaluate("document.querySelector('.ntp-widget').ntpState")
+
+
+def expected(frame, choice, most):
+    """The same by scipy and the package, or None where there is no slope; `frame` has what the
+    browser has.
+    """
+    kind, probe = choice["kind"], choice["probe"]
+    own = frame[(frame.place == choice["place"]) & frame[probe].notna()]
+    base = study.BASELINES.get(kind, study.SATURATED)
+    rows = []
+    for pair, models in own.groupby(["kind", "strength"]):
+        wanted = pair == base or (pair[0] == kind)
+        level = models.share.mean()
+        if wanted and (pair == base or not choice["equal"] or level <= most):
+            rows.append(models.set_index("seed").loc[choice["seeds"]])
+    if not rows:
+        return None
+    x = np.log(np.stack([row[choice["trace"]].to_numpy(float) for row in rows], 1))
+    y = np.stack([row[probe].to_numpy(float) for row in rows], 1)
+    if kind == "saturated":
+        if len(x) < 4:
+            return None
+        line, r = stats.linregress(x[:, 0], y[:, 0]), stats.pearsonr(x[:, 0], y[:, 0])
+        half = stats.t.ppf(0.975, len(x) - 2) * line.stderr
+        interval = line.slope - half, line.slope + half
+        return line.slope, *interval, r.statistic, *r.confidence_interval()
+    if np.ptp(x, axis=1).min() < 1e-4:
+        return None
+    effect = slope_within_seeds(x, y)
+    return effect.mean, *effect.interval
+
+
+def test_the_quantile_is_that_of_student(plane, opened):
+    with opened(plane) as page:
+        found = page.evaluate(
+            "Array.from({ length: 40 }, (_, k) => k + 1).map(ntpWidgets.trace_plane.quantile)"
+        )
+    assert found == pytest.approx(stats.t.ppf(0.975, np.arange(1, 41)).tolist(), rel=1e-9)
+
+
+def test_every_choice_has_the_slope_and_interval_of_the_package(plane, opened):
+    columns, most = plane.data["languages"][0]["models"], plane.data["equal_share"]
+    frame = pd.DataFrame(columns)
+    axes = {
+        "kind": [*MOVES, "saturated"], "place": [1, 5], "probe": plane.data["probes"],
+        "trace": ["balanced", "trace"], "equal": [True, False], "seeds": SEEDS,
+    }  # fmt: skip
+    choices = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    with opened(plane) as page:
+        found = page.evaluate(EFFECTS, [columns, choices, most])
+    compared = 0
+    for choice, ours in zip(choices, found, strict=True):
+        theirs = expected(frame, choice, most)
+        assert (ours is None) == (theirs is None), choice
+        if theirs is None:
+            continue
+        numbers = [ours["slope"], *ours["interval"]]
+        if choice["kind"] == "saturated":
+            numbers += [ours["correlation"], *ours["correlation_interval"]]
+        assert numbers == pytest.approx(theirs, rel=1e-7, abs=1e-9), choice
+        compared += 1
+    assert compared > len(choices) / 4
+
+
+def test_the_main_slope_is_that_of_the_chapter(plane, given, opened):
+    table = given["table"]
+    kept = study.equal_loss(table, "penalty", plane.data["equal_share"])
+    effect = study.slope_per_e_fold(table, "penalty", kept, "projected", given["task"])
+    with opened(plane) as page:
+        assert state(page)["slope"] == pytest.approx(effect.mean, abs=1e-4)
+        assert state(page)["interval"] == pytest.approx(effect.interval, abs=1e-4)
+        assert state(page)["points"] == 8 * len(kept)
+
+
+def test_a_reader_chooses_by_keyboard(plane, opened):
+    with opened(plane) as page:
+        said = page.locator(".ntp-says")
+        expect(said).to_contain_text("8 seeds")
+        expect(said).to_contain_text("The paper's Table 2 amounts to −6.24 points")
+        for seed in range(7):
+            page.get_by_role("checkbox", name=str(seed), exact=True).focus()
+            page.keyboard.press("Space")
+        expect(said).to_contain_text("one seed: no interval")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Space")
+        expect(said).to_have_text("No seed is chosen.")
+        page.get_by_role("button", name="Reset").press("Enter")
+        page.get_by_role("combobox", name="what differs").select_option(label="a rescaling")
+        page.get_by_role("checkbox", name="equal loss only").focus()
+        page.keyboard.press("Space")
+        expect(said).to_contain_text("The balanced trace does not move here")
+        page.get_by_role("combobox", name="trace", exact=True).select_option(label="plain")
+        expect(said).to_contain_text("when the trace is multiplied by e")
+        page.get_by_role("combobox", name="probe").select_option(label="400 examples")
+        assert (state(page)["probe"], state(page)["kind"]) == ("few_shot", "rescaled")
+        page.get_by_role("combobox", name="task").select_option("5")
+        expect(said).to_contain_text("there is nothing to compare")
+        page.get_by_role("combobox", name="what differs").select_option(label="only the seed")
+        expect(said).to_contain_text("Correlation over seeds")
+        page.set_viewport_size({"width": 320, "height": 900})
+        page.wait_for_function("document.querySelector('.ntp-plot svg').clientWidth < 300")
+
+
+def test_the_picture_stands_for_it_in_print(plane, opened):
+    with opened(plane, media="print") as page:
+        expect(page.get_by_role("img", name="Accuracy on projected features")).to_be_visible()
+        expect(page.locator(".ntp-widget-live")).to_be_hidden()
+    with opened(plane, java_script_enabled=False) as page:
+        expect(page.get_by_role("img", name="Accuracy on projected features")).to_be_visible()

@@ -1,0 +1,55 @@
+import subprocess
+
+import pytest
+
+from ntpcompanion.workflow.site import commits
+from ntpcompanion.workflow.site.commits import commit_of
+
+
+@pytest.fixture
+def git(toy):
+    """A function: git in the toy project, which is a repository of its own with one commit."""
+
+    def call(*arguments):
+        names = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+        done = subprocess.run(
+            ["git", *names, *arguments],
+            cwd=toy.project.root,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout.strip()
+
+    call("init", "--quiet")
+    call("add", "notebooks")
+    call("commit", "--quiet", "-m", "Two notebooks")
+    return call
+
+
+def test_the_commit_is_that_of_the_last_change(toy, git):
+    path = toy.project.notebooks / "coin.md"
+    first = git("rev-parse", "HEAD")
+    assert commit_of(toy.project, path) == first
+    git("commit", "--quiet", "--allow-empty", "-m", "Nothing")
+    assert commit_of(toy.project, path) == first
+    toy.edit("notebooks/coin.md", "Prose", "More prose")
+    assert commit_of(toy.project, path) is None
+    git("commit", "--quiet", "-a", "-m", "More")
+    assert commit_of(toy.project, path) == git("rev-parse", "HEAD") != first
+
+
+def test_what_git_does_not_keep_has_none(toy, git):
+    (toy.project.notebooks / "new.md").write_text("# New\n")
+    assert commit_of(toy.project, toy.project.notebooks / "new.md") is None
+
+
+def test_without_git_there_is_none(toy, monkeypatch):
+    path = toy.project.notebooks / "coin.md"
+    assert commit_of(toy.project, path) is None, "no repository"
+
+    def missing(*_, **__):
+        raise FileNotFoundError("git")
+
+    monkeypatch.setattr(commits, "run", missing)
+    assert commit_of(toy.project, path) is None

@@ -1,0 +1,78 @@
+"""What is read on pointing at a reference, in a browser that reads pages made by hand from disk."""
+
+import pytest
+
+from ntpcompanion.workflow.site.previews import write_previews
+from tests.test_site import browser, pytestmark  # noqa: F401
+from tests.workflow.site.test_page_script import ASSETS
+
+HEAD = f"""<!DOCTYPE html><html lang="en" data-content_root="../"><head><meta charset="utf-8">
+<title>A page</title><link rel="stylesheet" href="{ASSETS.as_uri()}/cards.css">
+<script src="{ASSETS.as_uri()}/hover.js"></script></head><body><article>"""
+LINKS = """<p><button>start</button> <a class="reference internal" id="cited" title="Tao. 2006."
+href="../references.html#id1">Tao06</a> <a class="reference internal" id="here" href="#def-a">A</a>
+<a class="reference internal" id="there" href="Zürich.html#thm-b">B</a>
+<a class="reference internal" id="nothing" href="#start">up</a></p><p id="start">Text.</p>"""
+BOX = '<div class="proof {kind} admonition" id="{id}"><p id="inside">{text}</p></div>'
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    root = tmp_path_factory.mktemp("a site")
+    (root / "chapters").mkdir()
+    own = BOX.format(kind="definition", id="def-a", text="The first.")
+    other = BOX.format(kind="theorem", id="thm-b", text="The second.")
+    (root / "chapters" / "a.html").write_text(HEAD + LINKS + own, encoding="utf-8")
+    (root / "chapters" / "Zürich.html").write_text(HEAD + other, encoding="utf-8")
+    (root / "references.html").write_text(HEAD + '<p id="id1">Tao</p>')
+    write_previews(root)
+    return root
+
+
+@pytest.fixture
+def page(browser, site):  # noqa: F811
+    with browser.new_context(viewport={"width": 390, "height": 600}) as context:
+        opened = context.new_page()
+        opened.goto((site / "chapters" / "a.html").as_uri())
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [("cited", "Tao. 2006."), ("here", "The first."), ("there", "The second.")],
+)
+def test_pointing_and_the_keyboard_show_what_is_referred_to(page, link, words):
+    box = page.locator("#ntp-hover")
+    assert not box.is_visible()
+    page.locator(f"#{link}").hover()
+    box.wait_for(state="visible")
+    assert box.inner_text().strip() == words
+    assert page.locator("#inside").count() == 1, "an anchor stands once"
+    page.locator("button").hover()
+    box.wait_for(state="hidden")
+    page.locator(f"#{link}").focus()
+    box.wait_for(state="visible")
+    assert page.locator(f"#{link}").get_attribute("aria-describedby") == "ntp-hover"
+    page.keyboard.press("Escape")
+    assert not box.is_visible()
+    assert page.locator(f"#{link}").get_attribute("aria-describedby") is None
+
+
+def test_the_text_stays_while_it_is_pointed_at_and_inside_the_window(page):
+    page.locator("#cited").hover()
+    box = page.locator("#ntp-hover")
+    box.wait_for(state="visible")
+    box.hover()
+    page.wait_for_timeout(400)
+    assert box.is_visible()
+    place = box.bounding_box()
+    assert place["x"] >= 0
+    assert place["x"] + place["width"] <= 390
+
+
+def test_a_link_to_plain_text_shows_nothing_and_links_lead_on(page):
+    page.locator("#nothing").hover()
+    page.wait_for_timeout(300)
+    assert not page.locator("#ntp-hover").is_visible()
+    page.locator("#cited").click()
+    page.wait_for_url("**/references.html#id1")

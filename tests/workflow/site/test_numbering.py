@@ -1,0 +1,56 @@
+import pytest
+
+from ntpcompanion.workflow.site.numbering import with_papers_numbers
+
+START = '<p class="admonition-title"><span class="caption-number">Theorem 22 </span>'
+
+
+def seen(html):
+    """What a reader sees of a title: number, title, note."""
+    parts = html.removeprefix(START).removesuffix("</p>").split("<span class=")
+    return [part.partition(">")[2].removesuffix("</span>") for part in parts if part.strip()]
+
+
+@pytest.mark.parametrize(
+    ("title", "words"),
+    [
+        (" (The drift (Theorem 4.3 of the paper))", ["The drift", "Theorem 4.3"]),
+        (" (SVM (definition 3 of the paper))", ["SVM", "Definition 3"]),
+        (
+            " (The drift (Theorem 4.3 and equation (1) of the paper))",
+            ["The drift", "Theorem 4.3 and equation (1)"],
+        ),
+        (" (Three families (not in the paper))", ["Three families", "Not in the paper"]),
+        (" (Lemma 2 (of a book))", ["Lemma 2 (of a book)"]),
+        (" (The drift)", ["The drift"]),
+    ],
+)
+def test_the_papers_number_becomes_a_note(title, words):
+    made = with_papers_numbers(f"{START}{title}</p>")
+    assert made.startswith(START)
+    assert [part for part in seen(made) if part and part != " of the paper</span>"][:2] == words
+
+
+def test_what_is_heard_is_whole():
+    made = with_papers_numbers(f"{START} (The drift (Theorem 2 of the paper))</p>")
+    assert made.endswith(
+        '<span class="ntp-papers-number">Theorem 2<span class="ntp-unseen"> of the paper</span>'
+        "</span></p>"
+    )
+
+
+def test_formulas_of_a_title_stay():
+    formula = '<span class="math notranslate nohighlight">\\(f(x)\\)</span>'
+    made = with_papers_numbers(f"{START} (The {formula} (Lemma 1 of the paper))</p>")
+    assert f'<span class="ntp-title">The {formula}</span>' in made
+    assert "Lemma 1" in made
+
+
+def test_doing_so_again_changes_nothing():
+    once = with_papers_numbers(f"{START} (The drift (Theorem 2 of the paper))</p>")
+    assert with_papers_numbers(once) == once
+
+
+def test_other_boxes_are_left_alone():
+    note = '<p class="admonition-title">Note (Theorem 2 of the paper)</p>'
+    assert with_papers_numbers(note) == note
