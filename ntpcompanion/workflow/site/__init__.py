@@ -16,6 +16,9 @@
 - `symbols`: meanings of symbols, where they stand
 - `ledger`: the tables of all claims and of all runs
 - `render`: Jupyter Book called, and its site checked
+- `security`: the policy of each page: what ships may run, nothing else
+- `pdf`: the whole book as one PDF
+- `release`: archive, ledger and metadata for a release
 - `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again
 - `plain_sphinx`: the same book without Jupyter Book
 - `server`: the site over HTTP on this machine

@@ -6,7 +6,7 @@ _TITLE = re.compile(
     r'(<p class="admonition-title"[^>]*>\s*<span class="caption-number">[^<]*</span>)\s*(.*?)</p>',
     re.DOTALL,
 )
-_OF_THE_PAPER = re.compile(r"\s*\((?P<what>[^()]*(?:\([^()]*\)[^()]*)*?) of the paper\)\s*$")
+_OF_THE_PAPER = re.compile(r"\s*\((?P<what>[^()]*(?:\([^()]*\)[^()]*)*?)\s+of\s+the\s+paper\)\s*$")
 _NOT_IN_IT = re.compile(r"\s*\((?P<what>not in the paper)\)\s*$")
 
 
