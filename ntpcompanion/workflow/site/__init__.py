@@ -13,6 +13,7 @@
 - `commits`: which commit holds the source of a page
 - `previews`: definitions and theorems for who points at a reference
 - `numbering`: the paper's numbers of statements, beside those of the book
+- `formulas`: formulas keep their punctuation
 - `symbols`: meanings of symbols, where they stand
 - `ledger`: the tables of all claims and of all runs
 - `render`: Jupyter Book called, and its site checked
