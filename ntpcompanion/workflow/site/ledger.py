@@ -95,7 +95,7 @@ def _count(count: int, kind: str, verdict: str) -> str:
 
 def _view(text: str, **chosen: str) -> str:
     """A link to the rows that a filter leaves; without scripts the address does nothing."""
-    return f'<a class="ntp-view" href="#{urlencode(chosen)}">{text}</a>'
+    return f'<a class="ntp-view" href="#{escape(urlencode(chosen))}">{text}</a>'
 
 
 def _machines(results: Mapping[str, Result]) -> str:

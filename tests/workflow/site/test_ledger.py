@@ -36,7 +36,7 @@ def test_counts_rows_and_machine(toy):
     assert text.startswith("**3 claims** at profile *book*:")
     heads = re.findall(r'<th scope="col">([^<]*)</th>', text)
     assert heads == ["Whose claim", "supported", "refuted", "not measured"]
-    assert '<a class="ntp-view" href="#kind=stated&verdict=refuted">1</a>' in text
+    assert '<a class="ntp-view" href="#kind=stated&amp;verdict=refuted">1</a>' in text
     assert text.count("a processor") == 1, "the machine is told once"
     assert (
         '<a class="ntp-locator" href="chapters/coin.html#claim-toy_half">Theorem 1</a> · A coin'
