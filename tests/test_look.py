@@ -39,7 +39,7 @@ class="headerlink" href="#equation-long">#</a></span>\[{LONG} = {LONG} + {LONG}\
 </section></div>
 <div class="math notranslate nohighlight" id="short">\[a^2 + b^2 = c^2\]</div>
 <h3>A table</h3><div class="ntp-scroll" tabindex="0"><table class="ntp-table"><thead><tr>
-<th scope="col">optimizer</th>{"".join(f'<th scope="col">quantity number {k}</th>' for k in range(9))}
+<th scope="col">SGD</th>{"".join(f'<th scope="col">quantity no. {k}</th>' for k in range(9))}
 </tr></thead><tbody><tr><td>SGD</td>{'<td class="ntp-number">0.573 ± 0.011</td>' * 9}</tr></tbody>
 </table></div><figure><div class="ntp-figure">
 <svg class="ntp-wide" role="img" aria-label="wide" width="624" height="260" viewBox="0 0 468 195">
