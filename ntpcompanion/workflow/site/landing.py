@@ -207,7 +207,8 @@ def _example(name: str, stored: Stored, profile: str) -> str:
         stored.book, claim.notebook, stored.titles[claim.notebook], result.started[:4]
     )
     html = cards.card(claim, judge(claim, profile, item), item, result, chapter)
-    return html.replace(f' id="{cards.anchor(name)}"', "", 1)
+    html = html.replace(f' id="{cards.anchor(name)}"', "", 1)
+    return html.replace(f'href="#{cards.anchor(name)}"', f'href="{card_url(claim, measured=True)}"')
 
 
 def _raw(html: str) -> str:
