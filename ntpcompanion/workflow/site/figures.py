@@ -70,7 +70,8 @@ def compact(svg: str, prefix: str, name: str) -> str:
     """An SVG of matplotlib as it stands in HTML: without what a browser does not need.
 
     Coordinates have two digits after the point, colours are variables, and each id that is referred
-    to begins with `prefix`. Raises WorkflowError naming the figure `name` for a sign without a code of Unicode.
+    to begins with `prefix`. Raises WorkflowError naming the figure `name` for a sign without a code
+    of Unicode.
     """
     root = ElementTree.fromstring(svg)
     drawn = ElementTree.tostring(root, encoding="unicode")
@@ -129,8 +130,8 @@ def _style(text: str, name: str) -> str:
             families = re.findall(r"'([^']*)'", value)
             if any(family.startswith("cm") for family in families):
                 raise WorkflowError(
-                    f"Figure {name!r} writes a sign in the typeface {families[0]!r}, whose codes are "
-                    "none of Unicode: a page would show another sign. Write √ instead of \\sqrt."
+                    f"Figure {name!r} writes a sign in the typeface {families[0]!r}, whose codes "
+                    "are none of Unicode: a page would show another sign. Write √ instead of \\sqrt."
                 )
             if key == "font-family":
                 continue  # as the stylesheet says
