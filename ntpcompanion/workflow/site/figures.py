@@ -131,7 +131,7 @@ def _style(text: str, name: str) -> str:
             if any(family.startswith("cm") for family in families):
                 raise WorkflowError(
                     f"Figure {name!r} writes a sign in the typeface {families[0]!r}, whose codes "
-                    "are none of Unicode: a page would show another sign. Write √ instead of \\sqrt."
+                    "are not Unicode's: a page would show another sign. Write √ instead of \\sqrt."
                 )
             if key == "font-family":
                 continue  # as the stylesheet says
