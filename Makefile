@@ -32,6 +32,10 @@ mutants: $(READY)
 pdf: book browser
 	$(BIN)/python -m ntpcompanion.workflow.site.pdf
 
+# what a release offers: site, ledger and metadata with their sums, in _build/release
+release: book
+	$(BIN)/python -m ntpcompanion.workflow.site.release
+
 serve: $(READY)
 	$(BIN)/ntpcompanion serve
 
@@ -63,4 +67,4 @@ $(SPHINX)/ready: pyproject.toml
 		sphinx-mathjax-offline sphinx-multitoc-numbering sphinx-proof sphinx-togglebutton sphinxcontrib-bibtex
 	touch $@
 
-.PHONY: book test test-slow pdf smoke portable bench mutants serve sphinx clean browser
+.PHONY: book test test-slow pdf release smoke portable bench mutants serve sphinx clean browser

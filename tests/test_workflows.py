@@ -41,13 +41,15 @@ def test_actionlint_has_nothing_to_say():
 
 
 def test_the_files_are_those_that_are_meant():
-    assert set(WORKFLOWS) == {"tests", "book", "weekly"}
+    assert set(WORKFLOWS) == {"tests", "book", "publish", "weekly"}
     assert (
         set(WORKFLOWS["tests"]["on"])
         == set(WORKFLOWS["book"]["on"])
         == {"push", "pull_request", "workflow_dispatch"}
     )
     assert set(WORKFLOWS["weekly"]["on"]) == {"schedule", "workflow_dispatch"}
+    assert WORKFLOWS["publish"]["on"] == {"push": {"tags": ["v*"]}}
+    assert set(WORKFLOWS["publish"]["jobs"]) == {"make", "pages", "release"}
     assert set(WORKFLOWS["weekly"]["jobs"]) == {"dependencies", "sphinx", "portable", "report"}
 
 
@@ -61,12 +63,18 @@ def test_a_workflow_may_only_read_and_has_one_run_at_a_time(name):
 
 
 @pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
-def test_a_job_ends_and_writes_nothing_but_issues(job):
+def test_a_job_ends_and_what_may_write_runs_no_code_of_the_checkout(job):
     assert 0 < job["timeout-minutes"] <= 60
-    assert job.get("permissions", {}) in ({}, {"issues": "write"})
-    assert job.get("permissions", {}) == {} or "uses" not in job["steps"][0], (
-        "what may write runs no code of the checkout"
+    writes = job.get("permissions", {})
+    assert writes in (
+        {},
+        {"issues": "write"},
+        {"pages": "write", "id-token": "write"},
+        {"contents": "write"},
     )
+    if writes:
+        used = {step["uses"].split("@")[0] for step in job["steps"] if "uses" in step}
+        assert used <= {"actions/deploy-pages", "actions/download-artifact"}
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -132,7 +140,8 @@ def test_the_book_that_is_offered_has_a_first_page():
 def test_a_log_that_failed_is_in_the_summary_and_kept():
     for where, job in JOBS.items():
         logs = re.findall(r"\| tee ([a-z.]+)", str(job))
-        assert len(logs) == (where != "weekly: report"), where
+        runs_make = re.search(r"make |\.ci/run|pytest", str(job)) is not None
+        assert len(logs) == runs_make, where
         for log in logs:
             assert f"tail -c 60000 {log}" in str(job)
             assert any(
@@ -151,7 +160,7 @@ def test_the_test_that_the_week_leaves_out_exists():
 
 def test_every_make_target_that_is_mentioned_exists():
     makefile = (ROOT / "Makefile").read_text()
-    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     assert set(re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)[1].split()) == targets
     texts = [
         *FILES,
@@ -163,7 +172,7 @@ def test_every_make_target_that_is_mentioned_exists():
     texts += [*(ROOT / "ntpcompanion").rglob("*.py"), ROOT / "pyproject.toml"]
     # in backticks, in a workflow, or on a line of its own
     mention = re.compile(
-        r"(?:`|run: |^\s*)make (?:PYTHON=\S+ )?([a-z]+)(?=`|\s*$|\s+#|\s+2>)", re.MULTILINE
+        r"(?:`|run: |^\s*)make (?:PYTHON=\S+ )?([a-z-]+)(?=`|\s*$|\s+#|\s+2>)", re.MULTILINE
     )
     mentioned = {
         (path.name, target)

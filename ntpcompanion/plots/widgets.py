@@ -14,8 +14,6 @@ import numpy as np
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
-
 
 @dataclass(frozen=True, eq=False)
 class Widget:
@@ -24,7 +22,7 @@ class Widget:
     """
 
     name: str
-    data: Mapping[str, Plain]
+    data: Mapping[str, object]
     picture: str
     alt: str
 
@@ -82,7 +80,7 @@ def widget(name: str, data: Mapping[str, object], *, picture: Figure, alt: str) 
     return Widget(name, checked, _svg(picture, f"ntp-{name}"), alt)
 
 
-def _plain(value: object, place: str) -> Plain:
+def _plain(value: object, place: str) -> object:
     """The same as JSON knows it; `place` is named in what is raised."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from ntpcompanion.plots.widgets import Widget
-from ntpcompanion.workflow.doctor.questions import find_browser
+from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.site.widgets import known_widgets, load_widgets
 
 BOOK = Path(__file__).parents[2] / "book"
@@ -37,6 +37,7 @@ def write_page(folder: Path, widget: Widget, scripts: dict[str, str] | None = No
     """
     assets = folder / "book" / "assets"
     shutil.copytree(BOOK / "assets" / "widgets", assets / "widgets")
+    shutil.copytree(BOOK / "assets" / "fonts", assets / "fonts")
     shutil.copy2(BOOK / "assets" / "companion.css", assets)
     for name, text in (scripts or {}).items():
         (assets / "widgets" / f"{name}.js").write_text(text)

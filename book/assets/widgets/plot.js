@@ -25,9 +25,14 @@
     if (value === 0) return "0";
     if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
     const size = Math.abs(value);
-    const plain = size >= 1e-3 && size < 1e5;
-    const text = plain ? String(+value.toPrecision(digits)) : value.toExponential(digits - 1);
-    return text.replace(/e\+?(-?\d+)$/, " × 10^$1").replace(/-/g, "−");
+    if (size >= 1e-3 && size < 1e5) return String(+value.toPrecision(digits)).replace("-", "−");
+    const [factor, exponent] = value.toExponential(digits - 1).split("e").map(Number);
+    return (factor === 1 ? "" : `${factor} × `.replace("-", "−")) + ten(exponent);
+  }
+
+  /* A power of ten with its exponent raised. */
+  function ten(exponent) {
+    return `10${String(exponent).replace(/-/g, "⁻").replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit])}`;
   }
 
   /* From data to pixels, with its inverse and its ticks. */
@@ -47,7 +52,7 @@
     const step = Math.max(1, Math.ceil((b - a) / Math.max(1, pixels / 44)));
     const ticks = [];
     for (let k = Math.ceil(a / step - 1e-9) * step; k <= b + 1e-9; k += step) {
-      ticks.push([10 ** k, `10^${k}`.replace("-", "−")]);
+      ticks.push([10 ** k, ten(k)]);
     }
     return ticks;
   }
@@ -63,7 +68,7 @@
     return ticks;
   }
 
-  /* Text in which ^ and _ raise or lower the word that follows: "10^−3", "w_1". */
+  /* Text in which ^ and _ raise or lower the word that follows: "W^mm", "w_1". */
   function words(parent, x, y, text, attributes) {
     const node = svg("text", { x, y, ...attributes }, parent);
     let back = 0;
@@ -188,5 +193,5 @@
     return p;
   }
 
-  window.ntpPlot = Object.assign(ntpPlot, { element, svg, words, number, dress });
+  window.ntpPlot = Object.assign(ntpPlot, { element, svg, words, number, ten, dress });
 })();

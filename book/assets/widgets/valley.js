@@ -112,27 +112,35 @@
   }
 
   const number = ntpWidgets.number;
+  /* As many decimals as the standard error allows. */
+  function measured(mean, error) {
+    const digits = Math.min(4, Math.max(0, Math.ceil(-Math.log10(error))));
+    return `${mean.toFixed(digits)} ± ${error.toFixed(digits)}`.replace(/-/g, "−");
+  }
   const inside = ([a, b], [left, right, bottom, top]) => a >= left && a <= right && b >= bottom && b <= top;
 
   /* What a reader is told of the state of the runs. */
   function words(data, now, found) {
-    const [steps, lost] = [`${now.runs.steps} steps of η = ${number(now.rate)}`, outside(data, now.runs)];
+    const [steps, lost] = [`${now.runs.steps} steps of η = ${number(now.rate, 2)}`, outside(data, now.runs)];
     if (!found.fraction) return `All ${data.runs} runs start in the valley. Press Run or Step.`;
     const [mean, error] = found.fraction;
     const limit = 2 / model(data.p).trace(data.start);
     if (now.rate > limit) {
       return (
-        `Beyond the stability limit: η = ${number(now.rate)} is larger than 2 / tr H = ${number(limit)} at the start. A step ` +
-        `overshoots the floor of the valley by more than its distance from it, so that runs are thrown out even without noise; ` +
+        `Beyond the stability limit: η = ${number(now.rate, 2)} is larger than 2 / tr H = ${number(limit)} at the start. A step ` +
+        `overshoots the floor of the valley by more than its distance from it, so that gradient descent leaves it even without noise; ` +
         `after ${now.runs.steps} steps ${lost} of ${data.runs} are outside the picture. The theorem says nothing here.`
       );
     }
     const told =
-      `After ${steps} (t = η²k = ${number(found.t)}) the mean of ${data.runs} runs has covered ${number(mean)} ± ` +
-      `${number(error, 1)} of the flow's displacement. Across the valley the runs are spread by ${number(found.across, 2)}; ` +
+      `After ${steps} (t = η²k = ${number(found.t)}) the mean of ${data.runs} runs has covered ${measured(mean, error)} ` +
+      `of the flow's displacement. Across the valley the runs are spread by ${number(found.across, 2)}; ` +
       `the theory predicts √(η / 2B) = ${number(found.predicted, 2)}.`;
-    const far = Math.abs(mean - 1) > 3 * error ? " The difference from 1 is of first order in η: halve η and it halves." : "";
-    return told + far + (lost ? ` Outside the picture: ${lost} runs.` : "");
+    const small = now.rate * model(data.p).trace(data.start) < 0.5;
+    const why = small
+      ? " The difference from 1 is of first order in η: halve η and it halves."
+      : " Such a learning rate is not small, and the theorem is about the limit of small ones.";
+    return told + (Math.abs(mean - 1) > 3 * error ? why : "") + (lost ? ` Outside the picture: ${lost} runs.` : "");
   }
 
   function outside(data, runs) {
@@ -257,7 +265,7 @@
       p.line(now.path.map((each) => each.at).filter((at) => inside(at, data.reach)), "measurement");
       p.dot(...data.start, "theory");
       p.dot(...point(0), "theory", { class: "hollow c-theory" });
-      p.text(...point(0), "flattest", "theory", { transform: "translate(8 -6)" });
+      p.text(...point(0), "flattest", "theory", { transform: "translate(-8 4)", "text-anchor": "end" });
       p.text(...data.start, "start", "theory", { transform: "translate(4 -9)" });
     });
     const above = data.start[0] ** 2 - data.start[1] ** 2;

@@ -12,7 +12,7 @@
    ui.says, ui.buttons. The static picture is hidden on screen while the widget works, and stays in print. */
 (function () {
   "use strict";
-  const { element, dress, number } = window.ntpPlot;
+  const { element, dress, number, ten } = window.ntpPlot;
   const motion = window.matchMedia("(prefers-reduced-motion: reduce)");
 
   function labelled(ui, options, input) {
@@ -121,5 +121,5 @@
     else all();
   }
 
-  window.ntpWidgets = { register, number };
+  window.ntpWidgets = { register, number, ten };
 })();

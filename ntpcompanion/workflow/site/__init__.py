@@ -13,6 +13,7 @@
 - `commits`: which commit holds the source of a page
 - `previews`: definitions and theorems for who points at a reference
 - `numbering`: the paper's numbers of statements, beside those of the book
+- `formulas`: formulas keep their punctuation
 - `symbols`: meanings of symbols, where they stand
 - `generated`: what a build writes beside the chapters
 - `landing`: map of the book, and findings with picture and number
@@ -24,6 +25,9 @@
 - `drift`: numbers over builds and machines
 - `theorems`: the index of definitions and theorems
 - `render`: Jupyter Book called, and its site checked
+- `security`: the policy of each page: what ships may run, nothing else
+- `pdf`: the whole book as one PDF
+- `release`: archive, ledger and metadata for a release
 - `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again
 - `plain_sphinx`: the same book without Jupyter Book
 - `server`: the site over HTTP on this machine

@@ -19,12 +19,11 @@ def card(
     judgement: Judgement,
     measurement: Measurement,
     result: Result,
+    chapter: Chapter,
     records: Sequence[Record] = (),
-    chapter: Chapter | None = None,
 ) -> str:
-    """The card of a measured claim; `records` are those that its number was computed from.
-
-    In its `chapter` it has a link to itself and a citation; elsewhere it is a copy.
+    """The card of a measured claim of a chapter; `records` are those that its number was computed
+    from.
     """
     rows = {"Claim": mathematics(claim.statement)}
     if claim.why:
@@ -41,12 +40,10 @@ def card(
     rows["Expected number from"] = mathematics(claim.source)
     rows["Values"] = escape(powers(show(measurement, shown=None)))
     rows |= _origin(measurement, result, records)
-    name = f"<code>{escape(claim.id)}</code>"
-    rows["Id"] = name if chapter is None else f'<a href="#{anchor(claim.id)}">{name}</a>'
-    if chapter is not None:
-        number = f"{claim.quantity or 'measured'} = {shown(measurement, judgement)}"
-        entry = claim_entry(chapter, claim, f"{judgement.verdict}: {number}")
-        rows["Cite"] = f'<pre class="ntp-cite"><code>{escape(entry)}</code></pre>'
+    rows["Id"] = f'<a href="#{anchor(claim.id)}"><code>{escape(claim.id)}</code></a>'
+    number = f"{claim.quantity or 'measured'} = {shown(measurement, judgement)}"
+    entry = claim_entry(chapter, claim, f"{judgement.verdict}: {number}")
+    rows["Cite"] = f'<pre class="ntp-cite"><code>{escape(entry)}</code></pre>'
     body = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows.items())
     opening = f'<details class="ntp-card mathjax_process" id="{anchor(claim.id)}">'
     first = first_line(claim, judgement, measurement)

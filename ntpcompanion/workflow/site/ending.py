@@ -109,7 +109,8 @@ def _row(parameter: Parameter, value: object) -> str:
         shown += (
             f' <span class="ntp-default">(default {escape(_literal(parameter.default))})</span>'
         )
-    cells = [shown, escape(meaning), escape(re.sub(r"\binf\b", "∞", domain))]
+    words = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(meaning))
+    cells = [shown, words, escape(re.sub(r"\binf\b", "∞", domain))]
     name = f'<th scope="row"><code>{escape(parameter.name)}</code></th>'
     return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 

@@ -201,7 +201,8 @@ def _example(name: str, stored: Stored, profile: str) -> str:
     result = stored.results[claim.notebook]
     item = next(item for item in result.measurements if item.claim == name)
     html = cards.card(claim, judge(claim, profile, item), item, result)
-    return html.replace(f' id="{cards.anchor(name)}"', "", 1)
+    html = html.replace(f' id="{cards.anchor(name)}"', "", 1)
+    return html.replace(f'href="#{cards.anchor(name)}"', f'href="{card_url(claim, measured=True)}"')
 
 
 def _raw(html: str) -> str:

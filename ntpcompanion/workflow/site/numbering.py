@@ -6,7 +6,10 @@ _TITLE = re.compile(
     r'(<p class="admonition-title"[^>]*>\s*<span class="caption-number">[^<]*</span>)\s*(.*?)</p>',
     re.DOTALL,
 )
-_OF_THE_PAPER = re.compile(r"\s*\((?P<what>[^()]*(?:\([^()]*\)[^()]*)*?) of the paper\)\s*$")
+_OF_THE_PAPER = re.compile(r"\s*\((?P<what>[^()]*(?:\([^()]*\)[^()]*)*?)\s+of\s+the\s+paper\)\s*$")
+_ONLY_THAT = re.compile(
+    r"^(?P<what>[^()]*\d) of the paper$"
+)  # a statement without a title of its own
 _NOT_IN_IT = re.compile(r"\s*\((?P<what>not in the paper)\)\s*$")
 
 
@@ -26,7 +29,7 @@ def _titled(found: re.Match[str]) -> str:
     if title.startswith("(") and title.endswith(")"):
         title = title[1:-1].strip()
     note = ""
-    papers = _OF_THE_PAPER.search(title) or _NOT_IN_IT.search(title)
+    papers = _ONLY_THAT.search(title) or _OF_THE_PAPER.search(title) or _NOT_IN_IT.search(title)
     if papers:
         title = title[: papers.start()].strip()
         said = papers["what"][:1].upper() + papers["what"][1:]

@@ -119,8 +119,8 @@ def _drawn(
             judge(claim, result.profile, item),
             item,
             result,
-            [record(name) for name in item.records],
             chapter,
+            [record(name) for name in item.records],
         )
     elif item := data.get(RECORD_MIME):
         html = banner(record(item["name"]))

@@ -10,12 +10,16 @@ _FIELD = r"^\s*{name}\s*=\s*[{{\"](.*?)[}}\"],?\s*$"
 
 @dataclass(frozen=True)
 class Paper:
-    """An entry of the bibliography."""
+    """An entry of the bibliography: surnames of the `authors`, the `people` by full name, and the
+    address under which the paper is found (empty if the entry names none).
+    """
 
     key: str
     title: str
     authors: tuple[str, ...]
     year: str
+    people: tuple[str, ...] = ()
+    reference: str = ""
 
     @property
     def name(self) -> str:
@@ -36,9 +40,18 @@ def read_papers(project: Project) -> dict[str, Paper]:
 
 
 def _paper(key: str, body: str) -> Paper:
-    authors = [name.split(",")[0].strip() for name in _field(body, "author").split(" and ")]
+    names = [name.strip() for name in _field(body, "author").split(" and ") if name.strip()]
     title = re.sub(r"[{}]", "", _field(body, "title")) or key
-    return Paper(key, title, tuple(filter(None, authors)), _field(body, "year"))
+    people = tuple(" ".join(reversed(re.split(r",\s*", name, maxsplit=1))) for name in names)
+    authors = tuple(name.split(",")[0].strip() for name in names)
+    return Paper(key, title, authors, _field(body, "year"), people, _reference(body))
+
+
+def _reference(body: str) -> str:
+    if doi := _field(body, "doi"):
+        return f"https://doi.org/{doi}"
+    arxiv = re.search(r"arXiv:(\d{4}\.\d{4,5})", body)
+    return _field(body, "url") or (f"https://arxiv.org/abs/{arxiv[1]}" if arxiv else "")
 
 
 def _field(body: str, name: str) -> str:

@@ -15,7 +15,8 @@ from pprint import pformat
 from typing import Any, TypedDict
 
 from ntpcompanion.workflow.base.files import hash_of, sha256
-from ntpcompanion.workflow.site import numbering, symbols
+from ntpcompanion.workflow.site import formulas, numbering, symbols
+from ntpcompanion.workflow.site.formulas import with_their_punctuation
 from ntpcompanion.workflow.site.numbering import with_papers_numbers
 from ntpcompanion.workflow.site.symbols import read_notation, with_symbols
 
@@ -59,7 +60,8 @@ def _complete(app: Any, page: str, template: str, context: dict[str, Any], tree:
     if body := context.get("body"):
         notation = _notation(app.env)
         entries = read_notation(notation.read_text(encoding="utf-8")) if notation.is_file() else []
-        context["body"] = with_symbols(with_papers_numbers(body), entries, page)
+        body = with_symbols(with_papers_numbers(body), entries, page)
+        context["body"] = with_their_punctuation(body)
 
 
 def _notation(env: Any) -> Path:
@@ -116,7 +118,7 @@ def _shared(env: Any) -> str:
         data["math"]["objects"],
         data["py"]["objects"],
     ]
-    code = [hash_of(Path(str(module.__file__))) for module in (numbering, symbols)]
+    code = [hash_of(Path(str(module.__file__))) for module in (formulas, numbering, symbols)]
     return sha256(pformat([titles, numbers, named, glued, hash_of(_notation(env)), code]))
 
 

@@ -86,13 +86,13 @@ def test_a_mention_is_no_heading(toy):
 
 
 def test_parameters_say_value_default_meaning_and_range():
-    source = 'n = 9  # draws <m>  [2, inf)\nmode = "gd"  # method  {gd, adam}\nsizes = []\nseed = 0'
+    source = 'n = 9  # draws of `m` <m>  [2, inf)\nmode = "gd"  # method  {gd, adam}\nsizes = []\nseed = 0'
     table = parameters_table(
         parse_parameters(source, "x"), {"n": 4, "mode": "gd", "sizes": [1, 2], "seed": 0}
     )
     rows = [
         '<code>n</code></th><td>4 <span class="ntp-default">(default 9)</span></td>'
-        "<td>draws &lt;m&gt;</td><td>[2, ∞)</td>",
+        "<td>draws of <code>m</code> &lt;m&gt;</td><td>[2, ∞)</td>",
         "<code>mode</code></th><td>gd</td><td>method</td><td>{gd, adam}</td>",
         '<code>sizes</code></th><td>1, 2 <span class="ntp-default">(default none)</span></td>'
         "<td></td><td></td>",

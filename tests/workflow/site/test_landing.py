@@ -93,6 +93,8 @@ def test_the_example_is_a_card_without_an_anchor(toy, stored):
     text = made(toy, stored)["_card.md"]
     assert '<details class="ntp-card' in text
     assert "id=" not in text.partition("<summary>")[0], "only the chapter's own card has it"
+    assert '<a href="chapters/coin.html#claim-toy_half"><code>toy.half</code></a>' in text
+    assert 'href="#' not in text
 
 
 def test_a_finding_that_is_not_supported_is_refused_at_the_book_profile(toy, stored):

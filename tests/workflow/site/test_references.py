@@ -17,6 +17,24 @@ def test_an_entry_on_one_line_and_on_several(toy):
     assert (papers["bare"].name, papers["bare"].title) == ("bare", "bare")
 
 
+def test_full_names_and_addresses(toy):
+    (toy.project.book / "references.bib").write_text(
+        "@article{a, author={Doe, Ann and Roe, Bo}, doi={10.1/x}, year={1999}}\n"
+        "@article{b, author={Plain Name}, note={arXiv:2402.18551v2}, year={1999}}\n"
+        "@article{c, title={Nobody}, year={1999}}\n"
+    )
+    papers = read_papers(toy.project)
+    assert (papers["a"].people, papers["a"].reference) == (
+        ("Ann Doe", "Bo Roe"),
+        "https://doi.org/10.1/x",
+    )
+    assert (papers["b"].people, papers["b"].reference) == (
+        ("Plain Name",),
+        "https://arxiv.org/abs/2402.18551",
+    )
+    assert (papers["c"].people, papers["c"].reference) == ((), "")
+
+
 def test_every_paper_of_the_book_has_a_name():
     project = Project.find()
     papers = read_papers(project)

@@ -55,6 +55,18 @@ def test_the_outputs_of_the_run_are_left_alone():
     assert loaded(page)
 
 
+def test_pictures_have_the_colours_of_the_theme():
+    svg = '<svg xmlns="http://www.w3.org/2000/svg"><path style="fill: #0173b2" d="M0 0"/></svg>'
+    page = shows("plane")
+    page.cells[-1].outputs[0].data["text/html"] += svg
+    load_widgets(page, ["plane"], "chapter")
+    html = page.cells[-1].outputs[0].data["text/html"]
+    assert "fill:var(--ntp-in-support,#0173b2)" in html
+    again = copy.deepcopy(page)
+    load_widgets(again, ["plane"], "chapter")
+    assert again == page
+
+
 def test_an_unknown_widget_is_an_error_that_lists_the_known_ones(tmp_path):
     folder = tmp_path / "assets" / "widgets"
     folder.mkdir(parents=True)
