@@ -13,6 +13,7 @@ from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.running.history import read_history
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import exports
+from ntpcompanion.workflow.site.citation import read_book
 from ntpcompanion.workflow.site.drift import drift_page
 from ntpcompanion.workflow.site.landing import Stored, landing_page, read_landing, read_parts
 from ntpcompanion.workflow.site.ledger import ledger_page
@@ -51,7 +52,7 @@ def write_generated(
     }
     if (landing := read_landing(project)) is not None:
         pages = _executed(source, results)
-        stored = Stored(claims, results, pages, titles)
+        stored = Stored(read_book(project), claims, results, pages, titles)
         texts |= landing_page(landing, read_parts(project), stored, profile)
     for name, text in texts.items():
         write_atomically(source / "chapters" / name, text)

@@ -18,6 +18,7 @@ from ntpcompanion.workflow.claims.formatting import mathematics
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
+from ntpcompanion.workflow.site.citation import Book, Chapter
 from ntpcompanion.workflow.site.figures import SVG_MIME
 from ntpcompanion.workflow.site.rows import card_url
 
@@ -60,9 +61,11 @@ class Picture:
 class Stored:
     """What the landing page is made from, beside its own texts.
 
-    `pages` are the chapters as they are shown, `titles` those of all chapters, both by notebook.
+    `book` is what the book says of itself; `pages` are the chapters as they are shown, `titles`
+    those of all chapters, both by notebook.
     """
 
+    book: Book
     claims: Mapping[str, Claim]
     results: Mapping[str, Result]
     pages: Mapping[str, nbformat.NotebookNode]
@@ -200,7 +203,10 @@ def _example(name: str, stored: Stored, profile: str) -> str:
     claim = _claim(name, stored)
     result = stored.results[claim.notebook]
     item = next(item for item in result.measurements if item.claim == name)
-    html = cards.card(claim, judge(claim, profile, item), item, result)
+    chapter = Chapter(
+        stored.book, claim.notebook, stored.titles[claim.notebook], result.started[:4]
+    )
+    html = cards.card(claim, judge(claim, profile, item), item, result, chapter)
     html = html.replace(f' id="{cards.anchor(name)}"', "", 1)
     return html.replace(f'href="#{cards.anchor(name)}"', f'href="{card_url(claim, measured=True)}"')
 

@@ -11,6 +11,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.claims import judge, load_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.site import cards
+from ntpcompanion.workflow.site.citation import read_book
 from ntpcompanion.workflow.site.landing import (
     Stored,
     landing_page,
@@ -61,7 +62,8 @@ def stored(toy):
     made.hardware.update({"processor": "a processor", "cores": 2})
     write_claims(toy.project, expect={"book": {"equals": -0.5, "within": 0.1}})
     claims = load_claims(toy.project)
-    return Stored(claims, {"coin": made}, {"coin": drawn()}, {"coin": "A coin"})
+    book = read_book(toy.project)
+    return Stored(book, claims, {"coin": made}, {"coin": drawn()}, {"coin": "A coin"})
 
 
 def made(toy, stored, profile="book"):
