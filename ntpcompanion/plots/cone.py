@@ -48,7 +48,8 @@ def draw_cone(
     toward = np.asarray(direction, dtype=float)
     ends = _REACH * np.array([[-1.0], [1.0]]) * toward / np.abs(toward).max()
     ax.plot(*ends.T, color=colour)
-    ax.text(0.05 * _REACH, 0.96 * _REACH, "both\npositive", ha="left", va="top")
+    corner = {"ha": "left", "va": "top", "fontsize": "small"}
+    ax.text(0.04 * _REACH, 0.97 * _REACH, "both\npositive", **corner)
     if certificate is not None:
         tip = np.asarray(certificate, dtype=float)
         tip = tip / np.linalg.norm(tip)

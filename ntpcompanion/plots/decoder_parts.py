@@ -36,7 +36,7 @@ def draw_decoder_parts(
     powers = np.log10(np.asarray(excess, dtype=float))
     levels = np.arange(np.ceil(powers.min()), np.floor(powers.max()) + 1)
     lines = ax.contour(scale, gamma, powers, levels, colors=THEORY, linewidths=0.7, linestyles="-")
-    ax.clabel(lines, levels[-2:], fmt="$10^{%d}$", fontsize=8)
+    ax.clabel(lines, levels[-2:-1], fmt="$10^{%d}$", fontsize=8)
     for start, tip, colour in (((0, 0), (1, 0), IN_SUPPORT), ((1, 0), (1, at), OUT_OF_SUPPORT)):
         arrow = {"arrowstyle": "-|>", "color": colour, "lw": 1.8, "shrinkA": 0, "shrinkB": 0}
         ax.annotate("", tip, start, arrowprops=arrow, annotation_clip=False)

@@ -40,7 +40,7 @@ def draw_passage(
     x, line = 0.0, 0
     for text, role in _pieces(list(words), list(context)):
         frame = _AROUND if role == "context" else 0.0
-        weight = "bold" if role == "next" else "normal"
+        weight = "semibold" if role == "next" else "normal"
         length = _width(text, weight) + 2 * frame
         if x > 0 and x + length > width:
             x, line = 0.0, line + 1
