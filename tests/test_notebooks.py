@@ -134,7 +134,6 @@ def test_a_notebook_saved_by_jupyter_keeps_its_inputs_and_records(name):
     assert again.kernelspec == NOTEBOOKS[name].node.metadata.kernelspec
 
 
-@pytest.mark.xfail(strict=True, reason="not every claim has its line in plain words yet")
 def test_every_claim_has_its_line_in_words_and_says_what_its_number_is():
     lacking = [
         f"{claim.id}: {field}"

@@ -8,5 +8,6 @@
 - `processes`: programs started, heard, given up after a time, ended with their parent
 - `messages`: what a worker says to its runner
 - `tracing`: a process that imports from sources and logs the files it opens
+- `browser`: the browser that reads and prints the pages
 - `provenance`: versions, hardware, date
 """

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from ntpcompanion import __version__
+import ntpcompanion
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
     files_below,
@@ -46,10 +46,11 @@ def make_release(project: Project, target: Path) -> list[Path]:
         raise WorkflowError(f"There is no book in {html}. Run `make book` first.")
     rows = shaped(read_json(data / DATA[0]), dict[str, Any], str(data / DATA[0]))["claims"]
     papers = read_papers(project)
-    archive = f"ntpcompanion-book-{__version__}.tar.gz"
+    archive = f"ntpcompanion-book-{ntpcompanion.__version__}.tar.gz"
     write_bytes_atomically(target / archive, packed(html, archive.removesuffix(".tar.gz")))
     texts = {name: (data / name).read_text(encoding="utf-8") for name in DATA}
-    citation = read_yaml(project.root / "CITATION.cff")
+    path = project.root / "CITATION.cff"
+    citation = shaped(read_yaml(path), dict[str, Any], str(path))
     texts["zenodo.json"] = json.dumps(zenodo(citation, rows, papers), indent=2) + "\n"
     for key in dict.fromkeys(row["paper"] for row in rows):
         texts[f"codecheck-{key}.yml"] = codecheck(papers[key], rows)
