@@ -11,4 +11,5 @@
 - `worker`: the process that executes one notebook with papermill
 - `sockets`: the folder for the sockets of its kernel
 - `results`: the results file beside an executed notebook
+- `history`: the values of claims, kept for each build and machine
 """

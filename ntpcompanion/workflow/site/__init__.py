@@ -15,7 +15,15 @@
 - `numbering`: the paper's numbers of statements, beside those of the book
 - `formulas`: formulas keep their punctuation
 - `symbols`: meanings of symbols, where they stand
-- `ledger`: the tables of all claims and of all runs
+- `generated`: what a build writes beside the chapters
+- `landing`: map of the book, and findings with picture and number
+- `rows`: the rows of the ledger as data
+- `ledger`: the page of all claims
+- `exports`: the ledger as JSON, with its schema, and as a table
+- `references`: names of papers
+- `status`: the tables of all runs and records
+- `drift`: numbers over builds and machines
+- `theorems`: the index of definitions and theorems
 - `render`: Jupyter Book called, and its site checked
 - `security`: the policy of each page: what ships may run, nothing else
 - `pdf`: the whole book as one PDF

@@ -74,7 +74,7 @@ def _paper_head(key: str, papers: Mapping[str, Paper]) -> str:
 
 def _counts(rows: Sequence[Row]) -> str:
     """How many claims of each kind have each verdict; each number leads to its rows."""
-    counts = Counter((row.kind, row.verdict) for row in rows)
+    counts: Counter[tuple[str, str]] = Counter((row.kind, row.verdict) for row in rows)
     shown = [verdict for verdict in VERDICTS if any(row.verdict == verdict for row in rows)]
     head = "".join(f'<th scope="col">{verdict}</th>' for verdict in shown)
     lines = []

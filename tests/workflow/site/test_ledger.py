@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 from playwright.sync_api import sync_playwright
 
+from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.claims.claims import load_claims
-from ntpcompanion.workflow.doctor.questions import find_browser
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.site.ledger import ledger_page
 from ntpcompanion.workflow.site.references import read_papers
