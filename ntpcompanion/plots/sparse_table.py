@@ -12,11 +12,12 @@ from ntpcompanion.plots.style import IN_SUPPORT, THEORY
 
 _LINE = 17.0  # points from one line of the passage to the next
 _SPACE = 4.0  # points between two words
+_EDGE = 3.0  # points from the edge of the figure
 _AROUND = 2.5  # points that the frame of a context needs on each side
 
 
 def draw_passage(
-    ax: Axes, words: Sequence[str], context: Sequence[str], *, width: float = 205.0
+    ax: Axes, words: Sequence[str], context: Sequence[str], *, width: float = 185.0
 ) -> Axes:
     """A passage as running text: each occurrence of a context framed, and the word after it in the
     colour of the tokens that can follow.
@@ -24,7 +25,8 @@ def draw_passage(
     Parameters
     ----------
     ax
-        where to write, from its upper left corner; its axes and ticks are hidden.
+        where to write, from its top and from the left edge of the figure: its first panel. Its axes
+        and ticks are hidden.
     words
         the passage.
     context
@@ -44,11 +46,12 @@ def draw_passage(
         length = _width(text, weight) + 2 * frame
         if x > 0 and x + length > width:
             x, line = 0.0, line + 1
-        ax.annotate(
+        written = ax.annotate(
             text,
             (0, 1),
-            xycoords="axes fraction",
-            xytext=(x + frame, -_LINE * (line + 1)),
+            # from the edge of the figure: panels below each other begin where the widest labels end
+            xycoords=("figure fraction", "axes fraction"),
+            xytext=(_EDGE + x + frame, -_LINE * (line + 1)),
             textcoords="offset points",
             va="baseline",
             color=IN_SUPPORT if role == "next" else THEORY,
@@ -57,6 +60,7 @@ def draw_passage(
             if role == "context"
             else None,
         )
+        written.set_in_layout(False)
         x += length + _SPACE
     ax.set_axis_off()
     return ax
