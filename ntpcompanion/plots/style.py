@@ -92,6 +92,7 @@ def _typeface() -> dict[str, object]:
         "font.sans-serif": [TYPEFACE],
         "svg.fonttype": "none",  # text stays text
         "mathtext.fontset": "custom",
+        "mathtext.fallback": "stixsans",  # its signs have the codes of Unicode, as a page needs
         **upright,
         **slanted,
         **dict.fromkeys(("mathtext.bf", "mathtext.bfit"), f"{TYPEFACE}:semibold"),

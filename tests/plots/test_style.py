@@ -80,6 +80,15 @@ def test_text_is_written_in_the_typeface_of_the_pages_and_stays_text(ax):
     assert set(re.findall(r"'([^']*)'", svg)) == {module.TYPEFACE}
 
 
+@pytest.mark.parametrize(
+    "sign", ["W_\\perp", "\\nabla L", "z \\in S", "\\mathbb{R}", "a \\propto b"]
+)
+def test_signs_beyond_the_typeface_have_the_codes_of_unicode(ax, sign):
+    ax.set_title(f"${sign}$")
+    fonts = set(re.findall(r"'([^']*)'", to_svg(ax.figure)))
+    assert not any(font.startswith("cm") for font in fonts)
+
+
 def test_the_typeface_carries_its_licence():
     for folder, faces in ((module.FONTS, 3), (Project.find().book / "assets" / "fonts", 4)):
         assert "SIL OPEN FONT LICENSE" in (folder / "OFL.md").read_text(encoding="utf-8")

@@ -121,7 +121,7 @@ def test_a_head_transfers_where_the_package_says_so(staircase, integer):
 
 def test_a_reader_chooses_by_keyboard(staircase, opened):
     with opened(staircase) as page:
-        said, cells = page.locator(".ntp-says"), page.locator(".ntp-table td:last-child")
+        said, cells = page.locator(".ntp-says"), page.locator(".ntp-steps td:last-child")
         expect(said).to_contain_text("Attains the bound only if a kink counts as 0")
         expect(said).to_contain_text("Does not transfer")
         expect(cells).to_have_text(["loses a factor of 1.25", *["equality"] * 4])

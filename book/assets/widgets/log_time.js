@@ -93,7 +93,7 @@
     });
   }
 
-  function drawParts(p, data, now, path) {
+  function drawParts(p, data, now, path, least) {
     const last = path[path.length - 1];
     const middle = path[Math.round(path.length * 0.62)];
     for (const [key, colour, name, at] of PARTS) {
@@ -105,9 +105,9 @@
       p.text(middle.logTime, middle[key], name, colour, at);
     }
     const { log_time: marked, label } = data.marked;
-    p.line([[marked, 1e-7], [marked, 1]], "paper", { "stroke-width": 1 });
-    p.text(marked, 2.2e-7, label, "paper", { dx: 5 });
-    p.line([[now.logTime, 1e-7], [now.logTime, 1]], "ink", { "stroke-width": 1, opacity: 0.5 });
+    p.line([[marked, least], [marked, 1]], "paper", { "stroke-width": 1 });
+    p.text(marked, 2.2 * least, label, "paper", { dx: 5 });
+    p.line([[now.logTime, least], [now.logTime, 1]], "ink", { "stroke-width": 1, opacity: 0.5 });
   }
 
   function mount(ui, data) {
@@ -126,10 +126,12 @@
     const plane = { x: square, y: square, equal: true, label: "Directions of the word vectors" };
     ui.plot(plane, (p) => drawPlane(p, data, now, path, reach));
     const x = { min: data.log_times[0], max: data.log_times[data.log_times.length - 1], log: true, label: "log t" };
-    const y = { min: 1e-7, max: 1, log: true, label: "error of the direction, by part" };
+    const smallest = Math.min(...path.flatMap((each) => [each.inSupport, each.outOfSupport]));
+    const least = 10 ** Math.floor(Math.log10(Math.max(smallest, 1e-12)));
+    const y = { min: least, max: 1, log: true, label: "error of the direction, by part" };
     const height = (width) => Math.max(230, width * 0.9);
     const parts = { label: "Two parts of the error against log t", x, y, height };
-    ui.plot(parts, (p) => drawParts(p, data, now, path));
+    ui.plot(parts, (p) => drawParts(p, data, now, path, least));
 
     /* The slider is in steps of a hundredth of a decade: a stored time within rounding of one is meant exactly. */
     function show(digits) {

@@ -69,7 +69,7 @@
 
   function table(parent) {
     const { element } = ntpPlot;
-    const whole = element("table", { class: "ntp-table" }, parent);
+    const whole = element("table", { class: "ntp-steps" }, parent);
     const head = element("tr", {}, element("thead", {}, whole));
     for (const name of ["inequality", "equality needs", "here"]) element("th", { scope: "col" }, head, name);
     const body = element("tbody", {}, whole);

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ntpcompanion import __version__
+import ntpcompanion
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.yaml_files import read_yaml
@@ -56,7 +56,7 @@ def chapter_entry(chapter: Chapter) -> str:
             "title": latex(chapter.title),
             "booktitle": latex(chapter.book.title),
             "year": chapter.year,
-            "note": latex(f"ntpcompanion {__version__}, notebook {chapter.name}"),
+            "note": latex(f"ntpcompanion {ntpcompanion.__version__}, notebook {chapter.name}"),
             "url": chapter.book.repository,
         },
     )
@@ -73,7 +73,7 @@ def claim_entry(chapter: Chapter, claim: Claim, said: str) -> str:
             "howpublished": f"Claim {latex(claim.id)} of the chapter ``{latex(chapter.title)}'', "
             f"{latex(chapter.book.title)}",
             "year": chapter.year,
-            "note": f"{latex(said)}; ntpcompanion {__version__}",
+            "note": f"{latex(said)}; ntpcompanion {ntpcompanion.__version__}",
             "url": chapter.book.repository,
         },
     )

@@ -44,13 +44,15 @@ def drift_page(
     moved = [course for course in found if course.moved]
     parts = [STYLE, _builds(builds, machines)]
     count = f"{len(moved)} of {len(found)} claims moved by more than their band or error."
+    if len(builds) == 1:
+        count = f"One build, with {len(found)} claims: nothing can have moved yet."
     parts.append(f"<p><strong>{count}</strong></p>{_list(moved, machines)}")
     for chapter, title in titles.items():
         still = [c for c in found if not c.moved and c.claim.notebook == chapter]
         if still:
             parts.append(
                 f'<details class="ntp-group"><summary>{mathematics(title)} '
-                f'<span class="ntp-tally">{len(still)} not moved</span></summary>'
+                f'<span class="ntp-tally">{len(still)} claims</span></summary>'
                 f"{_list(still, machines)}</details>"
             )
     return "````{raw} html\n" + "\n".join(parts) + "\n````\n"

@@ -39,7 +39,7 @@ def inline_figures(page: nbformat.NotebookNode) -> None:
     """Give each SVG among the outputs of a page an HTML form, which the page shows instead.
 
     The alternative text is that of the cell (`mystnb.image.alt`). Raises WorkflowError naming the
-    cell's figure if it has text in a typeface that a page does not have.
+    cell's figure if it has a sign that a page cannot show.
     """
     for cell in page.cells:
         options = cell.metadata.get("mystnb", {})
@@ -70,7 +70,8 @@ def compact(svg: str, prefix: str, name: str) -> str:
     """An SVG of matplotlib as it stands in HTML: without what a browser does not need.
 
     Coordinates have two digits after the point, colours are variables, and each id that is referred
-    to begins with `prefix`. Raises WorkflowError naming the figure `name` for a foreign typeface.
+    to begins with `prefix`. Raises WorkflowError naming the figure `name` for a sign without a code
+    of Unicode.
     """
     root = ElementTree.fromstring(svg)
     drawn = ElementTree.tostring(root, encoding="unicode")
@@ -127,10 +128,10 @@ def _style(text: str, name: str) -> str:
         key, _, value = (piece.strip() for piece in part.partition(":"))
         if key in ("font", "font-family"):
             families = re.findall(r"'([^']*)'", value)
-            if any(family != TYPEFACE for family in families):
+            if any(family.startswith("cm") for family in families):
                 raise WorkflowError(
-                    f"Figure {name!r} writes a sign in the typeface {families[0]!r}, which the "
-                    f"pages do not have. Use signs of {TYPEFACE!r}, such as √ instead of \\sqrt."
+                    f"Figure {name!r} writes a sign in the typeface {families[0]!r}, whose codes "
+                    "are not Unicode's: a page would show another sign. Write √ instead of \\sqrt."
                 )
             if key == "font-family":
                 continue  # as the stylesheet says

@@ -36,7 +36,9 @@ def read_notation(text: str) -> list[Entry]:
     entries = []
     for table in _TABLE.finditer(text):
         pages = _PAGES.search(table["body"])
-        for row in _ROW.findall(table["body"]) if pages else []:
+        if pages is None:
+            continue
+        for row in _ROW.findall(table["body"]):
             symbol, _, rest = row.partition(" | ")
             meaning = rest.partition(" | ")[0].strip()
             # neither the heads nor the line below them have a formula in the first cell

@@ -86,7 +86,8 @@ def test_a_mention_is_no_heading(toy):
 
 
 def test_parameters_say_value_default_meaning_and_range():
-    source = 'n = 9  # draws of `m` <m>  [2, inf)\nmode = "gd"  # method  {gd, adam}\nsizes = []\nseed = 0'
+    source = 'n = 9  # draws of `m` <m>  [2, inf)\nmode = "gd"  # method  {gd, adam}\n'
+    source += "sizes = []\nseed = 0"
     table = parameters_table(
         parse_parameters(source, "x"), {"n": 4, "mode": "gd", "sizes": [1, 2], "seed": 0}
     )

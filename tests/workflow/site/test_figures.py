@@ -159,9 +159,9 @@ def test_colours_of_figures_read_as_text_on_the_pages(theme):
     assert len({found[name] for name in names}) == len(names)
 
 
-def test_a_sign_that_the_typeface_lacks_is_an_error(drawn):
+def test_a_sign_without_a_code_of_unicode_is_an_error(drawn):
     foreign = drawn["image/svg+xml"].replace("'Companion Sans'", "'cmex10'", 1)
-    with pytest.raises(WorkflowError, match=r"Figure 'fig-fall' .* typeface 'cmex10'.* √ instead"):
+    with pytest.raises(WorkflowError, match=r"Figure 'fig-fall' .* typeface 'cmex10'.*√ instead"):
         shown({"image/svg+xml": foreign})
 
 
