@@ -66,7 +66,8 @@ def draw_contributions(
     Axes
         `ax`, with the neurons numbered from 1.
     """
-    strength = np.clip(np.abs(contributions) / largest, 0, 1)
+    # the root keeps small contributions visible on a dark page
+    strength = np.sqrt(np.clip(np.abs(contributions) / largest, 0, 1))
     image = np.where(
         (contributions > 0)[..., None], np.array(to_rgb(MEASUREMENT)), np.array(to_rgb(CONTRAST))
     )
