@@ -29,7 +29,7 @@ def test_contributions_are_coloured_by_sign_and_paled_by_size(ax):
     contributions = np.array([[2.0, 0.0], [-1.0, 0.5]])
     plots.draw_contributions(ax, contributions, contributions == 0, largest=2)
     image = ax.images[0].get_array()
-    assert image[..., 3] ** 2 == pytest.approx(np.array([[1.0, 0.0], [0.5, 0.25]]))
+    assert np.asarray(image[..., 3]) ** 2 == pytest.approx(np.array([[1.0, 0.0], [0.5, 0.25]]))
     assert [to_hex(image[at][:3]) for at in ((0, 0), (1, 1))] == [plots.MEASUREMENT.lower()] * 2
     assert to_hex(image[1, 0][:3]) == plots.CONTRAST.lower()
     assert ax.lines[0].get_xydata().tolist() == [[1, 0]]
