@@ -55,7 +55,7 @@ def test_the_parser_and_the_count_find_faults():
     start = "<!DOCTYPE html><html><head><title>t</title></head><body>"
     assert faults_of(f'{start}<p id="a">x</p></body></html>') == []
     assert faults_of(f'{start}<p id="a">x</p></div><p id="a">y</p></body></html>') == [
-        "unexpected-end-tag {'name': 'div'}",
+        "end-tag-too-early {'name': 'div'}",
         "2 elements named a",
     ]
 

@@ -25,6 +25,7 @@
 - `drift`: numbers over builds and machines
 - `theorems`: the index of definitions and theorems
 - `render`: Jupyter Book called, and its site checked
+- `mending`: small faults in the markup of themes and extensions
 - `security`: the policy of each page: what ships may run, nothing else
 - `pdf`: the whole book as one PDF
 - `release`: archive, ledger and metadata for a release

@@ -18,6 +18,7 @@ from ntpcompanion.workflow.claims.claims import judge, load_claims
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
+from ntpcompanion.workflow.site.mending import mend_pages
 from ntpcompanion.workflow.site.previews import write_previews
 from ntpcompanion.workflow.site.security import add_policies
 
@@ -49,6 +50,7 @@ def render(project: Project, source: Path, html: Path) -> None:
     drop_removed_pages(output / "_build" / "html", toc_pages(project))
     _add_mathjax(output / "_build" / "html")
     write_previews(output / "_build" / "html")
+    mend_pages(output / "_build" / "html")
     add_policies(output / "_build" / "html")
     _replace_folder(output / "_build" / "html", html)
 

@@ -1,0 +1,24 @@
+"""Small faults in the markup that themes and extensions write, mended in the built pages."""
+
+import re
+from pathlib import Path
+
+# sphinx-proof gives the content of every statement the same name, to which nothing refers
+_CONTENT = re.compile(r'(<section\b[^>]*\bclass="[a-z]+-content"[^>]*?) id="proof-content"')
+# the theme's switch beside an entry of the menu is an arrow without words
+_SWITCH = re.compile(r'<summary>(?=<span class="toctree-toggle")')
+_NAMED = '<summary aria-label="Show or hide the pages below">'
+
+
+def mend_pages(site: Path) -> None:
+    """Mend every page of a built site. Doing so again changes nothing."""
+    for path in sorted(site.rglob("*.html")):
+        page = path.read_text(encoding="utf-8")
+        mended = mend(page)
+        if mended != page:
+            path.write_text(mended, encoding="utf-8")
+
+
+def mend(page: str) -> str:
+    """A page of HTML without names that several elements have, and with words for every switch."""
+    return _SWITCH.sub(_NAMED, _CONTENT.sub(r"\1", page))

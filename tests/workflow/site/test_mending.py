@@ -1,0 +1,27 @@
+from ntpcompanion.workflow.site.mending import mend, mend_pages
+
+PAGE = (
+    '<nav><details><summary><span class="toctree-toggle" role="presentation"></span></summary>'
+    '</details></nav><section class="proof-content" id="proof-content"><p>x</p></section>'
+    '<section class="remark-content" id="proof-content"></section><section id="own"></section>'
+    "<details><summary>Proof</summary></details>"
+)
+
+
+def test_statements_share_no_name_and_a_switch_has_words():
+    mended = mend(PAGE)
+    assert mended.count("-content") == 2
+    assert 'id="proof-content"' not in mended
+    assert 'id="own"' in mended
+    assert mended.count('<summary aria-label="Show or hide the pages below">') == 1
+    assert "<summary>Proof</summary>" in mended
+
+
+def test_all_pages_of_a_site_are_mended_once(tmp_path):
+    path = tmp_path / "chapters" / "coin.html"
+    path.parent.mkdir()
+    path.write_text(PAGE, encoding="utf-8")
+    mend_pages(tmp_path)
+    once = path.read_text(encoding="utf-8")
+    mend_pages(tmp_path)
+    assert once == path.read_text(encoding="utf-8") == mend(PAGE)
