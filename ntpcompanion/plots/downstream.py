@@ -24,6 +24,12 @@ from ntpcompanion.plots.style import (
     THEORY,
 )
 
+# what an interval says of an expected effect of at least δ
+_WORDS = {
+    "supported": "reaches δ",
+    "refuted": "falls short of δ",
+    "inconclusive": "undecided",
+}
 PRINTED_SLOPE = -6.2  # points of accuracy per e-fold of the trace, in the paper's Table 2
 # colour and marker of each kind of intervention, in the order in which they come
 _LOOKS = (
@@ -163,7 +169,7 @@ def draw_comparisons(ax: Axes, table: pd.DataFrame) -> Axes:
     """The paper's numbers beside ours: a row for each comparison, from top to bottom.
 
     An open diamond is the paper's printed value, a point with a bar ours with its 95 % interval, a
-    small tick δ, the smallest effect of interest. The verdict on an expected effect of δ stands at
+    small tick δ, the smallest effect of interest. Whether the interval reaches δ stands at
     the right, as text.
 
     Parameters
@@ -201,7 +207,7 @@ def draw_comparisons(ax: Axes, table: pd.DataFrame) -> Axes:
     )  # fmt: skip
     for row, item in zip(rows, table.itertuples(), strict=True):
         if np.isfinite(item.delta):
-            verdict = verdict_on(item.low, item.high, item.delta)
+            verdict = _WORDS[verdict_on(item.low, item.high, item.delta)]
             ax.annotate(
                 verdict, (1.02, row), xycoords=("axes fraction", "data"), va="center",
                 annotation_clip=False,

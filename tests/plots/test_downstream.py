@@ -107,7 +107,7 @@ def test_a_comparison_is_a_row_with_the_paper_s_value_ours_and_the_smallest_effe
 def test_the_verdict_of_a_comparison_stands_beside_it(ax, table):
     plots.draw_comparisons(ax, table)
     assert [(text.get_text(), text.xy[1]) for text in ax.texts] == [
-        ("refuted", 0), ("supported", 1), ("inconclusive", 2),
+        ("falls short of δ", 0), ("reaches δ", 1), ("undecided", 2),
     ]  # fmt: skip
 
 

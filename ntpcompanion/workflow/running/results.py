@@ -15,6 +15,7 @@ from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags,
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 
 SCHEMA = 2
+RAN = "ntp-ran"  # the HTML that the run made, where the page maker has changed it
 DRAWN = "ntp-drawn"  # in the metadata of an output whose HTML the page maker has made
 
 
@@ -150,4 +151,7 @@ def _bare(output: nbformat.NotebookNode) -> dict[str, Any]:
     if drawn or MEASUREMENT_MIME in data or RECORD_MIME in data:
         # drawn anew at every build
         bare["data"] = {mime: content for mime, content in data.items() if mime != "text/html"}
+    if RAN in (kept := bare.get("metadata", {})):
+        bare["data"] = {**data, "text/html": kept[RAN]}
+        bare["metadata"] = {key: it for key, it in kept.items() if key != RAN}
     return bare

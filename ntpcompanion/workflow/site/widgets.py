@@ -10,6 +10,7 @@ from pathlib import Path
 import nbformat
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.running.results import RAN
 from ntpcompanion.workflow.site.figures import compact
 
 COMMON = ("plot", "widget")  # the scripts that all of them need, in their order
@@ -26,18 +27,22 @@ def known_widgets(book: Path) -> list[str]:
 
 def load_widgets(page: nbformat.NotebookNode, known: Collection[str], where: str) -> None:
     """Add to the first interactive figure of a page the style and scripts of those it shows, and
-    give all their pictures the colours of the page's theme; a page that has them stays as it is.
+    give all their pictures the colours of the page's theme. What the run made is kept beside, so
+    that a page made of this page is the same.
 
     Raises WorkflowError for a figure that has no script.
     """
     names: list[str] = []
     for cell in page.cells:
         for index, output in enumerate(cell.get("outputs", [])):
-            text = output.get("data", {}).get("text/html", "")
-            if found := _NAME.findall(text):
+            shown = output.get("data", {}).get("text/html", "")
+            if found := _NAME.findall(shown):
                 names += found
                 cell["outputs"][index] = output = copy.deepcopy(output)
-                output.data["text/html"] = _PICTURE.sub(lambda svg: _themed(svg[0], found[0]), text)
+                made = output.metadata.setdefault(RAN, shown)
+                output.data["text/html"] = _PICTURE.sub(
+                    lambda svg: compact(svg[0], f"ntp-{found[0]}-", found[0]), made
+                )
     if unknown := sorted({*names} - {*known}):
         raise WorkflowError(
             f"Notebook {where!r} shows the interactive figure {unknown[0]!r}, which has no script. "
@@ -55,10 +60,4 @@ def _add_tags(page: nbformat.NotebookNode, names: list[str]) -> None:
     outputs = [output for cell in page.cells for output in cell.get("outputs", [])]
     texts = [output.get("data", {}).get("text/html", "") for output in outputs]
     first = next(index for index, text in enumerate(texts) if _NAME.search(text))
-    if STATIC not in texts[first]:
-        outputs[first].data["text/html"] += "".join(tags)
-
-
-def _themed(svg: str, name: str) -> str:
-    """The picture as other figures of a page are drawn; what already is, stays."""
-    return svg if "var(--ntp" in svg else compact(svg, f"ntp-{name}-", name)
+    outputs[first].data["text/html"] += "".join(tags)

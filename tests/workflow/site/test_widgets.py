@@ -5,6 +5,7 @@ import nbformat
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.running.results import outputs_digest
 from ntpcompanion.workflow.site.widgets import known_widgets, load_widgets
 
 
@@ -53,6 +54,18 @@ def test_the_outputs_of_the_run_are_left_alone():
     load_widgets(page, ["plane"], "chapter")
     assert outputs == before
     assert loaded(page)
+
+
+def test_the_digest_of_a_run_is_that_of_its_page():
+    svg = '<svg xmlns="http://www.w3.org/2000/svg"><path style="fill: #0173b2" d="M0 0"/></svg>'
+    page = shows("plane")
+    page.cells[-1].outputs[0].data["text/html"] += svg
+    before = outputs_digest(page)
+    load_widgets(page, ["plane"], "chapter")
+    assert "var(--ntp-in-support" in page.cells[-1].outputs[0].data["text/html"]
+    assert outputs_digest(page) == before
+    page.cells[-1].outputs[0].metadata["ntp-ran"] += "forged"
+    assert outputs_digest(page) != before
 
 
 def test_pictures_have_the_colours_of_the_theme():
