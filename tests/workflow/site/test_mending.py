@@ -4,6 +4,8 @@ PAGE = (
     '<nav><details><summary><span class="toctree-toggle" role="presentation"></span></summary>'
     '</details></nav><section class="proof-content" id="proof-content"><p>x</p></section>'
     '<section class="remark-content" id="proof-content"></section><section id="own"></section>'
+    '<div role="list" class="citation-list"></div><div role="list"></div>'
+    '<dd><p><ul class="simple">\n<li><p>a</p></li>\n</ul>\n</p>\n</dd>'
     "<details><summary>Proof</summary></details>"
 )
 
@@ -15,6 +17,8 @@ def test_statements_share_no_name_and_a_switch_has_words():
     assert 'id="own"' in mended
     assert mended.count('<summary aria-label="Show or hide the pages below">') == 1
     assert "<summary>Proof</summary>" in mended
+    assert '<dd><ul class="simple">\n<li><p>a</p></li>\n</ul>\n</dd>' in mended
+    assert '<div class="citation-list"></div><div role="list"></div>' in mended
 
 
 def test_all_pages_of_a_site_are_mended_once(tmp_path):
