@@ -10,6 +10,8 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.running.runs import load_executed, stale_reasons
 from ntpcompanion.workflow.site.build import current_results, prepare_pages
+from ntpcompanion.workflow.site.citation import Book
+from ntpcompanion.workflow.site.ending import Source
 from ntpcompanion.workflow.site.pages import make_page
 from ntpcompanion.workflow.site.render import site_faults
 
@@ -60,7 +62,13 @@ def test_a_flipped_bit_is_found_or_makes_no_difference(executed, suffix):
         return [
             (cell.source, cell.get("outputs"))
             for cell in make_page(
-                run.notebook, load_executed(run.page), result, claims, lambda name: None
+                run.notebook,
+                load_executed(run.page),
+                result,
+                claims,
+                lambda name: None,
+                Book("A book", "Its authors"),
+                Source("notebooks/coin.md"),
             ).cells
         ]
 

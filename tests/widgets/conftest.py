@@ -10,7 +10,8 @@ from tests.widgets.browser import BROWSER, FLAGS, TOO_WIDE, write_page
 mpl.use("agg")
 
 
-@pytest.fixture(scope="session")
+# of a module: one that lived on would be in the way of other tests that start a browser
+@pytest.fixture(scope="module")
 def chromium():
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=BROWSER, args=FLAGS)

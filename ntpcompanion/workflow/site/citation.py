@@ -89,5 +89,6 @@ def latex(text: str) -> str:
 
 
 def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
+    key = re.sub(r"[^\w.:-]+", "-", key, flags=re.ASCII)  # BibTeX takes no other characters
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
     return "\n".join([f"@{kind}{{{key},", *lines, "}"])
