@@ -26,8 +26,7 @@
     const ready = window.MathJax && window.MathJax.startup && window.MathJax.startup.promise;
     if (!ready) return;
     ready.then(fit);
-    let waiting = 0;
-    window.addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(fit, 150); });
+    window.addEventListener("resize", fit);
     // what was folded had no width
     document.addEventListener("toggle", fit, true);
   }

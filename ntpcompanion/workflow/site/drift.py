@@ -11,7 +11,7 @@ from ntpcompanion.workflow.claims.formatting import mathematics, number
 from ntpcompanion.workflow.claims.intervals import half_widths, welch
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running.history import Build
-from ntpcompanion.workflow.site.rows import card_url
+from ntpcompanion.workflow.site.ledger import row_anchor
 
 WIDTH, HEIGHT, EDGE = 180, 40, 8  # of a picture, in pixels
 STYLE = '<link rel="stylesheet" href="_static/ledger.css">'
@@ -132,7 +132,7 @@ def _row(course: Course, machines: Sequence[str]) -> str:
     of = f" (value {course.shown + 1} of {len(last.values)})" if len(last.values) > 1 else ""
     now = number(last.values[course.shown], last.errors[course.shown])
     return (
-        f'<li><span class="ntp-drift-claim"><a href="{card_url(claim, measured=True)}">'
+        f'<li><span class="ntp-drift-claim"><a href="ledger.html#{row_anchor(claim.id)}">'
         f"{mathematics(claim.locator)}</a> <code>{escape(claim.id)}</code></span>"
         f'{sparkline(course, machines)}<span class="ntp-drift-now">{now}{of}</span></li>'
     )

@@ -33,6 +33,8 @@ class _Rendering(TypedDict):
 # `app` and `env` are Sphinx's own objects, whose classes no command of ours waits to import
 def setup(app: Any) -> dict[str, bool]:
     """Connect to Sphinx."""
+    # else Sphinx loads MathJax only where it has seen a formula itself: not for those in raw HTML
+    app.set_html_assets_policy("always")
     app.connect("env-get-outdated", _read_again)
     # after those that number sections and figures
     app.connect("env-get-updated", _write_again, priority=900)
