@@ -3,11 +3,17 @@
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import settings
 from jaxtyping import config
+
+from tests.browsing import BROWSER, FLAGS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 TESTS = Path(__file__).parent
 
@@ -32,6 +38,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(TESTS) and item.path.relative_to(TESTS).parts[0] in NUMERICAL:
             item.add_marker(pytest.mark.numerical)
+
+
+# of a module: one that lived on would be in the way of other tests that start a browser
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """A headless browser that knows no host but this machine."""
+    from playwright.sync_api import sync_playwright
+
+    assert BROWSER, "Chromium is needed under CI; `make browser` gets one or says how"
+    with (
+        sync_playwright() as play,
+        play.chromium.launch(executable_path=BROWSER, args=FLAGS) as browser,
+    ):
+        yield browser
 
 
 @pytest.fixture

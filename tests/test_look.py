@@ -3,23 +3,17 @@ width, on a toy page with the stylesheets of the theme and of the book.
 """
 
 import importlib.util
-import os
 import shutil
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
 
-from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.site.numbering import with_papers_numbers
 from ntpcompanion.workflow.site.symbols import read_notation, with_symbols
+from tests.browsing import needs_browser
 
-BROWSER = find_browser()
-pytestmark = pytest.mark.skipif(
-    BROWSER is None and not os.environ.get("CI"),
-    reason="no Chromium on this machine; `make browser` gets one or says how",
-)
+pytestmark = needs_browser
 WIDTHS = (320, 390, 768, 1280)
 LONG = r"\sum_{j=1}^{m} \pi_j \Big( \langle W, (e_z - e_v) h_j^\top \rangle - \log p_{jz} \Big)"
 PROSE = (
@@ -89,16 +83,6 @@ def site(tmp_path_factory):
         page = PAGE.format(theme=theme, styles=styles, body=body)
         (site / f"{theme}.html").write_text(page, encoding="utf-8")
     return site
-
-
-@pytest.fixture(scope="module")
-def browser():
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with (
-        sync_playwright() as play,
-        play.chromium.launch(executable_path=BROWSER, args=flags) as browser,
-    ):
-        yield browser
 
 
 @pytest.fixture

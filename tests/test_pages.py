@@ -1,25 +1,18 @@
 """The built pages as a strict reader of HTML, a screen reader and a slow line meet them."""
 
-import os
 from collections import Counter
 from pathlib import Path
 
 import axe_playwright_python
 import pytest
-from playwright.sync_api import sync_playwright
 from tinyhtml5.parser import HTMLParser
 
-from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
+from tests.browsing import needs_browser
 from tests.built import KINDS, pages
 from tests.smoke import smoke_site
 
-BROWSER = find_browser()
-needs_browser = pytest.mark.skipif(
-    BROWSER is None and not os.environ.get("CI"),
-    reason="no Chromium on this machine; `make browser` gets one or says how",
-)
 HEAVIEST = 1.5 * 2**20  # bytes of a page without its widgets
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 SERIOUS = ("serious", "critical")
@@ -29,17 +22,6 @@ SETTLED = "() => window.MathJax?.startup?.promise.then(() => document.fonts.read
 @pytest.fixture(scope="module")
 def site():
     return smoke_site()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with (
-        sync_playwright() as play,
-        play.chromium.launch(
-            executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"]
-        ) as browser,
-    ):
-        yield browser
 
 
 def faults_of(html: str) -> list[str]:

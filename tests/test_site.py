@@ -2,7 +2,6 @@
 reading finds faults.
 """
 
-import os
 import re
 import threading
 from contextlib import contextmanager
@@ -10,28 +9,14 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from playwright.sync_api import sync_playwright
 
-from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
+from tests.browsing import needs_browser
 from tests.crawl import Crawl, crawl, served
 from tests.smoke import smoke_site
 
-BROWSER = find_browser()
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    # what is not on this machine is asked of a port where nobody listens: nothing leaves, not even
-    # a name
-    "--proxy-server=127.0.0.1:9",
-]
-pytestmark = pytest.mark.skipif(
-    BROWSER is None and not os.environ.get("CI"),
-    reason="no Chromium on this machine; `make browser` gets one or says how",
-)
+pytestmark = needs_browser
 
 # Pieces of templates that the themes leave among their style sheets.
 NOT_PAGES = {"_static/webpack-macros.html", "_static/sbt-webpack-macros.html"}
@@ -172,17 +157,6 @@ FILES = {
     "bare.ipynb": '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}}',
     "cut.ipynb": '{"cells": [',
 }
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """A headless browser that knows no host but this machine."""
-    assert BROWSER, "Chromium is needed under CI; `make browser` gets one or says how"
-    with (
-        sync_playwright() as play,
-        play.chromium.launch(executable_path=BROWSER, args=FLAGS) as browser,
-    ):
-        yield browser
 
 
 @contextmanager

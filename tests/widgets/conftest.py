@@ -3,24 +3,14 @@ from contextlib import contextmanager
 
 import matplotlib as mpl
 import pytest
-from playwright.sync_api import sync_playwright
 
-from tests.widgets.browser import BROWSER, FLAGS, TOO_WIDE, write_page
+from tests.widgets.page import TOO_WIDE, write_page
 
 mpl.use("agg")
 
 
-# of a module: one that lived on would be in the way of other tests that start a browser
-@pytest.fixture(scope="module")
-def chromium():
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=BROWSER, args=FLAGS)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def opened(chromium, tmp_path):
+def opened(browser, tmp_path):
     """`with opened(widget) as page`: its page, from disk; whatever a script or the console says is
     wrong fails the test, unless a list `faults` is given to take it.
     """
@@ -32,7 +22,7 @@ def opened(chromium, tmp_path):
         path = tmp_path / "chapters" / "page.html"
         if not path.exists():
             write_page(tmp_path, widget, scripts)
-        context = chromium.new_context(
+        context = browser.new_context(
             viewport={"width": width, "height": 900}, offline=True, **context
         )
         page, heard = context.new_page(), [] if faults is None else faults

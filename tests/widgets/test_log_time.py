@@ -14,7 +14,7 @@ from ntpcompanion.linear import (
     solve_ntp_svm,
 )
 from ntpcompanion.linear.planar import SUPPORTS
-from tests.widgets.browser import needs_browser
+from tests.browsing import needs_browser
 
 pytestmark = needs_browser
 

@@ -7,7 +7,7 @@ from ntpcompanion import plots
 from ntpcompanion.linear import ContextTable, Verdict, check_separability, solve_ntp_svm
 from ntpcompanion.linear.planar import SUPPORTS
 from ntpcompanion.linear.proofs import check_certificate, check_weights
-from tests.widgets.browser import needs_browser
+from tests.browsing import needs_browser
 
 pytestmark = needs_browser
 

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from ntpcompanion.dyck import Parameters, bound, exact, masked_support, squared_loss, transferable
 from ntpcompanion.dyck.downstream import best_head_error
 from ntpcompanion.dyck.neurons import Neurons
-from tests.widgets.browser import needs_browser
+from tests.browsing import needs_browser
 from tests.widgets.shown import made_widget
 
 pytestmark = needs_browser

@@ -6,7 +6,7 @@ import pytest
 from ntpcompanion import plots
 from ntpcompanion.linear import predicted_threshold
 from ntpcompanion.linear.kinematic import face_probabilities, separable_probability
-from tests.widgets.browser import needs_browser
+from tests.browsing import needs_browser
 
 pytestmark = needs_browser
 

@@ -14,7 +14,7 @@ from scipy import stats
 
 from ntpcompanion.experiments import slope_within_seeds
 from ntpcompanion.experiments import study_table as study
-from tests.widgets.browser import needs_browser
+from tests.browsing import needs_browser
 from tests.widgets.shown import made_widget
 
 pytestmark = needs_browser

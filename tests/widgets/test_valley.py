@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from ntpcompanion.flatness import beds, follow_ode, follow_sgd, full_hessian, mean_and_error
 from ntpcompanion.randomness import stream
-from tests.widgets.browser import needs_browser
+from tests.browsing import needs_browser
 from tests.widgets.shown import shown_widget
 
 pytestmark = needs_browser

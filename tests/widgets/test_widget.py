@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ntpcompanion import plots
-from tests.widgets.browser import needs_browser
+from tests.browsing import needs_browser
 
 pytestmark = needs_browser
 

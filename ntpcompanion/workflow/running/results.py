@@ -1,5 +1,6 @@
 """The results file beside every executed notebook."""
 
+import copy
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags,
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 
 SCHEMA = 2
-RAN = "ntp-ran"  # the HTML that the run made, where the page maker has changed it
-DRAWN = "ntp-drawn"  # in the metadata of an output whose HTML the page maker has made
+# in the metadata of an output that a page draws otherwise: its HTML as the run made it, or None
+RAN = "ntp-ran"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,16 +143,25 @@ def require_listed_records(node: nbformat.NotebookNode, notebook: Notebook) -> N
         )
 
 
-def _bare(output: nbformat.NotebookNode) -> dict[str, Any]:
-    bare = {key: value for key, value in output.items() if key != "execution_count"}
-    data = bare.get("data", {})
-    drawn = DRAWN in bare.get("metadata", {})
-    if drawn:
-        bare["metadata"] = {key: it for key, it in bare["metadata"].items() if key != DRAWN}
+def draw(output: nbformat.NotebookNode, html: str) -> None:
+    """Have a page show an output as `html`; what the run had made is kept beside it."""
+    output.metadata.setdefault(RAN, output.data.get("text/html"))
+    output.data["text/html"] = html
+
+
+def as_run(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """An output without what a page draws: cards and banners, which are drawn anew at every build,
+    and what `draw` has put there.
+    """
+    output = copy.deepcopy(output)
+    data = output.get("data", {})
+    drawn = RAN in output.get("metadata", {})
     if drawn or MEASUREMENT_MIME in data or RECORD_MIME in data:
-        # drawn anew at every build
-        bare["data"] = {mime: content for mime, content in data.items() if mime != "text/html"}
-    if RAN in (kept := bare.get("metadata", {})):
-        bare["data"] = {**data, "text/html": kept[RAN]}
-        bare["metadata"] = {key: it for key, it in kept.items() if key != RAN}
-    return bare
+        data.pop("text/html", None)
+    if drawn and (made := output.metadata.pop(RAN)) is not None:
+        data["text/html"] = made
+    return output
+
+
+def _bare(output: nbformat.NotebookNode) -> dict[str, Any]:
+    return {key: value for key, value in as_run(output).items() if key != "execution_count"}

@@ -71,20 +71,17 @@ def prepare_pages(
     # many cards show one record, which takes a while to check
     record = functools.cache(lambda name: load_record(project, name))
     book, chapters = read_book(project), source / "chapters"
-    widgets = known_widgets(project.book)
+    widgets, pages = known_widgets(project.book), {}
     for run in runs:
-        name, result, executed = (
-            run.notebook.name,
-            results[run.notebook.name],
-            load_executed(run.page),
-        )
-        path = run.notebook.path
+        name, path, executed = run.notebook.name, run.notebook.path, load_executed(run.page)
+        result = results[name]
         kept = Source(path.relative_to(project.root).as_posix(), commit_of(project, path))
         page = make_page(run.notebook, executed, result, claims, record, book, kept, widgets)
         for file, content in downloads(run.notebook, executed, result).items():
             write_atomically(chapters / FOLDER / file, content)
         write_atomically(chapters / f"{name}.ipynb", nbformat.writes(page))
-    write_generated(project, source, claims, results, notebooks, profile, record)
+        pages[name] = page
+    write_generated(project, source, claims, results, notebooks, profile, record, pages)
     return source, results
 
 

@@ -5,10 +5,9 @@ import json
 
 import nbformat
 
-from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, written_cells
 from ntpcompanion.workflow.notebooks.notebook import Notebook
-from ntpcompanion.workflow.running.results import DRAWN, Result
+from ntpcompanion.workflow.running.results import Result, as_run
 from ntpcompanion.workflow.site.figures import NARROW_MIME
 
 FOLDER = "_files"  # beside the chapters; no page, as its name begins with an underscore
@@ -52,10 +51,6 @@ def with_outputs(notebook: Notebook, executed: nbformat.NotebookNode) -> nbforma
 
 def _plain(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """What is drawn for a page of the book needs its styles; here is what the run has made."""
-    output = copy.deepcopy(output)
-    data = output.get("data", {})
-    drawn = output.get("metadata", {}).pop(DRAWN, False)
-    if drawn or MEASUREMENT_MIME in data or RECORD_MIME in data:
-        data.pop("text/html", None)
-    data.pop(NARROW_MIME, None)
-    return output
+    plain = as_run(output)
+    plain.get("data", {}).pop(NARROW_MIME, None)
+    return plain

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import nbformat
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.running.results import DRAWN
+from ntpcompanion.workflow.running.results import draw
 
 SVG_MIME = "image/svg+xml"
 NARROW_MIME = "application/vnd.ntpcompanion.narrow+svg"
@@ -47,9 +47,7 @@ def inline_figures(page: nbformat.NotebookNode) -> None:
         name = options.get("figure", {}).get("name", cell["id"])
         for number, output in enumerate(cell.get("outputs", [])):
             if SVG_MIME in (data := output.get("data", {})):
-                data["text/html"] = _figure(data, alt, name, f"{cell['id']}-{number}")
-                # what the run has made stays beside it: the next page is made from this one
-                output.metadata[DRAWN] = True
+                draw(output, _figure(data, alt, name, f"{cell['id']}-{number}"))
 
 
 def _figure(data: Mapping[str, str], alt: str | None, name: str, key: str) -> str:

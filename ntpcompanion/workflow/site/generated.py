@@ -31,8 +31,10 @@ def write_generated(
     notebooks: Mapping[str, Notebook],
     profile: str,
     record: Callable[[str], Record],
+    pages: Mapping[str, nbformat.NotebookNode],
 ) -> None:
-    """Write them into `source`, the book folder that is rendered; `record(name)` loads a record.
+    """Write them into `source`, the book folder that is rendered; `record(name)` loads a record,
+    `pages` are the chapters as they are shown.
 
     Texts begin with an underscore: pages include them, and Sphinx reads them nowhere else. Raises
     WorkflowError with what is wrong with the files that they are made from.
@@ -51,15 +53,7 @@ def write_generated(
         "_data/ledger.csv": exports.ledger_csv(rows),
     }
     if (landing := read_landing(project)) is not None:
-        pages = _executed(source, results)
         stored = Stored(read_book(project), claims, results, pages, titles)
         texts |= landing_page(landing, read_parts(project), stored, profile)
     for name, text in texts.items():
         write_atomically(source / "chapters" / name, text)
-
-
-def _executed(source: Path, results: Mapping[str, Result]) -> dict[str, nbformat.NotebookNode]:
-    """The chapters as they were just written."""
-    return {
-        name: nbformat.read(source / "chapters" / f"{name}.ipynb", as_version=4) for name in results
-    }

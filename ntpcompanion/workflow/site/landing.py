@@ -161,7 +161,7 @@ def _finding(finding: Finding, claim: Claim, drawing: str, stored: Stored, profi
             f"book/landing.yml shows {claim.id!r}, whose verdict is {judgement.verdict}: choose a "
             "finding that is supported."
         )
-    number = mathematics(cards.shown(item, judgement)).replace("-", "\N{MINUS SIGN}")
+    number = mathematics(cards.shown(item, judgement))
     html = (
         f'<p class="ntp-finding-number"><strong>{number}</strong> '
         f'<a href="{card_url(claim, measured=True)}">{mathematics(finding.number)}</a></p>'

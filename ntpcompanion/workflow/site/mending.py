@@ -1,7 +1,6 @@
 """Small faults in the markup that themes and extensions write, mended in the built pages."""
 
 import re
-from pathlib import Path
 
 # sphinx-proof gives the content of every statement the same name, to which nothing refers
 _CONTENT = re.compile(r'(<section\b[^>]*\bclass="[a-z]+-content"[^>]*?) id="proof-content"')
@@ -12,15 +11,6 @@ _LIST = re.compile(r'<div role="list" class="citation-list">')
 # Sphinx puts the list of what a function returns into a paragraph, which a list ends
 _RETURNED = re.compile(r'<p>(<ul class="simple">.*?</ul>)\s*</p>(?=\s*</dd>)', re.DOTALL)
 _NAMED = '<summary aria-label="Show or hide the pages below">'
-
-
-def mend_pages(site: Path) -> None:
-    """Mend every page of a built site. Doing so again changes nothing."""
-    for path in sorted(site.rglob("*.html")):
-        page = path.read_text(encoding="utf-8")
-        mended = mend(page)
-        if mended != page:
-            path.write_text(mended, encoding="utf-8")
 
 
 def mend(page: str) -> str:

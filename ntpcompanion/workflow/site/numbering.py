@@ -6,11 +6,12 @@ _TITLE = re.compile(
     r'(<p class="admonition-title"[^>]*>\s*<span class="caption-number">[^<]*</span>)\s*(.*?)</p>',
     re.DOTALL,
 )
-_OF_THE_PAPER = re.compile(r"\s*\((?P<what>[^()]*(?:\([^()]*\)[^()]*)*?)\s+of\s+the\s+paper\)\s*$")
-_ONLY_THAT = re.compile(
-    r"^(?P<what>[^()]*\d) of the paper$"
-)  # a statement without a title of its own
-_NOT_IN_IT = re.compile(r"\s*\((?P<what>not in the paper)\)\s*$")
+_OF_THE_PAPER = re.compile(
+    r"\s*\((?P<what>[^()]*(?:\([^()]*\)[^()]*)*?)\s+of\s+the\s+paper(?P<more>,[^()]*)?\)\s*$"
+)
+# a statement without a title of its own
+_ONLY_THAT = re.compile(r"^(?P<what>[^()]*\d) of the paper$")
+_NOT_IN_IT = re.compile(r"\s*\(not in the paper\)\s*$")
 
 
 def with_papers_numbers(html: str) -> str:
@@ -22,19 +23,27 @@ def with_papers_numbers(html: str) -> str:
     return _TITLE.sub(_titled, html)
 
 
+def papers_number(title: str) -> tuple[str, str | None]:
+    """A title without what it says of the paper at its end, and that: `Theorem 2`. Empty where it
+    says that the paper has no such statement, None where it says nothing.
+    """
+    found = _ONLY_THAT.search(title) or _OF_THE_PAPER.search(title) or _NOT_IN_IT.search(title)
+    if found is None:
+        return title, None
+    parts = found.groupdict(default="")
+    said = parts.get("what", "") + parts.get("more", "")
+    return title[: found.start()].strip(), said[:1].upper() + said[1:]
+
+
 def _titled(found: re.Match[str]) -> str:
     number, title = found[1], found[2].strip()
     if "ntp-title" in title:
         return found[0]
     if title.startswith("(") and title.endswith(")"):
         title = title[1:-1].strip()
+    title, papers = papers_number(title)
     note = ""
-    papers = _ONLY_THAT.search(title) or _OF_THE_PAPER.search(title) or _NOT_IN_IT.search(title)
-    if papers:
-        title = title[: papers.start()].strip()
-        said = papers["what"][:1].upper() + papers["what"][1:]
-        of_it = "" if papers.re is _NOT_IN_IT else " of the paper"
-        note = (
-            f'<span class="ntp-papers-number">{said}<span class="ntp-unseen">{of_it}</span></span>'
-        )
+    if papers is not None:
+        said = f'{papers}<span class="ntp-unseen"> of the paper</span>'
+        note = f'<span class="ntp-papers-number">{said if papers else "Not in the paper"}</span>'
     return f'{number}<span class="ntp-title">{title}</span>{note}</p>'

@@ -8,9 +8,8 @@ headings, and the page numbers.
 import posixpath
 import re
 import shutil
-import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -30,7 +29,7 @@ html { font-size: 10.5pt; }
 section.ntp-page { break-before: page; }
 section.ntp-page:first-of-type { break-before: auto; }
 section.ntp-page::before { content: "\\200b"; font-size: 1px; }
-.headerlink, .ntp-code, .copybtn, .ntp-widget-controls { display: none !important; }
+.headerlink, .ntp-code { display: none !important; }
 figure, table, .ntp-card, div.proof > p.admonition-title { break-inside: avoid; }
 h1, h2, h3 { break-after: avoid; }
 """
@@ -164,16 +163,15 @@ def _from_root(found: re.Match[str], page: str) -> str:
     return f'{kind}="{posixpath.normpath(posixpath.join(posixpath.dirname(page), address))}"'
 
 
-def main(show: Callable[[str], object] = print) -> None:
+def main() -> None:
     """What `make pdf` runs after the build. Raises SystemExit with what went wrong."""
     project = Project.find()
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else project.build / "book.pdf"
     try:
         with project.lock():
-            printed = print_book(project, target)
+            printed = print_book(project, project.build / "book.pdf")
     except WorkflowError as error:
         raise SystemExit(f"error: {error}") from error
-    show(f"{printed}: {printed.stat().st_size / 2**20:.1f} MiB")
+    print(f"{printed}: {printed.stat().st_size / 2**20:.1f} MiB")
 
 
 if __name__ == "__main__":

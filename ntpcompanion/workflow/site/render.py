@@ -18,9 +18,9 @@ from ntpcompanion.workflow.claims.claims import judge, load_claims
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
-from ntpcompanion.workflow.site.mending import mend_pages
+from ntpcompanion.workflow.site.mending import mend
 from ntpcompanion.workflow.site.previews import write_previews
-from ntpcompanion.workflow.site.security import add_policies
+from ntpcompanion.workflow.site.security import with_policy
 
 # the API page shows docstrings of the present sources: what is imported before that is said is not
 # shown there
@@ -50,8 +50,7 @@ def render(project: Project, source: Path, html: Path) -> None:
     drop_removed_pages(output / "_build" / "html", toc_pages(project))
     _add_mathjax(output / "_build" / "html")
     write_previews(output / "_build" / "html")
-    mend_pages(output / "_build" / "html")
-    add_policies(output / "_build" / "html")
+    finish_pages(output / "_build" / "html")
     _replace_folder(output / "_build" / "html", html)
 
 
@@ -85,6 +84,17 @@ def drop_removed_pages(html: Path, pages: list[str]) -> None:
     ]:
         if path.relative_to(html).with_suffix("").as_posix() not in made:
             path.unlink()
+
+
+def finish_pages(html: Path) -> None:
+    """Mend the markup of every page of a site, and give each its policy, which is about all that
+    stands there then. Doing so again changes nothing.
+    """
+    for path in sorted(html.rglob("*.html")):
+        page = path.read_text(encoding="utf-8")
+        finished = with_policy(mend(page))
+        if finished != page:
+            path.write_text(finished, encoding="utf-8")
 
 
 def site_faults(project: Project, html: Path, results: Mapping[str, Result]) -> list[str]:

@@ -10,7 +10,6 @@ import hashlib
 import re
 from collections.abc import Iterable
 from html import escape, unescape
-from pathlib import Path
 
 # `'self'` holds for pages from disk, too. Styles may stand in elements: MathJax and the figures
 # write them there. Fonts and pictures may be part of a page.
@@ -31,20 +30,10 @@ _HANDLER = re.compile(r'\son[a-z]+="([^"]*)"')
 _TAG = re.compile(r"<[a-z][^<>]*>", re.IGNORECASE)
 
 
-def add_policies(site: Path) -> None:
-    """Put into each page of a built site the policy that allows what stands in it now. Doing so
-    again replaces it.
-    """
-    for path in sorted(site.rglob("*.html")):
-        page = path.read_text(encoding="utf-8")
-        sealed = with_policy(page)
-        if sealed != page:
-            path.write_text(sealed, encoding="utf-8")
-
-
 def with_policy(page: str) -> str:
     """A page of HTML with its policy, before anything that the policy is about; as it is if it
-    declares no character set, which every page of a site does, and the themes' pieces do not.
+    declares no character set, which every page of a site does, and the themes' pieces do not. A
+    policy that stands there already is replaced.
     """
     bare = _META.sub("", page)
     meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(bare))}">'

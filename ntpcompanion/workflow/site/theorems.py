@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 from ntpcompanion.workflow.claims.formatting import in_myst
 from ntpcompanion.workflow.notebooks.notebook import Notebook
+from ntpcompanion.workflow.site.numbering import papers_number
 
 _OPENING = re.compile(
     r"^(?:`{3,}|:{3,})\{prf:(?!proof|ref)(\w+)\}[ ]*(.*)\n(?::(?!label).*\n)*:label:[ ]*(\S+)",
     re.MULTILINE,
 )
-_OF_THE_PAPER = re.compile(r"\s*\(([^()]*?) of the paper([^()]*)\)\s*$", re.IGNORECASE)
-_NOT_IN_IT = re.compile(r"\s*\(not in the paper\)\s*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -47,10 +46,8 @@ def _of_notebook(notebook: Notebook) -> Iterator[Statement]:
     for cell in notebook.node.cells:
         if cell.cell_type == "markdown":
             for kind, title, label in _OPENING.findall(cell.source):
-                papers = _OF_THE_PAPER.search(title)
-                bare = _NOT_IN_IT.sub("", _OF_THE_PAPER.sub("", title)).strip()
-                said = (papers[1] + papers[2]).strip() if papers else ""
-                yield Statement(kind, bare, said[:1].upper() + said[1:], label, notebook.name)
+                bare, papers = papers_number(title.strip())
+                yield Statement(kind, bare, papers or "", label, notebook.name)
 
 
 def _table(rows: list[list[str]]) -> str:

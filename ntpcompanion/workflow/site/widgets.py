@@ -2,7 +2,6 @@
 no other.
 """
 
-import copy
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import nbformat
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.running.results import RAN
+from ntpcompanion.workflow.running.results import as_run, draw
 from ntpcompanion.workflow.site.figures import compact
 
 COMMON = ("plot", "widget")  # the scripts that all of them need, in their order
@@ -27,22 +26,21 @@ def known_widgets(book: Path) -> list[str]:
 
 def load_widgets(page: nbformat.NotebookNode, known: Collection[str], where: str) -> None:
     """Add to the first interactive figure of a page the style and scripts of those it shows, and
-    give all their pictures the colours of the page's theme. What the run made is kept beside, so
-    that a page made of this page is the same.
+    give all their pictures the colours of the page's theme.
 
     Raises WorkflowError for a figure that has no script.
     """
     names: list[str] = []
     for cell in page.cells:
         for index, output in enumerate(cell.get("outputs", [])):
-            shown = output.get("data", {}).get("text/html", "")
-            if found := _NAME.findall(shown):
+            if found := _NAME.findall(output.get("data", {}).get("text/html", "")):
                 names += found
-                cell["outputs"][index] = output = copy.deepcopy(output)
-                made = output.metadata.setdefault(RAN, shown)
-                output.data["text/html"] = _PICTURE.sub(
-                    lambda svg: compact(svg[0], f"ntp-{found[0]}-", found[0]), made
+                cell["outputs"][index] = made = as_run(output)
+                themed = _PICTURE.sub(
+                    lambda svg: compact(svg[0], f"ntp-{found[0]}-", found[0]),
+                    made.data["text/html"],
                 )
+                draw(made, themed)
     if unknown := sorted({*names} - {*known}):
         raise WorkflowError(
             f"Notebook {where!r} shows the interactive figure {unknown[0]!r}, which has no script. "

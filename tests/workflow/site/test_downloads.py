@@ -8,6 +8,7 @@ from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site.downloads import downloads
 from ntpcompanion.workflow.site.figures import NARROW_MIME, SVG_MIME, inline_figures
+from ntpcompanion.workflow.site.widgets import load_widgets
 
 
 def files(toy, name):
@@ -59,3 +60,15 @@ def test_a_figure_is_the_picture_of_the_run(instant):
     (output,) = code_cells(nbformat.reads(content["coin.ipynb"], 4))[-1].outputs
     assert output.data == {SVG_MIME: svg, "text/plain": "a figure"}
     assert output.metadata == {}
+
+
+def test_an_interactive_figure_is_that_of_the_run_after_a_build_too(instant):
+    instant.execute(names=["coin"])
+    (run,) = instant.runs(names=["coin"])
+    executed = nbformat.read(run.page, 4)
+    html = '<figure class="ntp-widget" data-widget="plane"></figure>'
+    code_cells(executed)[-1].outputs = [nbformat.v4.new_output("display_data", {"text/html": html})]
+    before = downloads(run.notebook, executed, Result.load(run.results))
+    load_widgets(executed, ["plane"], "coin")
+    assert code_cells(executed)[-1].outputs[0].data["text/html"] != html
+    assert downloads(run.notebook, executed, Result.load(run.results)) == before

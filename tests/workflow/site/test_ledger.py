@@ -1,25 +1,19 @@
-import os
 import re
 import shutil
 from collections import Counter
 
 import pytest
-from playwright.sync_api import sync_playwright
 
-from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.site.ledger import ledger_page
 from ntpcompanion.workflow.site.references import read_papers
+from tests.browsing import needs_browser
 from tests.toy import ROOT, write_claims
 from tests.workflow.claims.test_baselines import result
 
 MACHINE = {"processor": "a processor", "cores": 2}
 ASSETS = ROOT / "book" / "assets"
-BROWSER = find_browser()
-in_a_browser = pytest.mark.skipif(
-    BROWSER is None and not os.environ.get("CI"), reason="no Chromium on this machine"
-)
 
 
 def page(toy, **values):
@@ -74,17 +68,6 @@ def test_texts_of_claims_are_no_html(toy):
     assert "<b>" not in text
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with (
-        sync_playwright() as play,
-        play.chromium.launch(
-            executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"]
-        ) as browser,
-    ):
-        yield browser
-
-
 @pytest.fixture
 def opened(toy, tmp_path, browser):
     """A function: the ledger of the toy project, opened from disk at an address."""
@@ -124,7 +107,7 @@ def seen(tab):
     return tab.evaluate(ids)
 
 
-@in_a_browser
+@needs_browser
 def test_filters_narrow_the_rows_and_stand_in_the_address(opened):
     tab = opened()
     assert shown(tab) == ["row-toy_powers", "row-toy_words", "row-toy_half"]
@@ -141,7 +124,7 @@ def test_filters_narrow_the_rows_and_stand_in_the_address(opened):
     assert seen(tab) == [], "what a filter opened is folded again"
 
 
-@in_a_browser
+@needs_browser
 def test_an_address_that_was_sent_shows_the_same_view(opened):
     tab = opened("#chapter=words&text=theorem+1")
     assert seen(tab) == ["row-toy_words"]
@@ -153,7 +136,7 @@ def test_an_address_that_was_sent_shows_the_same_view(opened):
     assert seen(opened("#kind=nonsense")) == [], "an unknown value filters nothing"
 
 
-@in_a_browser
+@needs_browser
 def test_a_search_needs_all_of_its_words_anywhere_in_a_row(opened):
     tab = opened()
     tab.fill("input[name=text]", "WISH half")
@@ -162,7 +145,7 @@ def test_a_search_needs_all_of_its_words_anywhere_in_a_row(opened):
     assert shown(tab) == []
 
 
-@in_a_browser
+@needs_browser
 def test_rows_sort_by_effect_and_locator_in_one_list(opened):
     tab = opened("#sort=effect")
     order = "[...document.querySelectorAll('#ntp-flat .ntp-row')].map(r => r.id)"
@@ -174,12 +157,12 @@ def test_rows_sort_by_effect_and_locator_in_one_list(opened):
     assert shown(tab) == ["row-toy_powers", "row-toy_words", "row-toy_half"]
 
 
-@in_a_browser
+@needs_browser
 def test_a_link_to_a_row_opens_its_group(opened):
     assert seen(opened("#row-toy_half")) == ["row-toy_half"]
 
 
-@in_a_browser
+@needs_browser
 def test_the_keyboard_reaches_filters_counts_and_rows(opened):
     tab = opened()
     tab.focus("a.ntp-view")
@@ -194,7 +177,7 @@ def test_the_keyboard_reaches_filters_counts_and_rows(opened):
     assert len(seen(tab)) > 0
 
 
-@in_a_browser
+@needs_browser
 def test_without_scripts_the_list_is_whole_and_there_is_no_form(opened):
     tab = opened(java_script_enabled=False)
     assert tab.locator(".ntp-row").count() == 3
@@ -203,7 +186,7 @@ def test_without_scripts_the_list_is_whole_and_there_is_no_form(opened):
     assert tab.locator("#row-toy_powers").is_visible()
 
 
-@in_a_browser
+@needs_browser
 def test_rows_become_blocks_on_a_narrow_screen(opened):
     tab = opened("#verdict=refuted", viewport={"width": 390, "height": 800})
     cells = "[...document.querySelector('#row-toy_half').children]"

@@ -1,4 +1,4 @@
-from ntpcompanion.workflow.site.mending import mend, mend_pages
+from ntpcompanion.workflow.site.mending import mend
 
 PAGE = (
     '<nav><details><summary><span class="toctree-toggle" role="presentation"></span></summary>'
@@ -17,15 +17,6 @@ def test_statements_share_no_name_and_a_switch_has_words():
     assert 'id="own"' in mended
     assert mended.count('<summary aria-label="Show or hide the pages below">') == 1
     assert "<summary>Proof</summary>" in mended
+    assert mend(mended) == mended
     assert '<dd><ul class="simple">\n<li><p>a</p></li>\n</ul>\n</dd>' in mended
     assert '<div class="citation-list"></div><div role="list"></div>' in mended
-
-
-def test_all_pages_of_a_site_are_mended_once(tmp_path):
-    path = tmp_path / "chapters" / "coin.html"
-    path.parent.mkdir()
-    path.write_text(PAGE, encoding="utf-8")
-    mend_pages(tmp_path)
-    once = path.read_text(encoding="utf-8")
-    mend_pages(tmp_path)
-    assert once == path.read_text(encoding="utf-8") == mend(PAGE)

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from ntpcompanion.workflow.site.code_folds import fold
-from tests.test_site import browser, pytestmark  # noqa: F401
+from tests.browsing import needs_browser
 
+pytestmark = needs_browser
 ASSETS = Path(__file__).resolve().parents[3] / "book" / "assets"
 HEAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
 <link rel="stylesheet" href="{assets}/cards.css"><script src="{assets}/page.js"></script>
@@ -18,7 +19,7 @@ CODE = f"<h2>One</h2>{fold(['a = 1'])}<p>Then.</p>{fold(['b = 2'])}<input><a hre
 
 
 @pytest.fixture
-def page(browser, tmp_path):  # noqa: F811
+def page(browser, tmp_path):
     """A function: a page with that body, opened from disk."""
     with browser.new_context(viewport={"width": 900, "height": 700}) as context:
 
@@ -81,7 +82,7 @@ def test_what_is_read_stays_in_its_place(page):
     assert abs(shown.evaluate(where) - before) <= 1
 
 
-def test_a_page_whose_memory_is_refused_still_opens_its_code(browser, page, tmp_path):  # noqa: F811
+def test_a_page_whose_memory_is_refused_still_opens_its_code(browser, page, tmp_path):
     refused = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('no') }})"
     shown = page(f"<script>{refused}</script>{CODE}")
     shown.get_by_role("button", name="Show code").click()

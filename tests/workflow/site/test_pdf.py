@@ -6,15 +6,11 @@ import re
 import pypdf
 import pytest
 
-from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.site import pdf
+from tests.browsing import needs_browser
 
-BROWSER = find_browser()
-needs_browser = pytest.mark.skipif(
-    BROWSER is None and not os.environ.get("CI"), reason="no Chromium on this machine"
-)
 PAGE = """<!DOCTYPE html><html><head><meta charset="utf-8"><title>{title}</title>
 <link rel="stylesheet" href="{up}_static/look.css"><script src="{up}_static/other.js"></script>
 <script>window.MathJax = {{}}</script></head><body><nav>menu</nav>

@@ -2,18 +2,10 @@
 
 import base64
 import hashlib
-import os
 
-import pytest
-from playwright.sync_api import sync_playwright
+from ntpcompanion.workflow.site.security import policy, with_policy
+from tests.browsing import needs_browser
 
-from ntpcompanion.workflow.base.browser import find_browser
-from ntpcompanion.workflow.site.security import add_policies, policy, with_policy
-
-BROWSER = find_browser()
-needs_browser = pytest.mark.skipif(
-    BROWSER is None and not os.environ.get("CI"), reason="no Chromium on this machine"
-)
 PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
 <style>p { color: red }</style><script>document.documentElement.dataset.own = "ran";</script>
 <script type="application/json">{"a": "<b onclick='x'>"}</script></head>
@@ -49,24 +41,18 @@ def test_a_piece_of_a_template_is_left_alone():
 
 
 @needs_browser
-def test_a_browser_runs_what_shipped_and_nothing_that_was_added(tmp_path):
-    (tmp_path / "page.html").write_text(PAGE, encoding="utf-8")
+def test_a_browser_runs_what_shipped_and_nothing_that_was_added(browser, tmp_path):
     (tmp_path / "file.js").write_text('document.body.dataset.file = "ran";', encoding="utf-8")
-    add_policies(tmp_path)
-    sealed = (tmp_path / "page.html").read_text(encoding="utf-8")
+    sealed = with_policy(PAGE)
     added = '<script>document.body.dataset.added = "ran"</script><img src="https://example.org/x">'
     (tmp_path / "page.html").write_text(sealed.replace("</body>", f"{added}</body>"))
-    with (
-        sync_playwright() as play,
-        play.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"]) as browser,
-    ):
-        page, said, failed = browser.new_page(), [], {}
-        page.on("console", lambda message: said.append(message.text))
-        page.on("requestfailed", lambda asked: failed.update({asked.url: asked.failure}))
-        page.goto((tmp_path / "page.html").as_uri())
-        page.click("button")
-        data = page.evaluate("({...document.documentElement.dataset, ...document.body.dataset})")
-        colour = page.evaluate("getComputedStyle(document.querySelector('#p')).color")
+    page, said, failed = browser.new_page(), [], {}
+    page.on("console", lambda message: said.append(message.text))
+    page.on("requestfailed", lambda asked: failed.update({asked.url: asked.failure}))
+    page.goto((tmp_path / "page.html").as_uri())
+    page.click("button")
+    data = page.evaluate("({...document.documentElement.dataset, ...document.body.dataset})")
+    colour = page.evaluate("getComputedStyle(document.querySelector('#p')).color")
     assert data == {"own": "ran", "file": "ran", "pressed": "yes"}
     assert colour == "rgb(255, 0, 0)"
     assert failed == {"https://example.org/x": "csp"}

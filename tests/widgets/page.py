@@ -2,24 +2,15 @@
 browser without network.
 """
 
-import os
 import shutil
 from pathlib import Path
 
 import nbformat
-import pytest
 
 from ntpcompanion.plots.widgets import Widget
-from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.site.widgets import known_widgets, load_widgets
 
 BOOK = Path(__file__).parents[2] / "book"
-BROWSER = find_browser()
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-needs_browser = pytest.mark.skipif(
-    BROWSER is None and not os.environ.get("CI"),
-    reason="no Chromium on this machine; `make browser` gets one or says how",
-)
 PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,"><link rel="stylesheet" href="../_static/companion.css">

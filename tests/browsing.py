@@ -1,0 +1,22 @@
+"""The browser in which tests read pages: the same program, flags and condition for all of them."""
+
+import os
+
+import pytest
+
+from ntpcompanion.workflow.base.browser import find_browser
+
+BROWSER = find_browser()
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    # what is not on this machine is asked of a port where nobody listens: nothing leaves, not even
+    # a name
+    "--proxy-server=127.0.0.1:9",
+]
+needs_browser = pytest.mark.skipif(
+    BROWSER is None and not os.environ.get("CI"),
+    reason="no Chromium on this machine; `make browser` gets one or says how",
+)
