@@ -2,11 +2,13 @@
 present expectation.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from typing import get_args
 
 from ntpcompanion.workflow.base.provenance import hardware_line
-from ntpcompanion.workflow.claims.claims import BASES, KINDS, SCOPES, Claim, Judgement
+from ntpcompanion.workflow.claims.claims import BASES, KINDS, SCOPES, Claim, Judgement, Verdict
 from ntpcompanion.workflow.claims.formatting import mathematics, powers, show
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.records.record import Record
@@ -87,6 +89,20 @@ def verdict_badge(verdict: str, claim: Claim) -> str:
     judged = verdict in ("supported", "refuted", "inconclusive")
     words = f"{verdict} at our scale" if judged and claim.scope == "smaller" else verdict
     return f'<span class="ntp-badge ntp-{verdict.replace(" ", "-")}">{words}</span>'
+
+
+def told(verdict: str, kind: str) -> str:
+    """The verdict in a count: a refutation is not told without whose claim it is."""
+    return f"{verdict} ({kind})" if verdict == "refuted" else verdict
+
+
+def tally(words: Iterable[str]) -> str:
+    """`3 supported, 1 refuted (slip)`: how often each verdict was `told`, in the order of
+    `Verdict`.
+    """
+    counts, order = Counter(words), get_args(Verdict)
+    ordered = sorted(counts, key=lambda words: order.index(words.partition(" (")[0]))
+    return ", ".join(f"{counts[words]} {words}" for words in ordered)
 
 
 def anchor(claim_id: str) -> str:

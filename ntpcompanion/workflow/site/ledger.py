@@ -3,17 +3,18 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
+from typing import get_args
 from urllib.parse import urlencode
 
 from ntpcompanion.workflow.base.provenance import hardware_line
-from ntpcompanion.workflow.claims.claims import BASES, KINDS, SCOPES, Claim
+from ntpcompanion.workflow.claims.claims import BASES, KINDS, SCOPES, Claim, Verdict
 from ntpcompanion.workflow.claims.formatting import mathematics
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
 from ntpcompanion.workflow.site.references import Paper
 from ntpcompanion.workflow.site.rows import Judged, Row, by_result, judgements, ledger_rows
 
-VERDICTS = ("supported", "refuted", "inconclusive", "exploratory", "not measured")
+VERDICTS = get_args(Verdict)
 HEAD = (
     '<link rel="stylesheet" href="_static/ledger.css">'
     '<script src="_static/ledger.js" defer></script>'
@@ -158,12 +159,7 @@ def _group(result: str, rows: Sequence[Row], items: str) -> str:
 
 
 def _tally(rows: Sequence[Row]) -> str:
-    """`3 supported, 1 refuted (slip)`: a refutation is not told without whose claim it is."""
-    counts = Counter(
-        f"{row.verdict} ({row.kind})" if row.verdict == "refuted" else row.verdict for row in rows
-    )
-    ordered = sorted(counts, key=lambda words: VERDICTS.index(words.split(" (")[0]))
-    return ", ".join(f"{counts[words]} {words}" for words in ordered)
+    return cards.tally(cards.told(row.verdict, row.kind) for row in rows)
 
 
 def _row(row: Row, claim: Claim, judged: Judged, titles: Mapping[str, str], order: int) -> str:

@@ -11,7 +11,7 @@ import nbformat
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.provenance import hardware_line
-from ntpcompanion.workflow.claims.claims import Claim, Verdict, judge
+from ntpcompanion.workflow.claims.claims import Claim, judge
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags, written_cells
@@ -97,10 +97,12 @@ def _check_shown(name: str, cell: nbformat.NotebookNode, source: nbformat.Notebo
         )
 
 
-def _verdict(item: dict[str, Any], result: Result, claims: Mapping[str, Claim]) -> Verdict | None:
-    """The verdict of a measurement that has a card; None for one without a claim."""
-    claim = claims.get(item["id"])
-    return judge(claim, result.profile, Measurement.from_json(item)).verdict if claim else None
+def _verdict(item: dict[str, Any], result: Result, claims: Mapping[str, Claim]) -> str | None:
+    """The verdict of a measurement that has a card, as told; None for one without a claim."""
+    if (claim := claims.get(item["id"])) is None:
+        return None
+    judgement = judge(claim, result.profile, Measurement.from_json(item))
+    return cards.told(judgement.verdict, claim.kind)
 
 
 def _drawn(

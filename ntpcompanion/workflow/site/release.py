@@ -8,7 +8,6 @@ import gzip
 import io
 import json
 import tarfile
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,13 +26,13 @@ from ntpcompanion.workflow.base.files import (
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.yaml_files import read_yaml
+from ntpcompanion.workflow.site import cards
 from ntpcompanion.workflow.site.exports import SCHEMA_NAME
 from ntpcompanion.workflow.site.references import Paper, read_papers
 
 CODECHECK = "https://codecheck.org.uk/spec/config/1.0/"
 SUMS = "SHA256SUMS"  # as `sha256sum --check` reads them
 DATA = ("ledger.json", "ledger.csv", SCHEMA_NAME)
-_JUDGED = ("supported", "refuted", "inconclusive")
 
 
 def make_release(project: Project, target: Path) -> list[Path]:
@@ -128,10 +127,8 @@ def zenodo(
 
 def verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
     """How many claims there are, and their verdicts, in words."""
-    counts = Counter(row["verdict"] for row in rows)
-    order = [*_JUDGED, *sorted(set(counts) - set(_JUDGED))]
-    named = ", ".join(f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict])
-    return f"{len(rows)} {'claim' if len(rows) == 1 else 'claims'}: {named}"
+    told = cards.tally(cards.told(row["verdict"], row["kind"]) for row in rows)
+    return f"{len(rows)} {'claim' if len(rows) == 1 else 'claims'}: {told}"
 
 
 def _name(author: Mapping[str, str]) -> str:

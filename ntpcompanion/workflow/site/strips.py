@@ -1,31 +1,30 @@
 """Runs of cards: the first few stand, the rest wait in one strip that opens."""
 
-from collections import Counter
-from collections.abc import Callable
-from typing import Any, get_args
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import nbformat
 
-from ntpcompanion.workflow.claims.claims import Verdict
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
+from ntpcompanion.workflow.site.cards import tally
 from ntpcompanion.workflow.site.code_folds import GLUED
 
 STANDING = 4  # cards of one run that are shown at once
 
 
 def gather_cards(
-    cells: list[nbformat.NotebookNode], verdict: Callable[[dict[str, Any]], Verdict | None]
+    cells: list[nbformat.NotebookNode], verdict: Callable[[dict[str, Any]], str | None]
 ) -> None:
     """Put the cards of each run beyond the first four into one strip, in the place of the fifth.
 
-    `verdict` judges the data of a measurement; None: it has no card. The outputs are changed in
-    place: only how they are drawn.
+    `verdict` tells that of the data of a measurement; None: it has no card. The outputs are changed
+    in place: only how they are drawn.
     """
     for run in card_runs(cells, lambda item: verdict(item) is not None):
         rest = run[STANDING:]
         if not rest:
             continue
-        verdicts = [verdict(output.data[MEASUREMENT_MIME]) for output in rest]
+        verdicts = [told for item in rest if (told := verdict(item.data[MEASUREMENT_MIME]))]
         drawn = "".join(output.data["text/html"] for output in rest)
         opening = f'<details class="ntp-strip"><summary>{summary(verdicts)}</summary>'
         for output in rest:
@@ -52,8 +51,6 @@ def card_runs(
     return [run for run in runs if run]
 
 
-def summary(verdicts: list[Verdict | None]) -> str:
-    """`5 more claims: 4 supported, 1 refuted`."""
-    counts = Counter(verdicts)
-    parts = [f"{counts[word]} {word}" for word in get_args(Verdict) if counts[word]]
-    return f"{len(verdicts)} more claim{'s' * (len(verdicts) > 1)}: {', '.join(parts)}"
+def summary(verdicts: Sequence[str]) -> str:
+    """`5 more claims: 4 supported, 1 refuted (ours)`."""
+    return f"{len(verdicts)} more claim{'s' * (len(verdicts) > 1)}: {tally(verdicts)}"

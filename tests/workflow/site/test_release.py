@@ -12,11 +12,15 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.site.release import CODECHECK, SUMS, make_release, verdicts
 
+KEYS = ("id", "paper", "chapter", "verdict", "kind")
 ROWS = [
-    {"id": "a.one", "paper": "doe1999", "chapter": "coin", "verdict": "supported"},
-    {"id": "a.two", "paper": "doe1999", "chapter": "coin", "verdict": "refuted"},
-    {"id": "a.three", "paper": "doe1999", "chapter": "dice", "verdict": "exploratory"},
-    {"id": "b.one", "paper": "roe2001", "chapter": "dice", "verdict": "supported"},
+    dict(zip(KEYS, row, strict=True))
+    for row in (
+        ("a.one", "doe1999", "coin", "supported", "stated"),
+        ("a.two", "doe1999", "coin", "refuted", "slip"),
+        ("a.three", "doe1999", "dice", "exploratory", "ours"),
+        ("b.one", "roe2001", "dice", "supported", "stated"),
+    )
 ]
 BIBLIOGRAPHY = """@article{doe1999, title={Coins}, author={Doe, Ann}, year={1999}, doi={10.1/c}}
 @article{roe2001, title={Dice}, author={Roe, Bo and Poe, Cy}, year={2001}}
@@ -85,7 +89,7 @@ def test_each_paper_has_its_codecheck_file(project):
         "reference": "https://doi.org/10.1/c",
     }
     assert one["manifest"] == [
-        {"file": "chapters/coin.html", "comment": "2 claims: 1 supported, 1 refuted"},
+        {"file": "chapters/coin.html", "comment": "2 claims: 1 supported, 1 refuted (slip)"},
         {"file": "chapters/dice.html", "comment": "1 claim: 1 exploratory"},
     ]
     assert two["manifest"] == [{"file": "chapters/dice.html", "comment": "1 claim: 1 supported"}]
@@ -95,7 +99,9 @@ def test_zenodo_is_told_who_made_it_what_it_is_about_and_what_came_out(project):
     make_release(project, project.build / "release")
     deposit = json.loads((project.build / "release" / "zenodo.json").read_text())
     assert deposit["creators"] == [{"name": "Doe, Ann"}, {"name": "The authors"}]
-    assert deposit["description"].endswith("4 claims: 2 supported, 1 refuted, 1 exploratory.")
+    assert deposit["description"].endswith(
+        "4 claims: 2 supported, 1 refuted (slip), 1 exploratory."
+    )
     assert deposit["related_identifiers"] == [
         {"identifier": "https://doi.org/10.1/c", "relation": "isSupplementTo"}
     ]
