@@ -2,9 +2,6 @@
 (function () {
   "use strict";
   const root = new URL(document.documentElement.dataset.content_root || "./", location.href);
-  const box = document.createElement("div");
-  let shownFor = null;
-  let closing = 0;
   let loading = null;
 
   /* What a link is to show: a text, an element of this page, or HTML of another page; null for nothing. */
@@ -44,62 +41,18 @@
     return loading;
   }
 
-  function show(link) {
-    clearTimeout(closing);
-    if (shownFor === link) return;
-    hide();
-    shownFor = link;
-    content(link).then((found) => {
-      if (shownFor !== link) return;
-      if (!found) { shownFor = null; return; }
-      box.replaceChildren(found);
-      box.hidden = false;
-      link.setAttribute("aria-describedby", box.id);
-      place(link);
-      const fresh = typeof found !== "string" && !box.querySelector("mjx-container") && window.MathJax;
-      if (fresh && window.MathJax.typesetPromise) window.MathJax.typesetPromise([box]).then(() => { if (shownFor === link) place(link); });
-    });
-  }
-
-  /* Below the link, or above it where there is no room; never beyond the window's sides. */
-  function place(link) {
-    const at = link.getBoundingClientRect();
-    const width = document.documentElement.clientWidth;
-    const left = Math.max(8, Math.min(at.left, width - box.offsetWidth - 8));
-    const above = at.bottom + box.offsetHeight + 12 > window.innerHeight && at.top > box.offsetHeight + 12;
-    box.style.left = `${left + window.scrollX}px`;
-    box.style.top = `${(above ? at.top - box.offsetHeight - 6 : at.bottom + 6) + window.scrollY}px`;
-  }
-
-  function hide() {
-    if (shownFor) shownFor.removeAttribute("aria-describedby");
-    shownFor = null;
-    box.hidden = true;
-  }
-
-  function hideSoon() {
-    clearTimeout(closing);
-    closing = setTimeout(hide, 200);  // time to move onto the text
-  }
-
   function start() {
-    box.id = "ntp-hover";
-    box.className = "ntp-hover";
-    box.setAttribute("role", "tooltip");
-    box.hidden = true;
-    document.body.append(box);
-    box.addEventListener("pointerenter", () => clearTimeout(closing));
-    box.addEventListener("pointerleave", hideSoon);
-    document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+    const tip = window.ntpTip("ntp-hover", "ntp-hover");
+    const show = (link) => tip.show(link, () => content(link));
     document.querySelectorAll("article a.reference.internal[href*='#']").forEach((link) => {
       if (link.title && /references\.html#|^#/.test(link.getAttribute("href"))) {
         link.dataset.ntpCited = link.title;
         link.removeAttribute("title");  // else the browser shows it as well
       }
       link.addEventListener("pointerenter", (event) => { if (event.pointerType !== "touch") show(link); });
-      link.addEventListener("pointerleave", hideSoon);
+      link.addEventListener("pointerleave", tip.hideSoon);
       link.addEventListener("focus", () => show(link));
-      link.addEventListener("blur", hideSoon);
+      link.addEventListener("blur", tip.hideSoon);
     });
   }
 
