@@ -145,9 +145,5 @@ def test_a_reader_chooses_by_keyboard(staircase, opened):
         page.wait_for_function("document.querySelector('.ntp-plot svg').clientWidth < 300")
 
 
-def test_the_picture_stands_for_it_in_print(staircase, opened):
-    with opened(staircase, media="print") as page:
-        expect(page.get_by_role("img", name="Terms of the proof")).to_be_visible()
-        expect(page.locator(".ntp-widget-live")).to_be_hidden()
-    with opened(staircase, java_script_enabled=False) as page:
-        expect(page.get_by_role("img", name="Terms of the proof")).to_be_visible()
+def test_the_picture_stands_for_it_in_print(staircase, shown_as_picture):
+    shown_as_picture(staircase, "Terms of the proof")

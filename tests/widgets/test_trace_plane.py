@@ -148,9 +148,5 @@ def test_a_reader_chooses_by_keyboard(plane, opened):
         page.wait_for_function("document.querySelector('.ntp-plot svg').clientWidth < 300")
 
 
-def test_the_picture_stands_for_it_in_print(plane, opened):
-    with opened(plane, media="print") as page:
-        expect(page.get_by_role("img", name="Accuracy on projected features")).to_be_visible()
-        expect(page.locator(".ntp-widget-live")).to_be_hidden()
-    with opened(plane, java_script_enabled=False) as page:
-        expect(page.get_by_role("img", name="Accuracy on projected features")).to_be_visible()
+def test_the_picture_stands_for_it_in_print(plane, shown_as_picture):
+    shown_as_picture(plane, "Accuracy on projected features")

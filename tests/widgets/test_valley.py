@@ -162,9 +162,5 @@ def test_beyond_the_stability_limit_the_reader_is_warned(valley, opened):
         assert "2.79" in said.text_content()
 
 
-def test_the_picture_stands_for_it_in_print(valley, opened):
-    with opened(valley, media="print") as page:
-        expect(page.locator(".ntp-widget-live")).to_be_hidden()
-        expect(page.get_by_role("img", name="Runs of SGD along a curved valley")).to_be_visible()
-    with opened(valley, java_script_enabled=False) as page:
-        expect(page.get_by_role("img", name="Runs of SGD along a curved valley")).to_be_visible()
+def test_the_picture_stands_for_it_in_print(valley, shown_as_picture):
+    shown_as_picture(valley, "Runs of SGD along a curved valley")
