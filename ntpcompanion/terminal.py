@@ -2,6 +2,7 @@
 
 import functools
 import io
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -69,6 +70,16 @@ def say(*lines: str, console: Console | None = None) -> None:
     console = console or Console()
     for line in lines:
         _print(escape(line), console)
+
+
+def show_new_book(folder: Path) -> None:
+    """What was made, and what to type next."""
+    say(
+        f"Made {folder}. Go there: `cd {shlex.quote(str(folder))}`. Then:",
+        "  ntpcompanion build    runs the notebook, renders _build/html",
+        "  make book             the same in an environment of its own, .venv",
+        "  make test             its tests, and its numbers against tests/baselines",
+    )
 
 
 def working(text: str) -> Status:
