@@ -10,12 +10,15 @@ _SWITCH = re.compile(r'<summary>(?=<span class="toctree-toggle")')
 _LIST = re.compile(r'<div role="list" class="citation-list">')
 # Sphinx puts the list of what a function returns into a paragraph, which a list ends
 _RETURNED = re.compile(r'<p>(<ul class="simple">.*?</ul>)\s*</p>(?=\s*</dd>)', re.DOTALL)
+# a glued number below zero is written with a hyphen
+_GLUED_MINUS = re.compile(r'(<span class="pasted-text">)-(?=[\d.])')
 _NAMED = '<summary aria-label="Show or hide the pages below">'
 
 
 def mend(page: str) -> str:
-    """A page of HTML without names that several elements have, with words for every switch, and
-    with lists where HTML allows them.
+    """A page of HTML without names that several elements have, with words for every switch,
+    with lists where HTML allows them, and with the minus sign of typography.
     """
     named = _SWITCH.sub(_NAMED, _CONTENT.sub(r"\1", page))
-    return _RETURNED.sub(r"\1", _LIST.sub('<div class="citation-list">', named))
+    listed = _RETURNED.sub(r"\1", _LIST.sub('<div class="citation-list">', named))
+    return _GLUED_MINUS.sub("\\1\N{MINUS SIGN}", listed)

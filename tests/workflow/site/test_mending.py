@@ -20,3 +20,10 @@ def test_statements_share_no_name_and_a_switch_has_words():
     assert mend(mended) == mended
     assert '<dd><ul class="simple">\n<li><p>a</p></li>\n</ul>\n</dd>' in mended
     assert '<div class="citation-list"></div><div role="list"></div>' in mended
+
+
+def test_glued_numbers_below_zero_have_a_minus_sign():
+    page = '<span class="pasted-text">-0.3</span> <span class="pasted-text">a-1</span> -2'
+    mended = mend(page)
+    assert mended == page.replace(">-0.3", ">\N{MINUS SIGN}0.3")
+    assert mend(mended) == mended
