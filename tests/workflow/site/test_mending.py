@@ -22,8 +22,9 @@ def test_statements_share_no_name_and_a_switch_has_words():
     assert '<div class="citation-list"></div><div role="list"></div>' in mended
 
 
-def test_glued_numbers_below_zero_have_a_minus_sign():
-    page = '<span class="pasted-text">-0.3</span> <span class="pasted-text">a-1</span> -2'
-    mended = mend(page)
-    assert mended == page.replace(">-0.3", ">\N{MINUS SIGN}0.3")
+def test_glued_numbers_are_written_as_by_hand():
+    page = "".join(f'<span class="pasted-text">{text}</span>' for text in ("-0.3", "a-1", "-1e-07"))
+    mended = mend(f"{page} -2")
+    shown = ("\N{MINUS SIGN}0.3", "a-1", "\N{MINUS SIGN}10⁻⁷")
+    assert mended == "".join(f'<span class="pasted-text">{text}</span>' for text in shown) + " -2"
     assert mend(mended) == mended
