@@ -101,7 +101,7 @@ def _builds(builds: Sequence[Build], machines: Sequence[str]) -> str:
         for name in ("Date", "Commit", "Machine", "Profile", "Versions")
     )
     return (
-        '<div class="ntp-scroll" tabindex="0" role="region" aria-label="Builds"><table>'
+        '<div class="ntp-scroll" tabindex="0" role="region" aria-label="Builds"><table class="ntp-builds">'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 

@@ -20,3 +20,13 @@ def test_statements_share_no_name_and_a_switch_has_words():
     assert mend(mended) == mended
     assert '<dd><ul class="simple">\n<li><p>a</p></li>\n</ul>\n</dd>' in mended
     assert '<div class="citation-list"></div><div role="list"></div>' in mended
+
+
+def test_a_computed_number_has_its_power_of_ten_as_in_a_text():
+    def mended(number):
+        return mend(f'<span class="pasted-text">{number}</span>')
+
+    assert mended("7e-05") == '<span class="pasted-text">7 × 10<sup>−5</sup></span>'
+    assert mended("1.6e+12") == '<span class="pasted-text">1.6 × 10<sup>12</sup></span>'
+    assert mended("0.25") == '<span class="pasted-text">0.25</span>'
+    assert mend("<code>7e-05</code>") == "<code>7e-05</code>", "code stays as it is"
