@@ -170,7 +170,8 @@ def _finding(finding: Finding, claim: Claim, drawing: str, stored: Stored, profi
         f'<p class="ntp-finding-number"><strong>{number}</strong> '
         f'<a href="{card_url(claim, measured=True)}">{mathematics(finding.number)}</a></p>'
         f"{drawing}"
-        f'<p class="ntp-finding-more">{mathematics(finding.shows)} From the chapter <a href="chapters/{claim.notebook}.html">'
+        f'<p class="ntp-finding-more">{mathematics(finding.shows)} From the chapter '
+        f'<a href="chapters/{claim.notebook}.html">'
         f"{mathematics(stored.titles[claim.notebook])}</a>.</p>"
     )
     return f"### {finding.title}\n\n{finding.text}\n\n{_raw(html)}"
