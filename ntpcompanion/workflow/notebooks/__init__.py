@@ -4,5 +4,7 @@
 - `cells`, `titles`, `front_matter`: parts of its text
 - `parameters`, `domains`: the parameters cell, and the values that each parameter may take
 - `profiles`: `notebooks/profiles.yml`, and `-p NAME=VALUE` of the command line
+- `saving`, `jupyter_contents`, `lab`: a notebook saved from JupyterLab, which keeps the lines of
+  what did not change; and how JupyterLab is started
 - `contents`: `book/_toc.yml`, and what is wrong with the pages it lists
 """
