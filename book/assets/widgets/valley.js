@@ -263,10 +263,10 @@
       const curve = Array.from({ length: 61 }, (_, k) => flow(data.start, (end * k) / 60, now.runs.batch));
       p.line(curve, "contrast", { style: "stroke-width:3" });
       p.line(now.path.map((each) => each.at).filter((at) => inside(at, data.reach)), "measurement");
-      p.dot(...data.start, "theory");
-      p.dot(...point(0), "theory", { class: "hollow c-theory" });
-      p.text(...point(0), "flattest", "theory", { transform: "translate(-8 4)", "text-anchor": "end" });
-      p.text(...data.start, "start", "theory", { transform: "translate(4 -9)" });
+      p.dot(...data.start, "contrast");
+      p.dot(...point(0), "contrast", { class: "hollow c-contrast" });
+      p.text(...point(0), "flattest", "contrast", { transform: "translate(-8 4)", "text-anchor": "end" });
+      p.text(...data.start, "start", "contrast", { transform: "translate(4 -9)" });
     });
     const above = data.start[0] ** 2 - data.start[1] ** 2;
     const tall = { min: -0.25 * above, max: 1.25 * above, label: "mean of a² − b²" };
