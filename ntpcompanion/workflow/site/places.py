@@ -11,6 +11,7 @@ from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.claims.formatting import in_myst
 from ntpcompanion.workflow.notebooks.notebook import Notebook
+from ntpcompanion.workflow.site import cards
 from ntpcompanion.workflow.site.references import Paper
 from ntpcompanion.workflow.site.rows import Row
 from ntpcompanion.workflow.site.theorems import statements
@@ -78,11 +79,12 @@ def places_page(
         raise WorkflowError(f"book/{FILE}: " + "; ".join(faults) + ".")
     parts = []
     for key, listed in stated.items():
-        table = [["In the paper", "What it says", "Here", "Claims"]]
+        table = [["In the paper", "What it says", "Here"]]
         for item in listed:
             own = [row for row in rows if (row.paper, row.result) == (key, item.result)]
-            here = [", ".join(known[place] for place in item.places), item.note]
-            table.append([item.result, item.says, " ".join(filter(None, here)), _claims(own)])
+            here = ", ".join(known[place] for place in item.places)
+            parts_here = filter(None, (here, item.note, _claims(own)))
+            table.append([item.result, item.says, "\n\n    ".join(parts_here)])
         name = papers[key].name if key in papers else key
         parts += [f"## {in_myst(name)}", _table(table)]
     return "\n\n".join(parts) + "\n"
@@ -125,19 +127,17 @@ def _faults(stated: Listed, rows: Sequence[Row], known: Mapping[str, str]) -> li
 
 
 def _claims(rows: Sequence[Row]) -> str:
-    """The claims by verdict, each a link to its card."""
-    verdicts = dict.fromkeys(row.verdict for row in rows)
-    told = []
-    for verdict in verdicts:
-        links = [
-            f'<a href="{escape(row.url)}">{row.id}</a>' for row in rows if row.verdict == verdict
-        ]
-        told.append(f"{verdict}: {', '.join(links)}")
-    return "; ".join(told) or "–"
+    """How often each verdict was told, which opens to a link to the card of each claim."""
+    if not rows:
+        return ""
+    told = cards.tally([cards.told(row.verdict, row.kind) for row in rows])
+    links = ", ".join(f'<a href="{escape(row.url)}">{row.id}</a>' for row in rows)
+    count = f"{len(rows)} claim{'s' * (len(rows) > 1)}"
+    return f'<details class="ntp-strip"><summary>{count}: {told}</summary>{links}</details>'
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    lines = [":::{list-table}", ":header-rows: 1", ":widths: 14 34 22 30", ""]
+    lines = [":::{list-table}", ":header-rows: 1", ":widths: 16 44 40", ""]
     for row in rows:
         lines += [f"{'* -' if i == 0 else '  -'} {cell}" for i, cell in enumerate(row)]
     return "\n".join([*lines, ":::"])

@@ -33,12 +33,12 @@ def page(toy):
 
 def test_every_claim_stands_beside_its_result(page):
     text = page(result="Lemma 9", says="Coins are fair.", places=["thm-fair", "coin"], note="So.")
-    row = "* - Lemma 9\n  - Coins are fair.\n  - {prf:ref}`thm-fair`, [A coin](chapters/coin) So."
-    assert f"{row}\n  - –\n" in text
+    row = "* - Lemma 9\n  - Coins are fair.\n  - {prf:ref}`thm-fair`, [A coin](chapters/coin)"
+    assert f"{row}\n\n    So.\n* - " in text
     for row in page.rows:
         assert text.count(f">{row.id}</a>") == 1
         assert f'<a href="{row.url}"' in text
-    assert "not measured: <a" in text
+    assert " not measured</summary><a" in text
 
 
 @pytest.mark.parametrize(
