@@ -125,15 +125,17 @@ def experiment_sources(project: Project, experiment: str) -> dict[str, str]:
 
 
 def banner(record: Record) -> str:
-    """HTML that says what is recorded, where and when; or that it no longer matches the code."""
-    state = (
-        f"outdated: {', '.join(record.outdated)} changed since"
-        if record.outdated
-        else "matches the present code"
-    )
-    kind = "ntp-outdated" if record.outdated else "ntp-current"
-    text = escape(f"{record.name}: {record.about} Made {record.made}; {state}.")
-    return f'<p class="ntp-record {kind}"><strong>Recorded run</strong> {text}</p>'
+    """HTML that says what is recorded, or that it no longer matches the code; it opens to tell when
+    and where the record was made.
+    """
+    kind, said = "ntp-current", escape(record.about)
+    state = "matches the present code"
+    if record.outdated:
+        kind, state = "ntp-outdated", f"outdated: {', '.join(record.outdated)} changed since"
+        said = f"{said} O{escape(state[1:])}."
+    made = escape(f"{record.name}: made {record.made}; {state}.")
+    head = f"<summary><strong>Recorded run</strong> {said}</summary>"
+    return f'<details class="ntp-record {kind}">{head}{made}</details>'
 
 
 def _outdated(project: Project, name: str, data: dict[str, Any]) -> list[str]:
