@@ -18,6 +18,8 @@ from urllib.parse import quote, unquote, urldefrag, urlsplit
 import nbformat
 from playwright.sync_api import Browser, ConsoleMessage, Request, Response, WebSocket
 
+from tests.browsing import PATIENCE
+
 SCRIPT = Path(__file__).with_suffix(".js")
 Look = tuple[int, str]  # width in pixels and colours
 # How a page is looked at: it is loaded under the first and then only shown in another way.
@@ -75,6 +77,7 @@ class Crawl:
         self.fetch, self.written = functools.cache(fetch), functools.cache(self._written)
         context = browser.new_context(offline=self.scheme == "file")
         context.add_init_script(path=SCRIPT)
+        context.set_default_timeout(PATIENCE)
         self.foreign = re.compile(rf"^(?!{re.escape(base)}|data:|blob:|about:)")
         self.page = context.new_page()
         self._listen()

@@ -7,7 +7,7 @@ import pytest
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.site.widgets import known_widgets
-from tests.browsing import needs_browser
+from tests.browsing import PATIENCE, needs_browser
 from tests.smoke import smoke_site
 
 pytestmark = [needs_browser, pytest.mark.slow]
@@ -52,6 +52,7 @@ def opened(browser, site):
     wrong fails the test.
     """
     context, faults = browser.new_context(offline=True, reduced_motion="reduce"), []
+    context.set_default_timeout(PATIENCE)
 
     def opening(name):
         page = context.new_page()
