@@ -7,7 +7,8 @@ from pydantic import Field
 from ntpcompanion.experiments import text_crossing
 from ntpcompanion.languages.corpus import read_text
 from ntpcompanion.languages.counting import count_contexts
-from ntpcompanion.languages.words import encode, first_words
+from ntpcompanion.languages.segmentation import split_text
+from ntpcompanion.languages.words import encode
 from ntpcompanion.linear.crossing import separability_crossing
 from ntpcompanion.linear.phase import table_of_sizes
 from ntpcompanion.linear.threshold import predicted_threshold
@@ -40,8 +41,8 @@ def run(plan: Plan) -> Result:
 
     Raises
     ------
-    ValueError, FileNotFoundError
-        As `read_text`, `first_words`, `encode`, `count_contexts` and `table_of_sizes`.
+    ValueError, FileNotFoundError, ImportError
+        As `read_text`, `split_text`, `encode`, `count_contexts` and `table_of_sizes`.
 
     Notes
     -----
@@ -56,7 +57,8 @@ def run(plan: Plan) -> Result:
     (7, True, True)
     """
     text = read_text(plan.text)
-    tokens = encode(first_words(text, plan.num_words), plan.vocab_size).tokens
+    words = split_text(text.content, plan.tokenizer).first(plan.num_words)
+    tokens = encode(words, plan.vocab_size).tokens
     sizes = count_contexts(tokens, plan.vocab_size, [plan.context_length])[0].support_sizes
     rng = stream(plan.seed, "shuffled text")
     found = separability_crossing(table_of_sizes(sizes, plan.vocab_size, len(sizes), rng))

@@ -8,7 +8,8 @@ from pydantic import Field
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.languages.corpus import read_text
-from ntpcompanion.languages.words import encode, first_words
+from ntpcompanion.languages.segmentation import split_text
+from ntpcompanion.languages.words import encode
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.crossing import separability_crossing
 from ntpcompanion.randomness import stream
@@ -24,6 +25,9 @@ class Plan(experiment.Plan):
     text: Annotated[
         str, Field(min_length=1, description="path of a UTF-8 text, or a module with `topics`")
     ] = "pydoc_data.topics"
+    tokenizer: Annotated[
+        str, Field(min_length=1, description="words, characters, bytes, or a tokenizer.json")
+    ] = "words"
 
 
 class Sides(experiment.Result):
@@ -80,8 +84,8 @@ def run(plan: Plan) -> Result:
 
     Raises
     ------
-    ValueError, FileNotFoundError
-        As `read_text`, `first_words`, `encode` and `ContextTable.from_tokens`.
+    ValueError, FileNotFoundError, ImportError
+        As `read_text`, `split_text`, `encode` and `ContextTable.from_tokens`.
 
     Notes
     -----
@@ -96,7 +100,8 @@ def run(plan: Plan) -> Result:
     (7, True, True)
     """
     text = read_text(plan.text)
-    tokens = encode(first_words(text, plan.num_words), plan.vocab_size).tokens
+    words = split_text(text.content, plan.tokenizer).first(plan.num_words)
+    tokens = encode(words, plan.vocab_size).tokens
     shape = tokens, plan.vocab_size, plan.context_length
     # a first table of one coordinate tells m
     sizes = ContextTable.from_tokens(*shape, 1, stream(plan.seed, "size"))

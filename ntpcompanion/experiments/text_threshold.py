@@ -7,7 +7,8 @@ from pydantic import Field, model_validator
 from ntpcompanion.experiments import experiment
 from ntpcompanion.languages.corpus import read_text
 from ntpcompanion.languages.counting import count_contexts
-from ntpcompanion.languages.words import encode, first_words
+from ntpcompanion.languages.segmentation import split_text
+from ntpcompanion.languages.words import encode
 from ntpcompanion.linear.order_parameters import saddle_threshold
 from ntpcompanion.linear.support_bounds import (
     law_of_supports,
@@ -33,6 +34,9 @@ class Plan(experiment.Plan):
     text: Annotated[
         str, Field(min_length=1, description="path of a UTF-8 text, or a module with `topics`")
     ] = "pydoc_data.topics"
+    tokenizer: Annotated[
+        str, Field(min_length=1, description="words, characters, bytes, or a tokenizer.json")
+    ] = "words"
 
     @model_validator(mode="after")
     def _tokens_fit(self) -> "Plan":
@@ -76,8 +80,8 @@ def run(plan: Plan) -> Result:
 
     Raises
     ------
-    ValueError, FileNotFoundError
-        As `read_text`, `first_words`, `encode` and `count_contexts`.
+    ValueError, FileNotFoundError, ImportError
+        As `read_text`, `split_text`, `encode` and `count_contexts`.
 
     Notes
     -----
@@ -93,7 +97,8 @@ def run(plan: Plan) -> Result:
     True
     """
     text = read_text(plan.text)
-    tokens = encode(first_words(text, plan.num_words), plan.vocab_size).tokens
+    words = split_text(text.content, plan.tokenizer).first(plan.num_words)
+    tokens = encode(words, plan.vocab_size).tokens
     counts = count_contexts(tokens, plan.vocab_size, [plan.context_length])[0]
     law = law_of_supports(counts.laws.toarray() > 0)
     few, fraction = most_frequent_tokens(law, plan.num_tokens)
