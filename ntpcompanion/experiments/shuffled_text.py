@@ -39,7 +39,7 @@ def run(plan: Plan) -> Result:
 
     Raises
     ------
-    ValueError, FileNotFoundError
+    ValueError, FileNotFoundError, ImportError
         As `read_tokens`, `count_contexts` and `table_of_sizes`.
 
     Notes

@@ -73,7 +73,7 @@ def run(plan: Plan) -> Result:
 
     Raises
     ------
-    ValueError, FileNotFoundError
+    ValueError, FileNotFoundError, ImportError
         As `read_tokens` and `ContextTable.from_tokens`.
 
     Notes

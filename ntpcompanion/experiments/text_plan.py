@@ -8,7 +8,8 @@ from pydantic import Field
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.languages.corpus import read_text
-from ntpcompanion.languages.words import encode, first_words
+from ntpcompanion.languages.segmentation import split_text
+from ntpcompanion.languages.words import encode
 
 
 class TextPlan(experiment.Plan):
@@ -20,12 +21,16 @@ class TextPlan(experiment.Plan):
     text: Annotated[
         str, Field(min_length=1, description="path of a UTF-8 text, or a module with `topics`")
     ] = "pydoc_data.topics"
+    tokenizer: Annotated[
+        str, Field(min_length=1, description="words, characters, bytes, or a tokenizer.json")
+    ] = "words"
 
 
 def read_tokens(plan: TextPlan) -> tuple[Int[np.ndarray, " num_words"], str]:
     """The tokens of the plan's words, and the hash of the whole text.
 
-    Raises ValueError and FileNotFoundError as `read_text`, `first_words` and `encode`.
+    Raises ValueError, FileNotFoundError and ImportError as `read_text`, `split_text` and `encode`.
     """
     text = read_text(plan.text)
-    return encode(first_words(text, plan.num_words), plan.vocab_size).tokens, text.sha256
+    words = split_text(text.content, plan.tokenizer).first(plan.num_words)
+    return encode(words, plan.vocab_size).tokens, text.sha256

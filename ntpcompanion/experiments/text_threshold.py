@@ -69,7 +69,7 @@ def run(plan: Plan) -> Result:
 
     Raises
     ------
-    ValueError, FileNotFoundError
+    ValueError, FileNotFoundError, ImportError
         As `read_tokens` and `count_contexts`.
 
     Notes
