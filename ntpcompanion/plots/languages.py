@@ -13,7 +13,7 @@ from ntpcompanion.plots.text import label_line
 
 
 def draw_support_sizes(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
-    """The share of contexts with at least s successors against s, both axes logarithmic.
+    """The fraction of contexts with at least s successors against s, both axes logarithmic.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def draw_support_sizes(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
         xscale="log",
         yscale="log",
         xlabel="successors $s$ (tokens)",
-        ylabel="share of contexts with $S_j \\geq s$",
+        ylabel="fraction of contexts with $S_j \\geq s$",
     )
     return ax
 
@@ -53,7 +53,7 @@ def survival(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     tuple of arrays
-        the distinct values s in ascending order, and for each the share of entries that are at
+        the distinct values s in ascending order, and for each the fraction of entries that are at
         least s.
     """
     values, numbers = np.unique(sizes, return_counts=True)
@@ -61,7 +61,7 @@ def survival(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_one_hot(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
-    """The share of contexts with one successor against the context length: of the distinct
+    """The fraction of contexts with one successor against the context length: of the distinct
     contexts, and of the positions in the text.
 
     Parameters
@@ -87,7 +87,7 @@ def draw_one_hot(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     label_line(
         ax, of_positions, "of positions in the text", at=min(2, len(counts) - 1), offset=(8.0, -4.0)
     )
-    ax.set(xlabel="context length $t$ (tokens)", ylabel="share with one successor", ylim=(0, 1))
+    ax.set(xlabel="context length $t$ (tokens)", ylabel="fraction with one successor", ylim=(0, 1))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     return ax
 

@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from ntpcompanion.plots.lines import draw_measured, draw_theory
-from ntpcompanion.plots.style import CONTRAST, IN_SUPPORT, MEASUREMENT, THEORY
+from ntpcompanion.plots.style import CONTRAST, IN_SUPPORT, MEASUREMENT, OUT_OF_SUPPORT, THEORY
 from ntpcompanion.plots.text import label_line
 
 
@@ -20,7 +21,7 @@ def draw_share(
     colour: str = MEASUREMENT,
     marker: str = "o",
 ) -> Line2D:
-    """The share of random tables with a property against d/m, with binomial standard errors.
+    """The fraction of random tables with a property against d/m, with binomial standard errors.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ def draw_share(
         clip_on=False,
     )
     line = draw_measured(ax, ratio, share, colour=colour, marker=marker)
-    ax.set(xlabel="embedding dimension / contexts, $d/m$", ylabel="share of tables", ylim=(0, 1))
+    ax.set(xlabel="embedding dimension / contexts, $d/m$", ylabel="fraction of tables", ylim=(0, 1))
     return line
 
 
@@ -144,7 +145,8 @@ def draw_excess(ax: Axes, gamma: ArrayLike, excess: ArrayLike, bound: ArrayLike)
 def draw_distributions(ax: Axes, distributions: ArrayLike) -> Axes:
     """Next-token distributions as a table of cells, one row for each context.
 
-    Probabilities are written in the cells; a cell is black where the token cannot follow.
+    A cell of a token that can follow has a solid frame and holds its probability; the others are
+    empty, in a dashed frame.
 
     Parameters
     ----------
@@ -159,20 +161,19 @@ def draw_distributions(ax: Axes, distributions: ArrayLike) -> Axes:
         `ax`.
     """
     p = np.asarray(distributions, dtype=float)
-    ax.imshow(np.where(p > 0, 1.0, 0.0), cmap="gray", vmin=0, vmax=1, aspect="auto")
     for (row, column), probability in np.ndenumerate(p):
-        if probability > 0:
-            ax.text(
-                column,
-                row,
-                f"{probability:.2f}".removeprefix("0"),
-                ha="center",
-                va="center",
-                fontsize=8,
-                color="black",
-            )
+        follows = bool(probability > 0)
+        colour = IN_SUPPORT if follows else OUT_OF_SUPPORT
+        frame = {"linewidth": 1.4} if follows else {"linewidth": 0.8, "linestyle": "--"}
+        corner = (column - 0.44, row - 0.44)
+        ax.add_patch(Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=colour, **frame))
+        if follows:
+            text = f"{probability:.2f}".removeprefix("0")
+            ax.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
     m, V = p.shape
     ax.set(
+        xlim=(-0.5, V - 0.5),
+        ylim=(m - 0.5, -0.5),
         xticks=range(V),
         xticklabels=range(1, V + 1),
         yticks=range(m),
@@ -180,6 +181,7 @@ def draw_distributions(ax: Axes, distributions: ArrayLike) -> Axes:
     )
     ax.set(xlabel="token", ylabel="context")
     ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
     return ax
 
 
