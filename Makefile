@@ -2,16 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+LAB := .venv/lab
 SPHINX := _build/sphinx/env
 
 book: $(READY)
 	$(BIN)/ntpcompanion build
 
-test: $(READY) browser
+test: $(READY) $(LAB) browser
 	$(BIN)/pytest
 
 # every page in every view; with `make test` it is all that continuous integration runs
-test-slow: $(READY) browser
+test-slow: $(READY) $(LAB) browser
 	$(BIN)/pytest -m slow
 
 smoke: $(READY)
@@ -39,6 +40,10 @@ release: book
 serve: $(READY)
 	$(BIN)/ntpcompanion serve
 
+# JupyterLab on the text notebooks; what it keeps lies in _build/lab
+lab: $(READY) $(LAB)
+	$(BIN)/ntpcompanion lab
+
 # the book by plain Sphinx (Jupyter Book only translates _config.yml into conf.py), in _build/sphinx/html; for a newer Sphinx remove _build/sphinx/env
 sphinx: $(READY) $(SPHINX)/ready
 	$(BIN)/ntpcompanion execute
@@ -59,6 +64,11 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,opt,science,test,workflow]'
 	touch $@
 
+# a stamp of its own: `make book` neither needs nor waits for it
+$(LAB): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[lab]'
+	touch $@
+
 # the newest Sphinx and what the book uses of it, with the package, which the API page imports; of constraints.txt only torch, the largest
 $(SPHINX)/ready: pyproject.toml
 	$(PYTHON) -m venv --clear $(SPHINX)
@@ -67,4 +77,4 @@ $(SPHINX)/ready: pyproject.toml
 		sphinx-mathjax-offline sphinx-multitoc-numbering sphinx-proof sphinx-togglebutton sphinxcontrib-bibtex
 	touch $@
 
-.PHONY: book test test-slow pdf release smoke portable bench mutants serve sphinx clean browser
+.PHONY: book test test-slow pdf release smoke portable bench mutants serve lab sphinx clean browser

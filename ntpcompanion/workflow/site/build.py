@@ -13,7 +13,7 @@ import nbformat
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, files_below, sha256, write_atomically
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.claims.baselines import check_measured
+from ntpcompanion.workflow.checking.comparison import check_measured
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.records.record import load_record
@@ -60,9 +60,9 @@ def prepare_pages(
     notebooks = {run.notebook.name: run.notebook for run in runs}
     results = current_results(runs)
     faults = [
-        fault
+        finding.text
         for name, result in results.items()
-        for fault in check_measured(name, profile, result.measured, claims)
+        for finding in check_measured(name, profile, result.measured, claims)
     ]
     faults += page_faults(project, notebooks)
     if faults:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-from ntpcompanion.workflow.claims.baselines import FALSE_ALARMS
+from ntpcompanion.workflow.checking.comparison import FALSE_ALARMS
 from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.claims.formatting import mathematics, number
 from ntpcompanion.workflow.claims.intervals import half_widths, welch

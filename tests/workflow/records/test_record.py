@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -70,6 +71,10 @@ def test_a_record_says_what_no_longer_matches_it(study):
     assert text.startswith('<details class="ntp-record ntp-outdated"><summary>')
     assert f" O{changed}</summary>" in text, "seen before it is opened"
     assert text.endswith(f"; o{changed}</details>")
+    several = replace(load_record(study.project, "halves"), outdated=list("abcd"))
+    assert banner(several).endswith("; outdated: a, b, c, d changed since.</details>")
+    many = replace(several, outdated=list("abcde"))
+    assert banner(many).endswith("; outdated: a, b, c and 2 more files changed since.</details>")
     study.plan_records()
     assert load_record(study.project, "halves").outdated == ["two.py", "book/records/plans.yml"]
     path.unlink()
