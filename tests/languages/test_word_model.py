@@ -4,7 +4,6 @@ from torch import nn
 
 from ntpcompanion.languages.word_model import WordModel
 from tests.languages.opt import small_gpt2, small_opt
-from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
 
 @pytest.mark.parametrize("make", [small_opt, small_gpt2])
