@@ -3,8 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 TOOLS := .venv/tools
+LAB := .venv/lab
 FOR_BOOK := book,science,workflow
-FOR_TESTS := book,opt,science,test,workflow
+FOR_TESTS := book,lab,opt,science,test,workflow
 # uv is quicker where there is one; it is given the places where pip looks, and where it fails, pip is asked
 UV := $(shell command -v uv)
 AS_PIP := UV_FIND_LINKS="$${PIP_FIND_LINKS:-}" UV_EXTRA_INDEX_URL="$${PIP_EXTRA_INDEX_URL:-}" UV_INDEX_STRATEGY=unsafe-best-match
@@ -49,6 +50,10 @@ release: book
 serve: $(READY)
 	$(BIN)/ntpcompanion serve
 
+# JupyterLab on the text notebooks; what it keeps lies in _build/lab
+lab: $(READY) $(LAB)
+	$(BIN)/ntpcompanion lab
+
 # the book by plain Sphinx (Jupyter Book only translates _config.yml into conf.py), in _build/sphinx/html; for a newer Sphinx remove _build/sphinx/env
 sphinx: $(READY) $(SPHINX)/ready
 	$(BIN)/ntpcompanion execute
@@ -85,6 +90,11 @@ lock: $(TOOLS)
 	mkdir -p $(dir $(LOCK))
 	$(COMPILE) --constraints constraints.txt --generate-hashes --output-file $(LOCK)
 
+# a stamp of its own: `make book` neither needs nor waits for it
+$(LAB): $(READY)
+	$(call install,lab)
+	touch $@
+
 # the newest Sphinx and what the book uses of it, with the package, which the API page imports; of constraints.txt only torch, the largest
 $(SPHINX)/ready: pyproject.toml
 	$(PYTHON) -m venv --clear $(SPHINX)
@@ -93,4 +103,4 @@ $(SPHINX)/ready: pyproject.toml
 		sphinx-mathjax-offline sphinx-multitoc-numbering sphinx-proof sphinx-togglebutton sphinxcontrib-bibtex
 	touch $@
 
-.PHONY: book test test-slow pdf release smoke portable bench mutants serve sphinx constraints lock clean browser
+.PHONY: book test test-slow pdf release smoke portable bench mutants serve lab sphinx constraints lock clean browser

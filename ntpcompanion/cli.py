@@ -32,6 +32,7 @@ from ntpcompanion.workflow.checking.schemas import write_schemas
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.doctor.report import examine
 from ntpcompanion.workflow.notebooks.contents import page_faults
+from ntpcompanion.workflow.notebooks.lab import start_lab
 from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
 from ntpcompanion.workflow.records.overview import read_sweep
@@ -291,6 +292,21 @@ def serve(
         server.serve_forever()
     except KeyboardInterrupt:
         server.server_close()
+
+
+@app.command()
+@terminal.sentences
+def lab(
+    browser: Annotated[
+        bool, typer.Option(help="Open a browser; else an address is printed.")
+    ] = True,
+    port: Annotated[int, typer.Option(help="Port on this machine; the next free one.")] = 8888,
+) -> None:
+    """Open the text notebooks in JupyterLab (extra `lab`). Saving one changes the lines of the
+    cells that were changed, and stores no output.
+    """
+    options = [f"--port={port}", *([] if browser else ["--no-browser"])]
+    raise typer.Exit(start_lab(_project(), options))
 
 
 def _project() -> Project:

@@ -1,6 +1,7 @@
 """pyproject.toml, constraints.txt, environment.yml and CITATION.cff tell the same story."""
 
 import ast
+import json
 import platform
 import re
 import tomllib
@@ -113,11 +114,23 @@ def test_conda_installs_the_same_set():
     assert python.contains(platform.python_version())
 
 
+def test_a_container_for_editors_sets_up_what_make_sets_up():
+    lines = (ROOT / ".devcontainer" / "devcontainer.json").read_text().splitlines()
+    container = json.loads("\n".join(line for line in lines if not line.startswith("//")))
+    python = re.search(r"/python:(3\.\d+)-", container["image"])[1]
+    assert f"{python}.9" in SpecifierSet(PROJECT["requires-python"])
+    assert container["postCreateCommand"].startswith("make .venv/tools && ")
+    assert "TOOLS := .venv/tools" in (ROOT / "Makefile").read_text()
+    folder = container["customizations"]["vscode"]["settings"]["python.defaultInterpreterPath"]
+    assert folder.endswith("/.venv/bin/python")
+
+
 def test_make_installs_what_the_book_needs_and_then_what_tests_need():
     makefile = (ROOT / "Makefile").read_text()
     sets = dict(re.findall(r"^(FOR_\w+) := (\S+)$", makefile, re.MULTILINE))
     assert sets["FOR_BOOK"].split(",") == ["book", "science", "workflow"]
-    assert set(sets["FOR_TESTS"].split(",")) == set(EXTRAS) - {"lab"}
+    assert sets["FOR_TESTS"].split(",") == sorted(EXTRAS)
+    assert "$(call install,lab)" in makefile
     assert makefile.count("-c constraints.txt -e '.[$(1)]'") == 2  # by uv, and by pip
 
 

@@ -101,8 +101,9 @@ def _builds(builds: Sequence[Build], machines: Sequence[str]) -> str:
         for name in ("Date", "Commit", "Machine", "Profile", "Versions")
     )
     return (
-        '<div class="ntp-scroll" tabindex="0" role="region" aria-label="Builds"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        '<div class="ntp-scroll" tabindex="0" role="region" aria-label="Builds">'
+        f'<table class="ntp-builds"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
     )
 
 

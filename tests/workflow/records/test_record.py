@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -68,6 +69,10 @@ def test_a_record_says_what_no_longer_matches_it(study):
     text = banner(load_record(study.project, "halves"))
     assert text.startswith('<p class="ntp-record ntp-outdated">')
     assert text.endswith("; outdated: two.py, book/records/plans.yml changed since.</p>")
+    several = replace(load_record(study.project, "halves"), outdated=list("abcd"))
+    assert banner(several).endswith("; outdated: a, b, c, d changed since.</p>")
+    many = replace(several, outdated=list("abcde"))
+    assert banner(many).endswith("; outdated: a, b, c and 2 more files changed since.</p>")
     study.plan_records()
     assert load_record(study.project, "halves").outdated == ["two.py", "book/records/plans.yml"]
     path.unlink()
