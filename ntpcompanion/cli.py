@@ -28,6 +28,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.checking.reports import Files, accept, check_results
+from ntpcompanion.workflow.checking.schemas import write_schemas
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.doctor.report import examine
 from ntpcompanion.workflow.notebooks.contents import page_faults
@@ -59,14 +60,14 @@ app = typer.Typer(
 @app.callback()
 def options(
     version: Annotated[
-        bool,
+        bool | None,
         typer.Option(
             "--version",
             help="Say which version this is, and stop.",
             callback=lambda asked: terminal.show_version() if asked else None,
             is_eager=True,
         ),
-    ] = False,
+    ] = None,
 ) -> None:
     """Options of no command."""
 
@@ -113,6 +114,7 @@ def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) 
         raise WorkflowError("\n".join(faults))
     require_jupyter_book_1()
     with project.lock():
+        write_schemas(project, {run.notebook.name: run.notebook for run in runs})
         recover_site(project.html(profile))
         terminal.execute(runs, jobs, force)
         html, made = build.build_site(project, runs, profile)
@@ -148,6 +150,16 @@ def check(
         terminal.say(f"Wrote {accept(project, results, profile)}; review it with `git diff`.")
         report = check_results(project, results, profile)
     terminal.end_check(project, report, files, annotate, updated=update)
+
+
+@app.command()
+@terminal.sentences
+def schemas() -> None:
+    """Write the JSON Schemas by which an editor completes claims.yml and profiles.yml, and that of
+    the report of a check; `build` does so, too.
+    """
+    project = _project()
+    terminal.say(*map(str, write_schemas(project, find_notebooks(project))))
 
 
 @app.command()

@@ -121,6 +121,8 @@ def encode(words: Sequence[str], vocab_size: int) -> Encoding:
     """
     if isinstance(words, str):
         raise ValueError("`words` must be a list of words, got a text. Use split_text.")
+    if not isinstance(words, Iterable):
+        raise ValueError(f"`words` must be a list of words, got {described(words)}.")
     counts = Counter(words)
     if odd := [word for word in counts if not isinstance(word, str)]:
         raise ValueError(f"`words` must hold strings, got {described(odd[0])}.")

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from ntpcompanion.languages.counting import ContextCounts
+from ntpcompanion.plots.checks import check_all, check_axes
 from ntpcompanion.plots.lines import draw_measured, draw_theory
 from ntpcompanion.plots.style import CONTRAST, ramp
 from ntpcompanion.plots.text import label_line
@@ -27,6 +28,8 @@ def draw_support_sizes(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     Axes
         `ax`.
     """
+    check_axes(ax)
+    check_all("counts", counts, ContextCounts)
     for count, shade in zip(counts, ramp(len(counts)), strict=True):
         sizes, share = survival(count.support_sizes)
         line = ax.plot(sizes, share, color=shade, drawstyle="steps-pre")[0]
@@ -76,6 +79,8 @@ def draw_one_hot(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     Axes
         `ax`.
     """
+    check_axes(ax)
+    check_all("counts", counts, ContextCounts)
     lengths = [count.length for count in counts]
     of_contexts = draw_measured(
         ax, lengths, [count.share_one_hot(by_frequency=False) for count in counts]
@@ -108,6 +113,8 @@ def draw_num_contexts(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     Axes
         `ax`.
     """
+    check_axes(ax)
+    check_all("counts", counts, ContextCounts)
     lengths = [count.length for count in counts]
     positions = counts[0].context_of.size
     bound = draw_theory(ax, lengths, [positions] * len(counts))
@@ -134,7 +141,13 @@ def draw_floor(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     Axes
         `ax`.
     """
+    check_axes(ax)
+    check_all("counts", counts, ContextCounts)
     lengths = [count.length for count in counts]
+    if len(lengths) < 2 or lengths != list(range(len(lengths))):
+        raise ValueError(
+            f"`counts` must be those of the lengths 0, 1, 2, … in this order, got {lengths}."
+        )
     for order, text in enumerate(("unigram model", "bigram model")):
         level = ax.plot(
             lengths[order:],

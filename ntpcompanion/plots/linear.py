@@ -7,9 +7,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
+from ntpcompanion.plots.checks import check_axes, check_frame, check_numbers, check_series
 from ntpcompanion.plots.lines import draw_measured, draw_theory
 from ntpcompanion.plots.style import CONTRAST, IN_SUPPORT, MEASUREMENT, OUT_OF_SUPPORT, THEORY
 from ntpcompanion.plots.text import label_line
+from ntpcompanion.validation import as_integer, as_shaped, check_probabilities
 
 
 def draw_share(
@@ -41,6 +43,9 @@ def draw_share(
     Line2D
         the line that joins the points.
     """
+    check_axes(ax)
+    check_series(ratio=ratio, share=share)
+    as_integer("draws", draws, 1)
     share = np.asarray(share, dtype=float)
     ax.errorbar(
         ratio,
@@ -73,6 +78,10 @@ def draw_verdict_shares(ax: Axes, frame: pd.DataFrame, draws: int) -> Axes:
     Axes
         `ax`.
     """
+    columns = ("d/m", "compatible", "separable", "undecided")
+    check_frame("frame", frame, *columns)
+    check_numbers("frame", frame, *columns)
+    as_integer("draws", draws, 1)
     lemma = draw_theory(ax, [1, 1], [0, 1])
     label_line(ax, lemma, "$d = m$", at=0, offset=(-4.0, 26.0))
     for column, colour, marker in (
@@ -132,6 +141,8 @@ def draw_excess(ax: Axes, gamma: ArrayLike, excess: ArrayLike, bound: ArrayLike)
     Axes
         `ax`.
     """
+    check_axes(ax)
+    check_series(gamma=gamma, excess=excess, bound=bound)
     line = draw_theory(ax, gamma, bound)
     points = draw_measured(ax, gamma, excess)
     points.set_linestyle("none")
@@ -160,7 +171,9 @@ def draw_distributions(ax: Axes, distributions: ArrayLike) -> Axes:
     Axes
         `ax`.
     """
-    p = np.asarray(distributions, dtype=float)
+    check_axes(ax)
+    p = as_shaped("distributions", distributions, (None, None))
+    check_probabilities("distributions", p, p.sum(axis=1))
     for (row, column), probability in np.ndenumerate(p):
         follows = bool(probability > 0)
         colour = IN_SUPPORT if follows else OUT_OF_SUPPORT
@@ -204,8 +217,13 @@ def draw_plane(ax: Axes, contexts: ArrayLike, words: ArrayLike) -> Axes:
     Axes
         `ax`.
     """
-    contexts, words = np.asarray(contexts, dtype=float), np.asarray(words, dtype=float)
-    reach = np.linalg.norm(words, axis=1).max()
+    check_axes(ax)
+    contexts = as_shaped("contexts", contexts, (None, 2))
+    words = as_shaped("words", words, (None, 2))
+    if not contexts.any(axis=1).all():
+        raise ValueError("`contexts` has a row of zeros, which has no direction. Leave it out.")
+    if not (reach := np.linalg.norm(words, axis=1).max()):
+        raise ValueError("`words` must hold a vector that is not zero, got zeros only.")
     for j, h in enumerate(contexts, 1):
         tip = reach * h / np.linalg.norm(h)
         ax.annotate(
@@ -251,6 +269,8 @@ def draw_overlap(ax: Axes, overlap: ArrayLike, cosine: ArrayLike) -> Axes:
     Axes
         `ax`.
     """
+    check_axes(ax)
+    check_series(overlap=overlap, cosine=cosine)
     ax.plot(
         overlap,
         cosine,

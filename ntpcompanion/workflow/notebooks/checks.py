@@ -8,10 +8,11 @@ an error whose message names its arguments in backticks; it returns sentences fo
 import ast
 import importlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ntpcompanion.workflow.base.errors import WorkflowError, nearest
+from ntpcompanion.workflow.base.files import canonical_json
 
 
 @dataclass(frozen=True)
@@ -60,15 +61,26 @@ def parse_check(text: str, known: Mapping[str, object], where: str) -> Check:
     return Check(module, function, parameters, literals)
 
 
-def run_check(check: Check, values: Mapping[str, object], where: str) -> list[str]:
-    """What the function says of these values of the parameters, under the notebook's own names.
+def run_checks(
+    checks: Sequence[Check], variants: Sequence[Mapping[str, object]], where: str
+) -> list[str]:
+    """What the functions say of every variant of the parameters, under the notebook's own names.
 
-    Raises
-    ------
-    WorkflowError
-        the function refuses them, cannot be imported, or takes no such arguments.
+    Of variants that differ in other parameters only, one is checked. Raises WorkflowError where a
+    function refuses one, cannot be imported, or takes no such arguments.
     """
-    arguments = {argument: values[name] for argument, name in check.parameters.items()}
+    said = dict[str, None]()
+    for check in checks:
+        asked = [
+            {argument: values[name] for argument, name in check.parameters.items()}
+            for values in variants
+        ]
+        for arguments in {canonical_json(each): each for each in asked}.values():
+            said |= dict.fromkeys(_said(check, arguments, where))
+    return list(said)
+
+
+def _said(check: Check, arguments: Mapping[str, object], where: str) -> list[str]:
     try:
         said = _function(check, where)(**arguments, **check.literals)
     except (ValueError, OSError, ImportError) as error:

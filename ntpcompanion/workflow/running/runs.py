@@ -12,7 +12,7 @@ import nbformat
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, user_path
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.notebooks.checks import run_check
+from ntpcompanion.workflow.notebooks.checks import run_checks
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.parameters import resolve
 from ntpcompanion.workflow.notebooks.profiles import Profiles
@@ -80,12 +80,7 @@ def checked(run: Run) -> list[str]:
     """What the checks that the notebook's front matter names say of the run's parameters, for its
     user. Raises WorkflowError where one refuses them.
     """
-    where = f"Notebook {run.notebook.name!r}"
-    return [
-        sentence
-        for check in run.notebook.checks
-        for sentence in run_check(check, run.parameters, where)
-    ]
+    return run_checks(run.notebook.checks, [run.parameters], f"Notebook {run.notebook.name!r}")
 
 
 def unused_defaults(run: Run) -> list[str]:

@@ -60,4 +60,5 @@ def card_runs(
 def summary(verdicts: Sequence[str], more: bool = True) -> str:
     """`5 more claims: 4 supported, 1 refuted (ours)`; without `more` where no card stands."""
     claims = f"{'more ' * more}claim{'s' * (len(verdicts) > 1)}"
-    return f"{len(verdicts)} {claims}: {tally(verdicts)}"
+    told = tally(verdicts)
+    return f"{len(verdicts)} {claims}: {told.removeprefix('1 ') if len(verdicts) == 1 else told}"

@@ -4,7 +4,7 @@ from types import ModuleType
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.notebooks.checks import parse_check, run_check
+from ntpcompanion.workflow.notebooks.checks import parse_check, run_checks
 
 KNOWN = {"text": "mine.txt", "text_vocab": 12, "seed": 0}
 CALL = "lab.texts.enough(path=text, size=text_vocab, length=2)"
@@ -20,7 +20,7 @@ def lab(monkeypatch):
 
 
 def run(call=CALL, values=KNOWN):
-    return run_check(parse_check(call, KNOWN, "here"), values, "Notebook 'words'")
+    return run_checks([parse_check(call, KNOWN, "here")], [values], "Notebook 'words'")
 
 
 def test_the_function_is_given_the_values_of_the_parameters(lab):
@@ -35,6 +35,15 @@ def test_what_it_says_names_the_parameters_of_the_notebook(lab):
     lab.enough = lambda path, text, length: [f"`path` = {path!r} and `text` = {text}; `other`."]
     call = "lab.texts.enough(path=text, text=text_vocab, length=2)"
     assert run(call) == ["`text` = 'mine.txt' and `text_vocab` = 12; `other`."]
+
+
+def test_variants_that_it_cannot_tell_apart_are_checked_once(lab):
+    asked = []
+    lab.enough = lambda path, size, length: asked.append(size) or ["`path` is short."]
+    check = parse_check(CALL, KNOWN, "here")
+    variants = [KNOWN | {"seed": seed, "text_vocab": size} for size in (3, 4) for seed in range(5)]
+    assert run_checks([check], variants, "here") == ["`text` is short."]
+    assert asked == [3, 4]
 
 
 @pytest.mark.parametrize("kind", [ValueError, FileNotFoundError, ImportError])

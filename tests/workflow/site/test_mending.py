@@ -28,8 +28,8 @@ def test_glued_numbers_are_written_as_in_a_text():
         assert mend(page) == page
         return page.removeprefix('<span class="pasted-text">').removesuffix("</span>")
 
-    assert mended("7e-05") == "7 × 10<sup>−5</sup>"
-    assert mended("-1.6e+12") == "−1.6 × 10<sup>12</sup>"
+    assert mended("7e-05") == "7 × 10⁻⁵"
+    assert mended("-1.6e+12") == "−1.6 × 10¹²"
     assert mended("-0.3") == "−0.3"
     assert mended("0.25") == "0.25"
     assert mended("a-1") == "a-1", "a text"

@@ -74,6 +74,6 @@ def test_four_cards_need_no_strip(count):
 
 
 def test_a_strip_counts_by_verdict():
-    assert summary(["refuted"]) == "1 more claim: 1 refuted"
+    assert summary(["refuted"]) == "1 more claim: refuted"
     said = summary(["not measured", "exploratory", "inconclusive", "supported", "supported"])
     assert said == "5 more claims: 2 supported, 1 inconclusive, 1 exploratory, 1 not measured"
