@@ -25,6 +25,9 @@
 - `drift`: numbers over builds and machines
 - `theorems`: the index of definitions and theorems
 - `render`: Jupyter Book called, and its site checked
+- `views`: one run as a page of its own, outside of the book
+- `beside`: what such a page says of itself, and its claims beside the book's
+- `outside`: its references to the pages of the book
 - `mending`: small faults in the markup of themes and extensions
 - `security`: the policy of each page: what ships may run, nothing else
 - `pdf`: the whole book as one PDF
