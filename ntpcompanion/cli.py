@@ -296,6 +296,28 @@ def serve(
 
 @app.command()
 @terminal.sentences
+def view(
+    name: Annotated[str, typer.Argument(help="A notebook.")],
+    profile: Profile = "book",
+    parameter: Overrides = None,
+    force: Force = False,
+    open_: Annotated[
+        bool, typer.Option("--open/--no-open", help="Show the page in a browser.")
+    ] = True,
+) -> None:
+    """Run a notebook with parameters of your own, and show it as a page of the book would look,
+    its claims beside the book's. The page lies in _build/views and never reaches the book.
+    """
+    project = _project()
+    run = _runs(project, [name], profile, parameter or [])[0]
+    book_run = _runs(project, [name], "book", [])[0]
+    require_jupyter_book_1()
+    with project.lock():
+        terminal.view(run, book_run, force, open_)
+
+
+@app.command()
+@terminal.sentences
 def lab(
     browser: Annotated[
         bool, typer.Option(help="Open a browser; else an address is printed.")

@@ -5,6 +5,7 @@ import functools
 import io
 import os
 import platform
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +21,9 @@ from rich.table import Table
 from rich.text import Text
 
 import ntpcompanion
+from ntpcompanion.workflow.base.browser import open_page
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking import reports
 from ntpcompanion.workflow.checking.report import Report, report_json
@@ -37,6 +40,7 @@ from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running.history import present_commit
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
+from ntpcompanion.workflow.site.views import make_view, view_folder
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -112,15 +116,20 @@ def execute(runs: Sequence[Run], jobs: int, force: bool) -> None:
     with the messages of those that failed.
     """
     began = time.perf_counter()
+    told = not Console().is_terminal  # in a log a line for each as it begins and ends, no bars
     with bars() as progress:
         tasks = {run.stem: progress.add_task(run.notebook.name, start=False) for run in runs}
 
         def report(run: Run, state: str, cell: int, cells: int) -> None:
             progress.start_task(tasks[run.stem])
             progress.update(tasks[run.stem], completed=cell, total=cells)
+            if told and state == "cell" and cell == 1:
+                say(f"{_name(run)}: running, {cells} code cells")
 
-        outcomes = runner.execute(runs, jobs=jobs, force=force, report=report)
-    for outcome in outcomes:
+        outcomes = runner.execute(
+            runs, jobs=jobs, force=force, report=report, ended=_show_outcome if told else None
+        )
+    for outcome in outcomes if not told else ():
         _show_outcome(outcome)
     if failures := [outcome.message for outcome in outcomes if outcome.status == "failed"]:
         raise WorkflowError("\n\n".join(failures))
@@ -128,12 +137,40 @@ def execute(runs: Sequence[Run], jobs: int, force: bool) -> None:
         say(f"{len(runs)} notebooks in {time.perf_counter() - began:.1f} s")
 
 
+def _name(run: Run) -> str:
+    return f"{run.notebook.name} ({run.profile})"
+
+
 def _show_outcome(outcome: runner.Outcome) -> None:
     words = {"fresh": "up to date", "done": "executed", "failed": "[bold red]failed[/]"}
     seconds = f", {outcome.seconds:.1f} s" if outcome.status != "fresh" else ""
-    name = f"{outcome.run.notebook.name} ({outcome.run.profile})"
-    _print(f"{escape(name)}: {words[outcome.status]}{seconds}", Console())
+    _print(f"{escape(_name(outcome.run))}: {words[outcome.status]}{seconds}", Console())
     say(*(f"  note: {note}" for note in outcome.notes))
+
+
+def view(run: Run, book_run: Run, force: bool, browse: bool) -> None:
+    """Bring a run up to date, render it beside the book's, and show the page. Raises WorkflowError
+    with what failed, in words.
+    """
+    failure = view_folder(run) / "failure.txt"
+    try:
+        execute([run], 1, force)
+    except WorkflowError as error:
+        write_atomically(failure, f"{error}\n")
+        words = str(error).partition("\n")[0]
+        raise WorkflowError(
+            f"{words}\nNothing was rendered. The cell and the traceback are in {failure}"
+        ) from error
+    failure.unlink(missing_ok=True)
+    with working("Rendering one page ..."):
+        page, made = make_view(run, book_run)
+    say(f"{'Rendered' if made else 'Unchanged:'} {page}")
+    if browse and not open_page(page):
+        say(
+            "No browser can be opened here. Open the file in one, or run "
+            f"`{sys.executable} -m http.server -d {shlex.quote(str(run.project.build))}` and "
+            "look at port 8000 of this machine."
+        )
 
 
 def record(

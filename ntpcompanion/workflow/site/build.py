@@ -5,7 +5,7 @@ assertions.
 import functools
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
@@ -95,6 +95,18 @@ def build_site(project: Project, runs: list[Run], profile: str) -> tuple[Path, b
     """
     source, results = prepare_pages(project, runs, profile)
     html = project.html(profile)
+    return render_changed(project, source, html, lambda: site_faults(project, html, results))
+
+
+def render_changed(
+    project: Project, source: Path, html: Path, finish: Callable[[], list[str]]
+) -> tuple[Path, bool]:
+    """Render the book folder `source` into `html` unless the site there was rendered from the same
+    sources; the site, and whether it had to be rendered.
+
+    `finish` completes a rendered site and tells its faults. Raises WorkflowError with these, with
+    what Jupyter Book complains of, or if a source changed meanwhile.
+    """
     work = html.with_name(f"{html.name}-work")
     stamp, state = work / "stamp.json", _state(project, source)
     last = _read_stamp(stamp)
@@ -106,7 +118,7 @@ def build_site(project: Project, runs: list[Run], profile: str) -> tuple[Path, b
         shutil.rmtree(work, ignore_errors=True)
     stamp.unlink(missing_ok=True)
     render(project, source, html)
-    if faults := site_faults(project, html, results):
+    if faults := finish():
         raise WorkflowError("The site was built, but:\n" + "\n".join(faults))
     if _state(project, source) != state:
         raise WorkflowError(
