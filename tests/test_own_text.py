@@ -45,10 +45,11 @@ def measured(name, script, folder, **given):
     result = Result.load(outcome.run.results)
     page = nbformat.read(outcome.run.page, as_version=4)
     (about,) = [
-        output.data["text/plain"]
+        value
         for cell in page.cells
         for output in cell.get("outputs", [])
         if output.get("metadata", {}).get("scrapbook", {}).get("name", "").endswith("about")
+        for value in output.data.values()
     ]
     values = {item.claim: np.array(item.value) for item in result.measurements}
     assert all(np.isfinite(value).all() for value in values.values())

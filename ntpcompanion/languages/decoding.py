@@ -1,7 +1,8 @@
 """The bytes of a text file as text, or a sentence that says what else they look like."""
 
-import unicodedata
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
+
+import regex
 
 # the longer ones first: the mark of UTF-32 begins with that of UTF-16
 _MARKS = {
@@ -15,7 +16,7 @@ _MARKS = {
 _MOST_ACCENTS = 0.3
 # Text has line ends and tabs, at times a page break; of a program every tenth byte is a control.
 _MOST_CONTROLS = 0.01
-_ALLOWED_CONTROLS = frozenset("\t\n\v\f\r\x1b\x85")
+_ODD = regex.compile(r"[[\p{Cc}\p{Co}\p{Cn}]--[\t\n\v\f\r\x1b\x85]]", regex.V1)
 
 
 def decode_text(data: bytes, name: str) -> str:
@@ -112,8 +113,4 @@ def _unmarked_utf16(data: bytes) -> str:
 
 def _share_of_controls(text: str) -> float:
     """The share of characters that no text has: controls, private ones and unassigned ones."""
-    odd = sum(
-        unicodedata.category(letter) in ("Cc", "Co", "Cn") and letter not in _ALLOWED_CONTROLS
-        for letter in text
-    )
-    return odd / max(len(text), 1)
+    return len(_ODD.findall(text)) / max(len(text), 1)
