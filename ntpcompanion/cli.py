@@ -147,7 +147,7 @@ def check(
         report = check_results(project, results, profile)
     terminal.show_report(report, files)
     if update:
-        terminal.say(f"Wrote {accept(project, results, profile)}; review it with `git diff`.")
+        terminal.show_accepted(accept(project, results, profile), files)
         report = check_results(project, results, profile)
     terminal.end_check(project, report, files, annotate, updated=update)
 

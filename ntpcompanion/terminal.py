@@ -243,6 +243,12 @@ def show_report(report: Report, files: Files) -> None:
     say(*lines, console=console)
 
 
+def show_accepted(path: Path, files: Files) -> None:
+    """Say where the values now are that a check has accepted."""
+    console = Console(stderr=files.json == reports.STDOUT)
+    say(f"Wrote {path}; review it with `git diff`.", console=console)
+
+
 def end_check(
     project: Project, report: Report, files: Files, annotate: bool | None, *, updated: bool
 ) -> None:

@@ -37,7 +37,7 @@ def test_outside_of_a_project_nothing_is_completed(tmp_path, monkeypatch):
         (["execute", "co"], {"coin"}),
         (["why", ""], {"coin", "words"}),
         (["build", "--profile", "s"], {"smoke"}),
-        (["chec"], {"check"}),
+        (["doct"], {"doctor"}),
     ],
 )
 def test_a_shell_is_offered_them(toy, typed, offered):

@@ -72,6 +72,12 @@ def test_json_may_be_the_output_and_then_nothing_else_is(drifted):
     assert "::error file=notebooks/coin.md" in done.stderr
 
 
+def test_an_update_leaves_the_output_to_the_json_too(drifted):
+    done = drifted("--update", "--json", "-")
+    assert json.loads(done.stdout)["outcome"] == "agrees"
+    assert "Wrote" in done.stderr
+
+
 def test_on_github_lines_are_marked_and_the_summary_is_added_to(drifted, monkeypatch, tmp_path):
     summary = tmp_path / "summary"
     summary.write_text("before\n")

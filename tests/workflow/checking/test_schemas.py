@@ -107,7 +107,7 @@ def test_what_is_right_is_accepted(toy, changes):
         {"expect": {"book": 3}},
         {"expected_verdict": "exploratory"},
         {"band": {"relative": 1}},
-        {"band": {"relativ": 0.1}},
+        {"band": {"relatively": 0.1}},
         {"paper_value": [1]},
     ],
     ids=str,
