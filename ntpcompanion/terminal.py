@@ -1,13 +1,16 @@
 """What the commands show: lines, tables, progress bars, and errors as sentences with exit codes."""
 
+import contextlib
 import functools
 import io
+import os
+import platform
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
@@ -17,8 +20,14 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
+import ntpcompanion
+from ntpcompanion.workflow.base.browser import open_page
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.checking import reports
+from ntpcompanion.workflow.checking.report import Report, report_json
+from ntpcompanion.workflow.checking.reports import Files
 from ntpcompanion.workflow.doctor.checks import Check
 from ntpcompanion.workflow.doctor.report import shown
 from ntpcompanion.workflow.records.making import Options, make_record
@@ -28,8 +37,10 @@ from ntpcompanion.workflow.records.sweep import Progress as SweepProgress
 from ntpcompanion.workflow.records.sweep import run_sweep
 from ntpcompanion.workflow.records.verification import verify_record
 from ntpcompanion.workflow.running import execute as runner
+from ntpcompanion.workflow.running.history import present_commit
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
+from ntpcompanion.workflow.site.views import make_view, view_folder
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -82,9 +93,19 @@ def show_new_book(folder: Path) -> None:
     )
 
 
+def show_version() -> NoReturn:
+    """Print version, commit where the package is a clone, and Python; and stop."""
+    root = Path(ntpcompanion.__file__).resolve().parents[1]
+    # not of a repository in which some environment lies
+    commit = present_commit(Project(root)) if (root / ".git").exists() else ""
+    said = f"ntpcompanion {ntpcompanion.__version__}" + (f" (commit {commit})" if commit else "")
+    say(f"{said}, Python {platform.python_version()}")
+    raise typer.Exit
+
+
 def working(text: str) -> Status:
     """A context in which a terminal shows that something is being done."""
-    return Console().status(text)
+    return Console(stderr=True).status(text)
 
 
 def bars() -> Progress:
@@ -94,8 +115,9 @@ def bars() -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        console=(console := Console(stderr=True)),
         transient=True,
-        disable=not Console().is_terminal,
+        disable=not console.is_terminal,
     )
 
 
@@ -104,15 +126,20 @@ def execute(runs: Sequence[Run], jobs: int, force: bool) -> None:
     with the messages of those that failed.
     """
     began = time.perf_counter()
+    told = not Console().is_terminal  # in a log a line for each as it begins and ends, no bars
     with bars() as progress:
         tasks = {run.stem: progress.add_task(run.notebook.name, start=False) for run in runs}
 
         def report(run: Run, state: str, cell: int, cells: int) -> None:
             progress.start_task(tasks[run.stem])
             progress.update(tasks[run.stem], completed=cell, total=cells)
+            if told and state == "cell" and cell == 1:
+                say(f"{_name(run)}: running, {cells} code cells")
 
-        outcomes = runner.execute(runs, jobs=jobs, force=force, report=report)
-    for outcome in outcomes:
+        outcomes = runner.execute(
+            runs, jobs=jobs, force=force, report=report, ended=_show_outcome if told else None
+        )
+    for outcome in outcomes if not told else ():
         _show_outcome(outcome)
     if failures := [outcome.message for outcome in outcomes if outcome.status == "failed"]:
         raise WorkflowError("\n\n".join(failures))
@@ -120,12 +147,40 @@ def execute(runs: Sequence[Run], jobs: int, force: bool) -> None:
         say(f"{len(runs)} notebooks in {time.perf_counter() - began:.1f} s")
 
 
+def _name(run: Run) -> str:
+    return f"{run.notebook.name} ({run.profile})"
+
+
 def _show_outcome(outcome: runner.Outcome) -> None:
     words = {"fresh": "up to date", "done": "executed", "failed": "[bold red]failed[/]"}
     seconds = f", {outcome.seconds:.1f} s" if outcome.status != "fresh" else ""
-    name = f"{outcome.run.notebook.name} ({outcome.run.profile})"
-    _print(f"{escape(name)}: {words[outcome.status]}{seconds}", Console())
+    _print(f"{escape(_name(outcome.run))}: {words[outcome.status]}{seconds}", Console())
     say(*(f"  note: {note}" for note in outcome.notes))
+
+
+def view(run: Run, book_run: Run, force: bool, browse: bool) -> None:
+    """Bring a run up to date, render it beside the book's, and show the page. Raises WorkflowError
+    with what failed, in words.
+    """
+    failure = view_folder(run) / "failure.txt"
+    try:
+        execute([run], 1, force)
+    except WorkflowError as error:
+        write_atomically(failure, f"{error}\n")
+        words = str(error).partition("\n")[0]
+        raise WorkflowError(
+            f"{words}\nNothing was rendered. The cell and the traceback are in {failure}"
+        ) from error
+    failure.unlink(missing_ok=True)
+    with working("Rendering one page ..."):
+        page, made = make_view(run, book_run)
+    say(f"{'Rendered' if made else 'Unchanged:'} {page}")
+    if browse and not open_page(page):
+        say(
+            "No browser can be opened here. Open the file in one, or run "
+            f"`{sys.executable} -m http.server -d {shlex.quote(str(run.project.build))}` and "
+            "look at port 8000 of this machine."
+        )
 
 
 def record(
@@ -157,7 +212,7 @@ def run_planned(planned: Sweep, jobs: int | None, scheduler: str | None, out: Pa
     """Run a sweep behind a progress bar, and say how its runs ended. Raises WorkflowError as
     `run_sweep`.
     """
-    say(planned_in_words(planned, jobs, scheduler))
+    say(planned_in_words(planned, jobs, scheduler), console=Console(stderr=True))
     said = ""
     with bars() as progress:
         task = progress.add_task(planned.target.name, total=len(planned.points))
@@ -177,6 +232,58 @@ def run_planned(planned: Sweep, jobs: int | None, scheduler: str | None, out: Pa
             note=lambda text: say(text, console=progress.console),
         )
     say(said, f"Wrote {path}")
+
+
+@contextlib.contextmanager
+def reported_error(
+    project: Project, profile: str, files: Files, annotate: bool | None
+) -> Iterator[None]:
+    """What stops a check from comparing anything stands in its reports, too."""
+    try:
+        yield
+    except WorkflowError as error:
+        _publish(project, reports.failed_report(profile, error), files, annotate)
+        raise
+
+
+def show_report(report: Report, files: Files) -> None:
+    """Print the findings of a check: on the error stream where the output is to be JSON."""
+    console = Console(stderr=files.json == reports.STDOUT)
+    lines = [finding.text for finding in [*report.notes, *report.faults]]
+    say(*lines, console=console)
+
+
+def show_accepted(path: Path, files: Files) -> None:
+    """Say where the values now are that a check has accepted."""
+    console = Console(stderr=files.json == reports.STDOUT)
+    say(f"Wrote {path}; review it with `git diff`.", console=console)
+
+
+def end_check(
+    project: Project, report: Report, files: Files, annotate: bool | None, *, updated: bool
+) -> None:
+    """Write the reports of a check, and say how it ended. Raises WorkflowError if there are faults;
+    `updated`: they remain although the values were accepted.
+    """
+    _publish(project, report, files, annotate)
+    values = f"{report.values} measured values"
+    if faults := len(report.faults):
+        also = ", verdicts among them: a baseline cannot mend those" if updated else ""
+        raise WorkflowError(
+            f"{faults} of the checks on {values} failed at profile {report.profile}{also}."
+        )
+    baseline = project.baseline(report.profile).name
+    console = Console(stderr=files.json == reports.STDOUT)
+    say(f"{values} agree with {baseline} and with the expected verdicts.", console=console)
+
+
+def _publish(project: Project, report: Report, files: Files, annotate: bool | None) -> None:
+    if files.json == reports.STDOUT:
+        typer.echo(report_json(report), nl=False)
+    if annotate if annotate is not None else os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in reports.annotations(report, project):
+            typer.echo(line, err=files.json == reports.STDOUT)
+    reports.write_reports(report, files)
 
 
 def show_states(runs: Iterable[Run]) -> None:
@@ -215,4 +322,4 @@ def show_checks(checks: Sequence[Check]) -> None:
 
 
 def _print(text: str, console: Console) -> None:
-    console.print(text, soft_wrap=True, highlight=False)
+    console.print(text, soft_wrap=True, highlight=False, emoji=False)

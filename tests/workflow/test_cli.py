@@ -105,3 +105,32 @@ def test_serve_shows_the_site(run, toy, monkeypatch):
     servers[0].shutdown()
     servers[0].server_close()
     thread.join()
+
+
+def test_lab_opens_the_notebooks_of_the_project(run, toy, monkeypatch):
+    started = []
+    monkeypatch.setattr(cli, "start_lab", lambda *given: started.append(given) or 3)
+    run("lab", "--no-browser", "--port", "9000", code=3)
+    assert started == [(toy.project, ["--port=9000", "--no-browser"])]
+
+
+def test_a_view_that_fails_says_so_in_words_and_where_the_traceback_is(run, toy):
+    toy.edit("notebooks/coin.md", "from toypkg", "1 / 0\nfrom toypkg")
+    said = run("view", "coin", "-p", "n=10", "--no-open", code=1)
+    assert "code cell 2: ZeroDivisionError: division by zero Nothing was rendered." in said
+    (kept,) = (toy.project.build / "views").rglob("failure.txt")
+    assert f"The cell and the traceback are in {kept}" in said
+    assert "1 / 0" in kept.read_text()
+    assert "Did you mean 'n'?" in run("view", "coin", "-p", "nn=10", code=1)
+    assert "Did you mean 'coin'?" in run("view", "coyn", code=1)
+
+
+def test_a_log_says_what_runs_and_what_has_ended(run, instant):
+    words = run("execute")
+    begun, ended = (
+        words.index("coin (book): running, 2 code cells"),
+        words.index("coin (book): executed"),
+    )
+    assert begun < ended < words.index("2 notebooks in")
+    assert words.count("words (book): executed") == 1
+    assert "running" not in run("execute"), "what is up to date does not run"

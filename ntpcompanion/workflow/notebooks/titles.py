@@ -55,3 +55,12 @@ def find_title(node: nbformat.NotebookNode) -> Title | None:
             if of_level_one and opening.level == 0 and opening.map:
                 return Title(" ".join(content.content.split()), cell, opening.map[1])
     return None
+
+
+def insert_below_title(node: nbformat.NotebookNode, text: str, where: str) -> None:
+    """Put a text between the title of a notebook and what follows. Raises WorkflowError, which
+    begins with `where`, if there is no title.
+    """
+    title = require_title(node, where)
+    lines = title.cell.source.splitlines()
+    title.cell.source = "\n".join([*lines[: title.lines], "", text, "", *lines[title.lines :]])

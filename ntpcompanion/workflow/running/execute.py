@@ -3,7 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -33,7 +33,13 @@ from ntpcompanion.workflow.running.results import (
     outputs_digest,
     require_listed_records,
 )
-from ntpcompanion.workflow.running.runs import Run, load_executed, stale_reasons, unused_defaults
+from ntpcompanion.workflow.running.runs import (
+    Run,
+    checked,
+    load_executed,
+    stale_reasons,
+    unused_defaults,
+)
 
 Report = Callable[[Run, str, int, int], None]  # run, state, cell, cells
 
@@ -58,13 +64,15 @@ def execute(
     force: bool = False,
     scratch: Path | None = None,
     report: Report | None = None,
+    ended: Callable[[Outcome], None] | None = None,
 ) -> list[Outcome]:
     """Bring every run up to date; a failing one does not stop the others.
 
     What is in the making lies in `scratch` (default: `_build/tmp`), which is emptied first.
 
     `report(run, state, cell, cells)` is called from worker threads with state `"fresh"`, `"cell"`,
-    `"done"` or `"failed"`. Raises WorkflowError for fewer jobs than one.
+    `"done"` or `"failed"`, and `ended(outcome)` when a run has ended, one after the other. Raises
+    WorkflowError for fewer jobs than one.
     """
     if jobs < 1:
         raise WorkflowError(f"`--jobs` must be at least 1, got {jobs}.")
@@ -75,10 +83,13 @@ def execute(
     shutil.rmtree(scratch, ignore_errors=True)  # left by a run that was killed
     with Lifeline() as lifeline, ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
-            outcomes = pool.map(
-                lambda run: _bring_up_to_date(run, scratch, force, tell, lifeline), runs
-            )
-            return list(outcomes)
+            futures = [
+                pool.submit(_bring_up_to_date, run, scratch, force, tell, lifeline) for run in runs
+            ]
+            for future in as_completed(futures):
+                if ended:
+                    ended(future.result())
+            return [future.result() for future in futures]
         finally:
             lifeline.cut()  # before the pool waits for its threads: Ctrl-C ends the workers
 
@@ -92,7 +103,8 @@ def _bring_up_to_date(
         if not force and not stale_reasons(run):
             tell(run, "fresh", cells, cells)
             return Outcome(run, "fresh", 0.0, notes=tuple(unused_defaults(run)))
-        notes = unused_defaults(run)  # before the results that know the old defaults are replaced
+        # before the results that know the old defaults are replaced
+        notes = [*unused_defaults(run), *checked(run)]
         own = scratch / f"{run.profile}-{run.stem.name}"
         notes += _execute_one(run, own, lambda cell: tell(run, "cell", cell, cells), lifeline)
     except (WorkflowError, OSError) as error:  # OSError: a full or read-only disk below _build

@@ -77,7 +77,12 @@ def _text(source: str) -> nbformat.NotebookNode:
 def command(result: Result) -> str:
     """The command that repeats a page, and what it took on the machine that made it."""
     profile = "" if result.profile == "book" else f" --profile {result.profile}"
-    shown = f"ntpcompanion execute {shlex.quote(result.notebook)}{profile}"
+    own = "".join(
+        f" -p {shlex.quote(f'{name}={value}')}" for name, value in result.overrides.items()
+    )
+    # a run with parameters of its own is no page of the book
+    what = "view" if own else "execute"
+    shown = f"ntpcompanion {what} {shlex.quote(result.notebook)}{profile}{own}"
     machine = escape(f"{hardware_line(result.hardware)}, Python {result.versions['python']}")
     took = f"It took {seconds(result.seconds)} on {machine}, {result.started[:10]}"
     runs = '<a href="../status.html">all runs</a>'

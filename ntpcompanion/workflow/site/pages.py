@@ -16,7 +16,7 @@ from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags, written_cells
 from ntpcompanion.workflow.notebooks.notebook import Notebook
-from ntpcompanion.workflow.notebooks.titles import require_title
+from ntpcompanion.workflow.notebooks.titles import insert_below_title
 from ntpcompanion.workflow.records.record import Record, banner
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
@@ -71,7 +71,7 @@ def make_page(
     page.cells = fold_code(page.cells)
     gather_cards(page.cells, lambda item: _verdict(item, result, claims))
     page.cells = add_ending(page.cells, notebook, result, chapter, source)
-    _insert_below_title(page, _provenance(result), notebook.name)
+    insert_below_title(page, _provenance(result), notebook.name)
     page.metadata.pop("ntp", None)
     page.metadata["kernelspec"] = executed.metadata["kernelspec"]
     page.metadata["language_info"] = executed.metadata.get("language_info", {})
@@ -138,9 +138,3 @@ def _provenance(result: Result) -> str:
     took = f'<span title="{machine}">{seconds(result.seconds)}</span>'
     line = f'<p class="ntp-run">{made}, {took}</p>'
     return f"{SMOKE_WARNING}\n\n{line}" if result.profile == "smoke" else line
-
-
-def _insert_below_title(page: nbformat.NotebookNode, text: str, where: str) -> None:
-    title = require_title(page, where)
-    lines = title.cell.source.splitlines()
-    title.cell.source = "\n".join([*lines[: title.lines], "", text, "", *lines[title.lines :]])

@@ -18,6 +18,7 @@ from ntpcompanion.workflow.base.files import hash_of, sha256
 from ntpcompanion.workflow.site import formulas, numbering, symbols
 from ntpcompanion.workflow.site.formulas import with_their_punctuation
 from ntpcompanion.workflow.site.numbering import with_papers_numbers
+from ntpcompanion.workflow.site.outside import LABELS, labels_of
 from ntpcompanion.workflow.site.symbols import read_notation, with_symbols
 
 FILE = "sources.json"  # beside the doctrees: what the last rendering read
@@ -91,6 +92,7 @@ def _write_again(app: Any, env: Any) -> Iterable[str]:
     (Path(env.doctreedir) / FILE).write_text(
         json.dumps({"pages": pages, "shared": shared}), encoding="utf-8"
     )
+    (Path(env.doctreedir) / LABELS).write_text(json.dumps(labels_of(env)), encoding="utf-8")
     return [] if last is not None and last["shared"] == shared else pages
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import sys
+import threading
 from dataclasses import asdict, replace
 from types import SimpleNamespace
 
@@ -212,3 +213,21 @@ def test_a_notebook_is_tidied(toy):
     assert cell.source == "n = 1000  # throws\nrates = [\n    0.5,\n]\nseed = 0"
     assert comment.source == "# kept\nn = 1000"
     assert [each["id"] for each in node.cells] == ["cell-000", "cell-001"]
+
+
+def test_each_run_is_told_as_it_ends_not_when_all_have_ended(instant, monkeypatch):
+    first_told, told, waited = threading.Event(), [], []
+    work = runner._run_worker
+
+    def second_waits(run, *given):
+        if run.notebook.name == "words":
+            waited.append(first_told.wait(60))
+        return work(run, *given)
+
+    def ended(outcome):
+        told.append(outcome.run.notebook.name)
+        first_told.set()
+
+    monkeypatch.setattr(runner, "_run_worker", second_waits)
+    instant.execute(jobs=1, ended=ended)
+    assert (told, waited) == (["coin", "words"], [True])

@@ -170,13 +170,17 @@ def test_the_tests_of_the_template_pass(made):
     assert "3 passed" in done.stdout
 
 
-# installed in a book's environment, none of them is there
+# in an environment of such a book none of them is installed
 BLOCKED = """
 import sys
-for name in ("torch", "cvxpy", "transformers", "datasets", "sympy"):
-    sys.modules[name] = None  # an import of it fails
-from ntpcompanion import cli
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("torch", "cvxpy", "transformers", "datasets", "sympy", "jaxtyping"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
 sys.argv[0] = "ntpcompanion"
+from ntpcompanion import cli, plots
+plots.use_style, plots.figure, plots.show_table, plots.csv_link, plots.draw_theory
 cli.main()
 """
 

@@ -13,7 +13,7 @@
       order: Number(element.dataset.order), effect: element.dataset.effect === "" ? null : Number(element.dataset.effect),
       locator: element.querySelector(".ntp-locator").textContent,
     }));
-    const view = {ledger, form, flat, rows, opened: new Set()};
+    const view = {ledger, form, flat, rows, sort: "result", opened: new Set()};
     form.hidden = false;
     read(view);
     form.addEventListener("input", () => { write(view); show(view); });
@@ -84,6 +84,8 @@
 
   // By result, rows stand in their groups; by anything else, in one list.
   function arrange(view, sort) {
+    if (sort === view.sort) return;  // moving hundreds of rows takes long
+    view.sort = sort;
     const grouped = sort === "result";
     view.flat.hidden = grouped;
     // rows without an effect come last, whichever way

@@ -1,0 +1,154 @@
+"""A run as a page of its own, rendered as the book renders its chapters, beside the book's numbers.
+
+It lies in `_build/views`, and nothing of it can reach the book.
+"""
+
+import functools
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import files_below, write_atomically
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.yaml_files import read_yaml
+from ntpcompanion.workflow.claims.claims import Claim, load_claims
+from ntpcompanion.workflow.notebooks.titles import insert_below_title
+from ntpcompanion.workflow.records.record import load_record
+from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.running.runs import Run, load_executed, stale_reasons
+from ntpcompanion.workflow.site import outside
+from ntpcompanion.workflow.site.beside import banner, comparison
+from ntpcompanion.workflow.site.build import render_changed
+from ntpcompanion.workflow.site.citation import read_book
+from ntpcompanion.workflow.site.downloads import FOLDER, downloads
+from ntpcompanion.workflow.site.ending import Source
+from ntpcompanion.workflow.site.pages import make_page
+from ntpcompanion.workflow.site.render import doctrees
+from ntpcompanion.workflow.site.widgets import known_widgets
+
+# what a chapter needs of the folder of the book, beside itself
+SHARED = ("assets", "references.bib", "references.md", "notation.md")
+_LINK = re.compile(r'(?<=<a )([^>]*?)\s*href="([^":#?]+\.html)(#[^"]*)?"')
+
+
+def view_folder(run: Run) -> Path:
+    """Where the view of a run lies: its own folder for each variant of the parameters."""
+    return run.project.build / "views" / f"{run.stem.name}-{run.profile}"
+
+
+def make_view(run: Run, book_run: Run) -> tuple[Path, bool]:
+    """Render the stored outcome of a run; the page, and whether it had to be rendered.
+
+    Parameters
+    ----------
+    run
+        up to date.
+    book_run
+        the run of the same notebook that the book shows; it may be stale, or not have been made.
+
+    Raises
+    ------
+    WorkflowError
+        the faults of claims or page, or what Jupyter Book complains of.
+    """
+    project, name, folder = run.project, run.notebook.name, view_folder(run)
+    alone = replace(project, root=folder)
+    _write_sources(project, alone, name)
+    result = Result.load(run.results)
+    page, files = _page(run, result, book_run)
+    for file, content in files.items():
+        write_atomically(alone.book / "chapters" / FOLDER / file, content)
+    write_atomically(alone.book / "chapters" / f"{name}.ipynb", nbformat.writes(page))
+    html = folder / "html"
+    _, made = render_changed(alone, alone.book, html, lambda: _finish(project, html, name))
+    return html / "chapters" / f"{name}.html", made
+
+
+def _page(run: Run, result: Result, book_run: Run) -> tuple[nbformat.NotebookNode, dict[str, str]]:
+    """The page as a notebook, and the files that it offers."""
+    project, notebook, executed = run.project, run.notebook, load_executed(run.page)
+    claims = load_claims(project)
+    record = functools.cache(lambda name: load_record(project, name))
+    source = Source(notebook.path.relative_to(project.root).as_posix())
+    widgets = known_widgets(project.book)
+    made = make_page(
+        notebook, executed, result, claims, record, read_book(project), source, widgets
+    )
+    book, notes = _of_the_book(book_run)
+    insert_below_title(made, _above(result, book, notes, claims), notebook.name)
+    return made, downloads(notebook, executed, result)
+
+
+def _of_the_book(run: Run) -> tuple[Result | None, list[str]]:
+    """The book's result, None if there is none, and what a reader should know of it."""
+    name = run.notebook.name
+    again = f"`ntpcompanion execute {name}` makes it."
+    try:
+        result = Result.load(run.results)
+    except WorkflowError:
+        return None, [f"There is no run of the book to compare with; {again}"]
+    if stale_reasons(run):
+        return result, [f"The book's run is older than the present sources; {again}"]
+    return result, []
+
+
+def _above(ours: Result, book: Result | None, notes: list[str], claims: Mapping[str, Claim]) -> str:
+    table = comparison(ours, book, claims)
+    parts = [banner(ours, book, notes)]
+    if table:
+        parts.append(f"**The claims beside the book's**\n\n````{{raw}} html\n{table}\n````")
+    return "\n\n".join(parts)
+
+
+def _write_sources(project: Project, alone: Project, name: str) -> None:
+    """The configuration and the files of the book that a view is rendered with."""
+    write_atomically(alone.root / "_config.yml", yaml.safe_dump(_configuration(project)))
+    toc: dict[str, Any] = {"format": "jb-book", "root": f"chapters/{name}"}
+    if (project.book / "references.md").is_file():
+        toc |= {"chapters": [{"file": "references"}]}
+    write_atomically(alone.book / "_toc.yml", yaml.safe_dump(toc))
+    labels = doctrees(project.html("book")) / outside.LABELS
+    known = labels.read_text(encoding="utf-8") if labels.is_file() else "{}"
+    write_atomically(alone.book / outside.LABELS, known)
+    for path in [project.book / shared for shared in SHARED]:
+        for file in files_below(path) if path.is_dir() else [path] if path.is_file() else []:
+            target = alone.book / file.relative_to(project.book)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(file, target)
+
+
+def _configuration(project: Project) -> dict[str, Any]:
+    """That of the book, with references to the book for what the page does not hold."""
+    path = project.root / "_config.yml"
+    entries: dict[str, Any] = json.loads(json.dumps(read_yaml(path)))
+    settings = entries.setdefault("sphinx", {}).setdefault("config", {})
+    settings.setdefault("extensions", []).append(outside.__name__)
+    return entries
+
+
+def _finish(project: Project, html: Path, name: str) -> list[str]:
+    """Lead links to pages that a view does not have to the book; the faults of the page."""
+    page = html / "chapters" / f"{name}.html"
+    if not page.is_file() or "</html>" not in (text := page.read_text(encoding="utf-8")):
+        return [f"{page} is missing or cut short"]
+
+    def led(found: re.Match[str]) -> str:
+        before, target, anchor = found[1], found[2], found[3] or ""
+        inside = (page.parent / target).resolve()
+        if target.startswith(outside.BOOK) or inside.is_file():
+            return found[0]
+        relative = inside.relative_to(html.resolve()) if inside.is_relative_to(html) else None
+        if relative is None or not (project.html("book") / relative).is_file():
+            return before  # a link that leads nowhere is text
+        return f'{before} href="{outside.BOOK}{relative.as_posix()}{anchor}"'
+
+    write_atomically(page, _LINK.sub(led, text))
+    return []

@@ -1,0 +1,73 @@
+"""A run beside the book's: parameters that differ, numbers that moved."""
+
+import dataclasses
+
+import pytest
+
+from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.site.beside import banner, comparison, moved
+
+
+@pytest.fixture
+def claims(toy):
+    return load_claims(toy.project)
+
+
+@pytest.fixture
+def ran(instant):
+    """The book's result, and a function: that of a run that differs from it."""
+    instant.execute(names=["coin"])
+    book = Result.load(instant.runs(names=["coin"])[0].results)
+    return book, lambda **changes: dataclasses.replace(book, **changes)
+
+
+def measured(value, **given):
+    return Measurement.of("toy.half", value, **given)
+
+
+def test_exact_numbers_move_by_bands_and_random_ones_by_standard_errors(claims):
+    claim = claims["toy.half"]  # its band is one percent
+    assert str(moved(claim, measured(0.5), measured(0.5))) == "equal"
+    assert str(moved(claim, measured(0.51), measured(0.5))) == "2 bands"
+    assert str(moved(claim, measured(0.505), measured(0.5))) == "1 band"
+    one, other = (measured(v, stderr=e, replicates=9) for v, e in ((1.0, 0.3), (2.0, 0.4)))
+    assert str(moved(claim, one, other)) == "2 standard errors"
+    assert str(moved(claim, one, measured(0.4))) == "2 standard errors"
+    several = measured([1.0, 2.0]), measured([1.0, 1.0])
+    assert moved(claim, *several).by == pytest.approx(100), "the largest"
+
+
+def test_what_cannot_be_compared_says_why(claims):
+    claim = claims["toy.powers"]  # has no band
+    assert str(moved(claim, measured(0.75), measured(0.5))) == "0.25 units"
+    assert str(moved(claim, measured(0.5), None)) == "not in the book's run"
+    assert str(moved(claim, measured([1, 2]), measured(1))) == "2 values, the book has 1"
+
+
+def test_a_run_with_other_parameters_says_so_and_which(ran):
+    book, other = ran
+    text = banner(other(parameters={"n": 10, "seed": 0}, overrides={"n": 10}), book, [])
+    assert ":::{admonition} This is not the book's run\n:class: warning\n" in text
+    assert "* - `n`\n  - `10`\n  - `1000`" in text
+    assert "`seed`" not in text
+    assert "one with the profile smoke" in banner(other(profile="smoke"), book, [])
+    assert "This is the run that the book shows\n:class: note\n\nIt is old." in banner(
+        book, book, ["It is old."]
+    )
+    assert "not the book's run" in banner(book, None, ["None yet."])
+
+
+def test_claims_stand_beside_the_books_with_the_verdict_here(ran, claims):
+    book, other = ran
+    measurements = [measured(0.75), *book.measurements[1:]]
+    html = comparison(other(measurements=measurements), book, claims)
+    row = html[html.index("claim-toy_half") : html.index("claim-toy_powers")]
+    assert "<td>0.75</td><td>0.5</td><td>50 bands</td>" in row
+    assert "refuted" in row
+    assert "(in the book: supported)" in row
+    assert "expectation is for the book&#x27;s parameters" in html.replace("'", "&#x27;")
+    assert "in the book: supported" not in comparison(book, book, claims)
+    assert "not in the book" in comparison(book, None, claims)
+    assert comparison(other(measurements=[]), book, claims) == ""
