@@ -50,7 +50,7 @@ from ntpcompanion.workflow.running.runs import (
 from ntpcompanion.workflow.site import build
 from ntpcompanion.workflow.site.render import recover_site, require_jupyter_book_1
 from ntpcompanion.workflow.site.server import site_server
-from ntpcompanion.workflow.starting.new_book import new_book
+from ntpcompanion.workflow.starting.new_book import new_book, next_steps
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -308,7 +308,7 @@ def init(
     ] = None,
 ) -> None:
     """Make a small book of your own, which builds: a notebook, a claim, a package, tests and CI."""
-    terminal.show_new_book(new_book(folder, package, title))
+    terminal.say(*next_steps(new_book(folder, package, title)))
 
 
 @app.command()

@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import sys
 import tempfile
 import unicodedata
@@ -69,6 +70,16 @@ def new_book(folder: Path, package: str | None = None, title: str | None = None)
             "permissions, free some space, or name another folder."
         ) from error
     return target
+
+
+def next_steps(folder: Path) -> list[str]:
+    """What was made, and what to type next, in lines."""
+    return [
+        f"Made {folder}. Go there: `cd {shlex.quote(str(folder))}`. Then:",
+        "  ntpcompanion build    runs the notebook, renders _build/html",
+        "  make book             the same in an environment of its own, .venv",
+        "  make test             its tests, and its numbers against tests/baselines",
+    ]
 
 
 def template_files() -> list[Path]:

@@ -82,6 +82,12 @@ def test_a_folder_that_holds_something_is_refused_and_stays(tmp_path):
     assert texts(held) == before
 
 
+def test_it_says_what_to_type_next(tmp_path):
+    said = command(tmp_path, "init", "a b")
+    assert f"Made {tmp_path / 'a b'}. Go there: `cd '{tmp_path / 'a b'}'`. Then: " in said
+    assert "holds" in command(tmp_path, "init", "a b", code=1)
+
+
 @pytest.mark.parametrize("failing", ["write_text", "rename"])
 def test_what_fails_leaves_nothing(tmp_path, monkeypatch, failing):
     method = getattr(Path, failing)
