@@ -24,6 +24,7 @@
 - `status`: the tables of all runs and records
 - `drift`: numbers over builds and machines
 - `theorems`: the index of definitions and theorems
+- `places`: what the papers state, where it stands in the book, and the claims about it
 - `render`: Jupyter Book called, and its site checked
 - `views`: one run as a page of its own, outside of the book
 - `beside`: what such a page says of itself, and its claims beside the book's
