@@ -5,7 +5,7 @@ READY := .venv/ready
 TOOLS := .venv/tools
 LAB := .venv/lab
 FOR_BOOK := book,science,workflow
-FOR_TESTS := book,lab,opt,science,test,workflow
+FOR_TESTS := book,lab,opt,plots,science,test,workflow
 # uv is quicker where there is one; it is given the places where pip looks, and where it fails, pip is asked
 UV := $(shell command -v uv)
 AS_PIP := UV_FIND_LINKS="$${PIP_FIND_LINKS:-}" UV_EXTRA_INDEX_URL="$${PIP_EXTRA_INDEX_URL:-}" UV_INDEX_STRATEGY=unsafe-best-match

@@ -24,6 +24,7 @@ from ntpcompanion.options import (
     SummaryFile,
     Update,
 )
+from ntpcompanion.workflow.base.environment import make_importable
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
@@ -49,6 +50,7 @@ from ntpcompanion.workflow.running.runs import (
 from ntpcompanion.workflow.site import build
 from ntpcompanion.workflow.site.render import recover_site, require_jupyter_book_1
 from ntpcompanion.workflow.site.server import site_server
+from ntpcompanion.workflow.starting.new_book import new_book
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -296,6 +298,21 @@ def serve(
 
 @app.command()
 @terminal.sentences
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where to: one that is empty or not there yet.")],
+    package: Annotated[
+        str | None, typer.Option(help="Its package [default: as the folder].", show_default=False)
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(help="Its title [default: as the folder].", show_default=False)
+    ] = None,
+) -> None:
+    """Make a small book of your own, which builds: a notebook, a claim, a package, tests and CI."""
+    terminal.show_new_book(new_book(folder, package, title))
+
+
+@app.command()
+@terminal.sentences
 def view(
     name: Annotated[str, typer.Argument(help="A notebook.")],
     profile: Profile = "book",
@@ -334,6 +351,7 @@ def lab(
 def _project() -> Project:
     project = Project.find()
     project.require_own_package()
+    make_importable(project)
     return project
 
 

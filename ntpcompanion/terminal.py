@@ -83,6 +83,16 @@ def say(*lines: str, console: Console | None = None) -> None:
         _print(escape(line), console)
 
 
+def show_new_book(folder: Path) -> None:
+    """What was made, and what to type next."""
+    say(
+        f"Made {folder}. Go there: `cd {shlex.quote(str(folder))}`. Then:",
+        "  ntpcompanion build    runs the notebook, renders _build/html",
+        "  make book             the same in an environment of its own, .venv",
+        "  make test             its tests, and its numbers against tests/baselines",
+    )
+
+
 def show_version() -> NoReturn:
     """Print version, commit where the package is a clone, and Python; and stop."""
     root = Path(ntpcompanion.__file__).resolve().parents[1]

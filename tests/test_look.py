@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.site.look import ASSETS
 from ntpcompanion.workflow.site.numbering import with_papers_numbers
 from ntpcompanion.workflow.site.symbols import read_notation, with_symbols
 from tests.browsing import needs_browser
@@ -63,14 +64,14 @@ def site(tmp_path_factory):
     """The toy page in both themes, with all that it loads."""
     site = tmp_path_factory.mktemp("look")
     book = Project.find().book
-    shutil.copytree(book / "assets" / "fonts", site / "fonts")
+    shutil.copytree(ASSETS / "fonts", site / "fonts")
     themes = folder_of("pydata_sphinx_theme") / "theme" / "pydata_sphinx_theme" / "static"
     mine = folder_of("sphinx_book_theme") / "theme" / "sphinx_book_theme" / "static"
     proofs = folder_of("sphinx_proof") / "_static" / "proof.css"
     sheets = [themes / "styles" / f"{name}.css" for name in ("theme", "pydata-sphinx-theme")]
     sheets += [mine / "styles" / "sphinx-book-theme.css", proofs]
-    sheets += [book / "assets" / f"{name}.css" for name in ("type", "companion")]
-    for path in [*sheets, *(book / "assets" / name for name in ("tip.js", "symbols.js"))]:
+    sheets += [ASSETS / f"{name}.css" for name in ("type", "companion")]
+    for path in [*sheets, *(ASSETS / name for name in ("tip.js", "symbols.js"))]:
         shutil.copy2(path, site)
     mathjax = folder_of("sphinx-mathjax-offline") / "static" / "mathjax"
     fonts = Path("output", "chtml", "fonts", "woff-v2")

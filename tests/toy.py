@@ -151,7 +151,9 @@ class Toy:
         """What a command of this project prints, its spaces normalized; it must end with that exit
         code.
         """
-        with mock.patch.object(Project, "find", return_value=self.project):
+        found = mock.patch.object(Project, "find", return_value=self.project)
+        # a command makes the packages of its project importable, for as long as it lives
+        with found, mock.patch.object(sys, "path", list(sys.path)):
             done = CliRunner().invoke(cli.app, list(arguments))
         assert done.exit_code == code, done.output
         return " ".join(done.output.split())

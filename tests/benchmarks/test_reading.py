@@ -13,12 +13,13 @@ import pytest
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, hardware_line
+from ntpcompanion.workflow.site.look import ASSETS
 from tests.browsing import BROWSER, FLAGS, PATIENCE, needs_browser
 from tests.built import KINDS
 from tests.smoke import smoke_site
 
 LIMIT, REPEATS = 2.0, 5  # seconds; times each page is opened
-ASSETS = Project.find().book / "assets"
+FOLDERS = (ASSETS, Project.find().book / "assets")
 MEASURED = ("first paint (s)", "readable (s)", "processor (s)")
 # first paint of content; formulas set and typefaces there: seconds since the page was asked for
 WAITED = """async () => {
@@ -33,8 +34,13 @@ WAITED = """async () => {
 
 def without_ours(html):
     """A page as Jupyter Book would make it."""
-    names = [path for path in ASSETS.rglob("*") if path.suffix in (".js", ".css")]
-    ours = "|".join(re.escape(path.relative_to(ASSETS).as_posix()) for path in names)
+    names = [
+        path.relative_to(folder).as_posix()
+        for folder in FOLDERS
+        for path in folder.rglob("*")
+        if path.suffix in (".js", ".css")
+    ]
+    ours = "|".join(map(re.escape, names))
     added = [
         rf'<script[^>]* src="[^"]*_static/(?:{ours})(?:\?[^"]*)?"[^>]*></script>',
         rf'<link[^>]* href="[^"]*_static/(?:{ours})(?:\?[^"]*)?"[^>]*>',

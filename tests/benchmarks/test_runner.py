@@ -57,7 +57,7 @@ def test_the_runner_adds_at_most_half_a_second(tmp_path):
     # the first warms the disk
     pairs = [(seconds(ours, tmp_path), seconds(bare, tmp_path)) for _ in range(6)][1:]
     added = statistics.median(a - b for a, b in pairs)
-    machine = f"{hardware_line(hardware())}; Python {versions()['python']}"
+    machine = f"{hardware_line(hardware())}; Python {versions(())['python']}"
     print(
         f"\nrunner {pairs[0][0]:.2f} s, bare papermill {pairs[0][1]:.2f} s, added {added:.2f} s "
         f"(median of 5); {machine}"

@@ -26,7 +26,9 @@ PEERS = [
 
 
 def machine():
-    return f"{hardware_line(hardware())}; Python {versions()['python']}, torch {torch.__version__}"
+    return (
+        f"{hardware_line(hardware())}; Python {versions(())['python']}, torch {torch.__version__}"
+    )
 
 
 def random_table(V, m, d, S):

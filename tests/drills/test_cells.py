@@ -1,8 +1,10 @@
 """A cell that raises, hangs, or takes its kernel down: red, named, and nothing half-written."""
 
+from dataclasses import replace
+
 import pytest
 
-from ntpcompanion.workflow.running import execute as runner
+from ntpcompanion.settings import Settings
 from tests.drills.machine import LINUX, POSIX
 
 IMPORT = "from toypkg.half import half"
@@ -79,8 +81,8 @@ def test_a_failure_keeps_the_last_good_run_but_not_as_fresh(toy):
     assert not toy.project.html("book").exists(), "a book with a failing notebook is not rendered"
 
 
-def test_a_cell_that_hangs_is_stopped_at_its_limit(toy, monkeypatch):
-    monkeypatch.setitem(runner.CELL_TIMEOUT, "book", 4.0)
+def test_a_cell_that_hangs_is_stopped_at_its_limit(toy):
+    toy.project = replace(toy.project, settings=Settings(cell_seconds={"book": 4.0}))
     toy.edit("notebooks/coin.md", IMPORT, f"{IMPORT}\nimport time; time.sleep(60)")
     output = toy.command("execute", code=1)
     assert (

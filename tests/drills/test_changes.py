@@ -49,12 +49,12 @@ def test_what_decides_a_number_runs_again_and_only_that(executed, path, old, new
 def test_libraries_and_python_make_everything_stale(executed, monkeypatch):
     monkeypatch.setattr(
         "ntpcompanion.workflow.running.freshness.library_versions",
-        lambda: {**library_versions(), "numpy": "9.9"},
+        lambda names: {**library_versions(names), "numpy": "9.9"},
     )
     monkeypatch.setattr("ntpcompanion.workflow.running.freshness.python_minor", lambda: "3.99")
     for name in ("coin", "words"):
         reasons = executed.command("why", name)
-        assert f"libraries: numpy: {library_versions()['numpy']!r} → '9.9'" in reasons
+        assert f"libraries: numpy: {library_versions(('numpy',))['numpy']!r} → '9.9'" in reasons
         assert f"python: {python_minor()} → 3.99" in reasons
 
 

@@ -68,12 +68,10 @@ def test_references_and_styles_with_an_old_date_are_taken(built, no_kernel):
     no_kernel()
     html = built.project.html("book")
     replace_with_an_old_file(built.project.book / "references.bib", "title={Same}", "title={Gone}")
-    replace_with_an_old_file(
-        built.project.book / "assets" / "companion.css", "ntp-card", "ntp-xxxx"
-    )
+    replace_with_an_old_file(built.project.book / "assets" / "logo.svg", "#808080", "#909090")
     assert "Built" in built.command("build")
     assert "Gone" in (html / "intro.html").read_text()
-    assert "ntp-xxxx" in (html / "_static" / "companion.css").read_text()
+    assert "#909090" in (html / "_static" / "logo.svg").read_text()
 
 
 def test_a_source_that_changes_during_the_rendering_is_red(built, no_kernel, monkeypatch):

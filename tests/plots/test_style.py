@@ -10,7 +10,7 @@ from IPython.terminal.interactiveshell import TerminalInteractiveShell
 from ntpcompanion import plots
 from ntpcompanion.plots import style as module
 from ntpcompanion.plots.narrow import NARROW_MIME, to_svg
-from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.site.look import ASSETS
 
 
 def luminance(colour):
@@ -90,7 +90,7 @@ def test_signs_beyond_the_typeface_have_the_codes_of_unicode(ax, sign):
 
 
 def test_the_typeface_carries_its_licence():
-    for folder, faces in ((module.FONTS, 3), (Project.find().book / "assets" / "fonts", 4)):
+    for folder, faces in ((module.FONTS, 3), (ASSETS / "fonts", 4)):
         assert "SIL OPEN FONT LICENSE" in (folder / "OFL.md").read_text(encoding="utf-8")
         assert len(list(folder.glob("CompanionSans-*"))) == faces
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 
 from ntpcompanion.plots.widgets import Widget
+from ntpcompanion.workflow.site.look import ASSETS
 from ntpcompanion.workflow.site.widgets import known_widgets, load_widgets
 
 BOOK = Path(__file__).parents[2] / "book"
@@ -28,14 +29,13 @@ def write_page(folder: Path, widget: Widget, scripts: dict[str, str] | None = No
     """
     assets = folder / "book" / "assets"
     shutil.copytree(BOOK / "assets" / "widgets", assets / "widgets")
-    shutil.copytree(BOOK / "assets" / "fonts", assets / "fonts")
-    shutil.copy2(BOOK / "assets" / "companion.css", assets)
     for name, text in (scripts or {}).items():
         (assets / "widgets" / f"{name}.js").write_text(text)
     output = nbformat.v4.new_output("display_data", {"text/html": widget._repr_html_()})
     page = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(outputs=[output])])
     load_widgets(page, known_widgets(folder / "book"), "page")
     assets.rename(folder / "_static")
+    shutil.copytree(ASSETS, folder / "_static", dirs_exist_ok=True)
     (folder / "chapters").mkdir()
     path = folder / "chapters" / "page.html"
     path.write_text(PAGE.format(body=page.cells[0].outputs[0].data["text/html"]))

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import sys
+import sysconfig
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -26,9 +27,7 @@ def clean_environment(project: Project) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     # the package whose sources decide freshness, not another installed copy; then the one that runs
     # this
-    own = dict.fromkeys(
-        [str(project.package.parent), str(Path(ntpcompanion.__file__).resolve().parents[1])]
-    )
+    own = dict.fromkeys([*map(str, package_parents(project)), *_running()])
     # figures carry no date and sets no random order, so that equal runs give equal bytes
     fixed = {
         "PYTHONPATH": os.pathsep.join(own),
@@ -56,7 +55,31 @@ def _caches(project: Project) -> dict[str, str]:
 
 def folders(project: Project) -> list[str]:
     """Where the files of a project lie: what is read below them can change a number."""
-    return list(dict.fromkeys([str(project.root), str(project.package)]))
+    return list(dict.fromkeys([str(project.root), *map(str, project.packages)]))
+
+
+def package_parents(project: Project) -> list[Path]:
+    """The folders from which the packages of a project are imported."""
+    return list(dict.fromkeys(folder.parent for folder in project.packages))
+
+
+def make_importable(project: Project) -> None:
+    """From now on this process can import the packages of a project: their experiments are read
+    here before they are run elsewhere.
+    """
+    for folder in reversed(package_parents(project)):
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
+
+
+def _running() -> list[str]:
+    """Where the package that runs this is imported from; nothing if every interpreter of this
+    environment finds it there: installed packages must not come before the standard library.
+    """
+    folder = str(Path(ntpcompanion.__file__).resolve().parents[1])
+    return (
+        [] if folder in {sysconfig.get_path(name) for name in ("purelib", "platlib")} else [folder]
+    )
 
 
 def python_path(project: Project) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from ntpcompanion.settings import Settings, package_folder, read_settings
 from ntpcompanion.workflow.base.errors import WorkflowError
 
 log = logging.getLogger(__name__)
@@ -23,31 +24,53 @@ ONE_THREAD = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Project:
-    """The folders of one checkout. `package` is the importable package whose sources decide
-    freshness.
+    """The folders of one checkout. The sources of `package`, and of `others`, decide freshness;
+    the experiments are in the first. `settings` are those of its pyproject.toml.
     """
 
     root: Path
     package: Path = field(default_factory=lambda: Path(__file__).resolve().parents[2])
+    others: tuple[Path, ...] = ()
+    settings: Settings = field(default_factory=Settings, compare=False)
 
     @classmethod
     def find(cls, start: Path | None = None) -> "Project":
         """The nearest folder at or above `start` (default: the current one) that holds
-        `_config.yml` and `notebooks/`. Raises WorkflowError if there is none.
+        `_config.yml` and `notebooks/`. Raises WorkflowError if there is none, or if its settings
+        are wrong.
         """
         start = (start or Path.cwd()).resolve()
         for folder in (start, *start.parents):
             if (folder / "_config.yml").is_file() and (folder / "notebooks").is_dir():
-                # kernels run in the root, where the checkout's own package comes first
-                return (
-                    cls(folder, folder / "ntpcompanion")
-                    if (folder / "ntpcompanion").is_dir()
-                    else cls(folder)
-                )
+                return cls.read(folder)
         raise WorkflowError(
             f"No project at or above {start}: a folder with `_config.yml` and `notebooks/` is "
             "looked for. Change into the checkout."
         )
+
+    @classmethod
+    def read(cls, root: Path) -> "Project":
+        """The project in a folder, with what its pyproject.toml says. Raises WorkflowError for a
+        setting that is wrong.
+        """
+        try:
+            settings = read_settings(root)
+            folders = [package_folder(name, root) for name in settings.package]
+        except ValueError as error:
+            raise WorkflowError(str(error)) from error
+        # a book without a package of its own rests on the one that runs it
+        first, *others = folders or [Path(__file__).resolve().parents[2]]
+        return cls(root, first, tuple(others), settings)
+
+    @property
+    def packages(self) -> tuple[Path, ...]:
+        """The folders of all packages whose sources count."""
+        return (self.package, *self.others)
+
+    @property
+    def experiments(self) -> str:
+        """The full name of the package of the experiments."""
+        return self.settings.experiments or f"{self.package.name}.experiments"
 
     def require_own_package(self) -> None:
         """Raises WorkflowError if this process runs the `ntpcompanion` of another checkout than the

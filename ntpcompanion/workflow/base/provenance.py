@@ -13,21 +13,6 @@ import psutil
 
 from ntpcompanion.workflow.base.processes import run
 
-NUMERIC_LIBRARIES = (
-    "numpy",
-    "scipy",
-    "torch",
-    "cvxpy",
-    "clarabel",
-    "highspy",
-    "osqp",
-    "scs",
-    "pandas",
-    "sympy",
-    "matplotlib",
-    "seaborn",
-)
-
 
 class Hardware(TypedDict):
     """A machine: memory in GiB; `gpu` only where there is one."""
@@ -41,10 +26,12 @@ class Hardware(TypedDict):
 
 
 @cache
-def library_versions() -> dict[str, str]:
-    """Installed versions of the libraries that can move a number or a line of a figure."""
+def library_versions(libraries: tuple[str, ...]) -> dict[str, str]:
+    """Versions of those of the `libraries` that are installed: the ones that can move a number or
+    a line of a figure, as the settings of the book name them.
+    """
     found = {}
-    for name in NUMERIC_LIBRARIES:
+    for name in libraries:
         with contextlib.suppress(PackageNotFoundError):
             found[name] = version(name)
     return found
@@ -55,9 +42,9 @@ def python_minor() -> str:
     return ".".join(platform.python_version_tuple()[:2])
 
 
-def versions() -> dict[str, str]:
-    """Python and the numeric libraries, for the reader."""
-    return {"python": platform.python_version(), **library_versions()}
+def versions(libraries: tuple[str, ...]) -> dict[str, str]:
+    """Python and the installed ones of the `libraries`, for the reader."""
+    return {"python": platform.python_version(), **library_versions(libraries)}
 
 
 def usable_cores() -> int:

@@ -16,9 +16,6 @@ from packaging.version import Version
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 
-# what the other extras ask for is missed by tests and OPT only
-USED_BY_THE_BOOK = ("", "science", "workflow", "book")
-
 
 @dataclass(frozen=True)
 class Check:
@@ -30,6 +27,24 @@ class Check:
     state: Literal["ok", "warning", "fault"]
     found: str
     mend: str = ""
+
+
+@dataclass(frozen=True)
+class Install:
+    """How the requirements of a book are installed: it has these `extras`, and its versions are
+    pinned by the file `constraints`, if there is one.
+    """
+
+    extras: tuple[str, ...] = ()
+    constraints: str | None = None
+
+    def __call__(self, what: str = "") -> str:
+        """The sentence that says how to install a thing (or all) again, in the environment of this
+        interpreter.
+        """
+        chosen = f"'.[{','.join(sorted(self.extras))}]'" if self.extras else "."
+        pinned = f"-c {shlex.quote(self.constraints)} " if self.constraints else ""
+        return _sentence(f"{pinned}{what or f'-e {chosen}'}")
 
 
 @dataclass(frozen=True)
@@ -84,10 +99,15 @@ def check_package(imported: Path, root: Path) -> Check:
 
 
 def check_packages(
-    extra: str, required: Iterable[str], version_of: Callable[[str], str | None]
+    extra: str,
+    required: Iterable[str],
+    version_of: Callable[[str], str | None],
+    install: Install,
+    *,
+    needed: bool,
 ) -> Check:
-    """Every requirement of one extra (`""`: what is always needed) is installed and in its
-    range.
+    """Every requirement of one extra (`""`: what is always there) is installed and in its range;
+    `needed` says whether the book cannot be built without.
     """
     name = f"packages for {extra}" if extra else "packages"
     asked = [requirement for requirement in map(Requirement, required) if _applies(requirement)]
@@ -98,13 +118,15 @@ def check_packages(
     ]
     if not faults:
         return Check(name, "ok", f"all {len(asked)} installed, in the ranges of pyproject.toml")
-    if extra in USED_BY_THE_BOOK:
-        return Check(name, "fault", "; ".join(faults), reinstall())
-    return Check(name, "warning", "; ".join(faults), f"{reinstall()} The book needs none of these.")
+    if needed:
+        return Check(name, "fault", "; ".join(faults), install())
+    return Check(name, "warning", "; ".join(faults), f"{install()} The book needs none of these.")
 
 
-def check_pins(lines: Iterable[str], version_of: Callable[[str], str | None]) -> Check:
-    """Installed versions against the pins of constraints.txt. Which build of a version it is
+def check_pins(
+    lines: Iterable[str], version_of: Callable[[str], str | None], install: Install
+) -> Check:
+    """Installed versions against the pins of the book. Which build of a version it is
     (`+cpu`) makes no difference.
     """
     texts = [text for line in lines if (text := line.partition("#")[0].strip())]
@@ -123,34 +145,36 @@ def check_pins(lines: Iterable[str], version_of: Callable[[str], str | None]) ->
     ]
     if not differing:
         return Check(
-            "pinned versions", "ok", f"the {len(pairs)} installed ones are those of constraints.txt"
+            "pinned versions",
+            "ok",
+            f"the {len(pairs)} installed ones are those of {install.constraints}",
         )
     more = f" and {len(differing) - 12} more" if len(differing) > 12 else ""
     mend = (
-        f"{reinstall()} Until then numbers may move within their bands, and results made with "
+        f"{install()} Until then numbers may move within their bands, and results made with "
         "other versions are run again."
     )
     return Check(
         "pinned versions",
         "warning",
-        f"not those of constraints.txt: {', '.join(differing[:12])}{more}",
+        f"not those of {install.constraints}: {', '.join(differing[:12])}{more}",
         mend,
     )
 
 
 def check_jupyter_book(
-    require: Callable[[], None], version_of: Callable[[str], str | None]
+    require: Callable[[], None], version_of: Callable[[str], str | None], install: Install
 ) -> Check:
     """The version of Jupyter Book that `require` (what the build itself asks) accepts."""
     try:
         require()
     except WorkflowError as error:
         # what follows is the mend
-        return Check("Jupyter Book", "fault", str(error).partition(". ")[0], reinstall())
+        return Check("Jupyter Book", "fault", str(error).partition(". ")[0], install())
     return Check("Jupyter Book", "ok", str(version_of("jupyter-book")))
 
 
-def check_mathjax(folder: Path | None) -> Check:
+def check_mathjax(folder: Path | None, install: Install) -> Check:
     """The scripts that set mathematics without the network; `folder` is the package that carries
     them, if it is installed.
     """
@@ -159,16 +183,16 @@ def check_mathjax(folder: Path | None) -> Check:
         return Check("MathJax", "ok", "installed: formulas need no network")
     found = f"{script} is missing" if script else "sphinx-mathjax-offline is not installed"
     return Check(
-        "MathJax", "fault", found, reinstall("--force-reinstall --no-deps sphinx-mathjax-offline")
+        "MathJax", "fault", found, install("--force-reinstall --no-deps sphinx-mathjax-offline")
     )
 
 
-def check_kernel(answer: KernelAnswer, interpreter: str, package: Path) -> Check:
+def check_kernel(answer: KernelAnswer, interpreter: str, package: Path, install: Install) -> Check:
     """What a kernel said that was started as a run of a notebook starts it."""
     if answer.failed is not None:
         mend = (
             f"`{_python()} -m ipykernel_launcher --version` may say more. "
-            f"{reinstall('--force-reinstall ipykernel')}"
+            f"{install('--force-reinstall ipykernel')}"
         )
         if "too long" in answer.failed:
             mend = (
@@ -178,7 +202,7 @@ def check_kernel(answer: KernelAnswer, interpreter: str, package: Path) -> Check
         return Check("kernel", "fault", f"no cell could be run: {answer.failed}", mend)
     if answer.interpreter != interpreter:
         found = f"it runs {answer.interpreter}, this command runs {interpreter}"
-        return Check("kernel", "fault", found, reinstall("--force-reinstall --no-deps ipykernel"))
+        return Check("kernel", "fault", found, install("--force-reinstall --no-deps ipykernel"))
     if answer.package is None or Path(answer.package).parent.resolve() != package.resolve():
         mend = (
             "Look at what PYTHONPATH and the .pth files of the environment put before the checkout."
@@ -208,10 +232,7 @@ def check_kernelspec(argv: Sequence[str], folder: str, interpreter: str) -> Chec
     )
 
 
-def reinstall(what: str = "-e '.[book,opt,science,test,workflow]'") -> str:
-    """The sentence that says how to install a thing again at its pinned version, in the environment
-    of this interpreter.
-    """
+def _sentence(arguments: str) -> str:
     if sys.prefix == sys.base_prefix and "CONDA_PREFIX" not in os.environ:
         return (
             "This Python has no environment of its own: `make book` sets one up in .venv; then use "
@@ -219,7 +240,7 @@ def reinstall(what: str = "-e '.[book,opt,science,test,workflow]'") -> str:
         )
     # the interpreter, not a bare `pip`: that of another environment is the usual reason for what is
     # wrong
-    return f"In the checkout: `{_python()} -m pip install -c constraints.txt {what}`."
+    return f"In the checkout: `{_python()} -m pip install {arguments}`."
 
 
 def _python() -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from ntpcompanion.workflow.base.browser import BROWSERS
-from ntpcompanion.workflow.doctor.checks import Check, TorchAnswer, reinstall
+from ntpcompanion.workflow.doctor.checks import Check, Install, TorchAnswer
 
 GIB = 2**30
 # bytes: a book with its doctrees; several profiles, records and a browser besides
@@ -59,14 +59,14 @@ def check_memory(available: int, total: int) -> Check:
     )
 
 
-def check_torch(answer: TorchAnswer) -> Check:
+def check_torch(answer: TorchAnswer, install: Install) -> Check:
     """Whether torch can be imported at all, in a process of its own."""
     if answer.failed is not None:
         return Check(
             "torch",
             "fault",
             f"cannot be imported: {answer.failed}",
-            reinstall("--force-reinstall torch"),
+            install("--force-reinstall torch"),
         )
     return Check("torch", "ok", answer.version)
 

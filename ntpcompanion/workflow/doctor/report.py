@@ -14,15 +14,18 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import psutil
+from packaging.requirements import Requirement
 
 import ntpcompanion
+from ntpcompanion.settings import FILE
 from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware
 from ntpcompanion.workflow.doctor import checks, machine, questions
-from ntpcompanion.workflow.doctor.checks import Check
+from ntpcompanion.workflow.doctor.checks import Check, Install
 from ntpcompanion.workflow.site.render import require_jupyter_book_1
 
 
@@ -31,10 +34,10 @@ def examine(project: Project) -> list[Check]:
     slow runs at the same time.
     """
     parts: dict[str, Callable[[], Iterator[Check]]] = {
-        "packages": lambda: _packages(project.root),
-        "rendering": _rendering,
+        "packages": lambda: _packages(project),
+        "rendering": lambda: _rendering(_install(project)),
         "kernel": lambda: _kernels(project),
-        "torch": lambda: _torch(project.root),
+        "torch": lambda: _torch(project),
         "Chromium": _chromium,
         "folders": lambda: _folders(project),
     }
@@ -62,43 +65,55 @@ def version_of(name: str) -> str | None:
         return None
 
 
-def _packages(root: Path) -> Iterator[Check]:
-    # pyproject.toml, not the metadata of the installed package: pip wrote those before the last
-    # `git pull`
-    asked, pins = root / "pyproject.toml", root / "constraints.txt"
-    project = tomllib.loads(asked.read_text(encoding="utf-8"))["project"] if asked.is_file() else {}
-    yield checks.check_python(platform.python_version(), project.get("requires-python", ""))
+def _asked(project: Project) -> dict[str, Any]:
+    """What `[project]` of the book says. It is its pyproject.toml that is read, not the metadata of
+    the installed package: pip wrote those before the last `git pull`.
+    """
+    path = project.root / FILE
+    table = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return dict(table.get("project", {}))
+
+
+def _install(project: Project) -> Install:
+    extras = tuple(_asked(project).get("optional-dependencies", {}))
+    return Install(extras, project.settings.constraints)
+
+
+def _packages(project: Project) -> Iterator[Check]:
+    root, asked, install = project.root, _asked(project), _install(project)
+    yield checks.check_python(platform.python_version(), asked.get("requires-python", ""))
     yield (package := checks.check_package(Path(ntpcompanion.__file__).parent, root))
     if package.state == "fault":
         # what the environment of another checkout holds says nothing about this one, and must not
         # be mended from here
         return
-    if project:
-        for extra, required in {
-            "": project.get("dependencies", []),
-            **project.get("optional-dependencies", {}),
-        }.items():
-            yield checks.check_packages(extra, required, version_of)
-    if pins.is_file():
-        yield checks.check_pins(pins.read_text(encoding="utf-8").splitlines(), version_of)
-    for file in (asked, pins):
+    always = {"": asked["dependencies"]} if "dependencies" in asked else {}
+    for extra, required in {**always, **asked.get("optional-dependencies", {})}.items():
+        needed = extra in ("", *project.settings.extras)
+        yield checks.check_packages(extra, required, version_of, install, needed=needed)
+    pins = root / install.constraints if install.constraints else None
+    if pins and pins.is_file():
+        yield checks.check_pins(pins.read_text(encoding="utf-8").splitlines(), version_of, install)
+    for file in filter(None, (root / FILE, pins)):
         if not file.is_file():
             yield Check(
                 file.name,
                 "warning",
                 f"not in {root}: what is installed was not compared with it",
-                "Restore it from git.",
+                "Restore it, if the book has had one.",
             )
 
 
-def _rendering() -> Iterator[Check]:
-    yield checks.check_jupyter_book(require_jupyter_book_1, version_of)
+def _rendering(install: Install) -> Iterator[Check]:
+    yield checks.check_jupyter_book(require_jupyter_book_1, version_of, install)
     spec = importlib.util.find_spec("sphinx-mathjax-offline")
-    yield checks.check_mathjax(Path(spec.origin).parent if spec and spec.origin else None)
+    folder = Path(spec.origin).parent if spec and spec.origin else None
+    yield checks.check_mathjax(folder, install)
 
 
 def _kernels(project: Project) -> Iterator[Check]:
-    yield checks.check_kernel(questions.ask_kernel(project), sys.executable, project.package)
+    answer = questions.ask_kernel(project)
+    yield checks.check_kernel(answer, sys.executable, project.package, _install(project))
     # here: it takes longer to import than most commands to run
     from jupyter_client.kernelspec import KernelSpecManager
 
@@ -119,9 +134,15 @@ def _kernels(project: Project) -> Iterator[Check]:
     yield found
 
 
-def _torch(root: Path) -> Iterator[Check]:
-    answer, here = questions.ask_torch(root), hardware()
-    yield machine.check_torch(answer)
+def _torch(project: Project) -> Iterator[Check]:
+    """Nothing of a book that does not ask for torch, where it is not installed."""
+    asked = _asked(project)
+    lists = [asked.get("dependencies", []), *asked.get("optional-dependencies", {}).values()]
+    required = {Requirement(text).name for each in lists for text in each}
+    if not version_of("torch") and "torch" not in required:
+        return
+    answer, here = questions.ask_torch(project.root), hardware()
+    yield machine.check_torch(answer, _install(project))
     if answer.failed is None:
         yield machine.check_threads(answer.threads, here["cores"])
     yield machine.check_gpu(answer, here.get("gpu"), os.environ.get("CUDA_VISIBLE_DEVICES"))

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from ntpcompanion.workflow.records.cluster import Workers
 
 
-MEMORY = 2 * 2**30  # bytes for a task: torch and a small model
+MEMORY = 2 * 2**30  # bytes for a task: numerical libraries and a small model
+# the packages and libraries of a worker, and the digest of what they must be
+Expected = tuple[tuple[str, ...], tuple[str, ...], str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +83,10 @@ def workers(
         with cluster.local_workers(number, project, opened_files(log)) as found:
             yield found
     else:
-        packages = tuple(dict.fromkeys(["ntpcompanion", project.package.name]))
-        with cluster.existing_workers(scheduler, packages) as found:
+        own = [folder.name for folder in project.packages]
+        packages = tuple(dict.fromkeys([__name__.partition(".")[0], *own]))
+        libraries = project.settings.libraries
+        with cluster.existing_workers(scheduler, packages, libraries) as found:
             yield found
 
 
@@ -158,7 +162,7 @@ class Calls:
         if not number:
             return
         chosen = [self._waiting.popleft() for _ in range(number)]
-        expected = (self._workers.packages, self._workers.expected)
+        expected = (self._workers.packages, self._workers.libraries, self._workers.expected)
         wanted = [call for call, _ in chosen]
         futures = self._workers.client.map(_make, wanted, expected=expected, pure=False)
         self._running |= dict(zip(futures, chosen, strict=True))
@@ -180,7 +184,7 @@ def _outcome(future: "Future[Any]", workers: "Workers") -> Outcome:
         ) from error
 
 
-def _make(call: Call, expected: tuple[tuple[str, ...], str]) -> dict[str, Any]:
+def _make(call: Call, expected: Expected) -> dict[str, Any]:
     """Run by a worker. Whatever is raised comes back as text: its class may be unknown to whoever
     asked.
     """
@@ -204,9 +208,10 @@ def _make(call: Call, expected: tuple[tuple[str, ...], str]) -> dict[str, Any]:
     return {**found, "seconds": round(time.perf_counter() - began, 3), "host": host}
 
 
-def _require(expected: tuple[tuple[str, ...], str], *, first: bool) -> None:
-    packages, wanted = expected
-    if wanted and digest((environment_at_first if first else environment)(packages)) != wanted:
+def _require(expected: Expected, *, first: bool) -> None:
+    packages, libraries, wanted = expected
+    asked = environment_at_first if first else environment
+    if wanted and digest(asked(packages, libraries)) != wanted:
         raise OtherSources(
             "has other versions of "
             f"{', '.join(packages)} or of the numeric libraries. Install this version there, and "

@@ -64,6 +64,7 @@ class Workers:
     attempts: int
     window: int | None
     packages: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
     expected: str = ""
 
     def number(self) -> int:
@@ -183,14 +184,16 @@ def _end(cluster: LocalCluster) -> None:
 
 
 @contextlib.contextmanager
-def existing_workers(address: str, packages: tuple[str, ...]) -> Iterator[Workers]:
+def existing_workers(
+    address: str, packages: tuple[str, ...], libraries: tuple[str, ...]
+) -> Iterator[Workers]:
     """The workers of the scheduler at `address`, for example `"tcp://10.0.0.1:8786"`.
 
     Raises
     ------
     WorkflowError
         no scheduler answers there; a worker has other sources of `packages`, another Python or
-        other numeric libraries than this process, or more than one thread.
+        other versions of `libraries` than this process, or more than one thread.
     """
     with _quiet():
         try:
@@ -202,14 +205,16 @@ def existing_workers(address: str, packages: tuple[str, ...]) -> Iterator[Worker
                 "prints, like tcp://10.0.0.1:8786."
             ) from error
         with contextlib.closing(client):
-            ours = environment(packages)
-            _require_equal(client, ours, packages)
-            yield Workers(client, address, 1, None, packages, digest(ours))
+            ours = environment(packages, libraries)
+            _require_equal(client, ours, packages, libraries)
+            yield Workers(client, address, 1, None, packages, libraries, digest(ours))
 
 
-def _require_equal(client: Client, ours: Mapping[str, str], packages: tuple[str, ...]) -> None:
+def _require_equal(
+    client: Client, ours: Mapping[str, str], packages: tuple[str, ...], libraries: tuple[str, ...]
+) -> None:
     """Raises WorkflowError naming each worker that would give other numbers."""
-    found = client.run(environment_at_first, packages, on_error="return")
+    found = client.run(environment_at_first, packages, libraries, on_error="return")
     threads = client.nthreads()
     faults = []
     for worker, theirs in found.items():

@@ -1,5 +1,5 @@
-"""Experiments found by name: a module `PACKAGE.experiments.NAME` that defines a class `Plan`, a
-class `Result` and a function `run(plan)`.
+"""Experiments found by name: a module of the book's experiments, `PACKAGE.experiments.NAME`, that
+defines a class `Plan`, a class `Result` and a function `run(plan)`.
 
 `Plan.from_json` reads parameters and raises ValueError with a sentence for each fault; what `run`
 returns has `to_json`. A `run` that takes an argument `checkpoint` can resume within itself.
@@ -15,13 +15,14 @@ from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError, nearest
 from ntpcompanion.workflow.base.files import as_json
+from ntpcompanion.workflow.base.project import Project
 
 PARTS = ("Plan", "Result", "run")
 
 
-def experiment_module(package: str, name: str) -> str:
-    """The full name of the module of an experiment."""
-    return f"{package}.experiments.{name}"
+def experiment_module(project: Project, name: str) -> str:
+    """The full name of the module of an experiment of a book."""
+    return f"{project.experiments}.{name}"
 
 
 def load_experiment(module: str) -> ModuleType:
@@ -97,9 +98,9 @@ def run_point(module: str, point: dict[str, Any], checkpoint: Path) -> object:
         ) from error
 
 
-def known_experiments(package: str) -> list[str]:
-    """The names of the experiments of a package, found without importing them."""
-    return [name for name in _modules(f"{package}.experiments") if name != "experiment"]
+def known_experiments(project: Project) -> list[str]:
+    """The names of the experiments of a book, found without importing them."""
+    return [name for name in _modules(project.experiments) if name != "experiment"]
 
 
 def _modules(package: str) -> list[str]:

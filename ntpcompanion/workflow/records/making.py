@@ -53,7 +53,7 @@ def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path
                     "plan": plan,
                     "results": results,
                     "sources": sources,
-                    "versions": versions(),
+                    "versions": versions(project.settings.libraries),
                     "hardware": hardware(),
                     "started": started,
                     "finished": now(),
@@ -79,11 +79,11 @@ def computed(
     WorkflowError
         as `run_tasks`; a package file that changed meanwhile, whose tasks are then dropped.
     """
-    module = experiment_module(project.package.name, plan["experiment"])
-    files = source_hashes(f"import {module}", project.package)
+    module = experiment_module(project, plan["experiment"])
+    files = source_hashes(f"import {module}", *project.packages)
     # the name holds plan and code: a changed plan never resumes from results of another, and those
     # are not lost
-    mark = sha256(canonical_json([plan, files, versions()]))[:12]
+    mark = sha256(canonical_json([plan, files, versions(project.settings.libraries)]))[:12]
     log = project.build / "records" / f"{name}-{mark}.jsonl"
     results = run_tasks(
         module,

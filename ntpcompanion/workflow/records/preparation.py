@@ -44,9 +44,9 @@ class Preparation:
         write_down_opened_files(self.folders, self.opened)
 
 
-def environment(packages: tuple[str, ...]) -> dict[str, str]:
+def environment(packages: tuple[str, ...], libraries: tuple[str, ...]) -> dict[str, str]:
     """What decides numbers in this process: SHA-256 of each source file of the packages, Python,
-    and the numeric libraries without the suffix of their build (`2.9.0+cu128` is `2.9.0`).
+    and the `libraries` without the suffix of their build (`2.9.0+cu128` is `2.9.0`).
 
     Raises
     ------
@@ -54,7 +54,7 @@ def environment(packages: tuple[str, ...]) -> dict[str, str]:
         a package that is not installed here.
     """
     found = {"Python": python_minor()}
-    found |= {name: said.partition("+")[0] for name, said in library_versions().items()}
+    found |= {name: said.partition("+")[0] for name, said in library_versions(libraries).items()}
     for package in packages:
         folder = package_folder(package)
         for path in sorted(files_below(folder)):
@@ -79,11 +79,11 @@ def digest(found: dict[str, str]) -> str:
 
 
 @functools.cache
-def environment_at_first(packages: tuple[str, ...]) -> dict[str, str]:
+def environment_at_first(packages: tuple[str, ...], libraries: tuple[str, ...]) -> dict[str, str]:
     """The environment when this process was first asked for it: it keeps the modules that it has
     loaded, whatever becomes of their files.
     """
-    return environment(packages)
+    return environment(packages, libraries)
 
 
 def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:

@@ -121,8 +121,8 @@ def read_stored(project: Project, name: str) -> tuple[Path, dict[str, Any]]:
 
 def experiment_sources(project: Project, experiment: str) -> dict[str, str]:
     """The meaning of every package file that an experiment imports: what its record depends on."""
-    module = experiment_module(project.package.name, experiment)
-    return source_meanings(f"import {module}", project.package)
+    module = experiment_module(project, experiment)
+    return source_meanings(f"import {module}", *project.packages)
 
 
 def banner(record: Record) -> str:
@@ -146,8 +146,9 @@ def _first_of(files: Sequence[str], shown: int = 3) -> str:
 
 
 def _outdated(project: Project, name: str, data: dict[str, Any]) -> list[str]:
-    present = computing_parts(experiment_sources(project, data["plan"]["experiment"]))
-    known = computing_parts([data, *data["verified"]][-1]["sources"])
+    package, experiment = project.package.name, data["plan"]["experiment"]
+    present = computing_parts(experiment_sources(project, experiment), package)
+    known = computing_parts([data, *data["verified"]][-1]["sources"], package)
     found = sorted(file for file in {*present, *known} if present.get(file) != known.get(file))
     plan = read_plans(project).get(name)
     if plan is None or plan.model_dump() != data["plan"]:

@@ -164,7 +164,8 @@ def run_sweep(
             f"Could not write {planned.journal}: {error.strerror or error}. Free some space or "
             "mend the permissions; the same command goes on from what is finished."
         ) from error
-    about = {"name": target.name, "made": now(), "versions": versions()}
+    libraries = target.project.settings.libraries
+    about = {"name": target.name, "made": now(), "versions": versions(libraries)}
     ordered = [_with_page(lines[point.key], point, planned) for point in planned.points]
     write_table(make_table(ordered, about, of_claims=target.of_claims), path)
     opened_files(planned.journal).unlink(missing_ok=True)

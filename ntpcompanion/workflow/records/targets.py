@@ -107,9 +107,8 @@ class NotebookTarget:
 
     def call(self, point: Point, folder: Path, keep: bool) -> Call:
         """`run_notebook`."""
-        where = (str(self.project.root), str(self.project.package))
         named = (self.notebook.name, self.profile, point.given, point.key, keep)
-        return Call(run_notebook, (*where, *named), point.given)
+        return Call(run_notebook, (self.project, *named), point.given)
 
     def kept(self, result: dict[str, Any]) -> Kept:
         """What `run_notebook` returned, one by one."""
@@ -144,7 +143,7 @@ class ExperimentTarget:
     @property
     def module(self) -> str:
         """The full name of its module."""
-        return experiment_module(self.project.package.name, self.name)
+        return experiment_module(self.project, self.name)
 
     def read(self, parameter: str, text: str) -> object:
         """A literal of Python, else the text itself; `points` checks names and types."""
@@ -164,8 +163,8 @@ class ExperimentTarget:
         """Read as plans. Raises WorkflowError for values that are no plan of the experiment."""
         module = self.module
         plans = [plan.to_json() for plan in read_points(module, given)]
-        sources = source_hashes(f"import {module}", self.project.package)
-        same = [module, sources, library_versions(), python_minor()]
+        sources = source_hashes(f"import {module}", *self.project.packages)
+        same = [module, sources, library_versions(self.project.settings.libraries), python_minor()]
         return [
             Point(point, settled, sha256(canonical_json([same, settled])))
             for point, settled in zip(given, plans, strict=True)
@@ -177,9 +176,8 @@ class ExperimentTarget:
 
     def call(self, point: Point, folder: Path, keep: bool) -> Call:
         """`run_experiment`; there is no notebook to keep."""
-        where = (str(self.project.root), str(self.project.package))
         named = (self.name, point.given, point.key, folder / point.key[:16])
-        return Call(run_experiment, (*where, *named), point.given)
+        return Call(run_experiment, (self.project, *named), point.given)
 
     def kept(self, result: dict[str, Any]) -> Kept:
         """The result as it is."""
@@ -204,7 +202,7 @@ def find_target(project: Project, name: str, profile: str | None) -> Target:
     """
     room, _, bare = name.rpartition("/")
     notebooks = find_notebooks(project) if room in ("", "notebooks") else {}
-    experiments = known_experiments(project.package.name) if room in ("", "experiments") else []
+    experiments = known_experiments(project) if room in ("", "experiments") else []
     if bare in notebooks and bare in experiments:
         raise WorkflowError(
             f"{bare!r} is a notebook and an experiment. Write notebooks/{bare} or "
@@ -229,7 +227,7 @@ def find_target(project: Project, name: str, profile: str | None) -> Target:
 
 
 def run_notebook(
-    root: str, package: str, name: str, profile: str, given: dict[str, Any], key: str, keep: bool
+    project: Project, name: str, profile: str, given: dict[str, Any], key: str, keep: bool
 ) -> dict[str, Any]:
     """Execute a notebook in the project of the process that this runs in: what it claims, the other
     files that it read, and itself if it is to be kept.
@@ -241,7 +239,7 @@ def run_notebook(
     OtherSources
         the run is not the one that was planned.
     """
-    project = _project_here(root, package)
+    project = _project_here(project)
     known = find_notebooks(project)
     target = NotebookTarget(project, known[name], profile, read_profiles(project, known))
     _require_key(target, given, key)
@@ -263,7 +261,7 @@ def run_notebook(
 
 
 def run_experiment(
-    root: str, package: str, name: str, given: dict[str, Any], key: str, checkpoint: Path
+    project: Project, name: str, given: dict[str, Any], key: str, checkpoint: Path
 ) -> object:
     """Run an experiment at a point; its result as JSON gives it back.
 
@@ -272,20 +270,21 @@ def run_experiment(
     OtherSources
         the run is not the one that was planned, before or after it.
     """
-    target = ExperimentTarget(_project_here(root, package), name)
+    target = ExperimentTarget(_project_here(project), name)
     _require_key(target, given, key)
     result = run_point(target.module, given, checkpoint)
     _require_key(target, given, key)
     return result
 
 
-def _project_here(root: str, package: str) -> Project:
-    """The project of the command, or on another machine that of the installed package."""
-    project = Project(Path(root), Path(package))
+def _project_here(project: Project) -> Project:
+    """The project of the command, or on another machine that of the installed packages."""
     if project.notebooks.is_dir():
         return project
-    folder = package_folder(project.package.name)
-    return dataclasses.replace(Project.find(folder), package=folder)
+    first, *others = (package_folder(folder.name) for folder in project.packages)
+    return dataclasses.replace(
+        project, root=Project.find(first).root, package=first, others=tuple(others)
+    )
 
 
 def _require_key(target: Target, given: dict[str, Any], key: str) -> None:

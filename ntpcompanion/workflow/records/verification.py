@@ -50,7 +50,7 @@ def verify_record(
                 "of": len(data["results"]),
                 "deviation": max(largest_deviation(old, new) for old, new in pairs),
                 "sources": sources,
-                "versions": versions(),
+                "versions": versions(project.settings.libraries),
                 "hardware": hardware(),
                 "date": now(),
             }

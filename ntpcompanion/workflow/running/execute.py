@@ -41,8 +41,6 @@ from ntpcompanion.workflow.running.runs import (
     unused_defaults,
 )
 
-# seconds; a paper run may take as long as it takes
-CELL_TIMEOUT: dict[str, float | None] = {"smoke": 120, "book": 900, "paper": None}
 Report = Callable[[Run, str, int, int], None]  # run, state, cell, cells
 
 
@@ -134,10 +132,13 @@ def _execute_one(
     write_atomically(run.page, nbformat.writes(node))
     result.save(run.results)  # last: until it is there, the notebook above counts as stale
     shutil.rmtree(scratch, ignore_errors=True)
-    package = run.project.package.relative_to(run.project.root).as_posix()
-    # what belongs to the package, such as a typeface, is no input of a notebook
+    packages = [folder.resolve() for folder in run.project.packages]
+    # what belongs to a package, such as a typeface, is no input of a notebook
     undeclared = [
-        name for name in others if not name.endswith(".py") and not name.startswith(f"{package}/")
+        name
+        for name in others
+        if not name.endswith(".py")
+        and not any((run.project.root / name).resolve().is_relative_to(own) for own in packages)
     ]
     mend = "let a parameter name it, and list that under `ntp: {inputs: [...]}`"
     return [f"it read {name}, which is no input: {mend}." for name in undeclared]
@@ -164,7 +165,7 @@ def _result(
         seconds=round(seconds, 2),
         cell_seconds=done.cell_seconds,
         peak_memory=done.peak_memory,
-        versions=versions(),
+        versions=versions(run.project.settings.libraries),
         hardware=hardware(),
         outputs=outputs_digest(node),
     )
@@ -177,7 +178,7 @@ def _job(run: Run, output: Path) -> Job:
         parameters=run.parameters,
         root=str(run.project.root),
         watched=[*folders(run.project), *map(str, inputs)],
-        cell_timeout=CELL_TIMEOUT[run.profile],
+        cell_timeout=run.project.settings.cell_limit(run.profile),
         output=str(output),
     )
 

@@ -38,8 +38,8 @@ def key_parts(
     return {
         "code cells": notebook.code_digest(),
         "parameters": dict(parameters),
-        "package source": source_hashes(imported_modules(notebook.node), project.package),
-        "libraries": library_versions(),
+        "package source": source_hashes(imported_modules(notebook.node), *project.packages),
+        "libraries": library_versions(project.settings.libraries),
         "python": python_minor(),
         "inputs": input_hashes(project, notebook, parameters),
         FILES_READ: {name: hash_of(project.root / name) for name in read},

@@ -18,22 +18,22 @@ ROOMS = (
     b"from ntpcompanion.faces import attach_face\n"
     b"__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra='science')\n",
 )
-LOADS_FACES = "faces.py"  # the module behind `attach_face`
+OWN, LOADS_FACES = __name__.partition(".")[0], "faces.py"  # the module behind `attach_face`
 
 
-def source_meanings(code: str, package: Path) -> dict[str, str]:
+def source_meanings(code: str, *packages: Path) -> dict[str, str]:
     """What `source_hashes` finds, with the hash of the meaning of every Python file instead of that
     of its bytes. Raises WorkflowError for a file that is not Python.
     """
     return {
-        name: _meaning_of(package / name) if name.endswith(".py") else digest
-        for name, digest in source_hashes(code, package).items()
+        name: _meaning_of(packages[0] / name) if name.endswith(".py") else digest
+        for name, digest in source_hashes(code, *packages).items()
     }
 
 
-def computing_parts(meanings: Mapping[str, str]) -> dict[str, str]:
-    """The entries of `source_meanings` that can move a number, without those that only pass names
-    on: a room that is given a face does not change what its modules compute.
+def computing_parts(meanings: Mapping[str, str], package: str) -> dict[str, str]:
+    """The entries of `source_meanings` for a `package` that can move a number, without those that
+    only pass names on: a room that is given a face does not change what its modules compute.
 
     Left out are an `__init__.py` that is empty or attaches a face, the module that loads faces, and
     a name of a face that stands for a module or for what is defined in the module of that name. A
@@ -44,7 +44,7 @@ def computing_parts(meanings: Mapping[str, str]) -> dict[str, str]:
         entry: found
         for entry, found in meanings.items()
         if not (entry.endswith("__init__.py") and found in passing)
-        and entry != LOADS_FACES
+        and (package, entry) != (OWN, LOADS_FACES)
         and not _leads_home(entry, found)
     }
 

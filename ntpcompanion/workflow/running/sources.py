@@ -1,5 +1,7 @@
-"""Which files of the package a piece of code depends on: its imports, and theirs."""
+"""Which files of the book's packages a piece of code depends on: its imports, and theirs."""
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input, sha256
@@ -7,35 +9,43 @@ from ntpcompanion.workflow.running.faces import leads_to, not_python
 from ntpcompanion.workflow.running.uses import NO_PYTHON, belonging, names_used
 
 
-def source_hashes(code: str, package: Path) -> dict[str, str]:
-    """SHA-256 of every package file that `code` imports, directly or not, by path relative to the
-    package; and where the names that it takes from faces are defined.
+def source_hashes(code: str, *packages: Path) -> dict[str, str]:
+    """SHA-256 of every file of the `packages` that `code` imports, directly or not, by path
+    relative to the first of them; and where the names that it takes from faces are defined.
 
     A name imported from a room's face leads to the module that defines it, not to the whole room:
     the entry `"room/__init__.pyi: name"` holds that module. Imports inside functions count. Imports
     by computed names cannot be seen here; what a run reads besides is noted by its kernel. Raises
     WorkflowError naming a file that is not Python.
     """
-    todo = belonging(names_used(code), package.name)
+    folders = {package.name: package for package in packages}
+    todo = _tracked(names_used(code), folders)
     done: set[str] = set()
     found: dict[str, str] = {}
     while todo:
         name = todo.pop()
         done.add(name)
+        package = folders[name.partition(".")[0]]
+        # `../other/module.py` for a second package
+        above = Path(os.path.relpath(package, packages[0]))
         for place in leads_to(name, package):
             if isinstance(place, tuple):
-                found[place[0]] = place[1]
-            elif (file := place.relative_to(package).as_posix()) not in found:
+                found[(above / place[0]).as_posix()] = place[1]
+            elif (file := (above / place.relative_to(package)).as_posix()) not in found:
                 # a checkout with the line ends of Windows is the same code
                 data = read_input(place).replace(b"\r\n", b"\n")
                 found[file] = sha256(data)
-                todo |= _names_in(place, data, package) - done
+                todo |= _names_in(place, data, package, folders) - done
     return dict(sorted(found.items()))
 
 
-def _names_in(path: Path, data: bytes, package: Path) -> set[str]:
+def _tracked(names: Iterable[str], packages: Iterable[str]) -> set[str]:
+    return {name for package in packages for name in belonging(names, package)}
+
+
+def _names_in(path: Path, data: bytes, package: Path, packages: Iterable[str]) -> set[str]:
     parent = ".".join([package.name, *path.parent.relative_to(package).parts])
     try:
-        return belonging(names_used(data, parent), package.name)
+        return _tracked(names_used(data, parent), packages)
     except NO_PYTHON as error:
         raise not_python(path, error) from error

@@ -33,6 +33,7 @@
 - `security`: the policy of each page: what ships may run, nothing else
 - `pdf`: the whole book as one PDF
 - `release`: archive, ledger and metadata for a release
+- `look`: the styles and scripts of `assets` on every page
 - `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again
 - `plain_sphinx`: the same book without Jupyter Book
 - `server`: the site over HTTP on this machine

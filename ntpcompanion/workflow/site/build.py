@@ -27,6 +27,7 @@ from ntpcompanion.workflow.site.commits import commit_of
 from ntpcompanion.workflow.site.downloads import FOLDER, downloads
 from ntpcompanion.workflow.site.ending import Source
 from ntpcompanion.workflow.site.generated import write_generated
+from ntpcompanion.workflow.site.look import ASSETS
 from ntpcompanion.workflow.site.pages import make_page
 from ntpcompanion.workflow.site.render import doctrees, render, site_faults
 from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
@@ -153,7 +154,12 @@ def _state(project: Project, source: Path) -> dict[str, str]:
     installed packages), and all `sources`.
     """
     installed = [f"{name} {version(name)}" for name in sorted(required_packages())]
-    modules = [path for path in files_below(project.package) if path.suffix == ".py"]
+    modules = [
+        path
+        for package in project.packages
+        for path in files_below(package)
+        if path.suffix == ".py"
+    ]
     configuration = project.root / "_config.yml"
     frame = [
         path
@@ -161,7 +167,7 @@ def _state(project: Project, source: Path) -> dict[str, str]:
         if path.suffix != ".md" and not _is_content(path.relative_to(source))
     ]
     return {
-        "frame": sha256(canonical_json([_digest([configuration, *frame]), installed])),
+        "frame": sha256(canonical_json([_digest([configuration, ASSETS, *frame]), installed])),
         "sources": _digest([source, *modules]),
     }
 

@@ -1,9 +1,9 @@
 """How to cite a chapter, or one claim of it: BibTeX from what the book says of itself."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-import ntpcompanion
+from ntpcompanion.settings import Settings
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.yaml_files import read_yaml
@@ -17,12 +17,22 @@ _SPECIAL = {character: f"\\{character}" for character in "&%#_{}"} | {
 @dataclass(frozen=True)
 class Book:
     """What `_config.yml` says of the book: title, author, and the address of its repository (empty
-    where none is configured).
+    where none is configured); and its settings.
     """
 
     title: str
     author: str
     repository: str = ""
+    settings: Settings = field(default_factory=Settings, hash=False)
+
+    @property
+    def edition(self) -> str:
+        """Name and version, as far as they are known."""
+        return f"{self.settings.name} {self.settings.version}".strip()
+
+    def key(self, part: str) -> str:
+        """The BibTeX key of a part of the book."""
+        return f"{self.settings.name}-{part}" if self.settings.name else part
 
 
 @dataclass(frozen=True)
@@ -43,20 +53,21 @@ def read_book(project: Project) -> Book:
     texts = {
         name: shaped(entries.get(name, ""), str, f"{path}, {name}") for name in ("title", "author")
     }
-    return Book(**texts, repository=repository.get("url", "").rstrip("/"))
+    address = repository.get("url", "").rstrip("/")
+    return Book(**texts, repository=address, settings=project.settings)
 
 
 def chapter_entry(chapter: Chapter) -> str:
     """The BibTeX entry of a chapter."""
     return _entry(
         "incollection",
-        f"ntpcompanion-{chapter.name}",
+        chapter.book.key(chapter.name),
         {
             "author": f"{{{latex(chapter.book.author)}}}",
             "title": latex(chapter.title),
             "booktitle": latex(chapter.book.title),
             "year": chapter.year,
-            "note": latex(f"ntpcompanion {ntpcompanion.__version__}, notebook {chapter.name}"),
+            "note": _listed(latex(chapter.book.edition), f"notebook {latex(chapter.name)}", ", "),
             "url": chapter.book.repository,
         },
     )
@@ -66,14 +77,14 @@ def claim_entry(chapter: Chapter, claim: Claim, said: str) -> str:
     """The BibTeX entry of one claim; `said` are its verdict and number in words."""
     return _entry(
         "misc",
-        f"ntpcompanion-{claim.id}",
+        chapter.book.key(claim.id),
         {
             "author": f"{{{latex(chapter.book.author)}}}",
             "title": latex((claim.short or claim.statement).rstrip(".")),
             "howpublished": f"Claim {latex(claim.id)} of the chapter ``{latex(chapter.title)}'', "
             f"{latex(chapter.book.title)}",
             "year": chapter.year,
-            "note": f"{latex(said)}; ntpcompanion {ntpcompanion.__version__}",
+            "note": _listed(latex(said), latex(chapter.book.edition), "; "),
             "url": chapter.book.repository,
         },
     )
@@ -86,6 +97,10 @@ def latex(text: str) -> str:
         part if i % 2 else "".join(_SPECIAL.get(character, character) for character in part)
         for i, part in enumerate(parts)
     )
+
+
+def _listed(first: str, second: str, separator: str) -> str:
+    return separator.join(filter(None, [first, second]))
 
 
 def _entry(kind: str, key: str, fields: dict[str, str]) -> str:

@@ -90,10 +90,17 @@ def _has_moved(claim: Claim, old: Measurement, new: Measurement, level: float) -
 
 
 def _builds(builds: Sequence[Build], machines: Sequence[str]) -> str:
+    names = ["python", *sorted({name for build in builds for name in build.versions} - {"python"})]
+    # of the libraries, those whose version changed: the page on the runs lists all
+    telling = [
+        name
+        for name in names
+        if name == "python" or len({build.versions.get(name) for build in builds}) > 1
+    ]
     rows = "".join(
         f"<tr><td>{escape(build.date[:10])}</td><td><code>{escape(build.commit) or '–'}</code></td>"
         f"<td>{_legend(machines.index(build.machine))} {escape(build.machine)}</td>"
-        f"<td>{escape(build.profile)}</td><td>{escape(_versions(build))}</td></tr>"
+        f"<td>{escape(build.profile)}</td><td>{escape(_versions(build, telling))}</td></tr>"
         for build in builds
     )
     head = "".join(
@@ -107,13 +114,8 @@ def _builds(builds: Sequence[Build], machines: Sequence[str]) -> str:
     )
 
 
-def _versions(build: Build) -> str:
-    shown = [
-        f"{name} {build.versions[name]}"
-        for name in ("python", "torch", "numpy", "scipy")
-        if name in build.versions
-    ]
-    return ", ".join(shown)
+def _versions(build: Build, names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {build.versions[name]}" for name in names if name in build.versions)
 
 
 def _legend(machine: int) -> str:

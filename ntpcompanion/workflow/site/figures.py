@@ -4,12 +4,14 @@ theme, wide and narrow.
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from xml.etree import ElementTree
 
 import nbformat
 
+from ntpcompanion.settings import COLOURS
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.running.results import draw
 
@@ -17,17 +19,6 @@ SVG_MIME = "image/svg+xml"
 NARROW_MIME = "application/vnd.ntpcompanion.narrow+svg"
 TYPEFACE = "Companion Sans"
 
-# The colours of `ntpcompanion.plots`, and the variable of the stylesheet that a page shows instead.
-VARIABLES = {
-    "#7a7a7a": "--ntp-ink",
-    "#0173b2": "--ntp-in-support",
-    "#de8f05": "--ntp-out-of-support",
-    "#029e73": "--ntp-measurement",
-    "#cc78bc": "--ntp-paper",
-    "#d55e00": "--ntp-contrast",
-    "#ca9161": "--ntp-third",
-    "#56b4e9": "--ntp-fourth",
-}
 RAMP = ("#3b2a7a", "#9a86d8")  # dark end, light end
 
 _NAMESPACE = re.compile(r"\{[^}]*\}")
@@ -35,8 +26,18 @@ _NUMBER = re.compile(r"-?\d+\.\d+")
 _COORDINATES = {"d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "points"}
 
 
-def inline_figures(page: nbformat.NotebookNode) -> None:
-    """Give each SVG among the outputs of a page an HTML form, which the page shows instead.
+@dataclass(frozen=True)
+class _Drawing:
+    """A figure: its `name`, the new ids by the old, and the variables that stand for `colours`."""
+
+    name: str
+    ids: Mapping[str, str]
+    colours: Mapping[str, str]
+
+
+def inline_figures(page: nbformat.NotebookNode, colours: Mapping[str, str] = COLOURS) -> None:
+    """Give each SVG among the outputs of a page an HTML form, which the page shows instead; of the
+    `colours` it has the variables, as the settings of the book name them.
 
     The alternative text is that of the cell (`mystnb.image.alt`). Raises WorkflowError naming the
     cell's figure if it has a sign that a page cannot show.
@@ -47,10 +48,12 @@ def inline_figures(page: nbformat.NotebookNode) -> None:
         name = options.get("figure", {}).get("name", cell["id"])
         for number, output in enumerate(cell.get("outputs", [])):
             if SVG_MIME in (data := output.get("data", {})):
-                draw(output, _figure(data, alt, name, f"{cell['id']}-{number}"))
+                draw(output, _figure(data, alt, name, f"{cell['id']}-{number}", colours))
 
 
-def _figure(data: Mapping[str, str], alt: str | None, name: str, key: str) -> str:
+def _figure(
+    data: Mapping[str, str], alt: str | None, name: str, key: str, colours: Mapping[str, str]
+) -> str:
     label = "" if alt is None else f' aria-label="{escape(alt)}"'
     parts = []
     for mime, look, prefix in (
@@ -59,12 +62,12 @@ def _figure(data: Mapping[str, str], alt: str | None, name: str, key: str) -> st
         (NARROW_MIME, 'ntp-narrow" style="display:none', f"{key}n"),
     ):
         if mime in data:
-            body = compact(data[mime], prefix, name)
+            body = compact(data[mime], prefix, name, colours)
             parts.append(f'<svg class="{look}" role="img"{label} {body.removeprefix("<svg ")}')
     return f'<div class="ntp-figure">{"".join(parts)}</div>'
 
 
-def compact(svg: str, prefix: str, name: str) -> str:
+def compact(svg: str, prefix: str, name: str, colours: Mapping[str, str] = COLOURS) -> str:
     """An SVG of matplotlib as it stands in HTML: without what a browser does not need.
 
     Coordinates have two digits after the point, colours are variables, and each id that is referred
@@ -75,18 +78,19 @@ def compact(svg: str, prefix: str, name: str) -> str:
     drawn = ElementTree.tostring(root, encoding="unicode")
     used = dict.fromkeys(re.findall(r'(?:href="#|url\(#)([^")]*)', drawn))
     ids = {old: f"{prefix}{count}" for count, old in enumerate(used)}
+    drawing = _Drawing(name, ids, colours)
     for parent in list(root.iter()):
         for child in list(parent):
             if _NAMESPACE.sub("", child.tag) in ("metadata", "style"):
                 parent.remove(child)
         _join_letters(parent)
     for element in root.iter():
-        _tidy(element, ids, name)
+        _tidy(element, drawing)
     _size(root)
     return re.sub(r"<(defs|g)\s*/>", "", ElementTree.tostring(root, encoding="unicode"))
 
 
-def _tidy(element: ElementTree.Element, ids: Mapping[str, str], name: str) -> None:
+def _tidy(element: ElementTree.Element, drawing: _Drawing) -> None:
     element.tag = _NAMESPACE.sub("", element.tag)
     if not (element.text or "").strip() and element.tag not in ("text", "tspan"):
         element.text = None
@@ -94,20 +98,20 @@ def _tidy(element: ElementTree.Element, ids: Mapping[str, str], name: str) -> No
     attributes = {_NAMESPACE.sub("", key): value for key, value in element.attrib.items()}
     element.attrib.clear()
     for key, value in attributes.items():
-        if key == "id" and value not in ids:
+        if key == "id" and value not in drawing.ids:
             continue
-        element.set(key, _attribute(key, value, ids, name))
+        element.set(key, _attribute(key, value, drawing))
 
 
-def _attribute(key: str, value: str, ids: Mapping[str, str], name: str) -> str:
+def _attribute(key: str, value: str, drawing: _Drawing) -> str:
     if key == "id":
-        return ids[value]
+        return drawing.ids[value]
     if key == "href" and value.startswith("#"):
-        return f"#{ids[value[1:]]}"
+        return f"#{drawing.ids[value[1:]]}"
     if key == "clip-path":
-        return re.sub(r"#([^)]*)", lambda found: f"#{ids[found[1]]}", value)
+        return re.sub(r"#([^)]*)", lambda found: f"#{drawing.ids[found[1]]}", value)
     if key == "style":
-        return _style(value, name)
+        return _style(value, drawing)
     if key in _COORDINATES:
         return re.sub(r"\s+", " ", _NUMBER.sub(_rounded, value)).strip()
     if key == "transform":
@@ -120,7 +124,7 @@ def _rounded(number: re.Match[str]) -> str:
     return "0" if short == "-0" else short
 
 
-def _style(text: str, name: str) -> str:
+def _style(text: str, drawing: _Drawing) -> str:
     declarations = []
     for part in filter(None, map(str.strip, text.split(";"))):
         key, _, value = (piece.strip() for piece in part.partition(":"))
@@ -128,19 +132,21 @@ def _style(text: str, name: str) -> str:
             families = re.findall(r"'([^']*)'", value)
             if any(family.startswith("cm") for family in families):
                 raise WorkflowError(
-                    f"Figure {name!r} writes a sign in the typeface {families[0]!r}, whose codes "
-                    "are not Unicode's: a page would show another sign. Write √ instead of \\sqrt."
+                    f"Figure {drawing.name!r} writes a sign in the typeface {families[0]!r}, whose "
+                    "codes are not Unicode's: a page would show another sign. Write √ instead of "
+                    "\\sqrt."
                 )
             if key == "font-family":
                 continue  # as the stylesheet says
-        declarations.append(f"{key}:{re.sub(r'#[0-9a-f]{6}', _themed, value)}")
+        themed = re.sub(r"#[0-9a-f]{6}", lambda found: _themed(found[0], drawing.colours), value)
+        declarations.append(f"{key}:{themed}")
     return ";".join(declarations)
 
 
-def _themed(found: re.Match[str]) -> str:
-    colour = found[0]
-    if colour in VARIABLES:
-        return f"var({VARIABLES[colour]},{colour})"  # the colour itself where no stylesheet is
+def _themed(colour: str, colours: Mapping[str, str]) -> str:
+    if colour in colours:
+        # the colour itself where no stylesheet is
+        return f"var(--ntp-{colours[colour]},{colour})"
     share = _share_of_ramp(colour)
     if share is None:
         return colour

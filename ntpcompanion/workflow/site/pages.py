@@ -64,7 +64,7 @@ def make_page(
             _drawn(output, result, claims, record, chapter) for output in stored.outputs
         ]
         cell["execution_count"] = stored.execution_count
-    load_widgets(page, widgets, notebook.name)
+    load_widgets(page, widgets, notebook.name, book.settings.colours)
     # the values that ran are those of the next cell, which a reader sees as a table
     below = page.cells.index(defaults) + 1
     page.cells[below:below] = [cell for cell in code_cells(executed) if is_injected(cell)]
@@ -77,7 +77,7 @@ def make_page(
     page.metadata["language_info"] = executed.metadata.get("language_info", {})
     for index, cell in enumerate(page.cells):
         cell["id"] = f"cell-{index:03d}"
-    inline_figures(page)
+    inline_figures(page, book.settings.colours)
     return page
 
 

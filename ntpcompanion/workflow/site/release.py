@@ -14,7 +14,6 @@ from typing import Any
 
 import yaml
 
-import ntpcompanion
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
     files_below,
@@ -45,7 +44,8 @@ def make_release(project: Project, target: Path) -> list[Path]:
         raise WorkflowError(f"There is no book in {html}. Run `make book` first.")
     rows = shaped(read_json(data / DATA[0]), dict[str, Any], str(data / DATA[0]))["claims"]
     papers = read_papers(project)
-    archive = f"ntpcompanion-book-{ntpcompanion.__version__}.tar.gz"
+    named = [project.settings.name, "book", project.settings.version]
+    archive = f"{'-'.join(filter(None, named))}.tar.gz"
     write_bytes_atomically(target / archive, packed(html, archive.removesuffix(".tar.gz")))
     texts = {name: (data / name).read_text(encoding="utf-8") for name in DATA}
     path = project.root / "CITATION.cff"

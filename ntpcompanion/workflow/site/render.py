@@ -149,8 +149,8 @@ def require_jupyter_book_1() -> None:
         found = version("jupyter-book")
     except PackageNotFoundError:
         raise WorkflowError(
-            "jupyter-book is not installed. Run `pip install -c constraints.txt -e "
-            "'.[book,opt,science,test,workflow]'`."
+            "jupyter-book is not installed. Run `pip install 'ntpcompanion[book]'`; "
+            "`ntpcompanion doctor` says which versions this book asks for."
         ) from None
     if int(found.split(".")[0]) >= 2:
         raise WorkflowError(
@@ -166,8 +166,8 @@ def _add_mathjax(html: Path) -> None:
     spec = importlib.util.find_spec("sphinx-mathjax-offline")
     if spec is None or spec.origin is None:
         raise WorkflowError(
-            "sphinx-mathjax-offline is not installed. Run `pip install -c constraints.txt -e "
-            "'.[book,opt,science,test,workflow]'`."
+            "sphinx-mathjax-offline is not installed. Run `pip install 'ntpcompanion[book]'`; "
+            "`ntpcompanion doctor` says which versions this book asks for."
         )
     packed = Path(spec.origin).parent / "static" / "mathjax"
     target = html / "_static" / "mathjax"

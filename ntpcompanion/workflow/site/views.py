@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def make_view(run: Run, book_run: Run) -> tuple[Path, bool]:
         the faults of claims or page, or what Jupyter Book complains of.
     """
     project, name, folder = run.project, run.notebook.name, view_folder(run)
-    alone = Project(folder, project.package)
+    alone = replace(project, root=folder)
     _write_sources(project, alone, name)
     result = Result.load(run.results)
     page, files = _page(run, result, book_run)

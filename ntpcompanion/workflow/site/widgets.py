@@ -3,11 +3,12 @@ no other.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import nbformat
 
+from ntpcompanion.settings import COLOURS
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.running.results import as_run, draw
 from ntpcompanion.workflow.site.figures import compact
@@ -20,13 +21,17 @@ _PICTURE = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
 
 def known_widgets(book: Path) -> list[str]:
     """The names of the interactive figures that have a script in the folder `book`."""
-    scripts = (book / "assets" / "widgets").glob("*.js")
-    return sorted(path.stem for path in scripts if path.stem not in COMMON)
+    return sorted(path.stem for path in (book / "assets" / "widgets").glob("*.js"))
 
 
-def load_widgets(page: nbformat.NotebookNode, known: Collection[str], where: str) -> None:
+def load_widgets(
+    page: nbformat.NotebookNode,
+    known: Collection[str],
+    where: str,
+    colours: Mapping[str, str] = COLOURS,
+) -> None:
     """Add to the first interactive figure of a page the style and scripts of those it shows, and
-    give all their pictures the colours of the page's theme.
+    give all their pictures the `colours` of the page's theme.
 
     Raises WorkflowError for a figure that has no script.
     """
@@ -37,7 +42,7 @@ def load_widgets(page: nbformat.NotebookNode, known: Collection[str], where: str
                 names += found
                 cell["outputs"][index] = made = as_run(output)
                 themed = _PICTURE.sub(
-                    lambda svg: compact(svg[0], f"ntp-{found[0]}-", found[0]),
+                    lambda svg: compact(svg[0], f"ntp-{found[0]}-", found[0], colours),
                     made.data["text/html"],
                 )
                 draw(made, themed)

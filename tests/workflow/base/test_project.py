@@ -17,14 +17,29 @@ def test_the_nearest_folder_with_a_configuration_and_notebooks_is_the_project(to
         Project.find(root.parent)
 
 
-def test_the_package_is_that_of_the_checkout_else_the_installed_one(toy):
-    assert (
-        Project.find().package
-        == Project(toy.project.root).package
-        == Path(ntpcompanion.__file__).parent
+def test_the_packages_are_those_of_the_settings_else_the_one_that_runs(toy):
+    root = toy.project.root
+    own = Path(ntpcompanion.__file__).parent
+    assert Project.find().packages == Project(root).packages == (own,)
+    settings = root / "pyproject.toml"
+    settings.write_text("[tool.ntpcompanion]\npackage = 'toypkg'\n")
+    found = Project.find()
+    assert (found.packages, found.experiments) == ((root / "toypkg",), "toypkg.experiments")
+    (root / "src" / "more").mkdir(parents=True)
+    settings.write_text(
+        "[tool.ntpcompanion]\npackage = ['toypkg', 'more']\nexperiments = 'more.runs'\n"
     )
-    (toy.project.root / "ntpcompanion").mkdir()
-    assert Project.find().package == toy.project.root / "ntpcompanion"
+    found = Project.find()
+    assert found.packages == (root / "toypkg", root / "src" / "more")
+    assert found.experiments == "more.runs"
+    assert hash(found) == hash(Project(root, *found.packages[:1], found.packages[1:]))
+
+
+def test_a_setting_that_is_wrong_is_a_sentence(toy):
+    path = toy.project.root / "pyproject.toml"
+    path.write_text("[tool.ntpcompanion]\npackage = 'toypkq'\n")
+    with pytest.raises(WorkflowError, match=r"no folder toypkq or src/toypkq .*There are: toypkg"):
+        Project.find()
 
 
 def test_every_profile_has_folders_of_its_own_and_only_the_book_reaches_the_pages(toy):

@@ -10,7 +10,7 @@ import pytest
 from filelock import FileLock
 
 from ntpcompanion.workflow.doctor import machine
-from ntpcompanion.workflow.doctor.checks import TorchAnswer
+from ntpcompanion.workflow.doctor.checks import Install, TorchAnswer
 
 SEES = TorchAnswer(version="2.13.0", cuda="13.0", gpus=(("NVIDIA H200", 139 * 2**30),))
 BLIND = replace(SEES, gpus=())
@@ -97,8 +97,8 @@ def test_memory():
 
 
 def test_torch():
-    assert machine.check_torch(SEES).found == "2.13.0"
-    check = machine.check_torch(TorchAnswer(failed="ImportError: libgomp"))
+    assert machine.check_torch(SEES, Install()).found == "2.13.0"
+    check = machine.check_torch(TorchAnswer(failed="ImportError: libgomp"), Install())
     assert (check.state, check.found) == ("fault", "cannot be imported: ImportError: libgomp")
 
 

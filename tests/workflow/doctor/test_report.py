@@ -5,6 +5,7 @@ exit code.
 import importlib.util
 import json
 import sys
+from dataclasses import replace
 from importlib.machinery import ModuleSpec
 from importlib.metadata import version
 
@@ -13,8 +14,9 @@ from jupyter_client.kernelspec import KernelSpecManager
 from typer.testing import CliRunner
 
 from ntpcompanion import cli
+from ntpcompanion.settings import Settings
 from ntpcompanion.workflow.doctor import machine, questions, report
-from ntpcompanion.workflow.doctor.checks import Check, KernelAnswer, TorchAnswer
+from ntpcompanion.workflow.doctor.checks import Check, Install, KernelAnswer, TorchAnswer
 
 
 def states(checks):
@@ -32,7 +34,7 @@ def test_this_machine_has_no_fault_and_the_toy_project_lacks_what_it_lacks(toy):
         named(checks, "pyproject.toml").found
         == f"not in {toy.project.root}: what is installed was not compared with it"
     )
-    assert states(checks)["constraints.txt"] == "warning"
+    assert "constraints.txt" not in states(checks), "a book may do without"
     assert named(checks, "kernel").found == "starts, and imports toypkg from here"
     assert named(checks, "torch").found.split("+")[0] == version("torch").split("+")[0]
     assert [check.name for check in checks].count("disk") == 2
@@ -57,6 +59,7 @@ def test_what_the_checkout_asks_for_is_compared_with_what_is_installed(quick):
         '= {test = ["absent"]}'
     )
     (root / "constraints.txt").write_text("numpy==0.1\n")
+    quick.project = replace(quick.project, settings=Settings(constraints="constraints.txt"))
     checks = report.examine(quick.project)
     assert {name: state for name, state in states(checks).items() if state == "fault"} == {
         "Python": "fault",
@@ -69,8 +72,19 @@ def test_what_the_checkout_asks_for_is_compared_with_what_is_installed(quick):
         == f"not those of constraints.txt: numpy {version('numpy')} (0.1)"
     )
     assert not {"pyproject.toml", "constraints.txt"} & set(states(checks))
-    (root / "pyproject.toml").unlink()
-    assert named(report.examine(quick.project), "pyproject.toml").mend == "Restore it from git."
+    (root / "constraints.txt").unlink()
+    assert "numpy" in named(report.examine(quick.project), "packages").found
+    missing = named(report.examine(quick.project), "constraints.txt")
+    assert (missing.state, missing.mend) == ("warning", "Restore it, if the book has had one.")
+
+
+def test_an_extra_that_the_book_needs_must_be_there(quick):
+    (quick.project.root / "pyproject.toml").write_text(
+        "[project.optional-dependencies]\nmore = ['absent']\n"
+    )
+    assert states(report.examine(quick.project))["packages for more"] == "warning"
+    quick.project = replace(quick.project, settings=Settings(extras=("more",)))
+    assert states(report.examine(quick.project))["packages for more"] == "fault"
 
 
 def test_nothing_is_said_to_install_from_another_checkout(quick):
@@ -83,9 +97,16 @@ def test_nothing_is_said_to_install_from_another_checkout(quick):
 
 
 def test_threads_are_judged_where_torch_says_how_many(quick, monkeypatch):
-    assert named(report._torch(quick.project.root), "threads").state == "ok"
+    assert named(report._torch(quick.project), "threads").state == "ok"
     monkeypatch.setattr(questions, "ask_torch", lambda root: TorchAnswer(failed="ImportError"))
-    assert [check.name for check in report._torch(quick.project.root)] == ["torch", "GPU"]
+    assert [check.name for check in report._torch(quick.project)] == ["torch", "GPU"]
+
+
+def test_a_book_that_has_nothing_to_do_with_torch_hears_nothing_of_it(quick, monkeypatch):
+    monkeypatch.setattr(report, "version_of", lambda name: None)
+    assert list(report._torch(quick.project)) == []
+    (quick.project.root / "pyproject.toml").write_text("[project]\ndependencies = ['torch>=2']\n")
+    assert next(check.name for check in report._torch(quick.project)) == "torch"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +114,10 @@ def test_threads_are_judged_where_torch_says_how_many(quick, monkeypatch):
 )
 def test_a_missing_mathjax_is_a_fault_and_no_surprise(monkeypatch, spec):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
-    assert named(report._rendering(), "MathJax").found == "sphinx-mathjax-offline is not installed"
+    assert (
+        named(report._rendering(Install()), "MathJax").found
+        == "sphinx-mathjax-offline is not installed"
+    )
 
 
 def test_a_kernelspec_of_the_user_is_seen(quick, tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ def run(plan, checkpoint):
 @pytest.fixture
 def study(importable):
     importable.write_experiment("halves", HALVES)
-    return experiment_module("toypkg", "halves")
+    return experiment_module(importable.project, "halves")
 
 
 def test_an_experiment_is_a_module_found_by_name(study):
@@ -50,7 +50,7 @@ def test_what_is_no_experiment_is_named(study, importable, name, code, words):
     if code is not None:
         importable.write_experiment(name, code)
     with pytest.raises(WorkflowError, match=words):
-        load_experiment(experiment_module("toypkg", name))
+        load_experiment(experiment_module(importable.project, name))
 
 
 def test_a_package_without_experiments(importable):

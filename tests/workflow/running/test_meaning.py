@@ -93,7 +93,7 @@ def parts(toy):
         (room / "__init__.pyi").unlink(missing_ok=True)
         if stub is not None:
             (room / "__init__.pyi").write_text(stub)
-        return computing_parts(source_meanings(USER, toy.project.package))
+        return computing_parts(source_meanings(USER, toy.project.package), "toypkg")
 
     return computing
 
@@ -121,4 +121,6 @@ def test_all_else_in_a_room_counts(parts, init):
 
 def test_of_stored_meanings_only_those_that_compute_are_compared():
     stored = {"__init__.py": meaning(b""), "faces.py": "a", "two.py": "b", "empty.py": meaning(b"")}
-    assert computing_parts(stored) == {"two.py": "b", "empty.py": meaning(b"")}
+    kept = {"two.py": "b", "empty.py": meaning(b"")}
+    assert computing_parts(stored, "ntpcompanion") == kept
+    assert computing_parts(stored, "another") == {**kept, "faces.py": "a"}

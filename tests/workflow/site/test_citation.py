@@ -1,6 +1,6 @@
 import pytest
 
-from ntpcompanion import __version__
+from ntpcompanion.settings import Settings
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.site.citation import (
     Book,
@@ -12,7 +12,8 @@ from ntpcompanion.workflow.site.citation import (
 )
 from tests.workflow.claims.test_claims import claim_that
 
-CHAPTER = Chapter(Book("A & B", "Its authors"), "a_coin", "What $W^{mm}$ is", "2026")
+BOOK = Book("A & B", "Its authors", settings=Settings(name="coins", version="0.3"))
+CHAPTER = Chapter(BOOK, "a_coin", "What $W^{mm}$ is", "2026")
 
 
 def test_no_character_of_a_text_is_markup_but_mathematics_stays():
@@ -22,12 +23,12 @@ def test_no_character_of_a_text_is_markup_but_mathematics_stays():
 
 def test_a_chapter_is_cited_as_part_of_the_book():
     assert chapter_entry(CHAPTER).splitlines() == [
-        "@incollection{ntpcompanion-a_coin,",
+        "@incollection{coins-a_coin,",
         "  author = {{Its authors}},",
         "  title = {What $W^{mm}$ is},",
         r"  booktitle = {A \& B},",
         "  year = {2026},",
-        rf"  note = {{ntpcompanion {__version__}, notebook a\_coin}},",
+        r"  note = {coins 0.3, notebook a\_coin},",
         "}",
     ]
 
@@ -37,13 +38,20 @@ def test_a_book_with_an_address_gives_it():
     assert "  url = {https://example.org/a}," in chapter_entry(Chapter(book, "a", "A", "2026"))
 
 
+def test_a_book_without_a_name_is_cited_by_its_parts():
+    entry = chapter_entry(Chapter(Book("A", "B"), "a", "A", "2026")).splitlines()
+    assert (entry[0], entry[-2]) == ("@incollection{a,", "  note = {notebook a},")
+    claim = claim_that({"at_most": 2})
+    assert "note" not in claim_entry(Chapter(Book("A", "B"), "a", "A", "2026"), claim, "")
+
+
 def test_a_claim_is_cited_with_its_verdict_and_number():
     claim = claim_that({"at_most": 2}, short="Half of all.")
     entry = claim_entry(CHAPTER, claim, "supported: share = 0.5 %").splitlines()
-    assert entry[0] == "@misc{ntpcompanion-toy.x,"
+    assert entry[0] == "@misc{coins-toy.x,"
     assert "  title = {Half of all}," in entry
     assert r"  howpublished = {Claim toy.x of the chapter ``What $W^{mm}$ is'', A \& B}," in entry
-    assert rf"  note = {{supported: share = 0.5 \%; ntpcompanion {__version__}}}," in entry
+    assert r"  note = {supported: share = 0.5 \%; coins 0.3}," in entry
 
 
 def test_a_claim_without_words_of_its_own_is_cited_by_its_statement():

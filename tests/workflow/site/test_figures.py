@@ -16,6 +16,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.running.results import outputs_digest
 from ntpcompanion.workflow.site import figures
+from ntpcompanion.workflow.site.look import ASSETS
 from tests.plots.test_style import MEANINGS, contrast
 
 PAGES = {"light": "#ffffff", "dark": "#121212"}  # the backgrounds of the theme
@@ -125,7 +126,7 @@ def test_every_colour_is_one_of_the_theme(drawn):
 
 def test_the_names_of_colours_are_those_of_the_plots():
     named = [getattr(plots, name) for name in MEANINGS] + list(style.FURTHER)
-    assert set(figures.VARIABLES) == set(named)
+    assert set(Project.find().settings.colours) == set(named)
     assert (plots.ramp(2)[0], plots.ramp(2)[1]) == figures.RAMP
     assert figures.NARROW_MIME == narrow.NARROW_MIME
     assert figures.TYPEFACE == style.TYPEFACE
@@ -140,7 +141,7 @@ def test_each_colour_of_a_ramp_is_found_again(n):
 
 def variables(theme):
     """The variables of the stylesheet in a theme."""
-    css = (Project.find().book / "assets" / "companion.css").read_text(encoding="utf-8")
+    css = (ASSETS / "companion.css").read_text(encoding="utf-8")
     blocks = re.findall(r"^(:root|html\[data-theme=\"dark\"\]) \{(.*?)^\}", css, re.M | re.S)
     found = {}
     for selector, block in blocks:
@@ -153,7 +154,8 @@ def variables(theme):
 def test_colours_of_figures_read_as_text_on_the_pages(theme):
     """Labels have the colour of their line: 4.5:1 holds for lines and marks too."""
     found = variables(theme)
-    names = {*figures.VARIABLES.values(), "--ntp-ramp-dark", "--ntp-ramp-light"}
+    colours = {f"--ntp-{name}" for name in Project.find().settings.colours.values()}
+    names = {*colours, "--ntp-ramp-dark", "--ntp-ramp-light"}
     ratios = {name: contrast(found[name], PAGES[theme]) for name in names}
     assert {name for name, ratio in ratios.items() if ratio < 4.5} == set()
     assert len({found[name] for name in names}) == len(names)

@@ -7,13 +7,13 @@ import pytest
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.site.ledger import ledger_page
+from ntpcompanion.workflow.site.look import ASSETS
 from ntpcompanion.workflow.site.references import read_papers
 from tests.browsing import needs_browser
-from tests.toy import ROOT, write_claims
+from tests.toy import write_claims
 from tests.workflow.claims.test_baselines import result
 
 MACHINE = {"processor": "a processor", "cores": 2}
-ASSETS = ROOT / "book" / "assets"
 
 
 def page(toy, **values):

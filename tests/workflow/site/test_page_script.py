@@ -1,14 +1,12 @@
 """What a chapter's script does, in a browser that reads a page made by hand from disk."""
 
-from pathlib import Path
-
 import pytest
 
 from ntpcompanion.workflow.site.code_folds import fold
+from ntpcompanion.workflow.site.look import ASSETS
 from tests.browsing import needs_browser
 
 pytestmark = needs_browser
-ASSETS = Path(__file__).resolve().parents[3] / "book" / "assets"
 HEAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
 <link rel="stylesheet" href="{assets}/cards.css"><script src="{assets}/page.js"></script>
 </head><body><div class="article-header-buttons"><button>other</button></div><article>"""

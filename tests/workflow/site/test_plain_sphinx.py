@@ -38,7 +38,8 @@ def test_the_configuration_does_without_jupyter_book_and_the_checkout_stays_as_i
     )
     assert settings["nb_execution_mode"] == "off"
     assert settings["html_static_path"] == ["assets"]
-    assert (target / "assets" / "companion.css").is_file()
+    assert (target / "assets" / "logo.svg").is_file()
+    assert "ntpcompanion.workflow.site.look" in settings["extensions"]
     assert not (target / "removed.md").exists()
     assert files(toy.project.root) == before
 

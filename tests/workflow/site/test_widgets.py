@@ -57,24 +57,24 @@ def test_the_outputs_of_the_run_are_left_alone():
 
 
 def test_the_digest_of_a_run_is_that_of_its_page():
-    svg = '<svg xmlns="http://www.w3.org/2000/svg"><path style="fill: #0173b2" d="M0 0"/></svg>'
+    svg = '<svg xmlns="http://www.w3.org/2000/svg"><path style="fill: #029e73" d="M0 0"/></svg>'
     page = shows("plane")
     page.cells[-1].outputs[0].data["text/html"] += svg
     before = outputs_digest(page)
     load_widgets(page, ["plane"], "chapter")
-    assert "var(--ntp-in-support" in page.cells[-1].outputs[0].data["text/html"]
+    assert "var(--ntp-measurement" in page.cells[-1].outputs[0].data["text/html"]
     assert outputs_digest(page) == before
     page.cells[-1].outputs[0].metadata["ntp-ran"] += "forged"
     assert outputs_digest(page) != before
 
 
 def test_pictures_have_the_colours_of_the_theme():
-    svg = '<svg xmlns="http://www.w3.org/2000/svg"><path style="fill: #0173b2" d="M0 0"/></svg>'
+    svg = '<svg xmlns="http://www.w3.org/2000/svg"><path style="fill: #029e73" d="M0 0"/></svg>'
     page = shows("plane")
     page.cells[-1].outputs[0].data["text/html"] += svg
     load_widgets(page, ["plane"], "chapter")
     html = page.cells[-1].outputs[0].data["text/html"]
-    assert "fill:var(--ntp-in-support,#0173b2)" in html
+    assert "fill:var(--ntp-measurement,#029e73)" in html
     again = copy.deepcopy(page)
     load_widgets(again, ["plane"], "chapter")
     assert again == page
@@ -83,7 +83,7 @@ def test_pictures_have_the_colours_of_the_theme():
 def test_an_unknown_widget_is_an_error_that_lists_the_known_ones(tmp_path):
     folder = tmp_path / "assets" / "widgets"
     folder.mkdir(parents=True)
-    for name in ("plane.js", "valley.js", "plot.js", "widget.js", "widgets.css"):
+    for name in ("plane.js", "valley.js", "notes.md"):
         (folder / name).touch()
     assert known_widgets(tmp_path) == ["plane", "valley"]
     with pytest.raises(

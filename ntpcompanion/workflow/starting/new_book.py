@@ -1,0 +1,165 @@
+"""A small book that builds: a copy of the folder `template` under a name and title of its own."""
+
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import sys
+import tempfile
+import unicodedata
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
+from keyword import iskeyword
+from pathlib import Path
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+
+TEMPLATE = Path(__file__).with_name("template")
+# what the template calls itself; both are words that stand nowhere else in it
+PACKAGE, TITLE = "mypaper", "My companion"
+OWN = __name__.partition(".")[0]
+TAKEN = {"book", "notebooks", "tests", OWN}  # folders of the book, or what it imports
+REQUIREMENTS = "requirements.txt"
+_SIGNS = re.compile(r"([\\`*_{}\[\]<>$#|])")  # markup of MyST
+
+
+def new_book(folder: Path, package: str | None = None, title: str | None = None) -> Path:
+    """Make a book in a folder that is empty or not there yet, and return the folder.
+
+    It is written beside that place under another name and moved there when it is whole: a kill or
+    a full disk leaves no half of it.
+
+    Parameters
+    ----------
+    folder
+        where to; its parents are made.
+    package
+        the importable package of the book; by default a name made from that of the folder.
+    title
+        of the book; by default the name of the folder.
+
+    Raises
+    ------
+    WorkflowError
+        a folder that holds something or cannot be written; a package that cannot be imported under
+        that name or would hide another; a title of no or several lines.
+    """
+    target = Path(os.path.abspath(folder.expanduser()))
+    _require_empty(target)
+    package = default_package(target.name) if package is None else required_package(package)
+    title = required_title(target.name if title is None else title)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _beside(target) as made:
+            for source in template_files():
+                place = made / str(source.relative_to(TEMPLATE)).replace(PACKAGE, package)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                text = source.read_text(encoding="utf-8")
+                place.write_text(filled(text, source.suffix, package, title), encoding="utf-8")
+            requirements = made / REQUIREMENTS
+            comment = requirements.read_text(encoding="utf-8").splitlines()[0]
+            requirements.write_text(f"{comment}\n{origin()}\n", encoding="utf-8")
+            if target.exists():
+                target.rmdir()  # an empty one: a rename takes its place on some systems only
+            made.rename(target)
+    except OSError as error:
+        raise WorkflowError(
+            f"Could not make {target}: {error.strerror or error}. Nothing was left there; mend the "
+            "permissions, free some space, or name another folder."
+        ) from error
+    return target
+
+
+def template_files() -> list[Path]:
+    """The files of the template, without what Python may have compiled there."""
+    return sorted(
+        path for path in TEMPLATE.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    )
+
+
+def filled(text: str, suffix: str, package: str, title: str) -> str:
+    """A text of the template for a book with this package and title: between quotation marks the
+    title is a string of YAML and TOML, elsewhere it is MyST.
+    """
+    quoted = text.replace(PACKAGE, package).replace(
+        f'"{TITLE}"', json.dumps(title, ensure_ascii=False)
+    )
+    return quoted.replace(TITLE, _SIGNS.sub(r"\\\1", title)) if suffix == ".md" else quoted
+
+
+def default_package(name: str) -> str:
+    """A name for a package made from that of a folder: `"Größe & Zahl"` gives `"grosse_zahl"`."""
+    plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
+    made = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")
+    if not made:
+        return PACKAGE
+    made = made if made[0].isalpha() else f"book_{made}"
+    return f"{made}_book" if why_not(made) else made
+
+
+def required_package(name: str) -> str:
+    """The name itself. Raises WorkflowError if no package of a book can have it."""
+    if reason := why_not(name):
+        raise WorkflowError(
+            f"`--package {name}`: {reason}. Give a name like `{default_package(name)}`."
+        )
+    return name
+
+
+def why_not(name: str) -> str:
+    """Why a package cannot have that name; nothing if it can."""
+    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or iskeyword(name):
+        return "it must be a name of Python, of ASCII letters, digits and _"
+    if name in TAKEN or name in sys.stdlib_module_names:
+        return "it would hide a package or folder of that name"
+    spec = importlib.util.find_spec(name)
+    return f"{spec.origin} has that name already" if spec and spec.origin else ""
+
+
+def required_title(title: str) -> str:
+    """The title itself. Raises WorkflowError unless it is one line."""
+    shown = title.strip()
+    if not shown or len(shown.splitlines()) != 1 or not shown.isprintable():
+        raise WorkflowError(f"`--title {title!r}` must be a line of text.")
+    return shown
+
+
+def origin() -> str:
+    """The requirement that installs the copy of the workflow that runs this: a release, a commit,
+    or a folder or file of this machine.
+    """
+    try:
+        found = distribution(OWN)
+        direct = json.loads(found.read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        root = Path(__file__).resolve().parents[3]
+        return f"{OWN} @ {root.as_uri()}" if (root / "pyproject.toml").is_file() else OWN
+    if not direct:
+        return f"{OWN}=={found.version}"
+    if version := direct.get("vcs_info"):
+        return f"{OWN} @ {version['vcs']}+{direct['url']}@{version['commit_id']}"
+    return f"{OWN} @ {direct['url']}"
+
+
+def _require_empty(target: Path) -> None:
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise WorkflowError(f"{target} is no folder. Name one that is empty or not there yet.")
+    held = sorted(path.name for path in target.iterdir()) if target.exists() else []
+    if held:
+        more = f" and {len(held) - 1} more" if len(held) > 1 else ""
+        raise WorkflowError(
+            f"{target} is not empty: it holds {held[0]}{more}. Name a folder that is empty or not "
+            "there yet."
+        )
+
+
+@contextlib.contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """A new folder on the disk of `target`, for as long as it is in the making."""
+    with tempfile.TemporaryDirectory(
+        dir=target.parent, prefix=f".{target.name[:40]}.", ignore_cleanup_errors=True
+    ) as holder:
+        made = Path(holder, "book")
+        made.mkdir()
+        yield made

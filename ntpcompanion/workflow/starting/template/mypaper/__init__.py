@@ -1,0 +1,1 @@
+"""What the notebooks of this book compute with."""

@@ -1,0 +1,1 @@
+"""Long runs: each module has a `Plan`, a `Result` and `run(plan)`."""

@@ -1,0 +1,245 @@
+"""A book of one's own: made whole or not at all, and red where it should be."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ntpcompanion.settings import read_settings
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.claims.baselines import read_baseline
+from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.notebooks.contents import page_faults
+from ntpcompanion.workflow.notebooks.notebook import find_notebooks
+from ntpcompanion.workflow.notebooks.profiles import read_profiles
+from ntpcompanion.workflow.running.freshness import key_parts
+from ntpcompanion.workflow.running.runs import plan
+from ntpcompanion.workflow.starting import new_book as module
+from ntpcompanion.workflow.starting.new_book import default_package, new_book, origin
+from tests.toy import ROOT
+
+PLACE = Path("a place", "Größe & Zahl")
+TITLE = 'Größe *und* "Zahl": 50 %'
+
+
+@pytest.fixture
+def made(tmp_path):
+    return new_book(tmp_path / PLACE, title=TITLE)
+
+
+def texts(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_a_book_holds_what_the_template_holds_under_its_own_names(made):
+    files = texts(made)
+    assert len(files) == len(module.template_files())
+    assert {".gitignore", ".github/workflows/book.yml", "grosse_zahl/mean.py"} <= set(files)
+    assert not [name for name, text in files.items() if module.PACKAGE in name + text]
+    assert not [name for name, text in files.items() if module.TITLE in text]
+    assert yaml.safe_load(files["_config.yml"])["title"] == TITLE
+    assert files["README.md"].startswith(r'# Größe \*und\* "Zahl": 50 %')
+    assert [path.name for path in made.parent.iterdir()] == [made.name], "nothing is left beside it"
+
+
+def test_its_settings_claims_and_pages_are_whole(made):
+    project = Project.read(made)
+    assert project.packages == (made / "grosse_zahl",)
+    assert read_settings(made).libraries[:3] == ("ntpcompanion", "numpy", "pandas")
+    known = find_notebooks(project)
+    assert page_faults(project, known) == []
+    profiles = read_profiles(project, known)
+    measured = {claim for claim in load_claims(project)}
+    for profile in ("smoke", "book"):
+        assert set(read_baseline(project.baseline(profile))["-"]) == measured
+        parts = key_parts(
+            project,
+            known["mean"],
+            plan(project, known["mean"], profile, profiles).parameters,
+        )
+        assert list(parts["package source"]) == ["__init__.py", "mean.py"]
+
+
+def test_a_folder_that_holds_something_is_refused_and_stays(tmp_path):
+    held = tmp_path / "held"
+    held.mkdir()
+    assert new_book(held) == held, "an empty one will do"
+    before = texts(held)
+    with pytest.raises(WorkflowError, match=r"held is not empty: it holds \.github and \d+ more\."):
+        new_book(held)
+    (tmp_path / "file").touch()
+    with pytest.raises(WorkflowError, match=r"file is no folder"):
+        new_book(tmp_path / "file")
+    assert texts(held) == before
+
+
+@pytest.mark.parametrize("failing", ["write_text", "rename"])
+def test_what_fails_leaves_nothing(tmp_path, monkeypatch, failing):
+    method = getattr(Path, failing)
+
+    def full(path, *arguments, **options):
+        if path.name in ("README.md", "book"):
+            raise OSError(28, "No space left on device")
+        return method(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, failing, full)
+    with pytest.raises(WorkflowError, match=r"Could not make .*coins: No space left on device\."):
+        new_book(tmp_path / "coins")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("my-coins", "a name of Python.*Give a name like `my_coins`"),
+        ("class", "a name of Python"),
+        ("", "a name of Python"),
+        ("tests", "it would hide a package or folder"),
+        ("json", "it would hide.*Give a name like `json_book`"),
+        ("numpy", r"numpy.__init__\.py has that name already"),
+    ],
+)
+def test_a_package_that_could_not_be_imported_is_refused(tmp_path, name, reason):
+    with pytest.raises(WorkflowError, match=rf"`--package {name}`: .*{reason}"):
+        new_book(tmp_path / "coins", name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "package"),
+    [
+        ("coins", "coins"),
+        ("Größe & Zahl", "grosse_zahl"),
+        ("2 coins", "book_2_coins"),
+        ("数", module.PACKAGE),
+        ("json", "json_book"),
+        ("numpy", "numpy_book"),
+    ],
+)
+def test_a_package_is_named_by_its_folder(folder, package):
+    assert default_package(folder) == package
+
+
+@pytest.mark.parametrize("title", ["", "  ", "two\nlines", "a\x00b"])
+def test_a_title_is_one_line(tmp_path, title):
+    with pytest.raises(WorkflowError, match=r"`--title .* must be a line of text"):
+        new_book(tmp_path / "coins", title=title)
+
+
+@pytest.mark.parametrize(
+    ("direct", "requirement"),
+    [
+        (None, r"ntpcompanion==3\.1"),
+        ('{"url": "file:///a%20b", "dir_info": {}}', r"ntpcompanion @ file:///a%20b"),
+        (
+            '{"url": "https://x.org/y", "vcs_info": {"vcs": "git", "commit_id": "12ab"}}',
+            r"ntpcompanion @ git\+https://x\.org/y@12ab",
+        ),
+    ],
+)
+def test_a_book_names_the_copy_that_made_it(monkeypatch, direct, requirement):
+    class Installed:
+        version = "3.1"
+
+        def read_text(self, name):
+            return direct
+
+    monkeypatch.setattr(module, "distribution", lambda name: Installed())
+    assert re.fullmatch(requirement, origin())
+
+
+def test_the_tests_of_the_template_pass(made):
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:jaxtyping", "-c", "pyproject.toml"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options],
+        cwd=made,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(made), str(ROOT)])},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passed" in done.stdout
+
+
+# in an environment of such a book none of them is installed
+BLOCKED = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("torch", "cvxpy", "transformers", "datasets", "sympy", "jaxtyping"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+sys.argv[0] = "ntpcompanion"
+from ntpcompanion import cli, plots
+plots.use_style, plots.figure, plots.show_table, plots.csv_link, plots.draw_theory
+cli.main()
+"""
+
+
+def command(folder, *arguments, code=0):
+    """What a command of the book says, where no library is installed that a small book can do
+    without.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == code, said
+    assert "Traceback" not in said
+    return said
+
+
+def edit(path, old, new):
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_changes_are_red_and_green_as_promised(made):
+    command(made, "execute", "--profile", "smoke", "-j", "1")
+    assert "1 measured values agree" in command(made, "check")
+    edit(made / "notebooks" / "mean.md", "How far is", "How far away is")
+    edit(made / "grosse_zahl" / "experiments" / "spread.py", "Plan(experiment", "Plan( experiment")
+    assert "is up to date" in command(made, "why", "mean", "--profile", "smoke")
+    edit(made / "grosse_zahl" / "mean.py", "np.sqrt(12)", "np.sqrt(12) * n**0.2")
+    assert "package source: mean.py changed" in command(made, "why", "mean", "--profile", "smoke")
+    assert "do not answer for the present sources" in command(made, "check", code=1)
+    command(made, "execute", "--profile", "smoke", "-j", "1")
+    assert "mean.rate" in command(made, "check", code=1)
+
+
+def test_records_and_sweeps_import_the_package_and_hash_its_sources(made):
+    edit(made / "book" / "records" / "plans.yml", "[1, 64, 4096]", "[1, 4]")
+    command(made, "record", "spread", "-j", "1")
+    record = (made / "book" / "records" / "spread.json").read_text(encoding="utf-8")
+    assert '"experiments/spread.py"' in record
+    assert '"mean.py"' in record
+    said = command(made, "sweep", "spread", "--grid", "n=1,4", "-p", "means=3", "-j", "1")
+    assert "parquet" in said
+
+
+@pytest.mark.slow
+def test_the_small_book_builds_and_keeps_its_baselines(made):
+    assert "Built" in command(made, "build", "-j", "1")
+    assert "1 measured values agree" in command(made, "check", "--profile", "book")
+    page = (made / "_build" / "html" / "chapters" / "mean.html").read_text(encoding="utf-8")
+    assert "ntp-supported" in page
+    assert (made / "_build" / "html" / "_static" / "fonts").is_dir()
+    command(made, "history")
+    assert "Unchanged" not in command(made, "build")
+    states = command(made, "doctor")
+    assert "ntpcompanion" in states
+    assert "restore" not in states.lower()
