@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "flatness": {"faces", "randomness", "validation"},
     "linear": {"faces", "languages", "randomness", "validation"},
     "dyck": {"faces", "languages", "randomness", "validation"},
+    "geometry": {"faces", "linear", "validation"},
     "networks": {"faces", "validation"},
     "mlm": {"faces", "languages", "networks", "randomness", "validation"},
     # where the others meet: frozen plan → typed result
@@ -29,11 +30,12 @@ MAY_IMPORT = {
         "linear",
         "flatness",
         "dyck",
+        "geometry",
         "networks",
         "mlm",
     },
     # for the types of results
-    "plots": {"faces", "languages", "linear", "flatness", "dyck", "mlm", "experiments"},
+    "plots": {"faces", "languages", "linear", "flatness", "dyck", "geometry", "mlm", "experiments"},
     "workflow": {"faces"},  # knows no mathematics
     "terminal": {"workflow"},
     "cli": {"workflow", "terminal"},
