@@ -12,6 +12,9 @@ from scipy.special import logsumexp, softmax
 
 from ntpcompanion.validation import as_integer_array, as_matrix, as_positive
 
+# Norm of a gradient that leaves no direction to a Newton step: some entries above rounding.
+STATIONARY = 1e-14
+
 
 @dataclass(frozen=True, eq=False)
 class ContrastiveMinimum:
@@ -136,7 +139,7 @@ def contrastive_minimum(
         hessp=problem.hessian_product,
         method="trust-ncg",
         callback=proved,
-        options={"maxiter": max_iterations, "gtol": 0.0},
+        options={"maxiter": max_iterations, "gtol": STATIONARY},
     )
     features = problem.features(found.x)
     loss = problem.value(features @ features.T)

@@ -17,6 +17,7 @@ from ntpcompanion.linear.memory import check_dense
 from ntpcompanion.linear.validation import as_laws, as_weight
 from ntpcompanion.validation import as_between, as_integer, as_positive
 
+STATIONARY = 1e-14  # norm of a gradient that leaves no direction to a Newton step
 DENSE_ARRAYS = 20  # of factors and of logits at a time
 START = 1.0  # Frobenius norm of the first logits
 
@@ -195,7 +196,7 @@ def _minimum(
             hessp=problem.hessian_product,
             method="trust-ncg",
             callback=proved,
-            options={"maxiter": max_iterations - steps, "gtol": 0.0},
+            options={"maxiter": max_iterations - steps, "gtol": STATIONARY},
         )
         H, W = problem.factors(found.x)
         steps += found.nit
