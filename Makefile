@@ -1,31 +1,42 @@
-# Every target sets up .venv by itself when it is missing or older than what it is made from.
+# Every target sets up .venv by itself when it is missing or older than what it is made from: first what the book needs, then what tests need besides.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+TOOLS := .venv/tools
+LAB := .venv/lab
+FOR_BOOK := book,science,workflow
+FOR_TESTS := book,lab,opt,science,test,workflow
+# uv is quicker where there is one; it is given the places where pip looks, and where it fails, pip is asked
+UV := $(shell command -v uv)
+AS_PIP := UV_FIND_LINKS="$${PIP_FIND_LINKS:-}" UV_EXTRA_INDEX_URL="$${PIP_EXTRA_INDEX_URL:-}" UV_INDEX_STRATEGY=unsafe-best-match
+define install
+	$(if $(UV),$(AS_PIP) $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e '.[$(1)]' ||) \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(1)]'
+endef
 SPHINX := _build/sphinx/env
 
 book: $(READY)
 	$(BIN)/ntpcompanion build
 
-test: $(READY) browser
+test: $(TOOLS) browser
 	$(BIN)/pytest
 
 # every page in every view; with `make test` it is all that continuous integration runs
-test-slow: $(READY) browser
+test-slow: $(TOOLS) browser
 	$(BIN)/pytest -m slow
 
 smoke: $(READY)
 	$(BIN)/ntpcompanion execute --profile smoke
 	$(BIN)/ntpcompanion check --profile smoke
 
-bench: $(READY)
+bench: $(TOOLS)
 	$(BIN)/pytest -m benchmark -n 0 -s tests/benchmarks
 
 # about half an hour: kernels of other processors, other threads, seeds, locale and clock, and a busy machine
-portable: $(READY)
+portable: $(TOOLS)
 	$(BIN)/python -m tests.portable
 
-mutants: $(READY)
+mutants: $(TOOLS)
 	$(BIN)/python -m tests.mutants
 
 # the whole book as _build/book.pdf
@@ -38,6 +49,10 @@ release: book
 
 serve: $(READY)
 	$(BIN)/ntpcompanion serve
+
+# JupyterLab on the text notebooks; what it keeps lies in _build/lab
+lab: $(READY) $(LAB)
+	$(BIN)/ntpcompanion lab
 
 # the book by plain Sphinx (Jupyter Book only translates _config.yml into conf.py), in _build/sphinx/html; for a newer Sphinx remove _build/sphinx/env
 sphinx: $(READY) $(SPHINX)/ready
@@ -56,7 +71,28 @@ browser:
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed, this is ' + sys.version.split()[0] + '. Name another: make PYTHON=python3.12 book')"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,opt,science,test,workflow]'
+	$(call install,$(FOR_BOOK))
+	touch $@
+
+$(TOOLS): $(READY)
+	$(call install,$(FOR_TESTS))
+	touch $@
+
+# every requirement of every extra, pinned for all systems and Pythons that are promised; what is pinned keeps its version while the ranges of
+# pyproject.toml allow it (`make constraints NEWER=--upgrade`, or `NEWER='-P numpy'`, asks for newer ones). Without hashes: beside them pip refuses
+# to install the checkout. `make lock` adds them, for a release
+COMPILE = $(AS_PIP) $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --no-header --no-annotate pyproject.toml
+constraints: $(TOOLS)
+	$(COMPILE) $(NEWER) --output-file constraints.txt
+
+LOCK ?= _build/requirements.lock
+lock: $(TOOLS)
+	mkdir -p $(dir $(LOCK))
+	$(COMPILE) --constraints constraints.txt --generate-hashes --output-file $(LOCK)
+
+# a stamp of its own: `make book` neither needs nor waits for it
+$(LAB): $(READY)
+	$(call install,lab)
 	touch $@
 
 # the newest Sphinx and what the book uses of it, with the package, which the API page imports; of constraints.txt only torch, the largest
@@ -67,4 +103,4 @@ $(SPHINX)/ready: pyproject.toml
 		sphinx-mathjax-offline sphinx-multitoc-numbering sphinx-proof sphinx-togglebutton sphinxcontrib-bibtex
 	touch $@
 
-.PHONY: book test test-slow pdf release smoke portable bench mutants serve sphinx clean browser
+.PHONY: book test test-slow pdf release smoke portable bench mutants serve lab sphinx constraints lock clean browser

@@ -2,20 +2,37 @@
 `terminal`.
 """
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ntpcompanion import terminal
+from ntpcompanion.options import (
+    CORES,
+    Annotate,
+    Force,
+    Jobs,
+    JsonFile,
+    JUnitFile,
+    Name,
+    Names,
+    Overrides,
+    Processes,
+    Profile,
+    Scheduler,
+    SummaryFile,
+    Update,
+)
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
-from ntpcompanion.workflow.claims import baselines
+from ntpcompanion.workflow.checking.reports import Files, accept, check_results
+from ntpcompanion.workflow.checking.schemas import write_schemas
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.doctor.report import examine
 from ntpcompanion.workflow.notebooks.contents import page_faults
+from ntpcompanion.workflow.notebooks.lab import start_lab
 from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
 from ntpcompanion.workflow.records.overview import read_sweep
@@ -35,46 +52,24 @@ from ntpcompanion.workflow.site.server import site_server
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_show_locals=False,
     help="Execute, check and build the reproducible paper companion.",
 )
 
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[NAME ...]", help="Notebooks, by name; all if none is given."),
-]
-Profile = Annotated[str, typer.Option(help="smoke, book or paper: see notebooks/profiles.yml.")]
-Jobs = Annotated[
-    int,
-    typer.Option("--jobs", "-j", help="Notebooks or tasks at once, each in a process of its own."),
-]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-p",
-        metavar="NAME=VALUE",
-        help="Override a parameter of every notebook chosen; the outcome goes to _build/runs.",
-    ),
-]
-Force = Annotated[bool, typer.Option("--force", help="Run again even what is up to date.")]
-Processes = Annotated[
-    int | None,
-    typer.Option(
-        "--jobs",
-        "-j",
-        help="Tasks at once [default: as cores and memory allow].",
-        show_default=False,
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="tcp://HOST:PORT",
-        help="Run the tasks on an existing cluster of Dask, whose scheduler is there.",
-    ),
-]
-CORES = os.cpu_count() or 1
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool | None,
+        typer.Option(
+            "--version",
+            help="Say which version this is, and stop.",
+            callback=lambda asked: terminal.show_version() if asked else None,
+            is_eager=True,
+        ),
+    ] = None,
+) -> None:
+    """Options of no command."""
 
 
 @app.command("list")
@@ -119,6 +114,7 @@ def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) 
         raise WorkflowError("\n".join(faults))
     require_jupyter_book_1()
     with project.lock():
+        write_schemas(project, {run.notebook.name: run.notebook for run in runs})
         recover_site(project.html(profile))
         terminal.execute(runs, jobs, force)
         html, made = build.build_site(project, runs, profile)
@@ -130,36 +126,40 @@ def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) 
 def check(
     profile: Profile = "smoke",
     parameter: Overrides = None,
-    update: Annotated[
-        bool,
-        typer.Option(
-            "--update", help="Accept the present values as the baseline, and show what changes."
-        ),
-    ] = False,
+    update: Update = False,
+    json: JsonFile = None,
+    junit: JUnitFile = None,
+    summary: SummaryFile = None,
+    annotate: Annotate = None,
 ) -> None:
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
     one moved.
     """
-    project = _project()
     if update and parameter:
         raise WorkflowError(
             "`--update` takes no `-p`: a baseline holds what the parameters of the profile give. "
             "Leave one of them out."
         )
-    results = build.current_results(_runs(project, [], profile, parameter or []))
-    claims, path = load_claims(project), project.baseline(profile)
-    found = baselines.compare(results, claims, stored := baselines.read_baseline(path), profile)
-    terminal.say(*found.notes, *found.faults)
+    project = _project()
+    files = Files(json, junit, summary)
+    with terminal.reported_error(project, profile, files, annotate):
+        results = build.current_results(_runs(project, [], profile, parameter or []))
+        report = check_results(project, results, profile)
+    terminal.show_report(report, files)
     if update:
-        baselines.write_baseline(path, baselines.updated(stored, results, claims))
-        terminal.say(f"Wrote {path}; review it with `git diff`.")
-        found = baselines.compare(results, claims, baselines.read_baseline(path), profile)
-    values = f"{sum(len(result.measurements) for result in results.values())} measured values"
-    if found.faults:
-        also = ", verdicts among them: a baseline cannot mend those" if update else ""
-        checks = f"{len(found.faults)} of the checks on {values}"
-        raise WorkflowError(f"{checks} failed at profile {profile}{also}.")
-    terminal.say(f"{values} agree with {path.name} and with the expected verdicts.")
+        terminal.say(f"Wrote {accept(project, results, profile)}; review it with `git diff`.")
+        report = check_results(project, results, profile)
+    terminal.end_check(project, report, files, annotate, updated=update)
+
+
+@app.command()
+@terminal.sentences
+def schemas() -> None:
+    """Write the JSON Schemas by which an editor completes claims.yml and profiles.yml, and that of
+    the report of a check; `build` does so, too.
+    """
+    project = _project()
+    terminal.say(*map(str, write_schemas(project, find_notebooks(project))))
 
 
 @app.command()
@@ -176,9 +176,7 @@ def history(profile: Profile = "book") -> None:
 
 @app.command()
 @terminal.sentences
-def why(
-    name: Annotated[str, typer.Argument(help="A notebook.")], profile: Profile = "book"
-) -> None:
+def why(name: Name, profile: Profile = "book") -> None:
     """Say why a notebook would be run again, or that it would not."""
     run = _runs(_project(), [name], profile, [])[0]
     reasons = stale_reasons(run)
@@ -228,7 +226,7 @@ def sweep(
         typer.Option("-p", metavar="NAME=VALUE", help="A parameter that all runs share."),
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(help="Of a notebook: smoke, book or paper [default: book].")
+        str | None, typer.Option(help="Of a notebook: smoke, book or paper (default: book).")
     ] = None,
     jobs: Processes = None,
     scheduler: Scheduler = None,
@@ -294,6 +292,21 @@ def serve(
         server.serve_forever()
     except KeyboardInterrupt:
         server.server_close()
+
+
+@app.command()
+@terminal.sentences
+def lab(
+    browser: Annotated[
+        bool, typer.Option(help="Open a browser; else an address is printed.")
+    ] = True,
+    port: Annotated[int, typer.Option(help="Port on this machine; the next free one.")] = 8888,
+) -> None:
+    """Open the text notebooks in JupyterLab (extra `lab`). Saving one changes the lines of the
+    cells that were changed, and stores no output.
+    """
+    options = [f"--port={port}", *([] if browser else ["--no-browser"])]
+    raise typer.Exit(start_lab(_project(), options))
 
 
 def _project() -> Project:

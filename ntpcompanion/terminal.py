@@ -1,12 +1,15 @@
 """What the commands show: lines, tables, progress bars, and errors as sentences with exit codes."""
 
+import contextlib
 import functools
 import io
+import os
+import platform
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
@@ -16,8 +19,12 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
+import ntpcompanion
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.checking import reports
+from ntpcompanion.workflow.checking.report import Report, report_json
+from ntpcompanion.workflow.checking.reports import Files
 from ntpcompanion.workflow.doctor.checks import Check
 from ntpcompanion.workflow.doctor.report import shown
 from ntpcompanion.workflow.records.making import Options, make_record
@@ -27,6 +34,7 @@ from ntpcompanion.workflow.records.sweep import Progress as SweepProgress
 from ntpcompanion.workflow.records.sweep import run_sweep
 from ntpcompanion.workflow.records.verification import verify_record
 from ntpcompanion.workflow.running import execute as runner
+from ntpcompanion.workflow.running.history import present_commit
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
 
@@ -71,9 +79,19 @@ def say(*lines: str, console: Console | None = None) -> None:
         _print(escape(line), console)
 
 
+def show_version() -> NoReturn:
+    """Print version, commit where the package is a clone, and Python; and stop."""
+    root = Path(ntpcompanion.__file__).resolve().parents[1]
+    # not of a repository in which some environment lies
+    commit = present_commit(Project(root)) if (root / ".git").exists() else ""
+    said = f"ntpcompanion {ntpcompanion.__version__}" + (f" (commit {commit})" if commit else "")
+    say(f"{said}, Python {platform.python_version()}")
+    raise typer.Exit
+
+
 def working(text: str) -> Status:
     """A context in which a terminal shows that something is being done."""
-    return Console().status(text)
+    return Console(stderr=True).status(text)
 
 
 def bars() -> Progress:
@@ -83,8 +101,9 @@ def bars() -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        console=(console := Console(stderr=True)),
         transient=True,
-        disable=not Console().is_terminal,
+        disable=not console.is_terminal,
     )
 
 
@@ -146,7 +165,7 @@ def run_planned(planned: Sweep, jobs: int | None, scheduler: str | None, out: Pa
     """Run a sweep behind a progress bar, and say how its runs ended. Raises WorkflowError as
     `run_sweep`.
     """
-    say(planned_in_words(planned, jobs, scheduler))
+    say(planned_in_words(planned, jobs, scheduler), console=Console(stderr=True))
     said = ""
     with bars() as progress:
         task = progress.add_task(planned.target.name, total=len(planned.points))
@@ -166,6 +185,52 @@ def run_planned(planned: Sweep, jobs: int | None, scheduler: str | None, out: Pa
             note=lambda text: say(text, console=progress.console),
         )
     say(said, f"Wrote {path}")
+
+
+@contextlib.contextmanager
+def reported_error(
+    project: Project, profile: str, files: Files, annotate: bool | None
+) -> Iterator[None]:
+    """What stops a check from comparing anything stands in its reports, too."""
+    try:
+        yield
+    except WorkflowError as error:
+        _publish(project, reports.failed_report(profile, error), files, annotate)
+        raise
+
+
+def show_report(report: Report, files: Files) -> None:
+    """Print the findings of a check: on the error stream where the output is to be JSON."""
+    console = Console(stderr=files.json == reports.STDOUT)
+    lines = [finding.text for finding in [*report.notes, *report.faults]]
+    say(*lines, console=console)
+
+
+def end_check(
+    project: Project, report: Report, files: Files, annotate: bool | None, *, updated: bool
+) -> None:
+    """Write the reports of a check, and say how it ended. Raises WorkflowError if there are faults;
+    `updated`: they remain although the values were accepted.
+    """
+    _publish(project, report, files, annotate)
+    values = f"{report.values} measured values"
+    if faults := len(report.faults):
+        also = ", verdicts among them: a baseline cannot mend those" if updated else ""
+        raise WorkflowError(
+            f"{faults} of the checks on {values} failed at profile {report.profile}{also}."
+        )
+    baseline = project.baseline(report.profile).name
+    console = Console(stderr=files.json == reports.STDOUT)
+    say(f"{values} agree with {baseline} and with the expected verdicts.", console=console)
+
+
+def _publish(project: Project, report: Report, files: Files, annotate: bool | None) -> None:
+    if files.json == reports.STDOUT:
+        typer.echo(report_json(report), nl=False)
+    if annotate if annotate is not None else os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in reports.annotations(report, project):
+            typer.echo(line, err=files.json == reports.STDOUT)
+    reports.write_reports(report, files)
 
 
 def show_states(runs: Iterable[Run]) -> None:
@@ -204,4 +269,4 @@ def show_checks(checks: Sequence[Check]) -> None:
 
 
 def _print(text: str, console: Console) -> None:
-    console.print(text, soft_wrap=True, highlight=False)
+    console.print(text, soft_wrap=True, highlight=False, emoji=False)

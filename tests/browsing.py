@@ -16,6 +16,7 @@ FLAGS = [
     # a name
     "--proxy-server=127.0.0.1:9",
 ]
+PATIENCE = 240_000  # milliseconds: a page of a busy machine is slow, and no fault
 needs_browser = pytest.mark.skipif(
     BROWSER is None and not os.environ.get("CI"),
     reason="no Chromium on this machine; `make browser` gets one or says how",

@@ -5,9 +5,9 @@ import pytest
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 
-# The landing page, a chapter with a figure to touch and theorems, the ledger, a page of the
-# package and a plain page: every kind of page that the book has.
-KINDS = ("intro", "chapters/ntp_svm", "ledger", "api/dyck", "notation")
+# The landing page, a chapter with a figure to touch and one without, the ledger, a page of the
+# package and one that a build makes: every kind of page that the book has.
+KINDS = ("intro", "chapters/ntp_svm", "chapters/adam_limit", "ledger", "api/dyck", "theorems")
 
 
 def pages():

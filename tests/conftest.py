@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from jaxtyping import config
 
-from tests.browsing import BROWSER, FLAGS
+from tests.browsing import BROWSER, FLAGS, PATIENCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -44,8 +44,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
     """A headless browser that knows no host but this machine."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     assert BROWSER, "Chromium is needed under CI; `make browser` gets one or says how"
     with (
         sync_playwright() as play,

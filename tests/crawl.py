@@ -9,21 +9,26 @@ import re
 import threading
 import urllib.request
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from html import unescape
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote, urldefrag, urlsplit
 
 import nbformat
 from playwright.sync_api import Browser, ConsoleMessage, Request, Response, WebSocket
 
+from tests.browsing import PATIENCE
+
 SCRIPT = Path(__file__).with_suffix(".js")
-# How a page is looked at: width in pixels and colours. It is loaded under the first and then only
-# shown in another way.
-LOOKS = {
-    "file": [(1280, "light"), (1280, "dark"), (390, "light")],
-    "http": [(390, "light"), (1280, "light")],
-}
+Look = tuple[int, str]  # width in pixels and colours
+# How a page is looked at: it is loaded under the first and then only shown in another way.
+NARROW_FIRST: tuple[Look, ...] = ((390, "light"), (1280, "light"))
+USUAL: tuple[Look, ...] = ((1280, "light"), (1280, "dark"), (390, "light"))
+EVERY: tuple[Look, ...] = tuple(
+    (width, colours) for width in (1280, 768, 390, 320) for colours in ("light", "dark")
+)
+NAMED = re.compile(r'\b(?:id|name)="([^"]+)"')
 DOWNLOADS = (".csv", ".ipynb", ".json", ".md", ".txt")
 SEARCHED = re.compile("finished|did not match")
 
@@ -64,14 +69,15 @@ class Crawl:
     `said` of its links and anchors.
     """
 
-    def __init__(self, browser: Browser, base: str) -> None:
-        self.base, self.scheme = base, urlsplit(base).scheme
+    def __init__(self, browser: Browser, base: str, looks: Sequence[Look]) -> None:
+        self.base, self.scheme, self.looks = base, urlsplit(base).scheme, looks
         self.complaints: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         self.said: dict[str, dict] = {}
         self.heard: list[str] = []
-        self.fetch = functools.cache(fetch)
+        self.fetch, self.written = functools.cache(fetch), functools.cache(self._written)
         context = browser.new_context(offline=self.scheme == "file")
         context.add_init_script(path=SCRIPT)
+        context.set_default_timeout(PATIENCE)
         self.foreign = re.compile(rf"^(?!{re.escape(base)}|data:|blob:|about:)")
         self.page = context.new_page()
         self._listen()
@@ -114,7 +120,7 @@ class Crawl:
 
     def visit(self, name: str) -> None:
         """Open a page, look at it in each way, and keep what it says of others."""
-        for look, (width, colours) in enumerate(LOOKS[self.scheme]):
+        for look, (width, colours) in enumerate(self.looks):
             self.page.set_viewport_size({"width": width, "height": 900})
             self.page.emulate_media(color_scheme=colours)
             if look == 0:
@@ -171,20 +177,45 @@ class Crawl:
         name = saved or PurePosixPath(unquote(urlsplit(address).path)).name
         if saved is not None or name.endswith(DOWNLOADS):
             return download_fault(name, content)
-        page = self.said.get(self.page_of(url) or "")
-        return (
-            f"dead anchor: {url}"
-            # `name=value` is a view of the ledger, which its script reads: no place on the page
-            if page and anchor and "=" not in anchor and unquote(anchor) not in page["anchors"]
-            else None
+        page = self.page_of(url)
+        # `name=value` is a view of the ledger, which its script reads: no place on the page
+        lost = (
+            page and anchor and "=" not in anchor and unquote(anchor) not in self.anchors_of(page)
         )
+        return f"dead anchor: {url}" if lost else None
+
+    def anchors_of(self, name: str) -> Container[str]:
+        """The places of a page that links can name: those that a browser saw, or those in the HTML
+        of a page that was not read.
+        """
+        return self.said[name]["anchors"] if name in self.said else self.written(name)
+
+    def _written(self, name: str) -> set[str]:
+        text = (self.fetch(self.base + quote(name)) or b"").decode()
+        return {unescape(place) for place in NAMED.findall(text)}
+
+    def judge_links(self) -> None:
+        """Complain about the links of all pages that were read."""
+        for name, said in self.said.items():
+            self.complain(
+                name, "links", [self.link_fault(**link) for link in said["head"] + said["links"]]
+            )
 
 
-def crawl(browser: Browser, base: str, names: Iterable[str]) -> Crawl:
+def read(browser: Browser, base: str, names: Iterable[str], looks: Sequence[Look]) -> Crawl:
+    """Read the pages `names` of the site under `base`, and no other to which they lead."""
+    reading = Crawl(browser, base, looks)
+    for name in names:
+        reading.visit(name)
+    reading.judge_links()
+    return reading
+
+
+def crawl(browser: Browser, base: str, names: Iterable[str], looks: Sequence[Look]) -> Crawl:
     """Read the site under `base` from its index.html on; a page of `names` that no link reaches is
     a complaint.
     """
-    reading = Crawl(browser, base)
+    reading = Crawl(browser, base, looks)
     waiting = [reading.first_page()]
     while waiting:
         name = waiting.pop()
@@ -195,10 +226,7 @@ def crawl(browser: Browser, base: str, names: Iterable[str]) -> Crawl:
                 for link in reading.said[name]["links"]
                 if (page := reading.page_of(link["url"]))
             ]
-    for name, said in reading.said.items():
-        reading.complain(
-            name, "links", [reading.link_fault(**link) for link in said["head"] + said["links"]]
-        )
+    reading.judge_links()
     for name in sorted({*names} - {*reading.said, "index.html"}):
         reading.complain(name, "links", ["no link leads here"])
     return reading

@@ -43,13 +43,13 @@ def loss_of_short_memory(tokens: list[int], memory: int, skip: int) -> float:
 def cross_entropy(embeddings: list, next_token: list, weight: list, W: list) -> float:
     """−Σ_j π_j Σ_z p_jz log softmax_z(W h_j), entry by entry."""
     terms = []
-    for h, law, frequency in zip(embeddings, next_token, weight, strict=True):
+    for h, distribution, frequency in zip(embeddings, next_token, weight, strict=True):
         logits = [math.fsum(w * x for w, x in zip(row, h, strict=True)) for row in W]
         peak = max(logits)
         normalizer = peak + math.log(math.fsum(math.exp(logit - peak) for logit in logits))
         terms += [
             frequency * p * (normalizer - logit)
-            for p, logit in zip(law, logits, strict=True)
+            for p, logit in zip(distribution, logits, strict=True)
             if p > 0
         ]
     return math.fsum(terms)

@@ -9,6 +9,7 @@ import pytest
 from jupytext.config import load_jupytext_config
 
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.checking.comparison import compare
 from ntpcompanion.workflow.claims import baselines
 from ntpcompanion.workflow.claims.claims import Band, load_claims
 from ntpcompanion.workflow.notebooks.cells import code_cells
@@ -35,7 +36,7 @@ def executed():
 def test_no_number_moved_and_every_verdict_is_as_expected(executed):
     project, runs = executed
     claims = load_claims(project)
-    found = baselines.compare(
+    found = compare(
         current_results(runs), claims, baselines.read_baseline(project.baseline("smoke")), "smoke"
     )
     assert found.faults == []

@@ -9,7 +9,7 @@ from tinyhtml5.parser import HTMLParser
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
-from tests.browsing import needs_browser
+from tests.browsing import PATIENCE, needs_browser
 from tests.built import KINDS, pages
 from tests.smoke import smoke_site
 
@@ -62,6 +62,7 @@ def test_no_page_is_heavy(site):
 def test_axe_finds_nothing_serious(browser, site, page, theme):
     # axe-core is put into the page, which the page's own policy would refuse
     context = browser.new_context(bypass_csp=True, color_scheme=theme)
+    context.set_default_timeout(PATIENCE)
     tab = context.new_page()
     tab.goto((site / f"{page}.html").as_uri())
     tab.evaluate(SETTLED)

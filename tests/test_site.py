@@ -1,5 +1,5 @@
-"""The real book, rendered from its smoke run and read as a browser reads it; and proof that this
-reading finds faults.
+"""Pages of the real book, rendered from its smoke run and read as a browser reads them; and proof
+that this reading finds faults.
 """
 
 import re
@@ -13,7 +13,8 @@ import pytest
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 from tests.browsing import needs_browser
-from tests.crawl import Crawl, crawl, served
+from tests.built import KINDS
+from tests.crawl import EVERY, NARROW_FIRST, USUAL, Crawl, crawl, read, served
 from tests.smoke import smoke_site
 
 pytestmark = needs_browser
@@ -160,10 +161,13 @@ FILES = {
 
 
 @contextmanager
-def read_twice(browser, site: Path, names: set[str]):
-    """The site read from disk and over http."""
+def read_twice(browser, site: Path, names: set[str], looks=USUAL):
+    """The site read from disk in these looks, and over http in two."""
     with served(site) as address:
-        yield [crawl(browser, base, names) for base in (f"{site.as_uri()}/", address)]
+        yield [
+            crawl(browser, f"{site.as_uri()}/", names, looks),
+            crawl(browser, address, names, NARROW_FIRST),
+        ]
 
 
 def complaints(readings: list[Crawl]) -> dict[tuple[str, str], list[str]]:
@@ -176,43 +180,65 @@ def site():
 
 
 @pytest.fixture(scope="module")
+def kinds(browser, site):
+    """One page of each kind, read from disk."""
+    return read(browser, f"{site.as_uri()}/", [f"{page}.html" for page in KINDS], USUAL)
+
+
+@pytest.fixture(scope="module")
 def book(browser, site):
+    """All pages, from disk in every look and over http."""
     files = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
-    with read_twice(
-        browser, site, files - NOT_PAGES | {f"{page}.html" for page in toc_pages(Project.find())}
-    ) as readings:
+    listed = {f"{page}.html" for page in toc_pages(Project.find())}
+    with read_twice(browser, site, files - NOT_PAGES | listed, EVERY) as readings:
         yield readings
 
 
-def test_nothing_to_complain_about(book):
-    assert complaints(book) == {}
+def search(reading: Crawl) -> set[str]:
+    """The pages found by a word of the book; another word finds none."""
+    found = {reading.page_of(link) for link in reading.search("entropy")}
+    assert reading.search("rhinoceros") == []
+    return found
 
 
-def test_every_page_was_read_and_each_chapter_carries_the_smoke_warning(book, site):
-    listed = {f"{page}.html" for page in toc_pages(Project.find())}
-    assert all(
-        listed | {"genindex.html", "py-modindex.html", "search.html"} <= set(reading.said)
-        for reading in book
-    )
-    for chapter in (site / "chapters").glob("*.html"):
+def test_nothing_to_complain_about_on_a_page_of_each_kind(kinds):
+    assert {f"{page}.html" for page in KINDS} == set(kinds.said)
+    assert kinds.complaints == {}
+
+
+def test_each_chapter_carries_the_smoke_warning(site):
+    chapters = list((site / "chapters").glob("*.html"))
+    assert len(chapters) == len(list(Project.find().notebooks.glob("*.md")))
+    for chapter in chapters:
         assert "Its numbers are not results" in chapter.read_text(encoding="utf-8")
 
 
-def test_a_reader_who_searches_finds_pages(book):
-    for reading in book:
-        found = {reading.page_of(link) for link in reading.search("entropy")}
-        assert {"notation.html", "chapters/sparse_contexts.html"} <= found
-        assert reading.search("rhinoceros") == []
-        assert reading.complaints == {}
+def test_a_reader_who_searches_finds_pages(kinds):
+    assert {"notation.html", "chapters/sparse_contexts.html"} <= search(kinds)
+    assert kinds.complaints == {}
 
 
-def test_a_card_opens_by_keyboard(book):
-    page = book[0].page
-    page.goto(f"{book[0].base}chapters/separability.html")
+def test_a_card_opens_by_keyboard(kinds):
+    page = kinds.page
+    page.goto(f"{kinds.base}chapters/separability.html")
     card = page.locator(".ntp-card").first
     assert not card.locator("dl").is_visible()
     card.locator("summary").press("Enter")
     assert card.locator("dl").is_visible()
+
+
+@pytest.mark.slow
+def test_nothing_to_complain_about_on_any_page_in_any_look(book):
+    made = {"genindex.html", "py-modindex.html", "search.html"}
+    listed = {f"{page}.html" for page in toc_pages(Project.find())}
+    assert all(listed | made <= set(reading.said) for reading in book)
+    assert complaints(book) == {}
+
+
+@pytest.mark.slow
+def test_a_reader_who_searches_over_http_finds_pages(book):
+    assert "notation.html" in search(book[1])
+    assert book[1].complaints == {}
 
 
 def test_a_host_ends_when_a_reading_fails(tmp_path):

@@ -1,11 +1,15 @@
 """What commands print, and how they end; the commands themselves are in workflow/test_cli.py."""
 
 import io
+import platform
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
 
+import ntpcompanion
 from ntpcompanion import terminal
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.doctor.checks import Check
@@ -61,3 +65,29 @@ def test_the_report_of_the_doctor_is_counted(capsys):
     bad = [Check("a", "fault", "f", "m"), Check("b", "warning", "f"), Check("c", "fault", "f")]
     terminal.show_checks(bad)
     assert capsys.readouterr().out.endswith("3 checks: 2 faults, 1 warning.\n")
+
+
+def test_the_version_names_commit_and_python(capsys, tmp_path, monkeypatch):
+    with pytest.raises(typer.Exit):
+        terminal.show_version()
+    said = capsys.readouterr().out
+    assert said.startswith(f"ntpcompanion {ntpcompanion.__version__}")
+    assert said.endswith(f", Python {platform.python_version()}\n")
+    # installed in an environment that lies in somebody's repository
+    monkeypatch.setattr(ntpcompanion, "__file__", str(tmp_path / "ntpcompanion" / "__init__.py"))
+    subprocess.run(["git", "init", "-q", str(tmp_path.parent)], check=True)
+    with pytest.raises(typer.Exit):
+        terminal.show_version()
+    assert "commit" not in capsys.readouterr().out
+    monkeypatch.undo()
+    root = Path(ntpcompanion.__file__).resolve().parents[1]
+    assert ("commit" in said) == (root / ".git").exists()
+
+
+def test_progress_goes_to_the_error_stream(capsys):
+    with terminal.bars() as progress:
+        progress.add_task("x")
+        assert progress.console.stderr
+    with terminal.working("working"):
+        pass
+    assert capsys.readouterr().out == ""

@@ -15,11 +15,11 @@ from ntpcompanion.dyck.transformer import Parameters, predict
 from ntpcompanion.dyck.valley import follow_sgd as follow_label_noise
 from ntpcompanion.dyck.valley import follow_trace_flow
 from ntpcompanion.flatness.averages import mean_and_error
-from ntpcompanion.flatness.beds import bernoulli, linear_product
 from ntpcompanion.flatness.drift import follow_ode
 from ntpcompanion.flatness.ensemble import follow_sgd
 from ntpcompanion.flatness.hessian import full_hessian
 from ntpcompanion.flatness.model import ConditionalModel
+from ntpcompanion.flatness.toy_models import bernoulli, linear_product
 from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
 from ntpcompanion.languages.counting import count_contexts
 from ntpcompanion.languages.grammars import random_levelled_pcfg, span_labels
@@ -131,7 +131,7 @@ def test_what_is_right_passes_in_the_form_the_mathematics_takes():
 
 
 TABLE = ContextTable.random(4, 3, 1, 6, np.random.default_rng(0))
-BED = bernoulli(0.8, 2.0)
+TOY = bernoulli(0.8, 2.0)
 HALF = torch.full((2,), 0.5, dtype=torch.float64)
 LANGUAGE = HMM(HALF, torch.eye(2), torch.eye(2), 3)
 GRAMMAR = PCFG(torch.ones(1), torch.full((1, 1, 1), 0.5), torch.full((1, 1), 0.5))
@@ -181,7 +181,7 @@ SAME_MISTAKE_SAME_SENTENCE = [
             "linear states": ("rng", lambda x: recurrent_states(np.zeros((1, 2), int), 2, 2, x)),
             "languages": ("rng", lambda x: random_block_hmm(x)),
             "languages grammar": ("rng", lambda x: random_levelled_pcfg(x)),
-            "flatness": ("rng", lambda x: follow_sgd(BED.model, BED.start, 0.1, 2, 1, 2, x)),
+            "flatness": ("rng", lambda x: follow_sgd(TOY.model, TOY.start, 0.1, 2, 1, 2, x)),
             "flatness models": ("rng", lambda x: linear_product(x)),
             "dyck": ("rng", lambda x: random_features(4, 50, x)),
             "dyck curve": ("rng", lambda x: learning_curve(transferable(4), [1], 2, x)),
@@ -216,7 +216,7 @@ SAME_MISTAKE_SAME_SENTENCE = [
             "languages counts": ("vocab_size", lambda x: count_contexts([0, 1], x, [1])),
             "flatness": ("labels_per_input", lambda x: fisher(labels_per_input=x)),
             "flatness probes": ("probes", lambda x: probed(x)),
-            "flatness flow": ("points", lambda x: follow_ode(BED.model, BED.start, 1.0, points=x)),
+            "flatness flow": ("points", lambda x: follow_ode(TOY.model, TOY.start, 1.0, points=x)),
             "dyck": ("T", balanced_sentences),
             "dyck chance": ("n", lambda x: success_probability(4, x)),
             "dyck width": ("width", lambda x: random_features(4, x, rng())),
@@ -247,7 +247,7 @@ SAME_MISTAKE_SAME_SENTENCE = [
             "flatness": ("probes", lambda x: probed(x)),
             "flatness batch": (
                 "batch_size",
-                lambda x: follow_ode(BED.model, BED.start, 1.0, batch_size=x),
+                lambda x: follow_ode(TOY.model, TOY.start, 1.0, batch_size=x),
             ),
             "dyck": ("n", lambda x: success_probability(4, x)),
         },
@@ -263,7 +263,7 @@ SAME_MISTAKE_SAME_SENTENCE = [
             "flatness": ("labels_per_input", lambda x: fisher(labels_per_input=x)),
             "flatness replicas": (
                 "replicas",
-                lambda x: follow_sgd(BED.model, BED.start, 0.1, 2, 1, x, rng()),
+                lambda x: follow_sgd(TOY.model, TOY.start, 0.1, 2, 1, x, rng()),
             ),
             "dyck": ("width", lambda x: random_features(4, x, rng())),
         },
@@ -277,7 +277,7 @@ SAME_MISTAKE_SAME_SENTENCE = [
             "linear flow": ("tol", lambda x: gradient_flow(TABLE, [1.0], tol=x)),
             "linear rate": ("learning_rate", lambda x: descending(learning_rate=x)),
             "languages": ("stop", lambda x: random_levelled_pcfg(rng(), stop=x)),
-            "flatness": ("horizon", lambda x: follow_ode(BED.model, BED.start, x)),
+            "flatness": ("horizon", lambda x: follow_ode(TOY.model, TOY.start, x)),
             "flatness models": ("probability", lambda x: bernoulli(x, 1.0)),
             "dyck": ("horizon", lambda x: follow_trace_flow(transferable(4), x)),
         },
@@ -287,10 +287,10 @@ SAME_MISTAKE_SAME_SENTENCE = [
         "must be positive and finite, got nan.",
         {
             "linear": ("time_limit", lambda x: solve_ntp_svm(TABLE, time_limit=x)),
-            "flatness": ("horizon", lambda x: follow_ode(BED.model, BED.start, x)),
+            "flatness": ("horizon", lambda x: follow_ode(TOY.model, TOY.start, x)),
             "flatness rate": (
                 "learning_rate",
-                lambda x: follow_sgd(BED.model, BED.start, x, 2, 1, 2, rng()),
+                lambda x: follow_sgd(TOY.model, TOY.start, x, 2, 1, 2, rng()),
             ),
             "dyck": ("horizon", lambda x: follow_trace_flow(transferable(4), x)),
         },
@@ -300,14 +300,14 @@ SAME_MISTAKE_SAME_SENTENCE = [
         "must be an array of numbers, got 'numbers'.",
         {
             "linear": ("embeddings", lambda x: ContextTable(x, [[1.0, 0.0]], [1.0])),
-            "linear laws": ("next_token", lambda x: ContextTable([[1.0]], x, [1.0])),
+            "linear distributions": ("next_token", lambda x: ContextTable([[1.0]], x, [1.0])),
             "linear decoder": ("W", lambda x: TABLE.cross_entropy(x)),
             "linear projection": ("W", lambda x: project_onto_F(TABLE, x)),
             "linear bound": ("finite_part", lambda x: excess_bound(TABLE, x, 1.0)),
             "linear radii": ("radii", lambda x: regularization_path(TABLE, x)),
             "languages": ("initial", lambda x: HMM(x, [[1.0]], [[1.0]], 2)),
             "languages grammar": ("binary", lambda x: PCFG([1.0], x, [[0.6]])),
-            "flatness": ("laws", lambda x: ConditionalModel(BED.model.logits, x, [1.0])),
+            "flatness": ("distributions", lambda x: ConditionalModel(TOY.model.logits, x, [1.0])),
             "flatness means": ("values", mean_and_error),
             "dyck": ("u", lambda x: Parameters(np.eye(4), np.eye(4), np.ones((1, 4)), x)),
             "dyck inputs": ("inputs", lambda x: predict(transferable(4), x)),
@@ -319,11 +319,11 @@ SAME_MISTAKE_SAME_SENTENCE = [
         "leave them out.",
         {
             "linear": ("embeddings", lambda x: ContextTable(x, [[1.0, 0.0]], [1.0])),
-            "linear laws": ("next_token", lambda x: ContextTable([[1.0]], x, [1.0])),
+            "linear distributions": ("next_token", lambda x: ContextTable([[1.0]], x, [1.0])),
             "linear decoder": ("W", lambda x: TABLE.excess(x)),
             "languages": ("transition", lambda x: HMM([0.5, 0.5], x, np.eye(2), 2)),
             "languages tokens": ("tokens", lambda x: count_contexts(x.astype(int), 5, [1])),
-            "flatness": ("laws", lambda x: ConditionalModel(BED.model.logits, x, [1.0])),
+            "flatness": ("distributions", lambda x: ConditionalModel(TOY.model.logits, x, [1.0])),
             "dyck": ("W_V", lambda x: Parameters(np.eye(2), np.eye(2), x, np.ones(2))),
             "dyck sentences": ("sentences", lambda x: mask_each(x.astype(int), "fixed")),
         },
@@ -334,7 +334,7 @@ SAME_MISTAKE_SAME_SENTENCE = [
         {
             "linear": ("next_token", lambda x: ContextTable([[1.0]], x, [1.0])),
             "languages": ("emission", lambda x: HMM([1.0], [[1.0]], x, 2)),
-            "flatness": ("laws", lambda x: ConditionalModel(BED.model.logits, x, [1.0])),
+            "flatness": ("distributions", lambda x: ConditionalModel(TOY.model.logits, x, [1.0])),
         },
     ),
     (
@@ -343,7 +343,7 @@ SAME_MISTAKE_SAME_SENTENCE = [
         {
             "linear": ("next_token", lambda x: ContextTable([[1.0]], x, [1.0])),
             "languages": ("emission", lambda x: HMM([1.0], [[1.0]], x, 2)),
-            "flatness": ("laws", lambda x: ConditionalModel(BED.model.logits, x, [1.0])),
+            "flatness": ("distributions", lambda x: ConditionalModel(TOY.model.logits, x, [1.0])),
             "flatness vector": (
                 "theta",
                 lambda x: full_hessian(lambda t: t.square().sum(), torch.tensor(x[0])),
@@ -358,7 +358,7 @@ SAME_MISTAKE_SAME_SENTENCE = [
             "languages": ("tokens", lambda x: LANGUAGE.log_prob(x)),
             "flatness": ("theta", lambda x: fisher(theta=x)),
             "flatness inputs": ("inputs", lambda x: fisher(inputs=x)),
-            "flatness start": ("start", lambda x: follow_sgd(BED.model, x, 0.1, 2, 1, 2, rng())),
+            "flatness start": ("start", lambda x: follow_sgd(TOY.model, x, 0.1, 2, 1, 2, rng())),
         },
     ),
     (
@@ -418,12 +418,12 @@ def test_a_table_of_single_precision_is_told_so():
 
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_no_table_changes_with_the_arrays_it_was_made_of():
-    embeddings, laws, weight = np.eye(2), np.eye(2), np.full(2, 0.5)
-    table = ContextTable(embeddings, laws, weight)
-    language = HMM(weight, laws, laws, 2)
-    model = ConditionalModel(BED.model.logits, laws, weight)
+    embeddings, distributions, weight = np.eye(2), np.eye(2), np.full(2, 0.5)
+    table = ContextTable(embeddings, distributions, weight)
+    language = HMM(weight, distributions, distributions, 2)
+    model = ConditionalModel(TOY.model.logits, distributions, weight)
     before = table.cross_entropy(np.eye(2)), language.log_prob(torch.tensor([[0, 0]]))
-    embeddings[:], laws[:], weight[:] = 7, 7, 7
+    embeddings[:], distributions[:], weight[:] = 7, 7, 7
     assert table.cross_entropy(np.eye(2)) == before[0]
     assert torch.equal(language.log_prob(torch.tensor([[0, 0]])), before[1])
-    assert float(model.laws.max()) == 1
+    assert float(model.distributions.max()) == 1

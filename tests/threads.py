@@ -2,8 +2,11 @@
 another worker.
 """
 
+import os
+
 import pytest
 import torch
+from threadpoolctl import threadpool_limits
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -12,4 +15,14 @@ def one_thread():
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def asked_threads():
+    """The same for torch and BLAS; more if OMP_NUM_THREADS asks for it, as in `make portable`."""
+    before, asked = torch.get_num_threads(), int(os.environ.get("OMP_NUM_THREADS", "1"))
+    torch.set_num_threads(asked)
+    with threadpool_limits(asked, user_api="blas"):
+        yield
     torch.set_num_threads(before)

@@ -5,9 +5,8 @@ from typing import Annotated
 from pydantic import Field
 
 from ntpcompanion.experiments import text_crossing
-from ntpcompanion.languages.corpus import read_text
+from ntpcompanion.experiments.text_plan import read_tokens
 from ntpcompanion.languages.counting import count_contexts
-from ntpcompanion.languages.words import encode, first_words
 from ntpcompanion.linear.crossing import separability_crossing
 from ntpcompanion.linear.phase import table_of_sizes
 from ntpcompanion.linear.threshold import predicted_threshold
@@ -40,8 +39,8 @@ def run(plan: Plan) -> Result:
 
     Raises
     ------
-    ValueError, FileNotFoundError
-        As `read_text`, `first_words`, `encode`, `count_contexts` and `table_of_sizes`.
+    ValueError, FileNotFoundError, ImportError
+        As `read_tokens`, `count_contexts` and `table_of_sizes`.
 
     Notes
     -----
@@ -55,8 +54,7 @@ def run(plan: Plan) -> Result:
     >>> found.contexts, found.decided, 0 < found.predicted < 1
     (7, True, True)
     """
-    text = read_text(plan.text)
-    tokens = encode(first_words(text, plan.num_words), plan.vocab_size).tokens
+    tokens, text_sha256 = read_tokens(plan)
     sizes = count_contexts(tokens, plan.vocab_size, [plan.context_length])[0].support_sizes
     rng = stream(plan.seed, "shuffled text")
     found = separability_crossing(table_of_sizes(sizes, plan.vocab_size, len(sizes), rng))
@@ -65,5 +63,5 @@ def run(plan: Plan) -> Result:
         predicted=predicted_threshold(plan.vocab_size, sizes),
         separable_from=found.separable_from,
         not_separable_to=found.not_separable_to,
-        text_sha256=text.sha256,
+        text_sha256=text_sha256,
     )

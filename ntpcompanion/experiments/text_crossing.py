@@ -7,23 +7,16 @@ import numpy as np
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
-from ntpcompanion.languages.corpus import read_text
-from ntpcompanion.languages.words import encode, first_words
+from ntpcompanion.experiments.text_plan import TextPlan, read_tokens
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.crossing import separability_crossing
 from ntpcompanion.randomness import stream
 
 
-class Plan(experiment.Plan):
+class Plan(TextPlan):
     """The beginning of a text as a table of contexts, with N(0, 1) embeddings of m coordinates."""
 
-    num_words: Annotated[int, Field(ge=2, description="words of the text, from its beginning")]
-    vocab_size: Annotated[int, Field(ge=2, description="V: frequent words and one for the rest")]
-    context_length: Annotated[int, Field(ge=1, description="words of a context")]
     seed: Annotated[int, Field(ge=0, description="of the embeddings")]
-    text: Annotated[
-        str, Field(min_length=1, description="path of a UTF-8 text, or a module with `topics`")
-    ] = "pydoc_data.topics"
 
 
 class Sides(experiment.Result):
@@ -80,8 +73,8 @@ def run(plan: Plan) -> Result:
 
     Raises
     ------
-    ValueError, FileNotFoundError
-        As `read_text`, `first_words`, `encode` and `ContextTable.from_tokens`.
+    ValueError, FileNotFoundError, ImportError
+        As `read_tokens` and `ContextTable.from_tokens`.
 
     Notes
     -----
@@ -95,8 +88,7 @@ def run(plan: Plan) -> Result:
     >>> found.contexts, found.decided, 0 < found.ratio <= 1
     (7, True, True)
     """
-    text = read_text(plan.text)
-    tokens = encode(first_words(text, plan.num_words), plan.vocab_size).tokens
+    tokens, text_sha256 = read_tokens(plan)
     shape = tokens, plan.vocab_size, plan.context_length
     # a first table of one coordinate tells m
     sizes = ContextTable.from_tokens(*shape, 1, stream(plan.seed, "size"))
@@ -107,7 +99,7 @@ def run(plan: Plan) -> Result:
         mean_support=float(table.support_sizes.mean()),
         separable_from=found.separable_from,
         not_separable_to=found.not_separable_to,
-        text_sha256=text.sha256,
+        text_sha256=text_sha256,
     )
 
 

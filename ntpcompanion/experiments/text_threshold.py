@@ -5,12 +5,11 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from ntpcompanion.experiments import experiment
-from ntpcompanion.languages.corpus import read_text
+from ntpcompanion.experiments.text_plan import TextPlan, read_tokens
 from ntpcompanion.languages.counting import count_contexts
-from ntpcompanion.languages.words import encode, first_words
 from ntpcompanion.linear.order_parameters import saddle_threshold
 from ntpcompanion.linear.support_bounds import (
-    law_of_supports,
+    distribution_of_supports,
     most_frequent_tokens,
     two_token_bound,
 )
@@ -20,19 +19,13 @@ from ntpcompanion.randomness import stream
 TOLERANCE = 0.02
 
 
-class Plan(experiment.Plan):
+class Plan(TextPlan):
     """The supports of a text's contexts, restricted to the successors that occur most often."""
 
-    num_words: Annotated[int, Field(ge=2, description="words of the text, from its beginning")]
-    vocab_size: Annotated[int, Field(ge=2, description="V: frequent words and one for the rest")]
-    context_length: Annotated[int, Field(ge=1, description="words of a context")]
     num_tokens: Annotated[int, Field(ge=2, description="k, most frequent successors that count")]
     draws: Annotated[int, Field(ge=2, description="normal draws of the prediction")]
     iterations: Annotated[int, Field(ge=1, description="of the order parameters, at most")]
     seed: Annotated[int, Field(ge=0, description="of the normal draws")]
-    text: Annotated[
-        str, Field(min_length=1, description="path of a UTF-8 text, or a module with `topics`")
-    ] = "pydoc_data.topics"
 
     @model_validator(mode="after")
     def _tokens_fit(self) -> "Plan":
@@ -76,8 +69,8 @@ def run(plan: Plan) -> Result:
 
     Raises
     ------
-    ValueError, FileNotFoundError
-        As `read_text`, `first_words`, `encode` and `count_contexts`.
+    ValueError, FileNotFoundError, ImportError
+        As `read_tokens` and `count_contexts`.
 
     Notes
     -----
@@ -92,11 +85,10 @@ def run(plan: Plan) -> Result:
     >>> found.predicted == max(found.saddle, found.two_tokens)
     True
     """
-    text = read_text(plan.text)
-    tokens = encode(first_words(text, plan.num_words), plan.vocab_size).tokens
+    tokens, text_sha256 = read_tokens(plan)
     counts = count_contexts(tokens, plan.vocab_size, [plan.context_length])[0]
-    law = law_of_supports(counts.laws.toarray() > 0)
-    few, fraction = most_frequent_tokens(law, plan.num_tokens)
+    distribution = distribution_of_supports(counts.distributions.toarray() > 0)
+    few, fraction = most_frequent_tokens(distribution, plan.num_tokens)
     rng = stream(plan.seed, "text threshold")
     found = saddle_threshold(
         few, rng, draws=plan.draws, iterations=plan.iterations, tolerance=TOLERANCE
@@ -105,7 +97,7 @@ def run(plan: Plan) -> Result:
         contexts=len(counts.support_sizes),
         fraction=fraction,
         saddle=fraction * found.ratio,
-        two_tokens=two_token_bound(law),
+        two_tokens=two_token_bound(distribution),
         change=found.change,
-        text_sha256=text.sha256,
+        text_sha256=text_sha256,
     )

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from ntpcompanion.experiments import experiment, phase
 from ntpcompanion.linear.phase import crossing_sample
 from ntpcompanion.linear.weighted_supports import (
-    SupportLaw,
+    SupportDistribution,
     table_of_supports,
     weighted_supports,
 )
@@ -37,7 +37,7 @@ class Plan(experiment.Plan):
         return self
 
     @property
-    def law(self) -> SupportLaw:
+    def distribution(self) -> SupportDistribution:
         """The supports, and how often each occurs."""
         return weighted_supports(self.token_weights, self.support_size)
 
@@ -73,7 +73,9 @@ def run(plan: Plan) -> Result:
     >>> sum(found.draws)
     3
     """
-    m, law = plan.num_contexts, plan.law
+    m, distribution = plan.num_contexts, plan.distribution
     names = (f"{m} contexts, weighted tokens, table {draw}" for draw in range(plan.draws))
-    sample = crossing_sample(table_of_supports(law, m, stream(plan.seed, name)) for name in names)
+    sample = crossing_sample(
+        table_of_supports(distribution, m, stream(plan.seed, name)) for name in names
+    )
     return Result(**phase.counted_sides(sample))

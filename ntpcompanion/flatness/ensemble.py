@@ -52,8 +52,8 @@ def follow_sgd(
     *,
     snapshots: int = 101,
 ) -> EnsemblePath:
-    """θ_{k+1} = θ_k − η ∇ mean_i −log f_θ(v_i | x_i), a fresh batch (x_i, v_i) of the true law at
-    every step, in many replicas at once.
+    """θ_{k+1} = θ_k − η ∇ mean_i −log f_θ(v_i | x_i), a fresh batch (x_i, v_i) of the true
+    distribution at every step, in many replicas at once.
 
     Parameters
     ----------

@@ -84,6 +84,6 @@ def fisher_bias(model: ConditionalModel, theta: Float[Tensor, " d"]) -> FisherBi
     laplacians = jacrev(slope, chunk_size=ROWS_AT_ONCE)(theta).diagonal(dim1=-2, dim2=-1).sum(-1)
     weight, excess = model.weight[:, None], model.excess(theta)
     fisher = (weight * probabilities * slopes.square().sum(-1)).sum()
-    bias = (weight * (probabilities - model.laws) * laplacians).sum()
+    bias = (weight * (probabilities - model.distributions) * laplacians).sum()
     bound = (2 * excess).sqrt() * laplacians.abs().max()
     return FisherBias(float(excess), float(fisher), float(bias), float(bound))

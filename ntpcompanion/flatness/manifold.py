@@ -154,8 +154,8 @@ def nearest_minimizer(
     Raises
     ------
     ValueError
-        a law with a zero: no finite logits give it, so that there is no minimizer (assumption 4.1
-        fails); θ is not a finite float64 vector.
+        a distribution with a zero: no finite logits give it, so that there is no minimizer
+        (assumption 4.1 fails); θ is not a finite float64 vector.
     RuntimeError
         no minimizer was reached.
 
@@ -178,12 +178,12 @@ def nearest_minimizer(
     check_instance("model", model, ConditionalModel)
     check_float64("theta", theta)
     as_positive("tol", tol)
-    if (model.laws == 0).any():
-        row = int((model.laws == 0).any(1).nonzero()[0])
+    if (model.distributions == 0).any():
+        row = int((model.distributions == 0).any(1).nonzero()[0])
         raise ValueError(
-            f"`model` has no minimizer: `laws` row {row} holds a zero, which no finite logits "
-            "give. The loss falls for ever, and "
-            "assumption 4.1 fails. Use laws with full support."
+            f"`model` has no minimizer: `distributions` row {row} holds a zero, which no finite "
+            "logits give. The loss falls for ever, and assumption 4.1 fails. Use distributions "
+            "with full support."
         )
     best = float(model.excess(theta))
     for _ in range(CORRECTIONS):
@@ -194,7 +194,7 @@ def nearest_minimizer(
         away = float(model.residual(theta))
         raise RuntimeError(
             f"no minimizer was reached: |f − Pr| is still {away:.3g}. Can the model express the "
-            "laws? Start nearer to them."
+            "distributions? Start nearer to them."
         )
     return theta
 
@@ -202,7 +202,7 @@ def nearest_minimizer(
 def _step(model: ConditionalModel, theta: Tensor, excess: float) -> tuple[Tensor, float] | None:
     """One correction, and the excess loss after it; None if no step makes it smaller."""
     scores = model.scores(theta)
-    residual = model.joint.sqrt() * (model.log_probabilities(theta) - model.laws.log())
+    residual = model.joint.sqrt() * (model.log_probabilities(theta) - model.distributions.log())
     direction = torch.linalg.pinv(scores, rtol=RANK_TOLERANCE) @ residual.flatten()
     for halving in range(HALVINGS):
         candidate = theta - 0.5**halving * direction

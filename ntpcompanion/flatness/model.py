@@ -1,5 +1,5 @@
-"""A predictor over finitely many inputs whose true conditional laws are known: what SGD, its limit
-and Lemma 4.2 are stated for.
+"""A predictor over finitely many inputs whose true conditional distributions are known: what SGD,
+its limit and Lemma 4.2 are stated for.
 """
 
 from collections.abc import Callable
@@ -15,15 +15,15 @@ from ntpcompanion.validation import as_shaped, check_callable, check_probabiliti
 
 @dataclass(frozen=True, eq=False)
 class ConditionalModel:
-    """n inputs x with frequencies, their true laws Pr(· | x) over c classes, and logits of a model
-    f_θ (Liu et al. 2023, section 3.1).
+    """n inputs x with frequencies, their true distributions Pr(· | x) over c classes, and logits of
+    a model f_θ (Liu et al. 2023, section 3.1).
 
     Fields
     ------
     logits
         maps parameters (…, d) to logits (…, n, c) of all inputs: leading axes are replicas, none of
         which may touch another.
-    laws
+    distributions
         Pr, (n, c), rows with sum one to within 1e-8; a float64 copy on the CPU is kept.
     weight
         (n,), positive frequencies of the inputs with sum one to within 1e-8, likewise.
@@ -31,8 +31,8 @@ class ConditionalModel:
     Raises
     ------
     ValueError
-        what is no function, laws or weights of another shape, negative, not finite, or with another
-        sum.
+        what is no function, distributions or weights of another shape, negative, not finite, or
+        with another sum.
 
     Examples
     --------
@@ -51,38 +51,39 @@ class ConditionalModel:
     """
 
     logits: Callable[[Tensor], Tensor]
-    laws: Float[Tensor, "n c"]
+    distributions: Float[Tensor, "n c"]
     weight: Float[Tensor, " n"]
 
     def __post_init__(self) -> None:
         check_callable("logits", self.logits)
-        for name, shape in (("laws", (None, None)), ("weight", (None,))):
+        for name, shape in (("distributions", (None, None)), ("weight", (None,))):
             entries = as_shaped(name, getattr(self, name), shape)
             check_probabilities(name, entries, entries.sum(-1))
             object.__setattr__(self, name, torch.tensor(entries))
-        if len(self.laws) != len(self.weight) or self.weight.min() <= 0:
+        if len(self.distributions) != len(self.weight) or self.weight.min() <= 0:
             got = (
-                f"{len(self.weight)} weights for {len(self.laws)} laws, the smallest "
-                f"{self.weight.min():.6g}"
+                f"{len(self.weight)} weights for {len(self.distributions)} distributions, the "
+                f"smallest {self.weight.min():.6g}"
             )
             raise ValueError(
-                f"`weight` must hold a positive frequency for every row of `laws`, got {got}."
+                f"`weight` must hold a positive frequency for every row of `distributions`, got "
+                f"{got}."
             )
 
     @property
     def joint(self) -> Float[Tensor, "n c"]:
         """Pr(x, v), (n, c)."""
-        return self.weight[:, None] * self.laws
+        return self.weight[:, None] * self.distributions
 
     def log_probabilities(
         self, theta: Float[Tensor, "*replicas d"]
     ) -> Float[Tensor, "*replicas n c"]:
         """The logarithm of f_θ(v | x). Raises ValueError if `logits` has another shape than the
-        laws.
+        distributions.
         """
         logits = self.logits(theta)
-        if logits.shape != theta.shape[:-1] + self.laws.shape:
-            wanted = tuple(theta.shape[:-1] + self.laws.shape)
+        if logits.shape != theta.shape[:-1] + self.distributions.shape:
+            wanted = tuple(theta.shape[:-1] + self.distributions.shape)
             raise ValueError(
                 f"`logits` must be of shape {wanted} for parameters {tuple(theta.shape)}, got "
                 f"{tuple(logits.shape)}."
@@ -99,19 +100,21 @@ class ConditionalModel:
         """
         log_ratio = (
             self.log_probabilities(theta)
-            - self.laws.clamp_min(torch.finfo(torch.float64).tiny).log()
+            - self.distributions.clamp_min(torch.finfo(torch.float64).tiny).log()
         )
         terms = torch.where(
-            self.laws > 0, self.laws * (torch.expm1(log_ratio) - log_ratio), self.laws * 0
+            self.distributions > 0,
+            self.distributions * (torch.expm1(log_ratio) - log_ratio),
+            self.distributions * 0,
         )
-        outside = torch.where(self.laws > 0, 0.0, self.log_probabilities(theta).exp())
+        outside = torch.where(self.distributions > 0, 0.0, self.log_probabilities(theta).exp())
         return (self.weight[:, None] * (terms + outside)).sum((-2, -1))
 
     def residual(self, theta: Float[Tensor, "*replicas d"]) -> Float[Tensor, "*replicas"]:
         """The largest entry without sign of f_θ − Pr: zero exactly on the manifold of
         minimizers.
         """
-        return (self.log_probabilities(theta).exp() - self.laws).abs().amax((-2, -1))
+        return (self.log_probabilities(theta).exp() - self.distributions).abs().amax((-2, -1))
 
     def scores(self, theta: Float[Tensor, " d"]) -> Float[Tensor, "rows d"]:
         """A row √Pr(x, v) ∇_θ log f_θ(v | x) for each of the n c pairs.

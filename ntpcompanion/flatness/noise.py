@@ -16,9 +16,9 @@ class MeanGradient:
     """A function of thetas (replicas, d): the gradient of the mean of −log f_θ(v_i | x_i) over a
     fresh batch for each replica.
 
-    Batches are drawn from the true law Pr(x, v), independently in every replica and every call;
-    with `batch_size` None the gradient is that of the population loss. One forward and backward
-    pass over all n inputs of all replicas.
+    Batches are drawn from the true distribution Pr(x, v), independently in every replica and every
+    call; with `batch_size` None the gradient is that of the population loss. One forward and
+    backward pass over all n inputs of all replicas.
 
     Raises ValueError for a batch size below 1.
     """
@@ -50,20 +50,20 @@ class MeanGradient:
         (replicas, n, c).
         """
         if self.batch_size is None:
-            return self.model.joint.expand(self.replicas, *self.model.laws.shape)
+            return self.model.joint.expand(self.replicas, *self.model.distributions.shape)
         if (batch := next(self.batches, None)) is None:
             self.batches = iter(self._draw())
             batch = next(self.batches)
-        empty = torch.zeros(self.replicas, self.model.laws.numel(), dtype=torch.float64)
+        empty = torch.zeros(self.replicas, self.model.distributions.numel(), dtype=torch.float64)
         counts = empty.scatter_add_(
             1,
             batch,
             torch.full((1, 1), 1 / self.batch_size, dtype=torch.float64).expand(batch.shape),
         )
-        return counts.view(self.replicas, *self.model.laws.shape)
+        return counts.view(self.replicas, *self.model.distributions.shape)
 
     def _draw(self) -> Tensor:
-        """Pairs as indices into the flat joint law, (steps, replicas, batch)."""
+        """Pairs as indices into the flat joint distribution, (steps, replicas, batch)."""
         steps = max(1, BLOCK_DRAWS // (self.replicas * self.batch_size))
         uniform = self.rng.random((steps, self.replicas, self.batch_size))
         return torch.tensor(np.searchsorted(self.cumulative, uniform, side="right"))

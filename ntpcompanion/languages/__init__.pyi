@@ -1,5 +1,5 @@
 from .corpus import read_text as read_text
-from .words import split_words as split_words
+from .segmentation import split_text as split_text
 from .words import encode as encode
 from .counting import count_contexts as count_contexts
 from .counting import ContextCounts as ContextCounts
@@ -21,7 +21,7 @@ from .glue import load_glue as load_glue
 
 __all__ = [
     "read_text",
-    "split_words",
+    "split_text",
     "encode",
     "count_contexts",
     "ContextCounts",

@@ -26,12 +26,12 @@ class CausalLanguage:
     Pr(x₁ … x_T) = Π_t Pr(x_t | bos, x₁ … x_{t−1}), each factor the softmax over the logits of
     `words` alone: the others are removed.
 
-    Without `end` nothing ends a sentence: the law is that of the first words after `bos`, given how
-    many they are, as with an `HMM`. With `end`, the logit of that token competes with those of the
-    words from the second position on, and when it is drawn the sentence is over: it has at least
-    one word and at most `length`, where it stops without being asked. The end is not a word and is
-    never masked. The probabilities of all these sentences sum to 1; longer ones are impossible.
-    Either way conditionals know the length of the sentence.
+    Without `end` nothing ends a sentence: the distribution is that of the first words after `bos`,
+    given how many they are, as with an `HMM`. With `end`, the logit of that token competes with
+    those of the words from the second position on, and when it is drawn the sentence is over: it
+    has at least one word and at most `length`, where it stops without being asked. The end is not a
+    word and is never masked. The probabilities of all these sentences sum to 1; longer ones are
+    impossible. Either way conditionals know the length of the sentence.
 
     The model stays where it is (`to` copies it) and computes there, in its own precision; logits
     are normalized in float64. Tokens may lie on any device, and results come back there.
@@ -113,9 +113,9 @@ class CausalLanguage:
     ) -> Int[Tensor, "n length"]:
         """Draw n sentences, (n, length) int64, followed by −1 where the end came early.
 
-        Random numbers are drawn where the generator lives, laws are computed where the model is: a
-        generator on the CPU gives the same sentences on every device but for words drawn within
-        rounding of a boundary. Raises ValueError for a negative n.
+        Random numbers are drawn where the generator lives, distributions are computed where the
+        model is: a generator on the CPU gives the same sentences on every device but for words
+        drawn within rounding of a boundary. Raises ValueError for a negative n.
         """
         as_integer("n", n, 0)
         check_torch_generator("generator", generator)
@@ -128,18 +128,19 @@ class CausalLanguage:
         return tokens.to(device)
 
     def word_frequencies(self, sentences: int, generator: torch.Generator) -> Float[Tensor, " c"]:
-        """The share of each word among all words, from the mean law of the next word along
+        """The share of each word among all words, from the mean distribution of the next word along
         `sentences` sampled ones.
 
-        The laws are averaged, not the words counted: same mean, smaller variance, and hardly two
-        words alike. (c,) on the device of the model. Raises ValueError if `sentences` is below 1.
+        The distributions are averaged, not the words counted: same mean, smaller variance, and
+        hardly two words alike. (c,) on the device of the model. Raises ValueError if `sentences` is
+        below 1.
         """
         as_integer("sentences", sentences, 1)
         check_torch_generator("generator", generator)
         total = torch.zeros(self.vocab_size, dtype=torch.float64, device=self.device)
         for uniform in self._uniform(sentences, generator):
-            for law, _ in self._steps(uniform):
-                total += law[:, : self.vocab_size].sum(0)
+            for distribution, _ in self._steps(uniform):
+                total += distribution[:, : self.vocab_size].sum(0)
         return total / total.sum()
 
     def log_prob(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, " batch"]:
@@ -214,10 +215,10 @@ class CausalLanguage:
         stop = start + int((targets[:, start:] != PADDING).any(0).sum())
         if stop == start:
             return torch.zeros(len(tokens), dtype=torch.float64, device=self.device)
-        law = self._reader.read(self._reader.inputs(tokens)[:, start:stop], past)[0]
+        log_p = self._reader.read(self._reader.inputs(tokens)[:, start:stop], past)[0]
         goals = targets[:, start:stop]
         return (
-            law.gather(2, goals.clamp_min(0)[..., None])[..., 0]
+            log_p.gather(2, goals.clamp_min(0)[..., None])[..., 0]
             .masked_fill(goals == PADDING, 0.0)
             .sum(1)
         )
@@ -230,11 +231,12 @@ class CausalLanguage:
         """
         sentence, word = pairs // self.vocab_size, pairs % self.vocab_size
         first, last = int(sentence[0]), int(sentence[-1])
-        law, past = self._reader.read(self._reader.inputs(tokens[first : last + 1])[:, : t + 1])
+        log_p, past = self._reader.read(self._reader.inputs(tokens[first : last + 1])[:, : t + 1])
         past.batch_select_indices(sentence - first)
         strings = tokens[sentence]
         strings[:, t] = word
-        return law[sentence - first, -1, word] + self._tail(strings, targets[sentence], t + 1, past)
+        rest = self._tail(strings, targets[sentence], t + 1, past)
+        return log_p[sentence - first, -1, word] + rest
 
     def _uniform(self, n: int, generator: torch.Generator) -> tuple[Tensor, ...]:
         """A number for each word of n sentences, all drawn at once, so that `chunk` does not change
@@ -246,8 +248,8 @@ class CausalLanguage:
         return numbers.to(self.device).split(self.chunk)
 
     def _steps(self, uniform: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-        """Sample word by word: the law of the next column and the word drawn; zeros and padding
-        where the sentence is over.
+        """Sample word by word: the distribution of the next column and the word drawn; zeros and
+        padding where the sentence is over.
         """
         past, inputs, columns = (
             None,
@@ -258,13 +260,13 @@ class CausalLanguage:
         for t in range(self.length):
             if over.all():
                 return
-            law, past = self._reader.read(inputs, past)
-            law = law[:, -1].exp()
-            sums = law.cumsum(1)
+            log_p, past = self._reader.read(inputs, past)
+            p = log_p[:, -1].exp()
+            sums = p.cumsum(1)
             # never one of probability 0
             drawn = torch.searchsorted(
                 sums / sums[:, -1:], uniform[:, t : t + 1].contiguous(), right=True
             )
             inputs, before = columns[drawn], over
             over = before | (drawn[:, 0] == self.vocab_size)
-            yield law.masked_fill(before[:, None], 0.0), drawn[:, 0].masked_fill(over, PADDING)
+            yield p.masked_fill(before[:, None], 0.0), drawn[:, 0].masked_fill(over, PADDING)

@@ -6,6 +6,7 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
+from ntpcompanion.languages.decoding import decode_text
 from ntpcompanion.validation import check_instance
 
 
@@ -54,7 +55,7 @@ def read_text(text: str) -> Text:
     FileNotFoundError
         neither a file nor such a module.
     ValueError
-        the file is not UTF-8, or there is nothing but white space in it.
+        the file is not UTF-8 or no text, or there is nothing but white space in it.
 
     Examples
     --------
@@ -65,24 +66,16 @@ def read_text(text: str) -> Text:
     """
     check_instance("text", text, str)
     path = Path(text).expanduser()
+    if text and path.is_dir():
+        raise FileNotFoundError(f"`text` = {text!r} is a folder. Give the path of a file in it.")
     found = (
-        Text(text, _read_file(path))
+        Text(text, decode_text(path.read_bytes(), text))
         if path.is_file()
         else Text(text, _read_module(text), f"Python {platform.python_version()}")
     )
     if not found.content.strip():
         raise ValueError(f"`text` = {text!r} is empty. Give a text with words in it.")
     return found
-
-
-def _read_file(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"`text` = {str(path)!r} is not UTF-8: {error.reason} at byte {error.start}. Save it "
-            "as UTF-8."
-        ) from error
 
 
 def _read_module(name: str) -> str:

@@ -51,8 +51,8 @@ class ContextCounts:
         return self.counts.sum(axis=1) / self.context_of.size
 
     @cached_property
-    def laws(self) -> csr_array:
-        """The empirical next-token law of each context, p_j in row j; sparse, (m, V)."""
+    def distributions(self) -> csr_array:
+        """The empirical next-token distribution of each context, p_j in row j; sparse, (m, V)."""
         totals = np.repeat(self.counts.sum(axis=1), self.support_sizes)
         return csr_array(
             (self.counts.data / totals, self.counts.indices, self.counts.indptr),
@@ -66,7 +66,7 @@ class ContextCounts:
         """
         joint = self.counts.data / self.context_of.size
         # each term is ≤ 0; abs turns the −0.0 of an all one-hot text into 0
-        return float(abs(joint @ np.log(self.laws.data)))
+        return float(abs(joint @ np.log(self.distributions.data)))
 
     def share_one_hot(self, *, by_frequency: bool) -> float:
         """The share of contexts with a single successor (S_j = 1): of the m contexts, or weighted
@@ -85,7 +85,7 @@ def count_contexts(
     The predicted positions are those with at least max(lengths) tokens before them, n = N −
     max(lengths) in number, for every length. A longer context then splits a shorter one and never
     mixes two: m_t cannot fall and H_t cannot rise with t. Length 0 is the empty context (a unigram
-    law).
+    distribution).
 
     Parameters
     ----------
@@ -155,9 +155,9 @@ def refine(
     """Number the distinct pairs (id, token): contexts one token longer, from contexts and that
     token.
 
-    Returns the pair's number at each of the n places, in lexicographic order from 0, and where each
-    of the m pairs first occurs. The pair is packed as id · vocab_size + token, which fits 64 bits
-    for any text that fits memory: no two pairs collide.
+    Returns the pair's number at each of the n positions, in lexicographic order from 0, and where
+    each of the m pairs first occurs. The pair is packed as id · vocab_size + token, which fits 64
+    bits for any text that fits memory: no two pairs collide.
     """
     _, first, numbers = np.unique(
         ids * np.int64(vocab_size) + tokens, return_index=True, return_inverse=True

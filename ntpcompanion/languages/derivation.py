@@ -21,7 +21,7 @@ class Node:
     level
         distance from the root of the tree.
     parent
-        place of the symbol above in the list of nodes; None for the root.
+        index of the symbol above in the list of nodes; None for the root.
     word
         the word that the symbol is rewritten as; None if it is rewritten as two symbols.
     """
@@ -102,7 +102,7 @@ def draw_derivation(
 
 def _count_word(found: list[list]) -> None:
     """One word more below the last node and all above it."""
-    place = len(found) - 1
-    while place is not None:
-        found[place][2] += 1
-        place = found[place][4]
+    node = len(found) - 1
+    while node is not None:
+        found[node][2] += 1
+        node = found[node][4]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ntpcompanion.languages.counting import ContextCounts
-from ntpcompanion.validation import as_integer, check_instance
+from ntpcompanion.validation import as_integer, check_instance, described
 
 
 def frequent_contexts(
@@ -44,6 +44,8 @@ def frequent_contexts(
     check_instance("counts", counts, ContextCounts)
     for name, value in (("rows", rows), ("successors", successors)):
         as_integer(name, value, 1)
+    if isinstance(vocabulary, str) or not isinstance(vocabulary, Sequence):
+        raise ValueError(f"`vocabulary` must be a list of words, got {described(vocabulary)}.")
     if len(vocabulary) < counts.counts.shape[1]:
         raise ValueError(
             f"`vocabulary` must hold a word for each of {counts.counts.shape[1]} tokens, got "
@@ -56,9 +58,11 @@ def frequent_contexts(
 def _row(
     counts: ContextCounts, vocabulary: Sequence[str], j: int, successors: int
 ) -> dict[str, object]:
-    law = counts.laws[[j]]
-    likeliest = np.argsort(-law.data, kind="stable")[:successors]
-    followed = ", ".join(f"{vocabulary[law.indices[i]]} {law.data[i]:.2f}" for i in likeliest)
+    distribution = counts.distributions[[j]]
+    likeliest = np.argsort(-distribution.data, kind="stable")[:successors]
+    followed = ", ".join(
+        f"{vocabulary[distribution.indices[i]]} {distribution.data[i]:.2f}" for i in likeliest
+    )
     return {
         "context": " ".join(vocabulary[token] for token in counts.contexts[j]),
         "times seen": int(counts.counts[[j]].sum()),

@@ -104,11 +104,11 @@ def load_glue(task: str, source: str = "nyu-mll/glue") -> dict[str, Examples]:
     }
 
 
-def _examples(columns: dict[str, list], task: str, place: str) -> Examples:
+def _examples(columns: dict[str, list], task: str, source: str) -> Examples:
     missing = [name for name in (*TASKS[task], "label") if name not in columns]
     if missing:
         raise ValueError(
-            f"`source`: the files of {place!r} have no column {', '.join(missing)}, but "
+            f"`source`: the files of {source!r} have no column {', '.join(missing)}, but "
             f"{', '.join(columns)}. Is it GLUE's?"
         )
     texts = zip(*(columns[name] for name in TASKS[task]), strict=True)
@@ -140,11 +140,11 @@ def encode(examples: Examples, tokenizer: Callable, language: CausalLanguage) ->
         torch.tensor(row, dtype=torch.int64)
         for row in tokenizer(list(examples.texts), add_special_tokens=False)["input_ids"]
     ]
-    place = torch.full(
+    word_of = torch.full(
         (1 + max(int(row.max()) for row in (language.words, *ids) if len(row)),), PADDING
     )
-    place[language.words] = torch.arange(language.vocab_size)
-    words = [row[row != PADDING] for row in (place[row] for row in ids)]
+    word_of[language.words] = torch.arange(language.vocab_size)
+    words = [row[row != PADDING] for row in (word_of[row] for row in ids)]
     counts = torch.tensor([len(row) for row in words])
     kept = counts > 0
     if not kept.any():

@@ -40,7 +40,7 @@ class HMM:
     Pr(x₁ … x_T) = Σ_z initial[z₁] emission[z₁, x₁] Π_t transition[z_{t−1}, z_t] emission[z_t, x_t].
 
     Sentences of any length can be scored, padded with −1 on the right to the longest of their
-    batch: the law is then that of the first words of the process, given how many they are.
+    batch: the distribution is then that of the first words of the process, given how many they are.
     Everything is computed in float64 on the device of the tokens (`to` saves the copy of the
     tables). Messages are scaled to sum 1 at every step; sentences in which a message comes so close
     to the smallest float64 that a state could be lost are computed again in log space, so that no
@@ -49,11 +49,11 @@ class HMM:
     Fields
     ------
     initial
-        (S,) law of the first state.
+        (S,) distribution of the first state.
     transition
-        (S, S) row s is the law of the state after s.
+        (S, S) row s is the distribution of the state after s.
     emission
-        (S, V) row s is the law of the word in state s.
+        (S, V) row s is the distribution of the word in state s.
     length
         of the sentences that `sample` draws.
 

@@ -30,7 +30,8 @@ MOST_SENTENCES = 1_000_000
 
 @runtime_checkable
 class Language(Protocol):
-    """A law over sentences of words 0 … vocab_size − 1 whose masked conditionals are known exactly.
+    """A distribution over sentences of words 0 … vocab_size − 1 whose masked conditionals are known
+    exactly.
 
     A batch of sentences is an integer tensor (batch, length). A sentence shorter than the batch is
     followed by PADDING = −1; results at padded positions are 0. Probabilities are float64 on the
@@ -63,8 +64,8 @@ class Language(Protocol):
     def latent_posterior(
         self, tokens: Integer[Tensor, "batch length"]
     ) -> Float[Tensor, "batch ..."]:
-        """The law of the latent variables given the sentence; raises ValueError for an impossible
-        sentence.
+        """The distribution of the latent variables given the sentence; raises ValueError for an
+        impossible sentence.
         """
         ...
 
@@ -164,8 +165,8 @@ def exact_entropy_floor(language: Language, lengths: Sequence[int]) -> EntropyFl
     """The entropy floor over all sentences whose length is one of `lengths`, by going through every
     string of words.
 
-    The law is conditioned on these lengths: give the one length of an HMM, or all lengths of a
-    grammar up to a maximum. Cost Σ vocab_size^length sentences. Impossible ones are left out.
+    The distribution is conditioned on these lengths: give the one length of an HMM, or all lengths
+    of a grammar up to a maximum. Cost Σ vocab_size^length sentences. Impossible ones are left out.
 
     Parameters
     ----------
@@ -249,11 +250,11 @@ def _stderr(values: Tensor) -> float:
 def checked_law(
     name: str, table: Tensor | np.ndarray | Sequence, shape: tuple[int | None, ...]
 ) -> Tensor:
-    """A float64 copy of a table of laws, one a row, from a tensor, an array, lists or a data frame.
-    A `None` in `shape` allows any positive size.
+    """A float64 copy of a table of distributions, one a row, from a tensor, an array, lists or a
+    data frame. A `None` in `shape` allows any positive size.
 
-    Raises ValueError unless it has the shape, is finite, is not negative, and each law sums to 1
-    within SUM_TOLERANCE.
+    Raises ValueError unless it has the shape, is finite, is not negative, and each distribution
+    sums to 1 within SUM_TOLERANCE.
     """
     entries = as_shaped(name, table, shape)
     check_probabilities(name, entries, entries.sum(-1))
@@ -344,8 +345,8 @@ def cumulative(law: Float[Tensor, "rows choices"]) -> Float[Tensor, " rows_times
 def draw(
     cumulated: Tensor, rows: Int[Tensor, "*any"], choices: int, generator: torch.Generator
 ) -> Int[Tensor, "*any"]:
-    """One choice from the law of each given row, by inversion; a choice of probability 0 is never
-    drawn. O(log) time for each.
+    """One choice from the distribution of each given row, by inversion; a choice of probability 0
+    is never drawn. O(log) time for each.
     """
     uniform = torch.rand(
         rows.shape, generator=generator, device=generator.device, dtype=torch.float64

@@ -25,7 +25,7 @@ from ntpcompanion.validation import as_integer, check_device, check_torch_genera
 # of sentences that are short enough: below it, sampling by rejection draws more than 10,000 for
 # each one it keeps
 LEAST_SHARE = 1e-4
-MOST_WORDS = 1024  # of a sentence, unless asked for: the law of lengths takes quadratic time
+MOST_WORDS = 1024  # of a sentence, unless asked for: the probabilities of lengths take O(n²) time
 # words of the sentences that are expanded at one time: 16 MB in each of about ten tensors
 MOST_CELLS = 2**21
 
@@ -44,7 +44,7 @@ class PCFG:
     Fields
     ------
     root
-        (S,) law of the symbol of the whole sentence.
+        (S,) distribution of the symbol of the whole sentence.
     binary
         (S, S, S) binary[a, b, c] = Pr(a → b c).
     lexical
@@ -53,8 +53,8 @@ class PCFG:
     Raises
     ------
     ValueError
-        tables of the wrong shape, not finite, negative, or a law that does not sum to 1 within
-        1e-8.
+        tables of the wrong shape, not finite, negative, or a distribution that does not sum to 1
+        within 1e-8.
 
     Notes
     -----
@@ -183,9 +183,10 @@ class PCFG:
         ----------
         max_length
             sentences with more words, and those that never end, are rejected and drawn again: the
-            law is that of the language given at most `max_length` words, and the share rejected is
-            1 − length_law(max_length).sum(). By default the longest sentence there is, which
-            rejects nothing but what never ends; a recursive grammar has none and needs a number.
+            distribution is that of the language given at most `max_length` words, and the share
+            rejected is 1 − length_law(max_length).sum(). By default the longest sentence there is,
+            which rejects nothing but what never ends; a recursive grammar has none and needs a
+            number.
 
         Raises
         ------

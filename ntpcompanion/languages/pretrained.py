@@ -11,13 +11,14 @@ from types import ModuleType
 import torch
 
 from ntpcompanion.languages.causal import CausalLanguage
+from ntpcompanion.validation import check_instance
 
 # seconds to wait for an answer of the hub; transformers and datasets themselves try for half a
 # minute
 PATIENCE = 5.0
 # OPT-125M has no safetensors; weights of other frameworks are left out
 MODEL_FILES = ("*.json", "*.txt", "*.safetensors", "*.bin")
-# strings at one time where every token is a word: laws of 50,000 tokens take 0.4 MB each
+# strings at one time where every token is a word: distributions of 50,000 tokens take 0.4 MB each
 ALL_TOKENS_CHUNK = 64
 
 
@@ -183,6 +184,7 @@ def local_copy(source: str, kind: str, files: Sequence[str]) -> Path:
     FileNotFoundError
         neither a folder, nor downloaded before, nor to be had from the hub.
     """
+    check_instance("source", source, str)
     folder = Path(source).expanduser()
     if folder.is_dir():
         return folder

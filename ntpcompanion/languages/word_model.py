@@ -1,4 +1,6 @@
-"""The law of the next word under a causal language model that may say some of its tokens only."""
+"""The distribution of the next word under a causal language model that may say some of its tokens
+only.
+"""
 
 import math
 from collections.abc import Sequence
@@ -68,8 +70,8 @@ class WordModel:
 
     @property
     def columns(self) -> Int[Tensor, " columns"]:
-        """The tokens of the model that the columns of a law stand for, which are the c words and
-        then the end if there is one.
+        """The tokens of the model that the columns of a distribution stand for, which are the c
+        words and then the end if there is one.
         """
         ends = [] if self.end is None else [self.end]
         return torch.cat([self.words, self.words.new_tensor(ends)]).to(self.device)
@@ -85,8 +87,8 @@ class WordModel:
     def read(
         self, inputs: Int[Tensor, "rows n"], past: Any = None
     ) -> tuple[Float[Tensor, "rows n columns"], Any]:
-        """The logarithms of the law of what follows each input, float64, and keys and values of all
-        that was read.
+        """The logarithms of the distribution of what follows each input, float64, and keys and
+        values of all that was read.
 
         Parameters
         ----------
@@ -104,13 +106,13 @@ class WordModel:
             logits = self._logits(read.last_hidden_state).double()
         if past is None:
             logits[:, 0, len(self.words) :] = -torch.inf
-        law = logits.log_softmax(-1)
-        if law.isnan().any():
+        log_p = logits.log_softmax(-1)
+        if log_p.isnan().any():
             raise ValueError(
                 "`model` gives logits that are not numbers. Check its weights, or load it with "
                 "dtype=torch.float32."
             )
-        return law, read.past_key_values
+        return log_p, read.past_key_values
 
     @property
     def _output(self) -> nn.Linear:

@@ -1,25 +1,39 @@
 """From a text to integers: words, and a vocabulary of the most frequent ones."""
 
-import re
+import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import regex
 from jaxtyping import Int
 
-from ntpcompanion.languages.corpus import Text
 from ntpcompanion.validation import as_integer, check_instance, described
 
 UNKNOWN = "<unk>"
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
+# Scripts that put no spaces between words (Han, kana, Thai, Khmer …): UAX 29 has a boundary on both
+# sides of each of their letters, and leaves it to dictionaries to join some.
+_ALONE = r"[[\p{L}\p{Nl}]&&\p{Word_Break=Other}]"
+_LETTER = rf"[[\p{{L}}\p{{N}}_]--{_ALONE}]"
+# vowel signs, accents, and the joiners of Persian and of Indic scripts
+_MARK = r"[\p{M}\u200C\u200D]"
+_RUN = rf"{_LETTER}(?:{_LETTER}|{_MARK})*+"
+_WORD = regex.compile(rf"{_RUN}(?:['’·‧״]{_RUN})*+|{_ALONE}{_MARK}*+", regex.V1)
+_UNSPACED = regex.compile(_ALONE, regex.V1)
+_INVISIBLE = regex.compile(r"\p{Word_Break=Format}+")  # soft hyphens, marks of direction
 
 
 def split_words(text: str) -> list[str]:
     """The words of a text, in order and in lower case.
 
-    A word is a run of letters, digits and underscores, with apostrophes inside it ("doesn't" is one
-    word). Everything else separates. Raises ValueError for what is no text.
+    A word is a run of letters, digits and underscores with the marks that belong to them, and with
+    apostrophes inside it ("doesn't" is one word). Everything else separates. These are Unicode's
+    word boundaries (UAX 29), with one exception: full stops, commas and colons always separate
+    ("sys.path" are two words). Where a script has no spaces between words, as in Chinese, Japanese
+    and Thai, each character is a word. Letters are composed (NFC) first, and soft hyphens and marks
+    of direction left out, so that a word is one word however it was typed. Raises ValueError for
+    what is no text.
 
     Parameters
     ----------
@@ -33,29 +47,22 @@ def split_words(text: str) -> list[str]:
 
     Examples
     --------
-    >>> from ntpcompanion.languages import split_words
+    >>> from ntpcompanion.languages.words import split_words
     >>> split_words("The cat doesn't sit; the dog sits.")
     ['the', 'cat', "doesn't", 'sit', 'the', 'dog', 'sits']
+    >>> split_words("हिन्दी भाषा, 中文")
+    ['हिन्दी', 'भाषा', '中', '文']
     """
     check_instance("text", text, str)
-    return _WORD.findall(text.lower())
+    composed = unicodedata.normalize("NFC", text.lower())
+    return _WORD.findall(_INVISIBLE.sub("", composed))
 
 
-def first_words(text: Text, num_words: int) -> list[str]:
-    """The first `num_words` words of a text, as `split_words` finds them.
-
-    Raises
-    ------
-    ValueError
-        `num_words` below 1 or beyond the text.
+def count_unspaced(words: Iterable[str]) -> int:
+    """How many of the words that `split_words` found are single characters of a script without
+    spaces between words.
     """
-    words = split_words(text.content)
-    if not 0 < num_words <= len(words):
-        raise ValueError(
-            f"`num_words` must lie in 1 … {len(words)}, the words of {text.source}, got "
-            f"{num_words}."
-        )
-    return words[:num_words]
+    return sum(_UNSPACED.match(word) is not None for word in words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +114,15 @@ def encode(words: Sequence[str], vocab_size: int) -> Encoding:
 
     Examples
     --------
-    >>> from ntpcompanion.languages import encode, split_words
-    >>> text = encode(split_words("The cat doesn't sit; the dog sits."), vocab_size=3)
+    >>> from ntpcompanion.languages import encode, split_text
+    >>> text = encode(split_text("The cat doesn't sit; the dog sits.").tokens, vocab_size=3)
     >>> text.tokens.tolist(), text.vocabulary
     ([1, 2, 0, 0, 1, 0, 0], ('<unk>', 'the', 'cat'))
     """
     if isinstance(words, str):
-        raise ValueError("`words` must be a list of words, got a text. Use split_words.")
+        raise ValueError("`words` must be a list of words, got a text. Use split_text.")
+    if not isinstance(words, Iterable):
+        raise ValueError(f"`words` must be a list of words, got {described(words)}.")
     counts = Counter(words)
     if odd := [word for word in counts if not isinstance(word, str)]:
         raise ValueError(f"`words` must hold strings, got {described(odd[0])}.")

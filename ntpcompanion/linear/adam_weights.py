@@ -136,12 +136,12 @@ def in_support_hessian(table: ContextTable) -> Float[np.ndarray, "n n"]:
     shape (V d, V d) with the entries of W row by row. Raises ValueError if it does not fit in
     memory.
     """
-    V, d, laws = table.vocab_size, table.dim, table.laws.toarray()
+    V, d, distributions = table.vocab_size, table.dim, table.distributions.toarray()
     check_dense("table", 3, (V * d, V * d))
     hessian, rows = np.zeros((V, d, V, d)), table.embeddings
     for a in range(V):
         for b in range(V):
-            covariance = table.weight * laws[:, a] * ((a == b) - laws[:, b])
+            covariance = table.weight * distributions[:, a] * ((a == b) - distributions[:, b])
             hessian[a, :, b, :] = rows.T @ (covariance[:, None] * rows)
     return hessian.reshape(V * d, V * d)
 

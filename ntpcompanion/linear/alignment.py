@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ntpcompanion.linear.compatibility import CompatibilityVerdict, check_compatibility
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.split import split_bases
-from ntpcompanion.validation import as_array, as_matrix, check_instance
+from ntpcompanion.validation import as_array, as_matrix, as_shaped, check_instance
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,9 +159,14 @@ def cosine_distance(
     >>> cosine_distance(np.stack([2 * W, -W]), W).round(6).tolist()
     [0.0, 2.0]
     """
+    direction = as_matrix("direction", direction, (None, None))
+    weights = as_shaped("weights", weights, (None, *direction.shape))
     norms, norm = _norms(weights), np.linalg.norm(direction)
-    if norm == 0 or not norms.all():
-        raise ValueError("A zero decoder has no direction. Leave it out.")
+    for name, zero in (("direction", norm == 0), ("weights", not norms.all())):
+        if zero:
+            raise ValueError(
+                f"`{name}` holds a zero decoder, which has no direction. Leave it out."
+            )
     return _norms(weights / norms[:, None, None] - direction / norm) ** 2 / 2
 
 

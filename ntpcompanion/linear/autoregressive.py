@@ -82,7 +82,7 @@ def flatten_sequences(
     """One context for each (length t, distinct prefix of t tokens), t = 1 … T, with weight count /
     (n T).
 
-    The table's cross-entropy at W is the average over sequences and places of −log softmax(W
+    The table's cross-entropy at W is the average over sequences and positions of −log softmax(W
     h_t)[z_{t+1}].
 
     Parameters
@@ -126,16 +126,16 @@ def flatten_sequences(
         raise ValueError(
             f"`sequences` must have shape (n, T + 1) with n ≥ 1 and T ≥ 1, got {sequences.shape}."
         )
-    n, places = sequences.shape[0], sequences.shape[1] - 1
-    if states.ndim != 3 or states.shape[:2] != (n, places):
+    n, positions = sequences.shape[0], sequences.shape[1] - 1
+    if states.ndim != 3 or states.shape[:2] != (n, positions):
         raise ValueError(
-            f"`states` must have shape ({n}, {places}, d), one state for each prefix of "
+            f"`states` must have shape ({n}, {positions}, d), one state for each prefix of "
             f"`sequences`, got {states.shape}."
         )
     _check_range("sequences", sequences, as_integer("vocab_size", vocab_size, 1))
     check_finite("states", states)
     ids, embeddings, counts = np.zeros(n, dtype=np.int64), [], []
-    for t in range(places):
+    for t in range(positions):
         ids, first = refine(ids, sequences[:, t], vocab_size)
         if np.abs(states[:, t] - states[first[ids], t]).max() > STATE_TOLERANCE * (
             1 + np.abs(states[:, t]).max()
@@ -159,8 +159,8 @@ def _check_range(name: str, tokens: Integer[np.ndarray, "n T"], vocab_size: int)
 
 def _table(embeddings: Float[np.ndarray, "m d"], counts: csr_array) -> ContextTable:
     totals = counts.sum(axis=1)
-    laws = csr_array(
+    distributions = csr_array(
         (counts.data / np.repeat(totals, np.diff(counts.indptr)), counts.indices, counts.indptr),
         shape=counts.shape,
     )
-    return ContextTable(embeddings, laws, totals / totals.sum())
+    return ContextTable(embeddings, distributions, totals / totals.sum())

@@ -97,10 +97,12 @@ def check_compatibility(table: ContextTable, *, max_iterations: int = 10_000) ->
     check_dense("table", DENSE_ARRAYS, table.next_token.shape)
     support = table.support.toarray()
     rows, lengths = unit_rows(table.embeddings)
-    log_laws = np.zeros(support.shape)
-    log_laws[support] = np.log(table.laws.data)
-    solution, rest = least_squares(rows, support, log_laws / lengths[:, None], max_iterations)
-    errors = log_laws - table.embeddings @ solution
+    log_probabilities = np.zeros(support.shape)
+    log_probabilities[support] = np.log(table.distributions.data)
+    solution, rest = least_squares(
+        rows, support, log_probabilities / lengths[:, None], max_iterations
+    )
+    errors = log_probabilities - table.embeddings @ solution
     residual = float(
         (
             np.where(support, errors, -np.inf).max(axis=1)
@@ -133,9 +135,10 @@ def contradicts(table: ContextTable, certificate: Float[np.ndarray, "m V"]) -> b
         return False
     sums = np.abs(scaled.sum(axis=1)).max() / np.abs(scaled).max()
     inside = certificate[table.support.toarray()]
-    pairing = np.log(table.laws.data) @ inside
+    pairing = np.log(table.distributions.data) @ inside
     vanishes = max(orthogonality(rows, scaled), sums) <= CANCELLATION_TOLERANCE
     return bool(
         vanishes
-        and pairing > PAIRING_TOLERANCE * (np.abs(np.log(table.laws.data)) @ np.abs(inside))
+        and pairing
+        > PAIRING_TOLERANCE * (np.abs(np.log(table.distributions.data)) @ np.abs(inside))
     )

@@ -1,5 +1,5 @@
 """The training set of next-token prediction, seen as distinct contexts with sparse next-token
-laws.
+distributions.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, sparray, spmatrix
 
 from ntpcompanion.languages.counting import count_contexts
 from ntpcompanion.linear.memory import check_dense
-from ntpcompanion.linear.validation import as_laws, as_weight, read_only_copy
+from ntpcompanion.linear.validation import as_distributions, as_weight, read_only_copy
 from ntpcompanion.validation import as_integer, as_matrix, check_generator
 
 # Logits are formed for this many (context, token) pairs at a time: 32 MiB in float64, whatever m
@@ -26,8 +26,8 @@ NEAR = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class ContextTable:
-    """m distinct contexts: embedding h_j, next-token law p_j with support S_j, frequency π_j
-    (Thrampoulidis 2024, section 2).
+    """m distinct contexts: embedding h_j, next-token distribution p_j with support S_j, frequency
+    π_j (Thrampoulidis 2024, section 2).
 
     Contexts are rows. A decoder W is (V, d), its logits are E Wᵀ, (m, V). The table keeps read-only
     copies of what it is given (arrays, lists, data frames, tensors).
@@ -76,7 +76,7 @@ class ContextTable:
     >>> sums = np.zeros((counts.num_contexts, 4))
     >>> np.add.at(sums, counts.context_of, states[counts.length - 1 : -1])
     >>> means = sums / np.bincount(counts.context_of)[:, None]
-    >>> table = ContextTable(means, counts.laws, counts.frequency)
+    >>> table = ContextTable(means, counts.distributions, counts.frequency)
     >>> counts.contexts.tolist()
     [[1, 0], [2, 0], [0, 1], [1, 2]]
     >>> table.support_sizes.tolist()
@@ -91,7 +91,7 @@ class ContextTable:
         embeddings = read_only_copy(as_matrix("embeddings", self.embeddings, (None, None)))
         object.__setattr__(self, "embeddings", embeddings)
         object.__setattr__(
-            self, "next_token", as_laws("next_token", self.next_token, len(embeddings))
+            self, "next_token", as_distributions("next_token", self.next_token, len(embeddings))
         )
         object.__setattr__(self, "weight", as_weight("weight", self.weight, len(embeddings)))
 
@@ -105,7 +105,7 @@ class ContextTable:
         rng: np.random.Generator,
     ) -> "ContextTable":
         """Random contexts of equal frequency: N(0, 1) embeddings, uniform supports of one size,
-        Dirichlet(1) laws on them; dense.
+        Dirichlet(1) distributions on them; dense.
 
         Raises ValueError unless all sizes are positive integers, `support_size` < `vocab_size`,
         `rng` is a generator, and the table fits in memory. Cost O(m (V + d)).
@@ -173,7 +173,9 @@ class ContextTable:
             as_integer(name, size, 1)
         check_generator("rng", rng)
         counts = count_contexts(tokens, vocab_size, [context_length])[0]
-        return cls(rng.standard_normal((counts.num_contexts, dim)), counts.laws, counts.frequency)
+        return cls(
+            rng.standard_normal((counts.num_contexts, dim)), counts.distributions, counts.frequency
+        )
 
     @property
     def num_contexts(self) -> int:
@@ -191,7 +193,7 @@ class ContextTable:
         return self.next_token.shape[1]
 
     @cached_property
-    def laws(self) -> csr_array:
+    def distributions(self) -> csr_array:
         """`next_token` as CSR (m, V) without stored zeros, whatever form it came in. `.data` holds
         the p_jz on the supports, row by row.
         """
@@ -202,22 +204,20 @@ class ContextTable:
         """The supports S_j as boolean CSR (m, V). Row j of its `toarray()` is the mask of S_j;
         `indices` and `indptr` list it.
         """
-        return csr_array(
-            (np.ones(self.laws.nnz, dtype=bool), self.laws.indices, self.laws.indptr),
-            shape=self.laws.shape,
-        )
+        p = self.distributions
+        return csr_array((np.ones(p.nnz, dtype=bool), p.indices, p.indptr), shape=p.shape)
 
     @cached_property
     def support_sizes(self) -> Int[np.ndarray, " m"]:
         """S_j, the number of tokens that can follow each context."""
-        return np.diff(self.laws.indptr).astype(np.int64)
+        return np.diff(self.distributions.indptr).astype(np.int64)
 
     @cached_property
     def entropy(self) -> float:
         """The floor in nats below which no decoder's cross-entropy gets, H = −Σ_j π_j Σ_z p_jz log
         p_jz.
         """
-        p = self.laws.data
+        p = self.distributions.data
         return float(abs(np.repeat(self.weight, self.support_sizes) @ (p * np.log(p))))
 
     def cross_entropy(self, W: Float[np.ndarray, "V d"]) -> float:
@@ -246,7 +246,7 @@ class ContextTable:
         exponentials, in blocks of rows of 32 MiB, whatever m is.
         """
         weighted = self.weight[:, None] * self.embeddings
-        gradient = -(self.laws.T @ weighted)
+        gradient = -(self.distributions.T @ weighted)
         for rows, logits in self._logits(W):
             _, total = _exponentials_(logits)
             gradient += logits.T @ (weighted[rows] / total[:, None])
@@ -262,20 +262,20 @@ class ContextTable:
             yield rows, self.embeddings[rows] @ W.T
 
     def _excess_of_block(self, rows: slice, logits: Float[np.ndarray, "rows V"]) -> float:
-        laws, sizes = self.laws[rows], self.support_sizes[rows]
+        p, sizes = self.distributions[rows], self.support_sizes[rows]
         row = np.repeat(np.arange(len(sizes)), sizes)
-        inside = logits[row, laws.indices]
-        logits[row, laws.indices] = -np.inf
-        mass_inside = _logsumexp_by_row(inside, laws.indptr[:-1], row)
+        inside = logits[row, p.indices]
+        logits[row, p.indices] = -np.inf
+        mass_inside = _logsumexp_by_row(inside, p.indptr[:-1], row)
         peak, total = _exponentials_(logits)
         with np.errstate(divide="ignore"):  # a support of all tokens loses nothing
             lost = np.logaddexp(0.0, peak + np.log(total) - mass_inside)
         log_share = inside - mass_inside[row]
-        x = log_share - np.log(laws.data)
+        x = log_share - np.log(p.data)
         within = np.where(
             np.abs(x) < NEAR,
-            laws.data * _remainder(np.clip(x, -NEAR, NEAR)),
-            np.exp(log_share) - laws.data * (1 + x),
+            p.data * _remainder(np.clip(x, -NEAR, NEAR)),
+            np.exp(log_share) - p.data * (1 + x),
         )
         return float(self.weight[rows] @ lost + self.weight[rows][row] @ within)
 
@@ -299,7 +299,7 @@ def _logsumexp_by_row(
     starts: Integer[np.ndarray, " rows"],
     row: Int[np.ndarray, " nnz"],
 ) -> Float[np.ndarray, " rows"]:
-    peak = np.maximum.reduceat(values, starts)  # no row is empty: its law sums to one
+    peak = np.maximum.reduceat(values, starts)  # no row is empty: its distribution sums to one
     return peak + np.log(np.add.reduceat(np.exp(values - peak[row]), starts))
 
 

@@ -62,10 +62,10 @@ class Decisions:
 
     def shares(self) -> VerdictShares:
         """The fraction of the tables of each dimension for which each verdict was reached."""
-        dims, places = np.unique(self.dim, return_inverse=True)
-        numbers = np.bincount(places)
+        dims, index = np.unique(self.dim, return_inverse=True)
+        numbers = np.bincount(index)
         fractions = (
-            np.bincount(places, weights=verdicts) / numbers
+            np.bincount(index, weights=verdicts) / numbers
             for verdicts in (self.compatible, self.separable, self.undecided)
         )
         return VerdictShares(dims, dims / self.num_contexts, *fractions)

@@ -67,22 +67,26 @@ def exact_certificate(
     scaled = certificate / np.abs(certificate).max()
     for level in ZERO_LEVELS:
         face = support | (np.abs(scaled) > level)
-        places = [(j, v) for j, v in np.argwhere(face).tolist()]
+        entries = [(j, v) for j, v in np.argwhere(face).tolist()]
         for values in _solutions(
-            _certificate_equations(embeddings, support.shape[1], places), scaled[face]
+            _certificate_equations(embeddings, support.shape[1], entries), scaled[face]
         ):
-            off = [value for value, (j, v) in zip(values, places, strict=True) if not support[j, v]]
+            off = [
+                value for value, (j, v) in zip(values, entries, strict=True) if not support[j, v]
+            ]
             if off and max(off) <= 0 and min(off) < 0:
-                return _matrix(support.shape, places, values)
+                return _matrix(support.shape, entries, values)
     return None
 
 
 def _certificate_equations(
-    embeddings: list[list[int]], V: int, places: list[tuple[int, int]]
+    embeddings: list[list[int]], V: int, entries: list[tuple[int, int]]
 ) -> list[dict[int, int]]:
-    sums = [{i: 1 for i, (j, _) in enumerate(places) if j == row} for row in range(len(embeddings))]
+    sums = [
+        {i: 1 for i, (j, _) in enumerate(entries) if j == row} for row in range(len(embeddings))
+    ]
     columns = [
-        {i: embeddings[j][c] for i, (j, v) in enumerate(places) if v == column}
+        {i: embeddings[j][c] for i, (j, v) in enumerate(entries) if v == column}
         for column in range(V)
         for c in range(len(embeddings[0]))
     ]
@@ -133,9 +137,9 @@ def _smallest_margin(
 
 
 def _matrix(
-    shape: tuple[int, int], places: list[tuple[int, int]], values: list[Fraction]
+    shape: tuple[int, int], entries: list[tuple[int, int]], values: list[Fraction]
 ) -> FractionMatrix:
     matrix = [[Fraction(0)] * shape[1] for _ in range(shape[0])]
-    for (j, v), value in zip(places, values, strict=True):
+    for (j, v), value in zip(entries, values, strict=True):
         matrix[j][v] = value
     return tuple(tuple(row) for row in matrix)

@@ -65,10 +65,10 @@ def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gam
     logits = table.embeddings @ W.T
     support = table.support.toarray()
     off = logsumexp(np.where(support, -np.inf, logits), axis=1)
-    laws = np.zeros(support.shape)
-    laws[support] = table.laws.data
+    distributions = np.zeros(support.shape)
+    distributions[support] = table.distributions.data
     with np.errstate(divide="ignore"):
-        inside = logsumexp(2 * np.log(laws) - logits, axis=1)
+        inside = logsumexp(2 * np.log(distributions) - logits, axis=1)
     return float(np.exp(-gamma) * (table.weight @ np.exp(off + inside)))
 
 
@@ -119,14 +119,14 @@ def excess_lower_bound(table: ContextTable, certificate: Float[np.ndarray, "m V"
             "`certificate` must not be positive off support, its largest entry there is "
             f"{gamma[~support].max():.3g}."
         )
-    move, laws = gamma / table.weight[:, None], table.laws.toarray()
+    move, distributions = gamma / table.weight[:, None], table.distributions.toarray()
     shrinking = move > 0
     if not shrinking.any():
         return 0.0
-    move *= (laws[shrinking] / move[shrinking]).min()  # the longest step is 1
+    move *= (distributions[shrinking] / move[shrinking]).min()  # the longest step is 1
 
     def negative_entropy(step: float) -> float:
-        return -float(table.weight @ entr(np.maximum(laws - step * move, 0.0)).sum(axis=1))
+        return -float(table.weight @ entr(np.maximum(distributions - step * move, 0.0)).sum(axis=1))
 
     best = minimize_scalar(
         negative_entropy, bounds=(0.0, 1.0), method="bounded", options={"xatol": STEP_TOLERANCE}

@@ -22,10 +22,10 @@ class FullGradient:
     def __init__(self, table: ContextTable) -> None:
         self.columns = np.ascontiguousarray(table.embeddings.T)
         self.weighted = table.weight[:, None] * table.embeddings
-        laws = np.ascontiguousarray(table.laws.toarray().T)
+        p = np.ascontiguousarray(table.distributions.toarray().T)
         # a single token has exactly 1
-        self.laws, self.support = laws / laws.sum(axis=0), (laws > 0).astype(float)
-        self.off, self.inside, self.product = np.empty((3, *laws.shape))
+        self.distributions, self.support = p / p.sum(axis=0), (p > 0).astype(float)
+        self.off, self.inside, self.product = np.empty((3, *p.shape))
         self.peak, self.mass_off, self.mass_inside = np.empty((3, table.num_contexts))
         self.gradient = np.empty((table.vocab_size, table.dim))
 
@@ -43,7 +43,7 @@ class FullGradient:
         np.divide(off, total, out=off)
         np.multiply(inside, np.divide(self.mass_off, total, out=self.mass_off), out=self.product)
         np.subtract(off, self.product, out=off)
-        np.add(off, np.subtract(inside, self.laws, out=inside), out=off)
+        np.add(off, np.subtract(inside, self.distributions, out=inside), out=off)
         return np.dot(off, self.weighted, out=self.gradient)
 
 
@@ -53,8 +53,8 @@ class SampledGradient:
     """
 
     def __init__(self, table: ContextTable, batch_size: int, rng: np.random.Generator) -> None:
-        self.rows, self.tokens = table.laws.tocoo().coords
-        joint = np.repeat(table.weight, table.support_sizes) * table.laws.data
+        self.rows, self.tokens = table.distributions.tocoo().coords
+        joint = np.repeat(table.weight, table.support_sizes) * table.distributions.data
         self.upper = np.cumsum(joint / joint.sum())
         self.embeddings, self.batch_size, self.rng = table.embeddings, batch_size, rng
 

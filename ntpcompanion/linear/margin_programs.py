@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ntpcompanion.linear.contexts import ContextTable
+from ntpcompanion.validation import check_instance
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +121,7 @@ def constraint_pairs(
     >>> margins.T.tolist()
     [[0, 0, 2], [1, 2, 0], [1, 2, 1]]
     """
+    check_instance("table", table, ContextTable)
     support = table.support.toarray()
     anchor = support.argmax(axis=1)
     rows, tokens = np.nonzero(support)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ntpcompanion.linear.pooling import mean_stiffness, pool
-from ntpcompanion.linear.weighted_supports import SupportLaw
+from ntpcompanion.linear.weighted_supports import SupportDistribution
 from ntpcompanion.validation import as_integer, as_positive, check_generator
 
 # Eigenvalues of E J below this share of the largest are raised to it: a token that no draw pools
@@ -54,15 +54,15 @@ class _Draws:
 
 
 def saddle_threshold(
-    law: SupportLaw,
+    distribution: SupportDistribution,
     rng: np.random.Generator,
     *,
     draws: SupportsIndex = 20_000,
     iterations: SupportsIndex = 100,
     tolerance: float = 1e-3,
 ) -> SaddleThreshold:
-    """The d/m at which tables with Gaussian embeddings and supports from `law` should become
-    separable, in the limit of large tables.
+    """The d/m at which tables with Gaussian embeddings and supports from `distribution` should
+    become separable, in the limit of large tables.
 
         Σ = (m/d) Λ E[γ γᵀ] Λ,    Λ⁻¹ = (m/d) E J
 
@@ -71,7 +71,7 @@ def saddle_threshold(
 
     Parameters
     ----------
-    law
+    distribution
         the supports, with their probabilities. Tokens of exactly the same supports are merged, and
         tokens of no support left out where others remain off every support: neither changes
         whether a table is separable.
@@ -110,18 +110,18 @@ def saddle_threshold(
     >>> import numpy as np
     >>> from ntpcompanion.linear.order_parameters import saddle_threshold
     >>> from ntpcompanion.linear.weighted_supports import weighted_supports
-    >>> law = weighted_supports([3.0, 1.0], 1)
-    >>> round(saddle_threshold(law, np.random.default_rng(0), draws=200).ratio, 6)
+    >>> distribution = weighted_supports([3.0, 1.0], 1)
+    >>> round(saddle_threshold(distribution, np.random.default_rng(0), draws=200).ratio, 6)
     0.5
     """
     check_generator("rng", rng)
     number = as_integer("draws", draws, 2)
     most = as_integer("iterations", iterations, 1)
     as_positive("tolerance", tolerance)
-    law = _reduced(law)
-    V = law.supports.shape[1]
+    distribution = _reduced(distribution)
+    V = distribution.supports.shape[1]
     covariance = response = np.eye(V) - 1 / V
-    fit, fresh = _draw(law, number, rng), _draw(law, number, rng)
+    fit, fresh = _draw(distribution, number, rng), _draw(distribution, number, rng)
     pooled, change, made = fit.supports, np.inf, 0
     while made < most and change > tolerance:
         before = covariance, response
@@ -162,16 +162,16 @@ def _ratios(
     )
 
 
-def _draw(law: SupportLaw, number: int, rng: np.random.Generator) -> _Draws:
+def _draw(distribution: SupportDistribution, number: int, rng: np.random.Generator) -> _Draws:
     """Normal draws in pairs ±ξ, the pairs dealt to the supports by probability. A support with
     draws enough has exactly the second moments of N(0, I).
     """
-    pairs = np.maximum(np.rint(law.probability * number / 2).astype(int), 1)
-    V = law.supports.shape[1]
+    pairs = np.maximum(np.rint(distribution.probability * number / 2).astype(int), 1)
+    V = distribution.supports.shape[1]
     half = [_matched(rng.standard_normal((count, V))) for count in pairs]
     return _Draws(
-        np.repeat(law.supports, 2 * pairs, axis=0),
-        np.repeat(law.probability / (2 * pairs), 2 * pairs),
+        np.repeat(distribution.supports, 2 * pairs, axis=0),
+        np.repeat(distribution.probability / (2 * pairs), 2 * pairs),
         np.concatenate([np.concatenate([xi, -xi]) for xi in half]),
     )
 
@@ -207,14 +207,14 @@ def _root(matrix: Float[np.ndarray, "V V"]) -> Float[np.ndarray, "V V"]:
     return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
 
 
-def _reduced(law: SupportLaw) -> SupportLaw:
+def _reduced(distribution: SupportDistribution) -> SupportDistribution:
     """Tokens with equal columns get equal rows of a decoder. A token of no support gets the mean of
     the other rows: less than the largest logit where another token is off support.
     """
-    if law.supports.all():
-        raise ValueError("`law` has no token off any support: nothing is to be separated.")
-    _, first = np.unique(law.supports, axis=1, return_index=True)
-    columns = law.supports[:, np.sort(first)]
+    if distribution.supports.all():
+        raise ValueError("`distribution` has no token off any support: nothing is to be separated.")
+    _, first = np.unique(distribution.supports, axis=1, return_index=True)
+    columns = distribution.supports[:, np.sort(first)]
     used = columns[:, columns.any(axis=0)]
     spare = not used.all(axis=1).any()
-    return SupportLaw(used if spare else columns, law.probability)
+    return SupportDistribution(used if spare else columns, distribution.probability)

@@ -28,10 +28,10 @@ def planar_tables(draws: int, rng: np.random.Generator) -> list[ContextTable]:
         support[context, np.array(words) - 1] = 1
     tables = []
     for _ in range(draws):
-        angles, laws = rng.uniform(0, 2 * np.pi, 3), rng.dirichlet(np.ones(5), 3) * support
-        laws /= laws.sum(axis=1, keepdims=True)
+        angles, distributions = rng.uniform(0, 2 * np.pi, 3), rng.dirichlet(np.ones(5), 3) * support
+        distributions /= distributions.sum(axis=1, keepdims=True)
         arrows = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        table = ContextTable(arrows, laws, np.full(3, 1 / 3))
+        table = ContextTable(arrows, distributions, np.full(3, 1 / 3))
         if (
             check_compatibility(table).verdict is CompatibilityVerdict.COMPATIBLE
             and check_separability(table).verdict is Verdict.SEPARABLE

@@ -137,14 +137,14 @@ class SplitLoss:
             )
         self.table, self.finite_part, self.bases = table, matched.finite_part, split_bases(table)
         self.support: Bool[np.ndarray, "m V"] = table.support.toarray()
-        self.laws, self.weight = table.laws.toarray(), table.weight
+        self.p, self.weight = table.distributions.toarray(), table.weight
         self.fixed_coordinates = np.tensordot(self.bases.finite, self.finite_part, 2)
         self.finite_logits = self._logits(self.bases.finite)
         # ties: nothing on the supports
         self.growing_logits = self._logits(self.bases.growing)[~self.support.ravel()]
         logits = table.embeddings @ self.finite_part.T
         with np.errstate(divide="ignore"):
-            levels = self._level(logits - np.where(self.support, np.log(self.laws), 0))
+            levels = self._level(logits - np.where(self.support, np.log(self.p), 0))
         self.log_odds = np.where(self.support, -np.inf, logits - levels)
 
     def _logits(self, decoders: Float[np.ndarray, "n V d"]) -> Float[np.ndarray, "mV n"]:
@@ -152,10 +152,10 @@ class SplitLoss:
         see what is subtracted.
         """
         logits = np.moveaxis(self.table.embeddings @ np.swapaxes(decoders, 1, 2), 0, -1)
-        return (logits - self._level(logits)).reshape(self.laws.size, len(decoders))
+        return (logits - self._level(logits)).reshape(self.p.size, len(decoders))
 
     def _level(self, logits: np.ndarray) -> np.ndarray:
-        return np.expand_dims(np.einsum("jv,jv...->j...", self.laws, logits), 1)
+        return np.expand_dims(np.einsum("jv,jv...->j...", self.p, logits), 1)
 
     def coordinates(
         self, W: Float[np.ndarray, "V d"]
@@ -181,30 +181,32 @@ class SplitLoss:
     ) -> Point:
         """The probabilities at W* + s A + B. Cost O(m V (f + g))."""
         scale = float(np.exp(max(log_scale, SMALLEST_LOG_SCALE)))
-        moved = scale * (self.finite_logits @ finite).reshape(self.laws.shape)
+        moved = scale * (self.finite_logits @ finite).reshape(self.p.shape)
         inside = np.where(self.support, moved, 0.0)
         peak = inside.max(axis=1, keepdims=True)
         # for decoders far from W*; otherwise a sum of small numbers, log (1 + Σ_z p_z (e^x − 1))
         shift = np.where(peak > 1, peak, 0.0)
         normalizer = shift + np.log1p(
-            (self.laws * np.expm1(inside - shift)).sum(axis=1, keepdims=True)
+            (self.p * np.expm1(inside - shift)).sum(axis=1, keepdims=True)
         )
         log_ratio = np.where(self.support, moved - normalizer, 0.0)
         odds = self.log_odds + moved - normalizer
         odds[~self.support] += self.growing_logits @ growing
         total = np.logaddexp.reduce(odds, axis=1, keepdims=True)
         lost = np.logaddexp(0, total)  # −log q(S)
-        step = self.laws * np.expm1(log_ratio)
+        step = self.p * np.expm1(log_ratio)
         off = np.exp(np.minimum(odds - lost - log_scale, LARGEST_LOG))
         residual = np.where(
-            self.support, step / scale - off.sum(axis=1, keepdims=True) * (self.laws + step), off
+            self.support,
+            step / scale - off.sum(axis=1, keepdims=True) * (self.p + step),
+            off,
         )
         return Point(
             log_scale,
             scale,
             log_ratio,
             total[:, 0],
-            (self.laws + step) * np.exp(-lost),
+            (self.p + step) * np.exp(-lost),
             off,
             residual,
         )
@@ -242,7 +244,7 @@ class SplitLoss:
         the basis.
         """
         # these logits have mean zero under p
-        probability = (self.weight[:, None] * self.laws).ravel()
+        probability = (self.weight[:, None] * self.p).ravel()
         return self.finite_logits.T @ (probability[:, None] * self.finite_logits)
 
     def _sum_by_context(
@@ -252,14 +254,14 @@ class SplitLoss:
             scattered = np.zeros((rows.size, values.shape[1]))
             scattered[rows] = values
             values = scattered
-        return values.reshape(*self.laws.shape, values.shape[1]).sum(axis=1)
+        return values.reshape(*self.p.shape, values.shape[1]).sum(axis=1)
 
     def log_excess(self, point: Point) -> float:
         """The logarithm of CE − H = Σ_j π_j (−log q(S) + Σ_z p_z (r_z − 1 − log r_z)), r_z = q_z /
         (q(S) p_z). Finite at any scale.
         """
         odds, log_ratio = point.log_odds, point.log_ratio
-        within = self.weight @ (self.laws * (np.expm1(log_ratio) - log_ratio)).sum(axis=1)
+        within = self.weight @ (self.p * (np.expm1(log_ratio) - log_ratio)).sum(axis=1)
         # log 0 = −inf: contexts with all tokens on their support, one-hot contexts
         with np.errstate(divide="ignore"):
             lost = np.where(odds < SMALL_ODDS, odds, np.log(np.logaddexp(0, odds)))
@@ -273,7 +275,7 @@ class SplitLoss:
         """The largest range, over contexts, of the logits of the decoder A + B."""
         logits = self.finite_logits @ finite
         logits[~self.support.ravel()] += self.growing_logits @ growing
-        return float(np.ptp(logits.reshape(self.laws.shape), axis=1).max())
+        return float(np.ptp(logits.reshape(self.p.shape), axis=1).max())
 
 
 def separable_loss(table: ContextTable, purpose: str) -> SplitLoss:

@@ -5,11 +5,11 @@ from typing import SupportsIndex
 import numpy as np
 from jaxtyping import Bool
 
-from ntpcompanion.linear.weighted_supports import SupportLaw
+from ntpcompanion.linear.weighted_supports import SupportDistribution
 from ntpcompanion.validation import as_integer
 
 
-def law_of_supports(supports: Bool[np.ndarray, "m V"]) -> SupportLaw:
+def distribution_of_supports(supports: Bool[np.ndarray, "m V"]) -> SupportDistribution:
     """The different supports among those of m contexts, and the fraction of contexts with each.
 
     Parameters
@@ -19,7 +19,7 @@ def law_of_supports(supports: Bool[np.ndarray, "m V"]) -> SupportLaw:
 
     Returns
     -------
-    SupportLaw
+    SupportDistribution
         Each different support once.
 
     Raises
@@ -38,22 +38,24 @@ def law_of_supports(supports: Bool[np.ndarray, "m V"]) -> SupportLaw:
             f"{mask.dtype} of shape {mask.shape}."
         )
     different, counts = np.unique(mask, axis=0, return_counts=True)
-    return SupportLaw(different, counts / len(mask))
+    return SupportDistribution(different, counts / len(mask))
 
 
-def most_frequent_tokens(law: SupportLaw, num_tokens: SupportsIndex) -> tuple[SupportLaw, float]:
+def most_frequent_tokens(
+    distribution: SupportDistribution, num_tokens: SupportsIndex
+) -> tuple[SupportDistribution, float]:
     """The distribution that remains if only the logits of the k most frequent tokens count.
 
     Parameters
     ----------
-    law
+    distribution
         the supports.
     num_tokens
         k in 2 … V.
 
     Returns
     -------
-    law, fraction
+    distribution, fraction
         The supports within these tokens, of those contexts that any of them can follow, and the
         fraction of such contexts. If the whole table is separable, so is this one, as long as one
         of its contexts has a token off its support. Its threshold times the fraction is a lower
@@ -64,23 +66,25 @@ def most_frequent_tokens(law: SupportLaw, num_tokens: SupportsIndex) -> tuple[Su
     ValueError
         k outside its range.
     """
-    k = as_integer("num_tokens", num_tokens, 2, law.supports.shape[1], "(the number of tokens)")
-    tokens = np.sort(np.argsort(-law.token_frequency, kind="stable")[:k])
-    kept = law.supports[:, tokens]
+    k = as_integer(
+        "num_tokens", num_tokens, 2, distribution.supports.shape[1], "(the number of tokens)"
+    )
+    tokens = np.sort(np.argsort(-distribution.token_frequency, kind="stable")[:k])
+    kept = distribution.supports[:, tokens]
     met = kept.any(axis=1)
     different, which = np.unique(kept[met], axis=0, return_inverse=True)
-    probability = np.bincount(which.ravel(), weights=law.probability[met])
+    probability = np.bincount(which.ravel(), weights=distribution.probability[met])
     fraction = float(probability.sum())
-    return SupportLaw(different, probability / fraction), fraction
+    return SupportDistribution(different, probability / fraction), fraction
 
 
-def two_token_bound(law: SupportLaw) -> float:
+def two_token_bound(distribution: SupportDistribution) -> float:
     """The largest (f_u + f_v) / 2 over pairs of tokens, f the fraction of contexts that a token can
     follow: a lower bound on the threshold d/m.
 
     Parameters
     ----------
-    law
+    distribution
         the supports, with their probabilities.
 
     Returns
@@ -102,9 +106,9 @@ def two_token_bound(law: SupportLaw) -> float:
     >>> round(two_token_bound(weighted_supports([5.0, 3.0, 2.0], 1)), 6)
     0.4
     """
-    both = (law.supports * law.probability[:, None]).T @ law.supports
+    both = (distribution.supports * distribution.probability[:, None]).T @ distribution.supports
     frequency = np.diag(both)
     sums = frequency[:, None] + frequency
-    once = law.supports.astype(int)
+    once = distribution.supports.astype(int)
     apart = once.T @ (1 - once)  # number of supports with the one token and without the other
     return float(np.where(apart + apart.T > 0, sums, 0.0).max() / 2)

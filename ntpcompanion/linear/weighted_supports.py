@@ -17,7 +17,7 @@ MOST_SUPPORTS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class SupportLaw:
+class SupportDistribution:
     """A distribution over supports.
 
     Fields
@@ -39,7 +39,7 @@ class SupportLaw:
 
 def weighted_supports(
     token_weights: Sequence[float] | Float[np.ndarray, " V"], support_size: SupportsIndex
-) -> SupportLaw:
+) -> SupportDistribution:
     """Every support of S tokens, with a probability proportional to the product of its tokens'
     weights.
 
@@ -52,7 +52,7 @@ def weighted_supports(
 
     Returns
     -------
-    SupportLaw
+    SupportDistribution
         The supports in the order of `itertools.combinations`.
 
     Raises
@@ -64,8 +64,8 @@ def weighted_supports(
     Examples
     --------
     >>> from ntpcompanion.linear.weighted_supports import weighted_supports
-    >>> law = weighted_supports([2.0, 1.0, 1.0], 1)
-    >>> law.probability.tolist(), law.token_frequency.tolist()
+    >>> distribution = weighted_supports([2.0, 1.0, 1.0], 1)
+    >>> distribution.probability.tolist(), distribution.token_frequency.tolist()
     ([0.5, 0.25, 0.25], [0.5, 0.25, 0.25])
     """
     weights = as_array("token_weights", token_weights).astype(float)
@@ -85,11 +85,11 @@ def weighted_supports(
     supports = np.zeros((len(members), V), dtype=bool)
     np.put_along_axis(supports, members, True, axis=1)
     odds = np.prod(weights[members] / weights.max(), axis=1)
-    return SupportLaw(supports, odds / odds.sum())
+    return SupportDistribution(supports, odds / odds.sum())
 
 
 def table_of_supports(
-    law: SupportLaw, num_contexts: SupportsIndex, rng: np.random.Generator
+    distribution: SupportDistribution, num_contexts: SupportsIndex, rng: np.random.Generator
 ) -> ContextTable:
     """One table of m contexts with m N(0, 1) coordinates whose supports are dealt, not drawn: each
     occurs m times its probability, up to rounding.
@@ -100,9 +100,9 @@ def table_of_supports(
     """
     m = as_integer("num_contexts", num_contexts, 1)
     check_generator("rng", rng)
-    places = (np.arange(m) + 0.5) / m
-    last = len(law.probability) - 1
-    dealt = np.minimum(np.searchsorted(np.cumsum(law.probability), places), last)
-    support = law.supports[dealt]
-    laws = support / support.sum(axis=1, keepdims=True)
-    return ContextTable(rng.standard_normal((m, m)), laws, np.full(m, 1 / m))
+    quantiles = (np.arange(m) + 0.5) / m
+    last = len(distribution.probability) - 1
+    dealt = np.minimum(np.searchsorted(np.cumsum(distribution.probability), quantiles), last)
+    support = distribution.supports[dealt]
+    distributions = support / support.sum(axis=1, keepdims=True)
+    return ContextTable(rng.standard_normal((m, m)), distributions, np.full(m, 1 / m))

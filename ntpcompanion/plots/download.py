@@ -6,6 +6,8 @@ from html import escape
 
 import pandas as pd
 
+from ntpcompanion.validation import check_instance
+
 
 @dataclass(frozen=True, eq=False)
 class CsvLink:
@@ -44,8 +46,10 @@ def csv_link(frame: pd.DataFrame, filename: str) -> CsvLink:
     Raises
     ------
     ValueError
-        unless `filename` ends in .csv.
+        `frame` is no data frame, or `filename` no name of a file that ends in .csv.
     """
-    if not filename.endswith(".csv"):
-        raise ValueError(f"`filename` must end in .csv, got {filename!r}.")
+    check_instance("frame", frame, pd.DataFrame)
+    check_instance("filename", filename, str)
+    if not filename.endswith(".csv") or {"/", "\\"} & set(filename):
+        raise ValueError(f"`filename` must end in .csv and name no folder, got {filename!r}.")
     return CsvLink(frame, filename)

@@ -11,6 +11,7 @@ from matplotlib.transforms import blended_transform_factory
 
 from ntpcompanion.experiments.effects import quantile_of_t
 from ntpcompanion.experiments.power import verdict_on
+from ntpcompanion.plots.checks import check_axes, check_frame, check_numbers
 from ntpcompanion.plots.lines import draw_theory
 from ntpcompanion.plots.placement import label_points, spread
 from ntpcompanion.plots.style import (
@@ -23,6 +24,7 @@ from ntpcompanion.plots.style import (
     PAPER,
     THEORY,
 )
+from ntpcompanion.validation import as_array, as_number, check_finite, described
 
 # what an interval says of an expected effect of at least δ
 _WORDS = {
@@ -77,7 +79,10 @@ def draw_trace_plane(ax: Axes, frame: pd.DataFrame, printed_slope: float = PRINT
     ValueError
         a missing column, no rows, or more kinds than there are markers.
     """
-    _require_columns(frame, "kind", "strength", "seed", "log_trace", "points")
+    check_axes(ax)
+    check_frame("frame", frame, "kind", "strength", "seed", "log_trace", "points")
+    check_numbers("frame", frame, "strength", "log_trace", "points")
+    printed_slope = as_number("printed_slope", printed_slope)
     kinds = list(dict.fromkeys(frame["kind"]))
     if not 0 < len(kinds) <= len(_LOOKS):
         raise ValueError(
@@ -191,9 +196,12 @@ def draw_comparisons(ax: Axes, table: pd.DataFrame) -> Axes:
     ValueError
         a missing column or no rows.
     """
-    _require_columns(table, "label", "paper", "value", "low", "high", "delta")
-    if table.empty:
-        raise ValueError("`table` must hold at least one comparison, got no rows.")
+    numbers = ("value", "low", "high", "paper", "delta")
+    check_axes(ax)
+    check_frame("table", table, "label", *numbers)
+    check_numbers("table", table, *numbers)
+    for name in numbers[:3]:
+        check_finite("table", table[name].to_numpy())
     rows = np.arange(len(table))
     ours = np.abs(table[["low", "high"]].to_numpy().T - table["value"].to_numpy())
     ax.axvline(0, color=INK, linewidth=0.6, linestyle=(0, (4, 3)), zorder=0)
@@ -243,7 +251,10 @@ def draw_ladder(ax: Axes, rows: Mapping[str, float]) -> Axes:
     ValueError
         fewer than two levels, or a loss that is not finite.
     """
-    names, levels = list(rows), np.array(list(rows.values()), dtype=float)
+    check_axes(ax)
+    if not isinstance(rows, Mapping):
+        raise ValueError(f"`rows` must be a dict of losses by name, got {described(rows)}.")
+    names, levels = list(map(str, rows)), as_array("rows", list(rows.values()))
     if len(levels) < 2 or not np.isfinite(levels).all():
         raise ValueError(
             f"`rows` must hold at least two finite losses, got {dict(rows)}: a gap needs two."
@@ -270,10 +281,3 @@ def _draw_level(ax: Axes, name: str, level: float, beside: float, floor: float) 
     ax.plot([0, 0.22], [level, level], color=colour, linewidth=1.6)
     ax.plot([0.22, 0.29], [level, beside], color=colour, linewidth=0.6)
     ax.text(0.31, beside, f"{name}\n{level:.3f}{gap}", va="center", linespacing=1.05)
-
-
-def _require_columns(table: pd.DataFrame, *names: str) -> None:
-    if missing := [name for name in names if name not in table]:
-        raise ValueError(
-            f"The table has no column {missing[0]!r}. It has {', '.join(map(str, table.columns))}."
-        )

@@ -11,7 +11,9 @@ from matplotlib.colors import to_rgb
 from numpy.typing import ArrayLike
 
 from ntpcompanion.dyck.downstream import LearningCurve
+from ntpcompanion.plots.checks import as_pair, check_all, check_axes, check_series
 from ntpcompanion.plots.style import CONTRAST, MEASUREMENT, THEORY
+from ntpcompanion.validation import as_positive, as_shaped, described
 
 LARGEST_DOT = 260  # square points: a pre-activation that all inputs share
 
@@ -32,6 +34,12 @@ def draw_learning(ax: Axes, curves: Mapping[str, LearningCurve]) -> Axes:
     Axes
         `ax`, with a legend.
     """
+    check_axes(ax)
+    if not isinstance(curves, Mapping) or not 1 <= len(curves) <= 5:
+        raise ValueError(
+            f"`curves` must be a dict of 1 … 5 LearningCurve by name, got {described(curves)}."
+        )
+    check_all("curves", list(curves.values()), LearningCurve)
     for number, ((name, curve), marker) in enumerate(zip(curves.items(), "osD^v", strict=False)):
         colour = CONTRAST if number else MEASUREMENT
         look = {"fmt": f"{marker}-", "color": colour, "linewidth": 0.8, "markersize": 4}
@@ -66,6 +74,10 @@ def draw_contributions(
     Axes
         `ax`, with the neurons numbered from 1.
     """
+    check_axes(ax)
+    contributions = as_shaped("contributions", contributions, (None, None))
+    kinks = as_shaped("kinks", kinks, contributions.shape)
+    largest = as_positive("largest", largest)
     # the root keeps small contributions visible on a dark page
     strength = np.sqrt(np.clip(np.abs(contributions) / largest, 0, 1))
     image = np.where(
@@ -73,7 +85,7 @@ def draw_contributions(
     )
     image = np.concatenate([image, strength[..., None]], axis=-1)
     ax.imshow(image, aspect="auto", interpolation="none")
-    row, column = np.nonzero(np.asarray(kinks))
+    row, column = np.nonzero(kinks)
     ax.plot(column, row, ".", color=THEORY, markersize=2)
     neurons = range(contributions.shape[1])
     ax.set(xticks=neurons, xticklabels=[str(j + 1) for j in neurons], yticks=[], xlabel="neuron")
@@ -97,6 +109,8 @@ def draw_preactivations(ax: Axes, values: Int[np.ndarray, "N m"]) -> Axes:
     Axes
         `ax`, with a row for each neuron, the first on top.
     """
+    check_axes(ax)
+    values = as_shaped("values", values, (None, None))
     reach = float(np.abs(values).max()) + 0.5
     ax.plot([-reach, 0, reach], [0, 0, reach], color=THEORY, linewidth=1.6)
     ax.axvline(0, color=THEORY, linewidth=1, linestyle=":")
@@ -133,6 +147,9 @@ def draw_two_curvatures(
     Axes
         `ax`.
     """
+    check_axes(ax)
+    check_series(steps=steps, losses=losses)
+    sides = as_pair("sides", sides)
     reach = np.abs(np.asarray(steps)).max()
     for sign, curvature in zip((-1, 1), sides, strict=True):
         for side, style in ((sign, "-"), (-sign, "--")):

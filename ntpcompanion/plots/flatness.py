@@ -9,7 +9,15 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.func import grad, jacrev, vmap
 
+from ntpcompanion.plots.checks import as_limits, check_axes
 from ntpcompanion.plots.style import CONTRAST, MEASUREMENT, THEORY
+from ntpcompanion.validation import (
+    as_number,
+    as_positive,
+    as_shaped,
+    check_callable,
+    described,
+)
 
 GRID = 200  # points of a map along each axis
 FLOOR, BAND, WALL = 2e-5, 1e-2, 1e-1  # excess loss in nats: the line of the valley, band, a wall
@@ -41,15 +49,23 @@ def draw_valley(
     Axes
         `ax`.
     """
-    left, right, bottom, top = reach
+    check_axes(ax)
+    check_callable("excess", excess)
+    left, right, bottom, top = as_limits("reach", reach)
     across, up = np.linspace(left, right, GRID), np.linspace(bottom, top, GRID)
     points = torch.tensor(np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2))
-    heights = excess(points).reshape(GRID, GRID).numpy()
+    heights = excess(points)
+    if not isinstance(heights, Tensor) or heights.shape != (GRID**2,):
+        raise ValueError(
+            f"`excess` must give a tensor of {GRID**2} numbers for ({GRID**2}, 2) parameters, got "
+            f"{described(heights)}."
+        )
+    heights = heights.reshape(GRID, GRID).numpy()
     ax.contourf(across, up, heights, [0, BAND], colors=THEORY, alpha=0.18)
     ax.contourf(across, up, heights, [0, FLOOR], colors=THEORY)
     ax.contour(across, up, heights, [BAND, WALL], colors=THEORY, linewidths=0.5)
     if path is not None:
-        ax.plot(*np.asarray(path).T, color=CONTRAST, linewidth=2.5)
+        ax.plot(*as_shaped("path", path, (None, 2)).T, color=CONTRAST, linewidth=2.5)
     ax.set(xlabel="$a$", ylabel="$b$", xlim=(left, right), ylim=(bottom, top))
     return ax
 
@@ -83,7 +99,10 @@ def draw_forces(
     Axes
         `ax`. The forces are in units in which the longest covers 0.9 of the distance.
     """
-    feet = torch.as_tensor(np.asarray(minimizers))
+    check_axes(ax)
+    check_callable("excess", excess)
+    feet = torch.tensor(as_shaped("minimizers", minimizers, (None, 2)))
+    distance, enlarged = as_positive("distance", distance), as_number("enlarged", enlarged)
     slope = grad(lambda point: excess(point[None])[0])
     axes = torch.linalg.eigh(vmap(jacrev(slope))(feet)).eigenvectors
     along, across = axes[..., 0], axes[..., 1]

@@ -7,13 +7,14 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from ntpcompanion.languages.counting import ContextCounts
+from ntpcompanion.plots.checks import check_all, check_axes
 from ntpcompanion.plots.lines import draw_measured, draw_theory
 from ntpcompanion.plots.style import CONTRAST, ramp
 from ntpcompanion.plots.text import label_line
 
 
 def draw_support_sizes(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
-    """The share of contexts with at least s successors against s, both axes logarithmic.
+    """The fraction of contexts with at least s successors against s, both axes logarithmic.
 
     Parameters
     ----------
@@ -27,6 +28,8 @@ def draw_support_sizes(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     Axes
         `ax`.
     """
+    check_axes(ax)
+    check_all("counts", counts, ContextCounts)
     for count, shade in zip(counts, ramp(len(counts)), strict=True):
         sizes, share = survival(count.support_sizes)
         line = ax.plot(sizes, share, color=shade, drawstyle="steps-pre")[0]
@@ -37,7 +40,7 @@ def draw_support_sizes(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
         xscale="log",
         yscale="log",
         xlabel="successors $s$ (tokens)",
-        ylabel="share of contexts with $S_j \\geq s$",
+        ylabel="fraction of contexts with $S_j \\geq s$",
     )
     return ax
 
@@ -53,7 +56,7 @@ def survival(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     tuple of arrays
-        the distinct values s in ascending order, and for each the share of entries that are at
+        the distinct values s in ascending order, and for each the fraction of entries that are at
         least s.
     """
     values, numbers = np.unique(sizes, return_counts=True)
@@ -61,7 +64,7 @@ def survival(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_one_hot(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
-    """The share of contexts with one successor against the context length: of the distinct
+    """The fraction of contexts with one successor against the context length: of the distinct
     contexts, and of the positions in the text.
 
     Parameters
@@ -76,6 +79,8 @@ def draw_one_hot(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     Axes
         `ax`.
     """
+    check_axes(ax)
+    check_all("counts", counts, ContextCounts)
     lengths = [count.length for count in counts]
     of_contexts = draw_measured(
         ax, lengths, [count.share_one_hot(by_frequency=False) for count in counts]
@@ -87,7 +92,7 @@ def draw_one_hot(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     label_line(
         ax, of_positions, "of positions in the text", at=min(2, len(counts) - 1), offset=(8.0, -4.0)
     )
-    ax.set(xlabel="context length $t$ (tokens)", ylabel="share with one successor", ylim=(0, 1))
+    ax.set(xlabel="context length $t$ (tokens)", ylabel="fraction with one successor", ylim=(0, 1))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     return ax
 
@@ -108,6 +113,8 @@ def draw_num_contexts(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     Axes
         `ax`.
     """
+    check_axes(ax)
+    check_all("counts", counts, ContextCounts)
     lengths = [count.length for count in counts]
     positions = counts[0].context_of.size
     bound = draw_theory(ax, lengths, [positions] * len(counts))
@@ -134,7 +141,13 @@ def draw_floor(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     Axes
         `ax`.
     """
+    check_axes(ax)
+    check_all("counts", counts, ContextCounts)
     lengths = [count.length for count in counts]
+    if len(lengths) < 2 or lengths != list(range(len(lengths))):
+        raise ValueError(
+            f"`counts` must be those of the lengths 0, 1, 2, … in this order, got {lengths}."
+        )
     for order, text in enumerate(("unigram model", "bigram model")):
         level = ax.plot(
             lengths[order:],

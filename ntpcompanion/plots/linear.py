@@ -4,11 +4,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
+from ntpcompanion.plots.checks import check_axes, check_frame, check_numbers, check_series
 from ntpcompanion.plots.lines import draw_measured, draw_theory
-from ntpcompanion.plots.style import CONTRAST, IN_SUPPORT, MEASUREMENT, THEORY
+from ntpcompanion.plots.style import CONTRAST, IN_SUPPORT, MEASUREMENT, OUT_OF_SUPPORT, THEORY
 from ntpcompanion.plots.text import label_line
+from ntpcompanion.validation import as_integer, as_shaped, check_probabilities
 
 
 def draw_share(
@@ -20,7 +23,7 @@ def draw_share(
     colour: str = MEASUREMENT,
     marker: str = "o",
 ) -> Line2D:
-    """The share of random tables with a property against d/m, with binomial standard errors.
+    """The fraction of random tables with a property against d/m, with binomial standard errors.
 
     Parameters
     ----------
@@ -40,6 +43,9 @@ def draw_share(
     Line2D
         the line that joins the points.
     """
+    check_axes(ax)
+    check_series(ratio=ratio, share=share)
+    as_integer("draws", draws, 1)
     share = np.asarray(share, dtype=float)
     ax.errorbar(
         ratio,
@@ -50,7 +56,7 @@ def draw_share(
         clip_on=False,
     )
     line = draw_measured(ax, ratio, share, colour=colour, marker=marker)
-    ax.set(xlabel="embedding dimension / contexts, $d/m$", ylabel="share of tables", ylim=(0, 1))
+    ax.set(xlabel="embedding dimension / contexts, $d/m$", ylabel="fraction of tables", ylim=(0, 1))
     return line
 
 
@@ -72,6 +78,10 @@ def draw_verdict_shares(ax: Axes, frame: pd.DataFrame, draws: int) -> Axes:
     Axes
         `ax`.
     """
+    columns = ("d/m", "compatible", "separable", "undecided")
+    check_frame("frame", frame, *columns)
+    check_numbers("frame", frame, *columns)
+    as_integer("draws", draws, 1)
     lemma = draw_theory(ax, [1, 1], [0, 1])
     label_line(ax, lemma, "$d = m$", at=0, offset=(-4.0, 26.0))
     for column, colour, marker in (
@@ -131,6 +141,8 @@ def draw_excess(ax: Axes, gamma: ArrayLike, excess: ArrayLike, bound: ArrayLike)
     Axes
         `ax`.
     """
+    check_axes(ax)
+    check_series(gamma=gamma, excess=excess, bound=bound)
     line = draw_theory(ax, gamma, bound)
     points = draw_measured(ax, gamma, excess)
     points.set_linestyle("none")
@@ -144,7 +156,8 @@ def draw_excess(ax: Axes, gamma: ArrayLike, excess: ArrayLike, bound: ArrayLike)
 def draw_distributions(ax: Axes, distributions: ArrayLike) -> Axes:
     """Next-token distributions as a table of cells, one row for each context.
 
-    Probabilities are written in the cells; a cell is black where the token cannot follow.
+    A cell of a token that can follow has a solid frame and holds its probability; the others are
+    empty, in a dashed frame.
 
     Parameters
     ----------
@@ -158,21 +171,22 @@ def draw_distributions(ax: Axes, distributions: ArrayLike) -> Axes:
     Axes
         `ax`.
     """
-    p = np.asarray(distributions, dtype=float)
-    ax.imshow(np.where(p > 0, 1.0, 0.0), cmap="gray", vmin=0, vmax=1, aspect="auto")
+    check_axes(ax)
+    p = as_shaped("distributions", distributions, (None, None))
+    check_probabilities("distributions", p, p.sum(axis=1))
     for (row, column), probability in np.ndenumerate(p):
-        if probability > 0:
-            ax.text(
-                column,
-                row,
-                f"{probability:.2f}".removeprefix("0"),
-                ha="center",
-                va="center",
-                fontsize=8,
-                color="black",
-            )
+        follows = bool(probability > 0)
+        colour = IN_SUPPORT if follows else OUT_OF_SUPPORT
+        frame = {"linewidth": 1.4} if follows else {"linewidth": 0.8, "linestyle": "--"}
+        corner = (column - 0.44, row - 0.44)
+        ax.add_patch(Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=colour, **frame))
+        if follows:
+            text = f"{probability:.2f}".removeprefix("0")
+            ax.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
     m, V = p.shape
     ax.set(
+        xlim=(-0.5, V - 0.5),
+        ylim=(m - 0.5, -0.5),
         xticks=range(V),
         xticklabels=range(1, V + 1),
         yticks=range(m),
@@ -180,6 +194,7 @@ def draw_distributions(ax: Axes, distributions: ArrayLike) -> Axes:
     )
     ax.set(xlabel="token", ylabel="context")
     ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
     return ax
 
 
@@ -202,8 +217,13 @@ def draw_plane(ax: Axes, contexts: ArrayLike, words: ArrayLike) -> Axes:
     Axes
         `ax`.
     """
-    contexts, words = np.asarray(contexts, dtype=float), np.asarray(words, dtype=float)
-    reach = np.linalg.norm(words, axis=1).max()
+    check_axes(ax)
+    contexts = as_shaped("contexts", contexts, (None, 2))
+    words = as_shaped("words", words, (None, 2))
+    if not contexts.any(axis=1).all():
+        raise ValueError("`contexts` has a row of zeros, which has no direction. Leave it out.")
+    if not (reach := np.linalg.norm(words, axis=1).max()):
+        raise ValueError("`words` must hold a vector that is not zero, got zeros only.")
     for j, h in enumerate(contexts, 1):
         tip = reach * h / np.linalg.norm(h)
         ax.annotate(
@@ -249,6 +269,8 @@ def draw_overlap(ax: Axes, overlap: ArrayLike, cosine: ArrayLike) -> Axes:
     Axes
         `ax`.
     """
+    check_axes(ax)
+    check_series(overlap=overlap, cosine=cosine)
     ax.plot(
         overlap,
         cosine,

@@ -7,8 +7,16 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
+from ntpcompanion.plots.checks import (
+    check_axes,
+    check_frame,
+    check_look,
+    check_numbers,
+    check_series,
+)
 from ntpcompanion.plots.style import CONTRAST, FURTHER, MEASUREMENT, THEORY
 from ntpcompanion.plots.text import label_line
+from ntpcompanion.validation import as_shaped, check_choice
 
 # Colours of the lines of one panel, in order.
 CURVES = (MEASUREMENT, CONTRAST, FURTHER[0])
@@ -22,6 +30,8 @@ def draw_theory(ax: Axes, x: ArrayLike, y: ArrayLike) -> Line2D:
     Line2D
         the line, for its label.
     """
+    check_axes(ax)
+    check_series(x=x, y=y)
     return ax.plot(x, y, color=THEORY, linewidth=1, zorder=1)[0]
 
 
@@ -35,6 +45,9 @@ def draw_measured(
     Line2D
         the line, for its label.
     """
+    check_axes(ax)
+    check_series(x=x, y=y)
+    check_look(colour, marker)
     return ax.plot(x, y, color=colour, marker=marker, clip_on=False)[0]
 
 
@@ -53,6 +66,9 @@ def rate_axis(ax: Axes, rates: Sequence[float]) -> Axes:
     Axes
         `ax`.
     """
+    check_axes(ax)
+    if (smallest := as_shaped("rates", rates, (None,)).min()) <= 0:
+        raise ValueError(f"`rates` must be positive on a logarithmic axis, got {smallest}.")
     ax.set(xscale="log", xlabel="learning rate $\\eta$")
     ax.set_xticks(rates)
     ax.xaxis.set_major_formatter("{x:g}")
@@ -87,6 +103,16 @@ def draw_curves(
     Axes
         `ax`.
     """
+    check_axes(ax)
+    check_frame("frame", frame)
+    check_numbers("frame", frame, *frame)
+    check_choice("style", style, ("-", "--", "-.", ":"))
+    as_shaped("offsets", offsets, (None, 2), "points to the right, and up")
+    if not len(frame.columns) <= min(len(CURVES), len(offsets)):
+        raise ValueError(
+            f"`frame` must have at most {len(CURVES)} columns, and `offsets` a pair for each, got "
+            f"{len(frame.columns)} columns and {len(offsets)} pairs."
+        )
     for name, colour, offset in zip(frame, CURVES, offsets, strict=False):
         line = ax.plot(frame[name], color=colour, linestyle=style)[0]
         if style == "-":

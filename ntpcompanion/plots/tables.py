@@ -9,6 +9,8 @@ from numbers import Integral, Real
 import numpy as np
 import pandas as pd
 
+from ntpcompanion.validation import as_integer, check_instance, described
+
 MINUS, MISSING = "\u2212", "\u2013"
 
 
@@ -91,7 +93,8 @@ def show_table(
     Raises
     ------
     ValueError
-        `digits` below 1, or a column that `errors` names and the table does not have.
+        `frame` is no data frame; `digits` below 1; a column that `errors` names and the table
+        does not have.
 
     Examples
     --------
@@ -101,8 +104,13 @@ def show_table(
     0.573 ± 0.011 yes
              2.00  no
     """
-    if digits < 1:
-        raise ValueError(f"`digits` must be at least 1, got {digits}.")
+    check_instance("frame", frame, pd.DataFrame)
+    digits = as_integer("digits", digits, 1)
+    if not (errors is None or isinstance(errors, Mapping)):
+        raise ValueError(
+            "`errors` must be a dict from columns to those of their errors, got "
+            f"{described(errors)}."
+        )
     errors = dict(errors or {})
     for name in [*errors, *errors.values()]:
         if name not in frame.columns:

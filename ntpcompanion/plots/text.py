@@ -3,6 +3,9 @@
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from ntpcompanion.plots.checks import as_pair, check_axes, check_point
+from ntpcompanion.validation import check_instance
+
 
 def label_line(
     ax: Axes, line: Line2D, text: str, *, at: int = -1, offset: tuple[float, float] = (5.0, 0.0)
@@ -22,7 +25,13 @@ def label_line(
     offset
         from this point to the text, in points (1/72 inch): to the right, and up.
     """
-    x, y = line.get_xydata()[at]
+    check_axes(ax)
+    check_instance("line", line, Line2D)
+    check_instance("text", text, str)
+    points = line.get_xydata()
+    check_point("at", at, len(points))
+    offset = as_pair("offset", offset)
+    x, y = points[at]
     side = "left" if offset[0] > 0 else "right" if offset[0] < 0 else "center"
     ax.annotate(
         text,

@@ -14,6 +14,8 @@ import numpy as np
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
+from ntpcompanion.validation import check_instance, described
+
 
 @dataclass(frozen=True, eq=False)
 class Widget:
@@ -65,11 +67,16 @@ def widget(name: str, data: Mapping[str, object], *, picture: Figure, alt: str) 
     Raises
     ------
     ValueError
-        if the name is none of a script, `alt` is empty, or the data hold a number that is not
-        finite.
+        if the name is none of a script, `alt` is no text or empty, `picture` is no figure, or the
+        data are no dict or hold a number that is not finite.
     TypeError
         if the data hold anything else that is not JSON.
     """
+    check_instance("name", name, str)
+    check_instance("picture", picture, Figure)
+    check_instance("alt", alt, str)
+    if not isinstance(data, Mapping) or not all(isinstance(key, str) for key in data):
+        raise ValueError(f"`data` must be a dict with texts as keys, got {described(data)}.")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise ValueError(
             f"`name` must consist of lower-case letters, digits and underscores, got {name!r}."

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from ntpcompanion.flatness.beds import softmax_product
 from ntpcompanion.flatness.drift import follow_sgd
 from ntpcompanion.flatness.hessian import FlatModule
+from ntpcompanion.flatness.toy_models import softmax_product
 from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
 from ntpcompanion.workflow.base.provenance import hardware, hardware_line
 from tests.benchmarks.timing import seconds
@@ -85,7 +85,7 @@ def test_variance_times_seconds_against_hutchinson(transformer):
 
     took = dict(zip(("fisher", "hutchinson"), seconds(fisher, hutchinson, repeats=2), strict=True))
     (took["curvlinops"],) = seconds(lambda: curvlinops.hutchinson_trace(peer, probes), repeats=2)
-    found["curvlinops"] = found["hutchinson"]  # as many probes of the same law
+    found["curvlinops"] = found["hutchinson"]  # as many probes of the same distribution
     cost = {name: (found[name].stderr / found[name].value) ** 2 * took[name] for name in found}
     print(
         f"\n{ {name: (found[name], round(took[name], 3), cost[name]) for name in found} }; "
@@ -97,9 +97,9 @@ def test_variance_times_seconds_against_hutchinson(transformer):
 
 @pytest.mark.benchmark
 def test_four_hundred_runs_of_ten_thousand_steps_take_at_most_three_seconds():
-    bed = softmax_product([0.1, 0.2, 0.3, 0.4], [2.0, 1.0, -1.5, 0.5])
+    toy = softmax_product([0.1, 0.2, 0.3, 0.4], [2.0, 1.0, -1.5, 0.5])
     (took,) = seconds(
-        lambda: follow_sgd(bed.model, bed.start, 0.05, 10_000, 1, 400, np.random.default_rng(0)),
+        lambda: follow_sgd(toy.model, toy.start, 0.05, 10_000, 1, 400, np.random.default_rng(0)),
         repeats=2,
     )
     print(f"\n{took:.2f} s; {hardware_line(hardware())}")

@@ -16,6 +16,7 @@ WRONG = {
     "context_length": (0, "should be greater than or equal to 1, got 0"),
     "seed": (-1, "should be greater than or equal to 0, got -1"),
     "text": ("", "should have at least 1 character, got ''"),
+    "tokenizer": ("", "should have at least 1 character, got ''"),
 }
 
 

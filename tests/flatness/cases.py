@@ -1,11 +1,11 @@
-"""The beds with minimizers, small networks, and a transformer whose layers all have rules."""
+"""The toy models with minimizers, small networks, and a transformer whose layers all have rules."""
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ntpcompanion.flatness.beds import (
+from ntpcompanion.flatness.toy_models import (
     bernoulli,
     linear_product,
     masked_network,
@@ -21,7 +21,7 @@ def hmm_network(rng, *, states=2, vocab=3, length=3, width=16):
     return masked_network(rng, sentence_table(language, length), width=width)
 
 
-BEDS = {
+TOY_MODELS = {
     "bernoulli": lambda: bernoulli(0.8, 2.0),
     "softmax": lambda: softmax_product([0.1, 0.2, 0.3, 0.4], [2.0, 1.0, -1.5, 0.5]),
     "network": lambda: hmm_network(np.random.default_rng(0)),

@@ -4,12 +4,12 @@ import torch
 from torch.func import jacrev
 
 from ntpcompanion.flatness import drift
-from ntpcompanion.flatness.beds import bernoulli, imbalance, sparse_linear
 from ntpcompanion.flatness.drift import follow_adam_ode, follow_ode, follow_sgd
 from ntpcompanion.flatness.ensemble import follow_adam
 from ntpcompanion.flatness.hessian import full_hessian
 from ntpcompanion.flatness.model import ConditionalModel
-from tests.flatness.cases import BEDS
+from ntpcompanion.flatness.toy_models import bernoulli, imbalance, sparse_linear
+from tests.flatness.cases import TOY_MODELS
 
 HORIZON = {"bernoulli": 5.0, "softmax": 2.0, "network": 0.5, "linear": 1.0}
 
@@ -23,9 +23,9 @@ def test_the_flow_of_one_bernoulli_is_its_closed_form(batch_size):
     """On ab = c, tr ∇²L = s(a² + b²) with s = p(1 − p); D decays like e^{−st/B}, and a² + b² = √(D²
     + 4c²).
     """
-    bed = bernoulli(0.8, 2.0)
-    path = follow_ode(bed.model, bed.start, 5.0, batch_size=batch_size, points=11)
-    D = imbalance(bed.start) * torch.exp(-0.16 * path.times / batch_size)
+    toy = bernoulli(0.8, 2.0)
+    path = follow_ode(toy.model, toy.start, 5.0, batch_size=batch_size, points=11)
+    D = imbalance(toy.start) * torch.exp(-0.16 * path.times / batch_size)
     S = (D**2 + 4 * np.log(4) ** 2).sqrt()
     assert torch.allclose(
         path.thetas, torch.stack([((S + D) / 2).sqrt(), ((S - D) / 2).sqrt()], 1), rtol=1e-10
@@ -34,26 +34,26 @@ def test_the_flow_of_one_bernoulli_is_its_closed_form(batch_size):
     assert path.times.tolist() == pytest.approx(np.linspace(0, 5, 11))
 
 
-@pytest.mark.parametrize("name", BEDS)
+@pytest.mark.parametrize("name", TOY_MODELS)
 def test_the_flow_stays_on_the_floor_and_lowers_the_trace(name):
-    bed = BEDS[name]()
-    path = follow_ode(bed.model, bed.start, HORIZON[name], points=4)
-    assert float(bed.model.excess(path.thetas).max()) < 1e-8
+    toy = TOY_MODELS[name]()
+    path = follow_ode(toy.model, toy.start, HORIZON[name], points=4)
+    assert float(toy.model.excess(path.thetas).max()) < 1e-8
     assert float(path.residual.max()) < 1e-10
     assert float(path.corrected.max()) < 1e-6
     assert (path.trace.diff() < 0).all()
     assert float(path.trace[-1]) == pytest.approx(
-        float(full_hessian(bed.model.loss, path.thetas[-1]).trace()), rel=1e-8
+        float(full_hessian(toy.model.loss, path.thetas[-1]).trace()), rel=1e-8
     )
-    assert torch.equal(path.thetas[0], bed.start)
+    assert torch.equal(path.thetas[0], toy.start)
 
 
 def test_the_velocity_is_minus_a_quarter_of_the_projected_gradient_of_the_trace():
     """Against the trace of the full Hessian, differentiated by autograd."""
-    bed = BEDS["linear"]()
-    path = follow_ode(bed.model, bed.start, 2e-4, batch_size=2, points=3)
-    slope = torch.func.grad(lambda t: jacrev(jacrev(bed.model.loss))(t).trace())(path.thetas[1])
-    basis = drift.tangent_basis(bed.model, path.thetas[1]).basis
+    toy = TOY_MODELS["linear"]()
+    path = follow_ode(toy.model, toy.start, 2e-4, batch_size=2, points=3)
+    slope = torch.func.grad(lambda t: jacrev(jacrev(toy.model.loss))(t).trace())(path.thetas[1])
+    basis = drift.tangent_basis(toy.model, path.thetas[1]).basis
     expected = -basis @ (basis.T @ slope) / 8
     assert torch.allclose((path.thetas[2] - path.thetas[0]) / 2e-4, expected, atol=1e-5)
     assert expected.norm() > 0.1
@@ -63,8 +63,8 @@ def test_the_flow_of_adam_for_one_bernoulli_is_its_closed_form():
     """On ab = c > 0 the ratio r = log(a / b) obeys r' = −tanh(r/2) / c: sinh(r/2) decays like
     e^{−t/2c}, whatever p is else.
     """
-    bed, c = bernoulli(0.8, 2.0), np.log(4)
-    path = follow_adam_ode(bed.model, bed.start, 3.0, points=7)
+    toy, c = bernoulli(0.8, 2.0), np.log(4)
+    path = follow_adam_ode(toy.model, toy.start, 3.0, points=7)
     a, b = path.thetas.T
     assert torch.allclose(a * b, torch.full_like(a, c), rtol=1e-12)
     decayed = np.sinh(np.log(4 / c) / 2) * torch.exp(-path.times / (2 * c))
@@ -75,11 +75,11 @@ def test_the_velocity_of_adam_is_that_of_sgd_in_the_coordinates_of_its_steps():
     """Against the full Hessian in φ = D^{1/4} θ, D its frozen diagonal: a quarter of the projected
     slope of its trace there.
     """
-    bed = BEDS["linear"]()
-    path = follow_adam_ode(bed.model, bed.start, 2e-5, points=3)
+    toy = TOY_MODELS["linear"]()
+    path = follow_adam_ode(toy.model, toy.start, 2e-5, points=3)
     at = path.thetas[1]
-    root = full_hessian(bed.model.loss, at).diagonal() ** -0.25
-    frozen = lambda phi: bed.model.loss(root * phi)  # noqa: E731
+    root = full_hessian(toy.model.loss, at).diagonal() ** -0.25
+    frozen = lambda phi: toy.model.loss(root * phi)  # noqa: E731
     slope = torch.func.grad(lambda phi: jacrev(jacrev(frozen))(phi).trace())(at / root)
     values, vectors = torch.linalg.eigh(full_hessian(frozen, at / root))
     kernel = vectors[:, values < 1e-10]
@@ -90,34 +90,34 @@ def test_the_velocity_of_adam_is_that_of_sgd_in_the_coordinates_of_its_steps():
 
 @pytest.mark.parametrize("name", ["bernoulli", "softmax", "linear"])
 def test_the_flow_of_adam_stays_on_the_floor_and_lowers_the_sum_of_roots(name):
-    bed = BEDS[name]()
-    path = follow_adam_ode(bed.model, bed.start, 0.2, points=4)
+    toy = TOY_MODELS[name]()
+    path = follow_adam_ode(toy.model, toy.start, 0.2, points=4)
     assert float(path.residual.max()) < 1e-10
-    roots = torch.stack([bed.model.scores(at).square().sum(0).sqrt().sum() for at in path.thetas])
+    roots = torch.stack([toy.model.scores(at).square().sum(0).sqrt().sum() for at in path.thetas])
     assert (roots.diff() < 0).all()
 
 
 def test_a_parameter_without_curvature_has_no_flow_of_adam():
     """b = 0 takes the curvature of a with it."""
-    bed = bernoulli(0.5, 2.0)
+    toy = bernoulli(0.5, 2.0)
     with pytest.raises(
         RuntimeError,
         match=r"H_ii of parameter 0 vanishes at t = 0: the steps of Adam have no limit there",
     ):
-        follow_adam_ode(bed.model, bed.start, 1.0)
+        follow_adam_ode(toy.model, toy.start, 1.0)
 
 
 def test_what_the_integrator_leaves_is_corrected_and_reported(monkeypatch):
-    bed = BEDS["softmax"]()
+    toy = TOY_MODELS["softmax"]()
     monkeypatch.setattr(drift, "TOLERANCE", 1e-2)
-    path = follow_ode(bed.model, bed.start, 20.0, points=2)
+    path = follow_ode(toy.model, toy.start, 20.0, points=2)
     assert 1e-10 < float(path.corrected[-1]) < 1e-2
     assert float(path.residual.max()) < 1e-12
 
 
 def test_a_start_off_the_manifold_is_moved_to_it():
-    bed = bernoulli(0.8, 2.0)
-    path = follow_ode(bed.model, bed.start + 0.1, 1.0, points=2)
+    toy = bernoulli(0.8, 2.0)
+    path = follow_ode(toy.model, toy.start + 0.1, 1.0, points=2)
     assert float(path.thetas[0] @ torch.tensor([0.5, 0.0]).double()) == pytest.approx(
         1.05, abs=0.05
     )
@@ -152,18 +152,18 @@ def test_a_rank_that_changes_along_the_path_is_told():
 
 
 def test_sparse_supports_have_no_flow():
-    bed = sparse_linear(rng())
+    toy = sparse_linear(rng())
     with pytest.raises(
         ValueError, match=r"holds a zero, which no finite logits give.*assumption 4\.1 fails"
     ):
-        follow_ode(bed.model, bed.start, 1.0)
+        follow_ode(toy.model, toy.start, 1.0)
 
 
 def test_an_integrator_that_never_ends_is_stopped(monkeypatch):
-    bed = BEDS["softmax"]()
+    toy = TOY_MODELS["softmax"]()
     monkeypatch.setattr(drift, "EVALUATIONS", 5)
     with pytest.raises(RuntimeError, match=r"The flow stopped at t = .*: 5 evaluations are spent"):
-        follow_ode(bed.model, bed.start, 1.0)
+        follow_ode(toy.model, toy.start, 1.0)
 
 
 @pytest.mark.parametrize("batch_size", [1, 4])
@@ -171,11 +171,11 @@ def test_sgd_follows_the_flow_within_its_error(batch_size):
     """The imbalance decays by 1 − η²g² at every step, whatever the noise: its bias at η = .02 is
     far below the error of 300 runs.
     """
-    bed, eta, horizon = bernoulli(0.8, 2.0), 0.04, 2.0
+    toy, eta, horizon = bernoulli(0.8, 2.0), 0.04, 2.0
     path = follow_sgd(
-        bed.model, bed.start, eta, round(horizon / eta**2), batch_size, 300, rng(), snapshots=3
+        toy.model, toy.start, eta, round(horizon / eta**2), batch_size, 300, rng(), snapshots=3
     )
-    flow = follow_ode(bed.model, bed.start, horizon, batch_size=batch_size, points=3)
+    flow = follow_ode(toy.model, toy.start, horizon, batch_size=batch_size, points=3)
     difference, error = path.thetas.mean(1) - flow.thetas, path.thetas.std(1) / 300**0.5
     assert path.times.tolist() == pytest.approx(flow.times.tolist())
     assert (difference[1:].abs() < 4 * error[1:]).all()
@@ -186,13 +186,13 @@ def test_sgd_follows_the_flow_within_its_error(batch_size):
 
 
 def test_the_error_of_the_mean_is_of_first_order_in_the_learning_rate():
-    bed, horizon, rates = bernoulli(0.8, 2.0), 1.0, np.array([0.2, 0.1, 0.05])
-    end = imbalance(follow_ode(bed.model, bed.start, horizon, points=2).thetas[-1])
+    toy, horizon, rates = bernoulli(0.8, 2.0), 1.0, np.array([0.2, 0.1, 0.05])
+    end = imbalance(follow_ode(toy.model, toy.start, horizon, points=2).thetas[-1])
     gaps, errors = [], []
     for eta in rates:
         ends = imbalance(
             follow_sgd(
-                bed.model, bed.start, eta, round(horizon / eta**2), 1, 4000, rng(), snapshots=2
+                toy.model, toy.start, eta, round(horizon / eta**2), 1, 4000, rng(), snapshots=2
             ).thetas[-1]
         )
         gaps.append(float((ends - end).mean()))
@@ -207,15 +207,15 @@ def test_adam_follows_its_own_flow_whatever_the_batch_size(batch_size):
     """The share of the flow's way tends to 1 like 1 − const · η; SGD at batch size 16 would go 1/16
     of its way.
     """
-    bed, horizon, replicas, rates = bernoulli(0.8, 2.0), 0.5, 200, (0.02, 0.01)
-    flow = follow_adam_ode(bed.model, bed.start, horizon, points=2)
+    toy, horizon, replicas, rates = bernoulli(0.8, 2.0), 0.5, 200, (0.02, 0.01)
+    flow = follow_adam_ode(toy.model, toy.start, horizon, points=2)
     way = flow.thetas[1] - flow.thetas[0]
     shares, errors = [], []
     for eta in rates:
         steps = round(horizon / eta**2)
         path = follow_adam(
-            bed.model,
-            bed.start,
+            toy.model,
+            toy.start,
             eta,
             steps,
             batch_size,
@@ -224,7 +224,7 @@ def test_adam_follows_its_own_flow_whatever_the_batch_size(batch_size):
             betas=(0.9, 0.999),
             snapshots=2,
         )
-        share = (path.thetas[1] - bed.start) @ way / (way @ way)
+        share = (path.thetas[1] - toy.start) @ way / (way @ way)
         shares.append(float(share.mean()))
         errors.append(float(share.std()) / replicas**0.5)
     limit, error = 2 * shares[1] - shares[0], np.hypot(2 * errors[1], errors[0])
@@ -234,13 +234,13 @@ def test_adam_follows_its_own_flow_whatever_the_batch_size(batch_size):
 
 def test_full_batch_descent_moves_back_and_does_not_drift():
     """Off the manifold by the spread of SGD, without its noise."""
-    bed, eta = bernoulli(0.8, 2.0), 0.04
-    thetas = follow_sgd(bed.model, bed.start, eta, 1250, 1, 50, rng(), snapshots=2).thetas[-1]
+    toy, eta = bernoulli(0.8, 2.0), 0.04
+    thetas = follow_sgd(toy.model, toy.start, eta, 1250, 1, 50, rng(), snapshots=2).thetas[-1]
     spread = thetas - thetas.mean(0)
-    quiet = follow_sgd(bed.model, bed.start + spread, eta, 1250, None, 50, rng(), snapshots=2)
-    assert float(bed.model.excess(quiet.thetas[-1]).max()) < 1e-12
+    quiet = follow_sgd(toy.model, toy.start + spread, eta, 1250, None, 50, rng(), snapshots=2)
+    assert float(toy.model.excess(quiet.thetas[-1]).max()) < 1e-12
     change = (imbalance(quiet.thetas[-1]) - imbalance(quiet.thetas[0])).abs().max()
-    assert float(change) < 0.02 * float(imbalance(bed.start) - imbalance(thetas).mean())
+    assert float(change) < 0.02 * float(imbalance(toy.start) - imbalance(thetas).mean())
 
 
 @pytest.mark.parametrize(
@@ -252,9 +252,9 @@ def test_full_batch_descent_moves_back_and_does_not_drift():
     ],
 )
 def test_flows_that_are_none_are_refused(change, words):
-    bed = bernoulli(0.8, 2.0)
+    toy = bernoulli(0.8, 2.0)
     with pytest.raises(ValueError, match=words):
-        follow_ode(bed.model, bed.start, **{"horizon": 1.0} | change)
+        follow_ode(toy.model, toy.start, **{"horizon": 1.0} | change)
     if "batch_size" not in change:
         with pytest.raises(ValueError, match=words):
-            follow_adam_ode(bed.model, bed.start, **{"horizon": 1.0} | change)
+            follow_adam_ode(toy.model, toy.start, **{"horizon": 1.0} | change)

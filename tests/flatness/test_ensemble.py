@@ -3,10 +3,10 @@ import pytest
 import torch
 
 from ntpcompanion.flatness.averages import at_rate_zero, mean_and_error
-from ntpcompanion.flatness.beds import bernoulli, imbalance
 from ntpcompanion.flatness.ensemble import follow_adam, follow_sgd
 from ntpcompanion.flatness.model import ConditionalModel
-from tests.flatness.cases import BEDS
+from ntpcompanion.flatness.toy_models import bernoulli, imbalance
+from tests.flatness.cases import TOY_MODELS
 
 
 def rng(seed=0):
@@ -14,15 +14,15 @@ def rng(seed=0):
 
 
 def test_the_ensemble_keeps_what_was_asked_and_can_be_repeated():
-    bed = BEDS["linear"]()
-    path = follow_sgd(bed.model, bed.start, 0.1, 10, 2, 3, rng(), snapshots=4)
+    toy = TOY_MODELS["linear"]()
+    path = follow_sgd(toy.model, toy.start, 0.1, 10, 2, 3, rng(), snapshots=4)
     assert path.steps.tolist() == [0, 3, 7, 10]
     assert path.times.tolist() == pytest.approx([0, 0.03, 0.07, 0.1])
     assert path.thetas.shape == (4, 3, 21)
-    assert torch.equal(path.thetas[0], bed.start.expand(3, -1))
-    again = follow_sgd(bed.model, bed.start, 0.1, 10, 2, 3, rng(), snapshots=2)
+    assert torch.equal(path.thetas[0], toy.start.expand(3, -1))
+    again = follow_sgd(toy.model, toy.start, 0.1, 10, 2, 3, rng(), snapshots=2)
     assert torch.equal(again.thetas[-1], path.thetas[-1])
-    from_rows = follow_sgd(bed.model, bed.start.repeat(3, 1), 0.1, 10, 2, 3, rng(), snapshots=100)
+    from_rows = follow_sgd(toy.model, toy.start.repeat(3, 1), 0.1, 10, 2, 3, rng(), snapshots=100)
     assert from_rows.steps.tolist() == list(range(11))
     assert torch.equal(from_rows.thetas[-1], path.thetas[-1])
 
@@ -31,9 +31,9 @@ def test_the_spread_of_sgd_across_and_along_the_valley():
     """Across, the variance is η/2 (of the stationary linear recursion with noise of covariance H);
     along, η² t p(1−p)(1−2p)² for log D, which a step changes by log(1 − η² g²).
     """
-    bed, rates, ratios = bernoulli(0.8, 2.0), [0.2, 0.1, 0.05], []
+    toy, rates, ratios = bernoulli(0.8, 2.0), [0.2, 0.1, 0.05], []
     for eta in rates:
-        end = follow_sgd(bed.model, bed.start, eta, round(1 / eta**2), 1, 400, rng()).thetas[-1]
+        end = follow_sgd(toy.model, toy.start, eta, round(1 / eta**2), 1, 400, rng()).thetas[-1]
         a, b = end.mean(0)
         normal = torch.stack([b, a]) / torch.hypot(a, b)
         groups = zip((end @ normal).chunk(10), imbalance(end).log().chunk(10), strict=True)
@@ -49,8 +49,8 @@ def test_the_spread_of_sgd_across_and_along_the_valley():
 
 def test_a_step_multiplies_the_imbalance_by_an_exact_factor():
     """D ← (1 − η² g²) D with the error g of the predicted probability, on the valley and off it."""
-    bed, eta = bernoulli(0.8, 2.0), 0.3
-    path = follow_sgd(bed.model, bed.start, eta, 50, 1, 5, rng(), snapshots=51)
+    toy, eta = bernoulli(0.8, 2.0), 0.3
+    path = follow_sgd(toy.model, toy.start, eta, 50, 1, 5, rng(), snapshots=51)
     before, after = path.thetas[:-1], path.thetas[1:]
     q = before.prod(-1).sigmoid()
     for label in (0, 1):  # the label of a step shows in the direction of its change
@@ -62,10 +62,10 @@ def test_a_step_multiplies_the_imbalance_by_an_exact_factor():
 
 def test_adam_is_its_textbook_recursion():
     """Kingma and Ba's algorithm with decoupled weight decay, on the population gradient."""
-    bed, eta, (b1, b2), decay, eps = bernoulli(0.8, 2.0), 0.05, (0.8, 0.95), 0.1, 1e-3
+    toy, eta, (b1, b2), decay, eps = bernoulli(0.8, 2.0), 0.05, (0.8, 0.95), 0.1, 1e-3
     path = follow_adam(
-        bed.model,
-        bed.start + 0.1,
+        toy.model,
+        toy.start + 0.1,
         eta,
         7,
         None,
@@ -76,9 +76,9 @@ def test_adam_is_its_textbook_recursion():
         epsilon=eps,
         snapshots=8,
     )
-    theta, m, v = bed.start + 0.1, torch.zeros(2), torch.zeros(2)
+    theta, m, v = toy.start + 0.1, torch.zeros(2), torch.zeros(2)
     for k in range(1, 8):
-        g = torch.func.grad(bed.model.loss)(theta)
+        g = torch.func.grad(toy.model.loss)(theta)
         m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g**2
         theta = (
             theta - eta * decay * theta - eta * (m / (1 - b1**k)) / ((v / (1 - b2**k)).sqrt() + eps)
@@ -88,32 +88,34 @@ def test_adam_is_its_textbook_recursion():
 
 
 def test_every_replica_of_adam_has_its_own_noise_and_moments():
-    bed = BEDS["softmax"]()
-    path = follow_adam(bed.model, bed.start, 0.01, 20, 2, 4, rng(), snapshots=2)
+    toy = TOY_MODELS["softmax"]()
+    path = follow_adam(toy.model, toy.start, 0.01, 20, 2, 4, rng(), snapshots=2)
     assert path.thetas[1].std(0).min() > 0
-    again = follow_adam(bed.model, bed.start, 0.01, 20, 2, 4, rng(), snapshots=2)
+    again = follow_adam(toy.model, toy.start, 0.01, 20, 2, 4, rng(), snapshots=2)
     assert torch.equal(path.thetas, again.thetas)
 
 
 def test_a_learning_rate_that_is_too_large_is_told():
-    bed = bernoulli(0.8, 2.0)
+    toy = bernoulli(0.8, 2.0)
     with pytest.raises(
         RuntimeError,
         match=r"The runs diverged before step \d+: make `learning_rate` smaller than 1e\+200",
     ):
-        follow_sgd(bed.model, bed.start, 1e200, 200, 1, 5, rng())
+        follow_sgd(toy.model, toy.start, 1e200, 200, 1, 5, rng())
 
 
 def test_logits_without_replicas_are_refused():
-    bed = bernoulli(0.8, 2.0)
+    toy = bernoulli(0.8, 2.0)
     single = ConditionalModel(
-        lambda theta: bed.model.logits(theta.flatten()[:2]), bed.model.laws, bed.model.weight
+        lambda theta: toy.model.logits(theta.flatten()[:2]),
+        toy.model.distributions,
+        toy.model.weight,
     )
     with pytest.raises(
         ValueError,
         match=r"`logits` must be of shape \(3, 1, 2\) for parameters \(3, 2\), got \(1, 2\)",
     ):
-        follow_sgd(single, bed.start, 0.1, 1, 1, 3, rng())
+        follow_sgd(single, toy.start, 0.1, 1, 1, 3, rng())
 
 
 @pytest.mark.parametrize(
@@ -134,9 +136,9 @@ def test_logits_without_replicas_are_refused():
     ],
 )
 def test_runs_that_are_none_are_refused(change, words):
-    bed = bernoulli(0.8, 2.0)
+    toy = bernoulli(0.8, 2.0)
     run = {
-        "start": bed.start,
+        "start": toy.start,
         "learning_rate": 0.1,
         "steps": 2,
         "batch_size": 1,
@@ -144,6 +146,6 @@ def test_runs_that_are_none_are_refused(change, words):
         "snapshots": 2,
     } | change
     with pytest.raises(ValueError, match=words):
-        follow_sgd(bed.model, rng=rng(), **run)
+        follow_sgd(toy.model, rng=rng(), **run)
     with pytest.raises(ValueError, match=words):
-        follow_adam(bed.model, rng=rng(), **run)
+        follow_adam(toy.model, rng=rng(), **run)

@@ -5,31 +5,31 @@ from torch.func import jacrev
 
 from ntpcompanion.flatness.fisher_bias import fisher_bias
 from ntpcompanion.flatness.hessian import full_hessian
-from tests.flatness.cases import BEDS, hmm_network
+from tests.flatness.cases import TOY_MODELS, hmm_network
 
 
-def near(bed, size):
-    """A point off the minimizer that a bed starts at."""
-    return bed.start + size * torch.tensor(np.random.default_rng(0).standard_normal(len(bed.start)))
+def near(toy, size):
+    """A point off the minimizer that a toy starts at."""
+    return toy.start + size * torch.tensor(np.random.default_rng(0).standard_normal(len(toy.start)))
 
 
 @pytest.mark.parametrize("size", [0.01, 0.3])
 def test_the_bias_is_the_difference_of_the_traces_and_below_its_bound(size):
     """Against the full Hessian and a loop over labels."""
-    bed = hmm_network(np.random.default_rng(0), vocab=2, length=2, width=8)
-    theta = near(bed, size)
-    found = fisher_bias(bed.model, theta)
-    slopes = jacrev(bed.model.log_probabilities)(theta)
+    toy = hmm_network(np.random.default_rng(0), vocab=2, length=2, width=8)
+    theta = near(toy, size)
+    found = fisher_bias(toy.model, theta)
+    slopes = jacrev(toy.model.log_probabilities)(theta)
     fisher = 0.0
-    for x, weight in enumerate(bed.model.weight):
-        for v, log_probability in enumerate(bed.model.log_probabilities(theta)[x]):
+    for x, weight in enumerate(toy.model.weight):
+        for v, log_probability in enumerate(toy.model.log_probabilities(theta)[x]):
             fisher += float(weight * log_probability.exp() * slopes[x, v].square().sum())
     assert found.fisher == pytest.approx(fisher, rel=1e-12)
     assert found.bias == pytest.approx(
-        float(full_hessian(bed.model.loss, theta).trace()) - fisher, rel=1e-8
+        float(full_hessian(toy.model.loss, theta).trace()) - fisher, rel=1e-8
     )
     assert 1e-3 < abs(found.bias) <= found.bound
-    assert found.excess == pytest.approx(float(bed.model.excess(theta)))
+    assert found.excess == pytest.approx(float(toy.model.excess(theta)))
 
 
 @pytest.mark.parametrize("name", ["bernoulli", "softmax", "linear"])
@@ -38,27 +38,27 @@ def test_there_is_no_bias_where_logits_are_products_of_parameters(name, size):
     """Their second derivatives have no diagonal, so Δ log f_v is the same for every label, and Σ_v
     (f_v − Pr_v) = 0.
     """
-    bed = BEDS[name]()
-    theta = near(bed, size)
-    found = fisher_bias(bed.model, theta)
+    toy = TOY_MODELS[name]()
+    theta = near(toy, size)
+    found = fisher_bias(toy.model, theta)
     laplacian = found.bound / (2 * found.excess) ** 0.5  # the largest of them
-    terms = len(theta) * bed.model.log_probabilities(theta).numel()
+    terms = len(theta) * toy.model.log_probabilities(theta).numel()
     assert abs(found.bias) <= 4 * terms * torch.finfo(theta.dtype).eps * laplacian
-    assert float(full_hessian(bed.model.loss, theta).trace()) == pytest.approx(
+    assert float(full_hessian(toy.model.loss, theta).trace()) == pytest.approx(
         found.fisher, rel=1e-12
     )
     assert found.bound > 1e-4, "the bound would allow a bias"
 
 
 def test_there_is_no_bias_at_a_minimizer():
-    bed = hmm_network(np.random.default_rng(0), vocab=2, length=2, width=8)
-    found = fisher_bias(bed.model, bed.start)
+    toy = hmm_network(np.random.default_rng(0), vocab=2, length=2, width=8)
+    found = fisher_bias(toy.model, toy.start)
     assert abs(found.bias) < 1e-11 * found.fisher
     assert found.fisher == pytest.approx(
-        float(bed.model.scores(bed.start).square().sum()), rel=1e-10
+        float(toy.model.scores(toy.start).square().sum()), rel=1e-10
     )
 
 
 def test_another_precision_is_refused():
     with pytest.raises(ValueError, match=r"`theta` must be float64 on the CPU, got torch\.float32"):
-        fisher_bias(BEDS["bernoulli"]().model, torch.ones(2))
+        fisher_bias(TOY_MODELS["bernoulli"]().model, torch.ones(2))

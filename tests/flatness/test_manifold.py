@@ -4,23 +4,23 @@ import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.flatness.beds import bernoulli, softmax_product, sparse_linear
 from ntpcompanion.flatness.drift import follow_sgd
 from ntpcompanion.flatness.hessian import full_hessian
 from ntpcompanion.flatness.manifold import nearest_minimizer, numerical_rank, tangent_basis
 from ntpcompanion.flatness.model import ConditionalModel
-from tests.flatness.cases import BEDS, seeded
+from ntpcompanion.flatness.toy_models import bernoulli, softmax_product, sparse_linear
+from tests.flatness.cases import TOY_MODELS, seeded
 
 RANKS = {"bernoulli": 1, "softmax": 3, "network": 54, "linear": 9}
 
 
-@pytest.mark.parametrize("name", BEDS)
+@pytest.mark.parametrize("name", TOY_MODELS)
 def test_the_tangent_space_is_the_kernel_of_the_hessian(name):
-    bed = BEDS[name]()
+    toy = TOY_MODELS[name]()
     space, hessian, d = (
-        tangent_basis(bed.model, bed.start),
-        full_hessian(bed.model.loss, bed.start),
-        len(bed.start),
+        tangent_basis(toy.model, toy.start),
+        full_hessian(toy.model.loss, toy.start),
+        len(toy.start),
     )
     assert (space.rank, space.basis.shape, space.normal.shape) == (
         RANKS[name],
@@ -41,14 +41,14 @@ def test_the_tangent_space_is_the_kernel_of_the_hessian(name):
 
 
 def test_the_tangent_of_one_bernoulli_is_along_the_hyperbola():
-    bed = bernoulli(0.8, 2.0)
-    a, b = bed.start
-    direction = tangent_basis(bed.model, bed.start).basis[:, 0]
+    toy = bernoulli(0.8, 2.0)
+    a, b = toy.start
+    direction = tangent_basis(toy.model, toy.start).basis[:, 0]
     assert float((b * direction[0] + a * direction[1]).abs()) < 1e-15
 
 
 def test_a_point_off_the_manifold_is_told_with_its_gradient():
-    bed = bernoulli(0.8, 2.0)
+    toy = bernoulli(0.8, 2.0)
     theta = torch.tensor([2.0, 0.0], dtype=torch.float64)
     with pytest.warns(
         UserWarning,
@@ -57,17 +57,17 @@ def test_a_point_off_the_manifold_is_told_with_its_gradient():
             r"0\.6"
         ),
     ):
-        space = tangent_basis(bed.model, theta)
+        space = tangent_basis(toy.model, theta)
     assert space.gradient_norm == pytest.approx(0.6)
 
 
 def test_the_rank_falls_where_factors_vanish():
-    """With equal laws the logits may be zero, and so may both factors of one of them."""
-    bed = softmax_product([0.25] * 4, [1.0] * 4)
+    """With equal distributions the logits may be zero, and so may both factors of one of them."""
+    toy = softmax_product([0.25] * 4, [1.0] * 4)
     middle = torch.tensor([1, 1, 1, 1, 0, 0, 0, 0], dtype=torch.float64)
-    assert tangent_basis(bed.model, middle).rank == 3
-    assert tangent_basis(bed.model, middle * torch.tensor([0, 0, 1, 1, 0, 0, 0, 0])).rank == 2
-    doubtful = tangent_basis(bed.model, middle * torch.tensor([1e-9, 1e-12, 1, 1, 0, 0, 0, 0]))
+    assert tangent_basis(toy.model, middle).rank == 3
+    assert tangent_basis(toy.model, middle * torch.tensor([0, 0, 1, 1, 0, 0, 0, 0])).rank == 2
+    doubtful = tangent_basis(toy.model, middle * torch.tensor([1e-9, 1e-12, 1, 1, 0, 0, 0, 0]))
     assert doubtful.rank == 2
     assert 1e6 < doubtful.gap < 1e10
 
@@ -77,34 +77,34 @@ def test_a_matrix_of_zeros_has_rank_zero():
     assert numerical_rank(torch.tensor([1.0, 2e-8, 1e-9, 0.0], dtype=torch.float64)) == 2
 
 
-@pytest.mark.parametrize("name", BEDS)
+@pytest.mark.parametrize("name", TOY_MODELS)
 def test_a_disturbed_minimizer_goes_back_by_a_short_way(name):
-    bed = BEDS[name]()
-    disturbance = 0.02 * torch.randn(len(bed.start), generator=seeded(), dtype=torch.float64)
-    back = nearest_minimizer(bed.model, bed.start + disturbance)
-    assert float(bed.model.residual(back)) <= 1e-12
-    assert (back - bed.start - disturbance).norm() < 1.1 * disturbance.norm()
+    toy = TOY_MODELS[name]()
+    disturbance = 0.02 * torch.randn(len(toy.start), generator=seeded(), dtype=torch.float64)
+    back = nearest_minimizer(toy.model, toy.start + disturbance)
+    assert float(toy.model.residual(back)) <= 1e-12
+    assert (back - toy.start - disturbance).norm() < 1.1 * disturbance.norm()
 
 
 def test_a_minimizer_stays_where_it_is():
-    bed = BEDS["linear"]()
-    assert torch.equal(nearest_minimizer(bed.model, bed.start), bed.start)
+    toy = TOY_MODELS["linear"]()
+    assert torch.equal(nearest_minimizer(toy.model, toy.start), toy.start)
 
 
-def test_sparse_laws_have_no_minimizer():
-    bed = sparse_linear(np.random.default_rng(0))
+def test_sparse_distributions_have_no_minimizer():
+    toy = sparse_linear(np.random.default_rng(0))
     with pytest.raises(
         ValueError,
-        match=r"`model` has no minimizer: `laws` row 0 holds a zero, .* assumption 4\.1 fails",
+        match=r"no minimizer: `distributions` row 0 holds a zero.*assumption 4\.1 fails",
     ):
-        nearest_minimizer(bed.model, bed.start)
+        nearest_minimizer(toy.model, toy.start)
 
 
-def test_laws_that_the_model_cannot_express_are_told():
-    laws = torch.tensor([[0.5, 0.5], [0.2, 0.8]], dtype=torch.float64)
+def test_distributions_that_the_model_cannot_express_are_told():
+    distributions = torch.tensor([[0.5, 0.5], [0.2, 0.8]], dtype=torch.float64)
     model = ConditionalModel(
         lambda theta: theta[..., None, :].expand(*theta.shape[:-1], 2, 2),
-        laws,
+        distributions,
         torch.tensor([0.5, 0.5]).double(),
     )
     with pytest.raises(RuntimeError, match=r"no minimizer was reached: \|f − Pr\| is still 0\.1"):
@@ -134,18 +134,18 @@ def test_sparse_supports_lose_rank_as_the_loss_falls():
     """Along gradient descent the smallest eigenvalues of the square of the scores fall with the
     excess, and θ grows.
     """
-    bed = sparse_linear(np.random.default_rng(0), contexts=3, vocab=4, dim=3)
+    toy = sparse_linear(np.random.default_rng(0), contexts=3, vocab=4, dim=3)
     path = follow_sgd(
-        bed.model, bed.start, 0.3, 2000, None, 1, np.random.default_rng(0), snapshots=5
+        toy.model, toy.start, 0.3, 2000, None, 1, np.random.default_rng(0), snapshots=5
     ).thetas[:, 0]
     seen = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for theta in path[[1, 4]]:
-            space = tangent_basis(bed.model, theta)
+            space = tangent_basis(toy.model, theta)
             seen.append(
                 (
-                    float(bed.model.excess(theta)),
+                    float(toy.model.excess(theta)),
                     float(theta.norm()),
                     float(space.eigenvalues[-1]),
                     space.gradient_norm,

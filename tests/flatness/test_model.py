@@ -3,21 +3,21 @@ import torch
 
 from ntpcompanion.flatness.hessian import full_hessian
 from ntpcompanion.flatness.model import ConditionalModel, gradient_covariance
-from tests.flatness.cases import BEDS, seeded
+from tests.flatness.cases import TOY_MODELS, seeded
 
-LAWS = torch.tensor([[0.25, 0.75, 0.0], [0.2, 0.3, 0.5]], dtype=torch.float64)
+TRUE = torch.tensor([[0.25, 0.75, 0.0], [0.2, 0.3, 0.5]], dtype=torch.float64)
 WEIGHT = torch.tensor([0.4, 0.6], dtype=torch.float64)
 
 
-def free(laws=LAWS, weight=WEIGHT):
+def free(distributions=TRUE, weight=WEIGHT):
     """Every logit is a parameter."""
-    return ConditionalModel(lambda theta: theta.unflatten(-1, (2, 3)), laws, weight)
+    return ConditionalModel(lambda theta: theta.unflatten(-1, (2, 3)), distributions, weight)
 
 
 def enumerated_moments(model, theta):
     """The mean and the second moment of the gradient of one draw, pair by pair."""
     mean, second = 0, 0
-    for i, row in enumerate(model.laws):
+    for i, row in enumerate(model.distributions):
         for v, p in enumerate(row):
             leaf = theta.clone().requires_grad_()
             g = torch.autograd.grad(-model.logits(leaf).log_softmax(-1)[i, v], leaf)[0]
@@ -26,9 +26,9 @@ def enumerated_moments(model, theta):
     return mean, second
 
 
-@pytest.mark.parametrize("bed", BEDS.values(), ids=BEDS)
-def test_lemma_4_2_the_covariance_of_the_gradient_is_the_hessian(bed):
-    model, start = bed().model, bed().start
+@pytest.mark.parametrize("toy", TOY_MODELS.values(), ids=TOY_MODELS)
+def test_lemma_4_2_the_covariance_of_the_gradient_is_the_hessian(toy):
+    model, start = toy().model, toy().start
     mean, second = enumerated_moments(model, start)
     hessian = torch.autograd.functional.hessian(model.loss, start, vectorize=True)
     assert mean.abs().max() < 1e-10
@@ -45,12 +45,12 @@ def test_off_the_manifold_covariance_and_hessian_differ():
     assert (covariance - full_hessian(model.loss, theta)).abs().max() > 0.01
 
 
-@pytest.mark.parametrize("bed", BEDS.values(), ids=BEDS)
+@pytest.mark.parametrize("toy", TOY_MODELS.values(), ids=TOY_MODELS)
 def test_the_square_of_the_scores_and_the_trace_of_the_hessian_have_one_slope_along_the_manifold(
-    bed,
+    toy,
 ):
     """By central differences of the exact trace along two tangent directions."""
-    model, start = bed().model, bed().start
+    model, start = toy().model, toy().start
     slope = torch.func.grad(lambda theta: model.scores(theta).square().sum())(start)
     _, _, rows = torch.linalg.svd(model.scores(start))
     rank = int((torch.linalg.eigvalsh(full_hessian(model.loss, start)) > 1e-10).sum())
@@ -64,54 +64,62 @@ def test_the_square_of_the_scores_and_the_trace_of_the_hessian_have_one_slope_al
 def test_loss_excess_and_residual_are_their_definitions():
     model, theta = free(), torch.randn(4, 6, generator=seeded(), dtype=torch.float64)
     f = theta.view(4, 2, 3).softmax(-1)
-    loss = -(WEIGHT[:, None] * LAWS * f.log()).sum((1, 2))
-    entropy = -(WEIGHT[:, None] * torch.xlogy(LAWS, LAWS)).sum()
+    loss = -(WEIGHT[:, None] * TRUE * f.log()).sum((1, 2))
+    entropy = -(WEIGHT[:, None] * torch.xlogy(TRUE, TRUE)).sum()
     assert torch.allclose(model.loss(theta), loss, rtol=1e-12)
     assert torch.allclose(model.excess(theta), loss - entropy, rtol=1e-10)
-    assert torch.allclose(model.residual(theta), (f - LAWS).abs().amax((1, 2)), rtol=1e-12)
+    assert torch.allclose(model.residual(theta), (f - TRUE).abs().amax((1, 2)), rtol=1e-12)
 
 
 def test_a_small_excess_keeps_its_digits():
-    laws = LAWS[[1, 1]]
-    theta = laws.log().flatten() + torch.tensor([1e-7, 0, 0, 0, 0, 0], dtype=torch.float64)
+    distributions = TRUE[[1, 1]]
+    theta = distributions.log().flatten() + torch.tensor([1e-7, 0, 0, 0, 0, 0], dtype=torch.float64)
     expected = 0.4 * 0.2 * 0.8 * 1e-14 / 2
-    assert float(free(laws).excess(theta)) == pytest.approx(expected, rel=1e-5)
+    assert float(free(distributions).excess(theta)) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize(
-    ("laws", "weight", "words"),
+    ("distributions", "weight", "words"),
     [
         (
-            LAWS.float(),
+            TRUE.float(),
             WEIGHT,
-            r"`laws` row 1 sums to 1\.0000000149, not to 1 within 1e-08",
+            r"`distributions` row 1 sums to 1\.0000000149, not to 1 within 1e-08",
         ),
         (
-            LAWS[0],
+            TRUE[0],
             WEIGHT,
-            r"`laws` must be a matrix of shape \(any, any\), got shape \(3,\)",
+            r"`distributions` must be a matrix of shape \(any, any\), got shape \(3,\)",
         ),
-        (LAWS - 0.1, WEIGHT, "`laws` holds the negative entry -0.1"),
-        (LAWS * torch.inf, WEIGHT, "`laws` holds inf"),
-        (LAWS * 1.01, WEIGHT, r"`laws` row 0 sums to 1\.01, .* Divide each row by its sum"),
-        (LAWS, WEIGHT / 2, r"`weight` sums to 0\.5"),
+        (TRUE - 0.1, WEIGHT, "`distributions` holds the negative entry -0.1"),
+        (TRUE * torch.inf, WEIGHT, "`distributions` holds inf"),
         (
-            LAWS,
+            TRUE * 1.01,
+            WEIGHT,
+            r"`distributions` row 0 sums to 1\.01, .* Divide each row by its sum",
+        ),
+        (TRUE, WEIGHT / 2, r"`weight` sums to 0\.5"),
+        (
+            TRUE,
             torch.ones(1).double(),
-            "`weight` must hold a positive frequency for every row of `laws`, got 1 weights for 2 "
-            "laws",
+            "`weight` must hold a positive frequency for every row of `distributions`, got 1 "
+            "weights for 2 distributions",
         ),
-        (LAWS, torch.tensor([0.0, 1.0]).double(), "got 2 weights for 2 laws, the smallest 0"),
+        (
+            TRUE,
+            torch.tensor([0.0, 1.0]).double(),
+            "got 2 weights for 2 distributions, the smallest 0",
+        ),
     ],
 )
 @pytest.mark.usefixtures("unchecked_shapes")
-def test_laws_that_are_none_are_refused(laws, weight, words):
+def test_distributions_that_are_none_are_refused(distributions, weight, words):
     with pytest.raises(ValueError, match=words):
-        free(laws, weight)
+        free(distributions, weight)
 
 
 def test_logits_of_another_shape_are_refused():
-    model = ConditionalModel(lambda theta: theta, LAWS, WEIGHT)
+    model = ConditionalModel(lambda theta: theta, TRUE, WEIGHT)
     with pytest.raises(
         ValueError,
         match=r"`logits` must be of shape \(5, 2, 3\) for parameters \(5, 6\), got \(5, 6\)",

@@ -7,7 +7,7 @@ from ntpcompanion.flatness import hessian, trace
 from ntpcompanion.flatness.hessian import FlatModule
 from ntpcompanion.flatness.trace import TraceEstimate, exact_trace, fisher_trace, hutchinson_trace
 from tests.flatness.cases import (
-    BEDS,
+    TOY_MODELS,
     Transformer,
     hmm_network,
     initialized,
@@ -51,9 +51,9 @@ def enumerated_fisher(logits, theta, inputs):
     return np.array(values)
 
 
-@pytest.mark.parametrize("bed", BEDS.values(), ids=BEDS)
-def test_the_exact_trace_is_that_of_the_matrix_of_autograd(bed):
-    model, start = bed().model, bed().start
+@pytest.mark.parametrize("toy", TOY_MODELS.values(), ids=TOY_MODELS)
+def test_the_exact_trace_is_that_of_the_matrix_of_autograd(toy):
+    model, start = toy().model, toy().start
     expected = float(torch.autograd.functional.hessian(model.loss, start, vectorize=True).trace())
     got = exact_trace(model.loss, start)
     assert got == TraceEstimate(got.value, 0.0, 0)
@@ -61,9 +61,9 @@ def test_the_exact_trace_is_that_of_the_matrix_of_autograd(bed):
 
 
 def test_the_trace_of_one_bernoulli_is_its_closed_form():
-    bed = BEDS["bernoulli"]()
+    toy = TOY_MODELS["bernoulli"]()
     assert (
-        abs(exact_trace(bed.model.loss, bed.start).value - 0.8 * 0.2 * (4 + (np.log(4) / 2) ** 2))
+        abs(exact_trace(toy.model.loss, toy.start).value - 0.8 * 0.2 * (4 + (np.log(4) / 2) ** 2))
         < 1e-10
     )
 
@@ -198,11 +198,11 @@ def test_layers_and_vmap_give_one_number():
 
 def test_fisher_equals_hessian_at_saturation_and_misses_it_elsewhere_by_what_the_docstring_says():
     rng = np.random.default_rng(1)
-    bed = hmm_network(rng, vocab=2, length=2, width=4)
-    model = bed.model
+    toy = hmm_network(rng, vocab=2, length=2, width=4)
+    model = toy.model
     for theta, saturated in (
-        (bed.start, True),
-        (bed.start + 0.2 * torch.tensor(rng.standard_normal(len(bed.start))), False),
+        (toy.start, True),
+        (toy.start + 0.2 * torch.tensor(rng.standard_normal(len(toy.start))), False),
     ):
         f, H = model.log_probabilities(theta).exp(), exact_trace(model.loss, theta).value
         per_input = [
@@ -215,7 +215,7 @@ def test_fisher_equals_hessian_at_saturation_and_misses_it_elsewhere_by_what_the
         laplacians = [[_laplacian(model, theta, i, v) for v in range(2)] for i in range(len(f))]
         curvatures = torch.tensor(laplacians, dtype=torch.float64)
         assert difference == pytest.approx(
-            float((model.weight[:, None] * (f - model.laws) * curvatures).sum()), abs=1e-10
+            float((model.weight[:, None] * (f - model.distributions) * curvatures).sum()), abs=1e-10
         )
         assert (
             abs(difference)

@@ -74,8 +74,10 @@ def test_frequencies_are_within_five_standard_errors(length, end, words, chunk):
     strings = padded(total)
     seen = (tokens[:, None, : strings.shape[1]] == strings).all(-1).double().mean(0).numpy()
     assert seen.sum() == pytest.approx(1)
-    law = np.array(list(total.values()))
-    assert (np.abs(seen - law) <= 5 * np.sqrt(law * (1 - law) / n) + 1e-12).all()
+    distribution = np.array(list(total.values()))
+    assert (
+        np.abs(seen - distribution) <= 5 * np.sqrt(distribution * (1 - distribution) / n) + 1e-12
+    ).all()
 
 
 def test_it_is_a_language_without_latent_variables():
@@ -91,11 +93,11 @@ def test_it_is_a_language_without_latent_variables():
 def test_another_model_and_a_tensor_of_words():
     what = CausalLanguage(small_gpt2(), torch.tensor([3, 8], dtype=torch.int32), 2, 3)
     strings = list(itertools.product(range(2), repeat=3))
-    law = torch.tensor(
+    distribution = torch.tensor(
         [probability(what.model, s, [3, 8], 2, 3) for s in strings], dtype=torch.float64
     )
-    assert torch.allclose(what.log_prob(torch.tensor(strings)), law.log(), atol=1e-10)
-    middle = law.view(2, 2, 2) / law.view(2, 2, 2).sum(1, keepdim=True)
+    assert torch.allclose(what.log_prob(torch.tensor(strings)), distribution.log(), atol=1e-10)
+    middle = distribution.view(2, 2, 2) / distribution.view(2, 2, 2).sum(1, keepdim=True)
     assert torch.allclose(
         what.masked_conditional(torch.tensor(strings))[:, 1].view(2, 2, 2, 2)[:, 0].mT,
         middle,
@@ -207,8 +209,8 @@ def test_its_floor_is_the_expected_surprise(end):
 
 def test_frequencies_of_the_first_word_are_its_law():
     shares = language(1, 2).word_frequencies(3, generator())
-    law = [probability(OPT, (i,), (7, 4, 9), 2, 1) for i in range(3)]
-    assert shares.tolist() == pytest.approx(law, abs=1e-12)
+    distribution = [probability(OPT, (i,), (7, 4, 9), 2, 1) for i in range(3)]
+    assert shares.tolist() == pytest.approx(distribution, abs=1e-12)
 
 
 def test_word_frequencies_are_shares_of_all_words():

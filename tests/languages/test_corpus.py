@@ -51,10 +51,15 @@ def test_a_module_whose_topics_are_no_texts_is_refused(tmp_path, monkeypatch):
 def test_a_file_that_is_not_utf8_is_refused(tmp_path):
     path = tmp_path / "latin.txt"
     path.write_bytes("Größe".encode("latin-1"))
-    with pytest.raises(
-        ValueError, match=r"`text` = '.*latin.txt' is not UTF-8: .* at byte 2. Save it as UTF-8"
-    ):
+    with pytest.raises(ValueError, match=r"`text` = '.*latin.txt' is not UTF-8 \(byte 3\)"):
         read_text(str(path))
+
+
+def test_a_folder_is_no_text(tmp_path):
+    with pytest.raises(
+        FileNotFoundError, match=r"`text` = '.*' is a folder\. Give the path of a file"
+    ):
+        read_text(str(tmp_path))
 
 
 @pytest.mark.parametrize("content", ["", " \n\t"])

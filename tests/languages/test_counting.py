@@ -38,11 +38,13 @@ def test_counts_equal_a_dictionary(text, lengths):
 
 
 @given(texts)
-def test_laws_frequencies_and_shares_follow_from_the_counts(text):
+def test_distributions_frequencies_and_shares_follow_from_the_counts(text):
     vocab, tokens = text
     counts = count_contexts(np.array(tokens), vocab, [2])[0]
     dense = counts.counts.toarray()
-    assert np.allclose(counts.laws.toarray(), dense / dense.sum(axis=1, keepdims=True), atol=1e-15)
+    assert np.allclose(
+        counts.distributions.toarray(), dense / dense.sum(axis=1, keepdims=True), atol=1e-15
+    )
     assert np.allclose(counts.frequency, dense.sum(axis=1) / dense.sum())
     assert counts.support_sizes.tolist() == (dense > 0).sum(axis=1).tolist()
     one_hot = (dense > 0).sum(axis=1) == 1

@@ -5,7 +5,6 @@ from ntpcompanion.languages.causal import CausalLanguage
 from ntpcompanion.languages.glue import Examples, encode, load_glue
 from ntpcompanion.languages.pretrained import needed
 from tests.languages.opt import generator, small_opt, small_tokenizer
-from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
 SST2 = {
     "train": {

@@ -5,7 +5,6 @@ import torch
 from ntpcompanion.languages.grammars import NO_LABEL, TASK_SPANS, random_levelled_pcfg, span_labels
 from ntpcompanion.languages.language import PADDING
 from ntpcompanion.languages.pcfg import PCFG
-from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
 
 def test_the_levelled_family_has_its_levels():

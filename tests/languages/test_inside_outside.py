@@ -11,7 +11,6 @@ import torch
 from ntpcompanion.languages.grammars import random_levelled_pcfg
 from ntpcompanion.languages.language import PADDING
 from ntpcompanion.languages.pcfg import PCFG
-from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
 
 @pytest.mark.parametrize("n", range(1, 13))

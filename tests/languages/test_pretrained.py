@@ -10,7 +10,6 @@ from safetensors.torch import load_file, save_file
 from ntpcompanion.languages.causal import CausalLanguage
 from ntpcompanion.languages.pretrained import load_opt, local_copy, needed
 from tests.languages.opt import TOKENS, generator, small_opt, small_tokenizer
-from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
 SPECIAL = 3
 

@@ -4,7 +4,6 @@ from torch import nn
 
 from ntpcompanion.languages.word_model import WordModel
 from tests.languages.opt import small_gpt2, small_opt
-from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
 
 @pytest.mark.parametrize("make", [small_opt, small_gpt2])
@@ -13,13 +12,13 @@ def test_the_law_is_the_softmax_of_the_logits_that_are_left(make):
     reader = WordModel(model, [7, 4, 9], 2, 3)
     inputs = reader.inputs(torch.tensor([[0, 2, -1], [1, 1, 0]]))
     assert inputs[:, :3].tolist() == [[2, 7, 9], [2, 4, 4]]
-    law, past = reader.read(inputs)
+    distribution, past = reader.read(inputs)
     logits = model(input_ids=inputs).logits[..., [7, 4, 9, 3]].detach()
-    assert torch.allclose(law[:, 1:], logits[:, 1:].log_softmax(-1), atol=1e-12)
-    assert torch.allclose(law[:, 0, :3], logits[:, 0, :3].log_softmax(-1), atol=1e-12)
-    assert (law[:, 0, 3] == -torch.inf).all()
+    assert torch.allclose(distribution[:, 1:], logits[:, 1:].log_softmax(-1), atol=1e-12)
+    assert torch.allclose(distribution[:, 0, :3], logits[:, 0, :3].log_softmax(-1), atol=1e-12)
+    assert (distribution[:, 0, 3] == -torch.inf).all()
     again, _ = reader.read(inputs[:, 3:], reader.read(inputs[:, :3])[1])
-    assert torch.allclose(again, law[:, 3:], atol=1e-12)
+    assert torch.allclose(again, distribution[:, 3:], atol=1e-12)
     assert past.get_seq_length() == 4
 
 
@@ -36,18 +35,20 @@ def test_without_an_end_there_are_only_words():
 def test_an_output_layer_with_a_bias_keeps_it():
     model = small_opt()
     model.lm_head = nn.Linear(16, 12, dtype=torch.float64)
-    law = WordModel(model, [7, 4], 2).read(torch.tensor([[2]]))[0]
+    distribution = WordModel(model, [7, 4], 2).read(torch.tensor([[2]]))[0]
     assert torch.allclose(
-        law[0, 0],
+        distribution[0, 0],
         model(input_ids=torch.tensor([[2]])).logits[0, 0, [7, 4]].log_softmax(-1),
         atol=1e-12,
     )
 
 
 def test_half_precision_is_normalized_in_float64():
-    law = WordModel(small_opt().bfloat16(), [7, 4, 5], 2).read(torch.tensor([[2, 5, 4]]))[0]
-    assert law.dtype == torch.float64
-    assert torch.allclose(law.exp().sum(-1), torch.ones(1, 3).double(), atol=1e-12)
+    distribution = WordModel(small_opt().bfloat16(), [7, 4, 5], 2).read(torch.tensor([[2, 5, 4]]))[
+        0
+    ]
+    assert distribution.dtype == torch.float64
+    assert torch.allclose(distribution.exp().sum(-1), torch.ones(1, 3).double(), atol=1e-12)
 
 
 def scaled(model):

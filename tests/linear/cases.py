@@ -45,12 +45,12 @@ def _embeddings(kind: str, m: int, d: int, rng: np.random.Generator) -> np.ndarr
 def table(
     embeddings: object, support: object, rng: np.random.Generator | None = None
 ) -> ContextTable:
-    """Equal frequencies; laws uniform on the supports, or random."""
+    """Equal frequencies; distributions uniform on the supports, or random."""
     support = np.asarray(support, dtype=float)
-    laws = support if rng is None else support * (0.1 + rng.random(support.shape))
+    distributions = support if rng is None else support * (0.1 + rng.random(support.shape))
     m = len(support)
     return ContextTable(
         np.asarray(embeddings, dtype=float),
-        laws / laws.sum(axis=1, keepdims=True),
+        distributions / distributions.sum(axis=1, keepdims=True),
         np.full(m, 1 / m),
     )

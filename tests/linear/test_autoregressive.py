@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from ntpcompanion.linear.autoregressive import flatten_sequences, recurrent_states
 
 
-def draw(rng, n=30, places=4, vocab=3, dim=5):
-    sequences = rng.integers(0, vocab, (n, places + 1))
+def draw(rng, n=30, positions=4, vocab=3, dim=5):
+    sequences = rng.integers(0, vocab, (n, positions + 1))
     return (
         sequences,
         recurrent_states(sequences[:, :-1], vocab, dim, rng),
@@ -17,8 +17,8 @@ def draw(rng, n=30, places=4, vocab=3, dim=5):
 
 
 @given(st.integers(1, 12), st.integers(1, 4), st.integers(2, 4), st.integers(0, 1000))
-def test_loss_and_gradient_equal_those_of_the_sequences(n, places, vocab, seed):
-    sequences, states, W = draw(np.random.default_rng(seed), n, places, vocab)
+def test_loss_and_gradient_equal_those_of_the_sequences(n, positions, vocab, seed):
+    sequences, states, W = draw(np.random.default_rng(seed), n, positions, vocab)
     decoder = torch.tensor(W, requires_grad=True)
     logits = torch.from_numpy(states).flatten(0, 1) @ decoder.T
     direct = torch.nn.functional.cross_entropy(logits, torch.from_numpy(sequences[:, 1:].flatten()))

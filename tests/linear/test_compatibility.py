@@ -17,9 +17,14 @@ TWINS = ContextTable(
 def log_odds(given_table):
     """The right-hand sides of equation (4), pair by pair in the order of the oracle's ties."""
     odds = [0.0]
-    for law in given_table.laws.toarray():
-        members = np.flatnonzero(law)
-        odds += [np.log(law[z] / law[other]) for z in members for other in members if z < other]
+    for distribution in given_table.distributions.toarray():
+        members = np.flatnonzero(distribution)
+        odds += [
+            np.log(distribution[z] / distribution[other])
+            for z in members
+            for other in members
+            if z < other
+        ]
     return np.array(odds)
 
 
@@ -63,7 +68,7 @@ def test_the_verdict_is_that_of_dense_least_squares_and_carries_its_proof(given_
         assert found.residual > 1e-8
 
 
-def test_equal_embeddings_with_unequal_laws_are_not_compatible():
+def test_equal_embeddings_with_unequal_distributions_are_not_compatible():
     found = check_compatibility(TWINS)
     assert found.verdict is CompatibilityVerdict.NOT_COMPATIBLE
     # least squares splits the difference of the log-odds 0 and log 3
@@ -78,8 +83,8 @@ def test_forged_certificates_are_refused():
     assert not contradicts(TWINS, 0 * certificate)
     assert not contradicts(TWINS, certificate * [[1.0], [0.5]])
     assert not contradicts(TWINS, certificate + np.array([[0.1, 0.0, -0.1], [-0.1, 0.0, 0.1]]))
-    same_laws = replace(TWINS, next_token=TWINS.next_token[[0, 0]])
-    assert not contradicts(same_laws, certificate)
+    same_distributions = replace(TWINS, next_token=TWINS.next_token[[0, 0]])
+    assert not contradicts(same_distributions, certificate)
 
 
 def test_the_finite_part_lies_in_F_and_solves_the_equations(rng):

@@ -26,19 +26,19 @@ def tables(draw):
     m, d, vocab = draw(st.integers(1, 5)), draw(st.integers(1, 3)), draw(st.integers(2, 5))
     rng = np.random.default_rng(draw(st.integers(0, 10_000)))
     sizes = [draw(st.integers(1, vocab - 1)), *(draw(st.integers(1, vocab)) for _ in range(m - 1))]
-    laws = np.zeros((m, vocab))
-    for law, size in zip(laws, sizes, strict=True):
-        law[rng.permutation(vocab)[:size]] = rng.dirichlet(np.ones(size))
+    distributions = np.zeros((m, vocab))
+    for distribution, size in zip(distributions, sizes, strict=True):
+        distribution[rng.permutation(vocab)[:size]] = rng.dirichlet(np.ones(size))
     embeddings = rng.integers(-1, 2, (m, d)) * draw(st.sampled_from([1.0, 1e-3, 30.0]))
     return ContextTable(
         embeddings,
-        draw(st.sampled_from([np.asarray, csr_array]))(laws),
+        draw(st.sampled_from([np.asarray, csr_array]))(distributions),
         rng.dirichlet(np.ones(m) * 5),
     )
 
 
 def dense(table):
-    return table.laws.toarray()
+    return table.distributions.toarray()
 
 
 @given(tables(), st.integers(0, 100))
@@ -100,7 +100,7 @@ def test_a_tiny_excess_keeps_its_digits():
         assert table.excess(np.array([[0.0], [0.0], [-margin]])) == pytest.approx(
             np.exp(-margin) / 2, rel=1e-4
         )
-    for tilt in (1e-2, 1e-4, 1e-7):  # KL of two Bernoulli laws: tilt² / 8 to leading order
+    for tilt in (1e-2, 1e-4, 1e-7):  # KL of two Bernoulli distributions: tilt² / 8 to leading order
         assert table.excess(np.array([[tilt], [0.0], [-900.0]])) == pytest.approx(
             tilt**2 / 8, rel=1e-4
         )
@@ -111,10 +111,12 @@ def test_a_support_of_tiny_probability_does_not_overflow():
     assert table.excess(np.array([[0.0], [0.0], [-1e4]])) == pytest.approx(np.log(2))
 
 
-def test_dense_and_sparse_laws_give_equal_tables():
+def test_dense_and_sparse_distributions_give_equal_tables():
     W = np.arange(6.0).reshape(3, 2)
     forms = [GAP, csr_array(GAP), csr_matrix(GAP), coo_array(GAP)]
-    tables = [ContextTable(np.eye(2), laws, np.array([0.5, 0.5])) for laws in forms]
+    tables = [
+        ContextTable(np.eye(2), distributions, np.array([0.5, 0.5])) for distributions in forms
+    ]
     assert len({(t.entropy, t.cross_entropy(W), t.gradient(W).tobytes()) for t in tables}) == 1
     assert all(np.array_equal(t.support.toarray(), GAP > 0) for t in tables)
     assert isinstance(tables[0].next_token, np.ndarray)
@@ -122,10 +124,12 @@ def test_dense_and_sparse_laws_give_equal_tables():
 
 
 def test_a_stored_zero_is_outside_the_support():
-    laws = csr_array((np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
-    table = ContextTable(np.ones((1, 1)), laws, np.ones(1))
+    distributions = csr_array(
+        (np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2)
+    )
+    table = ContextTable(np.ones((1, 1)), distributions, np.ones(1))
     assert table.support.toarray().tolist() == [[True, False]]
-    assert laws.nnz == 2  # what the caller passed is left alone
+    assert distributions.nnz == 2  # what the caller passed is left alone
 
 
 def test_sizes_and_entropy():
@@ -157,11 +161,11 @@ def test_random_tables_have_the_sizes_asked_for(m, vocab, dim, data):
     assert np.allclose(table.weight, 1 / m)
 
 
-def test_random_laws_are_dirichlet_and_supports_uniform(rng):
+def test_random_distributions_are_dirichlet_and_supports_uniform(rng):
     table = ContextTable.random(4000, 5, 3, 1, rng)
     inside = table.next_token[table.next_token > 0]
     assert inside.mean() == pytest.approx(1 / 3)
-    # of a coordinate of the uniform law on a triangle
+    # of a coordinate of the uniform distribution on a triangle
     assert inside.var() == pytest.approx(1 / 18, rel=0.05)
     share = table.support.toarray().mean(axis=0)
     assert np.abs(share - 0.6).max() < 5 * np.sqrt(0.24 / 4000)
@@ -179,7 +183,12 @@ def test_from_tokens_equals_a_dictionary(tokens, length):
             (round(total / windows, 12), tuple(round(counter[z] / total, 12) for z in range(4)))
         ] += 1
     rows = zip(table.weight.tolist(), dense(table).tolist(), strict=True)
-    assert Counter((round(w, 12), tuple(round(p, 12) for p in law)) for w, law in rows) == expected
+    assert (
+        Counter(
+            (round(w, 12), tuple(round(p, 12) for p in distribution)) for w, distribution in rows
+        )
+        == expected
+    )
     assert isinstance(table.next_token, csr_array)
     assert table.embeddings.shape == (sum(expected.values()), 2)
 
@@ -367,9 +376,9 @@ def test_supports_of_random_tables_are_those_of_the_smallest_draws():
 
 
 def test_the_worst_row_is_named_whichever_side_of_one_it_is_on():
-    laws = np.array([[1.0, 0.0], [0.7, 0.8], [0.5, 0.5]])
+    distributions = np.array([[1.0, 0.0], [0.7, 0.8], [0.5, 0.5]])
     with pytest.raises(ValueError, match=r"`next_token` row 1 sums to 1.5"):
-        ContextTable(np.eye(3), laws, np.full(3, 1 / 3))
+        ContextTable(np.eye(3), distributions, np.full(3, 1 / 3))
 
 
 def test_repeated_entries_of_a_sparse_table_are_one():

@@ -76,7 +76,8 @@ def test_adam_is_that_of_pytorch(table, rng, schedule, betas, epsilon):
     W = torch.tensor(start, requires_grad=True)
     optimizer = torch.optim.Adam([W], lr=1.0, betas=betas, eps=epsilon)
     E, P, weight = (
-        torch.tensor(values) for values in (table.embeddings, table.laws.toarray(), table.weight)
+        torch.tensor(values)
+        for values in (table.embeddings, table.distributions.toarray(), table.weight)
     )
     settings = {"betas": betas, "epsilon": epsilon, "start": start, "rng": rng}
     for snapshot in descend(
@@ -115,8 +116,8 @@ class EvenlySpaced(np.random.Generator):
 
 
 def test_samples_in_exact_proportion_give_the_full_gradient(rng):
-    laws = np.array([[0.25, 0.0, 0.75], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
-    table = ContextTable(rng.standard_normal((3, 2)), laws, np.array([0.25, 0.5, 0.25]))
+    distributions = np.array([[0.25, 0.0, 0.75], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    table = ContextTable(rng.standard_normal((3, 2)), distributions, np.array([0.25, 0.5, 0.25]))
     start = rng.standard_normal((3, 2))
     settings = {"optimizer": "sgd", "learning_rate": 0.5, "steps": 1, "keep": [1], "start": start}
     (after,) = descend(table, batch_size=16, rng=EvenlySpaced(np.random.PCG64(0)), **settings)

@@ -80,11 +80,13 @@ def test_spanning_and_free_directions_are_bases_of_the_right_size(drawn):
 @given(integer_tables())
 def test_the_float_check_finds_the_same_decoder(drawn):
     embeddings, support, exponents = drawn
-    laws = np.where(support, 2.0**exponents, 0)
-    laws /= laws.sum(axis=1, keepdims=True)
+    distributions = np.where(support, 2.0**exponents, 0)
+    distributions /= distributions.sum(axis=1, keepdims=True)
     if support.all():
         return  # no token outside any support: no table
-    table = ContextTable(embeddings.astype(float), laws, np.full(len(laws), 1 / len(laws)))
+    table = ContextTable(
+        embeddings.astype(float), distributions, np.full(len(distributions), 1 / len(distributions))
+    )
     answer, found = check_compatibility(table), solve_exactly(embeddings, support, exponents)
     assert answer.verdict is (
         CompatibilityVerdict.NOT_COMPATIBLE if found is None else CompatibilityVerdict.COMPATIBLE

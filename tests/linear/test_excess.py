@@ -12,12 +12,12 @@ from ntpcompanion.linear.separability import check_compatibility, check_separabi
 
 def test_the_bound_is_the_sum_of_the_formula(rng):
     table = ContextTable.random(5, 4, 2, 3, rng)
-    W, law = rng.standard_normal((4, 3)), table.laws.toarray()
+    W, distribution = rng.standard_normal((4, 3)), table.distributions.toarray()
     expected = 0.0
     for j, h in enumerate(table.embeddings):
-        inside, outside = np.flatnonzero(law[j]), np.flatnonzero(law[j] == 0)
+        inside, outside = np.flatnonzero(distribution[j]), np.flatnonzero(distribution[j] == 0)
         expected += table.weight[j] * sum(
-            law[j, z] ** 2 * math.exp((W[v] - W[z]) @ h) for z in inside for v in outside
+            distribution[j, z] ** 2 * math.exp((W[v] - W[z]) @ h) for z in inside for v in outside
         )
     assert excess_bound(table, W, 0) == pytest.approx(expected, rel=1e-12)
     assert excess_bound(table, W, 3) == pytest.approx(expected * math.exp(-3), rel=1e-12)
@@ -88,8 +88,8 @@ def test_the_lower_bound_by_hand():
     − x) is largest where ((1 − x) / x)² = (1/2 + x) / (1/2 − x).
     """
     embeddings = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    laws = np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    table = ContextTable(embeddings, laws, np.full(3, 1 / 3))
+    distributions = np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    table = ContextTable(embeddings, distributions, np.full(3, 1 / 3))
     gamma = np.array([[1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]])
     x = np.linspace(1e-6, 0.5 - 1e-6, 200_001)
 

@@ -279,8 +279,11 @@ def test_it_settles_where_one_over_t_is_zero_as_a_number(drawn):
 
 def test_the_switch_waits_for_the_smallest_curvature_at_the_limit(drawn):
     hessian = sum(
-        weight * np.kron(np.diag(law) - np.outer(law, law), np.outer(h, h))
-        for weight, law, h in zip(drawn.weight, drawn.laws.toarray(), drawn.embeddings, strict=True)
+        weight
+        * np.kron(np.diag(distribution) - np.outer(distribution, distribution), np.outer(h, h))
+        for weight, distribution, h in zip(
+            drawn.weight, drawn.distributions.toarray(), drawn.embeddings, strict=True
+        )
     )
     curvatures = np.linalg.eigvalsh(hessian)
     smallest = curvatures[curvatures > 1e-10].min()  # zero on what ties

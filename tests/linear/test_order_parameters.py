@@ -4,15 +4,15 @@ from scipy.optimize import minimize
 
 from ntpcompanion.linear import order_parameters
 from ntpcompanion.linear.order_parameters import saddle_threshold
-from ntpcompanion.linear.support_bounds import law_of_supports, two_token_bound
+from ntpcompanion.linear.support_bounds import distribution_of_supports, two_token_bound
 from ntpcompanion.linear.threshold import predicted_threshold
-from ntpcompanion.linear.weighted_supports import SupportLaw, weighted_supports
+from ntpcompanion.linear.weighted_supports import SupportDistribution, weighted_supports
 
 
 @pytest.mark.parametrize(("V", "S"), [(4, 1), (4, 2), (4, 3), (6, 2)])
 def test_tokens_that_are_alike_give_the_closed_form(V, S):
-    law = weighted_supports([1.0] * V, S)
-    found = [saddle_threshold(law, np.random.default_rng(s), draws=3000) for s in range(3)]
+    distribution = weighted_supports([1.0] * V, S)
+    found = [saddle_threshold(distribution, np.random.default_rng(s), draws=3000) for s in range(3)]
     values = [one.ratio for one in found]
     exact = predicted_threshold(V, S)
     assert np.mean(values) == pytest.approx(exact, abs=0.015)
@@ -23,25 +23,30 @@ def test_tokens_that_are_alike_give_the_closed_form(V, S):
 @pytest.mark.parametrize(("V", "S"), [(3, 1), (5, 3)])
 def test_one_support_for_all_contexts_gives_one_half(rng, V, S):
     """Wendel: the table is separable if a half-space holds all embeddings."""
-    law = law_of_supports(np.tile(np.arange(V) < S, (2, 1)))
-    assert saddle_threshold(law, rng, draws=200).ratio == pytest.approx(0.5, abs=1e-9)
+    distribution = distribution_of_supports(np.tile(np.arange(V) < S, (2, 1)))
+    assert saddle_threshold(distribution, rng, draws=200).ratio == pytest.approx(0.5, abs=1e-9)
 
 
 @pytest.mark.parametrize("S", [1, 2])
 def test_one_support_gives_one_half_without_merging_too(rng, monkeypatch, S):
     """The tokens off support are alike, but the iteration does not know it."""
-    monkeypatch.setattr(order_parameters, "_reduced", lambda law: law)
-    law = SupportLaw(np.array([[1] * S + [0] * 3], dtype=bool)[:, S - 1 :], np.ones(1))
-    found = saddle_threshold(law, rng, draws=1500, iterations=50)
+    monkeypatch.setattr(order_parameters, "_reduced", lambda distribution: distribution)
+    distribution = SupportDistribution(
+        np.array([[1] * S + [0] * 3], dtype=bool)[:, S - 1 :], np.ones(1)
+    )
+    found = saddle_threshold(distribution, rng, draws=1500, iterations=50)
     assert found.ratio == pytest.approx(0.5, abs=0.01)
 
 
 def test_tokens_of_the_same_or_of_no_support_change_nothing(rng):
-    law = weighted_supports([3.0, 2.0, 1.0], 1)
-    more = SupportLaw(np.c_[law.supports[:, [0, 0, 1, 2]], np.zeros((3, 2), bool)], law.probability)
+    distribution = weighted_supports([3.0, 2.0, 1.0], 1)
+    more = SupportDistribution(
+        np.c_[distribution.supports[:, [0, 0, 1, 2]], np.zeros((3, 2), bool)],
+        distribution.probability,
+    )
     a, b = (
         saddle_threshold(one, np.random.default_rng(0), draws=300, iterations=5)
-        for one in (law, more)
+        for one in (distribution, more)
     )
     assert b.covariance.shape == (3, 3)
     assert a.ratio == pytest.approx(b.ratio, abs=0.03)
@@ -57,14 +62,16 @@ def test_two_tokens_give_one_half_whatever_their_frequencies(rng, weights):
 
 def test_two_tokens_that_are_sometimes_tied(rng):
     """A tie is one equation, a margin half an equation."""
-    law = SupportLaw(np.array([[1, 0], [0, 1], [1, 1]], dtype=bool), np.array([0.5, 0.2, 0.3]))
-    assert saddle_threshold(law, rng, draws=400).ratio == pytest.approx(0.65, abs=1e-9)
+    distribution = SupportDistribution(
+        np.array([[1, 0], [0, 1], [1, 1]], dtype=bool), np.array([0.5, 0.2, 0.3])
+    )
+    assert saddle_threshold(distribution, rng, draws=400).ratio == pytest.approx(0.65, abs=1e-9)
 
 
 def test_it_does_not_fall_below_what_two_frequent_tokens_need(rng):
-    law = weighted_supports([8.0, 8.0, 1.0, 1.0], 1)
-    found = saddle_threshold(law, rng, draws=4000)
-    assert found.ratio == pytest.approx(two_token_bound(law), abs=0.02)
+    distribution = weighted_supports([8.0, 8.0, 1.0, 1.0], 1)
+    found = saddle_threshold(distribution, rng, draws=4000)
+    assert found.ratio == pytest.approx(two_token_bound(distribution), abs=0.02)
     assert found.ratio > predicted_threshold(4, 1) + 0.03
 
 
@@ -85,9 +92,9 @@ def largest_ratio(covariance, drawn):
 
 
 def test_the_solution_is_the_smallest_over_covariances_of_the_largest_over_metrics(rng):
-    law = weighted_supports([6.0, 1.0, 1.0], 1)
-    found = saddle_threshold(law, rng, draws=3000, iterations=40)
-    drawn = order_parameters._draw(law, 1000, rng)
+    distribution = weighted_supports([6.0, 1.0, 1.0], 1)
+    found = saddle_threshold(distribution, rng, draws=3000, iterations=40)
+    drawn = order_parameters._draw(distribution, 1000, rng)
     least = largest_ratio(found.covariance, drawn)
     assert least == pytest.approx(found.ratio, abs=0.005)
     for root in ([2.0, -1.0, -1.0], [0.0, 1.0, -1.0]):
@@ -96,9 +103,9 @@ def test_the_solution_is_the_smallest_over_covariances_of_the_largest_over_metri
 
 
 def test_draws_have_the_second_moments_of_the_normal_law(rng):
-    law = weighted_supports([1.0, 1.0, 1.0], 1)
-    drawn = order_parameters._draw(law, 90, rng)
-    for support in law.supports:
+    distribution = weighted_supports([1.0, 1.0, 1.0], 1)
+    drawn = order_parameters._draw(distribution, 90, rng)
+    for support in distribution.supports:
         xi = drawn.normals[(drawn.supports == support).all(axis=1)]
         assert xi.mean(axis=0) == pytest.approx(np.zeros(3), abs=1e-12)
         assert xi.T @ xi / len(xi) == pytest.approx(np.eye(3), abs=1e-12)
@@ -113,10 +120,13 @@ def test_draws_have_the_second_moments_of_the_normal_law(rng):
         ({"iterations": 0}, "`iterations` must be at least 1, got 0"),
         ({"tolerance": 0.0}, "`tolerance` must be positive"),
         ({"rng": 3}, "`rng` must be a numpy.random.Generator"),
-        ({"law": law_of_supports(np.ones((2, 3), dtype=bool))}, "no token off any support"),
+        (
+            {"distribution": distribution_of_supports(np.ones((2, 3), dtype=bool))},
+            "no token off any support",
+        ),
     ],
 )
 def test_bad_input_is_named(rng, change, message):
-    given = {"law": weighted_supports([1.0, 1.0], 1), "rng": rng} | change
+    given = {"distribution": weighted_supports([1.0, 1.0], 1), "rng": rng} | change
     with pytest.raises(ValueError, match=message):
         saddle_threshold(**given)

@@ -25,8 +25,8 @@ def half_space(m):
 
 
 def same_support(m, V, size, rng):
-    laws = np.tile(np.arange(V) < size, (m, 1)) / size
-    return ContextTable(rng.standard_normal((m, m)), laws, np.full(m, 1 / m))
+    distributions = np.tile(np.arange(V) < size, (m, 1)) / size
+    return ContextTable(rng.standard_normal((m, m)), distributions, np.full(m, 1 / m))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests.linear.test_svm import random_table
 def test_the_best_proof_is_kept():
     case = random_table()
     scaled = UnitTable(case, torch.float64, torch.device("cpu"))
-    rough, _ = ascend(scaled.problem, start(scaled.problem), 40)
+    rough, _ = ascend(scaled.problem, start(scaled.problem), 20)
     fine, _ = ascend(scaled.problem, rough, 200)
     first, second = (recover_decoder(scaled, state.gamma, np.inf) for state in (rough, fine))
     assert first.gap > second.gap

@@ -28,7 +28,7 @@ def by_a_general_solver(given_table, radius):
     W = cp.Variable((given_table.vocab_size, given_table.dim))
     logits = given_table.embeddings @ W.T
     losses = cp.log_sum_exp(logits, axis=1) - cp.sum(
-        cp.multiply(given_table.laws.toarray(), logits), axis=1
+        cp.multiply(given_table.distributions.toarray(), logits), axis=1
     )
     problem = cp.Problem(cp.Minimize(given_table.weight @ losses), [cp.norm(W, "fro") <= radius])
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)

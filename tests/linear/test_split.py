@@ -120,14 +120,18 @@ def exact_gradient(loss, finite, growing, log_scale):
     getcontext().prec = 60
     exact = np.vectorize(lambda x: Decimal(float(x)), otypes=[object])
     scale = Decimal(log_scale).exp()
-    off = np.zeros((loss.laws.size, len(growing)))
+    off = np.zeros((loss.p.size, len(growing)))
     off[~loss.support.ravel()] = loss.growing_logits
     moved = scale * (exact(loss.finite_logits) @ exact(finite)) + exact(off) @ exact(growing)
     residual = []
-    for law, odds, logits, weight in zip(
-        loss.laws, loss.log_odds, moved.reshape(loss.laws.shape), loss.weight, strict=True
+    for distribution, odds, logits, weight in zip(
+        loss.p,
+        loss.log_odds,
+        moved.reshape(loss.p.shape),
+        loss.weight,
+        strict=True,
     ):
-        p = exact(law) / sum(exact(law))
+        p = exact(distribution) / sum(exact(distribution))
         masses = [
             (logit + (a.ln() if a else Decimal(float(o)))).exp()
             for a, o, logit in zip(p, odds, logits, strict=True)

@@ -206,11 +206,11 @@ def test_tokens_contexts_and_constants_do_not_matter():
     np.testing.assert_allclose(solve_ntp_svm(moved, tol=1e-10).weights, W[tokens], atol=1e-5)
     # a constant row added to all words only adds norm
     np.testing.assert_allclose(W.sum(axis=0), 0, atol=1e-10)
-    other_laws = ContextTable(
+    other_distributions = ContextTable(
         case.embeddings, table(case.embeddings, case.next_token > 0).next_token, case.weight
     )
     np.testing.assert_array_equal(
-        solve_ntp_svm(other_laws, tol=1e-10).weights, W, "supports alone decide"
+        solve_ntp_svm(other_distributions, tol=1e-10).weights, W, "supports alone decide"
     )
 
 

@@ -10,30 +10,30 @@ from ntpcompanion.linear.weighted_supports import table_of_supports, weighted_su
 @pytest.mark.parametrize("S", [1, 2, 3])
 def test_every_set_has_odds_of_the_product_of_its_weights(S):
     weights = [5.0, 3.0, 2.0, 1.0]
-    law = weighted_supports(weights, S)
+    distribution = weighted_supports(weights, S)
     odds = {set_: prod(weights[v] for v in set_) for set_ in combinations(range(4), S)}
     found = {
         tuple(np.flatnonzero(support).tolist()): p
-        for support, p in zip(law.supports, law.probability, strict=True)
+        for support, p in zip(distribution.supports, distribution.probability, strict=True)
     }
     assert found == pytest.approx({s: odd / sum(odds.values()) for s, odd in odds.items()})
     frequency = [sum(p for s, p in found.items() if v in s) for v in range(4)]
-    assert law.token_frequency == pytest.approx(frequency)
+    assert distribution.token_frequency == pytest.approx(frequency)
 
 
 def test_contexts_are_dealt_by_probability(rng):
-    law = weighted_supports([3.0, 2.0, 1.0], 1)
-    table = table_of_supports(law, 12, rng)
+    distribution = weighted_supports([3.0, 2.0, 1.0], 1)
+    table = table_of_supports(distribution, 12, rng)
     assert table.support.toarray().sum(axis=0).tolist() == [6, 4, 2]
     assert (table.num_contexts, table.dim) == (12, 12)
-    counts = table_of_supports(law, 7, rng).support.toarray().sum(axis=0)
+    counts = table_of_supports(distribution, 7, rng).support.toarray().sum(axis=0)
     assert counts.sum() == 7
-    assert (np.abs(counts - 7 * law.probability) <= 1).all()
+    assert (np.abs(counts - 7 * distribution.probability) <= 1).all()
 
 
 def test_embeddings_are_normal_and_differ_between_draws(rng):
-    law = weighted_supports([1.0, 1.0], 1)
-    one, two = (table_of_supports(law, 60, rng).embeddings for _ in range(2))
+    distribution = weighted_supports([1.0, 1.0], 1)
+    one, two = (table_of_supports(distribution, 60, rng).embeddings for _ in range(2))
     assert one.std() == pytest.approx(1, abs=4 / np.sqrt(2 * one.size))
     assert not np.array_equal(one, two)
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 
 from ntpcompanion import plots
 from ntpcompanion.plots.linear import draw_share, half_way
@@ -54,10 +55,17 @@ def test_the_excess_is_drawn_as_points_beside_its_bound(ax):
     )
 
 
-def test_distributions_are_written_into_cells_and_what_cannot_follow_is_black(ax):
+def test_distributions_are_written_into_cells_and_what_cannot_follow_is_an_empty_frame(ax):
     plots.draw_distributions(ax, [[0.25, 0.75, 0.0], [0.0, 0.0, 1.0]])
-    assert ax.images[0].get_array().tolist() == [[1, 1, 0], [0, 0, 1]]
-    assert [text.get_text() for text in ax.texts] == [".25", ".75", "1.00"]
+    follows = [to_hex(frame.get_edgecolor()) == plots.IN_SUPPORT for frame in ax.patches]
+    assert follows == [True, True, False, False, False, True]
+    assert [frame.get_linestyle() == "solid" for frame in ax.patches] == follows
+    assert [(text.get_text(), *text.get_position()) for text in ax.texts] == [
+        (".25", 0, 0),
+        (".75", 1, 0),
+        ("1.00", 2, 1),
+    ]
+    assert ax.yaxis_inverted(), "the first context is the upper row, as in a table"
     assert [label.get_text() for label in ax.get_yticklabels()] == ["$h_1$", "$h_2$"]
 
 

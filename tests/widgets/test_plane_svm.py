@@ -30,8 +30,8 @@ def state(page):
 def table_of(angles, support):
     turned, support = np.radians(angles), np.array(support)
     embeddings = np.stack([np.cos(turned), np.sin(turned)], axis=1)
-    laws = support / support.sum(axis=1, keepdims=True)
-    return ContextTable(embeddings, laws, np.full(3, 1 / 3))
+    distributions = support / support.sum(axis=1, keepdims=True)
+    return ContextTable(embeddings, distributions, np.full(3, 1 / 3))
 
 
 def settings(rng):

@@ -18,15 +18,15 @@ SAMPLE = {
 
 
 @pytest.fixture(scope="module")
-def laws():
+def faces():
     sizes = range(2, LARGEST + 1)
     return [[face_probabilities(V, S).round(12) for S in range(1, V)] for V in sizes]
 
 
 @pytest.fixture
-def widget(laws):
+def widget(faces):
     start = {"V": 10, "S": 1, "m": 40}
-    data = {"laws": laws, "contexts": [5, 40, 320], "measured": [SAMPLE], "start": start}
+    data = {"faces": faces, "contexts": [5, 40, 320], "measured": [SAMPLE], "start": start}
     fig, _ = plots.figure()
     return plots.widget("thresholds", data, picture=fig, alt="Steps.")
 
@@ -35,12 +35,12 @@ def state(page):
     return page.evaluate("document.querySelector('.ntp-widget').ntpState")
 
 
-def test_the_curve_is_that_of_the_package(widget, opened, laws):
+def test_the_curve_is_that_of_the_package(widget, opened, faces):
     sizes = [(2, 1, 7), (3, 2, 40), (7, 3, 31), (10, 1, 320), (10, 8, 160), (12, 11, 5)]
     with opened(widget) as page:
         for V, S, m in sizes:
-            law = laws[V - 2][S - 1].tolist()
-            curve = page.evaluate("sizes => ntpThresholds.probability(...sizes)", [law, V, m])
+            row = faces[V - 2][S - 1].tolist()
+            curve = page.evaluate("sizes => ntpThresholds.probability(...sizes)", [row, V, m])
             np.testing.assert_allclose(curve, separable_probability(V, S, m), atol=1e-8)
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from ntpcompanion.flatness import beds, follow_ode, follow_sgd, full_hessian, mean_and_error
+from ntpcompanion.flatness import follow_ode, follow_sgd, full_hessian, mean_and_error, toy_models
 from ntpcompanion.randomness import stream
 from tests.browsing import needs_browser
 from tests.widgets.shown import shown_widget
@@ -31,18 +31,18 @@ def valley():
 
 
 @pytest.fixture(scope="module")
-def bed():
-    return beds.bernoulli(P, A)
+def toy():
+    return toy_models.bernoulli(P, A)
 
 
 def state(page):
     return page.evaluate("document.querySelector('.ntp-widget').ntpState")
 
 
-def test_gradient_excess_and_trace_are_those_of_the_package(valley, bed, opened, rng):
+def test_gradient_excess_and_trace_are_those_of_the_package(valley, toy, opened, rng):
     thetas = torch.tensor(rng.uniform(-2.5, 2.5, (20, 2)))
-    slopes = torch.func.vmap(torch.func.grad(bed.model.loss))(thetas)
-    traces = [float(full_hessian(bed.model.loss, theta).trace()) for theta in thetas]
+    slopes = torch.func.vmap(torch.func.grad(toy.model.loss))(thetas)
+    traces = [float(full_hessian(toy.model.loss, theta).trace()) for theta in thetas]
     # off the floor the Hessian has a second part, with no trace: the trace is that of the first
     with opened(valley) as page:
         found = page.evaluate(
@@ -52,48 +52,48 @@ def test_gradient_excess_and_trace_are_those_of_the_package(valley, bed, opened,
         )
     gradients, excess, trace = zip(*found, strict=True)
     assert torch.allclose(torch.tensor(gradients, dtype=torch.float64), slopes, rtol=1e-9, atol=0)
-    assert excess == pytest.approx(bed.model.excess(thetas).tolist(), rel=1e-9)
+    assert excess == pytest.approx(toy.model.excess(thetas).tolist(), rel=1e-9)
     assert trace == pytest.approx(traces, rel=1e-9)
 
 
-def test_the_flow_is_that_of_the_package(valley, bed, opened):
+def test_the_flow_is_that_of_the_package(valley, toy, opened):
     for batch in (1, 8):
-        path = follow_ode(bed.model, bed.start, 12.0, batch_size=batch, points=5)
+        path = follow_ode(toy.model, toy.start, 12.0, batch_size=batch, points=5)
         with opened(valley) as page:
             found = page.evaluate(
                 f"([start, times]) => times.map(t => {MODEL}.flow(start, t, {batch}))",
-                [bed.start.tolist(), path.times.tolist()],
+                [toy.start.tolist(), path.times.tolist()],
             )
         ours = torch.tensor(found, dtype=torch.float64)
         assert torch.allclose(ours, path.thetas, rtol=1e-9, atol=0)
 
 
-def test_walls_are_where_the_excess_loss_has_its_level(valley, bed, opened):
+def test_walls_are_where_the_excess_loss_has_its_level(valley, toy, opened):
     with opened(valley) as page:
         walls = page.evaluate(f"[0.1, 0.005].map({MODEL}.walls)")
     for level, logits in zip((0.1, 0.005), walls, strict=True):
         thetas = torch.tensor([[1.0, logit] for logit in logits], dtype=torch.float64)
-        assert bed.model.excess(thetas).tolist() == pytest.approx([level] * 2, rel=1e-9)
+        assert toy.model.excess(thetas).tolist() == pytest.approx([level] * 2, rel=1e-9)
         assert logits[0] < math.log(4) < logits[1]
 
 
 @pytest.mark.parametrize(("rate", "batch"), [(0.2, 1), (0.4, 4), (1.6, 2)])
-def test_runs_have_the_distribution_of_the_package(valley, bed, opened, rate, batch):
+def test_runs_have_the_distribution_of_the_package(valley, toy, opened, rate, batch):
     steps, runs = round(12 / rate**2), 1000
     path = follow_sgd(
-        bed.model, bed.start, rate, steps, batch, runs, stream(0, "runs"), snapshots=2
+        toy.model, toy.start, rate, steps, batch, runs, stream(0, "runs"), snapshots=2
     )
-    goal = follow_ode(bed.model, bed.start, rate**2 * steps, batch_size=batch, points=2).thetas[1]
-    way = goal - bed.start
-    ours = mean_and_error((path.thetas[-1] - bed.start) @ way / (way @ way))
+    goal = follow_ode(toy.model, toy.start, rate**2 * steps, batch_size=batch, points=2).thetas[1]
+    way = goal - toy.start
+    ours = mean_and_error((path.thetas[-1] - toy.start) @ way / (way @ way))
     normal = goal.flip(0) / goal.norm()
     across = mean_and_error(((path.thetas[-1] - goal) @ normal).square())
     with opened(valley) as page:
-        found = page.evaluate(SIMULATED, [rate, batch, steps, runs, 3, bed.start.tolist()])
+        found = page.evaluate(SIMULATED, [rate, batch, steps, runs, 3, toy.start.tolist()])
     assert found["t"] == pytest.approx(rate**2 * steps)
     for value, error, (mean, stderr) in (
         (*found["fraction"], ours),
-        (*found["imbalance"], mean_and_error(beds.imbalance(path.thetas[-1]))),
+        (*found["imbalance"], mean_and_error(toy_models.imbalance(path.thetas[-1]))),
         (found["across"] ** 2, float(across[1]), across),
     ):
         assert abs(value - mean) < 4 * math.hypot(error, stderr)

@@ -105,3 +105,10 @@ def test_serve_shows_the_site(run, toy, monkeypatch):
     servers[0].shutdown()
     servers[0].server_close()
     thread.join()
+
+
+def test_lab_opens_the_notebooks_of_the_project(run, toy, monkeypatch):
+    started = []
+    monkeypatch.setattr(cli, "start_lab", lambda *given: started.append(given) or 3)
+    run("lab", "--no-browser", "--port", "9000", code=3)
+    assert started == [(toy.project, ["--port=9000", "--no-browser"])]

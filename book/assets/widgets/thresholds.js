@@ -1,5 +1,5 @@
 /* How probable separability is at each number of dimensions, for S of V tokens and m contexts.
-   data: laws[V − 2][S − 1], the probability of each number of tokens below the level (face_probabilities of the
+   data: faces[V − 2][S − 1], the probability of each number of tokens below the level (face_probabilities of the
    package); contexts, the values of m; measured, samples {V, S, m, draws, crossing, stderr, first, share, lowest,
    highest}, from d = first on; start {V, S, m}. */
 (function () {
@@ -14,17 +14,17 @@
   }
 
   /* The m-fold convolution, by squares. */
-  function power(law, m) {
+  function power(faces, m) {
     if (m === 0) return Float64Array.of(1);
-    const half = power(law, Math.floor(m / 2));
+    const half = power(faces, Math.floor(m / 2));
     const even = convolve(half, half);
-    return m % 2 ? convolve(even, law) : even;
+    return m % 2 ? convolve(even, faces) : even;
   }
 
   /* For d = 1 … m: the probability that a uniformly random subspace of d (V − 1) dimensions, of m (V − 1), meets
-     the product of m cones with the face probabilities `law`: 2 (v_c+1 + v_c+3 + …) at codimension c. */
-  function probability(law, V, m) {
-    const volumes = power(Float64Array.from(law), m);
+     the product of m cones with the face probabilities `faces`: 2 (v_c+1 + v_c+3 + …) at codimension c. */
+  function probability(faces, V, m) {
+    const volumes = power(Float64Array.from(faces), m);
     return Array.from({ length: m }, function (_, index) {
       let tail = 0;
       for (let k = (V - 1) * (m - 1 - index) + 1; k < volumes.length; k += 2) tail += volumes[k];
@@ -89,7 +89,7 @@
   function mount(ui, data) {
     const now = { ...data.start, zoom: false };
     let found = null;
-    const largest = data.laws.length + 1;
+    const largest = data.faces.length + 1;
     const whole = (label, min, max, value, text = String) => ({ label, min, max, step: 1, value, text });
     const V = ui.slider(whole("vocabulary V (tokens)", 2, largest, now.V), (value) => change({ V: value }));
     const S = ui.slider(whole("support size S (tokens)", 1, now.V - 1, now.S), (value) => change({ S: value }));
@@ -124,9 +124,9 @@
       S.limit(1, now.V - 1);
       S.set(now.S);
       S.input.disabled = now.V === 2;
-      const law = data.laws[now.V - 2][now.S - 1];
-      const curve = probability(law, now.V, now.m);
-      const threshold = 1 - law.reduce((sum, chance, k) => sum + k * chance, 0) / (now.V - 1);
+      const faces = data.faces[now.V - 2][now.S - 1];
+      const curve = probability(faces, now.V, now.m);
+      const threshold = 1 - faces.reduce((sum, chance, k) => sum + k * chance, 0) / (now.V - 1);
       const measured = data.measured.find((each) => ["V", "S", "m"].every((key) => each[key] === now[key])) || null;
       found = { probability: curve, threshold, half: half(curve), measured, range: range(curve) };
       ui.state({ V: now.V, S: now.S, m: now.m, probability: curve, threshold, half: found.half, measured });

@@ -156,7 +156,7 @@
     if (found) p.line(at(found.slope), "measurement", { style: "stroke-width:3" });
     const printed = at(data.printed);
     p.line(printed, "paper");
-    p.text(...printed[printed.length - 1], "slope of the paper", "paper", { transform: "translate(0 -6)", "text-anchor": "end" });
+    p.text(...printed[printed.length - 1], "slope of the paper", "paper", { transform: "translate(-14 4)", "text-anchor": "end" });
     for (const { seed, models } of rows) {
       p.line(pairs(models), "measurement", { style: "stroke-width:1;opacity:.5" });
       for (const m of models) p.dot(m.x, m.y, "measurement", m.base ? { r: 3.5, class: "hollow c-measurement" } : { r: 3.5 });

@@ -261,12 +261,12 @@
       drawRuns(p, data, now.runs);
       const end = now.rate ** 2 * now.last;
       const curve = Array.from({ length: 61 }, (_, k) => flow(data.start, (end * k) / 60, now.runs.batch));
-      p.line(curve, "theory", { style: "stroke-width:3" });
+      p.line(curve, "contrast", { style: "stroke-width:3" });
       p.line(now.path.map((each) => each.at).filter((at) => inside(at, data.reach)), "measurement");
-      p.dot(...data.start, "theory");
-      p.dot(...point(0), "theory", { class: "hollow c-theory" });
-      p.text(...point(0), "flattest", "theory", { transform: "translate(-8 4)", "text-anchor": "end" });
-      p.text(...data.start, "start", "theory", { transform: "translate(4 -9)" });
+      p.dot(...data.start, "contrast");
+      p.dot(...point(0), "contrast", { class: "hollow c-contrast" });
+      p.text(...point(0), "flattest", "contrast", { transform: "translate(-8 4)", "text-anchor": "end" });
+      p.text(...data.start, "start", "contrast", { transform: "translate(4 -9)" });
     });
     const above = data.start[0] ** 2 - data.start[1] ** 2;
     const tall = { min: -0.25 * above, max: 1.25 * above, label: "mean of a² − b²" };
@@ -277,10 +277,10 @@
       const side = (sign) => now.path.map(({ t, imbalance: [m, e] }) => [t, clipped(m + sign * 2 * e)]);
       const curve = Array.from({ length: 61 }, (_, k) => [(end * k) / 60, flow(data.start, (end * k) / 60, now.runs.batch)]);
       p.area([...side(1), ...side(-1).reverse()], "measurement");
-      p.line(curve.map(([t, [a, b]]) => [t, a * a - b * b]), "theory", { style: "stroke-width:3" });
+      p.line(curve.map(([t, [a, b]]) => [t, a * a - b * b]), "contrast", { style: "stroke-width:3" });
       p.line(now.path.map(({ t, imbalance: [m] }) => [t, clipped(m)]), "measurement");
       p.text(end, tall.max, "runs", "measurement", { transform: "translate(0 12)", "text-anchor": "end" });
-      p.text(end, tall.max, "flow of the paper", "theory", { transform: "translate(0 28)", "text-anchor": "end" });
+      p.text(end, tall.max, "flow of the paper", "contrast", { transform: "translate(0 28)", "text-anchor": "end" });
     });
     finish();
   }

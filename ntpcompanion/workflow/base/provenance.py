@@ -26,7 +26,6 @@ NUMERIC_LIBRARIES = (
     "sympy",
     "matplotlib",
     "seaborn",
-    "scikit-learn",
 )
 
 

@@ -45,13 +45,13 @@ SCOPES = {"same": "the paper's setting", "smaller": "a smaller setting than the 
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)  # a text is no number
 
 
 class Band(_Strict):
     """How far an exact value may move from its stored baseline before the build turns red."""
 
-    relative: Annotated[NotNegative, Field(lt=1)] = 0.0
+    relative: Annotated[float, Field(ge=0, lt=1)] = 0.0
     absolute: NotNegative = 0.0
 
     def width(self, stored: float) -> float:

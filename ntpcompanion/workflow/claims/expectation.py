@@ -5,7 +5,7 @@ from itertools import pairwise
 from math import hypot
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from ntpcompanion.workflow.claims.predicate import Finite, NotNegative, Predicate, Slack
 
@@ -93,7 +93,7 @@ class AtMost(Predicate):
 class Interval(Predicate):
     """Between two numbers, both included."""
 
-    interval: tuple[Finite, Finite]
+    interval: Annotated[tuple[Finite, Finite], Field(strict=False)]  # YAML has lists only
 
     @model_validator(mode="after")
     def _has_length(self) -> "Interval":

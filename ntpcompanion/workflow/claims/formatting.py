@@ -8,6 +8,7 @@ from math import floor, log10
 from ntpcompanion.workflow.claims.measurement import Measurement
 
 LIST_SHOWN = 6
+_ROUNDING = 1e-12  # a relative difference whose digits nobody would count
 # MyST reads all of these as markup; as numbered entities a browser shows them and MyST leaves them
 # alone
 _MARKUP = {ord(character): f"&#{ord(character)};" for character in "\\`*_{}[]()#+-.!|~^:$@>\"'="}
@@ -34,7 +35,7 @@ def number(value: float, error: float, apart_from: Sequence[float] = ()) -> str:
     """`0.1234 ± 0.0021`: two digits of the error and the value to the same place.
 
     Of an exact value four digits, or as many as tell it from an integer and from each number of
-    `apart_from`.
+    `apart_from`; beside an integer, the distance: `2 - 4.4e-16`.
     """
     if error:
         places = max(0, 1 - floor(log10(error)))
@@ -43,7 +44,10 @@ def number(value: float, error: float, apart_from: Sequence[float] = ()) -> str:
         return f"{value:.{places}f} ± {error:.{places}f}"
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value)}"
-    others = {float(round(value)), *map(float, apart_from)} - {value}
+    whole = float(round(value))
+    if 0 < abs(value - whole) < _ROUNDING * abs(whole):
+        return f"{int(whole)} {'+' if value > whole else '-'} {abs(value - whole):.2g}"
+    others = {whole, *map(float, apart_from)} - {value}
     texts = (f"{value:.{digits}g}" for digits in range(4, 18))
     return next(text for text in texts if float(text) not in others)
 
@@ -51,7 +55,7 @@ def number(value: float, error: float, apart_from: Sequence[float] = ()) -> str:
 def powers(text: str) -> str:
     """A text with numbers as they are written by hand: `-1.2e-05` is `−1.2 × 10⁻⁵`."""
     written = re.sub(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?\d+)\b", _power, text)
-    return re.sub(r"(?<![\w.])-(?=\d)", "\N{MINUS SIGN}", written)
+    return re.sub(r"(?<![\w.])-(?=\d)|(?<=\d )-(?= \d)", "\N{MINUS SIGN}", written)
 
 
 def _power(found: re.Match[str]) -> str:

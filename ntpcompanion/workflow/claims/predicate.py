@@ -16,7 +16,8 @@ def _finite(value: float) -> float:
 
 
 Finite = Annotated[float, AfterValidator(_finite)]
-NotNegative = Annotated[Finite, Field(ge=0)]
+# the bound first: after a function, it would not be in a schema
+NotNegative = Annotated[float, Field(ge=0), AfterValidator(_finite)]
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Slack:
 class Predicate(BaseModel):
     """What is expected of one number or of the order of several, as inequalities."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     @property
     def bounds(self) -> tuple[float, ...]:

@@ -1,5 +1,5 @@
 """The values a parameter may take, written as mathematicians do at the end of its comment: `[1,
-inf)` or `{gd, adam}`.
+inf)` or `{gd, adam}`; with `FILE` among the words, any text may be the path of a file.
 """
 
 import re
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 
+FILE = "FILE"  # the word that stands for the path of any file
 # at the end of the comment, braces or a pair that begins with a number are meant as a domain; other
 # brackets are prose
 _MEANT = re.compile(r"(?:\{[^{}]*\}|[\[(]\s*(?:[-+.\d∞]|inf\b)[^\[\](){}]*[,;][^\[\](){}]*[\])])$")
@@ -26,7 +27,7 @@ class Domain:
 
     def __contains__(self, value: object) -> bool:
         if self.words or not isinstance(value, (int, float)):
-            return value in self.words
+            return value in self.words or (FILE in self.words and isinstance(value, str))
         above = value > self.low if self.text.startswith("(") else value >= self.low
         return above and (value < self.high if self.text.endswith(")") else value <= self.high)
 

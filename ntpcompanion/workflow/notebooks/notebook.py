@@ -13,6 +13,7 @@ from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.notebooks.cells import code_cells, tags
+from ntpcompanion.workflow.notebooks.checks import Check, parse_check
 from ntpcompanion.workflow.notebooks.contents import toc_chapters
 from ntpcompanion.workflow.notebooks.front_matter import read_front_matter
 from ntpcompanion.workflow.notebooks.parameters import Parameter, parse_parameters
@@ -49,16 +50,16 @@ class Notebook:
 
     @cached_property
     def settings(self) -> dict[str, list[str]]:
-        """The `ntp` entry of the front matter: `inputs` (parameters that name a file or module) and
-        `records` (names). Raises WorkflowError for another entry, and for an input that is no
-        parameter.
+        """The `ntp` entry of the front matter: `inputs` (parameters that name a file or module),
+        `records` (names) and `checks` (calls). Raises WorkflowError for another entry, and for an
+        input that is no parameter.
         """
         settings = _settings(self.node.metadata.get("ntp", {}), self.path)
-        stray = set(settings) - {"inputs", "records"}
+        stray = set(settings) - {"inputs", "records", "checks"}
         if stray:
             raise WorkflowError(
                 f"{self.path}: unknown front matter entry {sorted(stray)} under `ntp`; known: "
-                "inputs, records."
+                "inputs, records, checks."
             )
         for name in settings.get("inputs", []):
             if name not in self.parameters:
@@ -67,6 +68,14 @@ class Notebook:
                     f"parameter.{nearest(name, self.parameters)}"
                 )
         return settings
+
+    @cached_property
+    def checks(self) -> list[Check]:
+        """What is asked of the parameters before a kernel starts. Raises WorkflowError for a check
+        that cannot be read.
+        """
+        listed = self.settings.get("checks", [])
+        return [parse_check(text, self.parameters, str(self.path)) for text in listed]
 
     @cached_property
     def title(self) -> str:

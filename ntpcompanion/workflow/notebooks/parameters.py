@@ -27,6 +27,12 @@ class Parameter:
     meaning: str
     domain: Domain | None = None
 
+    def names_file(self, value: object) -> bool:
+        """Whether an input of this value is a file, or a module: not if the domain lists it as a
+        word.
+        """
+        return self.domain is None or value not in self.domain.words
+
 
 def parse_parameters(source: str, where: str) -> dict[str, Parameter]:
     """The parameters assigned in a cell, in order. Raises WorkflowError unless each line assigns a

@@ -1,5 +1,6 @@
 """A sweep before it is started: its runs, checked, and which of them an earlier one finished."""
 
+import logging
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,8 @@ from ntpcompanion.workflow.base.files import canonical_json, hash_of, sha256
 from ntpcompanion.workflow.records.grid import grid_tasks, require_distinct
 from ntpcompanion.workflow.records.journal import read_journal
 from ntpcompanion.workflow.records.targets import Point, Target
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,8 @@ def plan_sweep(
     Raises
     ------
     WorkflowError
-        an unknown parameter; an empty grid; a value of another type or outside of its domain; a
-        parameter that is fixed and varied.
+        an unknown parameter; an empty grid; a value of another type or outside of its domain, or
+        that a check of the notebook refuses; a parameter that is fixed and varied.
     """
     if not grid:
         raise WorkflowError(
@@ -78,7 +81,10 @@ def plan_sweep(
         if not len(values):
             raise WorkflowError(f"`--grid {parameter}=` gives no value: an empty grid has no runs.")
         require_distinct(values, f"--grid {parameter}")
-    planned = Sweep(target, target.points(grid_tasks(fixed, grid)), notebooks, retry)
+    points = target.points(grid_tasks(fixed, grid))
+    for note in target.notes(points):
+        log.warning("%s: %s", target.name, note)
+    planned = Sweep(target, points, notebooks, retry)
     return with_finished(planned)
 
 

@@ -1,5 +1,6 @@
 """A recorded run: sealed JSON with its provenance, read, checked and described."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -125,15 +126,23 @@ def experiment_sources(project: Project, experiment: str) -> dict[str, str]:
 
 
 def banner(record: Record) -> str:
-    """HTML that says what is recorded, where and when; or that it no longer matches the code."""
-    state = (
-        f"outdated: {', '.join(record.outdated)} changed since"
-        if record.outdated
-        else "matches the present code"
-    )
-    kind = "ntp-outdated" if record.outdated else "ntp-current"
-    text = escape(f"{record.name}: {record.about} Made {record.made}; {state}.")
-    return f'<p class="ntp-record {kind}"><strong>Recorded run</strong> {text}</p>'
+    """HTML that says what is recorded; or that it no longer matches the code, with the first of the
+    files that changed. It opens to tell when and where the record was made.
+    """
+    kind, state = "ntp-current", "matches the present code"
+    said = escape(record.about)
+    if record.outdated:
+        changed = f"{_first_of(record.outdated)} changed since"
+        kind, state = "ntp-outdated", f"outdated: {changed}"
+        said = f"{said} Outdated: {escape(changed)}."
+    made = escape(f"{record.name}: made {record.made}; {state}.")
+    head = f"<summary><strong>Recorded run</strong> {said}</summary>"
+    return f'<details class="ntp-record {kind}">{head}{made}</details>'
+
+
+def _first_of(files: Sequence[str], shown: int = 3) -> str:
+    more = len(files) - shown
+    return ", ".join(files) if more < 2 else f"{', '.join(files[:shown])} and {more} more files"
 
 
 def _outdated(project: Project, name: str, data: dict[str, Any]) -> list[str]:

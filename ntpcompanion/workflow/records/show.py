@@ -30,7 +30,8 @@ def show_record(name: str) -> list[dict[str, Any]]:
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
         raise WorkflowError(
-            f"No record {name!r} at or above {here}. Make it with `ntpcompanion record {name}`."
+            f"`name` = {name!r}: no such record at or above {here}. Make it with `ntpcompanion "
+            f"record {name}`."
         )
     results = read_sealed(path).get("results")
     if not isinstance(results, list):

@@ -1,8 +1,8 @@
 """What a sweep runs: a notebook under a profile, or an experiment.
 
 Both have a `name` for files, `read` a value of the command line, check given values before anything
-is started and settle them as `points`, make a `call` of a point, say what is `kept` of its result,
-and know `durations` of runs that other commands have made.
+is started and settle them as `points`, have `notes` on them for the user, make a `call` of a point,
+say what is `kept` of its result, and know `durations` of runs that other commands have made.
 """
 
 import ast
@@ -16,6 +16,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError, nearest
 from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
+from ntpcompanion.workflow.notebooks.checks import run_checks
 from ntpcompanion.workflow.notebooks.notebook import Notebook, find_notebooks
 from ntpcompanion.workflow.notebooks.parameters import lookup, parse_value
 from ntpcompanion.workflow.notebooks.profiles import Profiles, check_profile, read_profiles
@@ -93,6 +94,13 @@ class NotebookTarget:
         same = {name: parts[name] for name in parts if name not in ("parameters", "inputs")}
         return [Point(run.overrides, run.parameters, self._key(run, same)) for run in runs]
 
+    def notes(self, points: list[Point]) -> list[str]:
+        """What the checks that the front matter names say of the runs. Raises WorkflowError where
+        one refuses them.
+        """
+        variants = [point.parameters for point in points]
+        return run_checks(self.notebook.checks, variants, f"Notebook {self.notebook.name!r}")
+
     def _key(self, run: Run, same: dict[str, Any]) -> str:
         inputs = input_hashes(self.project, self.notebook, run.parameters)
         return sha256(canonical_json([same, self.profile, run.parameters, inputs]))
@@ -162,6 +170,10 @@ class ExperimentTarget:
             Point(point, settled, sha256(canonical_json([same, settled])))
             for point, settled in zip(given, plans, strict=True)
         ]
+
+    def notes(self, points: list[Point]) -> list[str]:
+        """None: a plan has been checked when it was read."""
+        return []
 
     def call(self, point: Point, folder: Path, keep: bool) -> Call:
         """`run_experiment`; there is no notebook to keep."""

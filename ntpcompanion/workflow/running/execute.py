@@ -33,7 +33,13 @@ from ntpcompanion.workflow.running.results import (
     outputs_digest,
     require_listed_records,
 )
-from ntpcompanion.workflow.running.runs import Run, load_executed, stale_reasons, unused_defaults
+from ntpcompanion.workflow.running.runs import (
+    Run,
+    checked,
+    load_executed,
+    stale_reasons,
+    unused_defaults,
+)
 
 # seconds; a paper run may take as long as it takes
 CELL_TIMEOUT: dict[str, float | None] = {"smoke": 120, "book": 900, "paper": None}
@@ -94,7 +100,8 @@ def _bring_up_to_date(
         if not force and not stale_reasons(run):
             tell(run, "fresh", cells, cells)
             return Outcome(run, "fresh", 0.0, notes=tuple(unused_defaults(run)))
-        notes = unused_defaults(run)  # before the results that know the old defaults are replaced
+        # before the results that know the old defaults are replaced
+        notes = [*unused_defaults(run), *checked(run)]
         own = scratch / f"{run.profile}-{run.stem.name}"
         notes += _execute_one(run, own, lambda cell: tell(run, "cell", cell, cells), lifeline)
     except (WorkflowError, OSError) as error:  # OSError: a full or read-only disk below _build

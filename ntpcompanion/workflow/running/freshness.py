@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.errors import WorkflowError, nearest
 from ntpcompanion.workflow.base.files import (
     canonical_json,
     hash_of,
@@ -18,6 +18,7 @@ from ntpcompanion.workflow.base.files import (
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.claims.baselines import RECORD
+from ntpcompanion.workflow.notebooks.domains import FILE
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
 from ntpcompanion.workflow.running.sources import source_hashes
 
@@ -95,6 +96,7 @@ def input_files(
     files = {
         name: _input_path(project, name, parameters[name], notebook)
         for name in notebook.settings.get("inputs", [])
+        if notebook.parameters[name].names_file(parameters[name])
     }
     for name in notebook.settings.get("records", []):
         path = project.records / f"{name}.json"
@@ -162,10 +164,15 @@ def _input_path(project: Project, name: str, value: object, notebook: Notebook) 
     except Exception:  # for `a.b` the package `a` is imported, which may raise anything
         spec = None
     if spec is None or not spec.origin or not Path(spec.origin).is_file():
+        known = notebook.parameters[name].domain
+        words = [word for word in known.words if word != FILE] if known else []
         raise WorkflowError(
-            f"Notebook {notebook.name!r}: parameter `{name}` = {value!r} is neither a file nor a "
-            "Python module. "
-            "Give the path of a UTF-8 text."
+            f"Notebook {notebook.name!r}: parameter `{name}` = {value!r} is "
+            + (
+                f"none of {', '.join(words)}, and no file.{nearest(str(value), words)}"
+                if words
+                else "neither a file nor a Python module. Give the path of a UTF-8 text."
+            )
         )
     return Path(spec.origin)
 

@@ -12,6 +12,7 @@ import nbformat
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, user_path
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.notebooks.checks import run_checks
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.parameters import resolve
 from ntpcompanion.workflow.notebooks.profiles import Profiles
@@ -73,6 +74,13 @@ def plan(
     # 1 given for a float is 1.0: the same variant
     settled = {name: parameters[name] for name in overrides or {}}
     return Run(project, notebook, profile, parameters, settled)
+
+
+def checked(run: Run) -> list[str]:
+    """What the checks that the notebook's front matter names say of the run's parameters, for its
+    user. Raises WorkflowError where one refuses them.
+    """
+    return run_checks(run.notebook.checks, [run.parameters], f"Notebook {run.notebook.name!r}")
 
 
 def unused_defaults(run: Run) -> list[str]:
@@ -147,6 +155,8 @@ def _absolute_inputs(
     """
     settled = dict(parameters)
     for name in notebook.settings.get("inputs", []):
+        if not notebook.parameters[name].names_file(settled[name]):
+            continue
         here = user_path(settled[name])
         if not os.path.isfile(project.root / here) and os.path.isfile(here):
             settled[name] = str(here.resolve())

@@ -24,6 +24,7 @@
 - `status`: the tables of all runs and records
 - `drift`: numbers over builds and machines
 - `theorems`: the index of definitions and theorems
+- `places`: what the papers state, where it stands in the book, and the claims about it
 - `render`: Jupyter Book called, and its site checked
 - `mending`: small faults in the markup of themes and extensions
 - `security`: the policy of each page: what ships may run, nothing else

@@ -5,15 +5,18 @@ assertions.
 import functools
 import json
 import shutil
-from importlib.metadata import distributions
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 import nbformat
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, files_below, sha256, write_atomically
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.claims.baselines import check_measured
+from ntpcompanion.workflow.checking.comparison import check_measured
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.records.record import load_record
@@ -60,9 +63,9 @@ def prepare_pages(
     notebooks = {run.notebook.name: run.notebook for run in runs}
     results = current_results(runs)
     faults = [
-        fault
+        finding.text
         for name, result in results.items()
-        for fault in check_measured(name, profile, result.measured, claims)
+        for finding in check_measured(name, profile, result.measured, claims)
     ]
     faults += page_faults(project, notebooks)
     if faults:
@@ -137,7 +140,7 @@ def _state(project: Project, source: Path) -> dict[str, str]:
     last rendering is kept (configuration, table of contents, styles, pictures, references,
     installed packages), and all `sources`.
     """
-    installed = sorted(f"{package.name} {package.version}" for package in distributions())
+    installed = [f"{name} {version(name)}" for name in sorted(required_packages())]
     modules = [path for path in files_below(project.package) if path.suffix == ".py"]
     configuration = project.root / "_config.yml"
     frame = [
@@ -149,6 +152,28 @@ def _state(project: Project, source: Path) -> dict[str, str]:
         "frame": sha256(canonical_json([_digest([configuration, *frame]), installed])),
         "sources": _digest([source, *modules]),
     }
+
+
+def required_packages(extras: Sequence[str] = ("book", "science", "workflow")) -> set[str]:
+    """The installed packages that pages can be made by: what those extras of this package require,
+    what that requires, and so on. What tests need besides changes no page.
+    """
+    found: set[str] = set()
+    asked = [("ntpcompanion", extra) for extra in extras]
+    seen = set(asked)
+    while asked:
+        name, extra = asked.pop()
+        try:
+            needs = requires(name) or []
+        except PackageNotFoundError:
+            continue
+        found.add(name)
+        for need in map(Requirement, needs):
+            if need.marker is None or need.marker.evaluate({"extra": extra}):
+                new = {(canonicalize_name(need.name), part) for part in {"", *need.extras}} - seen
+                asked += new
+                seen |= new
+    return found
 
 
 def _is_content(path: Path) -> bool:

@@ -58,7 +58,7 @@ def first_line(claim: Claim, judgement: Judgement, measurement: Measurement) -> 
     number = mathematics(shown(measurement, judgement))
     facts = f'{quantity} = <strong class="ntp-number">{number}</strong>'
     if (paper := claim.paper_value) is not None:
-        printed = mathematics(paper) if isinstance(paper, str) else f"{paper:.12g}"
+        printed = mathematics(paper) if isinstance(paper, str) else powers(f"{paper:.12g}")
         facts += f' <span class="ntp-paper">(paper: {printed})</span>'
     return (
         f"{verdict_badge(judgement.verdict, claim)} "

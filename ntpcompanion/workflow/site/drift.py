@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-from ntpcompanion.workflow.claims.baselines import FALSE_ALARMS
+from ntpcompanion.workflow.checking.comparison import FALSE_ALARMS
 from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.claims.formatting import mathematics, number
 from ntpcompanion.workflow.claims.intervals import half_widths, welch
@@ -101,8 +101,9 @@ def _builds(builds: Sequence[Build], machines: Sequence[str]) -> str:
         for name in ("Date", "Commit", "Machine", "Profile", "Versions")
     )
     return (
-        '<div class="ntp-scroll" tabindex="0" role="region" aria-label="Builds"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        '<div class="ntp-scroll" tabindex="0" role="region" aria-label="Builds">'
+        f'<table class="ntp-builds"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
     )
 
 

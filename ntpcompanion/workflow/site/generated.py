@@ -17,6 +17,7 @@ from ntpcompanion.workflow.site.citation import read_book
 from ntpcompanion.workflow.site.drift import drift_page
 from ntpcompanion.workflow.site.landing import Stored, landing_page, read_landing, read_parts
 from ntpcompanion.workflow.site.ledger import ledger_page
+from ntpcompanion.workflow.site.places import places_page, read_stated
 from ntpcompanion.workflow.site.references import read_papers
 from ntpcompanion.workflow.site.rows import ledger_rows
 from ntpcompanion.workflow.site.status import records_table, status_page
@@ -52,6 +53,8 @@ def write_generated(
         f"_data/{exports.SCHEMA_NAME}": exports.ledger_schema(),
         "_data/ledger.csv": exports.ledger_csv(rows),
     }
+    if (stated := read_stated(project)) is not None:
+        texts["_statements.md"] = places_page(stated, rows, notebooks, papers)
     if (landing := read_landing(project)) is not None:
         stored = Stored(read_book(project), claims, results, pages, titles)
         texts |= landing_page(landing, read_parts(project), stored, profile)

@@ -26,7 +26,10 @@ STYLE = '<link rel="stylesheet" href="_static/landing.css">'
 
 
 class Finding(BaseModel):
-    """One finding: a claim that is supported, and the figure that shows it."""
+    """One finding: a claim that is supported, and the figure that shows it.
+
+    `shows` says in a line what is drawn, for a reader who has not seen the chapter.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -35,6 +38,7 @@ class Finding(BaseModel):
     claim: str
     number: str
     figure: str
+    shows: str
 
 
 class Landing(BaseModel):
@@ -166,7 +170,8 @@ def _finding(finding: Finding, claim: Claim, drawing: str, stored: Stored, profi
         f'<p class="ntp-finding-number"><strong>{number}</strong> '
         f'<a href="{card_url(claim, measured=True)}">{mathematics(finding.number)}</a></p>'
         f"{drawing}"
-        f'<p class="ntp-finding-more">From the chapter <a href="chapters/{claim.notebook}.html">'
+        f'<p class="ntp-finding-more">{mathematics(finding.shows)} From the chapter '
+        f'<a href="chapters/{claim.notebook}.html">'
         f"{mathematics(stored.titles[claim.notebook])}</a>.</p>"
     )
     return f"### {finding.title}\n\n{finding.text}\n\n{_raw(html)}"

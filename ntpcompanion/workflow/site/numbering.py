@@ -1,4 +1,6 @@
-"""One numbering: a statement has the number of the book, and the paper's as a note beside it."""
+"""One numbering: a statement has the number of the book, and the paper's as a note beside it; so
+has a displayed formula that ends in a comment of TeX, `% (4) of the paper`.
+"""
 
 import re
 
@@ -11,16 +13,22 @@ _OF_THE_PAPER = re.compile(
 )
 # a statement without a title of its own
 _ONLY_THAT = re.compile(r"^(?P<what>[^()]*\d) of the paper$")
+_FORMULA = re.compile(
+    r'(?P<opening><div class="math[^>]*>\s*)(?P<body>(?:(?!</div>).)*?)'
+    r"\s*% (?P<number>\([^()%]*\)(?:, \([^()%]*\))*) of the paper[ ]*(?=\n|\\)",
+    re.DOTALL,
+)
 _NOT_IN_IT = re.compile(r"\s*\(not in the paper\)\s*$")
 
 
 def with_papers_numbers(html: str) -> str:
     """A page whose numbered statements show what stands at the end of their titles in parentheses,
-    "(Theorem 2 of the paper)", as a note beside the title.
+    "(Theorem 2 of the paper)", as a note beside the title, and whose formulas show the number in
+    their comment beside them.
 
     Around the title itself no parentheses are left. Doing so again changes nothing.
     """
-    return _TITLE.sub(_titled, html)
+    return _FORMULA.sub(_numbered, _TITLE.sub(_titled, html))
 
 
 def papers_number(title: str) -> tuple[str, str | None]:
@@ -33,6 +41,11 @@ def papers_number(title: str) -> tuple[str, str | None]:
     parts = found.groupdict(default="")
     said = parts.get("what", "") + parts.get("more", "")
     return title[: found.start()].strip(), said[:1].upper() + said[1:]
+
+
+def _numbered(found: re.Match[str]) -> str:
+    note = f'<span class="ntp-papers-equation">paper {found["number"]}</span>'
+    return f"{found['opening']}{note}{found['body']}"
 
 
 def _titled(found: re.Match[str]) -> str:

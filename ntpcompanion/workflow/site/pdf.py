@@ -19,7 +19,7 @@ from ntpcompanion.workflow.base.processes import run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 
-LIMIT = 600  # seconds for the browser
+LIMIT = 1800  # seconds for the browser: minutes, or many on a busy machine
 SETTING = 300_000  # milliseconds of its own clock for the mathematics: it does not wait them out
 # The document hides what is for a screen only. The space before a page's heading is for Chromium,
 # which names a heading twice in the outline where nothing stands above it on the sheet.
@@ -33,8 +33,11 @@ section.ntp-page::before { content: "\\200b"; font-size: 1px; }
 figure, table, .ntp-card, div.proof > p.admonition-title { break-inside: avoid; }
 h1, h2, h3 { break-after: avoid; }
 """
-# Opened in the document: folded proofs and strips of claims. Cards and code stay folded.
-_OPENED = re.compile(r'<details class="([^"]*\b(?:sd-dropdown|ntp-strip)\b[^"]*)"(?! open)')
+# Opened in the document: folded proofs, strips of claims, and how records were made. Cards and code
+# stay folded.
+_OPENED = re.compile(
+    r'<details class="([^"]*\b(?:sd-dropdown|ntp-strip|ntp-record)\b[^"]*)"(?! open)'
+)
 _ARTICLE = re.compile(r"<article[^>]*>(.*)</article>", re.DOTALL)
 _HEAD = re.compile(r"<link [^>]*stylesheet[^>]*>|<script\b[^>]*>.*?</script>", re.DOTALL)
 _LINK = re.compile(r'\b(href|src)="([^"]*)"')

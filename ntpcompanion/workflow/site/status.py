@@ -26,7 +26,9 @@ def status_page(
         made.setdefault(canonical_json([result.hardware, result.versions]), []).append(name)
     for names in made.values():
         result = results[names[0]]
-        titles = ", ".join(notebooks[name].title for name in names)
+        titles = "all notebooks"
+        if len(made) > 1:
+            titles = ", ".join(notebooks[name].title for name in names)
         rows = [["Library", "Version"], *(list(pair) for pair in result.versions.items())]
         parts += [f"Made on {_machine(result.hardware)}: {titles}", _table([50, 50], rows)]
     return "\n\n".join(parts) + "\n"

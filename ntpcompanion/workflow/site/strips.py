@@ -6,27 +6,33 @@ from typing import Any
 import nbformat
 
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
+from ntpcompanion.workflow.notebooks.cells import tags
 from ntpcompanion.workflow.site.cards import tally
 from ntpcompanion.workflow.site.code_folds import GLUED
 
 STANDING = 4  # cards of one run that are shown at once
+TAG = "strip"  # a code cell with this tag measures what only supports the cards before
 
 
 def gather_cards(
     cells: list[nbformat.NotebookNode], verdict: Callable[[dict[str, Any]], str | None]
 ) -> None:
-    """Put the cards of each run beyond the first four into one strip, in the place of the fifth.
+    """Put the cards of each run beyond the first four, and those of cells tagged `strip`, into one
+    strip, in the place of the first of them.
 
     `verdict` tells that of the data of a measurement; None: it has no card. The outputs are changed
     in place: only how they are drawn.
     """
+    waiting = {id(item) for cell in cells if TAG in tags(cell) for item in cell.get("outputs", [])}
     for run in card_runs(cells, lambda item: verdict(item) is not None):
-        rest = run[STANDING:]
+        standing = [output for output in run if id(output) not in waiting][:STANDING]
+        rest = [output for output in run if not any(output is one for one in standing)]
         if not rest:
             continue
         verdicts = [told for item in rest if (told := verdict(item.data[MEASUREMENT_MIME]))]
         drawn = "".join(output.data["text/html"] for output in rest)
-        opening = f'<details class="ntp-strip"><summary>{summary(verdicts)}</summary>'
+        said = summary(verdicts, more=bool(standing))
+        opening = f'<details class="ntp-strip"><summary>{said}</summary>'
         for output in rest:
             output.data["text/html"] = ""
         rest[0].data["text/html"] = f"{opening}{drawn}</details>"
@@ -51,6 +57,8 @@ def card_runs(
     return [run for run in runs if run]
 
 
-def summary(verdicts: Sequence[str]) -> str:
-    """`5 more claims: 4 supported, 1 refuted (ours)`."""
-    return f"{len(verdicts)} more claim{'s' * (len(verdicts) > 1)}: {tally(verdicts)}"
+def summary(verdicts: Sequence[str], more: bool = True) -> str:
+    """`5 more claims: 4 supported, 1 refuted (ours)`; without `more` where no card stands."""
+    claims = f"{'more ' * more}claim{'s' * (len(verdicts) > 1)}"
+    told = tally(verdicts)
+    return f"{len(verdicts)} {claims}: {told.removeprefix('1 ') if len(verdicts) == 1 else told}"

@@ -66,7 +66,7 @@ def ended(pid):
 
 
 def wait_until_ended(pid):
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not ended(pid):
         assert time.monotonic() < deadline, "it sleeps 100 s"
         time.sleep(0.01)
@@ -159,7 +159,7 @@ def test_a_kernel_that_ends_while_it_is_being_ended_is_no_fault(monkeypatch):
         raise psutil.NoSuchProcess(1)
 
     def look(process, recursive):
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while process.status() != psutil.STATUS_STOPPED:
             assert time.monotonic() < deadline, "it could still start another"
         return [SimpleNamespace(kill=vanish)]
@@ -177,7 +177,7 @@ def test_what_a_kernel_has_started_ends_with_it():
     ) as worker:
         last = psutil.Process(int(worker.stdout.readline()))
         processes.end_tree(worker)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     with contextlib.suppress(psutil.NoSuchProcess):
         while last.status() != psutil.STATUS_ZOMBIE:
             assert time.monotonic() < deadline, "it sleeps 100 s"

@@ -13,6 +13,7 @@ from ntpcompanion.workflow.notebooks.domains import parse_domain
         ("open at both ends (0, 2)", [1], [0, 2]),
         ("anything below (-inf, 0]", [-1e300, 0], [1]),
         ("the rule {gd, adam}", ["gd", "adam"], ["sgd", "", "gd, adam", 3]),
+        ("how it is split {words, FILE}", ["words", "a/b.json", ""], [3, None]),
     ],
 )
 def test_values_are_inside_or_outside(comment, inside, outside):

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -58,16 +59,22 @@ def test_a_record_says_what_no_longer_matches_it(study):
     path = make_record(study.project, "halves", Options(jobs=1))
     text = banner(load_record(study.project, "halves"))
     assert text.startswith(
-        '<p class="ntp-record ntp-current"><strong>Recorded run</strong> halves: Halves of '
-        "numbers. Made 2"
+        '<details class="ntp-record ntp-current"><summary><strong>Recorded run</strong> Halves of '
+        "numbers.</summary>halves: made 2"
     )
     source = sha256(canonical_json(json.loads(path.read_text())["sources"]))[:12]
-    assert text.endswith(f", source {source}; matches the present code.</p>")
+    assert text.endswith(f", source {source}; matches the present code.</details>")
     study.edit("toypkg/two.py", "TWO = 2", "TWO = 3")
     study.plan_records(halves={**plan, "about": "Thirds."})
     text = banner(load_record(study.project, "halves"))
-    assert text.startswith('<p class="ntp-record ntp-outdated">')
-    assert text.endswith("; outdated: two.py, book/records/plans.yml changed since.</p>")
+    changed = "utdated: two.py, book/records/plans.yml changed since."
+    assert text.startswith('<details class="ntp-record ntp-outdated"><summary>')
+    assert f" O{changed}</summary>" in text, "seen before it is opened"
+    assert text.endswith(f"; o{changed}</details>")
+    several = replace(load_record(study.project, "halves"), outdated=list("abcd"))
+    assert banner(several).endswith("; outdated: a, b, c, d changed since.</details>")
+    many = replace(several, outdated=list("abcde"))
+    assert banner(many).endswith("; outdated: a, b, c and 2 more files changed since.</details>")
     study.plan_records()
     assert load_record(study.project, "halves").outdated == ["two.py", "book/records/plans.yml"]
     path.unlink()

@@ -27,7 +27,7 @@ def test_a_record_is_found_from_below_and_leaves_a_place_for_its_banner(
 def test_a_record_that_is_missing_or_was_edited_is_not_shown(toy, displayed):
     with pytest.raises(
         WorkflowError,
-        match=r"No record 'halves' at or above .*toy. Make it with `ntpcompanion record halves`",
+        match=r"`name` = 'halves': no such record at .*toy. Make it with `ntpcompanion record",
     ):
         show_record("halves")
     path = toy.project.records / "halves.json"

@@ -29,7 +29,7 @@ def test_a_record_survives_a_change_of_the_code_that_moves_no_number(made):
     text = shown(made)
     assert "2 of 3 tasks run again 2" in text
     assert "with equal results on " in text
-    assert text.endswith("; matches the present code.</p>")
+    assert text.endswith("; matches the present code.</details>")
     made.edit("toypkg/two.py", "TWO = 1 + 1", "TWO = 3 - 1")
     assert "outdated: two.py changed since" in shown(made), "verified for one code, not for ever"
 

@@ -1,11 +1,14 @@
 import json
+from pathlib import Path
 
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from ntpcompanion.workflow.running.freshness import key_parts
+from ntpcompanion.workflow.records.overview import read_sweep
+from ntpcompanion.workflow.running.execute import execute
+from ntpcompanion.workflow.running.freshness import input_files, key_parts
 from ntpcompanion.workflow.running.runs import load_executed, plan, unused_defaults
 
 
@@ -25,6 +28,54 @@ def test_a_path_on_the_command_line_is_one_of_the_users_folder(toy, tmp_path, mo
         "words.txt": "words.txt",
         "json.decoder": "json.decoder",
     }
+
+
+CHECK = """
+
+def few(path, most):
+    from pathlib import Path
+    words = len(Path(path).read_text().split())
+    if words > most:
+        raise ValueError(f"`path` = {path!r} has {words} words, `most` is {most}.")
+    return ["`most` is just enough."] if words == most else None
+"""
+
+
+@pytest.fixture
+def limited(instant, importable):
+    """The project, whose notebook of words takes at most as many as its parameter `limit` says."""
+    (instant.project.package / "checks_of_words.py").write_text(CHECK)
+    front = 'inputs: [text], checks: ["toypkg.checks_of_words.few(path=text, most=limit)"]'
+    instant.edit("notebooks/words.md", "inputs: [text]", front)
+    instant.edit("notebooks/words.md", "seed = 0", "limit = 99  # words\nseed = 0")
+    return instant
+
+
+def test_a_check_of_the_front_matter_stops_a_run_before_its_kernel(limited):
+    with Path("words.txt").open() as file:
+        count = len(file.read().split())
+    runs = {
+        limit: limited.runs(names=["words"], overrides={"limit": limit})[0]
+        for limit in (count - 1, count, count + 1)
+    }
+    few, enough, plenty = execute(list(runs.values()), jobs=1)
+    assert (few.status, few.message) == (
+        "failed",
+        f"Notebook 'words': `text` = 'words.txt' has {count} words, `limit` is {count - 1}.",
+    )
+    assert not few.run.results.exists()
+    assert (enough.status, enough.notes) == ("done", ("`limit` is just enough.",))
+    assert (plenty.status, plenty.notes) == ("done", ())
+
+
+def test_a_sweep_is_checked_before_its_first_run(limited, caplog):
+    count = len(Path("words.txt").read_text().split())
+    assert len(read_sweep(limited.project, "words", [f"limit={count},99"]).points) == 2
+    assert caplog.messages == ["words-book: `limit` is just enough."]
+    with pytest.raises(
+        WorkflowError, match=rf"^Notebook 'words': `text` = .* `limit` is {count - 1}"
+    ):
+        read_sweep(limited.project, "words", [f"limit={count - 1},99"])
 
 
 @pytest.mark.parametrize(
@@ -86,3 +137,24 @@ def test_a_whole_number_given_for_a_float_is_the_same_variant_and_the_same_key(t
     ]
     assert parts[0] == parts[1]
     assert '"eta":1.0,"n":10,"seed":0,"steps":[2.0]' in parts[0]
+
+
+def test_an_input_may_take_a_word_in_place_of_a_file(toy, tmp_path, monkeypatch):
+    toy.edit("notebooks/words.md", "inputs: [text]", "inputs: [text, way]")
+    toy.edit("notebooks/words.md", "seed = 0", 'way = "words"  # {words, FILE}\nseed = 0')
+    monkeypatch.chdir(tmp_path)
+    for name in ("words", "mine.json"):
+        (tmp_path / name).write_text("a file of the user's folder")
+    files = {}
+    for way in ("words", "mine.json"):
+        (run,) = toy.runs(names=["words"], overrides={"way": way})
+        files[way] = input_files(run.project, run.notebook, run.parameters)
+    root = toy.project.root
+    assert files["words"] == {"text": root / "words.txt"}, "the word is no file"
+    assert files["mine.json"] == {"text": root / "words.txt", "way": tmp_path / "mine.json"}
+    (run,) = toy.runs(names=["words"], overrides={"way": "wrods"})
+    with pytest.raises(
+        WorkflowError,
+        match=r"`way` = 'wrods' is none of words, and no file\. Did you mean 'words'\?",
+    ):
+        input_files(run.project, run.notebook, run.parameters)

@@ -138,3 +138,10 @@ def test_a_digest_sees_names_and_contents_of_files_and_folders(tmp_path):
     seen.add(_digest([tmp_path]))
     assert len(seen) == 4
     assert _digest([tmp_path / "deep", tmp_path / "missing"]) == _digest([tmp_path / "deep" / "c"])
+
+
+def test_packages_that_only_tests_need_change_no_page():
+    packages = build.required_packages()
+    assert {"ntpcompanion", "sphinx", "myst-nb", "torch", "numpy", "docutils"} <= packages
+    assert not {"pytest", "scikit-learn", "transformers", "playwright"} & packages
+    assert "sphinx" not in build.required_packages(["workflow"])

@@ -33,6 +33,7 @@ LANDING = {
             "claim": "toy.half",
             "number": "share of heads",
             "figure": "fig-coin",
+            "shows": "Throws.",
         }
     ],
     "card": "toy.half",
@@ -77,6 +78,7 @@ def test_a_finding_has_the_stored_number_and_the_picture_of_its_chapter(toy, sto
     assert "<strong>\N{MINUS SIGN}0.45</strong>" in finding
     assert '<a href="chapters/coin.html#claim-toy_half">share of heads</a>' in finding
     assert '<svg><path id="finding-1-0w0"/></svg>' in finding, "an id of its own"
+    assert '<p class="ntp-finding-more">Throws. From the chapter <a ' in finding
     assert set(files) == {"_map.md", "_findings.md", "_card.md"}
 
 

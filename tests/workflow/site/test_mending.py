@@ -20,3 +20,17 @@ def test_statements_share_no_name_and_a_switch_has_words():
     assert mend(mended) == mended
     assert '<dd><ul class="simple">\n<li><p>a</p></li>\n</ul>\n</dd>' in mended
     assert '<div class="citation-list"></div><div role="list"></div>' in mended
+
+
+def test_glued_numbers_are_written_as_in_a_text():
+    def mended(number):
+        page = mend(f'<span class="pasted-text">{number}</span>')
+        assert mend(page) == page
+        return page.removeprefix('<span class="pasted-text">').removesuffix("</span>")
+
+    assert mended("7e-05") == "7 × 10⁻⁵"
+    assert mended("-1.6e+12") == "−1.6 × 10¹²"
+    assert mended("-0.3") == "−0.3"
+    assert mended("0.25") == "0.25"
+    assert mended("a-1") == "a-1", "a text"
+    assert mend("<code>7e-05</code> -2") == "<code>7e-05</code> -2", "nothing else is touched"

@@ -55,3 +55,34 @@ def test_doing_so_again_changes_nothing():
 def test_other_boxes_are_left_alone():
     note = '<p class="admonition-title">Note (Theorem 2 of the paper)</p>'
     assert with_papers_numbers(note) == note
+
+
+FORMULA = '<div class="math notranslate nohighlight">\n'
+
+
+@pytest.mark.parametrize("number", ["(4)", "(6a), (6b)"])
+def test_a_formula_has_the_papers_number_beside_it(number):
+    comment = f"\n% {number} of the paper"
+    split = f"{FORMULA}\\[\\begin{{split}}a \\\\ b{comment}\\end{{split}}\\]</div>"
+    for page in (
+        f"{FORMULA}\\[a = b,{comment}\n\\]</div>",
+        f"{FORMULA}\\[a{comment}\\]</div>",
+        split,
+    ):
+        made = with_papers_numbers(f"{FORMULA}\\[c\\]</div>{page}")
+        assert made.startswith(f"{FORMULA}\\[c\\]</div>{FORMULA}<span")
+        assert f'<span class="ntp-papers-equation">paper {number}</span>\\[' in made
+        assert "%" not in made
+        assert made.endswith("\\]</div>")
+        assert with_papers_numbers(made) == made
+
+
+def test_a_labelled_formula_keeps_the_books_number():
+    own = '<span class="eqno">(5)</span>'
+    page = f'<div class="math" id="equation-x">\n{own}\\[a\n% (1) of the paper\\]</div>'
+    assert f'<span class="ntp-papers-equation">paper (1)</span>{own}' in with_papers_numbers(page)
+
+
+def test_other_comments_of_a_formula_stay():
+    page = f"{FORMULA}\\[a % 3 of the paper\n\\]</div><p>% (4) of the paper\n</p>"
+    assert with_papers_numbers(page) == page

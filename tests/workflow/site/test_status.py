@@ -22,6 +22,7 @@ def test_status_lists_what_was_run_and_what_was_not(toy):
     assert widths == [100, 100]
     assert "not run" in text
     assert "numpy" in text
+    assert "Made on a processor, 2 cores, 24 GiB, Linux x86_64: all notebooks\n" in text
     other = result("words", toy_words=3.0)
     other.hardware.update({**MACHINE, "processor": "another one"})
     other.versions.update(made.versions)

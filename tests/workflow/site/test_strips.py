@@ -53,6 +53,19 @@ def test_four_cards_stand_and_the_rest_waits_in_one_strip():
     ]
 
 
+def test_cards_of_a_cell_tagged_strip_wait_however_few_they_are():
+    tagged = code(*map(card, "bc"))
+    tagged.metadata["tags"] = ["remove-input", "strip"]
+    strip = '<details class="ntp-strip"><summary>2 {}: 2 supported</summary><b><c></details>'
+    cells = [code(card("a")), tagged, code(card("d"))]
+    gather_cards(cells, lambda item: "supported")
+    assert drawn(cells) == ["<a>", strip.format("more claims"), "", "<d>"]
+    alone = code(*map(card, "bc"))
+    alone.metadata["tags"] = ["strip"]
+    gather_cards([alone], lambda item: "supported")
+    assert drawn([alone]) == [strip.format("claims"), ""]
+
+
 @pytest.mark.parametrize("count", [1, 4])
 def test_four_cards_need_no_strip(count):
     cells = [code(*map(card, "abcd"[:count]))]
@@ -61,6 +74,6 @@ def test_four_cards_need_no_strip(count):
 
 
 def test_a_strip_counts_by_verdict():
-    assert summary(["refuted"]) == "1 more claim: 1 refuted"
+    assert summary(["refuted"]) == "1 more claim: refuted"
     said = summary(["not measured", "exploratory", "inconclusive", "supported", "supported"])
     assert said == "5 more claims: 2 supported, 1 inconclusive, 1 exploratory, 1 not measured"

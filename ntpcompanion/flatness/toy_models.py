@@ -23,14 +23,14 @@ from ntpcompanion.validation import (
 
 
 @dataclass(frozen=True, eq=False)
-class Bed:
+class ToyModel:
     """A model, and parameters `start` (d,) to begin at: a minimizer wherever there is one."""
 
     model: ConditionalModel
     start: Float[Tensor, " d"]
 
 
-def bernoulli(probability: float, a: float) -> Bed:
+def bernoulli(probability: float, a: float) -> ToyModel:
     """One Bernoulli(p) with logit a·b, θ = (a, b), from the given a and b = logit(p) / a.
 
     Everything is known: tr ∇²L = p(1−p)(a² + b²) on Γ = {ab = logit p}, and a² − b² = D decays
@@ -41,14 +41,16 @@ def bernoulli(probability: float, a: float) -> Bed:
     as_between("probability", probability, 0, 1)
     if as_number("a", a) == 0:
         raise ValueError("`a` must not be zero: b is the logit divided by it.")
-    law = torch.tensor([[1 - probability, probability]], dtype=torch.float64)
+    distribution = torch.tensor([[1 - probability, probability]], dtype=torch.float64)
 
     def logits(theta: Tensor) -> Tensor:
         z = theta[..., :1] * theta[..., 1:]
         return torch.cat([torch.zeros_like(z), z], -1)[..., None, :]
 
     start = torch.tensor([a, np.log(probability / (1 - probability)) / a], dtype=torch.float64)
-    return Bed(ConditionalModel(logits, law, torch.ones(1, dtype=torch.float64)), start)
+    return ToyModel(
+        ConditionalModel(logits, distribution, torch.ones(1, dtype=torch.float64)), start
+    )
 
 
 def imbalance(thetas: Float[Tensor, "*any 2"]) -> Float[Tensor, "*any"]:
@@ -57,19 +59,22 @@ def imbalance(thetas: Float[Tensor, "*any 2"]) -> Float[Tensor, "*any"]:
     return a**2 - b**2
 
 
-def softmax_product(law: Sequence[float], a: Sequence[float]) -> Bed:
-    """One law over c classes with logits a⊙b, θ = (a, b), from the given a and b = (log Pr) / a.
+def softmax_product(distribution: Sequence[float], a: Sequence[float]) -> ToyModel:
+    """One distribution over c classes with logits a⊙b, θ = (a, b), from the given a and b = (log
+    Pr) / a.
 
     The trace of ∇²L is Σ_v p_v(1−p_v)(a_v² + b_v²) on Γ = {a⊙b = log Pr + const}, of dimension c +
     1.
 
-    Raises ValueError unless the law is positive with sum one, and a finite, without zeros and as
-    long.
+    Raises ValueError unless the distribution is positive with sum one, and a finite, without zeros
+    and as long.
     """
-    probabilities = torch.tensor(as_shaped("law", law, (None,)))[None]
+    probabilities = torch.tensor(as_shaped("distribution", distribution, (None,)))[None]
     factors = torch.tensor(as_shaped("a", a, probabilities.shape[1:]))
     if not (probabilities > 0).all():
-        raise ValueError(f"`law` must be positive, got {list(law)}: a zero has no minimizer.")
+        raise ValueError(
+            f"`distribution` must be positive, got {list(distribution)}: a zero has no minimizer."
+        )
     if (factors == 0).any():
         raise ValueError(f"`a` must hold numbers that are not zero, got {list(a)}.")
 
@@ -78,12 +83,12 @@ def softmax_product(law: Sequence[float], a: Sequence[float]) -> Bed:
         return (left * right)[..., None, :]
 
     model = ConditionalModel(logits, probabilities, torch.ones(1, dtype=torch.float64))
-    return Bed(model, torch.cat([factors, probabilities[0].log() / factors]))
+    return ToyModel(model, torch.cat([factors, probabilities[0].log() / factors]))
 
 
 def masked_network(
     rng: np.random.Generator, probability: Float[Tensor, "*words"], *, width: int = 16
-) -> Bed:
+) -> ToyModel:
     """A network tanh(X W₁ᵀ + b₁) W₂ᵀ + b₂ that gives the masked conditionals of a language exactly.
 
     Inputs are all sentences with one word masked, as one-hot vectors of (word or mask) at every
@@ -100,7 +105,7 @@ def masked_network(
 
     Returns
     -------
-    Bed
+    ToyModel
 
     Raises
     ------
@@ -111,7 +116,7 @@ def masked_network(
     """
     check_generator("rng", rng)
     _check_sizes(width=width)
-    inputs, laws, weight = _masked_conditionals(probability.double().numpy())
+    inputs, distributions, weight = _masked_conditionals(probability.double().numpy())
     vocab, length = probability.shape[0], probability.ndim
     size = inputs.shape[1]
     sizes = [width * size, width, vocab * width, vocab]
@@ -122,27 +127,27 @@ def masked_network(
         hidden = torch.tanh(inputs @ first.reshape(*lead, width, size).mT + offset[..., None, :])
         return hidden @ last.reshape(*lead, vocab, width).mT + bias[..., None, :]
 
-    model = ConditionalModel(logits, laws, weight)
+    model = ConditionalModel(logits, distributions, weight)
     scales = np.repeat([length**-0.5, 0.0, width**-0.5, 0.0], sizes)
-    return Bed(
+    return ToyModel(
         model, nearest_minimizer(model, torch.tensor(scales * rng.standard_normal(sum(sizes))))
     )
 
 
 def linear_product(
     rng: np.random.Generator, *, contexts: int = 5, vocab: int = 4, dim: int = 3
-) -> Bed:
+) -> ToyModel:
     """Next-token prediction with logits E Wᵀ over random contexts E (m, d), W = U Vᵀ of full width,
     θ = (U, V).
 
-    The laws are those of the start: they have full support, and the start is a minimizer. Raises
-    ValueError for a size below 1.
+    The distributions are those of the start: they have full support, and the start is a minimizer.
+    Raises ValueError for a size below 1.
     """
     check_generator("rng", rng)
     _check_sizes(contexts=contexts, vocab=vocab, dim=dim)
     embeddings = torch.tensor(rng.standard_normal((contexts, dim)))
     logits, start = _factorized(rng, embeddings, vocab)
-    return Bed(ConditionalModel(logits, logits(start).softmax(-1), _uniform(contexts)), start)
+    return ToyModel(ConditionalModel(logits, logits(start).softmax(-1), _uniform(contexts)), start)
 
 
 def sparse_linear(
@@ -152,9 +157,9 @@ def sparse_linear(
     vocab: int = 4,
     dim: int = 6,
     support_size: int = 2,
-) -> Bed:
-    """`linear_product` with laws uniform on random supports: no finite θ gives a zero, so that
-    there is no minimizer and no manifold.
+) -> ToyModel:
+    """`linear_product` with distributions uniform on random supports: no finite θ gives a zero, so
+    that there is no minimizer and no manifold.
 
     The start is random. Assumption 4.1 fails: along a path that lowers the loss the parameters grow
     for ever, and the eigenvalues that belong to tokens off the support tend to zero with the excess
@@ -165,10 +170,12 @@ def sparse_linear(
     as_integer("support_size", support_size, 1, vocab - 1, "(`vocab` − 1)")
     embeddings = torch.tensor(rng.standard_normal((contexts, dim)))
     logits, start = _factorized(rng, embeddings, vocab)
-    laws = np.zeros((contexts, vocab))
-    for row in laws:
+    distributions = np.zeros((contexts, vocab))
+    for row in distributions:
         row[rng.choice(vocab, support_size, replace=False)] = 1 / support_size
-    return Bed(ConditionalModel(logits, torch.tensor(laws), _uniform(contexts)), start)
+    return ToyModel(
+        ConditionalModel(logits, torch.tensor(distributions), _uniform(contexts)), start
+    )
 
 
 def _check_sizes(**sizes: int) -> None:
@@ -195,8 +202,8 @@ def _uniform(rows: int) -> Tensor:
 
 
 def _masked_conditionals(probability: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
-    """One-hot inputs with one mask, the law of the masked word, and the probability of the input,
-    for all of them.
+    """One-hot inputs with one mask, the distribution of the masked word, and the probability of the
+    input, for all of them.
     """
     vocab, length = probability.shape[0], probability.ndim
     one_hot = np.eye(vocab + 1)  # the last is the mask

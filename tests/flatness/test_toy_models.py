@@ -4,23 +4,23 @@ import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.flatness.beds import (
+from ntpcompanion.flatness.toy_models import (
     bernoulli,
     imbalance,
     linear_product,
     softmax_product,
     sparse_linear,
 )
-from tests.flatness.cases import BEDS, hmm_network
+from tests.flatness.cases import TOY_MODELS, hmm_network
 
 
 def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-@pytest.mark.parametrize("bed", BEDS.values(), ids=BEDS)
-def test_beds_start_on_the_manifold_and_take_replicas(bed):
-    model, start = bed().model, bed().start
+@pytest.mark.parametrize("toy", TOY_MODELS.values(), ids=TOY_MODELS)
+def test_models_start_on_the_manifold_and_take_replicas(toy):
+    model, start = toy().model, toy().start
     assert float(model.residual(start)) < 1e-12
     assert float(model.excess(start)) < 1e-24
     moved = torch.stack([start, start + 0.1, start - 0.2])
@@ -29,7 +29,7 @@ def test_beds_start_on_the_manifold_and_take_replicas(bed):
     assert torch.allclose(model.logits(moved[None]), apart[None], rtol=1e-12, atol=1e-14)
 
 
-def test_the_first_two_beds_are_their_formulas():
+def test_the_first_two_models_are_their_formulas():
     one = bernoulli(0.8, 2.0)
     assert one.start.tolist() == pytest.approx([2, np.log(4) / 2])
     assert one.model.logits(torch.tensor([3.0, 5.0]).double()).tolist() == [[0, 15]]
@@ -39,7 +39,7 @@ def test_the_first_two_beds_are_their_formulas():
 
 
 @pytest.mark.parametrize(("states", "vocab", "length"), [(2, 3, 3), (1, 2, 1), (3, 2, 4)])
-def test_the_laws_of_the_network_are_those_of_a_hidden_markov_model(states, vocab, length):
+def test_the_distributions_of_the_network_are_those_of_a_hidden_markov_model(states, vocab, length):
     """By the definition: a sum over all paths of hidden states."""
     model = hmm_network(rng(), states=states, vocab=vocab, length=length).model
     draws = rng()
@@ -66,9 +66,9 @@ def test_the_laws_of_the_network_are_those_of_a_hidden_markov_model(states, voca
 
 
 def test_the_network_has_a_few_hundred_parameters():
-    bed = hmm_network(rng())
-    assert len(bed.start) == 259
-    assert bed.model.laws.shape == (27, 3)
+    toy = hmm_network(rng())
+    assert len(toy.start) == 259
+    assert toy.model.distributions.shape == (27, 3)
 
 
 def test_a_network_that_is_too_narrow_says_so():
@@ -77,19 +77,19 @@ def test_a_network_that_is_too_narrow_says_so():
 
 
 def test_the_linear_bed_depends_on_the_product_only():
-    bed = linear_product(rng())
-    left, right = bed.start[:12].view(4, 3), bed.start[12:].view(3, 3)
+    toy = linear_product(rng())
+    left, right = toy.start[:12].view(4, 3), toy.start[12:].view(3, 3)
     turn = torch.linalg.qr(torch.tensor(rng(1).standard_normal((3, 3))))[0] * 2
     other = torch.cat([(left @ turn).flatten(), (right @ torch.linalg.inv(turn).T).flatten()])
-    assert torch.allclose(bed.model.logits(other), bed.model.logits(bed.start), atol=1e-12)
-    assert (bed.model.laws > 0).all()
+    assert torch.allclose(toy.model.logits(other), toy.model.logits(toy.start), atol=1e-12)
+    assert (toy.model.distributions > 0).all()
 
 
 def test_the_sparse_bed_has_supports_of_its_size_and_no_minimizer():
-    bed = sparse_linear(rng(), contexts=6, vocab=5, support_size=3)
-    assert ((bed.model.laws > 0).sum(1) == 3).all()
-    assert bed.model.laws.max() == pytest.approx(1 / 3)
-    assert float(bed.model.residual(bed.start)) > 0.1
+    toy = sparse_linear(rng(), contexts=6, vocab=5, support_size=3)
+    assert ((toy.model.distributions > 0).sum(1) == 3).all()
+    assert toy.model.distributions.max() == pytest.approx(1 / 3)
+    assert float(toy.model.residual(toy.start)) > 0.1
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_the_sparse_bed_has_supports_of_its_size_and_no_minimizer():
         (lambda: bernoulli(0.5, 0.0), r"`a` must not be zero"),
         (
             lambda: softmax_product([0.5, 0.5, 0.0], [1.0] * 3),
-            r"`law` must be positive, got \[0\.5, 0\.5, 0\.0\]: a zero has no minimizer",
+            r"`distribution` must be positive, got \[0\.5, 0\.5, 0\.0\]: a zero has no minimizer",
         ),
-        (lambda: softmax_product([0.5, 0.6], [1.0] * 2), r"`laws` row 0 sums to 1\.1"),
+        (lambda: softmax_product([0.5, 0.6], [1.0] * 2), r"`distributions` row 0 sums to 1\.1"),
         (
             lambda: softmax_product([0.5, 0.5], [1.0]),
             r"`a` must be a vector of length 2, got shape \(1,\)",

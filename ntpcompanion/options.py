@@ -1,0 +1,104 @@
+"""What commands take: options and arguments that several share, and how a shell completes them."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.project import PROFILES, Project
+
+
+def notebook_names(incomplete: str) -> list[str]:
+    """The notebooks of this project whose names begin so, for a shell that completes them; none
+    outside of a project.
+    """
+    try:
+        folder = Project.find().notebooks
+    except WorkflowError:
+        return []
+    # only their names: to read them all takes longer than a key may
+    names = sorted(path.stem for path in folder.glob("[!.]*.md"))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def profile_names(incomplete: str) -> list[str]:
+    """The profiles whose names begin so."""
+    return [name for name in PROFILES if name.startswith(incomplete)]
+
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[NAME ...]",
+        help="Notebooks, by name; all if none is given.",
+        autocompletion=notebook_names,
+    ),
+]
+Name = Annotated[str, typer.Argument(help="A notebook.", autocompletion=notebook_names)]
+Profile = Annotated[
+    str,
+    typer.Option(
+        help="smoke, book or paper: see notebooks/profiles.yml.", autocompletion=profile_names
+    ),
+]
+Jobs = Annotated[
+    int,
+    typer.Option("--jobs", "-j", help="Notebooks or tasks at once, each in a process of its own."),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-p",
+        metavar="NAME=VALUE",
+        help="Override a parameter of every notebook chosen; the outcome goes to _build/runs.",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Run again even what is up to date.")]
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        "-j",
+        help="Tasks at once (default: as cores and memory allow).",
+        show_default=False,
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="tcp://HOST:PORT",
+        help="Run the tasks on an existing cluster of Dask, whose scheduler is there.",
+    ),
+]
+CORES = os.cpu_count() or 1
+Update = Annotated[
+    bool,
+    typer.Option(
+        "--update", help="Accept the present values as the baseline, and show what changes."
+    ),
+]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Write the report as JSON; - is the output."),
+]
+JUnitFile = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="Write it as JUnit XML.")
+]
+SummaryFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--summary",
+        metavar="FILE",
+        help="Write the table of moved claims as Markdown (default: $GITHUB_STEP_SUMMARY).",
+    ),
+]
+Annotate = Annotated[
+    bool | None,
+    typer.Option(
+        "--annotate/--no-annotate",
+        help="Print annotations of GitHub (default: where GITHUB_ACTIONS is set).",
+        show_default=False,
+    ),
+]

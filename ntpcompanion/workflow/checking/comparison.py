@@ -1,0 +1,211 @@
+"""Notebook regression: measured values against those stored, verdicts against those expected."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ntpcompanion.workflow.base.errors import nearest
+from ntpcompanion.workflow.claims.baselines import NO_INPUT, Baselines, Run, input_key
+from ntpcompanion.workflow.claims.claims import Claim, judge
+from ntpcompanion.workflow.claims.formatting import show
+from ntpcompanion.workflow.claims.intervals import welch
+from ntpcompanion.workflow.claims.measurement import Measurement
+
+# How often a set of random numbers that have not moved may be called moved, all numbers of a
+# profile taken together.
+FALSE_ALARMS = 1e-3
+
+# A number moved; its verdict is not the expected one; it was not measured; it is measured but no
+# claim; it has no baseline yet. Notes: a verdict changed although its number did not move; a
+# notebook ran on a text for which nothing is stored.
+Kind = Literal["moved", "verdict", "missing", "unknown", "new", "borderline", "not compared"]
+NOTES = ("borderline", "not compared")
+UNMOVED = "borderline: the number has not moved"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a comparison has to say about one claim, or about a notebook (then `claim` is None)."""
+
+    kind: Kind
+    notebook: str
+    claim: str | None
+    text: str
+
+    @property
+    def fault(self) -> bool:
+        """Whether it turns the build red."""
+        return self.kind not in NOTES
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All findings of a comparison, in the order of the notebooks; none: nothing has moved."""
+
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def faults(self) -> list[str]:
+        """What turns the build red, in sentences."""
+        return [finding.text for finding in self.findings if finding.fault]
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be compared, and which verdicts are borderline, in sentences."""
+        return [finding.text for finding in self.findings if not finding.fault]
+
+
+def compare(
+    results: Mapping[str, Run], claims: Mapping[str, Claim], stored: Baselines, profile: str
+) -> Comparison:
+    """Every claim measured, no number moved, every verdict as `claims.yml` expects it.
+
+    An exact number may move within its band; a random one is compared with its baseline by Welch's
+    test, at a level at which all random numbers of the profile together raise a false alarm once in
+    a thousand runs. A verdict that is not the expected one although its number has not moved, and
+    for whose baseline it is, is borderline: a note, no fault.
+
+    Numbers that depend on an input text are stored under the hash of that text; for an unknown text
+    only verdicts are checked. Of a run with parameters of its own, random numbers and verdicts are
+    compared: another seed moves what is exact for one draw.
+    """
+    items = [item for result in results.values() for item in result.measurements]
+    level = FALSE_ALARMS / max(1, sum(len(item.values) for item in items if not item.exact))
+    found = [_compare_run(result, claims, stored, profile, level) for result in results.values()]
+    return Comparison(tuple(finding for findings in found for finding in findings))
+
+
+def _compare_run(
+    result: Run, claims: Mapping[str, Claim], stored: Baselines, profile: str, level: float
+) -> list[Finding]:
+    """The findings on one run; `level` is that of each Welch test."""
+    found = check_measured(result.notebook, profile, result.measured, claims)
+    # a text may be the user's own and have no baseline; a notebook without inputs must have one
+    known = stored.get(input_key(result), {} if input_key(result) == NO_INPUT else None)
+    if known is None and result.measurements:
+        text = (
+            f"{result.notebook}: no baseline for its input ({input_key(result)[:12]}); only "
+            "verdicts were checked"
+        )
+        found.append(Finding("not compared", result.notebook, None, text))
+    for item in result.measurements:
+        if claim := claims.get(item.claim):
+            own = bool(result.overrides)
+            found += _compare_number(claim, item, known, level, profile, own=own)
+    return found + [
+        Finding("missing", result.notebook, name, f"{name}: has a baseline but was not measured")
+        for name in known or {}
+        if name in claims and claims[name].notebook == result.notebook
+        if name not in result.measured
+    ]
+
+
+def _compare_number(
+    claim: Claim,
+    item: Measurement,
+    known: Mapping[str, Measurement] | None,
+    level: float,
+    profile: str,
+    *,
+    own: bool,
+) -> list[Finding]:
+    """One number against its baseline, and its verdict against the expected one; `own`: the run had
+    parameters of its own.
+    """
+    verdict = _unexpected(claim, item, profile)
+    if known is None:
+        return verdict
+    moved = drift(claim, item, known, level, own=own)
+    compared = not (item.exact and own)
+    if compared and not moved and _as_expected(claim, known.get(claim.id), profile):
+        return [
+            Finding("borderline", claim.notebook, claim.id, f"{finding.text}; {UNMOVED}")
+            for finding in verdict
+        ]
+    return moved + verdict
+
+
+def check_measured(
+    notebook: str, profile: str, measured: Collection[str], claims: Mapping[str, Claim]
+) -> list[Finding]:
+    """Faults between the ids that a notebook measures and the claims that name it."""
+    own = {claim.id for claim in claims.values() if claim.notebook == notebook}
+    unknown = {
+        name: f"{notebook} measures {name!r}, which is no claim of this notebook."
+        f"{nearest(name, own)} Add it to book/claims.yml."
+        for name in sorted(set(measured) - own)
+    }
+    missing = {
+        name: f"{notebook} does not measure the claim {name!r}, though claims.yml expects a value "
+        f"at profile {profile}."
+        for name in sorted(own - set(measured))
+        if claims[name].measured_at(profile)
+    }
+    return [
+        *(Finding("unknown", notebook, name, text) for name, text in unknown.items()),
+        *(Finding("missing", notebook, name, text) for name, text in missing.items()),
+    ]
+
+
+def _unexpected(claim: Claim, item: Measurement, profile: str) -> list[Finding]:
+    judgement = judge(claim, profile, item)
+    if judgement.verdict in (claim.expected_verdict, "not measured", "exploratory"):
+        return []
+    bounds = judgement.expectation.bounds if judgement.expectation else ()
+    ours = show(item, apart_from=bounds)
+    said = f"verdict {judgement.verdict}, expected {claim.expected_verdict} (ours {ours})"
+    return _of(claim, "verdict", [said])
+
+
+def _as_expected(claim: Claim, stored: Measurement | None, profile: str) -> bool:
+    """Whether the baseline itself still has the expected verdict: an edited expectation is no
+    matter of luck.
+    """
+    return stored is not None and judge(claim, profile, stored).verdict == claim.expected_verdict
+
+
+def _of(claim: Claim, kind: Kind, lines: Iterable[str]) -> list[Finding]:
+    return [Finding(kind, claim.notebook, claim.id, f"{claim.id}: {line}") for line in lines]
+
+
+def drift(
+    claim: Claim,
+    item: Measurement,
+    known: Mapping[str, Measurement],
+    level: float,
+    *,
+    own: bool = False,
+) -> list[Finding]:
+    """What moved against the baseline; nothing if it did not. `own`: the run had parameters of its
+    own.
+    """
+    if claim.id not in known:
+        accept = "accept it with `ntpcompanion check --update`"
+        return _of(claim, "new", [f"no baseline yet (ours {show(item)}); {accept}"])
+    old = known[claim.id]
+    if len(old.values) != len(item.values):
+        moved = f"{len(item.values)} values, the baseline has {len(old.values)}"
+        return [] if own else _of(claim, "moved", [moved])
+    if item.exact and old.exact:
+        # what one seed decides moves from processor to processor, and nobody knows how far
+        skip = own or claim.exploratory
+        return [] if skip else _of(claim, "moved", _exact_drift(claim, old, item))
+    least, p_value = min(enumerate(welch(old, item)), key=lambda pair: pair[1])
+    if p_value >= level:
+        return []
+    numbers = " and ".join(f"{m.values[least]:.10g} ± {m.errors[least]:.3g}" for m in (old, item))
+    moved = f"baseline and now {numbers}: Welch's test gives p = {p_value:.2g}, below {level:.2g}"
+    return _of(claim, "moved", [moved])
+
+
+def _exact_drift(claim: Claim, old: Measurement, new: Measurement) -> list[str]:
+    """The first of the values that left the band, in a line."""
+    moved = [
+        (o, n)
+        for o, n in zip(old.values, new.values, strict=True)
+        if abs(n - o) > claim.band.width(o)
+    ]
+    return [
+        f"baseline {o:.10g}, now {n:.10g}, moved {abs(n - o):.3g}, band ± {claim.band.width(o):.3g}"
+        for o, n in moved[:1]
+    ]

@@ -1,0 +1,146 @@
+"""The report of a check as hosts of repositories read it: JUnit XML, annotations, Markdown."""
+
+import re
+from xml.etree import ElementTree
+
+from ntpcompanion.workflow.checking.report import Checked, Number, Report, Reported
+from ntpcompanion.workflow.claims.formatting import number
+
+LIST_SHOWN = 3  # values of a claim about several
+_LEVELS = {"borderline": "warning", "not compared": "notice"}
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(report: Report) -> str:
+    """JUnit XML: a test case for each claim, in a suite for the profile. Notes are its output; what
+    concerns no claim of the profile has a case of its own.
+    """
+    suite = ElementTree.Element("testsuite", name=f"ntpcompanion check, profile {report.profile}")
+    if report.error is not None:
+        case = ElementTree.SubElement(suite, "testcase", classname="check", name="comparison")
+        _say(case, "error", "nothing could be compared", report.error)
+    known = {claim.id for claim in report.claims}
+    for claim in report.claims:
+        _case(suite, claim.notebook, claim.id, claim, report.about(claim.id))
+    for finding in report.findings:
+        if finding.claim not in known:
+            _case(suite, finding.notebook, finding.claim or finding.kind, finding, [finding])
+    cases = list(suite)
+    suite.set("tests", str(len(cases)))
+    for kind in ("failure", "error"):
+        found = [case for case in cases if case.find(kind) is not None]
+        suite.set({"failure": "failures", "error": "errors"}[kind], str(len(found)))
+    root = ElementTree.Element("testsuites", dict(suite.attrib))
+    root.append(suite)
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+
+
+def _case(
+    suite: ElementTree.Element,
+    notebook: str,
+    name: str,
+    place: Checked | Reported,
+    findings: list[Reported],
+) -> None:
+    case = ElementTree.SubElement(
+        suite,
+        "testcase",
+        {"classname": notebook, "name": name, "file": place.file, "line": str(place.line)},
+    )
+    faults = [finding for finding in findings if finding.fault]
+    if faults:
+        _say(case, "failure", faults[0].text, "\n".join(finding.text for finding in faults))
+    notes = [finding.text for finding in findings if not finding.fault]
+    if notes:
+        ElementTree.SubElement(case, "system-out").text = _xml("\n".join(notes))
+
+
+def _say(case: ElementTree.Element, kind: str, message: str, text: str) -> None:
+    ElementTree.SubElement(case, kind, message=_xml(message), type=kind).text = _xml(text)
+
+
+def _xml(text: str) -> str:
+    """A text without the characters that XML cannot hold."""
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def annotations(report: Report, folder: str = "") -> list[str]:
+    """Workflow commands of GitHub, one for each finding, that mark the line of its `measure` call.
+
+    `folder` is where the project lies in its repository. GitHub shows ten errors and ten warnings
+    of a step; the summary has them all.
+    """
+    if report.error is not None:
+        return [f"::error title=ntpcompanion check::{_data(report.error)}"]
+    return [_annotation(finding, report.profile, folder) for finding in report.findings]
+
+
+def _annotation(finding: Reported, profile: str, folder: str) -> str:
+    level = _LEVELS.get(finding.kind, "error")
+    title = f"{finding.claim or finding.notebook}: {finding.kind} at profile {profile}"
+    file = f"{folder}/{finding.file}" if folder else finding.file
+    place = f"file={_property(file)},line={finding.line},title={_property(title)}"
+    return f"::{level} {place}::{_data(finding.text)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def markdown(report: Report) -> str:
+    """A few lines for the summary of a job or a pull request: how many values agree, and a table of
+    the claims that do not.
+    """
+    title = f"### Claims, profile {report.profile}\n\n"
+    if report.error is not None:
+        return f"{title}Nothing could be compared: {_cell(report.error)}\n"
+    lines = [title + headline(report)]
+    rows = [_row(report, finding) for finding in report.faults]
+    if rows:
+        head = "| Claim | Baseline | Now | Verdict | What is wrong |\n|---|---|---|---|---|"
+        lines += ["", head, *rows]
+    if report.notes:
+        lines += ["", *(f"- {_cell(finding.text)}" for finding in report.notes)]
+    return "\n".join(lines) + "\n"
+
+
+def headline(report: Report) -> str:
+    """`244 values agree; 0 moved`: values of claims without a fault, and claims with one."""
+    wrong = {finding.claim or finding.notebook for finding in report.faults}
+    moved = {f.claim for f in report.faults if f.kind == "moved"}
+    agree = sum(claim.measured is not None and claim.id not in wrong for claim in report.claims)
+    other = len(wrong - moved)
+    said = f"{agree} values agree; {len(moved)} moved"
+    return f"{said}; {other} with another fault." if other else f"{said}."
+
+
+def _row(report: Report, finding: Reported) -> str:
+    claim = next((claim for claim in report.claims if claim.id == finding.claim), None)
+    name = f"`{finding.claim or finding.notebook}`<br>{finding.file}:{finding.line}"
+    if claim is None:
+        return f"| {name} | | | | {_cell(finding.text)} |"
+    expected = f", expected {claim.expected_verdict}" if finding.kind == "verdict" else ""
+    numbers = f"{_shown(claim.baseline)} | {_shown(claim.measured)}"
+    said = finding.text.removeprefix(f"{finding.claim}: ")
+    return f"| {name} | {numbers} | {claim.verdict}{expected} | {_cell(said)} |"
+
+
+def _shown(item: Number | None) -> str:
+    if item is None:
+        return "–"
+    texts = [number(v, e) for v, e in zip(item.values, item.stderrs, strict=True)]
+    if len(texts) > LIST_SHOWN:
+        texts = [*texts[: LIST_SHOWN - 1], "…", texts[-1]]
+    return ", ".join(texts)
+
+
+def _cell(text: str) -> str:
+    """A text in one cell of a table: nothing in it is taken for markup."""
+    marked = re.sub(r"([\\`*_{}\[\]<>|#~$@])", r"\\\1", text)
+    return "<br>".join(marked.split("\n"))

@@ -1,0 +1,95 @@
+"""The stored runs of a profile compared with its baseline, and what is written about it."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ntpcompanion.workflow.base.errors import WorkflowError, plain
+from ntpcompanion.workflow.base.files import write_atomically
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.checking import formats
+from ntpcompanion.workflow.checking.comparison import compare
+from ntpcompanion.workflow.checking.report import Report, make_report, report_json
+from ntpcompanion.workflow.claims import baselines
+from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.running.results import Result
+
+STDOUT = Path("-")
+SUMMARY = "GITHUB_STEP_SUMMARY"  # GitHub's own: the file to which steps append
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where the report is to be written; None: nowhere. `STDOUT` as `json` is left to the caller.
+
+    Without `summary`, the file that the host names in the environment is taken.
+    """
+
+    json: Path | None = None
+    junit: Path | None = None
+    summary: Path | None = None
+
+
+def check_results(project: Project, results: Mapping[str, Result], profile: str) -> Report:
+    """Compare stored results with the baseline of the profile. Raises WorkflowError if claims or
+    baseline cannot be read.
+    """
+    claims = load_claims(project)
+    stored = baselines.read_baseline(project.baseline(profile))
+    found = compare(results, claims, stored, profile)
+    return make_report(project, results, claims, stored, profile, found)
+
+
+def accept(project: Project, results: Mapping[str, Result], profile: str) -> Path:
+    """Make the values of stored results the baseline of the profile; return its file. Raises
+    WorkflowError if claims or baseline cannot be read, or the baseline not be written.
+    """
+    path = project.baseline(profile)
+    stored = baselines.read_baseline(path)
+    baselines.write_baseline(path, baselines.updated(stored, results, load_claims(project)))
+    return path
+
+
+def failed_report(profile: str, error: WorkflowError) -> Report:
+    """The report of a check that could not be made: a file of an earlier one would tell a tale."""
+    return Report(profile=profile, outcome="error", error=plain(str(error)))
+
+
+def write_reports(report: Report, files: Files) -> None:
+    """Write what was asked for. Raises WorkflowError for a file that cannot be written."""
+    host = os.environ.get(SUMMARY)
+    if files.json and files.json != STDOUT:
+        _write(files.json, report_json(report))
+    if files.junit:
+        _write(files.junit, formats.junit(report))
+    if files.summary and str(files.summary) != host:
+        _write(files.summary, formats.markdown(report))
+    elif host:
+        _write(Path(host), formats.markdown(report) + "\n", append=True)
+
+
+def _write(path: Path, text: str, *, append: bool = False) -> None:
+    # what is replaced must be a file of its own: /dev/stdout is a link to where the output goes
+    if not append and not path.is_symlink() and (path.is_file() or not path.exists()):
+        write_atomically(path, text)
+        return
+    try:
+        with path.open("a" if append else "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise WorkflowError(
+            f"{path} cannot be written: {error.strerror or error}. Name a file in a folder that "
+            "you may write to."
+        ) from error
+
+
+def annotations(report: Report, project: Project) -> list[str]:
+    """The findings as lines that GitHub shows beside the code; paths begin at the folder that was
+    checked out.
+    """
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    folder = ""
+    if workspace and project.root.is_relative_to(Path(workspace).resolve()):
+        folder = project.root.relative_to(Path(workspace).resolve()).as_posix()
+    return formats.annotations(report, "" if folder == "." else folder)

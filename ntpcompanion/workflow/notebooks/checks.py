@@ -1,0 +1,114 @@
+"""Checks of parameters by functions of the package, before a kernel starts.
+
+The front matter of a notebook lists calls, `ntp: {checks: ["package.module.function(size=dim)"]}`.
+Each argument is given by name, and is a parameter of the notebook or a literal. The function raises
+an error whose message names its arguments in backticks; it returns sentences for the user, or None.
+"""
+
+import ast
+import importlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ntpcompanion.workflow.base.errors import WorkflowError, nearest
+from ntpcompanion.workflow.base.files import canonical_json
+
+
+@dataclass(frozen=True)
+class Check:
+    """A call of `function` of `module`. `parameters` are the notebook's names of its arguments;
+    `literals` are the values of the others.
+    """
+
+    module: str
+    function: str
+    parameters: Mapping[str, str]
+    literals: Mapping[str, object]
+
+    def __str__(self) -> str:
+        return f"{self.module}.{self.function}"
+
+
+def parse_check(text: str, known: Mapping[str, object], where: str) -> Check:
+    """A call that is written in the front matter. Raises WorkflowError for what is no such call,
+    and for a name that is none of the `known` parameters.
+    """
+    try:
+        call = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        call = None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.args:
+        raise _no_call(text, where)
+    module, _, function = ast.unparse(call.func).rpartition(".")
+    parameters, literals = dict[str, str](), dict[str, object]()
+    for given in call.keywords:
+        if given.arg is None:
+            raise _no_call(text, where)
+        if isinstance(given.value, ast.Name):
+            name = given.value.id
+            if name not in known:
+                raise WorkflowError(
+                    f"{where}: the check {module}.{function} is given {name!r}, which is no "
+                    f"parameter.{nearest(name, known)}"
+                )
+            parameters[given.arg] = name
+        else:
+            try:
+                literals[given.arg] = ast.literal_eval(given.value)
+            except ValueError:
+                raise _no_call(text, where) from None
+    return Check(module, function, parameters, literals)
+
+
+def run_checks(
+    checks: Sequence[Check], variants: Sequence[Mapping[str, object]], where: str
+) -> list[str]:
+    """What the functions say of every variant of the parameters, under the notebook's own names.
+
+    Of variants that differ in other parameters only, one is checked. Raises WorkflowError where a
+    function refuses one, cannot be imported, or takes no such arguments.
+    """
+    said = dict[str, None]()
+    for check in checks:
+        asked = [
+            {argument: values[name] for argument, name in check.parameters.items()}
+            for values in variants
+        ]
+        for arguments in {canonical_json(each): each for each in asked}.values():
+            said |= dict.fromkeys(_said(check, arguments, where))
+    return list(said)
+
+
+def _said(check: Check, arguments: Mapping[str, object], where: str) -> list[str]:
+    try:
+        said = _function(check, where)(**arguments, **check.literals)
+    except (ValueError, OSError, ImportError) as error:
+        raise WorkflowError(f"{where}: {_renamed(str(error), check.parameters)}") from error
+    except TypeError as error:
+        raise WorkflowError(f"{where}: the check {check} cannot be called: {error}.") from error
+    return [_renamed(sentence, check.parameters) for sentence in said or []]
+
+
+def _function(check: Check, where: str) -> Callable[..., list[str] | None]:
+    try:
+        function: Callable[..., list[str] | None] = getattr(
+            importlib.import_module(check.module), check.function
+        )
+    except (ImportError, AttributeError) as error:
+        raise WorkflowError(
+            f"{where}: the check {check} of its front matter cannot be imported: {error}."
+        ) from error
+    return function
+
+
+def _renamed(sentence: str, names: Mapping[str, str]) -> str:
+    """The sentence with the notebook's names in place of those of the arguments."""
+    return re.sub(r"`(\w+)`", lambda found: f"`{names.get(found[1], found[1])}`", sentence)
+
+
+def _no_call(text: str, where: str) -> WorkflowError:
+    return WorkflowError(
+        f"{where}: the check {text.strip()!r} in the front matter is no call like "
+        "`package.module.function(argument=parameter)`, with every argument by name."
+    )

@@ -1,0 +1,89 @@
+"""JupyterLab on the notebooks of a project: how it is started, and what is its own."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ntpcompanion.workflow.base.environment import clean_environment
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import write_atomically
+from ntpcompanion.workflow.base.project import Project
+
+NEEDED = {
+    "jupyterlab": "jupyterlab",
+    "jupyterlab_myst": "jupyterlab-myst",
+}  # the distribution of each module
+CONTENTS = "ntpcompanion.workflow.notebooks.jupyter_contents.TextNotebooks"
+# a double click on a text notebook opens a notebook
+OVERRIDES = {
+    "@jupyterlab/docmanager-extension:plugin": {
+        "defaultViewers": {"markdown": "Jupytext Notebook", "myst": "Jupytext Notebook"}
+    },
+    # no window asks for news, and nothing is asked of the network
+    "@jupyterlab/apputils-extension:notification": {
+        "fetchNews": "false",
+        "checkForUpdates": False,
+        "doNotDisturbMode": True,
+    },
+}
+
+
+def start_lab(project: Project, arguments: Sequence[str] = ()) -> int:
+    """Run JupyterLab on a project until it is ended; its exit code.
+
+    Settings, history and what else it keeps lie in `_build/lab`, nothing in the user's home.
+    Raises WorkflowError if a package is missing.
+    """
+    require_lab()
+    environment = lab_environment(project)
+    overrides = Path(environment["JUPYTER_CONFIG_DIR"], "labconfig/default_setting_overrides.json")
+    write_atomically(overrides, json.dumps(OVERRIDES, indent=1) + "\n")
+    command = lab_command(project, arguments)
+    if sys.platform == "win32":
+        return subprocess.call(command, env=environment)
+    # in the place of this process: Ctrl-C and the end of a terminal reach it as they should
+    os.execve(command[0], command, environment)
+
+
+def require_lab() -> None:
+    """Raises WorkflowError naming what is not installed."""
+    missing = [name for module, name in NEEDED.items() if importlib.util.find_spec(module) is None]
+    if missing:
+        are = "is" if len(missing) == 1 else "are"
+        raise WorkflowError(
+            f"{' and '.join(missing)} {are} not installed. Run `make lab`, or `pip install -c "
+            "constraints.txt -e '.[lab]'`."
+        )
+
+
+def lab_command(project: Project, arguments: Sequence[str] = ()) -> list[str]:
+    """The command that starts JupyterLab in the folder of a project, at its notebooks."""
+    settings = {
+        "ServerApp.root_dir": str(project.root),
+        "ServerApp.contents_manager_class": CONTENTS,
+        "ContentsManager.preferred_dir": str(project.notebooks),
+    }
+    options = [f"--{name}={value}" for name, value in settings.items()]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:  # in a container; else it would not start
+        options.append("--allow-root")
+    return [sys.executable, "-m", "jupyterlab", *options, *arguments]
+
+
+def lab_environment(project: Project) -> dict[str, str]:
+    """The environment of JupyterLab and of the kernels that it starts: that of a run of the book,
+    and folders of its own for what it keeps.
+    """
+    folder = project.build / "lab"
+    own = ("config", "data", "runtime")
+    kept = {f"JUPYTER_{name.upper()}_DIR": str(folder / name) for name in own}
+    # each of these would lead JupyterLab, or a kernel, back to settings of the user
+    foreign = {
+        "JUPYTER_CONFIG_PATH", "JUPYTER_PATH", "JUPYTERLAB_DIR",
+        "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR",
+    }  # fmt: skip
+    usual = {k: v for k, v in clean_environment(project).items() if k not in foreign}
+    return usual | kept | {"IPYTHONDIR": str(folder / "ipython")}

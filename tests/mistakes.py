@@ -1,0 +1,82 @@
+"""What a user may write by mistake in the place of an argument, and what must be said to it."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 4.0]}, index=pd.Index([1, 2, 3]))
+HOLES = np.full((2, 2), np.nan)
+MISTAKES: Mapping[str, tuple] = {
+    "integer": ("3", 2.5, True, -1, np.nan, None),
+    "index": ("1", 1.5, None, 9),
+    "positive": ("x", np.nan, True, -1.0, None, np.ones(2), np.inf),
+    "number": ("x", np.nan, True, None, np.ones(2)),
+    "table": (None, np.eye(2), "table"),
+    "rng": (0, None, np.random),
+    "generator": (0, None, np.random.default_rng(0)),
+    "matrix": ("x", None, HOLES, np.ones(3), np.empty((0, 2))),
+    "start": ("x", HOLES, np.ones(3)),
+    "vector": ("x", None, [np.nan, 1.0], [], np.ones((2, 2)), ["a", "b", "c"]),
+    "series": ("x", None, ["a", "b", "c"], [1.0, 2.0], np.ones((3, 2))),
+    "tokens": ("x", None, [[0.0, 1.0]], [[True, False]], [[0, 9]], [[0, -1]]),
+    "look": ("misspelled", None),
+    "choice": ("misspelled", 3, None),
+    "function": ("f", 3),
+    "text": (3, None, ["a"]),
+    "pair": (None, 3, (1,), ("a", "b"), (np.nan, 0)),
+    "axes": (None, "ax", np.ones(2)),
+    "frame": (None, [1, 2], "frame", FRAME.rename(columns=str.upper), pd.DataFrame()),
+    "counts": (None, [], [1, 2], "counts"),
+    "device": ("gpu", 3.5),
+    "dtype": ("float64", int, torch.int64),
+}
+
+
+def trials(rows: str, right: Mapping[str, tuple[Callable, dict]]) -> list:
+    """A trial for every mistake: rows are `call: argument=kind …`, calls those of `right`."""
+    found = []
+    for row in rows.strip().splitlines():
+        name, _, pairs = row.partition(":")
+        call, arguments = right[name]
+        for argument, kind in (pair.split("=") for pair in pairs.split()):
+            found += [
+                pytest.param(call, arguments, argument, value, id=f"{name}-{argument}-{number}")
+                for number, value in enumerate(MISTAKES[kind])
+            ]
+    return found
+
+
+def check_named(call: Callable, arguments: dict, argument: str, value: object) -> None:
+    """The mistake is answered by a sentence that names the argument and says what came."""
+    fresh = {name: made() if callable(made) else made for name, made in arguments.items()}
+    with pytest.raises(ValueError) as refusal:
+        _finished(call(**fresh | {argument: value}))
+    sentence = str(refusal.value)
+    assert f"`{argument}`" in sentence
+    assert sentence.endswith(".")
+    assert any(word in sentence for word in _shown(value)), sentence
+
+
+def _finished(answer: object) -> None:
+    """Take the steps of a generator, which checks nothing before the first."""
+    if isinstance(answer, Iterator):
+        list(answer)
+
+
+def _shown(value: object) -> list[str]:
+    """How a value may be told: as it is written, by its kind and shape, or by an entry."""
+    words = ["at least", "empty", "a text", repr(value), str(value), type(value).__name__]
+    if isinstance(value, pd.DataFrame):
+        return [*words, "It has"]
+    array = np.asarray(value)
+    return [
+        *words,
+        str(array.shape),
+        str(array.dtype),
+        "nan",
+        str(array.size),
+        *map(str, array.ravel()),
+    ]

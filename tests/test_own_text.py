@@ -1,0 +1,146 @@
+"""The chapters that take a text, on texts of other scripts and on what is no text for them."""
+
+import dataclasses
+import re
+
+import nbformat
+import numpy as np
+import pytest
+
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.notebooks.notebook import find_notebooks
+from ntpcompanion.workflow.notebooks.profiles import read_profiles
+from ntpcompanion.workflow.running import execute as runner
+from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.running.runs import plan
+from tests.own_texts import text_of
+
+# the parameter that says how many tokens a text has in each chapter
+VOCABULARY = {
+    "sparse_contexts": "vocab_size",
+    "separability": "vocab_size",
+    "ntp_svm": "text_vocab",
+}
+UNSPACED = "single characters of a script that is written without spaces"
+SCRIPTS = ["Latin", "Devanagari", "Chinese", "Arabic"]
+
+
+def execute(name, folder, **given):
+    """A chapter at its smoke profile; its outcome stays in the folder."""
+    project = Project.find()
+    known = find_notebooks(project)
+    run = plan(project, known[name], "smoke", read_profiles(project, known), given)
+    run = dataclasses.replace(run, folder=folder)
+    (outcome,) = runner.execute([run], jobs=1, scratch=folder / "scratch")
+    return outcome
+
+
+def measured(name, script, folder, **given):
+    """The values that a chapter measures on a text of a script, and what it says of its tokens."""
+    path = folder / "my text.txt"
+    path.write_text(text_of(script), encoding="utf-8")
+    outcome = execute(name, folder, text=str(path), **{VOCABULARY[name]: 24} | given)
+    assert outcome.status == "done", outcome.message
+    assert outcome.notes == ()
+    result = Result.load(outcome.run.results)
+    page = nbformat.read(outcome.run.page, as_version=4)
+    (about,) = [
+        value
+        for cell in page.cells
+        for output in cell.get("outputs", [])
+        if output.get("metadata", {}).get("scrapbook", {}).get("name", "").endswith("about")
+        for value in output.data.values()
+    ]
+    values = {item.claim: np.array(item.value) for item in result.measurements}
+    assert all(np.isfinite(value).all() for value in values.values())
+    return values, about
+
+
+def check_floors(values):
+    floor = values["ntp.appc.floor"]
+    assert (np.diff(floor) <= 1e-12).all()
+    assert 0 <= floor[-1] <= floor[0] < np.log(24)
+    assert (np.diff(values["ntp.appc.contexts"]) >= 0).all()
+    assert values["ntp.appc.flattening"] < 1e-9
+
+
+def test_contexts_of_a_script_without_spaces(tmp_path):
+    values, about = measured("sparse_contexts", "Chinese", tmp_path)
+    check_floors(values)
+    assert "100 % are " + UNSPACED in about
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", ["Latin", "Devanagari", "Arabic"])
+def test_contexts_of_scripts_with_spaces(script, tmp_path):
+    values, about = measured("sparse_contexts", script, tmp_path)
+    check_floors(values)
+    assert "Tokens are words in lower case" in about
+    assert UNSPACED not in about
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tokenizer", ["characters", "bytes"])
+def test_contexts_of_other_tokens(tokenizer, tmp_path):
+    values, about = measured("sparse_contexts", "Arabic", tmp_path, tokenizer=tokenizer)
+    check_floors(values)
+    assert f"Tokens are the {tokenizer} of the text" in about
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_separability_of_every_script(script, tmp_path):
+    values, about = measured("separability", script, tmp_path)
+    assert 0 < values["ntp.eq6.crossing-text"] <= 1
+    assert values["ntp.eq6.proofs-text"] == 0
+    assert values["ntp.prop1.bound-text"] <= 1 + 1e-9
+    assert (UNSPACED in about) == (script == "Chinese")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_max_margin_decoder_of_every_script(script, tmp_path):
+    values, about = measured("ntp_svm", script, tmp_path)
+    assert values["ntp.def3.gap"] < 1e-6  # of the tables, that of the text among them
+    assert (UNSPACED in about) == (script == "Chinese")
+
+
+LATIN1 = "Größe und Übermut zählen nicht, né. " * 100
+
+
+@pytest.mark.parametrize("name", VOCABULARY)
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", r"`text` = .* is empty\."),
+        (bytes(range(256)) * 20, r"`text` = .* is not text"),
+        (LATIN1.encode("latin-1"), r"it reads as Latin-1\. Convert it: iconv -f latin1 -t utf-8"),
+        (LATIN1.encode("utf-16"), r"it is UTF-16\. Convert it: iconv -f utf-16 -t utf-8"),
+        (LATIN1.encode("utf-16le"), r"it is UTF-16LE\. Convert it: iconv -f utf-16le -t utf-8"),
+        (
+            b"to be or not " * 12 + b"to be",
+            r"has 50 words|the 50 words that are read are 4 different",
+        ),
+        (b"word", r"`text` = .* has one word"),
+        (b"word " * 5000, r"has 5,000 words, all the same"),
+    ],
+    ids=["empty", "binary", "Latin-1", "UTF-16", "UTF-16LE", "50 words", "one word", "one again"],
+)
+def test_what_is_no_text_is_a_sentence_before_a_kernel_starts(
+    name, content, sentence, tmp_path, monkeypatch
+):
+    def no_kernel(*_):
+        raise AssertionError("a kernel was started")
+
+    monkeypatch.setattr(runner, "_run_worker", no_kernel)
+    path = tmp_path / "mine.txt"
+    path.write_bytes(content)
+    outcome = execute(name, tmp_path, text=str(path))
+    assert outcome.status == "failed"
+    assert re.search(rf"^Notebook '{name}': .*{sentence}", outcome.message)
+
+
+def test_the_sizes_are_called_as_in_the_notebook(tmp_path, monkeypatch):
+    outcome = execute("ntp_svm", tmp_path, text_vocab=4000)
+    assert "`text_vocab` = 4000 does not fit `text` = 'pydoc_data.topics'" in outcome.message
+    assert "`vocab_size`" not in outcome.message

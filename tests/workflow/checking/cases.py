@@ -1,0 +1,21 @@
+"""A project whose two notebooks were run, and what became of their numbers."""
+
+from ntpcompanion.workflow.checking.comparison import compare
+from ntpcompanion.workflow.checking.report import make_report
+from ntpcompanion.workflow.claims.baselines import updated
+from ntpcompanion.workflow.claims.claims import load_claims
+from tests.workflow.claims.test_baselines import result
+
+
+def report_of(toy, now, before=None):
+    """The report of measured values `now` (by notebook, by claim) where `before` are stored."""
+    stored = updated({}, {name: result(name, **values) for name, values in (before or now).items()})
+    results = {name: result(name, **values) for name, values in now.items()}
+    claims = load_claims(toy.project)
+    found = compare(results, claims, stored, "book")
+    return make_report(toy.project, results, claims, stored, "book", found)
+
+
+AS_STORED = {"coin": {"toy_half": 0.5, "toy_powers": [1.0, 2.0, 4.0]}, "words": {"toy_words": 3.0}}
+HALF_MOVED = {**AS_STORED, "coin": {**AS_STORED["coin"], "toy_half": 0.52}}
+HALF_MISSING = {**AS_STORED, "coin": {"toy_powers": [1.0, 2.0, 4.0]}}

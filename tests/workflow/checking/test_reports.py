@@ -1,0 +1,136 @@
+"""What `ntpcompanion check` writes and prints, and where."""
+
+import json
+import os
+from xml.etree import ElementTree
+
+import pytest
+from typer.testing import CliRunner
+
+from ntpcompanion import cli
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.checking.report import Report
+from ntpcompanion.workflow.checking.reports import Files, annotations, write_reports
+from ntpcompanion.workflow.claims import baselines
+
+
+@pytest.fixture(autouse=True)
+def away_from_the_host(monkeypatch):
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def check(instant, monkeypatch):
+    """A function: `check --profile book` of a project that was executed and whose baseline is what
+    was measured; the outcome with its output, errors and exit code.
+    """
+    monkeypatch.setattr(Project, "find", classmethod(lambda cls, start=None: instant.project))
+    instant.execute()
+    done = CliRunner().invoke(cli.app, ["check", "--profile", "book", "--update"])
+    assert "Wrote" in done.stdout
+    return lambda *options: CliRunner().invoke(cli.app, ["check", "--profile", "book", *options])
+
+
+@pytest.fixture
+def drifted(check, instant):
+    """The same after a number of the baseline was changed: the measured one has moved."""
+    path = instant.project.baseline("book")
+    stored = baselines.read_baseline(path)
+    stored["-"]["toy.half"] = type(stored["-"]["toy.half"]).of("toy.half", 0.45)
+    baselines.write_baseline(path, stored)
+    return check
+
+
+def test_results_go_to_the_output_and_errors_to_the_other_stream(drifted):
+    done = drifted()
+    assert done.exit_code == 1
+    assert done.stdout == "toy.half: baseline 0.45, now 0.5, moved 0.05, band ± 0.0045\n"
+    assert done.stderr == "error: 1 of the checks on 3 measured values failed at profile book.\n"
+
+
+def test_all_reports_are_written_on_success_and_on_failure(check, tmp_path, instant):
+    files = [tmp_path / "new folder" / name for name in ("a.json", "a.xml", "a.md")]
+    options = ["--json", files[0], "--junit", files[1], "--summary", files[2]]
+    done = check(*map(str, options))
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert json.loads(files[0].read_text())["outcome"] == "agrees"
+    assert ElementTree.parse(files[1]).getroot().get("failures") == "0"
+    assert "3 values agree; 0 moved." in files[2].read_text()
+    instant.edit("book/claims.yml", "equals: 0.5", "equals: 0.3")
+    assert check(*map(str, options)).exit_code == 1
+    assert json.loads(files[0].read_text())["findings"][0]["kind"] == "verdict"
+    assert ElementTree.parse(files[1]).getroot().get("failures") == "1"
+    assert "refuted, expected supported" in files[2].read_text()
+
+
+def test_json_may_be_the_output_and_then_nothing_else_is(drifted):
+    done = drifted("--json", "-", "--annotate")
+    assert json.loads(done.stdout)["findings"][0]["claim"] == "toy.half"
+    assert "toy.half: baseline 0.45" in done.stderr
+    assert "::error file=notebooks/coin.md" in done.stderr
+
+
+def test_on_github_lines_are_marked_and_the_summary_is_added_to(drifted, monkeypatch, tmp_path):
+    summary = tmp_path / "summary"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    done = drifted()
+    assert "\n::error file=notebooks/coin.md,line=" in done.stdout
+    assert summary.read_text().startswith("before\n### Claims, profile book\n")
+    assert "2 values agree; 1 moved." in summary.read_text()
+    assert "::error" not in drifted("--no-annotate").stdout
+    drifted("--summary", str(summary))
+    assert summary.read_text().count("### Claims") == 3
+
+
+def test_a_check_that_could_not_be_made_is_told_in_the_reports(check, instant, tmp_path):
+    instant.edit("toypkg/half.py", "n / TWO", "n / TWO + 0")
+    file = tmp_path / "report.json"
+    file.write_text("an earlier one")
+    done = check("--json", str(file), "--annotate")
+    assert done.exit_code == 1
+    report = json.loads(file.read_text())
+    assert report["outcome"] == "error"
+    assert "half.py changed" in report["error"]
+    assert done.stdout.startswith("::error title=ntpcompanion check::")
+
+
+def test_an_update_is_reported_as_it_left_things(drifted, tmp_path):
+    file = tmp_path / "report.json"
+    done = drifted("--update", "--json", str(file))
+    assert done.exit_code == 0
+    assert done.stdout.startswith("toy.half: baseline 0.45, now 0.5")
+    assert json.loads(file.read_text())["outcome"] == "agrees"
+
+
+def test_paths_begin_where_the_repository_does(toy, monkeypatch):
+    found = {"kind": "new", "fault": True, "notebook": "coin", "claim": "a.b", "line": 1}
+    found |= {"file": "notebooks/coin.md", "text": "x"}
+    report = Report(profile="book", outcome="differs", findings=[found])
+    for workspace, start in (
+        (toy.project.root.parent, "toy/notebooks/"),
+        (toy.project.root, "notebooks/"),
+        (toy.project.root / "book", "notebooks/"),
+    ):
+        monkeypatch.setenv("GITHUB_WORKSPACE", str(workspace))
+        assert annotations(report, toy.project)[0].startswith(f"::error file={start}")
+
+
+def test_a_file_that_cannot_be_written_is_a_sentence(tmp_path):
+    report = Report(profile="book", outcome="agrees")
+    for path in (tmp_path, tmp_path / "file" / "below"):
+        (tmp_path / "file").touch()
+        with pytest.raises(WorkflowError, match=r"[Cc]ould not write|cannot be written"):
+            write_reports(report, Files(json=path))
+
+
+def test_a_link_is_written_through(tmp_path):
+    """As /dev/stdout is one: it must not be replaced."""
+    (tmp_path / "target").touch()
+    os.symlink(tmp_path / "target", tmp_path / "link")
+    write_reports(Report(profile="book", outcome="agrees"), Files(summary=tmp_path / "link"))
+    assert (tmp_path / "link").is_symlink()
+    assert "0 values agree" in (tmp_path / "target").read_text()

@@ -1,0 +1,88 @@
+"""How JupyterLab is started: in the project, with folders of its own."""
+
+import json
+import os
+import sys
+
+import pytest
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.notebooks import lab
+
+
+class Replaced(Exception):
+    """This process is another program now."""
+
+
+@pytest.fixture
+def started(toy, monkeypatch):
+    """A function that starts it; what would have replaced this process."""
+    monkeypatch.setattr(lab, "NEEDED", {})
+    monkeypatch.setattr(sys, "platform", "linux")
+
+    def start(*arguments):
+        def execve(*given):
+            raise Replaced(given)
+
+        monkeypatch.setattr(os, "execve", execve)
+        with pytest.raises(Replaced) as caught:
+            lab.start_lab(toy.project, arguments)
+        return caught.value.args[0]
+
+    return start
+
+
+def test_it_serves_the_project_and_opens_text_notebooks_by_a_double_click(started, toy):
+    program, command, environment = started("--port=9999")
+    assert program == sys.executable
+    assert f"--ServerApp.root_dir={toy.project.root}" in command
+    assert f"--ContentsManager.preferred_dir={toy.project.notebooks}" in command
+    assert f"--ServerApp.contents_manager_class={lab.CONTENTS}" in command
+    assert command[-1] == "--port=9999"
+    folder = toy.project.build / "lab" / "config" / "labconfig"
+    assert environment["JUPYTER_CONFIG_DIR"] == str(folder.parent)
+    overrides = json.loads((folder / "default_setting_overrides.json").read_text())
+    viewers = overrides["@jupyterlab/docmanager-extension:plugin"]["defaultViewers"]
+    assert viewers["markdown"] == "Jupytext Notebook"
+
+
+def test_it_keeps_nothing_at_home_and_heeds_no_settings_of_the_user(started, toy, monkeypatch):
+    monkeypatch.setenv("JUPYTERLAB_SETTINGS_DIR", "/home/user/.jupyter/lab")
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", "/home/user/.jupyter")
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    _, _, environment = started()
+    kept = {name: value for name, value in environment.items() if "JUPYTER" in name}
+    assert len(kept) == 3
+    assert all(value.startswith(str(toy.project.build / "lab")) for value in kept.values())
+    assert environment["IPYTHONDIR"].startswith(str(toy.project.build / "lab"))
+    # kernels are those of a run of the book: its package first, one thread, figures inline
+    assert environment["PYTHONPATH"].startswith(str(toy.project.package.parent))
+    assert environment["OMP_NUM_THREADS"] == "1"
+    assert "inline" in environment["MPLBACKEND"]
+
+
+def test_root_may_start_it(started, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
+    assert "--allow-root" in started()[1]
+    monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
+    assert "--allow-root" not in started()[1]
+
+
+def test_windows_waits_for_it(toy, monkeypatch):
+    monkeypatch.setattr(lab, "NEEDED", {})
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(lab.subprocess, "call", lambda command, env: 7)
+    assert lab.start_lab(toy.project) == 7
+
+
+def test_what_is_missing_is_a_sentence(toy, monkeypatch):
+    monkeypatch.setattr(lab, "NEEDED", {"no_such_module": "no-such-package"})
+    with pytest.raises(WorkflowError, match=r"no-such-package is not installed. Run `make lab`"):
+        lab.start_lab(toy.project)
+    assert not (toy.project.build / "lab").exists()
+
+
+def test_the_class_that_saves_is_where_it_is_named():
+    module, _, name = lab.CONTENTS.rpartition(".")
+    pytest.importorskip("jupyter_server")
+    assert hasattr(__import__(module, fromlist=[name]), name)
