@@ -22,26 +22,28 @@ class Distributions:
 
     Fields
     ------
-    laws
+    probabilities
         p (m, V), rows of sum one.
     inside
         (m, V), where p is positive.
-    log_laws
+    log_probabilities
         log p, 0 off the supports.
     weight
         π (m,), positive, of sum one.
     """
 
-    laws: Float[np.ndarray, "m V"]
+    probabilities: Float[np.ndarray, "m V"]
     inside: Bool[np.ndarray, "m V"]
-    log_laws: Float[np.ndarray, "m V"]
+    log_probabilities: Float[np.ndarray, "m V"]
     weight: Float[np.ndarray, " m"]
 
     @classmethod
-    def of(cls, laws: Float[np.ndarray, "m V"], weight: Float[np.ndarray, " m"]) -> "Distributions":
+    def of(
+        cls, probabilities: Float[np.ndarray, "m V"], weight: Float[np.ndarray, " m"]
+    ) -> "Distributions":
         """With supports and logarithms."""
-        inside = laws > 0
-        return cls(laws, inside, np.log(np.where(inside, laws, 1.0)), weight)
+        inside = probabilities > 0
+        return cls(probabilities, inside, np.log(np.where(inside, probabilities, 1.0)), weight)
 
 
 def excess_and_gradient(
@@ -57,11 +59,11 @@ def excess_and_gradient(
     held = (raised * given.inside).sum(axis=1, keepdims=True)
     beyond = np.where(given.inside, 0.0, raised)
     lost = np.log1p(beyond.sum(axis=1, keepdims=True) / held)  # −log q(S)
-    x = np.where(given.inside, above - np.log(held) - given.log_laws, 0.0)
+    x = np.where(given.inside, above - np.log(held) - given.log_probabilities, 0.0)
     close = np.clip(x, -NEAR, NEAR)
     near = close * close * (0.5 + close * (1 / 6 + close * (1 / 24 + close / 120)))
-    matched = given.laws * np.where(np.abs(x) < NEAR, near, np.expm1(x) - x)
-    moved = given.laws * np.expm1(x - lost) + beyond / held * np.exp(-lost)
+    matched = given.probabilities * np.where(np.abs(x) < NEAR, near, np.expm1(x) - x)
+    moved = given.probabilities * np.expm1(x - lost) + beyond / held * np.exp(-lost)
     excess = given.weight @ (lost[:, 0] + matched.sum(axis=1))
     return float(excess), given.weight[:, None] * moved
 
@@ -77,9 +79,11 @@ def relative_gap(logits: Float[np.ndarray, "m V"], given: Distributions, ridge: 
     scale = max(1.0, spectral_norm(gradient) / ridge)
     norm = nuclear_norm(logits)
     linear = norm + float((gradient * logits).sum()) / scale / ridge
-    laws = given.laws + gradient / given.weight[:, None] / scale
+    probabilities = given.probabilities + gradient / given.weight[:, None] / scale
     lost = (
-        0.0 if scale == 1 else excess_and_gradient(logits, Distributions.of(laws, given.weight))[0]
+        0.0
+        if scale == 1
+        else excess_and_gradient(logits, Distributions.of(probabilities, given.weight))[0]
     )
     gap = max(linear + lost / ridge, 0.0)
     if norm == 0:

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from ntpcompanion.geometry.excess import Distributions, excess_and_gradient
-from ntpcompanion.linear.validation import as_laws, as_weight
+from ntpcompanion.linear.validation import as_distributions, as_weight
 from ntpcompanion.validation import (
     as_integer,
     as_matrix,
@@ -104,10 +104,10 @@ def train_factors(
     (True, True)
     """
     rows = np.asarray(next_token)
-    laws = as_laws("next_token", next_token, len(rows) if rows.ndim else 0)
-    given = Distributions.of(laws, as_weight("weight", weight, len(laws)))
-    H = as_matrix("contexts", contexts, (len(laws), None))
-    W = as_matrix("words", words, (laws.shape[1], H.shape[1]))
+    probabilities = as_distributions("next_token", next_token, len(rows) if rows.ndim else 0)
+    given = Distributions.of(probabilities, as_weight("weight", weight, len(probabilities)))
+    H = as_matrix("contexts", contexts, (len(probabilities), None))
+    W = as_matrix("words", words, (probabilities.shape[1], H.shape[1]))
     step_size = as_positive("step_size", step_size)
     ridge = as_number("ridge", ridge, 0.0)
     check_choice("method", method, ("gd", "adam"))
@@ -116,7 +116,7 @@ def train_factors(
     move = _Adam(x.shape) if method == "adam" else _identity
     kept, losses = [], []
     for step in range(wanted[-1] + 1):
-        H, W = x[: len(laws)], x[len(laws) :]
+        H, W = x[: len(probabilities)], x[len(probabilities) :]
         excess, slope = excess_and_gradient(H @ W.T, given)
         if not np.isfinite(excess):
             raise ValueError(
@@ -128,7 +128,9 @@ def train_factors(
             losses.append(excess)
         x = x - step_size * move(np.concatenate([slope @ W, slope.T @ H]) + ridge * x)
     found = np.stack(kept)
-    return FactorRun(wanted, found[:, : len(laws)], found[:, len(laws) :], np.array(losses))
+    return FactorRun(
+        wanted, found[:, : len(probabilities)], found[:, len(probabilities) :], np.array(losses)
+    )
 
 
 def _as_rising(name: str, values: Sequence[int]) -> tuple[int, ...]:

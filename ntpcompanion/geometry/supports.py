@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
 from ntpcompanion.linear.ties import centre
-from ntpcompanion.linear.validation import as_laws
+from ntpcompanion.linear.validation import as_distributions
 from ntpcompanion.validation import as_integer, as_matrix
 
 # Entries of the polar factor up to this are zero: multipliers of 1e-12 would not move an optimum.
@@ -174,9 +174,9 @@ def in_support_logits(next_token: ArrayLike) -> Float[np.ndarray, "m V"]:
     [[0.6931, -0.6931, 0.0]]
     """
     rows = np.asarray(next_token)
-    laws = as_laws("next_token", next_token, len(rows) if rows.ndim else 0)
-    inside = laws > 0
-    return centre(np.log(np.where(inside, laws, 1.0)), inside)
+    probabilities = as_distributions("next_token", next_token, len(rows) if rows.ndim else 0)
+    inside = probabilities > 0
+    return centre(np.log(np.where(inside, probabilities, 1.0)), inside)
 
 
 def project_in_support(logits: ArrayLike, support: ArrayLike) -> Float[np.ndarray, "m V"]:

@@ -14,7 +14,7 @@ from scipy.optimize import OptimizeResult, minimize
 from ntpcompanion.geometry.excess import Distributions, excess_and_gradient, relative_gap
 from ntpcompanion.geometry.spectral import shrink_singular_values
 from ntpcompanion.linear.memory import check_dense
-from ntpcompanion.linear.validation import as_laws, as_weight
+from ntpcompanion.linear.validation import as_distributions, as_weight
 from ntpcompanion.validation import as_between, as_integer, as_positive
 
 STATIONARY = 1e-14  # norm of a gradient that leaves no direction to a Newton step
@@ -120,13 +120,15 @@ def ridge_path(
     True
     """
     rows = np.asarray(next_token)
-    laws = as_laws("next_token", next_token, len(rows) if rows.ndim else 0)
-    given = Distributions.of(laws, as_weight("weight", weight, len(laws)))
+    probabilities = as_distributions("next_token", next_token, len(rows) if rows.ndim else 0)
+    given = Distributions.of(probabilities, as_weight("weight", weight, len(probabilities)))
     falling = _as_falling("ridges", ridges)
-    dim = as_integer("dim", laws.shape[1] if dim is None else dim, 1)
+    dim = as_integer("dim", probabilities.shape[1] if dim is None else dim, 1)
     as_between("tol", tol, 0, 1, "a share of the penalty")
     as_integer("max_iterations", max_iterations, 1)
-    check_dense("next_token", DENSE_ARRAYS, (sum(laws.shape), max(laws.shape[1], dim)))
+    check_dense(
+        "next_token", DENSE_ARRAYS, (sum(probabilities.shape), max(probabilities.shape[1], dim))
+    )
     contexts, words = _first_factors(given, dim)
     path = []
     for ridge in falling:
@@ -162,7 +164,7 @@ def _as_falling(name: str, values: Sequence[float]) -> list[float]:
 def _first_factors(
     given: Distributions, dim: int
 ) -> tuple[Float[np.ndarray, "m d"], Float[np.ndarray, "V d"]]:
-    _, gradient = excess_and_gradient(np.zeros(given.laws.shape), given)
+    _, gradient = excess_and_gradient(np.zeros(given.probabilities.shape), given)
     return balanced_factors(-START / np.linalg.norm(gradient) * gradient, dim)
 
 
@@ -239,7 +241,7 @@ class _Scaled:
         (H, W), (A, B) = self.factors(x), self.factors(v)
         _, slope = excess_and_gradient(H @ W.T, self.given)
         weight = self.given.weight[:, None]
-        q = self.given.laws + slope / weight
+        q = self.given.probabilities + slope / weight
         moved = q * (A @ W.T + H @ B.T)
         turned = weight * (moved - q * moved.sum(axis=1, keepdims=True))
         both = np.concatenate([turned @ W + slope @ B, turned.T @ H + slope.T @ A])

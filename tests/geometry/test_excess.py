@@ -19,7 +19,7 @@ def test_loss_and_gradient_are_those_of_a_table_with_one_hot_contexts(scale):
 def test_a_small_excess_keeps_its_digits():
     laws, weight = drawn_table(5, 4, 2, 2)
     given = Distributions.of(laws, weight)
-    logits = np.where(laws > 0, given.log_laws, -60.0)
+    logits = np.where(laws > 0, given.log_probabilities, -60.0)
     excess, _ = excess_and_gradient(logits, given)
     assert excess == pytest.approx((weight * 2 * np.exp(-60.0)).sum(), rel=1e-6)
 
