@@ -36,7 +36,8 @@ def test_every_error_of_a_paper_has_its_section():
     assert errors
     assert {name for name in linked(ERRORS) if CLAIMS[name].expected_verdict == "refuted"} == errors
     for section in ERRORS.split("\n## ")[1:]:
-        parts = ("**The paper says**", "**Counter-example.**", "**Corrected.**")
+        assert re.search(r"\*\*The (first|second|third) paper says\*\*", section)
+        parts = ("**Counter-example.**", "**Corrected.**")
         assert [part for part in parts if part not in section] == []
         assert "mystnb:" in section, "the counter-example is drawn"
         verdicts = {CLAIMS[name].expected_verdict for name in linked(section)}

@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "flatness": {"faces", "randomness", "validation"},
     "linear": {"faces", "languages", "randomness", "validation"},
     "dyck": {"faces", "languages", "randomness", "validation"},
+    "geometry": {"faces", "linear", "validation"},
     "networks": {"faces", "validation"},
     "mlm": {"faces", "languages", "networks", "randomness", "validation"},
     # where the others meet: frozen plan → typed result
@@ -30,6 +31,7 @@ MAY_IMPORT = {
         "linear",
         "flatness",
         "dyck",
+        "geometry",
         "networks",
         "mlm",
     },

@@ -1,0 +1,8 @@
+"""What features become when they are free: the geometry of next-token prediction with trainable
+context embeddings (Zhao, Behnia, Vakilian, Thrampoulidis 2024), and of the supervised contrastive
+loss (Behnia, Thrampoulidis 2024).
+"""
+
+from ntpcompanion.faces import attach_face
+
+__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")

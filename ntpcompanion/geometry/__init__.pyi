@@ -1,0 +1,33 @@
+from .supports import centred_support as centred_support
+from .supports import all_supports as all_supports
+from .supports import in_support_logits as in_support_logits
+from .supports import project_in_support as project_in_support
+from .supports import polar_certificate as polar_certificate
+from .nuclear_svm import solve_nuclear_svm as solve_nuclear_svm
+from .nuclear_svm import certified_nuclear_gap as certified_nuclear_gap
+from .unconstrained import ridge_path as ridge_path
+from .unconstrained import RidgeMinimum as RidgeMinimum
+from .factor_descent import train_factors as train_factors
+from .gram import gram_matrices as gram_matrices
+from .gram import cosines as cosines
+from .gram import similarity as similarity
+from .contrastive import contrastive_minimum as contrastive_minimum
+from .contrastive import class_gram as class_gram
+
+__all__ = [
+    "centred_support",
+    "all_supports",
+    "in_support_logits",
+    "project_in_support",
+    "polar_certificate",
+    "solve_nuclear_svm",
+    "certified_nuclear_gap",
+    "ridge_path",
+    "RidgeMinimum",
+    "train_factors",
+    "gram_matrices",
+    "cosines",
+    "similarity",
+    "contrastive_minimum",
+    "class_gram",
+]

@@ -1,0 +1,265 @@
+"""The supervised contrastive loss over free features: its minimizers, each with a proof that it is
+the global one (Behnia, Thrampoulidis 2024).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy.typing import ArrayLike
+from scipy.optimize import OptimizeResult, minimize
+from scipy.special import logsumexp, softmax
+
+from ntpcompanion.validation import as_integer_array, as_matrix, as_positive
+
+# Norm of a gradient that leaves no direction to a Newton step: some entries above rounding.
+STATIONARY = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class ContrastiveMinimum:
+    """A stationary point of the contrastive loss, and how far it can be from the global minimum.
+
+    Fields
+    ------
+    features
+        (n, d), rows of length 1.
+    loss
+        nats, mean over the samples.
+    bound
+        no Gram matrix with a diagonal of at most 1, of any rank, has a lower loss.
+    iterations
+        Newton steps.
+    """
+
+    features: Float[np.ndarray, "n d"]
+    loss: float
+    bound: float
+    iterations: int
+
+    @property
+    def gap(self) -> float:
+        """Loss minus bound, nats: the loss is within this of the least one."""
+        return max(self.loss - self.bound, 0.0)
+
+    @property
+    def gram(self) -> Float[np.ndarray, "n n"]:
+        """Inner products of the features."""
+        return self.features @ self.features.T
+
+
+@dataclass(frozen=True, eq=False)
+class ClassGram:
+    """A Gram matrix of samples, seen by classes.
+
+    Fields
+    ------
+    means
+        (k, k), inner products of the class means; on the diagonal 1 if a class has collapsed.
+    spread
+        the largest deviation of a sample's inner product from the mean of its two classes.
+    """
+
+    means: Float[np.ndarray, "k k"]
+    spread: float
+
+
+def contrastive_minimum(
+    labels: ArrayLike,
+    start: ArrayLike,
+    *,
+    temperature: float,
+    tol: float = 1e-10,
+    max_iterations: int = 1_000,
+) -> ContrastiveMinimum:
+    """Minimize the supervised contrastive loss over features on the sphere, from one start.
+
+        1/n Σ_i 1/(n_i − 1) Σ_{j ≠ i, y_j = y_i} log Σ_{l ≠ i} exp((h_iᵀ h_l − h_iᵀ h_j) / τ)
+
+    Parameters
+    ----------
+    labels
+        y (n,), integers 0 … k − 1, each at least twice.
+    start
+        (n, d), features at the start; only their directions matter.
+    temperature
+        τ.
+    tol
+        the certified gap, in nats, at which the search ends.
+    max_iterations
+        Newton steps at most.
+
+    Returns
+    -------
+    ContrastiveMinimum
+        features with their loss, and a lower bound over all features of length at most 1 in any
+        dimension. A local minimum that is not global keeps a gap.
+
+    Raises
+    ------
+    ValueError
+        labels that miss a class or have one sample only, a start that is not finite or has a row of
+        zeros, a temperature that is not positive.
+
+    Notes
+    -----
+    The loss is a convex function f of the Gram matrix G. With C = ∇f(G), ν_i = −(C G)_ii and the
+    least eigenvalue −ε of C + diag(ν), every feasible G' has f(G') ≥ f(G) + ⟨C, G' − G⟩ ≥ f(G) −
+    ⟨C, G⟩ − Σ_i max(ν_i + ε, 0): the bound. Newton steps in a trust region (scipy's trust-ncg); a
+    step costs some ten products of O(n² d), the proof O(n³).
+
+    Examples
+    --------
+    Two classes of two samples: they collapse to opposite points.
+
+    >>> import numpy as np
+    >>> from ntpcompanion.geometry import class_gram, contrastive_minimum
+    >>> start = np.random.default_rng(0).standard_normal((4, 3))
+    >>> found = contrastive_minimum([0, 0, 1, 1], start, temperature=0.5)
+    >>> bool(found.gap < 1e-9), class_gram(found.gram, [0, 0, 1, 1]).means.round(4).tolist()
+    (True, [[1.0, -1.0], [-1.0, 1.0]])
+    """
+    classes = as_labels("labels", labels)
+    start = as_matrix("start", start, (len(classes), None))
+    lengths = np.linalg.norm(start, axis=1, keepdims=True)
+    if not lengths.all():
+        raise ValueError(f"`start` has a zero in row {int((lengths == 0).argmax())}: no direction.")
+    same = (classes[:, None] == classes) & ~np.eye(len(classes), dtype=bool)
+    problem = _Loss(same, as_positive("temperature", temperature), start.shape)
+
+    def proved(intermediate_result: OptimizeResult) -> None:
+        features = problem.features(intermediate_result.x)
+        if problem.value(features @ features.T) - problem.bound(features) <= tol:
+            raise StopIteration
+
+    found = minimize(
+        problem.value_and_gradient,
+        (start / lengths).ravel(),
+        jac=True,
+        hessp=problem.hessian_product,
+        method="trust-ncg",
+        callback=proved,
+        options={"maxiter": max_iterations, "gtol": STATIONARY},
+    )
+    features = problem.features(found.x)
+    loss = problem.value(features @ features.T)
+    return ContrastiveMinimum(features, loss, problem.bound(features), found.nit)
+
+
+def class_gram(gram: ArrayLike, labels: ArrayLike) -> ClassGram:
+    """Average the inner products of samples over pairs of classes.
+
+    Parameters
+    ----------
+    gram
+        (n, n), inner products of the samples.
+    labels
+        y (n,), integers 0 … k − 1, each at least twice.
+
+    Returns
+    -------
+    ClassGram
+        means over pairs of classes, and how far single samples are from them.
+
+    Raises
+    ------
+    ValueError
+        a matrix that is not finite or has no row for each label.
+
+    Examples
+    --------
+    >>> from ntpcompanion.geometry import class_gram
+    >>> found = class_gram([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]], [0, 0, 1, 1])
+    >>> found.means.tolist(), found.spread
+    ([[1.0, 0.0], [0.0, 1.0]], 0.0)
+    """
+    classes = as_labels("labels", labels)
+    matrix = as_matrix("gram", gram, (len(classes), len(classes)))
+    member = np.eye(classes.max() + 1)[classes]
+    share = member / member.sum(axis=0)
+    means = share.T @ matrix @ share
+    return ClassGram(means, float(np.abs(matrix - means[classes][:, classes]).max()))
+
+
+def as_labels(name: str, value: ArrayLike) -> np.ndarray:
+    """Labels 0 … k − 1 (n,), each at least twice and at least two of them; ValueError otherwise."""
+    labels = as_integer_array(name, value)
+    if labels.ndim != 1 or not len(labels) or labels.min() < 0:
+        raise ValueError(f"`{name}` must be a list of class numbers from 0, got {value!r}.")
+    counts = np.bincount(labels)
+    if len(counts) < 2 or counts.min() < 2:
+        few = int(counts.argmin())
+        raise ValueError(
+            f"`{name}` must have at least two classes 0 … k − 1 with at least two samples each, "
+            f"got {counts[few]} of class {few} and {len(counts)} class(es)."
+        )
+    return labels
+
+
+@dataclass(frozen=True, eq=False)
+class _Loss:
+    """The loss as a function of the Gram matrix, and of rows that are divided by their lengths."""
+
+    same: Bool[np.ndarray, "n n"]  # pairs i ≠ j of one class
+    temperature: float
+    shape: tuple[int, int]
+
+    def features(self, x: Float[np.ndarray, " nd"]) -> Float[np.ndarray, "n d"]:
+        rows = x.reshape(self.shape)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    @property
+    def positives(self) -> Float[np.ndarray, "n n"]:
+        return self.same / self.same.sum(axis=1, keepdims=True)
+
+    def others(self, gram: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
+        """G / τ with −∞ on the diagonal: a sample is not compared with itself."""
+        scaled = gram / self.temperature
+        np.fill_diagonal(scaled, -np.inf)
+        return scaled
+
+    def value(self, gram: Float[np.ndarray, "n n"]) -> float:
+        others = logsumexp(self.others(gram), axis=1)
+        return float((others - (self.positives * gram).sum(axis=1) / self.temperature).mean())
+
+    def slope(self, gram: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
+        """∇f(G), symmetric."""
+        slope = (softmax(self.others(gram), axis=1) - self.positives) / self.temperature
+        return (slope + slope.T) / 2 / len(gram)
+
+    def bound(self, features: Float[np.ndarray, "n d"]) -> float:
+        gram = features @ features.T
+        slope = self.slope(gram)
+        multipliers = -np.einsum("ij,ji->i", slope, gram)
+        least = float(np.linalg.eigvalsh(slope + np.diag(multipliers))[0])
+        paid = np.maximum(multipliers - min(least, 0.0), 0.0).sum()
+        return self.value(gram) - float((slope * gram).sum()) - float(paid)
+
+    def value_and_gradient(
+        self, x: Float[np.ndarray, " nd"]
+    ) -> tuple[float, Float[np.ndarray, " nd"]]:
+        H, lengths = self.features(x), np.linalg.norm(x.reshape(self.shape), axis=1)[:, None]
+        gram = H @ H.T
+        moved = 2 * self.slope(gram) @ H
+        across = moved - (moved * H).sum(axis=1, keepdims=True) * H
+        return self.value(gram), (across / lengths).ravel()
+
+    def hessian_product(
+        self, x: Float[np.ndarray, " nd"], v: Float[np.ndarray, " nd"]
+    ) -> Float[np.ndarray, " nd"]:
+        """The derivative of the gradient along v."""
+        H, lengths = self.features(x), np.linalg.norm(x.reshape(self.shape), axis=1)[:, None]
+        V = v.reshape(self.shape) / lengths
+        radial = (V * H).sum(axis=1, keepdims=True)
+        turned = V - radial * H
+        gram, change = H @ H.T, turned @ H.T + H @ turned.T
+        q = softmax(self.others(gram), axis=1)
+        bent = q * (change - (q * change).sum(axis=1, keepdims=True)) / self.temperature**2
+        bent = (bent + bent.T) / 2 / len(gram)
+        slope = self.slope(gram)
+        moved, moves = 2 * slope @ H, 2 * (bent @ H + slope @ turned)
+        along = (moved * H).sum(axis=1, keepdims=True)
+        across = moved - along * H
+        along_moves = (moves * H + moved * turned).sum(axis=1, keepdims=True)
+        turned_across = moves - along_moves * H - along * turned
+        return ((turned_across - radial * across) / lengths).ravel()

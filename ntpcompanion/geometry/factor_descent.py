@@ -1,0 +1,159 @@
+"""Gradient descent and Adam on free word vectors and context embeddings: what training finds in
+finite time, beside the minimizers of the ridge path.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+from ntpcompanion.geometry.excess import Distributions, excess_and_gradient
+from ntpcompanion.linear.validation import as_distributions, as_weight
+from ntpcompanion.validation import (
+    as_integer,
+    as_matrix,
+    as_number,
+    as_positive,
+    check_choice,
+)
+
+ADAM_DECAY = 0.9, 0.999
+ADAM_EPSILON = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class FactorRun:
+    """What a run leaves at the steps that were asked for.
+
+    Fields
+    ------
+    steps
+        (n,), from 0.
+    contexts, words
+        H (n, m, d) and W (n, V, d).
+    excess
+        (n,), CE − H in nats, without the penalty.
+    """
+
+    steps: tuple[int, ...]
+    contexts: Float[np.ndarray, "n m d"]
+    words: Float[np.ndarray, "n V d"]
+    excess: Float[np.ndarray, " n"]
+
+    @property
+    def logits(self) -> Float[np.ndarray, "n m V"]:
+        """L = H Wᵀ at each of the steps."""
+        return self.contexts @ np.swapaxes(self.words, 1, 2)
+
+
+def train_factors(
+    next_token: ArrayLike,
+    weight: ArrayLike,
+    contexts: ArrayLike,
+    words: ArrayLike,
+    *,
+    step_size: float,
+    keep: Sequence[int],
+    ridge: float = 0.0,
+    method: Literal["gd", "adam"] = "gd",
+) -> FactorRun:
+    """Minimize CE(H Wᵀ) + λ/2 (‖W‖² + ‖H‖²) by full-batch gradient descent or Adam.
+
+    Parameters
+    ----------
+    next_token, weight
+        p (m, V) and π (m,).
+    contexts, words
+        H (m, d) and W (V, d) at the start.
+    step_size
+        of gradient descent, or Adam's learning rate.
+    keep
+        rising steps at which the factors are returned; the last one ends the run.
+    ridge
+        λ, coupled: part of the gradient under Adam as well.
+    method
+        "gd", or "adam" with β = (.9, .999) and ε = 1e-8.
+
+    Returns
+    -------
+    FactorRun
+        the factors and the excess loss at the steps of `keep`.
+
+    Raises
+    ------
+    ValueError
+        what is no distribution, shapes that do not agree, steps that do not rise, a negative λ, or
+        a run whose loss is no longer finite (the step size is too large).
+
+    Notes
+    -----
+    A step costs O(m V d).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.geometry import train_factors
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    >>> rng = np.random.default_rng(0)
+    >>> start = rng.standard_normal((2, 3)), rng.standard_normal((3, 3))
+    >>> run = train_factors(p, [0.5, 0.5], *start, step_size=0.5, keep=[0, 1000])
+    >>> bool(run.excess[1] < run.excess[0]), bool(run.excess[1] < 0.01)
+    (True, True)
+    """
+    rows = np.asarray(next_token)
+    probabilities = as_distributions("next_token", next_token, len(rows) if rows.ndim else 0)
+    given = Distributions.of(probabilities, as_weight("weight", weight, len(probabilities)))
+    H = as_matrix("contexts", contexts, (len(probabilities), None))
+    W = as_matrix("words", words, (probabilities.shape[1], H.shape[1]))
+    step_size = as_positive("step_size", step_size)
+    ridge = as_number("ridge", ridge, 0.0)
+    check_choice("method", method, ("gd", "adam"))
+    wanted = _as_rising("keep", keep)
+    x = np.concatenate([H, W])
+    move = _Adam(x.shape) if method == "adam" else _identity
+    kept, losses = [], []
+    for step in range(wanted[-1] + 1):
+        H, W = x[: len(probabilities)], x[len(probabilities) :]
+        excess, slope = excess_and_gradient(H @ W.T, given)
+        if not np.isfinite(excess):
+            raise ValueError(
+                f"`step_size` = {step_size:g} is too large: the loss is not finite after {step} "
+                "steps."
+            )
+        if step in wanted:
+            kept.append(x)
+            losses.append(excess)
+        x = x - step_size * move(np.concatenate([slope @ W, slope.T @ H]) + ridge * x)
+    found = np.stack(kept)
+    return FactorRun(
+        wanted, found[:, : len(probabilities)], found[:, len(probabilities) :], np.array(losses)
+    )
+
+
+def _as_rising(name: str, values: Sequence[int]) -> tuple[int, ...]:
+    rising = tuple(as_integer(f"{name}[{i}]", value, 0) for i, value in enumerate(values))
+    if not rising or list(rising) != sorted(set(rising)):
+        raise ValueError(f"`{name}` must be rising steps, at least one, got {list(values)!r}.")
+    return rising
+
+
+def _identity(gradient: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+    return gradient
+
+
+class _Adam:
+    """The direction of Adam's step, with its two running means."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.mean, self.square, self.steps = np.zeros(shape), np.zeros(shape), 0
+
+    def __call__(self, gradient: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+        (first, second), self.steps = ADAM_DECAY, self.steps + 1
+        self.mean = first * self.mean + (1 - first) * gradient
+        self.square = second * self.square + (1 - second) * gradient**2
+        mean = self.mean / (1 - first**self.steps)
+        square = self.square / (1 - second**self.steps)
+        return mean / (np.sqrt(square) + ADAM_EPSILON)

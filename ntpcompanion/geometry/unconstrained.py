@@ -1,0 +1,259 @@
+"""Next-token prediction with free features: word vectors and context embeddings that minimize the
+loss with a ridge penalty, and the path of minimizers as the penalty vanishes (Zhao et al. 2024).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+from scipy.optimize import OptimizeResult, minimize
+
+from ntpcompanion.geometry.excess import Distributions, excess_and_gradient, relative_gap
+from ntpcompanion.geometry.spectral import shrink_singular_values
+from ntpcompanion.linear.memory import check_dense
+from ntpcompanion.linear.validation import as_distributions, as_weight
+from ntpcompanion.validation import as_between, as_integer, as_positive
+
+STATIONARY = 1e-14  # norm of a gradient that leaves no direction to a Newton step
+DENSE_ARRAYS = 20  # of factors and of logits at a time
+START = 1.0  # Frobenius norm of the first logits
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeMinimum:
+    """A minimizer of CE(H Wᵀ) + λ/2 ‖W‖² + λ/2 ‖H‖².
+
+    Fields
+    ------
+    ridge
+        λ.
+    contexts, words
+        H (m, d) and W (V, d), balanced: HᵀH = WᵀW is diagonal.
+    excess
+        CE − H, nats.
+    gap
+        the objective exceeds the minimum over all d by at most this share of λ‖L‖_*. It stays
+        large if d is below the rank of the minimizer.
+    iterations
+        Newton steps.
+    """
+
+    ridge: float
+    contexts: Float[np.ndarray, "m d"]
+    words: Float[np.ndarray, "V d"]
+    excess: float
+    gap: float
+    iterations: int
+
+    @property
+    def logits(self) -> Float[np.ndarray, "m V"]:
+        """L = H Wᵀ."""
+        return self.contexts @ self.words.T
+
+    @property
+    def objective(self) -> float:
+        """CE − H plus the penalty, nats."""
+        size = (self.contexts**2).sum() + (self.words**2).sum()
+        return self.excess + self.ridge / 2 * float(size)
+
+
+def ridge_path(
+    next_token: ArrayLike,
+    weight: ArrayLike,
+    ridges: Sequence[float],
+    *,
+    dim: int | None = None,
+    tol: float = 1e-6,
+    max_iterations: int = 2_000,
+) -> list[RidgeMinimum]:
+    """Minimize CE(H Wᵀ) + λ/2 (‖W‖² + ‖H‖²) for a falling sequence of λ, each from the last
+    minimizer.
+
+    Parameters
+    ----------
+    next_token
+        p (m, V), rows of sum one.
+    weight
+        π (m,), positive, of sum one.
+    ridges
+        λ, positive, falling.
+    dim
+        d of the features; V by default. The minimum over L = H Wᵀ is that of the convex
+        CE(L) + λ‖L‖_* if d is at least the rank of its solution.
+    tol
+        the certified gap at which a minimization ends, a share of λ‖L‖_*.
+    max_iterations
+        Newton steps for each λ at most.
+
+    Returns
+    -------
+    list of RidgeMinimum
+        one for each λ; `gap` says how good it is.
+
+    Raises
+    ------
+    ValueError
+        rows that are no distributions, frequencies that are not positive, λ that are not positive
+        and falling, sizes below 1, a table too large for the memory of the machine.
+
+    Notes
+    -----
+    Newton steps in a trust region, solved by conjugate gradients (scipy's trust-ncg), on both
+    factors, starting from the leading singular vectors of the gradient at zero: no random numbers.
+    A proximal step of the convex problem comes first: factors alone can end in a saddle point of
+    lower rank. The loss is formed without cancellation, so that an excess of 1e-10 nats still
+    guides the search. Some 20 to 100 steps for each λ, with 10 to 50 products each of O(m V d).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.geometry import ridge_path
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    >>> weak = ridge_path(p, [0.5, 0.5], [1e-2, 1e-4])[-1]
+    >>> bool(weak.gap < 1e-6), bool(weak.excess < 2e-3)
+    (True, True)
+    >>> logits = weak.logits[0]
+    >>> bool(abs(logits[0] - logits[1]) < 1e-3 and logits[0] > logits[2] + 5)
+    True
+    """
+    rows = np.asarray(next_token)
+    probabilities = as_distributions("next_token", next_token, len(rows) if rows.ndim else 0)
+    given = Distributions.of(probabilities, as_weight("weight", weight, len(probabilities)))
+    falling = _as_falling("ridges", ridges)
+    dim = as_integer("dim", probabilities.shape[1] if dim is None else dim, 1)
+    as_between("tol", tol, 0, 1, "a share of the penalty")
+    as_integer("max_iterations", max_iterations, 1)
+    check_dense(
+        "next_token", DENSE_ARRAYS, (sum(probabilities.shape), max(probabilities.shape[1], dim))
+    )
+    contexts, words = _first_factors(given, dim)
+    path = []
+    for ridge in falling:
+        found = _minimum(given, ridge, contexts, words, tol, max_iterations)
+        contexts, words = found.contexts, found.words
+        path.append(found)
+    return path
+
+
+def balanced_factors(
+    logits: Float[np.ndarray, "m V"], dim: int
+) -> tuple[Float[np.ndarray, "m d"], Float[np.ndarray, "V d"]]:
+    """H and W of least ‖H‖² + ‖W‖² with H Wᵀ the best approximation of rank d: U√Σ and V√Σ, with
+    columns of zeros if d exceeds the number of singular values.
+    """
+    left, values, right = np.linalg.svd(logits, full_matrices=False)
+    kept = min(dim, len(values))
+    root = np.sqrt(values[:kept])
+    padding = ((0, 0), (0, dim - kept))
+    return np.pad(left[:, :kept] * root, padding), np.pad(right[:kept].T * root, padding)
+
+
+def _as_falling(name: str, values: Sequence[float]) -> list[float]:
+    falling = [as_positive(f"{name}[{place}]", value) for place, value in enumerate(values)]
+    if not falling:
+        raise ValueError(f"`{name}` must hold at least one penalty, got none.")
+    for earlier, later in pairwise(falling):
+        if later >= earlier:
+            raise ValueError(f"`{name}` must fall, got {later:g} after {earlier:g}.")
+    return falling
+
+
+def _first_factors(
+    given: Distributions, dim: int
+) -> tuple[Float[np.ndarray, "m d"], Float[np.ndarray, "V d"]]:
+    _, gradient = excess_and_gradient(np.zeros(given.probabilities.shape), given)
+    return balanced_factors(-START / np.linalg.norm(gradient) * gradient, dim)
+
+
+def _minimum(
+    given: Distributions,
+    ridge: float,
+    contexts: Float[np.ndarray, "m d"],
+    words: Float[np.ndarray, "V d"],
+    tol: float,
+    max_iterations: int,
+) -> RidgeMinimum:
+    """Rounds of a proximal step, which adds what factors of too low a rank lack, and Newton steps,
+    until the gap is proved, stops falling by half, or the steps are spent.
+    """
+    problem, dim = _Scaled(given, ridge, words.shape), words.shape[1]
+    H, W, earlier, steps = contexts, words, np.inf, 0
+
+    def proved(intermediate_result: OptimizeResult) -> None:
+        if problem.gap(intermediate_result.x) <= tol:
+            raise StopIteration
+
+    while steps < max_iterations:
+        H, W = balanced_factors(_proximal_step(H @ W.T, given, ridge), dim)
+        start = np.concatenate([H, W]).ravel()
+        if (gap := problem.gap(start)) <= tol:
+            break  # at zero above all, which the largest penalties choose: no step has a direction
+        found = minimize(
+            problem.value_and_gradient,
+            start,
+            jac=True,
+            hessp=problem.hessian_product,
+            method="trust-ncg",
+            callback=proved,
+            options={"maxiter": max_iterations - steps, "gtol": STATIONARY},
+        )
+        H, W = problem.factors(found.x)
+        steps += found.nit
+        gap = problem.gap(found.x)
+        if gap <= tol or not found.nit or gap > earlier / 2:
+            break
+        earlier = gap
+    H, W = balanced_factors(H @ W.T, dim)
+    excess, _ = excess_and_gradient(H @ W.T, given)
+    return RidgeMinimum(ridge, H, W, excess, gap, steps)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scaled:
+    """The objective over λ, (CE − H) / λ + ½ ‖x‖², of the flattened factors x = (H, W)."""
+
+    given: Distributions
+    ridge: float
+    shape: tuple[int, int]  # of W
+
+    def factors(self, x: Float[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
+        both = x.reshape(-1, self.shape[1])
+        return both[: -self.shape[0]], both[-self.shape[0] :]
+
+    def gap(self, x: Float[np.ndarray, " n"]) -> float:
+        H, W = self.factors(x)
+        return relative_gap(H @ W.T, self.given, self.ridge)
+
+    def value_and_gradient(
+        self, x: Float[np.ndarray, " n"]
+    ) -> tuple[float, Float[np.ndarray, " n"]]:
+        H, W = self.factors(x)
+        excess, slope = excess_and_gradient(H @ W.T, self.given)
+        gradient = np.concatenate([slope @ W, slope.T @ H]).ravel() / self.ridge + x
+        return excess / self.ridge + float(x @ x) / 2, gradient
+
+    def hessian_product(
+        self, x: Float[np.ndarray, " n"], v: Float[np.ndarray, " n"]
+    ) -> Float[np.ndarray, " n"]:
+        (H, W), (A, B) = self.factors(x), self.factors(v)
+        _, slope = excess_and_gradient(H @ W.T, self.given)
+        weight = self.given.weight[:, None]
+        q = self.given.probabilities + slope / weight
+        moved = q * (A @ W.T + H @ B.T)
+        turned = weight * (moved - q * moved.sum(axis=1, keepdims=True))
+        both = np.concatenate([turned @ W + slope @ B, turned.T @ H + slope.T @ A])
+        return both.ravel() / self.ridge + v
+
+
+def _proximal_step(
+    logits: Float[np.ndarray, "m V"], given: Distributions, ridge: float
+) -> Float[np.ndarray, "m V"]:
+    """One step of proximal gradient descent on CE(L) + λ‖L‖_*: it never raises the objective, and
+    adds the directions that factors of lower rank lack.
+    """
+    step = 2 / given.weight.max()  # the Hessian of the loss is at most max π / 2
+    _, slope = excess_and_gradient(logits, given)
+    return shrink_singular_values(logits - step * slope, step * ridge)
