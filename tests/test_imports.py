@@ -36,7 +36,16 @@ MAY_IMPORT = {
         "mlm",
     },
     # for the types of results
-    "plots": {"faces", "languages", "linear", "flatness", "dyck", "mlm", "experiments"},
+    "plots": {
+        "faces",
+        "validation",
+        "languages",
+        "linear",
+        "flatness",
+        "dyck",
+        "mlm",
+        "experiments",
+    },
     "workflow": {"faces", "settings"},  # knows no mathematics
     "terminal": {"workflow"},
     "options": {"workflow"},

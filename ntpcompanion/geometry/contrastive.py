@@ -39,7 +39,7 @@ class ContrastiveMinimum:
 
     @property
     def gap(self) -> float:
-        """Loss minus bound, nats: the loss is within this of the least one."""
+        """Loss minus bound (nats), within which the loss is the least one."""
         return max(self.loss - self.bound, 0.0)
 
     @property

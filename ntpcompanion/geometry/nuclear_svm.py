@@ -48,7 +48,7 @@ class NuclearSVMSolution:
 
     @property
     def duality_gap(self) -> float:
-        """(‖L‖_* − ⟨A, S⟩) / ‖L‖_*: the norm is within this share of the least one."""
+        """The share of the norm, 1 − ⟨A, S⟩ / ‖L‖_*, within which it is the least one."""
         return max(self.norm - self.bound, 0.0) / self.norm
 
 
