@@ -3,9 +3,12 @@ from .supports import all_supports as all_supports
 from .supports import in_support_logits as in_support_logits
 from .supports import project_in_support as project_in_support
 from .supports import polar_certificate as polar_certificate
+from .draws import random_supports as random_supports
+from .draws import random_distributions as random_distributions
 from .nuclear_svm import solve_nuclear_svm as solve_nuclear_svm
 from .nuclear_svm import certified_nuclear_gap as certified_nuclear_gap
 from .unconstrained import ridge_path as ridge_path
+from .unconstrained import balanced_factors as balanced_factors
 from .unconstrained import RidgeMinimum as RidgeMinimum
 from .factor_descent import train_factors as train_factors
 from .gram import gram_matrices as gram_matrices
@@ -20,9 +23,12 @@ __all__ = [
     "in_support_logits",
     "project_in_support",
     "polar_certificate",
+    "random_supports",
+    "random_distributions",
     "solve_nuclear_svm",
     "certified_nuclear_gap",
     "ridge_path",
+    "balanced_factors",
     "RidgeMinimum",
     "train_factors",
     "gram_matrices",

@@ -141,8 +141,27 @@ def ridge_path(
 def balanced_factors(
     logits: Float[np.ndarray, "m V"], dim: int
 ) -> tuple[Float[np.ndarray, "m d"], Float[np.ndarray, "V d"]]:
-    """H and W of least ‖H‖² + ‖W‖² with H Wᵀ the best approximation of rank d: U√Σ and V√Σ, with
-    columns of zeros if d exceeds the number of singular values.
+    """H and W of least ‖H‖² + ‖W‖² with H Wᵀ the best approximation of rank d: U√Σ and V√Σ.
+
+    Parameters
+    ----------
+    logits
+        U Σ Vᵀ, (m, V).
+    dim
+        d; columns of zeros are added if it exceeds the number of singular values.
+
+    Returns
+    -------
+    tuple of arrays
+        H (m, d) and W (V, d).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.geometry import balanced_factors
+    >>> H, W = balanced_factors(np.array([[4.0, 0.0], [0.0, 1.0]]), 1)
+    >>> np.abs(H @ W.T).tolist()
+    [[4.0, 0.0], [0.0, 0.0]]
     """
     left, values, right = np.linalg.svd(logits, full_matrices=False)
     kept = min(dim, len(values))

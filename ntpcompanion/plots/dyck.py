@@ -33,6 +33,11 @@ def draw_learning(ax: Axes, curves: Mapping[str, LearningCurve]) -> Axes:
     -------
     Axes
         `ax`, with a legend.
+
+    Raises
+    ------
+    ValueError
+        what is no dict of one to five learning curves.
     """
     check_axes(ax)
     if not isinstance(curves, Mapping) or not 1 <= len(curves) <= 5:

@@ -48,6 +48,12 @@ def draw_valley(
     -------
     Axes
         `ax`.
+
+    Raises
+    ------
+    ValueError
+        an excess loss that does not give one number for each row of parameters, a path or ends of
+        the axes of another shape.
     """
     check_axes(ax)
     check_callable("excess", excess)

@@ -140,6 +140,11 @@ def draw_floor(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     -------
     Axes
         `ax`.
+
+    Raises
+    ------
+    ValueError
+        counts that are not those of the lengths 0, 1, 2, … in this order.
     """
     check_axes(ax)
     check_all("counts", counts, ContextCounts)

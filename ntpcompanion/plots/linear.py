@@ -216,6 +216,11 @@ def draw_plane(ax: Axes, contexts: ArrayLike, words: ArrayLike) -> Axes:
     -------
     Axes
         `ax`.
+
+    Raises
+    ------
+    ValueError
+        matrices without two columns, a context of zeros, no word other than zero.
     """
     check_axes(ax)
     contexts = as_shaped("contexts", contexts, (None, 2))

@@ -65,6 +65,11 @@ def rate_axis(ax: Axes, rates: Sequence[float]) -> Axes:
     -------
     Axes
         `ax`.
+
+    Raises
+    ------
+    ValueError
+        rates that are not positive.
     """
     check_axes(ax)
     if (smallest := as_shaped("rates", rates, (None,)).min()) <= 0:
@@ -102,6 +107,11 @@ def draw_curves(
     -------
     Axes
         `ax`.
+
+    Raises
+    ------
+    ValueError
+        more columns than there are colours, or what is no data frame of numbers.
     """
     check_axes(ax)
     check_frame("frame", frame)

@@ -34,7 +34,7 @@ def test_steps_are_those_of_torch(method):
 
 def test_with_a_penalty_descent_ends_on_the_ridge_path():
     laws, weight = drawn_table(6, 5, 2, 0)
-    run = train_factors(laws, weight, *start(), step_size=1.0, keep=[4_000], ridge=RIDGE)
+    run = train_factors(laws, weight, *start(), step_size=1.0, keep=[12_000], ridge=RIDGE)
     wanted = ridge_path(laws, weight, [RIDGE])[0].logits
     np.testing.assert_allclose(run.logits[0], wanted, atol=1e-5)
 
