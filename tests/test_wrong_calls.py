@@ -69,7 +69,7 @@ RIGHT = {
     "random_levelled_pcfg": (la.random_levelled_pcfg, LEVELS),
     "read_text": (la.read_text, {"text": "pydoc_data.topics"}),
     "span_labels": (la.span_labels, {**SPAN, "words": 1, "by": "posterior"}),
-    "split_words": (la.split_words, {"text": "a b"}),
+    "split_text": (la.split_text, {"text": "a b", "tokenizer": "words"}),
     "WordModel": (la.WordModel, {"model": None, "words": [0, 1], "bos": 0}),
 }
 WRONG = """
@@ -95,7 +95,7 @@ solve_ntp_svm: table=table tol=positive method=choice norm=choice dtype=dtype de
 solve_ntp_svm: callback=function
 statistical_dimension: vocab_size=integer support_size=integer
 step_bound: table=table
-count_contexts: tokens=tokens vocab_size=integer lengths=text
+count_contexts: tokens=tokens vocab_size=integer
 draw_derivation: grammar=table rng=rng max_words=integer
 encode: vocab_size=integer words=function
 estimate_entropy_floor: language=table sentences=integer generator=generator device=device
@@ -110,7 +110,7 @@ random_levelled_pcfg: rng=rng symbols=integer vocab=integer depth=integer pairs=
 random_levelled_pcfg: words=integer stop=number
 read_text: text=text
 span_labels: grammar=table tokens=tokens by=choice
-split_words: text=text
+split_text: text=text
 WordModel: model=table
 """
 
