@@ -80,7 +80,7 @@ certified_gap: table=table dual=matrix
 check_compatibility: table=table max_iterations=integer
 check_separability: table=table max_iterations=integer callback=function
 constraint_pairs: table=table
-cosine_distance: weights=matrix direction=vector
+cosine_distance: weights=matrix
 descend: table=table optimizer=choice learning_rate=positive steps=integer rng=rng epsilon=positive
 descend: start=start betas=pair
 excess_bound: table=table finite_part=matrix gamma=number
