@@ -19,7 +19,16 @@ from tests.toy import CLAIM, HEAD
 
 JUDGED = {"book": {"at_least": 0.5}}
 BASE = {"id": "toy.half", **CLAIM, "notebook": "coin", "expect": JUDGED}
-GONE = object()
+
+
+class Gone:
+    """In place of a value: the key is left out."""
+
+    def __repr__(self) -> str:
+        return "gone"
+
+
+GONE = Gone()
 
 
 def claim(**changes):
