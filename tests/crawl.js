@@ -84,8 +84,9 @@ window.crawl = {
   folded() {
     return [...document.querySelectorAll("details")].filter(fold => {
       fold.open = false;
+      const closed = fold.offsetHeight;
       fold.querySelector(":scope > summary")?.click();
-      return !fold.open || ![...fold.children].some(child => child.localName !== "summary" && child.offsetHeight);
+      return !fold.open || fold.offsetHeight <= closed;
     }).map(fold => `does not open: ${crawl.named(fold)}`);
   },
 

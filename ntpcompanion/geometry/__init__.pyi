@@ -9,7 +9,6 @@ from .nuclear_svm import solve_nuclear_svm as solve_nuclear_svm
 from .nuclear_svm import certified_nuclear_gap as certified_nuclear_gap
 from .unconstrained import ridge_path as ridge_path
 from .unconstrained import balanced_factors as balanced_factors
-from .unconstrained import RidgeMinimum as RidgeMinimum
 from .factor_descent import train_factors as train_factors
 from .gram import gram_matrices as gram_matrices
 from .gram import cosines as cosines
@@ -29,7 +28,6 @@ __all__ = [
     "certified_nuclear_gap",
     "ridge_path",
     "balanced_factors",
-    "RidgeMinimum",
     "train_factors",
     "gram_matrices",
     "cosines",

@@ -70,6 +70,7 @@ def keep_lines(before: str, after: str) -> str:
     matcher = SequenceMatcher(
         None, [block.meaning for block in old], [block.meaning for block in new], autojunk=False
     )
+    moved = {block.meaning: block for block in old}
     kept: list[tuple[Block, bool]] = []  # with whether the empty lines above it are to be kept
     for operation, first, last, start, end in matcher.get_opcodes():
         if operation == "equal":
@@ -79,7 +80,9 @@ def keep_lines(before: str, after: str) -> str:
             pairs = zip(
                 old[first:last] if edited else [None] * (end - start), new[start:end], strict=True
             )
-            kept += [(_with_head(was, block), False) for was, block in pairs]
+            kept += [
+                (moved.get(block.meaning) or _with_head(was, block), False) for was, block in pairs
+            ]
     if [block for block, _ in kept] == old:
         return before
     text = _joined(kept)
