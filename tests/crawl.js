@@ -86,7 +86,8 @@ window.crawl = {
       fold.open = false;
       const closed = fold.offsetHeight;
       fold.querySelector(":scope > summary")?.click();
-      return !fold.open || fold.offsetHeight <= closed;
+      const seen = [...fold.children].some(child => child.localName !== "summary" && child.offsetHeight);
+      return !fold.open || !(seen || fold.offsetHeight > closed);
     }).map(fold => `does not open: ${crawl.named(fold)}`);
   },
 

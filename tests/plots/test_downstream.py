@@ -133,14 +133,14 @@ def test_the_levels_of_a_ladder_have_their_loss_and_their_gap(ax):
 @pytest.mark.parametrize(
     ("draw", "words"),
     [
-        (lambda ax, f, t: plots.draw_trace_plane(ax, t), "The table has no column 'kind'"),
-        (lambda ax, f, t: plots.draw_trace_plane(ax, f[:0]), "`frame` must hold 1 … 6 kinds"),
+        (lambda ax, f, t: plots.draw_trace_plane(ax, t), "`frame` has no column 'kind'"),
+        (lambda ax, f, t: plots.draw_trace_plane(ax, f[:0]), "`frame` must have at least one row"),
         (
             lambda ax, f, t: plots.draw_trace_plane(ax, f.assign(kind=[f"{k}" for k in f.index])),
             "`frame` must hold 1 … 6 kinds of interventions, got 96",
         ),
-        (lambda ax, f, t: plots.draw_comparisons(ax, f), "The table has no column 'label'"),
-        (lambda ax, f, t: plots.draw_comparisons(ax, t[:0]), "`table` must hold at least one"),
+        (lambda ax, f, t: plots.draw_comparisons(ax, f), "`table` has no column 'label'"),
+        (lambda ax, f, t: plots.draw_comparisons(ax, t[:0]), "`table` must have at least one row"),
         (lambda ax, f, t: plots.draw_ladder(ax, {"floor": 1.0}), "at least two finite losses"),
         (
             lambda ax, f, t: plots.draw_ladder(ax, {"floor": 1.0, "b": np.nan}),
