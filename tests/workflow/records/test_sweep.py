@@ -229,6 +229,6 @@ def test_a_worker_with_several_threads_is_refused_by_name(survey, tmp_path):
         (worker,) = existing.scheduler_info["workers"]
         with (
             pytest.raises(WorkflowError, match=rf"{worker} has 2 threads"),
-            cluster.existing_workers(existing.scheduler_address, ("toypkg",)),
+            cluster.existing_workers(existing.scheduler_address, ("toypkg",), ()),
         ):
             pass
