@@ -301,10 +301,10 @@ def serve(
 def init(
     folder: Annotated[Path, typer.Argument(help="Where to: one that is empty or not there yet.")],
     package: Annotated[
-        str | None, typer.Option(help="Its package [default: as the folder].", show_default=False)
+        str | None, typer.Option(help="Its package (default: as the folder).", show_default=False)
     ] = None,
     title: Annotated[
-        str | None, typer.Option(help="Its title [default: as the folder].", show_default=False)
+        str | None, typer.Option(help="Its title (default: as the folder).", show_default=False)
     ] = None,
 ) -> None:
     """Make a small book of your own, which builds: a notebook, a claim, a package, tests and CI."""
@@ -314,7 +314,7 @@ def init(
 @app.command()
 @terminal.sentences
 def view(
-    name: Annotated[str, typer.Argument(help="A notebook.")],
+    name: Name,
     profile: Profile = "book",
     parameter: Overrides = None,
     force: Force = False,

@@ -12,6 +12,7 @@ from ntpcompanion.workflow.claims.formatting import mathematics
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards
+from ntpcompanion.workflow.site.list_tables import list_table
 
 EXPECTED_OF = "expectation is for the book's parameters"
 
@@ -62,12 +63,12 @@ def banner(ours: Result, book: Result | None, notes: list[str]) -> str:
     else:
         profile = "" if ours.profile == "book" else f", but one with the profile {ours.profile}"
         kind, title = "warning", f"This is not the book's run{profile}"
-    lines = [f":::{{admonition}} {title}", f":class: {kind}", "", *notes]
+    lines = [f"::::{{admonition}} {title}", f":class: {kind}", "", *notes]
     if differ:
         head = ("Parameter", "Here", "In the book")
         rows = [[f"`{n}`", f"`{here!r}`", f"`{there!r}`"] for n, (here, there) in differ.items()]
-        lines += ["", *_table([list(head), *rows])]
-    lines += ["", "Figures and statements are counted from 1 on this page.", ":::"]
+        lines += ["", list_table([head, *rows])]
+    lines += ["", "Figures and statements are counted from 1 on this page.", "::::"]
     return "\n".join(lines)
 
 
@@ -78,13 +79,6 @@ def _differing(ours: Result, book: Result | None) -> dict[str, tuple[object, obj
         for name, value in ours.parameters.items()
         if value != there.get(name)
     }
-
-
-def _table(rows: list[list[str]]) -> list[str]:
-    lines = ["```{list-table}", ":header-rows: 1", ""]
-    for row in rows:
-        lines += [f"{'* -' if i == 0 else '  -'} {cell}" for i, cell in enumerate(row)]
-    return [*lines, "```"]
 
 
 def comparison(ours: Result, book: Result | None, claims: Mapping[str, Claim]) -> str:

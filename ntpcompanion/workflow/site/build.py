@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
-import nbformat
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -21,14 +20,12 @@ from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.running.runs import Run, load_executed, stale_reasons
+from ntpcompanion.workflow.running.runs import Run, stale_reasons
+from ntpcompanion.workflow.site.chapters import make_chapter
 from ntpcompanion.workflow.site.citation import read_book
 from ntpcompanion.workflow.site.commits import commit_of
-from ntpcompanion.workflow.site.downloads import FOLDER, downloads
-from ntpcompanion.workflow.site.ending import Source
 from ntpcompanion.workflow.site.generated import write_generated
 from ntpcompanion.workflow.site.look import ASSETS
-from ntpcompanion.workflow.site.pages import make_page
 from ntpcompanion.workflow.site.render import doctrees, render, site_faults
 from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
 from ntpcompanion.workflow.site.widgets import known_widgets
@@ -77,14 +74,10 @@ def prepare_pages(
     book, chapters = read_book(project), source / "chapters"
     widgets, pages = known_widgets(project.book), {}
     for run in runs:
-        name, path, executed = run.notebook.name, run.notebook.path, load_executed(run.page)
-        result = results[name]
-        kept = Source(path.relative_to(project.root).as_posix(), commit_of(project, path))
-        page = make_page(run.notebook, executed, result, claims, record, book, kept, widgets)
-        for file, content in downloads(run.notebook, executed, result).items():
-            write_atomically(chapters / FOLDER / file, content)
-        write_atomically(chapters / f"{name}.ipynb", nbformat.writes(page))
-        pages[name] = page
+        name, commit = run.notebook.name, commit_of(project, run.notebook.path)
+        chapter = make_chapter(run, results[name], claims, record, book, widgets, commit)
+        chapter.write(chapters)
+        pages[name] = chapter.page
     write_generated(project, source, claims, results, notebooks, profile, record, pages)
     return source, results
 

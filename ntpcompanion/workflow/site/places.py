@@ -12,6 +12,7 @@ from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.claims.formatting import in_myst
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.site import cards
+from ntpcompanion.workflow.site.list_tables import list_table
 from ntpcompanion.workflow.site.references import Paper
 from ntpcompanion.workflow.site.rows import Row
 from ntpcompanion.workflow.site.theorems import statements
@@ -86,7 +87,7 @@ def places_page(
             parts_here = filter(None, (here, item.note, _claims(own)))
             table.append([item.result, item.says, "\n\n    ".join(parts_here)])
         name = papers[key].name if key in papers else key
-        parts += [f"## {in_myst(name)}", _table(table)]
+        parts += [f"## {in_myst(name)}", list_table(table, [16, 44, 40])]
     return "\n\n".join(parts) + "\n"
 
 
@@ -134,10 +135,3 @@ def _claims(rows: Sequence[Row]) -> str:
     links = ", ".join(f'<a href="{escape(row.url)}">{row.id}</a>' for row in rows)
     count = f"{len(rows)} claim{'s' * (len(rows) > 1)}"
     return f'<details class="ntp-strip"><summary>{count}: {told}</summary>{links}</details>'
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    lines = [":::{list-table}", ":header-rows: 1", ":widths: 16 44 40", ""]
-    for row in rows:
-        lines += [f"{'* -' if i == 0 else '  -'} {cell}" for i, cell in enumerate(row)]
-    return "\n".join([*lines, ":::"])

@@ -12,6 +12,7 @@ from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.records.plans import read_plans
 from ntpcompanion.workflow.records.record import Record, read_stored
 from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.site.list_tables import list_table
 
 
 def status_page(
@@ -94,16 +95,8 @@ def _machine(hardware: Hardware) -> str:
 
 
 def _table(widths: list[int], rows: list[list[str]]) -> str:
-    lines = [
-        "::::{div} ntp-scroll",
-        ":::{list-table}",
-        ":header-rows: 1",
-        f":widths: {' '.join(map(str, widths))}",
-        "",
-    ]
-    for row in rows:
-        lines += [f"{'* -' if i == 0 else '  -'} {_inline(cell)}" for i, cell in enumerate(row)]
-    return "\n".join([*lines, ":::", "::::"])
+    shown = list_table([[_inline(cell) for cell in row] for row in rows], widths)
+    return f"::::{{div}} ntp-scroll\n{shown}\n::::"
 
 
 def _inline(text: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ntpcompanion.workflow.claims.formatting import in_myst
 from ntpcompanion.workflow.notebooks.notebook import Notebook
+from ntpcompanion.workflow.site.list_tables import list_table
 from ntpcompanion.workflow.site.numbering import papers_number
 
 _OPENING = re.compile(
@@ -38,7 +39,7 @@ def theorems_page(notebooks: Mapping[str, Notebook]) -> str:
         if own:
             rows = [["Here", "In the paper", "What it says"]]
             rows += [[f"{{prf:ref}}`{s.label}`", s.papers or "–", s.title or "–"] for s in own]
-            parts += [f"## {in_myst(notebook.title)}", _table(rows)]
+            parts += [f"## {in_myst(notebook.title)}", list_table(rows, [20, 25, 55])]
     return "\n\n".join(parts or ["The book states nothing yet."]) + "\n"
 
 
@@ -48,10 +49,3 @@ def _of_notebook(notebook: Notebook) -> Iterator[Statement]:
             for kind, title, label in _OPENING.findall(cell.source):
                 bare, papers = papers_number(title.strip())
                 yield Statement(kind, bare, papers or "", label, notebook.name)
-
-
-def _table(rows: list[list[str]]) -> str:
-    lines = [":::{list-table}", ":header-rows: 1", ":widths: 20 25 55", ""]
-    for row in rows:
-        lines += [f"{'* -' if i == 0 else '  -'} {cell}" for i, cell in enumerate(row)]
-    return "\n".join([*lines, ":::"])

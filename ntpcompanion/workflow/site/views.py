@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import yaml
 
 from ntpcompanion.workflow.base.errors import WorkflowError
@@ -23,14 +22,12 @@ from ntpcompanion.workflow.claims.claims import Claim, load_claims
 from ntpcompanion.workflow.notebooks.titles import insert_below_title
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.running.runs import Run, load_executed, stale_reasons
+from ntpcompanion.workflow.running.runs import Run, stale_reasons
 from ntpcompanion.workflow.site import outside
 from ntpcompanion.workflow.site.beside import banner, comparison
 from ntpcompanion.workflow.site.build import render_changed
+from ntpcompanion.workflow.site.chapters import Chapter, make_chapter
 from ntpcompanion.workflow.site.citation import read_book
-from ntpcompanion.workflow.site.downloads import FOLDER, downloads
-from ntpcompanion.workflow.site.ending import Source
-from ntpcompanion.workflow.site.pages import make_page
 from ntpcompanion.workflow.site.render import doctrees
 from ntpcompanion.workflow.site.widgets import known_widgets
 
@@ -63,28 +60,21 @@ def make_view(run: Run, book_run: Run) -> tuple[Path, bool]:
     alone = replace(project, root=folder)
     _write_sources(project, alone, name)
     result = Result.load(run.results)
-    page, files = _page(run, result, book_run)
-    for file, content in files.items():
-        write_atomically(alone.book / "chapters" / FOLDER / file, content)
-    write_atomically(alone.book / "chapters" / f"{name}.ipynb", nbformat.writes(page))
+    _chapter(run, result, book_run).write(alone.book / "chapters")
     html = folder / "html"
     _, made = render_changed(alone, alone.book, html, lambda: _finish(project, html, name))
     return html / "chapters" / f"{name}.html", made
 
 
-def _page(run: Run, result: Result, book_run: Run) -> tuple[nbformat.NotebookNode, dict[str, str]]:
-    """The page as a notebook, and the files that it offers."""
-    project, notebook, executed = run.project, run.notebook, load_executed(run.page)
-    claims = load_claims(project)
+def _chapter(run: Run, result: Result, book_run: Run) -> Chapter:
+    """The chapter, with what it says of itself above all else."""
+    project = run.project
+    claims, widgets = load_claims(project), known_widgets(project.book)
     record = functools.cache(lambda name: load_record(project, name))
-    source = Source(notebook.path.relative_to(project.root).as_posix())
-    widgets = known_widgets(project.book)
-    made = make_page(
-        notebook, executed, result, claims, record, read_book(project), source, widgets
-    )
+    made = make_chapter(run, result, claims, record, read_book(project), widgets)
     book, notes = _of_the_book(book_run)
-    insert_below_title(made, _above(result, book, notes, claims), notebook.name)
-    return made, downloads(notebook, executed, result)
+    insert_below_title(made.page, _above(result, book, notes, claims), made.name)
+    return made
 
 
 def _of_the_book(run: Run) -> tuple[Result | None, list[str]]:
