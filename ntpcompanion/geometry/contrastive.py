@@ -7,13 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
-from scipy.optimize import OptimizeResult, minimize
 from scipy.special import logsumexp, softmax
 
+from ntpcompanion.geometry.newton import newton
 from ntpcompanion.validation import as_integer_array, as_matrix, as_positive
-
-# Norm of a gradient that leaves no direction to a Newton step: some entries above rounding.
-STATIONARY = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,23 +124,14 @@ def contrastive_minimum(
     same = (classes[:, None] == classes) & ~np.eye(len(classes), dtype=bool)
     problem = _Loss(same, as_positive("temperature", temperature), start.shape)
 
-    def proved(intermediate_result: OptimizeResult) -> None:
-        features = problem.features(intermediate_result.x)
-        if problem.value(features @ features.T) - problem.bound(features) <= tol:
-            raise StopIteration
+    def proved(x: Float[np.ndarray, " nd"]) -> bool:
+        features = problem.features(x)
+        return problem.value(features @ features.T) - problem.bound(features) <= tol
 
-    found = minimize(
-        problem.value_and_gradient,
-        (start / lengths).ravel(),
-        jac=True,
-        hessp=problem.hessian_product,
-        method="trust-ncg",
-        callback=proved,
-        options={"maxiter": max_iterations, "gtol": STATIONARY},
-    )
-    features = problem.features(found.x)
+    end, steps = newton(problem, (start / lengths).ravel(), proved, max_iterations)
+    features = problem.features(end)
     loss = problem.value(features @ features.T)
-    return ContrastiveMinimum(features, loss, problem.bound(features), found.nit)
+    return ContrastiveMinimum(features, loss, problem.bound(features), steps)
 
 
 def class_gram(gram: ArrayLike, labels: ArrayLike) -> ClassGram:

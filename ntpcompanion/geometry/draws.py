@@ -5,6 +5,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
 from ntpcompanion.geometry.supports import as_support
+from ntpcompanion.linear.draws import draw_supports
 from ntpcompanion.validation import as_integer, check_generator
 
 
@@ -36,7 +37,7 @@ def random_supports(
 
     Notes
     -----
-    Cost O(m V log V).
+    Cost O(m V).
 
     Examples
     --------
@@ -50,7 +51,7 @@ def random_supports(
     as_integer("support_size", support_size, 1, vocab_size - 1, "(`vocab_size` − 1)")
     check_generator("rng", rng)
     support = np.zeros((num_contexts, vocab_size), dtype=bool)
-    chosen = rng.random(support.shape).argsort(axis=1)[:, :support_size]
+    chosen = draw_supports(num_contexts, vocab_size, support_size, rng)
     np.put_along_axis(support, chosen, True, axis=1)
     return support
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float
+from numpy.typing import ArrayLike
 
 from ntpcompanion.geometry.spectral import nuclear_norm, spectral_norm
+from ntpcompanion.geometry.supports import as_next_token
+from ntpcompanion.linear.series import NEAR, exp_remainder
+from ntpcompanion.linear.validation import as_weight
 
-# Below this distance from zero four terms of a series beat the difference e^x − 1 − x.
-NEAR = 1e-3
 # A token this much above the whole support has probability one; e^500 is still finite.
 LARGEST = 500.0
 
@@ -38,6 +40,14 @@ class Distributions:
     weight: Float[np.ndarray, " m"]
 
     @classmethod
+    def read(cls, next_token: ArrayLike, weight: ArrayLike) -> "Distributions":
+        """Of what a user hands over. Raises ValueError for rows that are no distributions, and for
+        frequencies that are not positive or do not sum to one.
+        """
+        probabilities = as_next_token("next_token", next_token)
+        return cls.of(probabilities, as_weight("weight", weight, len(probabilities)))
+
+    @classmethod
     def of(
         cls, probabilities: Float[np.ndarray, "m V"], weight: Float[np.ndarray, " m"]
     ) -> "Distributions":
@@ -60,8 +70,7 @@ def excess_and_gradient(
     beyond = np.where(given.inside, 0.0, raised)
     lost = np.log1p(beyond.sum(axis=1, keepdims=True) / held)  # −log q(S)
     x = np.where(given.inside, above - np.log(held) - given.log_probabilities, 0.0)
-    close = np.clip(x, -NEAR, NEAR)
-    near = close * close * (0.5 + close * (1 / 6 + close * (1 / 24 + close / 120)))
+    near = exp_remainder(np.clip(x, -NEAR, NEAR))
     matched = given.probabilities * np.where(np.abs(x) < NEAR, near, np.expm1(x) - x)
     moved = given.probabilities * np.expm1(x - lost) + beyond / held * np.exp(-lost)
     excess = given.weight @ (lost[:, 0] + matched.sum(axis=1))

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from ntpcompanion.geometry.excess import Distributions, excess_and_gradient
-from ntpcompanion.linear.validation import as_distributions, as_weight
+from ntpcompanion.linear.updates import Adam, plain
 from ntpcompanion.validation import (
     as_integer,
     as_matrix,
@@ -103,20 +103,19 @@ def train_factors(
     >>> bool(run.excess[1] < run.excess[0]), bool(run.excess[1] < 0.01)
     (True, True)
     """
-    rows = np.asarray(next_token)
-    probabilities = as_distributions("next_token", next_token, len(rows) if rows.ndim else 0)
-    given = Distributions.of(probabilities, as_weight("weight", weight, len(probabilities)))
-    H = as_matrix("contexts", contexts, (len(probabilities), None))
-    W = as_matrix("words", words, (probabilities.shape[1], H.shape[1]))
+    given = Distributions.read(next_token, weight)
+    m, vocab_size = given.probabilities.shape
+    H = as_matrix("contexts", contexts, (m, None))
+    W = as_matrix("words", words, (vocab_size, H.shape[1]))
     step_size = as_positive("step_size", step_size)
     ridge = as_number("ridge", ridge, 0.0)
     check_choice("method", method, ("gd", "adam"))
     wanted = _as_rising("keep", keep)
     x = np.concatenate([H, W])
-    move = _Adam(x.shape) if method == "adam" else _identity
+    update = Adam(x.shape, *ADAM_DECAY, ADAM_EPSILON) if method == "adam" else plain
     kept, losses = [], []
     for step in range(wanted[-1] + 1):
-        H, W = x[: len(probabilities)], x[len(probabilities) :]
+        H, W = x[:m], x[m:]
         excess, slope = excess_and_gradient(H @ W.T, given)
         if not np.isfinite(excess):
             raise ValueError(
@@ -126,11 +125,9 @@ def train_factors(
         if step in wanted:
             kept.append(x)
             losses.append(excess)
-        x = x - step_size * move(np.concatenate([slope @ W, slope.T @ H]) + ridge * x)
+        x = x - update(np.concatenate([slope @ W, slope.T @ H]) + ridge * x, step_size)
     found = np.stack(kept)
-    return FactorRun(
-        wanted, found[:, : len(probabilities)], found[:, len(probabilities) :], np.array(losses)
-    )
+    return FactorRun(wanted, found[:, :m], found[:, m:], np.array(losses))
 
 
 def _as_rising(name: str, values: Sequence[int]) -> tuple[int, ...]:
@@ -138,22 +135,3 @@ def _as_rising(name: str, values: Sequence[int]) -> tuple[int, ...]:
     if not rising or list(rising) != sorted(set(rising)):
         raise ValueError(f"`{name}` must be rising steps, at least one, got {list(values)!r}.")
     return rising
-
-
-def _identity(gradient: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-    return gradient
-
-
-class _Adam:
-    """The direction of Adam's step, with its two running means."""
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.mean, self.square, self.steps = np.zeros(shape), np.zeros(shape), 0
-
-    def __call__(self, gradient: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-        (first, second), self.steps = ADAM_DECAY, self.steps + 1
-        self.mean = first * self.mean + (1 - first) * gradient
-        self.square = second * self.square + (1 - second) * gradient**2
-        mean = self.mean / (1 - first**self.steps)
-        square = self.square / (1 - second**self.steps)
-        return mean / (np.sqrt(square) + ADAM_EPSILON)

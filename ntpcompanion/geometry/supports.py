@@ -72,6 +72,14 @@ def as_support(name: str, value: ArrayLike) -> Bool[np.ndarray, "m V"]:
     return support
 
 
+def as_next_token(name: str, value: ArrayLike) -> Float[np.ndarray, "m V"]:
+    """Next-token distributions (m, V), one a row, at least one of them with a zero; ValueError
+    otherwise.
+    """
+    rows = np.asarray(value)
+    return as_distributions(name, value, len(rows) if rows.ndim else 0)
+
+
 def centred_support(support: ArrayLike) -> Float[np.ndarray, "m V"]:
     """S̃: row j is 1 − S_j / V on the support of context j and −S_j / V off it.
 
@@ -173,8 +181,7 @@ def in_support_logits(next_token: ArrayLike) -> Float[np.ndarray, "m V"]:
     >>> in_support_logits([[0.8, 0.2, 0.0]]).round(4).tolist()  # log-odds log 4
     [[0.6931, -0.6931, 0.0]]
     """
-    rows = np.asarray(next_token)
-    probabilities = as_distributions("next_token", next_token, len(rows) if rows.ndim else 0)
+    probabilities = as_next_token("next_token", next_token)
     inside = probabilities > 0
     return centre(np.log(np.where(inside, probabilities, 1.0)), inside)
 

@@ -9,15 +9,13 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from scipy.optimize import OptimizeResult, minimize
 
 from ntpcompanion.geometry.excess import Distributions, excess_and_gradient, relative_gap
+from ntpcompanion.geometry.newton import newton
 from ntpcompanion.geometry.spectral import shrink_singular_values
 from ntpcompanion.linear.memory import check_dense
-from ntpcompanion.linear.validation import as_distributions, as_weight
 from ntpcompanion.validation import as_between, as_integer, as_positive
 
-STATIONARY = 1e-14  # norm of a gradient that leaves no direction to a Newton step
 DENSE_ARRAYS = 20  # of factors and of logits at a time
 START = 1.0  # Frobenius norm of the first logits
 
@@ -119,16 +117,13 @@ def ridge_path(
     >>> bool(abs(logits[0] - logits[1]) < 1e-3 and logits[0] > logits[2] + 5)
     True
     """
-    rows = np.asarray(next_token)
-    probabilities = as_distributions("next_token", next_token, len(rows) if rows.ndim else 0)
-    given = Distributions.of(probabilities, as_weight("weight", weight, len(probabilities)))
+    given = Distributions.read(next_token, weight)
     falling = _as_falling("ridges", ridges)
-    dim = as_integer("dim", probabilities.shape[1] if dim is None else dim, 1)
+    m, vocab_size = given.probabilities.shape
+    dim = as_integer("dim", vocab_size if dim is None else dim, 1)
     as_between("tol", tol, 0, 1, "a share of the penalty")
     as_integer("max_iterations", max_iterations, 1)
-    check_dense(
-        "next_token", DENSE_ARRAYS, (sum(probabilities.shape), max(probabilities.shape[1], dim))
-    )
+    check_dense("next_token", DENSE_ARRAYS, (m + vocab_size, max(vocab_size, dim)))
     contexts, words = _first_factors(given, dim)
     path = []
     for ridge in falling:
@@ -201,28 +196,16 @@ def _minimum(
     problem, dim = _Scaled(given, ridge, words.shape), words.shape[1]
     H, W, earlier, steps = contexts, words, np.inf, 0
 
-    def proved(intermediate_result: OptimizeResult) -> None:
-        if problem.gap(intermediate_result.x) <= tol:
-            raise StopIteration
-
     while steps < max_iterations:
         H, W = balanced_factors(_proximal_step(H @ W.T, given, ridge), dim)
         start = np.concatenate([H, W]).ravel()
         if (gap := problem.gap(start)) <= tol:
             break  # at zero above all, which the largest penalties choose: no step has a direction
-        found = minimize(
-            problem.value_and_gradient,
-            start,
-            jac=True,
-            hessp=problem.hessian_product,
-            method="trust-ncg",
-            callback=proved,
-            options={"maxiter": max_iterations - steps, "gtol": STATIONARY},
-        )
-        H, W = problem.factors(found.x)
-        steps += found.nit
-        gap = problem.gap(found.x)
-        if gap <= tol or not found.nit or gap > earlier / 2:
+        end, taken = newton(problem, start, lambda x: problem.gap(x) <= tol, max_iterations - steps)
+        H, W = problem.factors(end)
+        steps += taken
+        gap = problem.gap(end)
+        if gap <= tol or not taken or gap > earlier / 2:
             break
         earlier = gap
     H, W = balanced_factors(H @ W.T, dim)

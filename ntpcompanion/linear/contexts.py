@@ -11,17 +11,15 @@ from jaxtyping import Float, Int, Integer
 from scipy.sparse import csr_array, sparray, spmatrix
 
 from ntpcompanion.languages.counting import count_contexts
+from ntpcompanion.linear.draws import draw_supports
 from ntpcompanion.linear.memory import check_dense
+from ntpcompanion.linear.series import NEAR, exp_remainder
 from ntpcompanion.linear.validation import as_distributions, as_weight, read_only_copy
 from ntpcompanion.validation import as_integer, as_matrix, check_generator
 
 # Logits are formed for this many (context, token) pairs at a time: 32 MiB in float64, whatever m
 # and V are.
 BLOCK_ENTRIES = 2**22
-
-# Below this distance from zero four terms of a series beat the difference e^x − 1 − x, which has
-# lost six digits there.
-NEAR = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +114,7 @@ class ContextTable:
         as_integer("support_size", support_size, 1, vocab_size - 1, "(`vocab_size` − 1)")
         check_generator("rng", rng)
         check_dense("num_contexts", 3, (num_contexts, vocab_size))
-        supports = rng.random((num_contexts, vocab_size)).argpartition(support_size - 1, axis=1)[
-            :, :support_size
-        ]
+        supports = draw_supports(num_contexts, vocab_size, support_size, rng)
         next_token = np.zeros((num_contexts, vocab_size))
         np.put_along_axis(
             next_token, supports, rng.dirichlet(np.ones(support_size), size=num_contexts), axis=1
@@ -274,7 +270,7 @@ class ContextTable:
         x = log_share - np.log(p.data)
         within = np.where(
             np.abs(x) < NEAR,
-            p.data * _remainder(np.clip(x, -NEAR, NEAR)),
+            p.data * exp_remainder(np.clip(x, -NEAR, NEAR)),
             np.exp(log_share) - p.data * (1 + x),
         )
         return float(self.weight[rows] @ lost + self.weight[rows][row] @ within)
@@ -301,8 +297,3 @@ def _logsumexp_by_row(
 ) -> Float[np.ndarray, " rows"]:
     peak = np.maximum.reduceat(values, starts)  # no row is empty: its distribution sums to one
     return peak + np.log(np.add.reduceat(np.exp(values - peak[row]), starts))
-
-
-def _remainder(x: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """e^x − 1 − x for |x| ≤ NEAR, by its series: the plain difference would cancel."""
-    return x * x * (0.5 + x * (1 / 6 + x * (1 / 24 + x / 120)))

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.gradients import FullGradient, SampledGradient
 from ntpcompanion.linear.memory import check_dense
+from ntpcompanion.linear.updates import Adam, normalized, plain
 from ntpcompanion.validation import (
     as_integer,
     as_integer_array,
@@ -178,7 +179,7 @@ def descend(
     gradient = (
         SampledGradient(table, batch_size, rng) if optimizer == "sgd" else FullGradient(table)
     )
-    update = {"ngd": _normalized, "adam": _Adam(W.shape, *betas, epsilon)}.get(optimizer, _plain)
+    update = {"ngd": normalized, "adam": Adam(W.shape, *betas, epsilon)}.get(optimizer, plain)
     return _run(W, gradient, update, learning_rate, kept)
 
 
@@ -201,7 +202,7 @@ def _run(
             after,
             float(time),
             W.copy(),
-            update.second_moment() if isinstance(update, _Adam) and after else None,
+            update.second_moment() if isinstance(update, Adam) and after else None,
         )
 
 
@@ -238,39 +239,3 @@ def _refuse_out_of_range(
     if not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in pair):
         raise ValueError(f"`betas` must be two numbers in [0, 1), got {betas!r}.")
     as_positive("epsilon", epsilon, "1e-300 for next to none")
-
-
-def _plain(gradient: np.ndarray, rate: float) -> np.ndarray:
-    return np.multiply(gradient, rate, out=gradient)
-
-
-def _normalized(gradient: np.ndarray, rate: float) -> np.ndarray:
-    largest = np.abs(gradient).max()
-    if largest > 0:
-        gradient /= largest  # squares of 1e-170 would underflow
-        gradient *= rate / np.linalg.norm(gradient)
-    return gradient
-
-
-class _Adam:
-    def __init__(self, shape: tuple[int, int], beta1: float, beta2: float, epsilon: float) -> None:
-        self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
-        self.mean, self.square, self.buffer = np.zeros(shape), np.zeros(shape), np.empty(shape)
-        # β₁^k and β₂^k: the weight that the zeros of the start still have
-        self.left1 = self.left2 = 1.0
-
-    def second_moment(self) -> np.ndarray:
-        return self.square / (1 - self.left2)
-
-    def __call__(self, gradient: np.ndarray, rate: float) -> np.ndarray:
-        self.left1, self.left2 = self.left1 * self.beta1, self.left2 * self.beta2
-        self.mean *= self.beta1
-        self.mean += np.multiply(gradient, 1 - self.beta1, out=self.buffer)
-        self.square *= self.beta2
-        np.multiply(gradient, gradient, out=gradient)
-        self.square += np.multiply(gradient, 1 - self.beta2, out=gradient)
-        np.sqrt(self.square, out=self.buffer)
-        self.buffer /= np.sqrt(1 - self.left2)
-        self.buffer += self.epsilon
-        np.divide(self.mean, self.buffer, out=self.buffer)
-        return np.multiply(self.buffer, rate / (1 - self.left1), out=self.buffer)

@@ -2,13 +2,12 @@
 
 import numpy as np
 
+from ntpcompanion.geometry import random_supports
+
 
 def drawn_supports(m: int, V: int, k: int, seed: int) -> np.ndarray:
     """m random supports of k among V tokens."""
-    rng = np.random.default_rng(seed)
-    support = np.zeros((m, V), dtype=bool)
-    np.put_along_axis(support, rng.random((m, V)).argsort(axis=1)[:, :k], True, axis=1)
-    return support
+    return random_supports(m, V, k, np.random.default_rng(seed))
 
 
 def drawn_table(m: int, V: int, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

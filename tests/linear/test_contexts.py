@@ -2,7 +2,6 @@ import subprocess
 import sys
 from collections import Counter
 
-import mpmath
 import numpy as np
 import pytest
 import torch
@@ -340,15 +339,6 @@ def test_importing_the_table_loads_no_heavy_package():
         ).stdout.strip()
         == "[]"
     )
-
-
-def test_the_series_near_zero_has_all_digits():
-    x = np.array([-1e-3, -3e-4, -1e-9, 1e-9, 3e-4, 1e-3])
-    with mpmath.workdps(40):
-        exact = [
-            float(mpmath.expm1(mpmath.mpf(float(value))) - mpmath.mpf(float(value))) for value in x
-        ]
-    np.testing.assert_allclose(contexts._remainder(x), exact, rtol=1e-14)
 
 
 @pytest.mark.parametrize(

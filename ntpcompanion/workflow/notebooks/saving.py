@@ -5,7 +5,7 @@ jupytext writes a notebook anew from its cells, and lays out front matter, tags 
 likes: opening and saving a notebook would change a hundred lines.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -106,7 +106,7 @@ def blocks(text: str) -> list[Block]:
     found: list[Block] = []
     if _stripped(front := "".join(lines[: starts[0] if starts else len(lines)])):
         entries = _entries(node.metadata)
-        about = _FRONT if entries.keys() - {"kernelspec"} else _BARE
+        about = _FRONT if _says_more(entries) else _BARE
         found.append(Block(_stripped(front), canonical_json([_FRONT, entries]), "", about=about))
     above = ""
     for (start, end), cell in zip(pairwise([*starts, len(lines)]), node.cells, strict=True):
@@ -153,6 +153,16 @@ def _entries(metadata: Any) -> dict[str, object]:
         "kernelspec": metadata.get("kernelspec", {}).get("name"),
     }
     return {key: value for key, value in kept.items() if value}
+
+
+def _says_more(entries: Mapping[str, Any]) -> bool:
+    """Whether a front matter says what its text needs, and not only what tools know of it.
+
+    jupytext's Markdown, as which a page without front matter is saved, has what they know under
+    one key.
+    """
+    inside = entries.get("jupyter", {}).keys() - {"jupytext", "kernelspec"}
+    return bool(inside or entries.keys() - {"jupyter", "kernelspec"})
 
 
 def _gap(lines: Sequence[str], start: int) -> str:

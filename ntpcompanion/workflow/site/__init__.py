@@ -27,6 +27,8 @@
 - `places`: what the papers state, where it stands in the book, and the claims about it
 - `render`: Jupyter Book called, and its site checked
 - `views`: one run as a page of its own, outside of the book
+- `chapters`: a stored run as a chapter, of the book or of a view
+- `list_tables`: tables as MyST
 - `beside`: what such a page says of itself, and its claims beside the book's
 - `outside`: its references to the pages of the book
 - `mending`: small faults in the markup of themes and extensions
