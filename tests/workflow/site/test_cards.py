@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+from ntpcompanion.settings import Settings
 from ntpcompanion.workflow.claims.claims import Claim, judge
 from ntpcompanion.workflow.claims.formatting import mathematics
 from ntpcompanion.workflow.claims.measurement import Measurement
@@ -9,7 +10,8 @@ from ntpcompanion.workflow.site.citation import Book, Chapter
 from tests.toy import CLAIM
 from tests.workflow.claims.test_baselines import result
 
-CHAPTER = Chapter(Book("A book", "Its authors"), "coin", "A coin", "2026")
+BOOK = Book("A book", "Its authors", settings=Settings(name="paper", version="1.2"))
+CHAPTER = Chapter(BOOK, "coin", "A coin", "2026")
 RECORD = Record(
     "runs", [], {"width": 64, "seed": [0, 1]}, "Runs.", "yesterday on <another> chip", []
 )
@@ -118,7 +120,7 @@ def test_a_card_can_be_cited():
     html = card(3.0, claim=claim_that(short="Half of <all>", quantity="share"))
     cited = html.partition("<dt>Cite</dt>")[2]
     assert "title = {Half of &lt;all&gt;}" in cited
-    assert "note = {refuted: share = 3; " in cited
+    assert "note = {refuted: share = 3; paper 1.2}" in cited
 
 
 def test_why_follows_the_claim():
