@@ -115,7 +115,7 @@ def test_a_killed_run_leaves_nothing_behind_and_can_be_repeated(slow):
 def test_an_interrupted_run_ends_its_workers_at_once_and_can_be_repeated(slow):
     process = slow.start("execute", "coin")
     wait_for(lambda: (slow.project.root / "started").exists())
-    stop(process)
+    stop(process, "coin (book): running, 2 code cells\n")
     assert not (slow.project.book / "chapters").exists()
     (slow.project.root / "slow").unlink()
     assert slow.command("execute", "coin", "coin").count("coin (book): executed") == 1, (
