@@ -4,7 +4,7 @@ import pytest
 
 from ntpcompanion.languages.decoding import decode_text
 
-GERMAN = "Größe und Übermut; sie zählen nicht.\r\nEine Zeile, né, mit wenigen Akzenten.\n"
+GERMAN = "Größe und Übermut zählen hier nicht.\r\nEine Zeile, né, mit wenigen Akzenten.\n"
 CHINESE = "中文分词 是 一个 问题。\n"
 
 
@@ -51,7 +51,7 @@ def test_an_encoding_that_is_not_recognized_is_left_to_the_user():
 
 def test_a_file_that_was_cut_is_told_from_another_encoding():
     with pytest.raises(ValueError, match=r"it ends within a character\. Copy the whole file"):
-        decode_text("ein Text für Größen, und am Ende ß".encode()[:-1], "mine.txt")
+        decode_text("ein Text für Größen, und zuletzt ß".encode()[:-1], "mine.txt")
 
 
 @pytest.mark.parametrize(

@@ -20,5 +20,7 @@ def test_the_csv_link_holds_the_data_with_all_digits():
 
 
 def test_a_csv_link_needs_a_csv_name():
-    with pytest.raises(ValueError, match=r"`filename` must end in .csv, got 'loss'"):
+    with pytest.raises(
+        ValueError, match=r"`filename` must end in .csv and name no folder, got 'loss'"
+    ):
         plots.csv_link(pd.DataFrame(), "loss")

@@ -61,7 +61,7 @@ def _statements_of_others(app: Any, tree: Any) -> None:
 
 
 def _link(app: Any, node: Any, text: Any) -> Any:
-    from docutils import nodes  # type: ignore[import-untyped]
+    from docutils import nodes  # type: ignore[import-untyped]  # docutils has no types
 
     kind = {"std": node["reftype"], "math": "eq", "": "ref"}.get(node["refdomain"])
     name = node["reftarget"]

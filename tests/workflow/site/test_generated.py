@@ -49,6 +49,7 @@ def test_a_damaged_history_stops_the_build_with_its_name(executed):
 def test_a_landing_page_that_names_no_figure_stops_the_build(executed):
     landing = {"start": "?", "threads": {}, "questions": {}, "card": "toy.half"}
     finding = {"title": "t", "text": "t", "claim": "toy.half", "number": "n", "figure": "fig"}
+    finding["shows"] = "what is drawn"
     path = executed.project.book / "landing.yml"
     path.write_text(yaml.safe_dump(landing | {"findings": [finding]}))
     with pytest.raises(WorkflowError, match="figure 'fig', which notebook 'coin' does not draw"):
