@@ -10,11 +10,18 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "ntpcompanion":
             raise
-        sys.exit(
-            f"The command needs the package {error.name!r}, which is not installed: "
-            "pip install 'ntpcompanion[workflow]'."
-        )
+        sys.exit(_missing(error.name))
+    except KeyboardInterrupt:  # packages are loaded for a second
+        print("interrupted before anything was begun.", file=sys.stderr)
+        sys.exit(130)
     cli.main()
+
+
+def _missing(package: str) -> str:
+    return (
+        f"The command needs the package {package!r}, which is not installed: "
+        "pip install 'ntpcompanion[workflow]'."
+    )
 
 
 if __name__ == "__main__":

@@ -90,12 +90,23 @@ def execute(
     parameter: Overrides = None,
     jobs: Jobs = CORES,
     force: Force = False,
+    open_: Annotated[
+        bool, typer.Option("--open", help="Then show it as a page, as `view` does.")
+    ] = False,
 ) -> None:
     """Run the notebooks that are stale; a failing one does not stop the others."""
     project = _project()
     runs = _runs(project, names or [], profile, parameter or [])
-    with project.lock():
-        terminal.execute(runs, jobs, force)
+    if open_ and len(runs) != 1:
+        raise WorkflowError(
+            f"`--open` shows one notebook as a page, and {len(runs)} are chosen. Name one, like "
+            f"`ntpcompanion execute {runs[0].notebook.name} --open`."
+        )
+    if open_:
+        _view(project, runs[0], force, True)
+    else:
+        with project.lock():
+            terminal.execute(runs, jobs, force)
     if parameter:
         for run in runs:
             terminal.say(f"{run.notebook.name}: {run.page}")
@@ -326,11 +337,7 @@ def view(
     its claims beside the book's. The page lies in _build/views and never reaches the book.
     """
     project = _project()
-    run = _runs(project, [name], profile, parameter or [])[0]
-    book_run = _runs(project, [name], "book", [])[0]
-    require_jupyter_book_1()
-    with project.lock():
-        terminal.view(run, book_run, force, open_)
+    _view(project, _runs(project, [name], profile, parameter or [])[0], force, open_)
 
 
 @app.command()
@@ -346,6 +353,13 @@ def lab(
     """
     options = [f"--port={port}", *([] if browser else ["--no-browser"])]
     raise typer.Exit(start_lab(_project(), options))
+
+
+def _view(project: Project, run: Run, force: bool, browse: bool) -> None:
+    book_run = _runs(project, [run.notebook.name], "book", [])[0]
+    require_jupyter_book_1()
+    with project.lock():
+        terminal.view(run, book_run, force, browse)
 
 
 def _project() -> Project:

@@ -1,6 +1,5 @@
 """What a book says of itself: the table `[tool.ntpcompanion]` of its pyproject.toml."""
 
-import difflib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -10,6 +9,8 @@ from typing import Annotated, Any, Literal
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+
+from ntpcompanion.spelling import nearest
 
 FILE, TABLE, PINS = "pyproject.toml", "tool.ntpcompanion", "constraints.txt"
 # what most numbers rest on; those that are not installed do not count
@@ -124,9 +125,8 @@ def settings_of(given: Mapping[str, Any], project: Mapping[str, Any], path: Path
     where = f"{path}, [{TABLE}]"
     for key in given:
         if key not in KNOWN:
-            near = difflib.get_close_matches(key, KNOWN, n=1)
-            hint = f"Did you mean `{near[0]}`? " if near else ""
-            raise ValueError(f"{where}: no setting `{key}`. {hint}Known: {', '.join(KNOWN)}.")
+            near = nearest(key, KNOWN)
+            raise ValueError(f"{where}: no setting `{key}`.{near} Known: {', '.join(KNOWN)}.")
     values = {"name": project.get("name", ""), "version": project.get("version", ""), **given}
     for key in ("package", "libraries", "extras"):
         if isinstance(values.get(key), str):

@@ -165,7 +165,9 @@ def view(run: Run, book_run: Run, force: bool, browse: bool) -> None:
     with working("Rendering one page ..."):
         page, made = make_view(run, book_run)
     say(f"{'Rendered' if made else 'Unchanged:'} {page}")
-    if browse and not open_page(page):
+    if browse and open_page(page):
+        say("Opened it in the browser.")
+    elif browse:
         say(
             "No browser can be opened here. Open the file in one, or run "
             f"`{sys.executable} -m http.server -d {shlex.quote(str(run.project.build))}` and "

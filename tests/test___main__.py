@@ -13,6 +13,25 @@ def test_the_command_line_is_that_of_cli(monkeypatch):
     assert started == [True]
 
 
+INTERRUPTED_WHILE_LOADING = """
+import sys
+class CtrlC:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, CtrlC())
+import ntpcompanion.__main__ as command
+command.main()
+"""
+
+
+def test_interrupted_while_packages_are_loaded_it_says_so():
+    command = [sys.executable, "-c", INTERRUPTED_WHILE_LOADING]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "interrupted before anything was begun.\n"
+
+
 @pytest.mark.parametrize("missing", ["typer", "pydantic"])
 def test_without_its_packages_the_command_names_the_extra(missing):
     code = (

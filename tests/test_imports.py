@@ -13,7 +13,8 @@ MAY_IMPORT = {
     "__init__": set(),
     "randomness": set(),
     "faces": set(),
-    "settings": set(),
+    "settings": {"spelling"},
+    "spelling": set(),
     "validation": set(),
     "languages": {"faces", "randomness", "validation"},
     "flatness": {"faces", "randomness", "validation"},
@@ -21,6 +22,7 @@ MAY_IMPORT = {
     "dyck": {"faces", "languages", "randomness", "validation"},
     "geometry": {"faces", "linear", "validation"},
     "networks": {"faces", "validation"},
+    "planning": {"faces", "networks", "randomness", "validation"},
     "mlm": {"faces", "languages", "networks", "randomness", "validation"},
     # where the others meet: frozen plan → typed result
     "experiments": {
@@ -33,6 +35,7 @@ MAY_IMPORT = {
         "dyck",
         "geometry",
         "networks",
+        "planning",
         "mlm",
     },
     # for the types of results
@@ -43,10 +46,11 @@ MAY_IMPORT = {
         "linear",
         "flatness",
         "dyck",
+        "planning",
         "mlm",
         "experiments",
     },
-    "workflow": {"faces", "settings"},  # knows no mathematics
+    "workflow": {"faces", "settings", "spelling"},  # knows no mathematics
     "terminal": {"workflow"},
     "options": {"workflow"},
     "cli": {"workflow", "terminal", "options"},

@@ -73,7 +73,7 @@ def test_what_the_project_says_is_taken_over(settings, tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("packages = 'coins'", r"no setting `packages`\. Did you mean `package`\? Known: name, "),
+        ("packages = 'coins'", r"no setting `packages`\. Did you mean 'package'\? Known: name, "),
         ("x = 1", r"no setting `x`\. Known: name, "),
         ("package = 3", r"`package`: .*, got 3\."),
         ("cell_seconds = {smok = 3}", r"`cell_seconds.smok.*'book' or 'paper'.*, got 'smok'"),

@@ -5,8 +5,15 @@ from . import weighted_tokens as weighted_tokens
 from . import text_threshold as text_threshold
 from . import adam_bias as adam_bias
 from . import adam_limit as adam_limit
+from . import adam_rate as adam_rate
+from . import geometry_text as geometry_text
+from . import geometry_transformer as geometry_transformer
 from . import pretraining as pretraining
 from . import downstream as downstream
+from . import pause_tokens as pause_tokens
+from . import path_star as path_star
+from .path_star_runs import runs_table as runs_table
+from .successes import count_successes as count_successes
 from .study_suite import SuitePlan as SuitePlan
 from .interventions import Continued as Continued
 from .interventions import Noise as Noise
@@ -27,8 +34,15 @@ __all__ = [
     "text_threshold",
     "adam_bias",
     "adam_limit",
+    "adam_rate",
+    "geometry_text",
+    "geometry_transformer",
     "pretraining",
     "downstream",
+    "pause_tokens",
+    "path_star",
+    "runs_table",
+    "count_successes",
     "SuitePlan",
     "Continued",
     "Noise",

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy import stats
 
@@ -101,6 +102,18 @@ def slope_within_seeds(x: ArrayLike, y: ArrayLike) -> Effect:
     >>> slope_within_seeds(x=[[0, 1, 2], [0, 1, 2]], y=[[1, 2, 3], [50, 53, 56]]).mean
     2.0
     """
+    return _over_seeds("x", slopes_of_seeds(x, y))
+
+
+def slopes_of_seeds(x: ArrayLike, y: ArrayLike) -> Float[np.ndarray, " seeds"]:
+    """The slope of each seed in `slope_within_seeds`, which says what is taken; here a single seed
+    is enough.
+
+    Raises
+    ------
+    ValueError
+        for other shapes, and for a seed whose arms all have the same `x`.
+    """
     across = as_shaped("x", x, (None, None), "a row for each seed, a column for each arm")
     up = as_shaped("y", y, across.shape, "one entry for each of `x`")
     constant = np.ptp(across, axis=1) == 0
@@ -111,8 +124,7 @@ def slope_within_seeds(x: ArrayLike, y: ArrayLike) -> Effect:
             f"x = {across[row, 0]:g}. Give at least two arms that differ."
         )
     centred = across - across.mean(1, keepdims=True)
-    slopes = (centred * up).sum(1) / (centred**2).sum(1)
-    return _over_seeds("x", slopes)
+    return np.asarray((centred * up).sum(1) / (centred**2).sum(1))
 
 
 def _over_seeds(name: str, values: np.ndarray) -> Effect:

@@ -1,5 +1,6 @@
 """Verdicts on an expected effect: how often a study ends in each, and how many seeds it takes."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -159,13 +160,15 @@ def seeds_needed(sd: float, delta: float, probability: float = 0.8, most: int = 
     """
     wanted = as_between("probability", probability, 0, 1)
     largest = as_integer("most", most, least=2)
-    for seeds in range(2, largest + 1):
-        if _decides(sd, seeds, delta) >= wanted:
-            return seeds
-    raise ValueError(
-        f"`most` must be larger: {largest} seeds with sd {sd:g} do not tell an effect of "
-        f"{delta:g} from none with probability {wanted:g}."
-    )
+    # the probability rises with the number of seeds
+    candidates = range(2, largest + 1)
+    found = bisect_left(candidates, wanted, key=lambda seeds: _decides(sd, seeds, delta))
+    if found == len(candidates):
+        raise ValueError(
+            f"`most` must be larger: {largest} seeds with sd {sd:g} do not tell an effect of "
+            f"{delta:g} from none with probability {wanted:g}."
+        )
+    return candidates[found]
 
 
 def _decides(sd: float, seeds: int, delta: float) -> float:

@@ -13,6 +13,9 @@ from .factor_descent import train_factors as train_factors
 from .gram import gram_matrices as gram_matrices
 from .gram import cosines as cosines
 from .gram import similarity as similarity
+from .gram import pair_similarity as pair_similarity
+from .predictions import predicted_grams as predicted_grams
+from .predictions import equal_supports as equal_supports
 from .contrastive import contrastive_minimum as contrastive_minimum
 from .contrastive import class_gram as class_gram
 
@@ -32,6 +35,9 @@ __all__ = [
     "gram_matrices",
     "cosines",
     "similarity",
+    "pair_similarity",
+    "predicted_grams",
+    "equal_supports",
     "contrastive_minimum",
     "class_gram",
 ]

@@ -61,6 +61,11 @@ def gram_matrices(logits: ArrayLike) -> GramMatrices:
     return GramMatrices((right.T * values) @ right, (left * values) @ left.T)
 
 
+def plain_grams(matrix: Float[np.ndarray, "m V"]) -> GramMatrices:
+    """Mᵀ M for words and M Mᵀ for contexts: `gram_matrices` without the matrix square root."""
+    return GramMatrices(matrix.T @ matrix, matrix @ matrix.T)
+
+
 def cosines(gram: ArrayLike) -> Float[np.ndarray, "n n"]:
     """Cosines of n vectors from their inner products; 0 for a vector of length zero, and 1 on the
     diagonal of others.
@@ -137,3 +142,47 @@ def similarity(first: ArrayLike, second: ArrayLike) -> float:
             )
     a, b = a - a.mean(), b - b.mean()
     return float((a * b).sum() / np.linalg.norm(a) / np.linalg.norm(b))
+
+
+def pair_similarity(first: ArrayLike, second: ArrayLike) -> float:
+    """The correlation of the cosines of all pairs of different vectors, from two Gram matrices of n
+    vectors.
+
+    `similarity` of two matrices of cosines counts their diagonals, which are 1 whatever the vectors
+    are: unrelated vectors then look similar. This leaves them out.
+
+    Parameters
+    ----------
+    first
+        (n, n), inner products.
+    second
+        (n, n), those of other vectors.
+
+    Returns
+    -------
+    float
+        from −1 to 1.
+
+    Raises
+    ------
+    ValueError
+        as `cosines` and `similarity`; fewer than 3 vectors.
+
+    Examples
+    --------
+    Vectors with nothing in common but that they are many and nearly orthogonal:
+
+    >>> import numpy as np
+    >>> from ntpcompanion.geometry import cosines, pair_similarity, similarity
+    >>> rng = np.random.default_rng(0)
+    >>> grams = [x @ x.T for x in rng.standard_normal((2, 30, 60))]
+    >>> round(similarity(*map(cosines, grams)), 2), round(pair_similarity(*grams), 2)
+    (0.66, -0.01)
+    """
+    a, b = cosines(first), cosines(second)
+    if len(a) < 3:
+        raise ValueError(f"`first` must be of 3 vectors or more, got shape {a.shape}.")
+    if a.shape != b.shape:
+        raise ValueError(f"`second` must have shape {a.shape} as `first`, got {b.shape}.")
+    pairs = np.triu_indices(len(a), 1)
+    return similarity(a[pairs][None], b[pairs][None])

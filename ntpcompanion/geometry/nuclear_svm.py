@@ -90,7 +90,8 @@ def solve_nuclear_svm(
     shrinking takes away has spectral norm at most 1 after division by the threshold; made dual
     feasible, it is the lower bound. The dual is: maximize ⟨A, S⟩ over A1 = 0, A ≤ 0 off support,
     ‖A‖₂ ≤ 1. Some 40 to 300 steps to a gap of 1e-6, each O(m V (min(m, V) + log V)), with 12 arrays
-    (m, V).
+    (m, V). Processor time on one core (tests/benchmarks): 0.2 s to 5e-8 at (m, V) = (403, 104),
+    where SCS takes 7 s to 3e-7; 34 s and 0.7 GiB to 3e-3 at (5000, 1000).
 
     Examples
     --------

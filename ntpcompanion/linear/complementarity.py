@@ -3,6 +3,7 @@ the smallest tables with and without it.
 """
 
 import numpy as np
+from jaxtyping import Float
 
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.svm import NTPSVMSolution
@@ -42,6 +43,18 @@ def complementarity_gap(table: ContextTable, solution: NTPSVMSolution) -> float:
     >>> [round(complementarity_gap(t, solve_ntp_svm(t, tol=1e-12)), 6) for t in tables]
     [0.1, 0.0]
     """
+    beyond, multipliers = slack_and_multipliers(table, solution)
+    outside = ~table.support.toarray()
+    return float(np.maximum(multipliers, beyond)[outside].min(initial=np.inf))
+
+
+def slack_and_multipliers(
+    table: ContextTable, solution: NTPSVMSolution
+) -> tuple[Float[np.ndarray, "m V"], Float[np.ndarray, "m V"]]:
+    """margin_jv − 1 and −Γ_jv; only entries off the supports have a meaning.
+
+    Raises ValueError for a solution without weights or dual, or of another table.
+    """
     check_instance("table", table, ContextTable)
     if solution.weights is None or solution.dual is None:
         raise ValueError(
@@ -57,8 +70,7 @@ def complementarity_gap(table: ContextTable, solution: NTPSVMSolution) -> float:
         )
     logits = table.embeddings @ solution.weights.T
     lowest = np.where(support, logits, np.inf).min(axis=1, keepdims=True)
-    slack = lowest - logits - 1
-    return float(np.maximum(-solution.dual, slack)[~support].min(initial=np.inf))
+    return lowest - logits - 1, -solution.dual
 
 
 def tilted_pair(tilt: float) -> ContextTable:

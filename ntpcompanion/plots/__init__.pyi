@@ -33,6 +33,7 @@ from .dyck import draw_two_curvatures as draw_two_curvatures
 from .downstream import draw_trace_plane as draw_trace_plane
 from .downstream import draw_comparisons as draw_comparisons
 from .downstream import draw_ladder as draw_ladder
+from .planning import draw_path_star as draw_path_star
 
 __all__ = [
     "use_style",
@@ -70,4 +71,5 @@ __all__ = [
     "draw_trace_plane",
     "draw_comparisons",
     "draw_ladder",
+    "draw_path_star",
 ]

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 from ntpcompanion.plots.narrow import METADATA, WIDTH, narrow_bundle
+from ntpcompanion.validation import as_integer, as_positive
 
 FONTS = Path(__file__).with_name("fonts")
 TYPEFACE = "Companion Sans"
@@ -113,7 +114,13 @@ def figure(ncols: int = 1, height: float = 2.8) -> tuple[Figure, list[Axes]]:
     -------
     tuple of Figure and list of Axes
         the figure, and its panels from left to right: a list, also of a single one.
+
+    Raises
+    ------
+    ValueError
+        a number of panels below 1, a height that is not positive.
     """
+    ncols, height = as_integer("ncols", ncols, 1), as_positive("height", height)
     from matplotlib import pyplot
 
     fig, axes = pyplot.subplots(1, ncols, figsize=(WIDTH, height), squeeze=False)
@@ -136,17 +143,14 @@ def ramp(n: int) -> list[str]:
     Raises
     ------
     ValueError
-        `n` outside of 1 to 9.
+        `n` is not an integer, or outside of 1 to 9.
 
     Examples
     --------
     >>> ramp(3)
     ['#3b2a7a', '#6a58a9', '#9a86d8']
     """
-    if not 1 <= n <= 9:
-        raise ValueError(
-            f"`n` must lie between 1 and 9, got {n}: more shades of one colour look alike."
-        )
+    n = as_integer("n", n, 1, 9, "(more shades of one colour look alike)")
     # hundredths of the way: the pages write a colour as a share of the two ends
     shares = [round(100 * step / max(n - 1, 1)) / 100 for step in range(n)]
     return [

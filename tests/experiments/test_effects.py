@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ntpcompanion.experiments.effects import paired_effect, slope_within_seeds
+from ntpcompanion.experiments.effects import paired_effect, slope_within_seeds, slopes_of_seeds
 
 
 def test_a_paired_effect_is_that_of_students_paired_test(rng):
@@ -26,6 +26,7 @@ def test_what_a_seed_does_to_both_runs_cancels(rng):
 def test_slopes_are_those_of_lines_through_each_seed(rng):
     x, y = rng.normal(size=(6, 5)), rng.normal(size=(6, 5))
     slopes = [stats.linregress(*pair).slope for pair in zip(x, y, strict=True)]
+    assert slopes_of_seeds(x, y) == pytest.approx(slopes)
     found = slope_within_seeds(x, y)
     assert (found.mean, found.stderr) == pytest.approx((np.mean(slopes), stats.sem(slopes)))
     assert (found.replicates, found.sd) == (6, pytest.approx(np.std(slopes, ddof=1)))

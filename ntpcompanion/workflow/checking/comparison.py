@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ntpcompanion.workflow.base.errors import nearest
+from ntpcompanion.spelling import nearest
 from ntpcompanion.workflow.claims.baselines import NO_INPUT, Baselines, Run, input_key
 from ntpcompanion.workflow.claims.claims import Claim, judge
 from ntpcompanion.workflow.claims.formatting import show

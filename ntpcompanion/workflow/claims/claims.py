@@ -17,7 +17,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.claims.expectation import Expectation
 from ntpcompanion.workflow.claims.intervals import half_widths
-from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.claims.measurement import CLAIM_ID, Measurement
 from ntpcompanion.workflow.claims.predicate import NotNegative, Slack
 
 Verdict = Literal["supported", "refuted", "inconclusive", "exploratory", "not measured"]
@@ -62,7 +62,7 @@ class Band(_Strict):
 class Claim(_Strict):
     """One sentence that a number decides: a paper's, or one of this book about it."""
 
-    id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(\.[a-z0-9-]+)+$")]
+    id: Annotated[str, StringConstraints(pattern=CLAIM_ID)]
     paper: Text
     locator: Text
     kind: Literal["stated", "reading", "slip", "ours"]

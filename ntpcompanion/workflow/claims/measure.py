@@ -6,8 +6,7 @@ store, and nothing is written here.
 """
 
 from collections.abc import Sequence
-from html import escape
-from typing import SupportsFloat
+from typing import SupportsFloat, SupportsIndex
 
 from ntpcompanion.workflow.claims.measurement import Measurement
 
@@ -22,8 +21,8 @@ def measure(
     value: Number | Sequence[Number],
     *,
     stderr: Number | Sequence[Number] = 0.0,
-    replicates: int | None = None,
-    seed: int | None = None,
+    replicates: SupportsIndex | None = None,
+    seed: SupportsIndex | None = None,
     records: str | Sequence[str] = (),
 ) -> None:
     """Display the measured value of a claim, and hand it to whoever executes the notebook.
@@ -50,8 +49,8 @@ def measure(
     Raises
     ------
     ValueError
-        an empty claim id, an empty sequence, a value that is not finite, a negative standard error,
-        a standard error without `replicates`.
+        an id that no claim can have, an empty sequence, a value that is not finite, a negative
+        standard error or seed, a standard error without `replicates`.
     """
     item = Measurement.of(
         claim, value, stderr=stderr, replicates=replicates, seed=seed, records=records
@@ -65,7 +64,7 @@ def measure(
     if get_ipython() is None:
         print(item)
         return
-    html = f"<p><code>{escape(str(item))}</code></p>"
+    html = f"<p><code>{item}</code></p>"
     display(
         {MEASUREMENT_MIME: item.to_json(), "text/html": html, "text/plain": str(item)}, raw=True
     )

@@ -1,13 +1,16 @@
 """One measured number of a claim: checked once, at every border that it crosses."""
 
 import math
+import operator
 import re
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, SupportsIndex
 
 Value = float | tuple[float, ...]
 
+# lower-case words joined by dots: it stands in addresses of pages and in names of files
+CLAIM_ID = r"^[a-z0-9]+(\.[a-z0-9-]+)+$"
 _RECORD = re.compile(r"[\w-]+")
 
 
@@ -45,13 +48,16 @@ class Measurement:
     records: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.claim, str) or not self.claim.strip():
+        if not isinstance(self.claim, str) or not re.fullmatch(CLAIM_ID, self.claim):
             raise ValueError(
-                f"`claim` must be the id of an item of book/claims.yml, got {self.claim!r}."
+                "`claim` must be the id of an item of book/claims.yml, lower-case words joined by "
+                f"dots like 'paper.theorem2.rate', got {self.claim!r:.80}."
             )
         self._check_errors()
         _check_integer(self.claim, "replicates", self.replicates)
         _check_integer(self.claim, "seed", self.seed)
+        if self.seed is not None and self.seed < 0:
+            raise ValueError(f"`seed` of {self.claim!r} must not be negative, got {self.seed}.")
         if self.replicates is not None and self.replicates < 2:
             raise ValueError(
                 f"`replicates` of {self.claim!r} must be at least 2, got {self.replicates}: one "
@@ -84,8 +90,8 @@ class Measurement:
         value: object,
         *,
         stderr: object = 0.0,
-        replicates: int | None = None,
-        seed: int | None = None,
+        replicates: SupportsIndex | None = None,
+        seed: SupportsIndex | None = None,
         records: object = (),
     ) -> "Measurement":
         """A measurement from numbers and arrays of any library. Raises ValueError as the class
@@ -95,8 +101,8 @@ class Measurement:
             claim=claim,
             value=_numbers(claim, "value", value),
             stderr=_numbers(claim, "stderr", stderr),
-            replicates=replicates,
-            seed=seed,
+            replicates=_integer(replicates),
+            seed=_integer(seed),
             records=_names(claim, records),
         )
 
@@ -184,6 +190,12 @@ def _names(claim: str, given: object) -> tuple[str, ...]:
     ):
         raise ValueError(f"`records` of {claim!r} must be names of records, got {given!r:.80}.")
     return tuple(names)
+
+
+def _integer(given: Any) -> Any:
+    """An integer of any library as Python's; what is none stays, to be refused in words."""
+    whole = hasattr(given, "__index__") and not isinstance(given, bool)
+    return operator.index(given) if whole else given
 
 
 def _check_integer(claim: str, name: str, given: object) -> None:

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ntpcompanion.workflow.base.errors import WorkflowError, nearest
+from ntpcompanion.spelling import nearest
+from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json
 
 

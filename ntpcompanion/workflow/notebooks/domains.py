@@ -1,5 +1,5 @@
 """The values a parameter may take, written as mathematicians do at the end of its comment: `[1,
-inf)` or `{gd, adam}`; with `FILE` among the words, any text may be the path of a file.
+inf)` or `{fast, exact}`; with `FILE` among the words, any text may be the path of a file.
 """
 
 import re
@@ -56,5 +56,5 @@ def parse_domain(comment: str, where: str) -> Domain | None:
             return Domain(text, low, high)
     raise WorkflowError(
         f"{where}: its comment ends in {text!r}, which is no domain. Write an interval like [1, "
-        f"inf) or words like {{gd, adam}}."
+        f"inf) or words like {{fast, exact}}."
     )

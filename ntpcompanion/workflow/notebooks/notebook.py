@@ -8,7 +8,8 @@ from pathlib import Path
 import jupytext
 import nbformat
 
-from ntpcompanion.workflow.base.errors import WorkflowError, nearest
+from ntpcompanion.spelling import nearest
+from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.shapes import shaped

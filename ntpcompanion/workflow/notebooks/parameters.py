@@ -8,7 +8,8 @@ import tokenize
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ntpcompanion.workflow.base.errors import WorkflowError, nearest
+from ntpcompanion.spelling import nearest
+from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import as_json
 from ntpcompanion.workflow.notebooks.domains import Domain, parse_domain
 

@@ -1,6 +1,7 @@
 """`notebooks/profiles.yml`: the parameters of every notebook under smoke, book and paper."""
 
-from ntpcompanion.workflow.base.errors import WorkflowError, nearest
+from ntpcompanion.spelling import nearest
+from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import PROFILES, Project
 from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.yaml_files import read_yaml

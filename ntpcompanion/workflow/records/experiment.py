@@ -13,7 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ntpcompanion.workflow.base.errors import WorkflowError, nearest
+from ntpcompanion.spelling import nearest
+from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import as_json
 from ntpcompanion.workflow.base.project import Project
 

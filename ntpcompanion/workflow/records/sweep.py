@@ -115,7 +115,7 @@ def sweep(
 
     Examples
     --------
-    >>> table = sweep("separability", {"seed": range(10)}, profile="smoke")  # doctest: +SKIP
+    >>> table = sweep("mean", {"seed": range(10)}, profile="smoke")  # doctest: +SKIP
     >>> table.groupby("claim")["value"].agg(["mean", "std"])  # doctest: +SKIP
     """
     import pandas as pd

@@ -50,7 +50,7 @@ def computing_parts(meanings: Mapping[str, str], package: str) -> dict[str, str]
 
 
 def _leads_home(entry: str, found: str) -> bool:
-    """Whether an entry of a face, such as `"mlm/__init__.pyi: train"`, leads to the module of its
+    """Whether an entry of a face, such as `"room/__init__.pyi: train"`, leads to the module of its
     own name.
     """
     _, separator, name = entry.partition(": ")

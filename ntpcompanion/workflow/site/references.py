@@ -23,7 +23,7 @@ class Paper:
 
     @property
     def name(self) -> str:
-        """`Liu et al. 2023`."""
+        """`Someone et al. 2023`."""
         first = self.authors[0] if self.authors else self.key
         return f"{first}{' et al.' if len(self.authors) > 2 else ''} {self.year}".strip()
 

@@ -31,7 +31,7 @@ class Entry:
 
 def read_notation(text: str) -> list[Entry]:
     """The rows of all tables of the notation page that say to which chapters they belong, in a line
-    "% pages: ntp_svm descent" below their heading.
+    "% pages: mean spread" below their heading.
     """
     entries = []
     for table in _TABLE.finditer(text):

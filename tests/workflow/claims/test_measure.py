@@ -18,13 +18,13 @@ def test_what_is_exact_is_shown_without_an_error(capsys):
 
 
 def test_in_a_kernel_it_is_an_output_of_the_cell(displayed):
-    measure("a.b<c>", 0.5, stderr=0.25, replicates=5, seed=3, records="runs")
+    measure("a.b", 0.5, stderr=0.25, replicates=5, seed=3, records="runs")
     fields = {"value": 0.5, "stderr": 0.25, "replicates": 5, "seed": 3, "records": ["runs"]}
     assert displayed() == [
         {
-            MEASUREMENT_MIME: {"id": "a.b<c>", **fields},
-            "text/plain": "a.b<c> = 0.5 ± 0.25",
-            "text/html": "<p><code>a.b&lt;c&gt; = 0.5 ± 0.25</code></p>",
+            MEASUREMENT_MIME: {"id": "a.b", **fields},
+            "text/plain": "a.b = 0.5 ± 0.25",
+            "text/html": "<p><code>a.b = 0.5 ± 0.25</code></p>",
         }
     ]
 

@@ -1,6 +1,7 @@
 import contextlib
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ def test_numbers_of_any_library_become_floats():
     assert Measurement.of("a.b", np.float32(0.5), stderr=np.array(0.1), replicates=3).stderr == 0.1
     assert Measurement.of("a.b", np.arange(3)).value == (0.0, 1.0, 2.0)
     assert Measurement.of("a.b", [1, 2], stderr=0.5, replicates=2).errors == (0.5, 0.5)
+    drawn = Measurement.of("a.b", 1, stderr=1, replicates=np.int64(3), seed=np.int32(0))
+    assert [type(drawn.replicates), type(drawn.seed)] == [int, int]
 
 
 def test_what_is_not_random_carries_no_error():
@@ -48,6 +51,7 @@ def test_what_is_not_random_carries_no_error():
         (1.0, {"replicates": 2.0}, r"`replicates` of 'a.b' must be an integer or None, got 2.0"),
         (1.0, {"seed": True}, r"`seed` of 'a.b' must be an integer or None, got True"),
         (1.0, {"seed": 1.5}, r"`seed` of 'a.b' must be an integer or None, got 1.5"),
+        (1.0, {"seed": -1}, r"`seed` of 'a.b' must not be negative, got -1"),
         (1.0, {"records": [3]}, r"`records` of 'a.b' must be names of records, got \[3\]"),
         (1.0, {"records": "../x"}, r"`records` of 'a.b' must be names of records, got '../x'"),
     ],
@@ -59,9 +63,10 @@ def test_what_cannot_be_judged_is_refused(value, options, words):
 
 
 @pytest.mark.usefixtures("unchecked_shapes")
-@pytest.mark.parametrize("claim", ["", " ", 5, None])
-def test_a_claim_has_a_name(claim):
-    with pytest.raises(ValueError, match=r"`claim` must be the id .* got"):
+@pytest.mark.parametrize("claim", ["", " ", 5, None, "A B!", "a", "a.", "a.b\n", "a.<b>"])
+def test_a_claim_has_an_id_that_a_claim_can_have(claim):
+    words = rf"`claim` must be the id .* got {re.escape(repr(claim))}"
+    with pytest.raises(ValueError, match=words):
         Measurement.of(claim, 1.0)
 
 
@@ -85,7 +90,7 @@ VALUES = st.one_of(FINITE, st.lists(FINITE, min_size=1, max_size=4))
 ERRORS = st.floats(min_value=0, max_value=1e300)
 
 
-@given(VALUES, ERRORS, st.integers(2, 10**6), st.one_of(st.none(), st.integers()))
+@given(VALUES, ERRORS, st.integers(2, 10**6), st.one_of(st.none(), st.integers(0)))
 def test_it_survives_json(value, stderr, replicates, seed):
     item = Measurement.of("a.b", value, stderr=stderr, replicates=replicates, seed=seed)
     assert Measurement.from_json(json.loads(json.dumps(item.to_json()))) == item

@@ -14,13 +14,13 @@ def line(result, state="done", **parameters):
 
 def test_claims_are_rows():
     claims = [
-        Measurement.of("one", 0.5, stderr=0.1, replicates=4).to_json(),
-        Measurement.of("two", [1.0, 2.0]).to_json(),
+        Measurement.of("a.one", 0.5, stderr=0.1, replicates=4).to_json(),
+        Measurement.of("a.two", [1.0, 2.0]).to_json(),
     ]
     lines = [line({"claims": claims}, n=1, value="a"), line(None, "failed", n=2, value="b")]
     table = make_table(lines, {"name": "toy"}, of_claims=True)
     assert list(table["run"]) == [0, 0, 1]
-    assert list(table["claim"].fillna("")) == ["one", "two", ""]
+    assert list(table["claim"].fillna("")) == ["a.one", "a.two", ""]
     assert table["value"][0] == 0.5
     assert table["stderr"][0] == 0.1
     assert table["replicates"][0] == 4

@@ -142,7 +142,7 @@ def test_the_landing_page_of_the_book_names_claims_figures_and_chapters_that_the
     project = Project.find()
     landing, notebooks = read_landing(project), find_notebooks(project)
     claims, parts = load_claims(project), read_parts(project)
-    assert len(landing.findings) == 5
+    assert len(landing.findings) == 6
     for finding in landing.findings:
         claim = claims[finding.claim]
         assert claim.expected_verdict == "supported"

@@ -1,0 +1,90 @@
+"""Training on text with pauses: where they are put, and which predictions count."""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from ntpcompanion.planning.pauses import PAUSE
+from ntpcompanion.validation import as_integer, check_torch_generator
+
+
+def insert_pauses(
+    tokens: Int[Tensor, "batch length"], pauses: int, generator: torch.Generator
+) -> Int[Tensor, "batch longer"]:
+    """Sequences with pauses at random positions, as in pre-training with pauses.
+
+    Parameters
+    ----------
+    tokens
+        a sequence in each row.
+    pauses
+        how many are put into each; the paper's pre-training makes them a tenth of the result.
+    generator
+        of the positions, on the device of `tokens`. All sets of positions are equally likely,
+        drawn for each row.
+
+    Returns
+    -------
+    Tensor
+        (batch, length + pauses); without its pauses each row is what it was.
+
+    Raises
+    ------
+    ValueError
+        a number of pauses that is not an integer or negative; not a generator of torch.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.planning import insert_pauses
+    >>> tokens = torch.tensor([[7, 5, 2, 4]])
+    >>> paused = insert_pauses(tokens, 2, torch.Generator().manual_seed(0))
+    >>> paused.shape, paused[paused >= 0]
+    (torch.Size([1, 6]), tensor([7, 5, 2, 4]))
+    """
+    check_torch_generator("generator", generator)
+    batch, length = tokens.shape
+    longer = length + as_integer("pauses", pauses, least=0)
+    noise = torch.rand((batch, longer), generator=generator, device=tokens.device)
+    kept = noise.argsort(dim=1)[:, :length].sort(dim=1).values  # where the words go
+    return torch.full((batch, longer), PAUSE, device=tokens.device).scatter(1, kept, tokens)
+
+
+def pause_masked_loss(
+    logits: Float[Tensor, "batch length words"], tokens: Int[Tensor, "batch length"]
+) -> Float[Tensor, ""]:
+    """The next-token loss of sequences with pauses, whose pauses are never to be predicted.
+
+    Parameters
+    ----------
+    logits
+        of the word after each token.
+    tokens
+        words, and `PAUSE` between them. The target at position t is the token t + 1.
+
+    Returns
+    -------
+    Tensor
+        the mean cross-entropy in nats over the targets that are words.
+
+    Raises
+    ------
+    ValueError
+        sequences without a word after their first token: there is nothing to predict.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.planning import append_pauses, pause_masked_loss
+    >>> tokens = append_pauses(torch.tensor([[7, 5]]), 2)
+    >>> pause_masked_loss(torch.zeros(1, 4, 20), tokens)  # one target, log 20 nats
+    tensor(2.9957)
+    """
+    targets = tokens[:, 1:]
+    if not (targets != PAUSE).any():
+        raise ValueError(
+            f"`tokens` must hold a word after the first token of some sequence, got shape "
+            f"{tuple(tokens.shape)} with pauses only."
+        )
+    return F.cross_entropy(logits[:, :-1].flatten(0, 1), targets.flatten(), ignore_index=PAUSE)

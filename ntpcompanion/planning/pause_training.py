@@ -1,0 +1,72 @@
+"""Training of a decoder to answer after pauses."""
+
+from collections.abc import Collection, Iterator
+
+import torch
+
+from ntpcompanion.planning.parity import ParityQuestions
+from ntpcompanion.planning.pauses import PauseDecoder
+from ntpcompanion.validation import as_integer, as_positive
+
+WARMUP = 50  # steps in which the rate rises to its value
+
+
+def train_with_pauses(
+    decoder: PauseDecoder,
+    questions: ParityQuestions,
+    pauses: int,
+    *,
+    stops: Collection[int],
+    learning_rate: float,
+) -> Iterator[int]:
+    """Take steps of Adam on the expected loss of the answers, read after `pauses` pauses, and yield
+    the number of steps made at each of the stops.
+
+    Every step uses all questions, so that nothing but the initial parameters is random. The rate
+    rises over the first 50 steps and is constant then.
+
+    Parameters
+    ----------
+    decoder
+        changed in place: at a stop it is what that many steps make of it.
+    questions
+        their prefixes come before the pauses.
+    pauses
+        M.
+    stops
+        numbers of steps, not negative; the largest ends the training.
+    learning_rate
+        Adam's, after the rise.
+
+    Raises
+    ------
+    ValueError
+        no stop, a negative one, a rate that is not positive and finite.
+    FloatingPointError
+        a loss that is not finite.
+
+    Notes
+    -----
+    Costs 4 ms a step on one core at width 16 with 2 layers and 6 bits, nearly independent of M.
+    """
+    if not stops:
+        raise ValueError("`stops` must hold at least one number of steps, got none.")
+    wanted = {as_integer("stops", stop, least=0) for stop in stops}
+    rate, last = as_positive("learning_rate", learning_rate), max(wanted)
+    optimizer = torch.optim.Adam(decoder.parameters(), lr=rate, fused=True)  # half the time
+    for step in range(last + 1):
+        if step in wanted:
+            yield step
+        if step == last:
+            return
+        for group in optimizer.param_groups:
+            group["lr"] = rate * min(1.0, (step + 1) / WARMUP)
+        loss = questions.loss(decoder.answer(questions.prefixes, pauses))
+        if not loss.isfinite():
+            raise FloatingPointError(
+                f"`learning_rate` = {rate:g} is too large: the loss is {loss.item()} after {step} "
+                "steps."
+            )
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()

@@ -1,0 +1,129 @@
+"""A causal decoder with one more token, <pause>, that only buys vectors to compute with
+(Goyal et al. 2024).
+"""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from ntpcompanion.networks.build import INITIAL_DEVIATION, build_model
+from ntpcompanion.networks.language_model import FIRST_WORD
+from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.networks.transformer import Transformer
+from ntpcompanion.randomness import torch_stream
+from ntpcompanion.validation import as_integer
+
+PAUSE = -3  # stands for <pause> among tokens: it is no word, so no logit belongs to it
+
+
+class PauseDecoder(nn.Module):
+    """A causal transformer and one learned vector for the token `PAUSE`.
+
+    The vector is all that is added, however many pauses a sequence holds. Positions are learned,
+    and a sequence with pauses uses more rows of their table. Sequences may be shorter than the
+    table.
+
+    Parameters
+    ----------
+    plan
+        the shape of the transformer; `positions` is the length of the longest sequence, pauses
+        included.
+    seed
+        of the initial parameters; those of the transformer are `build_model(plan, seed)`.
+    deviation
+        of the initial matrices and embeddings, that of <pause> included.
+
+    Raises
+    ------
+    ValueError
+        an LSTM, or what `build_model` refuses.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.networks import ModelPlan, parameters_of
+    >>> from ntpcompanion.planning import PauseDecoder, append_pauses
+    >>> plan = ModelPlan("transformer", 8, layers=1, inner=32, words=20, positions=6)
+    >>> decoder = PauseDecoder(plan, seed=0)
+    >>> parameters_of(decoder) - parameters_of(decoder.model)  # one row of width 8
+    8
+    >>> prefix = torch.tensor([[7, 5, 2]])
+    >>> decoder(prefix).shape, decoder(append_pauses(prefix, 3)).shape
+    (torch.Size([1, 3, 20]), torch.Size([1, 6, 20]))
+    """
+
+    def __init__(self, plan: ModelPlan, seed: int, *, deviation: float = INITIAL_DEVIATION) -> None:
+        super().__init__()
+        model = build_model(plan, seed, causal=True, deviation=deviation)
+        assert isinstance(model, Transformer), "a causal LSTM has been refused"
+        self.model = model
+        noise = torch.randn(plan.width, generator=torch_stream(seed, "pause"))
+        self.pause = nn.Parameter(deviation * noise)
+
+    def features(
+        self, tokens: Int[Tensor, "batch length"], at: Int[Tensor, "batch asked"] | None = None
+    ) -> Float[Tensor, "batch vectors width"]:
+        """The contextual vectors of the symbol CLS and of all tokens, or those at the positions
+        `at` of each sequence. Raises ValueError for a sequence longer than the table of positions.
+        """
+        model = self.model
+        if tokens.shape[1] > model.plan.positions:
+            raise ValueError(
+                f"`tokens` must have at most {model.plan.positions} columns, the `positions` of "
+                f"the model, got {tokens.shape[1]}. Build a model with more `positions`."
+            )
+        rows = F.pad(tokens + FIRST_WORD, (1, 0), value=model.words.num_embeddings - 1)
+        paused = (rows == PAUSE + FIRST_WORD)[..., None]
+        embedded = torch.where(paused, self.pause, model.words(rows.masked_fill(paused[..., 0], 0)))
+        hidden = model.first_norm(embedded + model.places.weight[: rows.shape[1]])
+        for block in model.blocks[:-1]:
+            hidden = block(hidden, causal=True)
+        hidden = model.blocks[-1](hidden, None if at is None else at + 1, causal=True)
+        return model.last_norm(hidden)
+
+    def forward(
+        self, tokens: Int[Tensor, "batch length"], at: Int[Tensor, "batch asked"] | None = None
+    ) -> Float[Tensor, "batch asked words"]:
+        """Logits of the word after each token, or after the tokens at the positions `at`."""
+        model = self.model
+        hidden = self.features(tokens, at)
+        words = model.words.weight[FIRST_WORD : FIRST_WORD + model.plan.words]
+        return F.linear(hidden[:, 1:] if at is None else hidden, words, model.bias)
+
+    def answer(self, prefix: Int[Tensor, "batch length"], pauses: int) -> Float[Tensor, "batch _"]:
+        """Logits of the word after a prefix and `pauses` pauses: what is read is the vector of the
+        last pause, or of the last token of the prefix if there is none.
+        """
+        tokens = append_pauses(prefix, pauses)
+        return self(tokens, torch.full_like(tokens[:, :1], tokens.shape[1] - 1))[:, 0]
+
+
+def append_pauses(tokens: Int[Tensor, "batch length"], pauses: int) -> Int[Tensor, "batch longer"]:
+    """Sequences with pauses at their ends.
+
+    Parameters
+    ----------
+    tokens
+        a sequence in each row.
+    pauses
+        M, how many are appended to each.
+
+    Returns
+    -------
+    Tensor
+        (batch, length + M).
+
+    Raises
+    ------
+    ValueError
+        a number of pauses that is not an integer or negative.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.planning import append_pauses
+    >>> append_pauses(torch.tensor([[7, 5]]), 2)
+    tensor([[ 7,  5, -3, -3]])
+    """
+    return F.pad(tokens, (0, as_integer("pauses", pauses, least=0)), value=PAUSE)

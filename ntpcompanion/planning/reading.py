@@ -1,0 +1,110 @@
+"""Questions about path-star graphs, read from their tokens alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int
+
+from ntpcompanion.planning.path_star import PathStar
+from ntpcompanion.validation import as_integer_array, check_instance, check_shape
+
+
+def read_graphs(task: PathStar, prefix: Int[np.ndarray, "n prefix"]) -> "ReadGraphs":
+    """What questions say, read from their tokens alone.
+
+    Parameters
+    ----------
+    task
+        topology and format.
+    prefix
+        (n, `task.prefix_length`) tokens.
+
+    Returns
+    -------
+    ReadGraphs
+        edges, root and goal.
+
+    Raises
+    ------
+    ValueError
+        another length, or tokens that are no question of this format.
+
+    Notes
+    -----
+    Cost O(n (edges + N)).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.planning import PathStar, read_graphs
+    >>> task = PathStar(arms=2, length=3, labels=6)
+    >>> question = np.array([[1, 4, 2, 5, 3, 2, 3, 1, 8, 3, 5, 7]])
+    >>> graph = read_graphs(task, question)
+    >>> graph.parent[0].tolist()  # of each label; the root has none
+    [-1, 3, 3, -1, 1, 2]
+    """
+    check_instance("task", task, PathStar)
+    tokens = as_integer_array("prefix", prefix)
+    check_shape("prefix", tokens.shape, (None, task.prefix_length), "a question in each row")
+    first = task.query == "first"
+    query = tokens[:, :2] if first else tokens[:, -3:-1]
+    listed = tokens[:, 3:-1] if first else tokens[:, :-4]
+    slash = tokens[:, 2] if first else tokens[:, -4]
+    bars: np.ndarray = listed[:, 2::3] if task.separators else listed[:, :0]
+    if task.separators:
+        listed = listed[:, np.arange(listed.shape[1]) % 3 != 2]
+    signs = [(slash, "/"), (tokens[:, -1], "="), (bars, "|")]
+    is_label = (np.concatenate([query, listed], 1) < task.labels).all() and tokens.min() >= 0
+    if not is_label or any((found != task.symbol(text)).any() for found, text in signs):
+        raise ValueError(
+            f"`prefix` holds a row that is no question of {task}. Use `draw_graphs(...).prefix`."
+        )
+    return ReadGraphs(task, listed.reshape(len(tokens), -1, 2), query[:, 0], query[:, 1])
+
+
+@dataclass(frozen=True, eq=False)
+class ReadGraphs:
+    """Graphs as their questions give them: which arm is the right one is not said.
+
+    Fields
+    ------
+    task
+        topology and format.
+    edges
+        (n, edges, 2) parents and children in the order of the list.
+    root, goal
+        (n,) labels.
+    """
+
+    task: PathStar
+    edges: Int[np.ndarray, "n edges 2"]
+    root: Int[np.ndarray, " n"]
+    goal: Int[np.ndarray, " n"]
+
+    @property
+    def parent(self) -> Int[np.ndarray, "n labels"]:
+        """Of each label, −1 where there is none."""
+        return self._link(child=1)
+
+    @property
+    def child(self) -> Int[np.ndarray, "n labels"]:
+        """The only one of each label but the root; of the root the last that is listed."""
+        return self._link(child=0)
+
+    def _link(self, child: int) -> np.ndarray:
+        table = np.full((len(self.root), self.task.labels), -1)
+        np.put_along_axis(table, self.edges[:, :, child], self.edges[:, :, 1 - child], 1)
+        return table
+
+    @property
+    def first_nodes(self) -> Int[np.ndarray, "n d"]:
+        """The children of the root, in the order of the list. Raises ValueError where a root has
+        not as many as the task has arms.
+        """
+        rows, at = np.nonzero(self.edges[:, :, 0] == self.root[:, None])
+        if len(at) != len(self.root) * self.task.arms:
+            raise ValueError(
+                f"`prefix` holds a graph whose root has not {self.task.arms} children, the `arms` "
+                "of the task."
+            )
+        return self.edges[rows, at, 1].reshape(len(self.root), self.task.arms)

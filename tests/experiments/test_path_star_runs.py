@@ -1,0 +1,66 @@
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from ntpcompanion.experiments import runs_table
+from ntpcompanion.experiments.path_star import Plan, run
+from ntpcompanion.experiments.path_star_runs import COLUMNS
+
+VALUES = {
+    "size": {"width": 8, "layers": 1, "heads": 1},
+    "steps": 4,
+    "every": 2,
+    "batch_size": 6,
+    "held_out": 20,
+    "lengths": [3, 5],
+    "labels": 10,
+    "seed": 0,
+}
+
+
+def rows(**changes):
+    values = VALUES | changes
+    result = run(Plan.from_json(values))
+    return result, runs_table([{"parameters": values, "result": result.to_json()}]).loc[0]
+
+
+def test_a_row_is_about_the_longest_path_at_the_last_evaluation():
+    result, row = rows(graphs=3)
+    last, wrong = result.evaluations[-1].scores[1], result.evaluations[-1].wrong_arm[1]
+    assert (row.length, row.step, row.solved) == (5, 4, False)
+    assert (row.exact, row.first_node) == (last.exact, last.accuracy[1])
+    assert row.first_loss == last.cross_entropy[1]
+    assert row.later == min(last.accuracy[2:])
+    assert (row.follows, row.leaf, row.goal) == (min(wrong.agreement), wrong.leaf, wrong.goal)
+    assert row.memorized == result.trained_on[1].exact
+
+
+def test_what_is_not_defined_is_missing():
+    _, row = rows(objective="reversed")
+    assert row[["follows", "leaf", "goal", "memorized", "order"]].isna().all()
+
+
+def test_the_order_is_a_difference_of_steps():
+    values = VALUES | {"lengths": [5]}
+    result = run(Plan.from_json(values))
+
+    def reach(at, first, late):
+        scores = replace(at.scores[0], accuracy=(1.0, first, 0.0, late, 1.0))
+        return replace(at, scores=(scores,))
+
+    first, second, third = result.evaluations
+    path = reach(first, 0.2, 0.95), reach(second, 0.89, 0.3), reach(third, 0.9, 1.0)
+    changed = result.model_copy(update={"evaluations": path})
+    table = runs_table([{"parameters": values, "result": changed.to_json()}])
+    assert table.order.tolist() == [4]
+
+
+def test_no_runs_are_an_empty_table():
+    pd.testing.assert_index_equal(runs_table([]).columns, pd.Index(COLUMNS))
+    assert runs_table([]).empty
+
+
+def test_what_is_no_result_is_refused():
+    with pytest.raises(ValueError, match="`evaluations` is missing"):
+        runs_table([{"parameters": VALUES, "result": {"solved_at": 3, "trained_on": None}}])

@@ -1,0 +1,45 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from ntpcompanion import plots
+from ntpcompanion.planning import PathStar, draw_graphs
+
+
+@pytest.fixture
+def ax():
+    figure, ax = plt.subplots()
+    yield ax
+    plt.close(figure)
+
+
+@pytest.mark.parametrize("arms", [2, 3, 5])
+def test_every_node_and_edge_is_drawn_where_the_goal_is_filled(arms, ax, rng):
+    task = PathStar(arms, 4, 20)
+    graphs = draw_graphs(task, 2, rng)
+    plots.draw_path_star(ax, graphs, 1)
+    nodes = [text for text in ax.texts if text.get_text()]
+    arrows = [text for text in ax.texts if getattr(text, "arrow_patch", None)]
+    drawn = {int(text.get_text()): text for text in nodes}
+    labels = {int(graphs.root[1]), *graphs.branches[1].ravel().tolist()}
+    assert set(drawn) == labels
+    assert len(arrows) == task.edges
+    at = {label: text.get_position() for label, text in drawn.items()}
+    ends = {(arrow.xyann, arrow.xy) for arrow in arrows}
+    assert ends == {(at[a], at[b]) for a, b in graphs.edges[1].tolist()}
+    filled = [v for v, text in drawn.items() if text.get_bbox_patch().get_facecolor()[3]]
+    assert filled == [graphs.branches[1, 0, -1]]
+    widths = [arrow.arrow_patch.get_linewidth() for arrow in arrows]
+    assert widths.count(2.5) == 1
+    thick = arrows[int(np.argmax(widths))]
+    assert thick.xy == at[int(graphs.branches[1, 0, 0])]
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+@pytest.mark.parametrize(
+    ("graphs", "row", "words"),
+    [("graphs", 0, "`graphs`"), (None, 2, "`row`"), (None, -1, "`row`")],
+)
+def test_wrong_arguments_are_named(graphs, row, words, ax, rng):
+    with pytest.raises(ValueError, match=words):
+        plots.draw_path_star(ax, graphs or draw_graphs(PathStar(2, 4, 8), 2, rng), row)

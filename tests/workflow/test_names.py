@@ -1,0 +1,49 @@
+"""The tool makes books of others, too: nothing in it names this one's notebooks, rooms, claims or
+papers.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ntpcompanion import workflow
+from tests.toy import ROOT
+
+FOLDER = Path(workflow.__file__).parent
+FILES = sorted(
+    path
+    for path in FOLDER.rglob("*")
+    if path.suffix in (".css", ".html", ".js", ".md", ".py", ".pyi", ".toml", ".yml", ".bib")
+)
+SHARED = {"experiments", "plots"}  # rooms that other books have or use
+ENGLISH = {"networks"}  # an ordinary word of a comment
+
+
+def names_of_this_book():
+    claims = (ROOT / "book" / "claims.yml").read_text(encoding="utf-8")
+    papers = set(re.findall(r"^  paper: (\w+)", claims, re.M))
+    return {
+        *(path.stem for path in (ROOT / "notebooks").glob("*.md")),
+        *({path.parent.name for path in FOLDER.parent.glob("*/__init__.pyi")} - {"workflow"}),
+        *papers,
+        *(re.match("[a-z]+", paper)[0].capitalize() for paper in papers),
+        *re.findall(r"^- id: ([a-z0-9]+\.[a-z0-9-]+)", claims, re.M),
+    }
+
+
+NAMES = names_of_this_book() - SHARED - ENGLISH
+# `linear-gradient` is no room, `--ntp-ink` no claim
+NAMED = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, NAMES))})(?![\w-])")
+
+
+def test_there_is_something_to_look_for():
+    assert {"dyck", "ntp_svm", "thrampoulidis2024implicit", "Liu", "ntp.thm2"} <= NAMES
+    assert NAMED.search("as in `ntp_svm`, say")
+    assert not NAMED.search("linear-gradient(to left)")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(FOLDER).as_posix())
+def test_a_file_of_the_workflow_names_nothing_of_this_book(path):
+    text = path.read_text(encoding="utf-8")
+    assert [line.strip() for line in text.splitlines() if NAMED.search(line)] == []
