@@ -25,8 +25,8 @@ settings.load_profile("derandomized")
 
 # The tests of these rooms compute in floating point.
 NUMERICAL = {
-    "linear", "geometry", "flatness", "dyck", "languages", "networks", "attention", "capacity", "planning",
-    "generalization", "mlm", "experiments",
+    "linear", "geometry", "flatness", "dyck", "languages", "networks", "attention", "capacity",
+    "planning", "generalization", "mlm", "experiments",
 }  # fmt: skip
 
 
