@@ -25,7 +25,8 @@ settings.load_profile("derandomized")
 
 # The tests of these rooms compute in floating point.
 NUMERICAL = {
-    "linear", "flatness", "dyck", "languages", "networks", "planning", "mlm", "experiments",
+    "linear", "geometry", "flatness", "dyck", "languages", "networks", "attention", "capacity",
+    "planning", "generalization", "mlm", "experiments",
 }  # fmt: skip
 
 

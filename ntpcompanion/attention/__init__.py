@@ -1,0 +1,7 @@
+"""One layer of self-attention: which tokens it keeps as its key-query matrix grows (Vasudeva,
+Deora, Thrampoulidis 2025).
+"""
+
+from ntpcompanion.faces import attach_face
+
+__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")

@@ -1,0 +1,7 @@
+"""What k parameters can store: ranks of Jacobians, collisions of attention, fits to the entropy
+(Madden, Fox, Thrampoulidis 2025).
+"""
+
+from ntpcompanion.faces import attach_face
+
+__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")
