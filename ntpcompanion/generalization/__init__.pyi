@@ -1,1 +1,19 @@
-__all__: list[str] = []
+from .uniform_convergence import LinearProblem as LinearProblem
+from .uniform_convergence import one_step as one_step
+from .uniform_convergence import margins as margins
+from .uniform_convergence import reverse_noise as reverse_noise
+from .uniform_convergence import tightest_uniform_bound as tightest_uniform_bound
+from .hyperspheres import draw_spheres as draw_spheres
+from .hyperspheres import to_other_sphere as to_other_sphere
+from .hyperspheres import train_two_layers as train_two_layers
+
+__all__ = [
+    "LinearProblem",
+    "one_step",
+    "margins",
+    "reverse_noise",
+    "tightest_uniform_bound",
+    "draw_spheres",
+    "to_other_sphere",
+    "train_two_layers",
+]
