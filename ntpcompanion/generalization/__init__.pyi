@@ -1,3 +1,8 @@
+from .memorization import random_subsets as random_subsets
+from .memorization import memorization_scores as memorization_scores
+from .memorization import nearest_neighbour_scores as nearest_neighbour_scores
+from .memorization import min_norm_predictions as min_norm_predictions
+from .memorization import leave_one_out_predictions as leave_one_out_predictions
 from .uniform_convergence import LinearProblem as LinearProblem
 from .uniform_convergence import one_step as one_step
 from .uniform_convergence import margins as margins
@@ -8,6 +13,11 @@ from .hyperspheres import to_other_sphere as to_other_sphere
 from .hyperspheres import train_two_layers as train_two_layers
 
 __all__ = [
+    "random_subsets",
+    "memorization_scores",
+    "nearest_neighbour_scores",
+    "min_norm_predictions",
+    "leave_one_out_predictions",
     "LinearProblem",
     "one_step",
     "margins",
