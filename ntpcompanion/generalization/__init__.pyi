@@ -1,8 +1,8 @@
 from .memorization import random_subsets as random_subsets
 from .memorization import memorization_scores as memorization_scores
 from .memorization import nearest_neighbour_scores as nearest_neighbour_scores
-from .memorization import min_norm_predictions as min_norm_predictions
-from .memorization import leave_one_out_predictions as leave_one_out_predictions
+from .min_norm import min_norm_predictions as min_norm_predictions
+from .min_norm import leave_one_out_predictions as leave_one_out_predictions
 from .uniform_convergence import LinearProblem as LinearProblem
 from .uniform_convergence import one_step as one_step
 from .uniform_convergence import margins as margins

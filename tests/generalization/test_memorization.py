@@ -6,9 +6,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from ntpcompanion.generalization import (
-    leave_one_out_predictions,
     memorization_scores,
-    min_norm_predictions,
     nearest_neighbour_scores,
     random_subsets,
 )
@@ -84,32 +82,6 @@ def test_the_mean_score_of_leaving_one_out_is_the_gap_of_accuracies(rng):
     assert set(scores.round(12)) == {0.0, 1.0}
 
 
-@pytest.mark.parametrize("width", [2, 5, 6, 7, 30])
-def test_predictions_are_those_of_the_pseudoinverse(rng, width):
-    features, targets = rng.standard_normal((9, width)), rng.standard_normal(9)
-    points = rng.standard_normal((4, width))
-    member = all_subsets(9, 6)[:10]
-    found = min_norm_predictions(features, targets, member, points)
-    expected = [points @ np.linalg.pinv(features[rows]) @ targets[rows] for rows in member]
-    np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
-def test_enough_features_interpolate_each_subset(rng):
-    features, targets = rng.standard_normal((9, 6)), rng.standard_normal(9)
-    member = random_subsets(rng, 5, 9, 6)
-    fitted = min_norm_predictions(features, targets, member, features)
-    np.testing.assert_allclose(fitted[member], np.tile(targets, (5, 1))[member], atol=1e-9)
-
-
-@pytest.mark.parametrize("width", [2, 7, 8, 20])
-def test_leaving_one_out_is_as_many_fits(rng, width):
-    features, targets = rng.standard_normal((8, width)), rng.standard_normal(8)
-    fits = min_norm_predictions(features, targets, ~np.eye(8, dtype=bool), features)
-    np.testing.assert_allclose(
-        leave_one_out_predictions(features, targets), np.diag(fits), atol=1e-9
-    )
-
-
 MEMBER = np.array([[True, False], [True, True], [False, True], [False, False]])
 CALLS = {
     "`rng`": lambda: random_subsets(None, 2, 3, 1),
@@ -121,19 +93,6 @@ CALLS = {
     "equal rows 0 and 2": lambda: nearest_neighbour_scores([[1], [2], [1]], [0, 1, 0], 1),
     "`labels` must be a vector of length 2": lambda: nearest_neighbour_scores([[1], [2]], [0], 1),
     "`size` must lie in 1 … 1": lambda: nearest_neighbour_scores([[1], [2]], [0, 1], 2),
-    "subsets of one size": lambda: min_norm_predictions(
-        [[1.0], [2.0]], [1, 2], np.array([[True, True], [True, False]]), [[1.0]]
-    ),
-    r"`member` must be a matrix \(models, 2\)": lambda: min_norm_predictions(
-        [[1.0], [2.0]], [1, 2], np.array([[True]]), [[1.0]]
-    ),
-    "linearly dependent": lambda: min_norm_predictions(
-        np.ones((4, 2)), np.ones(4), np.array([[True, True, True, False]]), [[1.0, 1.0]]
-    ),
-    "`targets`": lambda: leave_one_out_predictions([[1.0], [2.0]], [1]),
-    "`features` are linearly dependent": lambda: leave_one_out_predictions(
-        np.ones((3, 4)), np.ones(3)
-    ),
 }
 
 
