@@ -13,6 +13,7 @@ from . import downstream as downstream
 from . import pause_tokens as pause_tokens
 from . import path_star as path_star
 from . import path_star_graph as path_star_graph
+from . import hyperspheres as hyperspheres
 from .path_star_runs import runs_table as runs_table
 from .successes import count_successes as count_successes
 from .study_suite import SuitePlan as SuitePlan
@@ -43,6 +44,7 @@ __all__ = [
     "pause_tokens",
     "path_star",
     "path_star_graph",
+    "hyperspheres",
     "runs_table",
     "count_successes",
     "SuitePlan",

@@ -1,1 +1,29 @@
-__all__: list[str] = []
+from .memorization import random_subsets as random_subsets
+from .memorization import memorization_scores as memorization_scores
+from .memorization import nearest_neighbour_scores as nearest_neighbour_scores
+from .min_norm import min_norm_predictions as min_norm_predictions
+from .min_norm import leave_one_out_predictions as leave_one_out_predictions
+from .uniform_convergence import LinearProblem as LinearProblem
+from .uniform_convergence import one_step as one_step
+from .uniform_convergence import margins as margins
+from .uniform_convergence import reverse_noise as reverse_noise
+from .uniform_convergence import tightest_uniform_bound as tightest_uniform_bound
+from .hyperspheres import draw_spheres as draw_spheres
+from .hyperspheres import to_other_sphere as to_other_sphere
+from .hyperspheres import train_two_layers as train_two_layers
+
+__all__ = [
+    "random_subsets",
+    "memorization_scores",
+    "nearest_neighbour_scores",
+    "min_norm_predictions",
+    "leave_one_out_predictions",
+    "LinearProblem",
+    "one_step",
+    "margins",
+    "reverse_noise",
+    "tightest_uniform_bound",
+    "draw_spheres",
+    "to_other_sphere",
+    "train_two_layers",
+]
