@@ -1,5 +1,5 @@
-"""What k parameters can store: ranks of Jacobians, collisions of attention, fits to the entropy (Madden,
-Fox, Thrampoulidis 2025).
+"""What k parameters can store: ranks of Jacobians, collisions of attention, fits to the entropy
+(Madden, Fox, Thrampoulidis 2025).
 """
 
 from ntpcompanion.faces import attach_face
