@@ -14,7 +14,7 @@ from ntpcompanion.validation import as_integer, as_positive, check_instance
 WARMUP = 0.05  # fraction of the steps in which the learning rate rises
 # The attention learns at this fraction of the rate. At the full rate softmax saturates, pairs of
 # contexts receive the same vector to rounding, and no gradient separates them any more.
-ATTENTION = 0.02
+ATTENTION = 0.01
 EVERY = 50  # steps between evaluations
 
 
@@ -39,13 +39,13 @@ def fit_decoders(
     steps
         of Adam; the rate rises for a twentieth of them and then falls to zero as a cosine.
     learning_rate
-        the largest one; of the attention a fiftieth.
+        the largest one; of the attention a hundredth.
 
     Returns
     -------
     array
-        (decoders,) the least loss above the entropy, in nats, at an evaluation every 50 steps, in
-        double precision. The loss of a decoder is free of noise: the least value is one that the
+        (decoders,) the least loss above the entropy, in nats, at an evaluation every 50 steps.
+        The loss of a decoder is free of noise: the least value is one that the
         decoder has, not a lucky sample.
 
     Raises
@@ -72,7 +72,7 @@ def fit_decoders(
     check_instance("beginnings", beginnings, Beginnings)
     steps = as_integer("steps", steps, 1)
     rate = as_positive("learning_rate", learning_rate)
-    joint = torch.as_tensor(beginnings.joint, dtype=stack.embeddings.dtype)
+    joint = torch.as_tensor(beginnings.joint)
     attention = {id(one) for one in stack.attention()}
     others = [one for one in stack.parameters() if id(one) not in attention]
     groups = [{"params": others}, {"params": stack.attention()}]
@@ -98,6 +98,6 @@ def schedule(fraction: float) -> float:
 
 def _excess(stack: DecoderStack, beginnings: Beginnings) -> Float[np.ndarray, " decoders"]:
     with torch.no_grad():
-        logits = stack(beginnings).double()
+        logits = stack(beginnings)
         found = losses(logits, torch.as_tensor(beginnings.joint)).numpy()
     return np.asarray(found - beginnings.entropy)

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import erf
 
-from ntpcompanion.validation import as_matrix, as_shaped, check_choice
+from ntpcompanion.validation import as_integer, as_matrix, as_shaped, check_choice
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -160,9 +160,30 @@ def rank_by_gap(matrix: Float[np.ndarray, "rows columns"]) -> Rank:
 
 
 def generic_rank(num_contexts: int, vocab_size: int, dim: int, width: int) -> int:
-    """min(N (V − 1), k − m) with k = m (V + d + 1): the rank that a generic network has.
+    """min(N (V − 1), k − m) with k = m (V + d + 1): the rank of almost every network with an
+    analytic activation that is no polynomial.
 
-    Raises ValueError for sizes below 1, and fewer than two tokens.
+    Parameters
+    ----------
+    num_contexts, vocab_size, dim, width
+        N, V, d and m.
+
+    Returns
+    -------
+    int
+        the rank.
+
+    Raises
+    ------
+    ValueError
+        a size below 1, or fewer than two tokens.
+
+    Examples
+    --------
+    >>> from ntpcompanion.capacity import generic_rank
+    >>> generic_rank(17, 7, dim=6, width=8), generic_rank(18, 7, dim=6, width=8)
+    (102, 104)
     """
-    N, V, d, m = num_contexts, vocab_size, dim, width
+    N, V = as_integer("num_contexts", num_contexts, 1), as_integer("vocab_size", vocab_size, 2)
+    d, m = as_integer("dim", dim, 1), as_integer("width", width, 1)
     return min(N * (V - 1), m * (V + d))

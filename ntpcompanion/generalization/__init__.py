@@ -1,4 +1,5 @@
-"""Generalization, paper by paper: one module for each, with the exact core of its statement."""
+"""Generalization, paper by paper: one module for each, with the exact core of its statement.
+"""
 
 from ntpcompanion.faces import attach_face
 
