@@ -44,9 +44,28 @@ def count_parameters(vocab_size: int, dim: int, width: int) -> int:
 
 
 def sinusoidal_positions(length: int, dim: int) -> Tensor:
-    """(length, dim) sines and cosines of t / 10000^{2i/d}, in turn, in double precision.
+    """Sines and cosines of t / 10000^{2i/d} in turn, for t = 0, 1, ….
 
-    Raises ValueError for a length below 1, and a dimension below 2 or odd.
+    Parameters
+    ----------
+    length, dim
+        how many positions, and d, even.
+
+    Returns
+    -------
+    tensor
+        (length, d), double precision.
+
+    Raises
+    ------
+    ValueError
+        a length below 1, a dimension below 2 or odd.
+
+    Examples
+    --------
+    >>> from ntpcompanion.capacity import sinusoidal_positions
+    >>> sinusoidal_positions(1, 4).tolist()
+    [[0.0, 1.0, 0.0, 1.0]]
     """
     T, d = as_integer("length", length, 1), as_integer("dim", dim, 2)
     if d % 2:

@@ -4,12 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 from scipy.special import entr, logsumexp, softmax
 
-from ntpcompanion.validation import as_matrix, as_positive, as_shaped, check_probabilities
+from ntpcompanion.validation import (
+    as_matrix,
+    as_number,
+    as_positive,
+    as_shaped,
+    check_probabilities,
+)
 
-LBFGS = {"maxiter": 5000, "maxfun": 10000, "maxcor": 40, "ftol": 0.0, "gtol": 1e-11}
+LBFGS = {"maxiter": 2000, "maxfun": 4000, "maxcor": 40, "ftol": 0.0, "gtol": 1e-11}
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +41,8 @@ def fit_last_layer(
     features: Float[np.ndarray, "N m"],
     next_token: Float[np.ndarray, "N V"],
     weight: Float[np.ndarray, " N"],
+    *,
+    enough: float = 0.0,
 ) -> LastLayerFit:
     """Minimize the cross entropy Σ_j π_j CE(p_j, softmax(U h_j)) over U.
 
@@ -46,6 +54,8 @@ def fit_last_layer(
         p_j, (N, V). Where one is zero, the least loss may belong to infinite logits.
     weight
         π_j, (N,), positive, of sum one.
+    enough
+        the search stops at this excess loss over the entropy, in nats.
 
     Returns
     -------
@@ -88,8 +98,16 @@ def fit_last_layer(
         value = pi[:, 0] @ (logsumexp(logits, axis=1) - (p * logits).sum(axis=1))
         return float(value), (basis.T @ (root * (softmax(logits, axis=1) - p))).ravel()
 
+    target = _entropy(pi, p) + as_number("enough", enough, 0)
+
+    def stop_at_target(intermediate_result: OptimizeResult) -> None:
+        if enough and intermediate_result.fun <= target:
+            raise StopIteration
+
     start = np.zeros(basis.shape[1] * p.shape[1])
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options=LBFGS)
+    found = minimize(
+        loss, start, jac=True, method="L-BFGS-B", options=LBFGS, callback=stop_at_target
+    )
     q = softmax(basis @ found.x.reshape(basis.shape[1], -1) / root, axis=1)
     # now Σ π q h = Σ π p h, and rows keep their sum of one
     q = q - basis @ (basis.T @ (root * (q - p))) / root
@@ -149,9 +167,11 @@ def least_last_width(
     H, limit = as_matrix("features", features, (None, None)), as_positive("criterion", criterion)
 
     def reaches(width: int) -> bool:
-        fit = fit_last_layer(H[:, :width], next_token, weight)
-        return fit.loss - fit.entropy <= limit * fit.entropy
+        fit = fit_last_layer(H[:, :width], next_token, weight, enough=enough)
+        return fit.loss - fit.entropy <= enough
 
+    p, pi = np.asarray(next_token), np.asarray(weight)[:, None]
+    enough = limit * _entropy(pi, p)
     low, high = 0, H.shape[1]  # `low` does not reach, `high` does
     if not reaches(high):
         raise ValueError(f"`features`: not even all {high} come within {limit:g} of the entropy.")
