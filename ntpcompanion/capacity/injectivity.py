@@ -9,7 +9,7 @@ from scipy.spatial.distance import pdist
 
 from ntpcompanion.validation import as_integer, as_matrix, as_positive, as_shaped
 
-Contexts = list[Int[np.ndarray, " t"]]
+Contexts = list[Int[np.ndarray, " _"]]
 
 
 def all_contexts(vocab_size: int, longest: int) -> Contexts:

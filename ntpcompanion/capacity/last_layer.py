@@ -55,7 +55,8 @@ def fit_last_layer(
     weight
         π_j, (N,), positive, of sum one.
     enough
-        the search stops at this excess loss over the entropy, in nats.
+        the search stops at this excess loss over the entropy, in nats, and where a step gains less
+        than a thousandth of it.
 
     Returns
     -------
@@ -105,8 +106,9 @@ def fit_last_layer(
             raise StopIteration
 
     start = np.zeros(basis.shape[1] * p.shape[1])
+    options = LBFGS | {"ftol": 1e-3 * enough}
     found = minimize(
-        loss, start, jac=True, method="L-BFGS-B", options=LBFGS, callback=stop_at_target
+        loss, start, jac=True, method="L-BFGS-B", options=options, callback=stop_at_target
     )
     q = softmax(basis @ found.x.reshape(basis.shape[1], -1) / root, axis=1)
     # now Σ π q h = Σ π p h, and rows keep their sum of one

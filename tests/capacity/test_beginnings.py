@@ -64,6 +64,7 @@ def test_a_markov_chain_follows_its_successors():
     np.testing.assert_allclose(first, zipf / zipf.sum(), atol=0.08)
 
 
+@pytest.mark.usefixtures("unchecked_shapes")
 def test_wrong_arguments_are_named():
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match=r"`documents` must have shape .n, T..*got .3, 1."):

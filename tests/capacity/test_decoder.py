@@ -66,6 +66,7 @@ def test_positions_are_sines_and_cosines():
             assert found[t, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-15)
 
 
+@pytest.mark.usefixtures("unchecked_shapes")
 def test_wrong_arguments_are_named():
     generator = torch.Generator()
     with pytest.raises(ValueError, match=r"`widths` is empty"):

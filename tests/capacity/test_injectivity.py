@@ -80,6 +80,7 @@ def test_attention_is_that_of_the_definition(drawn):
     np.testing.assert_allclose(attend_last([context], table, scores)[0], wanted, atol=1e-13)
 
 
+@pytest.mark.usefixtures("unchecked_shapes")
 def test_wrong_arguments_are_named(drawn):
     _, scores, table = drawn
     with pytest.raises(ValueError, match=r"`longest` must be at least 1, got 0"):

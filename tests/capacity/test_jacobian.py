@@ -99,6 +99,7 @@ def test_a_rank_is_read_off_its_singular_values():
     assert rank_by_gap(np.eye(2)).dropped == 0.0
 
 
+@pytest.mark.usefixtures("unchecked_shapes")
 def test_wrong_arguments_are_named():
     x, W, b, U = network(4, 3, 2, 5)
     with pytest.raises(ValueError, match=r"`weights` must be a matrix of shape .any, 2."):

@@ -50,6 +50,7 @@ def test_one_word_targets_need_few_features():
     assert 0 < fit.loss <= 0.01
 
 
+@pytest.mark.usefixtures("unchecked_shapes")
 def test_wrong_arguments_are_named():
     H, p, pi = table(6, 3, 4)
     with pytest.raises(ValueError, match=r"`next_token` must be a matrix of shape .6, any."):
