@@ -141,7 +141,7 @@ def paragraph_documents(
     >>> from ntpcompanion.capacity import paragraph_documents
     >>> text = "The cat sits here.\n\nThe dog sits.\n\nNo."
     >>> paragraph_documents(text, 2, 3, np.random.default_rng(0)).tolist()
-    [[3, 1, 2], [3, 0, 2]]
+    [[3, 0, 2], [3, 1, 2]]
     """
     check_instance("content", content, str)
     n, T = as_integer("num_documents", num_documents, 1), as_integer("num_tokens", num_tokens, 1)
