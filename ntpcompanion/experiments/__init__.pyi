@@ -14,6 +14,7 @@ from . import pause_tokens as pause_tokens
 from . import path_star as path_star
 from . import path_star_graph as path_star_graph
 from . import hyperspheres as hyperspheres
+from . import least_width as least_width
 from .path_star_runs import runs_table as runs_table
 from .successes import count_successes as count_successes
 from .study_suite import SuitePlan as SuitePlan
@@ -45,6 +46,7 @@ __all__ = [
     "path_star",
     "path_star_graph",
     "hyperspheres",
+    "least_width",
     "runs_table",
     "count_successes",
     "SuitePlan",

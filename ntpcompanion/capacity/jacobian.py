@@ -1,0 +1,189 @@
+"""The Jacobian of a network with one hidden layer: how many logits can parameters move at once?"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import erf
+
+from ntpcompanion.validation import as_integer, as_matrix, as_shaped, check_choice
+
+Function = Callable[[np.ndarray], np.ndarray]
+
+
+def _gelu_slope(a: np.ndarray) -> np.ndarray:
+    density = np.exp(-(a**2) / 2) / np.sqrt(2 * np.pi)
+    return np.asarray((1 + erf(a / np.sqrt(2))) / 2 + a * density)
+
+
+# name → (function, derivative); the last two are there to show what the theorem excludes
+ACTIVATIONS: dict[str, tuple[Function, Function]] = {
+    "tanh": (np.tanh, lambda a: 1 - np.tanh(a) ** 2),
+    "gelu": (lambda a: a * (1 + erf(a / np.sqrt(2))) / 2, _gelu_slope),
+    "sine": (np.sin, np.cos),
+    "relu": (lambda a: np.maximum(a, 0), lambda a: (a > 0) * 1.0),
+    "cube": (lambda a: a**3, lambda a: 3 * a**2),
+}
+
+
+def logit_jacobian(
+    inputs: Float[np.ndarray, "N d"],
+    weights: Float[np.ndarray, "m d"],
+    thresholds: Float[np.ndarray, " m"],
+    decoder: Float[np.ndarray, "V m"],
+    activation: str = "gelu",
+) -> Float[np.ndarray, "N*(V-1) k"]:
+    """Derivatives of the logits U φ(W x + b) of N inputs by all parameters (U, W, b).
+
+    Logits matter up to a shift in each row, so that the last logit is subtracted from the others.
+
+    Parameters
+    ----------
+    inputs
+        (N, d), one x a row.
+    weights, thresholds
+        W (m, d) and b (m,).
+    decoder
+        U (V, m), V ≥ 2; the output has no bias.
+    activation
+        φ: "tanh", "gelu", "sine", "relu" or "cube".
+
+    Returns
+    -------
+    array
+        (N (V − 1), k) with k = m (V + d + 1). Adding one vector to all rows of U changes no
+        difference, so the rank is at most k − m.
+
+    Raises
+    ------
+    ValueError
+        shapes that do not agree, an unknown activation, fewer than two tokens.
+
+    Notes
+    -----
+    Cost O(N V k) in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.capacity import logit_jacobian
+    >>> rng = np.random.default_rng(0)
+    >>> shapes = (5, 2), (3, 2), (3,), (4, 3)
+    >>> logit_jacobian(*(rng.standard_normal(shape) for shape in shapes)).shape
+    (15, 21)
+    """
+    x = as_matrix("inputs", inputs, (None, None))
+    W = as_matrix("weights", weights, (None, x.shape[1]))
+    b = as_shaped("thresholds", thresholds, (len(W),), "one for each row of `weights`")
+    U = as_matrix("decoder", decoder, (None, len(W)))
+    if len(U) < 2:
+        raise ValueError(f"`decoder` must have at least two rows, one a token, got {len(U)}.")
+    check_choice("activation", activation, ACTIVATIONS)
+    function, slope = ACTIVATIONS[activation]
+    before = x @ W.T + b
+    return jacobian_from(function(before), slope(before), x, U)
+
+
+def jacobian_from(
+    hidden: np.ndarray, slope: np.ndarray, x: np.ndarray, U: np.ndarray
+) -> np.ndarray:
+    """The same from the hidden units φ(a) and slopes φ′(a), both (N, m): sums and products only, so
+    that integers of any size stay exact.
+    """
+    (N, m), (V, _) = hidden.shape, U.shape
+    by_decoder = np.zeros((N, V - 1, V, m), dtype=hidden.dtype)
+    for z in range(V - 1):
+        by_decoder[:, z, z] = hidden
+        by_decoder[:, z, V - 1] = -hidden
+    through = (U[:-1] - U[-1])[None] * slope[:, None]  # (N, V − 1, m), also by the thresholds
+    by_weights = through[..., None] * x[:, None, None, :]
+    parts = [by_decoder, by_weights, through]
+    return np.concatenate([part.reshape(N * (V - 1), -1) for part in parts], axis=1)
+
+
+@dataclass(frozen=True)
+class Rank:
+    """A rank, and how clearly the singular values show it.
+
+    Fields
+    ------
+    rank
+        how many singular values are not zero up to rounding.
+    kept, dropped
+        the smallest of those and the largest other one, relative to the largest of all; `dropped`
+        is 0 where the matrix has full rank.
+    """
+
+    rank: int
+    kept: float
+    dropped: float
+
+
+# rounding leaves singular values of about 1e-16 times the largest
+ROUNDING = 1e-12
+
+
+def rank_by_gap(matrix: Float[np.ndarray, "rows columns"]) -> Rank:
+    """The rank of a matrix from its singular values, with the two values next to the cut.
+
+    Parameters
+    ----------
+    matrix
+        finite, not zero.
+
+    Returns
+    -------
+    Rank
+        the number of singular values above 1e-12 of the largest. Whether that decides is for the
+        reader of `kept` and `dropped` to see.
+
+    Raises
+    ------
+    ValueError
+        not a finite matrix, or zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.capacity import rank_by_gap
+    >>> rank_by_gap(np.outer([1.0, 2.0], [3.0, 1.0])).rank
+    1
+    """
+    values = np.linalg.svd(as_matrix("matrix", matrix, (None, None)), compute_uv=False)
+    if not values[0] > 0:
+        raise ValueError("`matrix` is zero: none of its singular values can set a scale.")
+    relative = values / values[0]
+    rank = int((relative > ROUNDING).sum())
+    dropped = float(relative[rank]) if rank < len(relative) else 0.0
+    return Rank(rank, float(relative[rank - 1]), dropped)
+
+
+def generic_rank(num_contexts: int, vocab_size: int, dim: int, width: int) -> int:
+    """min(N (V − 1), k − m) with k = m (V + d + 1): the rank of almost every network with an
+    analytic activation that is no polynomial.
+
+    Parameters
+    ----------
+    num_contexts, vocab_size, dim, width
+        N, V, d and m.
+
+    Returns
+    -------
+    int
+        the rank.
+
+    Raises
+    ------
+    ValueError
+        a size below 1, or fewer than two tokens.
+
+    Examples
+    --------
+    >>> from ntpcompanion.capacity import generic_rank
+    >>> generic_rank(17, 7, dim=6, width=8), generic_rank(18, 7, dim=6, width=8)
+    (102, 104)
+    """
+    N, V = as_integer("num_contexts", num_contexts, 1), as_integer("vocab_size", vocab_size, 2)
+    d, m = as_integer("dim", dim, 1), as_integer("width", width, 1)
+    return min(N * (V - 1), m * (V + d))
