@@ -17,7 +17,7 @@ def problem():
 
 
 def test_filters_are_those_of_the_matrix_exponential(problem):
-    X, y, rates, vectors = problem
+    X, _, rates, vectors = problem
     teacher, student = (np.eye(6) - expm(-t * X @ X.T) for t in (0.03, 0.2))
     seen = vectors * student_filter(rates, student_time=0.2, teacher_time=0.03) @ vectors.T
     np.testing.assert_allclose(seen, student @ teacher, atol=1e-13)
@@ -52,7 +52,7 @@ def test_the_effective_time_is_right_in_every_range(s, t):
     found = effective_time(RATES, student_time=s, teacher_time=t)
     np.testing.assert_allclose(found, [in_many_digits(x, s, t) for x in RATES], rtol=1e-14)
     assert (np.diff(found) >= -1e-15 * min(s, t)).all()  # saturated: equal to rounding
-    assert (found <= min(s, t)).all()
+    assert (found <= min(s, t) * (1 + 1e-15)).all()
     assert found[0] == pytest.approx(1e-6 * s * t, rel=1e-3)
 
 
