@@ -9,8 +9,8 @@ from .sharpness_aware import ascended as ascended
 from .sharpness_aware import train_to_losses as train_to_losses
 from .sharpness_aware import gini as gini
 from .explanations import tangent_fidelity as tangent_fidelity
-from .explanations import box_overlap as box_overlap
-from .explanations import gaussian_overlap as gaussian_overlap
+from .neighbourhoods import box_overlap as box_overlap
+from .neighbourhoods import gaussian_overlap as gaussian_overlap
 from .explanations import mirrored_fidelity as mirrored_fidelity
 
 __all__ = [

@@ -3,16 +3,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
-from scipy.integrate import quad
 from scipy.stats import norm
 from sklearn.linear_model import Ridge
 
-from ntpcompanion.generalization import (
-    box_overlap,
-    gaussian_overlap,
-    mirrored_fidelity,
-    tangent_fidelity,
-)
+from ntpcompanion.generalization import mirrored_fidelity, tangent_fidelity
 from ntpcompanion.generalization.explanations import _explain
 
 
@@ -33,28 +27,6 @@ def test_fidelities_are_the_integrals_of_their_definition(coefficients):
     found = tangent_fidelity(coefficients, Fraction(2, 5))
     assert found.neighbourhood == Fraction(str(mean(tangent(x, z) - f(z))))
     assert found.mirrored == Fraction(str(mean(tangent(z, x) - f(x))))
-
-
-def test_boxes_are_integrated_exactly():
-    centres, h = np.random.default_rng(0).random(7), 0.1
-    fine = np.linspace(-0.5, 1.5, 2_000_001)
-    inside = (np.abs(fine[:, None] - centres) < h).mean(axis=1)
-    assert box_overlap(centres, h) == pytest.approx(np.sqrt(inside).mean() * 2 / (2 * h), abs=1e-5)
-    assert box_overlap(np.arange(9.0), 0.4) == pytest.approx(3, rel=1e-14)
-    assert box_overlap(np.zeros(9), 0.4) == pytest.approx(1, rel=1e-14)
-
-
-def test_gaussian_neighbourhoods_agree_with_quadrature():
-    centres, sigma = np.random.default_rng(1).random(20), 0.05
-    value, _ = quad(
-        lambda z: np.sqrt((norm.pdf(z, centres, sigma) ** 2).mean()), -0.5, 1.5, limit=400
-    )
-    rng = np.random.default_rng(2)
-    found = gaussian_overlap(centres[:, None], sigma, draws=20_000, generator=rng)
-    assert abs(found.value - value) < 4 * found.stderr
-    assert found.stderr < 0.01 * value
-    same = gaussian_overlap(np.ones((5, 3)), 1, draws=10, generator=rng)
-    assert (same.value, same.stderr) == pytest.approx((1, 0))
 
 
 def test_explanations_are_weighted_ridge_regressions():
@@ -92,16 +64,6 @@ def test_the_mirrored_fidelity_tends_to_that_of_tangents():
     [
         (lambda rng: tangent_fidelity([1], Fraction(0)), "`half_width` must be positive and"),
         (lambda rng: tangent_fidelity([], Fraction(1)), "`coefficients` not empty, got 1 and"),
-        (lambda rng: box_overlap([0], 0), "`half_width` must be positive and finite, got 0"),
-        (lambda rng: box_overlap([np.nan], 1), "`centres` holds nan"),
-        (
-            lambda rng: gaussian_overlap([[0]], 1, draws=1, generator=rng),
-            "`draws` must be at least 2, got 1",
-        ),
-        (
-            lambda rng: gaussian_overlap([[0]], 1, draws=2, generator=0),
-            "`generator` must be a numpy.random.Generator, got 0",
-        ),
         (
             lambda rng: mirrored_fidelity(
                 [[0]], [0, 1], sample=[[0]], sample_values=[0], width=1, generator=rng
