@@ -137,7 +137,7 @@ def mirrored_fidelity(
 
     Notes
     -----
-    O(draws n (m d² + d³)) time, O(n m d) memory.
+    O(draws n (m d² + d³)) time, O(n (m + d²) + m d²) memory.
 
     Examples
     --------
@@ -172,9 +172,12 @@ def _explain(
 ) -> Float[np.ndarray, " n"]:
     """What the explanation of each neighbour predicts at its point."""
     weights = relative_weights(neighbours, sample, sigma)
-    offsets = sample - neighbours[:, None]  # (n, m, d)
-    rows = np.concatenate([np.ones((*offsets.shape[:2], 1)), offsets], axis=2)
-    weighted = (rows * weights[..., None]).transpose(0, 2, 1)
-    gram = weighted @ rows + ridge * np.eye(rows.shape[2])
-    fitted = np.linalg.solve(gram, (weighted @ values)[..., None])[..., 0]
+    rows = np.column_stack([np.ones(len(sample)), sample])
+    squares = (rows[:, :, None] * rows[:, None]).reshape(len(rows), -1)
+    gram = (weights @ squares).reshape(len(neighbours), *2 * (rows.shape[1],))
+    right = (weights @ (rows * values[:, None]))[..., None]
+    shift = np.tile(np.eye(rows.shape[1]), (len(neighbours), 1, 1))
+    shift[:, 1:, 0] = -neighbours  # so that the intercept is the value at the neighbour
+    gram = shift @ gram @ shift.transpose(0, 2, 1) + ridge * np.eye(rows.shape[1])
+    fitted = np.linalg.solve(gram, shift @ right)[..., 0]
     return np.asarray(fitted[:, 0] + (fitted[:, 1:] * (points - neighbours)).sum(axis=1))
