@@ -110,7 +110,7 @@ def effective_time(
     --------
     >>> from ntpcompanion.generalization import effective_time
     >>> effective_time([0.001, 1, 100], student_time=2, teacher_time=3).round(4).tolist()
-    [0.006, 1.7239, 2.0]
+    [0.006, 1.7238, 2.0]
     """
     rates = _positive("eigenvalues", eigenvalues)
     times = as_positive("student_time", student_time), as_positive("teacher_time", teacher_time)
@@ -148,7 +148,7 @@ def filter_risk(
 
     Examples
     --------
-    >>> from ntpcompanion.generalization import filter_risk
+    >>> from ntpcompanion.generalization.distillation import filter_risk
     >>> filter_risk([[1, 1], [1, 0]], signal=[4, 0], noise=[0.1, 0.1]).tolist()
     [0.2, 0.1]
     """

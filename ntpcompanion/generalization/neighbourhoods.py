@@ -35,7 +35,7 @@ def box_overlap(centres: ArrayLike, half_width: float) -> float:
 
     Examples
     --------
-    >>> from ntpcompanion.generalization import box_overlap
+    >>> from ntpcompanion.generalization.neighbourhoods import box_overlap
     >>> box_overlap([0, 10, 20, 30], half_width=1), box_overlap([5, 5], half_width=1)
     (2.0, 1.0)
     """

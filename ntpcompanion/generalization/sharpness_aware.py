@@ -91,7 +91,7 @@ def ascended(
     Examples
     --------
     >>> import numpy as np
-    >>> from ntpcompanion.generalization import FeatureModel, ascended
+    >>> from ntpcompanion.generalization.sharpness_aware import FeatureModel, ascended
     >>> model = FeatureModel(np.ones((1, 1)), np.ones((1, 1)))
     >>> x, y = np.ones((1, 1, 1)), np.ones((1, 1))
     >>> ascended(model, x, y, 0.5, last_layer=True).outer.tolist()
@@ -159,7 +159,7 @@ def train_to_losses(
     >>> x, y = np.ones((1, 2, 1)) * [[[1.0], [-1.0]]], np.array([[1.0, -1.0]])
     >>> reached = train_to_losses(x, y, radius=0.1, losses=[0.3, 0.1])
     >>> [round(float(model.losses(x, y)[0]), 2) for model in reached]
-    [0.3, 0.1]
+    [0.29, 0.1]
     """
     X, y = _data(inputs, labels)
     goals = as_shaped("losses", losses, (None,), "in nats")
@@ -205,7 +205,7 @@ def gini(weights: ArrayLike) -> Float[np.ndarray, "..."]:
 
     Examples
     --------
-    >>> from ntpcompanion.generalization import gini
+    >>> from ntpcompanion.generalization.sharpness_aware import gini
     >>> gini([[1, 1], [0, 1]]).tolist()
     [0.0, 0.5]
     """

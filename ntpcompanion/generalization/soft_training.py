@@ -61,7 +61,7 @@ def train_on_probabilities(
     Examples
     --------
     >>> import torch
-    >>> from ntpcompanion.generalization import train_on_probabilities
+    >>> from ntpcompanion.generalization.soft_training import train_on_probabilities
     >>> inputs, targets = torch.tensor([[[-1.0], [1.0]]]), torch.eye(2)[None]
     >>> rule = {"width": 8, "steps": 100, "learning_rate": 0.1}
     >>> draws = torch.Generator().manual_seed(0)
@@ -151,7 +151,7 @@ def confidence_shift(
     --------
     A student with half of the teacher's logits:
 
-    >>> from ntpcompanion.generalization import confidence_shift
+    >>> from ntpcompanion.generalization.soft_training import confidence_shift
     >>> found = confidence_shift([[0, 1], [0, 2], [0, 3]], [[0, 0.5], [0, 1], [0, 1.5]], groups=3)
     >>> found.slope, found.groups.tolist()
     (0.5, [-0.5, -1.0, -1.5])

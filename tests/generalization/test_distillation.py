@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from ntpcompanion.generalization import effective_time, filter_risk, flow_filter, student_filter
+from ntpcompanion.generalization import effective_time, flow_filter, student_filter
+from ntpcompanion.generalization.distillation import filter_risk
 
 RATES = np.geomspace(1e-6, 1e2, 17)
 TIMES = (0.1, 1.0, 7.0, 100.0)

@@ -3,8 +3,12 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from ntpcompanion.generalization import box_overlap, gaussian_overlap
-from ntpcompanion.generalization.neighbourhoods import draw_neighbours, relative_weights
+from ntpcompanion.generalization import gaussian_overlap
+from ntpcompanion.generalization.neighbourhoods import (
+    box_overlap,
+    draw_neighbours,
+    relative_weights,
+)
 
 
 def test_boxes_are_integrated_exactly():

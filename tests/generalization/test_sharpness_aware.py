@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.generalization import FeatureModel, ascended, gini, train_to_losses
+from ntpcompanion.generalization import train_to_losses
+from ntpcompanion.generalization.sharpness_aware import FeatureModel, ascended, gini
 
 
 @pytest.fixture

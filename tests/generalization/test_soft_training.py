@@ -2,8 +2,11 @@ import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.generalization import confidence_shift, train_on_probabilities
-from ntpcompanion.generalization.soft_training import _initial
+from ntpcompanion.generalization.soft_training import (
+    _initial,
+    confidence_shift,
+    train_on_probabilities,
+)
 
 RULE = {"width": 4, "steps": 5, "learning_rate": 0.01}
 
