@@ -1,0 +1,239 @@
+"""Sharpness-aware minimization on a model with an easy and a hard feature (a stand-in for the toy
+of Springer, Nagarajan, Raghunathan 2024): f(x) = Σ_j u_j v_j x_j with the logistic loss.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+from ntpcompanion.validation import (
+    as_array,
+    as_integer,
+    as_number,
+    as_positive,
+    as_shaped,
+    check_finite,
+    check_flag,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureModel:
+    """A stack of models f(x) = Σ_j u_j v_j x_j, one for each data set, at their parameters.
+
+    Fields
+    ------
+    inner, outer
+        u and v (stack, features): how strongly a feature is represented, and how much the last
+        layer uses it.
+    """
+
+    inner: Float[np.ndarray, "stack features"]
+    outer: Float[np.ndarray, "stack features"]
+
+    def losses(
+        self, inputs: Float[np.ndarray, "stack n features"], labels: Float[np.ndarray, "stack n"]
+    ) -> Float[np.ndarray, " stack"]:
+        """Mean logistic loss log(1 + exp(−y f(x))) in nats."""
+        return np.logaddexp(0, -self._margins(inputs, labels)).mean(axis=1)
+
+    def importance(
+        self, inputs: Float[np.ndarray, "stack n features"], labels: Float[np.ndarray, "stack n"]
+    ) -> Float[np.ndarray, "stack n"]:
+        """λ_i = 1/(1 + exp(y_i f(x_i))): the size of the gradient of each example's logit."""
+        return np.exp(-np.logaddexp(0, self._margins(inputs, labels)))
+
+    def gradients(
+        self, inputs: Float[np.ndarray, "stack n features"], labels: Float[np.ndarray, "stack n"]
+    ) -> tuple[Float[np.ndarray, "stack features"], Float[np.ndarray, "stack features"]]:
+        """Gradients of the mean loss in u and v: −c_j v_j and −c_j u_j, c_j = mean of λ y x_j."""
+        weights = self.importance(inputs, labels) * labels / labels.shape[1]
+        pull = np.einsum("bn,bnj->bj", weights, inputs)
+        return -pull * self.outer, -pull * self.inner
+
+    def _margins(self, inputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return np.asarray(labels * np.einsum("bnj,bj->bn", inputs, self.inner * self.outer))
+
+
+def ascended(
+    model: FeatureModel,
+    inputs: Float[np.ndarray, "stack n features"],
+    labels: Float[np.ndarray, "stack n"],
+    radius: ArrayLike,
+    *,
+    last_layer: bool = False,
+) -> FeatureModel:
+    """The model at SAM's second point, θ + ρ g/|g|: there SAM takes the gradient that it steps by.
+
+    Parameters
+    ----------
+    model
+        at θ.
+    inputs, labels
+        (stack, n, features), and (stack, n) of −1 and 1.
+    radius
+        ρ, one number or one for each of the stack; at 0 this is gradient descent.
+    last_layer
+        whether only v is moved (LSAM).
+
+    Returns
+    -------
+    FeatureModel
+        the same where the gradient vanishes.
+
+    Raises
+    ------
+    ValueError
+        a negative radius or one that is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.generalization.sharpness_aware import FeatureModel, ascended
+    >>> model = FeatureModel(np.ones((1, 1)), np.ones((1, 1)))
+    >>> x, y = np.ones((1, 1, 1)), np.ones((1, 1))
+    >>> ascended(model, x, y, 0.5, last_layer=True).outer.tolist()
+    [[0.5]]
+    """
+    check_flag("last_layer", last_layer)
+    reach = _radii(radius, len(labels))
+    down, out = model.gradients(inputs, labels)
+    if last_layer:
+        down = np.zeros_like(down)
+    length = np.sqrt((down**2 + out**2).sum(axis=1))
+    step = (reach / np.where(length > 0, length, 1))[:, None]
+    return FeatureModel(model.inner + step * down, model.outer + step * out)
+
+
+def train_to_losses(
+    inputs: ArrayLike,
+    labels: ArrayLike,
+    *,
+    radius: ArrayLike,
+    losses: ArrayLike,
+    start: float = 0.5,
+    learning_rate: float = 0.1,
+    last_layer: bool = False,
+    max_steps: int = 2_000,
+) -> list[FeatureModel]:
+    """Train by SAM with the full gradient, and keep each model when it first reaches each loss, so
+    that models of equal loss can be compared.
+
+    Parameters
+    ----------
+    inputs, labels
+        (stack, n, features), and (stack, n) of −1 and 1.
+    radius
+        ρ of SAM, one number or one for each of the stack; 0 is gradient descent.
+    losses
+        mean training losses in nats, falling.
+    start
+        of all entries of u and v.
+    learning_rate
+        η.
+    last_layer
+        whether the ascent moves v only.
+    max_steps
+        after which a loss counts as not reached.
+
+    Returns
+    -------
+    list of FeatureModel
+        one for each loss, all of the stack in each.
+
+    Raises
+    ------
+    ValueError
+        other shapes, labels that are not -1 or 1, losses that do not fall or are not reached.
+
+    Notes
+    -----
+    O(stack · n · features) a step, of which some hundred are taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.generalization import train_to_losses
+    >>> x, y = np.ones((1, 2, 1)) * [[[1.0], [-1.0]]], np.array([[1.0, -1.0]])
+    >>> reached = train_to_losses(x, y, radius=0.1, losses=[0.3, 0.1])
+    >>> [round(float(model.losses(x, y)[0]), 2) for model in reached]
+    [0.29, 0.1]
+    """
+    X, y = _data(inputs, labels)
+    goals = as_shaped("losses", losses, (None,), "in nats")
+    if (np.diff(goals) >= 0).any():
+        raise ValueError(f"`losses` must fall, got {goals.tolist()}.")
+    rate, limit = as_positive("learning_rate", learning_rate), as_integer("max_steps", max_steps, 1)
+    first = np.full((len(X), X.shape[2]), as_number("start", start))
+    model, missing = FeatureModel(first, first), np.ones((len(goals), len(X)), dtype=bool)
+    kept = [FeatureModel(first.copy(), first.copy()) for _ in goals]
+    for _ in range(limit):
+        now = missing & (model.losses(X, y) <= goals[:, None])
+        for goal, at in zip(kept, now, strict=True):
+            goal.inner[at], goal.outer[at] = model.inner[at], model.outer[at]
+        missing &= ~now
+        if not missing.any():
+            return kept
+        there = ascended(model, X, y, radius, last_layer=last_layer)
+        down, out = there.gradients(X, y)
+        model = FeatureModel(model.inner - rate * down, model.outer - rate * out)
+    raise ValueError(
+        f"`losses`: {np.count_nonzero(missing)} of {missing.size} were not reached in {limit} "
+        "steps. A `radius` near the length of the parameters at the start keeps SAM at the origin."
+    )
+
+
+def gini(weights: ArrayLike) -> Float[np.ndarray, "..."]:
+    """How uneven weights are: 0 if all are equal, 1 − 1/n if one of n has everything.
+
+    Parameters
+    ----------
+    weights
+        (..., n), not negative, with a positive sum.
+
+    Returns
+    -------
+    (...) array
+        Gini's coefficient: twice the area between the Lorenz curve and the diagonal.
+
+    Raises
+    ------
+    ValueError
+        negative weights, or weights that are not finite or all zero.
+
+    Examples
+    --------
+    >>> from ntpcompanion.generalization.sharpness_aware import gini
+    >>> gini([[1, 1], [0, 1]]).tolist()
+    [0.0, 0.5]
+    """
+    ordered = np.sort(np.atleast_1d(as_array("weights", weights)), axis=-1)
+    check_finite("weights", ordered)
+    if not np.ndim(weights) or (ordered < 0).any() or (ordered.sum(axis=-1) <= 0).any():
+        raise ValueError("`weights` must be vectors without negative entries, and not all zero.")
+    n = ordered.shape[-1]
+    ranks = 2 * np.arange(1, n + 1) - n - 1
+    return np.asarray(ordered @ ranks / (n * ordered.sum(axis=-1)))
+
+
+def _data(
+    inputs: ArrayLike, labels: ArrayLike
+) -> tuple[Float[np.ndarray, "stack n features"], Float[np.ndarray, "stack n"]]:
+    X, y = as_shaped("inputs", inputs, (None, None, None)), as_array("labels", labels)
+    if y.shape != X.shape[:2] or not np.isin(y, (-1, 1)).all():
+        raise ValueError(
+            f"`labels` must be -1 or 1 for each example, in the shape {X.shape[:2]}, got shape "
+            f"{y.shape} with entries {np.unique(y)[:4].tolist()}."
+        )
+    return X, y
+
+
+def _radii(radius: ArrayLike, stack: int) -> Float[np.ndarray, " stack"]:
+    radii = as_array("radius", radius)
+    if radii.shape not in ((), (stack,)) or not (np.isfinite(radii) & (radii >= 0)).all():
+        raise ValueError(
+            f"`radius` must be a number of at least 0, or {stack} of them, got {radii.tolist()}."
+        )
+    return np.broadcast_to(radii, (stack,))
