@@ -12,6 +12,7 @@ from . import pretraining as pretraining
 from . import downstream as downstream
 from . import pause_tokens as pause_tokens
 from . import path_star as path_star
+from . import disagreement_mlp as disagreement_mlp
 from .path_star_runs import runs_table as runs_table
 from .successes import count_successes as count_successes
 from .study_suite import SuitePlan as SuitePlan
@@ -41,6 +42,7 @@ __all__ = [
     "downstream",
     "pause_tokens",
     "path_star",
+    "disagreement_mlp",
     "runs_table",
     "count_successes",
     "SuitePlan",

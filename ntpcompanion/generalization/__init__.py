@@ -1,5 +1,4 @@
-"""Generalization, paper by paper: one module for each, with the exact core of its statement.
-"""
+"""Generalization, paper by paper: one module for each, with the exact core of its statement."""
 
 from ntpcompanion.faces import attach_face
 
