@@ -74,7 +74,7 @@ def draw_network(rng: np.random.Generator, *, width: int, dim: int) -> XorNetwor
     m, d = as_integer("width", width, 2), as_integer("dim", dim, 2)
     if m % 2:
         raise ValueError(f"`width` must be even, half of it for each sign, got {m}.")
-    signs = np.repeat(np.float32([1, -1]), m // 2)
+    signs = np.repeat(np.array([1, -1], dtype=np.float32), m // 2)
     return XorNetwork(rng.standard_normal((m, d), dtype=np.float32), signs)
 
 
@@ -293,5 +293,5 @@ def estimate_accuracy(network: XorNetwork, rng: np.random.Generator, count: int)
     check_instance("network", network, XorNetwork)
     right = 0
     for block in draw_blocks(rng, count, network.weights.shape[1]):
-        right += np.count_nonzero(block[:, 0] * block[:, 1] * network.outputs(block) > 0)
+        right += int((block[:, 0] * block[:, 1] * network.outputs(block) > 0).sum())
     return right / count
