@@ -1,0 +1,148 @@
+"""Two runs disagree as often as each errs, if their ensemble is calibrated, and otherwise up to
+half of its calibration error (after Jiang, Nagarajan, Baek, Kolter 2022).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+
+from ntpcompanion.validation import (
+    as_array,
+    as_integer_array,
+    as_shaped,
+    check_probabilities,
+    check_shape,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Disagreement:
+    """How often classifiers err and disagree, and how well their votes are calibrated.
+
+    Fields
+    ------
+
+    Error
+        E P(h(X) ≠ Y) for a classifier h drawn from the ensemble.
+    disagreement
+        E P(h(X) ≠ h'(X)) for two independent draws h, h', which may be the same classifier.
+    residual
+        δ (models + 1,), where entry i belongs to the share of votes q = i / models: the probability
+        of the label, summed over the classes that get this share, less q times their number; mean
+        over inputs.
+    """
+
+    error: float
+    disagreement: float
+    residual: Float[np.ndarray, " levels"]
+
+    @property
+    def shares(self) -> Float[np.ndarray, " levels"]:
+        """The shares of votes q, from 0 to 1."""
+        return np.linspace(0, 1, len(self.residual))
+
+    @property
+    def gap(self) -> float:
+        """Disagreement less error."""
+        return self.disagreement - self.error
+
+    @property
+    def calibration_error(self) -> float:
+        """CACE = Σ_q |δ(q)|, the class-aggregated calibration error, from 0 to 2."""
+        return float(np.abs(self.residual).sum())
+
+    @property
+    def bound(self) -> float:
+        """Half the calibration error, which the gap does not exceed."""
+        return self.calibration_error / 2
+
+    @property
+    def between_models(self) -> float:
+        """The disagreement of two different classifiers of the ensemble, mean over pairs."""
+        models = len(self.residual) - 1
+        return self.disagreement * models / (models - 1) if models > 1 else float("nan")
+
+
+def compare_disagreement(
+    predictions: ArrayLike, labels: ArrayLike, weight: ArrayLike | None = None
+) -> Disagreement:
+    """Error, disagreement and calibration of an ensemble of classifiers on given inputs.
+
+    Parameters
+    ----------
+    predictions
+        (models, n), the class that each classifier says for each input.
+    labels
+        (n,), the class of each input; or (n, classes), its probabilities.
+    weight
+        (n,), probabilities of the inputs, each 1 / n if not given.
+
+    Returns
+    -------
+    Disagreement
+        expectations over inputs, labels, and independent draws of classifiers. `gap` is
+        Σ_q q δ(q) exactly, and at most half of Σ_q |δ(q)|, because Σ_q δ(q) = 0.
+
+    Raises
+    ------
+    ValueError
+        classes below 0 or beyond the columns of the probabilities, shapes that do not fit,
+        probabilities that do not sum to 1.
+
+    Notes
+    -----
+    Cost O(models · n + n · classes).
+
+    Examples
+    --------
+    Three classifiers, two inputs: all agree on the first, one dissents on the second.
+
+    >>> from ntpcompanion.generalization import compare_disagreement
+    >>> found = compare_disagreement([[0, 1], [0, 1], [0, 2]], labels=[0, 2])
+    >>> round(found.error, 4), round(found.disagreement, 4), round(found.bound, 4)
+    (0.3333, 0.2222, 0.3333)
+    """
+    said = as_integer_array("predictions", predictions)
+    check_shape("predictions", said.shape, (None, None), "a row for each classifier")
+    target = _probabilities(labels, said)
+    n, classes = target.shape
+    mass = np.full(n, 1 / n) if weight is None else as_shaped("weight", weight, (n,))
+    check_probabilities("weight", mass, mass.sum())
+    votes = _count_votes(said, classes)
+    share = votes / len(said)
+    residual = np.zeros(len(said) + 1)
+    np.add.at(residual, votes, mass[:, None] * (target - share))
+    return Disagreement(
+        float(mass @ (1 - (share * target).sum(1))), float(mass @ (1 - (share**2).sum(1))), residual
+    )
+
+
+def _probabilities(
+    labels: ArrayLike, said: Int[np.ndarray, "models n"]
+) -> Float[np.ndarray, "n classes"]:
+    """Labels as a row of probabilities for each input; the classes are those that occur."""
+    given = as_array("labels", labels)
+    if given.ndim == 1:
+        known = as_integer_array("labels", labels)
+        check_shape("labels", known.shape, said.shape[1:], "a class for each input")
+        lowest = min(known.min(), said.min())
+        if lowest < 0:
+            raise ValueError(f"Classes are counted from 0, got {lowest}.")
+        return np.eye(max(known.max(), said.max()) + 1)[known]
+    check_shape("labels", given.shape, (said.shape[1], None), "a row for each input")
+    check_probabilities("labels", given, given.sum(1))
+    if not 0 <= said.min() <= said.max() < given.shape[1]:
+        raise ValueError(
+            f"`predictions` must lie in 0 … {given.shape[1] - 1}, the columns of `labels`, got "
+            f"{said.min()} … {said.max()}."
+        )
+    return given
+
+
+def _count_votes(said: Int[np.ndarray, "models n"], classes: int) -> Int[np.ndarray, "n classes"]:
+    votes = np.zeros((said.shape[1], classes), dtype=np.int64)
+    for row in said:
+        votes[np.arange(len(row)), row] += 1
+    return votes

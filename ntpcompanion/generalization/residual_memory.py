@@ -1,0 +1,168 @@
+"""A linear base that is too small, and a nearest-neighbour memory of its residuals (after Yang,
+Lukasik, Nagarajan and others 2023).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+from scipy.spatial import cKDTree
+
+from ntpcompanion.validation import (
+    as_integer,
+    as_number,
+    as_positive,
+    as_shaped,
+    check_generator,
+    check_instance,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualMemory:
+    """f(x) + r(x): a linear base f(x) = ⟨w, x⟩ and the mean residual r of the k stored examples
+    that are nearest to x.
+
+    Fields
+    ------
+    slope
+        w (d,), all zeros for a pure memory.
+    inputs, residuals
+        of the stored examples, (n, d) and (n,).
+    neighbours
+        k.
+    """
+
+    slope: Float[np.ndarray, " d"]
+    inputs: Float[np.ndarray, "n d"]
+    residuals: Float[np.ndarray, " n"]
+    neighbours: int = 1
+
+    def predict(self, inputs: Float[np.ndarray, "q d"]) -> Float[np.ndarray, " q"]:
+        """The prediction for each row; O(log n) each for small d."""
+        _, rows = cKDTree(self.inputs).query(inputs, k=[*range(1, self.neighbours + 1)])
+        return inputs @ self.slope + self.residuals[rows].mean(axis=1)
+
+
+def fit_residual_memory(
+    inputs: ArrayLike, targets: ArrayLike, *, max_norm: float, neighbours: int = 1
+) -> ResidualMemory:
+    """Fit a linear function of bounded norm, and remember what it leaves.
+
+    Parameters
+    ----------
+    inputs
+        (n, d).
+    targets
+        y (n,).
+    max_norm
+        L, the largest norm of the slope w of the base; 0 for a pure memory.
+    neighbours
+        k, over which residuals are averaged.
+
+    Returns
+    -------
+    ResidualMemory
+        whose base minimizes the mean squared error among all slopes of norm at most L.
+
+    Raises
+    ------
+    ValueError
+        shapes that do not fit, numbers that are not finite, a negative norm, more neighbours than
+        examples.
+
+    Notes
+    -----
+    Cost O(n d²). The base is (C + λ)⁻¹ c for the least λ ≥ 0 that makes its norm at most L, found
+    by bisection in the eigenbasis of C = XᵀX / n.
+
+    Examples
+    --------
+    A base of half the norm that is needed; the memory repairs it where there are examples.
+
+    >>> from ntpcompanion.generalization import fit_residual_memory
+    >>> found = fit_residual_memory([[-1.0], [1.0]], [-1.0, 1.0], max_norm=0.5)
+    >>> found.slope.tolist(), found.predict(found.inputs).tolist()
+    ([0.5], [-1.0, 1.0])
+    """
+    x = as_shaped("inputs", inputs, (None, None))
+    y = as_shaped("targets", targets, (len(x),), "one for each row of `inputs`")
+    k = as_integer("neighbours", neighbours, 1, len(x), "(the number of examples)")
+    slope = _bounded_least_squares(x, y, as_number("max_norm", max_norm, 0))
+    return ResidualMemory(slope, x, y - x @ slope, k)
+
+
+def _bounded_least_squares(
+    x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"], most: float
+) -> Float[np.ndarray, " d"]:
+    """The slope of least squared error among those of norm at most `most`."""
+    if not most:
+        return np.zeros(x.shape[1])
+    values, basis = np.linalg.eigh(x.T @ x / len(x))
+    values = np.maximum(values, 0)
+    pull = basis.T @ (x.T @ y) / len(x)
+    free = values > 1e-12 * values.max()
+    least = basis[:, free] @ (pull[free] / values[free])
+    if np.linalg.norm(least) <= most:
+        return least
+    low, high = 0.0, float(np.linalg.norm(pull)) / most  # |pull| / λ bounds the norm
+    for _ in range(200):
+        middle = (low + high) / 2
+        if np.linalg.norm(pull / (values + middle)) > most:
+            low = middle
+        else:
+            high = middle
+    return basis @ (pull / (values + high))
+
+
+def draw_ball(
+    rng: np.random.Generator, count: int, dim: int, radius: float
+) -> Float[np.ndarray, "n d"]:
+    """Points (count, dim), uniform in the ball of this radius.
+
+    Raises
+    ------
+    ValueError
+        a count or dimension below 1, a radius that is not positive.
+    """
+    check_generator("rng", rng)
+    n, d = as_integer("count", count, 1), as_integer("dim", dim, 1)
+    directions = rng.standard_normal((n, d))
+    lengths = as_positive("radius", radius) * rng.random((n, 1)) ** (1 / d)
+    return lengths * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+
+
+def excess_risk(memory: ResidualMemory, inputs: ArrayLike, slope: ArrayLike) -> float:
+    """The mean squared distance of the prediction from ⟨slope, x⟩, over given inputs.
+
+    Parameters
+    ----------
+    memory
+        what predicts.
+    inputs
+        (q, d), which are not stored.
+    slope
+        θ* (d,), of the true function without noise.
+
+    Returns
+    -------
+    float
+        in squared units of the targets; the noise of a new label is not counted.
+
+    Raises
+    ------
+    ValueError
+        shapes that do not fit.
+
+    Examples
+    --------
+    >>> from ntpcompanion.generalization import excess_risk, fit_residual_memory
+    >>> memory = fit_residual_memory([[-1.0], [1.0]], [-1.0, 1.0], max_norm=0.5)
+    >>> excess_risk(memory, [[0.5]], [1.0])
+    0.0625
+    """
+    check_instance("memory", memory, ResidualMemory)
+    x = as_shaped("inputs", inputs, (None, memory.inputs.shape[1]))
+    theta = as_shaped("slope", slope, memory.slope.shape)
+    return float(((memory.predict(x) - x @ theta) ** 2).mean())

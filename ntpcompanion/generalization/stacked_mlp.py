@@ -1,0 +1,190 @@
+"""Small perceptrons of one shape that are trained side by side, as one batch of matrix products."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from ntpcompanion.validation import (
+    as_positive,
+    check_instance,
+    check_shape,
+    check_tensor,
+    check_torch_generator,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class StackedMLP:
+    """Perceptrons with ReLU activation, network i in row i of every tensor.
+
+    Fields
+    ------
+    weights
+        of each layer, (k, inputs, outputs).
+    biases
+        of each layer, (k, 1, outputs).
+    """
+
+    weights: tuple[Tensor, ...]
+    biases: tuple[Tensor, ...]
+
+    def __len__(self) -> int:
+        return len(self.weights[0])
+
+    def logits(self, inputs: Float[Tensor, "*k n d"]) -> Float[Tensor, "k n classes"]:
+        """Of inputs (k, n, d), or of (n, d) that all networks see."""
+        h = inputs.expand(len(self), *inputs.shape[-2:])
+        for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            h = torch.baddbmm(bias, F.relu(h) if layer else h, weight)
+        return h
+
+    def predictions(self, inputs: Float[Tensor, "*k n d"]) -> Int[Tensor, "k n"]:
+        """The class with the largest logit, of each network for each input."""
+        with torch.no_grad():
+            return self.logits(inputs).argmax(-1)
+
+
+def draw_stacked_mlp(generators: Sequence[torch.Generator], sizes: Sequence[int]) -> StackedMLP:
+    """Draw one network from each generator.
+
+    Parameters
+    ----------
+    generators
+        of torch. A network depends on its own generator only: equal states give equal networks.
+    sizes
+        widths of the layers, from the inputs to the classes.
+
+    Returns
+    -------
+    StackedMLP
+        normal weights with variance 2 / inputs, biases of zero.
+
+    Raises
+    ------
+    ValueError
+        no generator, fewer than two sizes or a size below 1.
+
+    Examples
+    --------
+    >>> from ntpcompanion.generalization import draw_stacked_mlp
+    >>> from ntpcompanion.randomness import torch_stream
+    >>> networks = draw_stacked_mlp([torch_stream(seed, "start") for seed in (0, 1)], [3, 8, 2])
+    >>> [tuple(weight.shape) for weight in networks.weights]
+    [(2, 3, 8), (2, 8, 2)]
+    """
+    if not generators:
+        raise ValueError("`generators` must hold one generator for each network, got none.")
+    for generator in generators:
+        check_torch_generator("generators", generator)
+    if len(sizes) < 2 or min(sizes) < 1:
+        raise ValueError(f"`sizes` must be at least two widths of at least 1, got {sizes!r}.")
+    drawn = [
+        [torch.randn(a, b, generator=generator) * (2 / a) ** 0.5 for a, b in pairwise(sizes)]
+        for generator in generators
+    ]
+    weights = tuple(torch.stack(layer) for layer in zip(*drawn, strict=True))
+    return StackedMLP(weights, tuple(torch.zeros(len(generators), 1, b) for b in sizes[1:]))
+
+
+def train_stacked_mlp(
+    start: StackedMLP,
+    inputs: Float[Tensor, "k n d"],
+    labels: Int[Tensor, "k n"],
+    order: Int[Tensor, "k steps batch"],
+    *,
+    learning_rate: float,
+    momentum: float = 0.9,
+) -> StackedMLP:
+    """Train every network on its own examples by SGD with momentum on the cross-entropy.
+
+    Parameters
+    ----------
+    start
+        the networks before the first step; they are left as they are.
+    inputs, labels
+        the examples of each network, classes as integers.
+    order
+        the rows that each network takes in each step.
+    learning_rate, momentum
+        of SGD.
+
+    Returns
+    -------
+    StackedMLP
+        after the last step.
+
+    Raises
+    ------
+    ValueError
+        tensors whose shapes do not fit, a learning rate that is not positive.
+
+    Notes
+    -----
+    Network i is trained as if it were alone. 20 networks of 64 hidden units and batches of 50 take
+    about 1 ms a step on one core.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.generalization import draw_stacked_mlp, train_stacked_mlp
+    >>> from ntpcompanion.randomness import torch_stream
+    >>> x = torch.tensor([[[1.0], [-1.0]]])
+    >>> start = draw_stacked_mlp([torch_stream(0, "start")], [1, 8, 2])
+    >>> order = torch.tensor([[[0, 1]]]).expand(1, 50, 2)
+    >>> labels = torch.tensor([[1, 0]])
+    >>> train_stacked_mlp(start, x, labels, order, learning_rate=0.1).predictions(x).tolist()
+    [[1, 0]]
+    """
+    _check_examples(start, inputs, labels, order)
+    rate = as_positive("learning_rate", learning_rate)
+    weights = tuple(weight.clone().requires_grad_() for weight in start.weights)
+    biases = tuple(bias.clone().requires_grad_() for bias in start.biases)
+    networks = StackedMLP(weights, biases)
+    optimizer = torch.optim.SGD([*weights, *biases], lr=rate, momentum=momentum)
+    row = torch.arange(len(start))[:, None]
+    for step in range(order.shape[1]):
+        chosen = order[:, step]
+        logits = networks.logits(inputs[row, chosen])
+        # the sum over networks: each has the gradient of its own mean
+        loss = F.cross_entropy(logits.flatten(0, 1), labels[row, chosen].flatten())
+        optimizer.zero_grad()
+        (loss * len(start)).backward()
+        optimizer.step()
+    return StackedMLP(tuple(w.detach() for w in weights), tuple(b.detach() for b in biases))
+
+
+def _check_examples(start: StackedMLP, inputs: Tensor, labels: Tensor, order: Tensor) -> None:
+    check_instance("start", start, StackedMLP)
+    for name, tensor in {"inputs": inputs, "labels": labels, "order": order}.items():
+        check_tensor(name, tensor)
+    k, d = start.weights[0].shape[:2]
+    check_shape("inputs", tuple(inputs.shape), (k, None, d), "examples of each network")
+    check_shape("labels", tuple(labels.shape), tuple(inputs.shape[:2]), "a class for each example")
+    check_shape("order", tuple(order.shape), (k, None, None), "rows of each step")
+
+
+def draw_order(
+    generators: Sequence[torch.Generator], *, count: int, epochs: int, batch_size: int
+) -> Int[Tensor, "k steps batch"]:
+    """Rows 0 … count − 1 in a random order for each epoch, cut into batches; what is left of an
+    epoch after its last whole batch is left out.
+
+    Raises
+    ------
+    ValueError
+        a batch that is empty or larger than the number of rows.
+    """
+    if not 1 <= batch_size <= count:
+        raise ValueError(f"`batch_size` must lie in 1 … {count} (`count`), got {batch_size}.")
+    steps = count // batch_size
+    rows = [
+        torch.randperm(count, generator=generator)[: steps * batch_size].view(steps, batch_size)
+        for generator in generators
+        for _ in range(epochs)
+    ]
+    return torch.stack(rows).view(len(generators), epochs * steps, batch_size)
