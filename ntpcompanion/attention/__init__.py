@@ -1,5 +1,5 @@
-"""One layer of self-attention: which tokens it keeps as its key-query matrix grows (Vasudeva, Deora,
-Thrampoulidis 2025).
+"""One layer of self-attention: which tokens it keeps as its key-query matrix grows (Vasudeva,
+Deora, Thrampoulidis 2025).
 """
 
 from ntpcompanion.faces import attach_face

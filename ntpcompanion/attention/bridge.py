@@ -82,10 +82,11 @@ def attend_to_vocabulary(words: ArrayLike, contexts: ArrayLike, targets: ArrayLi
     >>> bool(np.allclose(centred(np.eye(4)) @ ours.weights, theirs.weights, atol=1e-4))
     True
     """
-    embedded, rows = as_matrix("words", words, (None, None)), as_matrix("contexts", contexts, (None, None))
+    embedded = as_matrix("words", words, (None, None))
+    rows = as_matrix("contexts", contexts, (None, None))
     followers = _as_words(targets, len(rows), len(embedded))
     tokens = np.broadcast_to(embedded, (len(rows), *embedded.shape))
-    return solve_w_svm(TokenSequences(tokens, rows, np.ones(len(rows))), followers, tol=1e-10)
+    return solve_w_svm(TokenSequences(tokens, rows, np.ones(len(rows))), followers, tol=1e-12)
 
 
 def centred(words: ArrayLike) -> Float[np.ndarray, "V d"]:
@@ -121,6 +122,6 @@ def _as_words(targets: ArrayLike, contexts: int, vocabulary: int) -> Int[np.ndar
     if words.shape != (contexts,) or not np.isin(words, np.arange(vocabulary)).all():
         raise ValueError(
             f"`targets` must hold one word 0 … {vocabulary - 1} for each of {contexts} contexts, "
-            f"got {targets}."
+            f"got {words.tolist()}."
         )
     return words

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from ntpcompanion.validation import (
     as_array,
     as_integer,
-    as_matrix,
     as_shaped,
     check_finite,
     check_generator,
@@ -191,15 +190,15 @@ def as_best(name: str, value: ArrayLike, sequences: TokenSequences) -> Int[np.nd
     best = as_array(name, value)
     check_shape(name, best.shape, sequences.tokens.shape[:-2])
     if not np.isin(best, np.arange(sequences.length)).all():
-        raise ValueError(f"`{name}` must hold positions 0 … {sequences.length - 1}, got {value}.")
+        raise ValueError(
+            f"`{name}` must hold positions 0 … {sequences.length - 1}, got {best.tolist()}."
+        )
     return best.astype(int)
 
 
 def as_decoder(name: str, value: ArrayLike, sequences: TokenSequences) -> np.ndarray:
-    """u with one entry for each coordinate of a token, (d,) or (..., d); ValueError otherwise."""
+    """A decoder u of shape (d,) or (..., d), finite; ValueError otherwise."""
     decoder = as_array(name, value)
-    if decoder.ndim == 1:
-        return as_shaped(name, decoder, sequences.tokens.shape[-1:])
-    flat = as_matrix(name, decoder.reshape(-1, decoder.shape[-1]), (None, None))
-    check_shape(name, flat.shape[1:], sequences.tokens.shape[-1:])
+    check_finite(name, decoder)
+    check_shape(name, decoder.shape[-1:], sequences.tokens.shape[-1:])
     return decoder

@@ -1,4 +1,4 @@
-"""Key-query matrix and decoder trained together: how fast the loss falls is decided by the steps."""
+"""Key-query matrix and decoder trained together: the steps decide how fast the loss falls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 
 from ntpcompanion.attention.data import TokenSequences
 from ntpcompanion.attention.layer import log_softmax, log_sum_exp, logit_gradient
-from ntpcompanion.attention.steps import as_steps, step_length
+from ntpcompanion.attention.steps import as_steps, take_step
 from ntpcompanion.validation import as_number, as_positive, check_choice, check_instance
 
 METHODS = ("gd", "ngd")
@@ -94,7 +94,7 @@ def train_jointly(
     kept = as_steps("keep", keep)
     gram = sequences.gram()
     logits = np.zeros(sequences.tokens.shape[:-1])
-    coefficients, flat = np.zeros_like(logits), (*logits.shape[:-2], -1, 1)
+    coefficients = np.zeros_like(logits)
     decoder = np.zeros((*logits.shape[:-2], sequences.tokens.shape[-1]))
     seen: tuple[list, list, list] = ([], [], [])
     for t in range(kept[-1] + 1):
@@ -106,12 +106,8 @@ def train_jointly(
             ):
                 part.append(value.copy())
         eta = rate * (t + 1) ** -fall
-        found = logit_gradient(logits, scores)
-        image = (gram @ found.scaled.reshape(flat)).reshape(logits.shape)
-        squared = (found.scaled * image).sum(axis=(-2, -1))
-        length = step_length(found, squared, method, eta, 0.0)[..., None, None]
-        coefficients -= length * found.scaled
-        logits = logits - length * image
+        step, image = take_step(gram, logit_gradient(logits, scores), method, eta)
+        coefficients, logits = coefficients - step, logits - image
         size = np.linalg.norm(toward, axis=-1)
         along = eta / size if method == "ngd" else eta * np.exp(log_weights)
         decoder = decoder + along[..., None] * toward
@@ -131,7 +127,8 @@ def decoder_pull(
 
 
 def log_loss(logits: np.ndarray, scores: np.ndarray) -> Float[np.ndarray, "*sets"]:
-    """log L for attention logits and token scores (..., n, T), accurate also where L underflows."""
+    """The logarithm of L for logits and scores (..., n, T), accurate also where L underflows."""
     margin = (np.exp(log_softmax(logits)) * scores).sum(axis=-1)
     small = np.log(np.logaddexp(0, -np.minimum(margin, LARGE)))
-    return log_sum_exp(np.where(margin > LARGE, -margin, small)) - np.log(logits.shape[-2])
+    total = log_sum_exp(np.where(margin > LARGE, -margin, small))
+    return np.asarray(total - np.log(logits.shape[-2]))

@@ -1,12 +1,11 @@
 """The constant of the direction error: how far from the ray of the SVM descent runs in the end."""
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
 from ntpcompanion.attention.data import TokenSequences, as_best, as_decoder
-from ntpcompanion.attention.wsvm import differences, solve_w_svm
-from ntpcompanion.linear.separability import Verdict
+from ntpcompanion.attention.wsvm import WSVMSolution, differences, solve_w_svm
 from ntpcompanion.validation import check_instance
 
 
@@ -57,17 +56,8 @@ def limiting_offset(
     True
     """
     check_instance("sequences", sequences, TokenSequences)
-    found = solve_w_svm(sequences, best, tol=1e-10)
-    if found.verdict is not Verdict.SEPARABLE:
-        raise ValueError(f"`sequences` has no W_mm: `solve_w_svm` says {found.verdict.name}.")
     others = np.arange(sequences.length) != as_best("best", best, sequences)[:, None]
-    alpha = found.multipliers[others]
-    if found.margins[others].max() > 1 + 1e-4 or alpha.min() <= 0:
-        raise ValueError(
-            "`sequences` has a pair that is no support vector (largest margin "
-            f"{found.margins[others].max():.6g}, smallest multiplier {alpha.min():.3g}): the offset "
-            "then depends on the whole path. Draw more dimensions."
-        )
+    ray, alpha = _support_vectors(solve_w_svm(sequences, best, tol=1e-10), others)
     scores = sequences.scores(as_decoder("decoder", decoder, sequences))
     top = np.take_along_axis(scores, as_best("best", best, sequences)[:, None], axis=1)
     forces = ((top - scores) / (1 + np.exp(top)))[others]
@@ -76,6 +66,21 @@ def limiting_offset(
     ahead, asked = differences(sequences, best)
     pairs = np.einsum("pd,pk->pdk", ahead[others], asked[others]).reshape(len(alpha), -1)
     levels = np.linalg.lstsq(pairs @ pairs.T, np.log(forces / alpha), rcond=None)[0]
-    offset = (levels @ pairs).reshape(found.weights.shape)
-    ray = found.weights / np.linalg.norm(found.weights)
-    return offset - (offset * ray).sum() * ray
+    offset = (levels @ pairs).reshape(ray.shape)
+    return np.asarray(offset - (offset * ray).sum() * ray)
+
+
+def _support_vectors(
+    found: WSVMSolution, others: Bool[np.ndarray, "n T"]
+) -> tuple[np.ndarray, np.ndarray]:
+    """W_mm / ‖W_mm‖ and the multipliers of the pairs, all positive; ValueError otherwise."""
+    if found.weights is None or found.margins is None or found.multipliers is None:
+        raise ValueError(f"`sequences` has no W_mm: `solve_w_svm` says {found.verdict.name}.")
+    largest, alpha = found.margins[others].max(), found.multipliers[others]
+    if largest > 1 + 1e-4 or alpha.min() <= 0:
+        raise ValueError(
+            f"`sequences` has a pair that is no support vector (largest margin {largest:.6g}, "
+            f"smallest multiplier {alpha.min():.3g}): the offset then depends on the whole path. "
+            "Draw more dimensions."
+        )
+    return found.weights / np.linalg.norm(found.weights), alpha

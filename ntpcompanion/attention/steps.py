@@ -165,15 +165,33 @@ def descend_attention(
     return AttentionPath(sequences, first, np.array(kept), *map(np.stack, found))
 
 
-def step_length(
-    found: LogitGradient, squared: np.ndarray, method: str, rate: float, excess: np.ndarray | float
-) -> np.ndarray:
-    """The factor of `found.scaled` in a step. `squared` is the squared norm of the gradient that
-    belongs to it, `excess` is log(L − L*) for "polyak". Zero where the gradient is zero.
+def take_step(
+    gram: Float[np.ndarray, "*sets nT nT"],
+    found: LogitGradient,
+    method: str,
+    rate: float,
+    excess: Float[np.ndarray, "*all"] | float = 0.0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """What a step subtracts from the coefficients and from the logits, both (..., n, T); `excess`
+    is log(L − L*), for "polyak".
     """
-    moves = np.isfinite(found.log_scale) & (squared > 0)
-    norm = np.sqrt(np.where(moves, squared, 1))
-    scale = np.where(moves, found.log_scale, 0)
+    shape = found.scaled.shape
+    image = (gram @ found.scaled.reshape(*shape[:-2], -1, 1)).reshape(shape)
+    squared = np.asarray((found.scaled * image).sum(axis=(-2, -1)))  # norm of the gradient of W
+    length = _length(found.log_scale, squared, method, rate, excess)[..., None, None]
+    return length * found.scaled, length * image
+
+
+def _length(
+    log_scale: np.ndarray,
+    squared: np.ndarray,
+    method: str,
+    rate: float,
+    excess: np.ndarray | float,
+) -> np.ndarray:
+    """The factor of the scaled gradient in a step; zero where there is none."""
+    moves = np.isfinite(log_scale) & (squared > 0)
+    norm, scale = np.sqrt(np.where(moves, squared, 1)), np.where(moves, log_scale, 0)
     if method == "gd":
         return np.where(moves, rate * np.exp(scale), 0)
     if method == "ngd":
@@ -195,7 +213,6 @@ def _run(
     """Logits, coefficients and log(L − L*) at the kept steps."""
     gram, logits = sequences.gram(), sequences.logits(start)
     coefficients = np.zeros_like(logits)
-    flat = (*logits.shape[:-2], -1, 1)
     seen: tuple[list, list, list] = ([], [], [])
     for k in range(kept[-1] + 1):
         found, is_kept = gradient(logits, scores), k == kept[len(seen[0])]
@@ -203,11 +220,8 @@ def _run(
         if is_kept:
             for part, value in zip(seen, (logits, coefficients, excess), strict=True):
                 part.append(np.array(value))
-        image = (gram @ found.scaled.reshape(flat)).reshape(logits.shape)
-        squared = (found.scaled * image).sum(axis=(-2, -1))
-        length = step_length(found, squared, method, rate, excess)[..., None, None]
-        coefficients -= length * found.scaled
-        logits = logits - length * image
+        step, image = take_step(gram, found, method, rate, excess)
+        coefficients, logits = coefficients - step, logits - image
     return seen
 
 
