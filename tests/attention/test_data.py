@@ -72,7 +72,7 @@ def test_wrong_data_are_refused(rng):
         plant_tokens(rng, count=1, length=3, dim=5)
     with pytest.raises(ValueError, match=r"`dim` must be at least 3 \(two means"):
         plant_tokens(rng, count=2, length=3, dim=2)
-    with pytest.raises(ValueError, match="`rng` must be a numpy.random.Generator"):
+    with pytest.raises(ValueError, match=r"`rng` must be a numpy.random.Generator"):
         plant_tokens(7, count=2, length=3, dim=5)
 
 

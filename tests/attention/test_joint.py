@@ -55,11 +55,11 @@ def test_data_sets_side_by_side_are_those_alone(rng):
 
 def test_the_decoder_grows_along_the_difference_of_the_means(rng):
     drawn = plant_tokens(rng, count=6, length=3, dim=20)
-    path = train_jointly(drawn.sequences, method="ngd", learning_rate=0.2, keep=[4000])
+    path = train_jointly(drawn.sequences, method="ngd", learning_rate=0.5, keep=[400])
     u = path.decoder[0]
     cosine = u @ drawn.decoder / np.linalg.norm(u) / np.linalg.norm(drawn.decoder)
     assert cosine > 0.999
-    assert path.log_loss[0] == pytest.approx(-np.linalg.norm(u) / np.sqrt(2), rel=0.01)
+    assert path.log_loss[0] == pytest.approx(-np.linalg.norm(u) / np.sqrt(2), rel=0.03)
 
 
 @pytest.mark.usefixtures("unchecked_shapes")

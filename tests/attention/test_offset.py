@@ -15,7 +15,7 @@ def test_it_is_where_descent_runs_in_the_end(rng):
     offset = limiting_offset(drawn.sequences, drawn.decoder, drawn.best)
     target = solve_w_svm(drawn.sequences, drawn.best, tol=1e-10).weights
     ray = target / np.linalg.norm(target)
-    how = {"method": "ngd", "learning_rate": 0.1, "keep": [3000]}
+    how = {"method": "ngd", "learning_rate": 0.2, "keep": [600]}
     W = descend_attention(drawn.sequences, drawn.decoder, **how).weights[0]
     assert abs((offset * ray).sum()) < 1e-9
     np.testing.assert_allclose(W - (W * ray).sum() * ray, offset, atol=0.02 * np.abs(offset).max())
@@ -26,7 +26,7 @@ def test_unequal_scores_move_it():
     tokens = np.array([[[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.5]]])
     data, u = TokenSequences(tokens, np.ones((1, 1)), np.ones(1)), [0.0, 0.0, 1.0]
     offset = limiting_offset(data, u, [0])
-    how = {"method": "gd", "learning_rate": 5.0, "keep": [20_000]}
+    how = {"method": "ngd", "learning_rate": 0.05, "keep": [1000]}
     W = descend_attention(data, u, **how).weights[0]
     target = solve_w_svm(data, [0]).weights
     ray = target / np.linalg.norm(target)

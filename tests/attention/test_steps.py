@@ -77,7 +77,7 @@ def many_digits(tokens, scores, method, rate, steps):
         return [float(c) for c in w]
 
 
-@pytest.mark.parametrize(("method", "steps"), [("gd", 60), ("ngd", 60), ("polyak", 40)])
+@pytest.mark.parametrize(("method", "steps"), [("gd", 60), ("ngd", 60), ("polyak", 120)])
 def test_paths_keep_their_digits_after_saturation(method, steps):
     tokens, scores = [[-1.0, 1.0], [1.0, 0.5], [0.5, 0.0]], [1.0, 0.5, 0.0]
     data = TokenSequences(np.array([tokens]), np.ones((1, 1)), np.ones(1))
@@ -120,14 +120,12 @@ def test_many_starts_of_one_data_set_are_those_alone(rng):
 def test_the_direction_is_that_of_the_svm(rng):
     drawn = plant_tokens(rng, count=4, length=3, dim=20)
     target = solve_w_svm(drawn.sequences, drawn.best).weights
-    path = descend_attention(
-        drawn.sequences, drawn.decoder, method="ngd", keep=[0, 10, 100, 1000, 4000]
-    )
+    path = descend_attention(drawn.sequences, drawn.decoder, method="ngd", keep=[0, 10, 100, 700])
     errors = path.direction_error(target)
     assert np.isnan(errors[0])
     assert (np.diff(errors[1:]) < 0).all()
-    assert errors[-1] < 0.01
-    assert path.log_excess[-1] < -500
+    assert errors[-1] < 0.02
+    assert path.log_excess[-1] < -100
 
 
 def test_a_step_is_left_out_where_it_has_no_length():
