@@ -78,7 +78,7 @@
     const { attention, norm, errors } = now;
     const most = attention.indexOf(Math.max(...attention));
     const best = data.scores.indexOf(Math.max(...data.scores));
-    const begin = `After ${now.steps} steps of ${NAMES[now.method]} the norm is ${number(norm)}. `;
+    const begin = `After ${now.steps} steps of ${NAMES[now.method]} the norm is ${number(norm)}: `;
     const held = `${percent(attention[most])} of the attention is on token ${most + 1}, score ${data.scores[most]}`;
     if (most === best) return `${begin}${held}: the best one. Direction error to the SVM solution: ${number(errors[0], 2)}.`;
     const stays = attention[most] > 0.99 ? " and stays there: the better token has too little attention to be noticed" : "";
