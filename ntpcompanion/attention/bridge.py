@@ -38,7 +38,7 @@ def next_token_table(contexts: ArrayLike, targets: ArrayLike, vocabulary: int) -
     --------
     >>> import numpy as np
     >>> from ntpcompanion.attention import next_token_table
-    >>> next_token_table(np.eye(2), [0, 2], 3).next_token.toarray().tolist()
+    >>> next_token_table(np.eye(2), [0, 2], 3).next_token.tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
     rows = as_matrix("contexts", contexts, (None, None))

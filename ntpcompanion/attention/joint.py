@@ -86,7 +86,7 @@ def train_jointly(
     >>> data = plant_tokens(np.random.default_rng(0), count=4, length=3, dim=10).sequences
     >>> path = train_jointly(data, method="ngd", learning_rate=0.1, keep=[0, 100, 10_000])
     >>> path.log_loss.round(1).tolist()  # log 2 at the start
-    [-0.4, -7.0, -707.1]
+    [-0.4, -6.8, -706.9]
     """
     check_instance("sequences", sequences, TokenSequences)
     check_choice("method", method, METHODS)
