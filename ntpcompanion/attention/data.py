@@ -33,6 +33,15 @@ class TokenSequences:
     ------
     ValueError
         arrays that are not finite or do not fit to each other, labels other than −1 and +1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.attention import TokenSequences
+    >>> tokens = np.array([[[1.0, 0.0], [0.0, 1.0]]])  # one sequence of two tokens
+    >>> data = TokenSequences(tokens, tokens[:, 0], np.ones(1))
+    >>> data.logits(np.eye(2)).tolist(), data.scores([3.0, 4.0]).tolist()
+    ([[1.0, 0.0]], [[3.0, 4.0]])
     """
 
     tokens: Float[np.ndarray, "*sets n T d"]
