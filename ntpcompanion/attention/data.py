@@ -1,0 +1,213 @@
+"""Labelled token sequences, and a random model of them in which attention has one token to find."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+
+from ntpcompanion.validation import (
+    as_array,
+    as_integer,
+    as_shaped,
+    check_finite,
+    check_generator,
+    check_shape,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TokenSequences:
+    """Sequences of tokens with a query and a label each. Leading axes are data sets of one size.
+
+    Fields
+    ------
+    tokens
+        x_iτ, (..., n, T, d): token τ of sequence i.
+    queries
+        q_i, (..., n, k). In the paper's layer the first token of the sequence.
+    labels
+        y_i, (..., n), each −1 or +1.
+
+    Raises
+    ------
+    ValueError
+        arrays that are not finite or do not fit to each other, labels other than −1 and +1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.attention import TokenSequences
+    >>> tokens = np.array([[[1.0, 0.0], [0.0, 1.0]]])  # one sequence of two tokens
+    >>> data = TokenSequences(tokens, tokens[:, 0], np.ones(1))
+    >>> data.logits(np.eye(2)).tolist(), data.scores([3.0, 4.0]).tolist()
+    ([[1.0, 0.0]], [[3.0, 4.0]])
+    """
+
+    tokens: Float[np.ndarray, "*sets n T d"]
+    queries: Float[np.ndarray, "*sets n k"]
+    labels: Float[np.ndarray, "*sets n"]
+
+    def __post_init__(self) -> None:
+        tokens = as_array("tokens", self.tokens)
+        if tokens.ndim < 3:
+            raise ValueError(f"`tokens` must have axes (..., n, T, d), got shape {tokens.shape}.")
+        check_shape("tokens", tokens.shape, (None,) * tokens.ndim)
+        check_finite("tokens", tokens)
+        queries = as_shaped("queries", self.queries, (*tokens.shape[:-2], None))
+        labels = as_shaped("labels", self.labels, tokens.shape[:-2])
+        if not (np.abs(labels) == 1).all():
+            raise ValueError(f"`labels` must be −1 or +1, got {labels[np.abs(labels) != 1][0]:g}.")
+        for name, value in (("tokens", tokens), ("queries", queries), ("labels", labels)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def length(self) -> int:
+        """T, tokens in a sequence."""
+        return int(self.tokens.shape[-2])
+
+    def logits(self, weights: ArrayLike) -> Float[np.ndarray, "*sets n T"]:
+        """Attention logits a_iτ = x_iτᵀ W q_i for W of shape (..., d, k)."""
+        seen = self.queries @ np.swapaxes(as_array("weights", weights), -1, -2)
+        return (self.tokens @ seen[..., None])[..., 0]
+
+    def scores(self, decoder: ArrayLike) -> Float[np.ndarray, "*sets n T"]:
+        """Token scores γ_iτ = y_i uᵀ x_iτ for u of shape (..., d)."""
+        seen = self.tokens @ as_array("decoder", decoder)[..., None, :, None]
+        return self.labels[..., None] * seen[..., 0]
+
+    def weights(self, coefficients: ArrayLike) -> Float[np.ndarray, "*sets d k"]:
+        """Σ_iτ c_iτ x_iτ q_iᵀ for coefficients of shape (..., n, T)."""
+        given = as_array("coefficients", coefficients)
+        mixed = (np.swapaxes(self.tokens, -1, -2) @ given[..., None])[..., 0]
+        return np.swapaxes(mixed, -1, -2) @ self.queries
+
+    def gram(self) -> Float[np.ndarray, "*sets nT nT"]:
+        """Inner products (x_iτᵀ x_jσ)(q_iᵀ q_j) of the matrices x_iτ q_iᵀ."""
+        flat = self.tokens.reshape(*self.tokens.shape[:-3], -1, self.tokens.shape[-1])
+        asked = np.repeat(self.queries, self.length, axis=-2)
+        return (flat @ np.swapaxes(flat, -1, -2)) * (asked @ np.swapaxes(asked, -1, -2))
+
+
+@dataclass(frozen=True, eq=False)
+class PlantedTokens:
+    """What `plant_tokens` draws.
+
+    Fields
+    ------
+    sequences
+        the data; the query of a sequence is its first token.
+    best
+        (n,), the position of the token that tells the label.
+    decoder
+        u = μ₊ − μ₋, (d,): the score of the best token is 1, of all others 0.
+    """
+
+    sequences: TokenSequences
+    best: Int[np.ndarray, " n"]
+    decoder: Float[np.ndarray, " d"]
+
+
+def plant_tokens(rng: np.random.Generator, *, count: int, length: int, dim: int) -> PlantedTokens:
+    """Draw sequences in which one token, at a random position, is the mean of its class and all
+    others are noise.
+
+    Parameters
+    ----------
+    rng
+        source of the positions and the noise.
+    count
+        n, how many sequences; labels alternate.
+    length
+        T, tokens in each.
+    dim
+        d.
+
+    Returns
+    -------
+    PlantedTokens
+        μ₊ and μ₋ are the first two unit vectors (a rotation of the tokens would rotate W and change
+        nothing else), noise tokens are N(0, I/d) without their part in the plane of the means.
+
+    Raises
+    ------
+    ValueError
+        fewer than 2 sequences or tokens, fewer than 3 dimensions, what is no generator.
+
+    Notes
+    -----
+    Our reading of the data that the paper calls Gaussian-type: its constants were not read. Cost
+    O(n T d).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.attention import plant_tokens
+    >>> drawn = plant_tokens(np.random.default_rng(0), count=4, length=3, dim=10)
+    >>> scores = drawn.sequences.scores(drawn.decoder)
+    >>> scores.shape, bool((scores.argmax(axis=1) == drawn.best).all())
+    ((4, 3), True)
+    """
+    check_generator("rng", rng)
+    n, T = as_integer("count", count, 2), as_integer("length", length, 2)
+    d = as_integer("dim", dim, 3, reason="(two means, and room for noise)")
+    labels = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    best = rng.integers(0, T, n)
+    means = np.eye(2, d)
+    tokens = rng.standard_normal((n, T, d)) / np.sqrt(d)
+    tokens[..., :2] = 0  # scores of noise are exactly 0
+    tokens[np.arange(n), best] = means[(labels < 0).astype(int)]
+    return PlantedTokens(TokenSequences(tokens, tokens[:, 0], labels), best, means[0] - means[1])
+
+
+def stack_sequences(sets: list[TokenSequences]) -> TokenSequences:
+    """Put data sets of one size behind each other, on a new first axis.
+
+    Parameters
+    ----------
+    sets
+        at least one.
+
+    Returns
+    -------
+    TokenSequences
+        arrays with one more axis in front.
+
+    Raises
+    ------
+    ValueError
+        no data set, or sets of different sizes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.attention import plant_tokens, stack_sequences
+    >>> rng = np.random.default_rng(0)
+    >>> drawn = [plant_tokens(rng, count=4, length=3, dim=10) for _ in range(5)]
+    >>> stack_sequences([one.sequences for one in drawn]).tokens.shape
+    (5, 4, 3, 10)
+    """
+    shapes = sorted({(one.tokens.shape, one.queries.shape) for one in sets})
+    if len(shapes) != 1:
+        raise ValueError(f"`sets` must hold data sets of one size, got the sizes {shapes}.")
+    parts = ("tokens", "queries", "labels")
+    return TokenSequences(*(np.stack([getattr(one, part) for one in sets]) for part in parts))
+
+
+def as_best(name: str, value: ArrayLike, sequences: TokenSequences) -> Int[np.ndarray, " n"]:
+    """Positions (n,) of a token in each sequence of one data set; ValueError otherwise."""
+    best = as_array(name, value)
+    check_shape(name, best.shape, sequences.tokens.shape[:-2])
+    if not np.isin(best, np.arange(sequences.length)).all():
+        raise ValueError(
+            f"`{name}` must hold positions 0 … {sequences.length - 1}, got {best.tolist()}."
+        )
+    return best.astype(int)
+
+
+def as_decoder(name: str, value: ArrayLike, sequences: TokenSequences) -> np.ndarray:
+    """A decoder u of shape (d,) or (..., d), finite; ValueError otherwise."""
+    decoder = as_array(name, value)
+    check_finite(name, decoder)
+    check_shape(name, decoder.shape[-1:], sequences.tokens.shape[-1:])
+    return decoder
