@@ -1,3 +1,12 @@
+from .disagreement import compare_disagreement as compare_disagreement
+from .stacked_mlp import draw_stacked_mlp as draw_stacked_mlp
+from .stacked_mlp import train_stacked_mlp as train_stacked_mlp
+from .residual_memory import fit_residual_memory as fit_residual_memory
+from .residual_memory import excess_risk as excess_risk
+from .distillation import flow_filter as flow_filter
+from .distillation import student_filter as student_filter
+from .distillation import effective_time as effective_time
+from .sharpness_aware import train_to_losses as train_to_losses
 from .memorization import random_subsets as random_subsets
 from .memorization import memorization_scores as memorization_scores
 from .memorization import nearest_neighbour_scores as nearest_neighbour_scores
@@ -11,8 +20,23 @@ from .uniform_convergence import tightest_uniform_bound as tightest_uniform_boun
 from .hyperspheres import draw_spheres as draw_spheres
 from .hyperspheres import to_other_sphere as to_other_sphere
 from .hyperspheres import train_two_layers as train_two_layers
+from .explanations import tangent_fidelity as tangent_fidelity
+from .explanations import mirrored_fidelity as mirrored_fidelity
+from .neighbourhoods import gaussian_overlap as gaussian_overlap
+from .xor import population_step as population_step
+from .xor import gradient_step as gradient_step
+from .xor import sgd_path as sgd_path
 
 __all__ = [
+    "compare_disagreement",
+    "draw_stacked_mlp",
+    "train_stacked_mlp",
+    "fit_residual_memory",
+    "excess_risk",
+    "flow_filter",
+    "student_filter",
+    "effective_time",
+    "train_to_losses",
     "random_subsets",
     "memorization_scores",
     "nearest_neighbour_scores",
@@ -26,39 +50,9 @@ __all__ = [
     "draw_spheres",
     "to_other_sphere",
     "train_two_layers",
-]
-from .distillation import flow_filter as flow_filter
-from .distillation import student_filter as student_filter
-from .distillation import effective_time as effective_time
-from .sharpness_aware import train_to_losses as train_to_losses
-from .explanations import tangent_fidelity as tangent_fidelity
-from .neighbourhoods import gaussian_overlap as gaussian_overlap
-from .explanations import mirrored_fidelity as mirrored_fidelity
-
-__all__ = [
-    "flow_filter",
-    "student_filter",
-    "effective_time",
-    "train_to_losses",
     "tangent_fidelity",
-    "gaussian_overlap",
     "mirrored_fidelity",
-]
-from .disagreement import compare_disagreement as compare_disagreement
-from .stacked_mlp import draw_stacked_mlp as draw_stacked_mlp
-from .stacked_mlp import train_stacked_mlp as train_stacked_mlp
-from .residual_memory import fit_residual_memory as fit_residual_memory
-from .residual_memory import excess_risk as excess_risk
-from .xor import population_step as population_step
-from .xor import gradient_step as gradient_step
-from .xor import sgd_path as sgd_path
-
-__all__ = [
-    "compare_disagreement",
-    "draw_stacked_mlp",
-    "train_stacked_mlp",
-    "fit_residual_memory",
-    "excess_risk",
+    "gaussian_overlap",
     "population_step",
     "gradient_step",
     "sgd_path",
