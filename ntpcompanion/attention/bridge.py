@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from ntpcompanion.attention.data import TokenSequences
 from ntpcompanion.attention.wsvm import WSVMSolution, solve_w_svm
 from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.validation import as_integer_array, as_matrix
+from ntpcompanion.validation import as_integer, as_integer_array, as_matrix
 
 
 def next_token_table(contexts: ArrayLike, targets: ArrayLike, vocabulary: int) -> ContextTable:
@@ -32,7 +32,8 @@ def next_token_table(contexts: ArrayLike, targets: ArrayLike, vocabulary: int) -
     Raises
     ------
     ValueError
-        targets that are no words, or not one for each context.
+        contexts that are no finite matrix, a vocabulary that is no positive integer, targets that
+        are no words, or not one for each context.
 
     Examples
     --------
@@ -42,8 +43,9 @@ def next_token_table(contexts: ArrayLike, targets: ArrayLike, vocabulary: int) -
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
     rows = as_matrix("contexts", contexts, (None, None))
-    words = _as_words(targets, len(rows), vocabulary)
-    return ContextTable(rows, np.eye(vocabulary)[words], np.full(len(rows), 1 / len(rows)))
+    V = as_integer("vocabulary", vocabulary, 1)
+    words = _as_words(targets, len(rows), V)
+    return ContextTable(rows, np.eye(V)[words], np.full(len(rows), 1 / len(rows)))
 
 
 def attend_to_vocabulary(words: ArrayLike, contexts: ArrayLike, targets: ArrayLike) -> WSVMSolution:

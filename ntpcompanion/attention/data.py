@@ -67,18 +67,20 @@ class TokenSequences:
         return int(self.tokens.shape[-2])
 
     def logits(self, weights: ArrayLike) -> Float[np.ndarray, "*sets n T"]:
-        """Attention logits a_iτ = x_iτᵀ W q_i for W of shape (..., d, k)."""
-        seen = self.queries @ np.swapaxes(as_array("weights", weights), -1, -2)
+        """Attention logits a_iτ = x_iτᵀ W q_i for W of shape (..., d, k); ValueError otherwise."""
+        wanted = (self.tokens.shape[-1], self.queries.shape[-1])
+        seen = self.queries @ np.swapaxes(self._as_given("weights", weights, wanted), -1, -2)
         return (self.tokens @ seen[..., None])[..., 0]
 
     def scores(self, decoder: ArrayLike) -> Float[np.ndarray, "*sets n T"]:
-        """Token scores γ_iτ = y_i uᵀ x_iτ for u of shape (..., d)."""
-        seen = self.tokens @ as_array("decoder", decoder)[..., None, :, None]
+        """Token scores γ_iτ = y_i uᵀ x_iτ for u of shape (..., d); ValueError otherwise."""
+        given = self._as_given("decoder", decoder, self.tokens.shape[-1:])
+        seen = self.tokens @ given[..., None, :, None]
         return self.labels[..., None] * seen[..., 0]
 
     def weights(self, coefficients: ArrayLike) -> Float[np.ndarray, "*sets d k"]:
-        """Σ_iτ c_iτ x_iτ q_iᵀ for coefficients of shape (..., n, T)."""
-        given = as_array("coefficients", coefficients)
+        """Σ_iτ c_iτ x_iτ q_iᵀ for coefficients of shape (..., n, T); ValueError otherwise."""
+        given = self._as_given("coefficients", coefficients, self.tokens.shape[-3:-1])
         mixed = (np.swapaxes(self.tokens, -1, -2) @ given[..., None])[..., 0]
         return np.swapaxes(mixed, -1, -2) @ self.queries
 
@@ -87,6 +89,11 @@ class TokenSequences:
         flat = self.tokens.reshape(*self.tokens.shape[:-3], -1, self.tokens.shape[-1])
         asked = np.repeat(self.queries, self.length, axis=-2)
         return (flat @ np.swapaxes(flat, -1, -2)) * (asked @ np.swapaxes(asked, -1, -2))
+
+    def _as_given(self, name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+        given = as_array(name, value)
+        check_leading(name, given, shape, self.tokens.shape[:-3])
+        return given
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +213,33 @@ def as_best(name: str, value: ArrayLike, sequences: TokenSequences) -> Int[np.nd
 
 
 def as_decoder(name: str, value: ArrayLike, sequences: TokenSequences) -> np.ndarray:
-    """A decoder u of shape (d,) or (..., d), finite; ValueError otherwise."""
-    decoder = as_array(name, value)
+    """A finite decoder u: one for all data sets, (d,), or one for each, (..., d). ValueError
+    otherwise, and for more decoders than data sets.
+    """
+    decoder, sets = as_array(name, value), sequences.tokens.shape[:-3]
     check_finite(name, decoder)
-    check_shape(name, decoder.shape[-1:], sequences.tokens.shape[-1:])
+    if not sets:
+        check_shape(name, decoder.shape, sequences.tokens.shape[-1:])
+    if check_leading(name, decoder, sequences.tokens.shape[-1:], sets) != sets:
+        raise ValueError(
+            f"`{name}` must be one decoder for each of the data sets {sets}, got shape "
+            f"{decoder.shape}."
+        )
     return decoder
+
+
+def check_leading(
+    name: str, array: np.ndarray, shape: tuple[int, ...], sets: tuple[int, ...]
+) -> tuple[int, ...]:
+    """The leading axes of an array that ends in `shape` beside data with the leading axes `sets`.
+    ValueError unless they go together.
+    """
+    split = array.ndim - len(shape)
+    check_shape(name, array.shape[max(split, 0) :], shape)
+    try:
+        return np.broadcast_shapes(sets, array.shape[:split])
+    except ValueError as error:
+        raise ValueError(
+            f"`{name}` must have leading axes that go with those of the data {sets}, got shape "
+            f"{array.shape}."
+        ) from error

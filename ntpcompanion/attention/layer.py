@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from ntpcompanion.validation import as_array, check_finite, check_shape
+from ntpcompanion.attention.data import check_leading
+from ntpcompanion.validation import as_array, check_finite
 
 TINY = 1e-12  # below it log1p(expm1(D) σ) / D is σ to rounding
 
@@ -111,7 +112,7 @@ def logit_gradient(logits: ArrayLike, scores: ArrayLike) -> LogitGradient:
 
 
 def plain_logit_gradient(logits: ArrayLike, scores: ArrayLike) -> LogitGradient:
-    """The same by the usual formula in floats, s_τ (γ_τ − m).
+    """The same by the usual formula, s_τ (γ_τ − m).
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ def log_excess(logits: ArrayLike, scores: ArrayLike) -> Float[np.ndarray, "*sets
 
 
 def log_softmax(logits: Float[np.ndarray, "*sets T"]) -> Float[np.ndarray, "*sets T"]:
-    """Logarithms of the softmax over the last axis."""
+    """Logarithms of the softmax over the last axis: what scipy's gives, quicker on small arrays."""
     below = logits - logits.max(axis=-1, keepdims=True)
     return below - np.log(np.exp(below).sum(axis=-1, keepdims=True))
 
@@ -194,5 +195,5 @@ def _fitting(logits: ArrayLike, scores: ArrayLike) -> tuple[np.ndarray, np.ndarr
         check_finite(name, value)
         if value.ndim < 2:
             raise ValueError(f"`{name}` must have axes (..., n, T), got shape {value.shape}.")
-    check_shape("scores", gamma.shape[-2:], a.shape[-2:])
+    check_leading("scores", gamma, a.shape[-2:], a.shape[:-2])
     return a, gamma

@@ -13,7 +13,7 @@ def limiting_offset(
     sequences: TokenSequences, decoder: ArrayLike, best: ArrayLike
 ) -> Float[np.ndarray, "d k"]:
     """The part orthogonal to W_mm of what W_t − ‖W_t‖ W_mm / ‖W_mm‖ tends to, from W_0 = 0, where
-    all pairs are support vectors.
+    all pairs are support vectors and linearly independent.
 
     Parameters
     ----------
@@ -27,13 +27,13 @@ def limiting_offset(
     Returns
     -------
     array
-        R of shape (d, k): the direction error is ‖R‖_F / ‖W_t‖ as ‖W_t‖ grows.
+        R of shape (d, k): the direction error times ‖W_t‖ tends to ‖R‖_F.
 
     Raises
     ------
     ValueError
         arrays that do not fit; data without W_mm; a pair that is no support vector, or whose
-        multiplier is zero.
+        multiplier is zero; pairs that are linearly dependent.
 
     Notes
     -----
@@ -65,6 +65,11 @@ def limiting_offset(
         raise ValueError("`decoder` must give the token `best` the largest score.")
     ahead, asked = differences(sequences, best)
     pairs = np.einsum("pd,pk->pdk", ahead[others], asked[others]).reshape(len(alpha), -1)
+    if np.linalg.matrix_rank(pairs) < len(pairs):
+        raise ValueError(
+            f"`sequences` has {len(pairs)} pairs that are linearly dependent: their multipliers "
+            "are not unique. Leave out sequences that follow from others."
+        )
     levels = np.linalg.lstsq(pairs @ pairs.T, np.log(forces / alpha), rcond=None)[0]
     offset = (levels @ pairs).reshape(ray.shape)
     return np.asarray(offset - (offset * ray).sum() * ray)

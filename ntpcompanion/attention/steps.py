@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
-from ntpcompanion.attention.data import TokenSequences, as_decoder
+from ntpcompanion.attention.data import TokenSequences, as_decoder, check_leading
 from ntpcompanion.attention.layer import (
     LogitGradient,
     attention_map,
@@ -24,7 +24,6 @@ from ntpcompanion.validation import (
     check_choice,
     check_finite,
     check_instance,
-    check_shape,
 )
 
 # Where attention is stuck on a wrong token L − L* stays and ∇L vanishes: Polyak's step diverges.
@@ -108,7 +107,7 @@ def descend_attention(
     sequences
         the data; leading axes are data sets that are run side by side.
     decoder
-        u, (d,) or (..., d).
+        u, (d,), or one for each data set, (..., d).
     method
         "gd", "ngd" or "polyak".
     keep
@@ -121,7 +120,7 @@ def descend_attention(
         several starts for a data set.
     gradient
         "log": in the log domain, accurate however far attention is saturated. "plain": the usual
-        formulas in floats, which end in rounding.
+        formula, which ends in rounding.
 
     Returns
     -------
@@ -227,19 +226,12 @@ def _run(
 
 def _as_start(sequences: TokenSequences, start: ArrayLike | None) -> np.ndarray:
     shape = (sequences.tokens.shape[-1], sequences.queries.shape[-1])
-    lead = sequences.tokens.shape[:-3]
+    sets = sequences.tokens.shape[:-3]
     if start is None:
-        return np.zeros((*lead, *shape))
+        return np.zeros((*sets, *shape))
     first = as_array("start", start)
     check_finite("start", first)
-    check_shape("start", first.shape[-2:], shape)
-    try:
-        return np.broadcast_to(first, (*np.broadcast_shapes(lead, first.shape[:-2]), *shape))
-    except ValueError as error:
-        raise ValueError(
-            f"`start` must have leading axes that go with those of the data {lead}, got shape "
-            f"{first.shape}."
-        ) from error
+    return np.broadcast_to(first, (*check_leading("start", first, shape, sets), *shape))
 
 
 def as_steps(name: str, value: Sequence[int] | Int[np.ndarray, " s"]) -> list[int]:

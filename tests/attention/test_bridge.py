@@ -46,6 +46,9 @@ def test_the_slack_of_two_opposed_contexts(V, rho):
     assert slack > 0
     assert logits[0, 0] - logits[0, 1] - 1 == pytest.approx(slack, abs=1e-5)
     assert logits[0, 0] - logits[0, 2] == pytest.approx(1, abs=1e-6)
+    multipliers = attend_to_vocabulary(np.eye(V), contexts, [0, 1]).multipliers
+    np.testing.assert_allclose(multipliers[:, 2:], 1 / (V - 1 + rho), rtol=1e-5)
+    np.testing.assert_allclose(multipliers[:, :2], 0, atol=1e-5)
 
 
 def test_contexts_that_are_not_separable_are_so_in_both():
@@ -60,6 +63,11 @@ def test_wrong_arguments_are_refused():
         next_token_table(np.eye(2), [0, 3], 3)
     with pytest.raises(ValueError, match="`targets` must hold one word 0 … 2 for each of 2"):
         attend_to_vocabulary(np.eye(3), np.eye(2), [0])
+    for V in (2.5, "3"):
+        with pytest.raises(ValueError, match="`vocabulary` must be an integer, got"):
+            next_token_table(np.eye(2), [0, 1], V)
+    with pytest.raises(ValueError, match="`vocabulary` must be at least 1, got 0"):
+        next_token_table(np.eye(2), [0, 1], 0)
     with pytest.raises(ValueError, match="`words` must be a matrix"):
         centred(np.ones(3))
     with pytest.raises(ValueError, match="`contexts` holds nan"):

@@ -84,4 +84,40 @@ def test_wrong_positions_and_decoders_are_refused(few):
         as_best("best", [0, 1], few)
     with pytest.raises(ValueError, match="`decoder` must be a vector of length 5"):
         as_decoder("decoder", np.ones(4), few)
+    with pytest.raises(ValueError, match=r"`decoder` must be a vector .*, got shape \(2, 5\)"):
+        as_decoder("decoder", np.ones((2, 5)), few)
+    with pytest.raises(ValueError, match="`decoder` holds nan"):
+        as_decoder("decoder", np.full(5, np.nan), few)
     assert as_best("best", [0.0, 1.0, 3.0], few).tolist() == [0, 1, 3]
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_each_data_set_may_have_its_decoder_but_no_more_than_one(few):
+    two = stack_sequences([few, few])
+    for shape in ((5,), (1, 5), (2, 5)):
+        assert as_decoder("decoder", np.ones(shape), two).shape == shape
+    with pytest.raises(ValueError, match=r"`decoder` must have leading axes .*\(2,\), got shape"):
+        as_decoder("decoder", np.ones((3, 5)), two)
+    with pytest.raises(
+        ValueError, match=r"one decoder for each of the data sets \(2,\), got shape"
+    ):
+        as_decoder("decoder", np.ones((4, 2, 5)), two)
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+@pytest.mark.parametrize(
+    ("method", "name", "shape"),
+    [
+        ("logits", "weights", (5, 2)),
+        ("scores", "decoder", (5,)),
+        ("weights", "coefficients", (3, 4)),
+    ],
+)
+def test_arrays_that_do_not_fit_the_data_are_refused(few, method, name, shape):
+    two = stack_sequences([few, few])
+    assert len(getattr(two, method)(np.ones((7, 2, *shape)))) == 7
+    for wrong in ((*shape[:-1], 9), ()):
+        with pytest.raises(ValueError, match=f"`{name}` must be .* got shape"):
+            getattr(two, method)(np.ones(wrong))
+    with pytest.raises(ValueError, match=rf"`{name}` must have leading axes .*\(2,\), got shape"):
+        getattr(two, method)(np.ones((3, *shape)))

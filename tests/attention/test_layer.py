@@ -3,10 +3,11 @@
 import mpmath
 import numpy as np
 import pytest
+import scipy.special
 import torch
 
 from ntpcompanion.attention import attention_map, log_excess, logit_gradient, plain_logit_gradient
-from ntpcompanion.attention.layer import log_sum_exp
+from ntpcompanion.attention.layer import log_softmax, log_sum_exp
 
 
 def full(found):
@@ -80,7 +81,9 @@ def test_equal_scores_give_no_gradient():
     assert log_excess(np.zeros((2, 3)), np.ones((2, 3))) == -np.inf
 
 
-def test_attention_and_sums_of_exponentials():
+def test_attention_and_sums_of_exponentials(rng):
+    a = 100 * rng.normal(size=(3, 6, 4))
+    np.testing.assert_allclose(log_softmax(a), scipy.special.log_softmax(a, axis=-1), rtol=1e-14)
     assert attention_map([1000.0, 1000.0]).tolist() == [0.5, 0.5]
     assert log_sum_exp(np.array([[-np.inf, -np.inf], [0.0, 0.0]])).tolist() == [-np.inf, np.log(2)]
 
@@ -93,5 +96,7 @@ def test_wrong_arguments_are_refused():
         logit_gradient([1.0, 2.0], [[1.0, 0.0]])
     with pytest.raises(ValueError, match=r"`scores` must be a matrix of shape \(1, 2\)"):
         plain_logit_gradient([[1.0, 2.0]], [[1.0, 0.0, 0.0]])
+    with pytest.raises(ValueError, match=r"`scores` must have leading axes .* \(3,\), got shape"):
+        logit_gradient(np.zeros((3, 1, 2)), np.zeros((2, 1, 2)))
     with pytest.raises(ValueError, match="`scores` holds inf"):
         log_excess([[1.0, 2.0]], [[np.inf, 0.0]])

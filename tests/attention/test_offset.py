@@ -41,6 +41,12 @@ def test_data_to_which_it_does_not_apply_are_refused(rng):
     drawn = plant_tokens(rng, count=4, length=3, dim=60)
     with pytest.raises(ValueError, match="`decoder` must give the token `best` the largest"):
         limiting_offset(drawn.sequences, -drawn.decoder, drawn.best)
+    with pytest.raises(ValueError, match=r"`decoder` must be a vector of length 60, got shape"):
+        limiting_offset(drawn.sequences, np.stack([drawn.decoder] * 2), drawn.best)
+    parts = (drawn.sequences.tokens, drawn.sequences.queries, drawn.sequences.labels)
+    twice = TokenSequences(*(np.concatenate([part, part]) for part in parts))
+    with pytest.raises(ValueError, match="`sequences` has 16 pairs that are linearly dependent"):
+        limiting_offset(twice, drawn.decoder, np.tile(drawn.best, 2))
     opposed = TokenSequences(np.array([[[1.0], [0.0]]] * 2), np.array([[1.0], [2.0]]), np.ones(2))
     with pytest.raises(ValueError, match="`sequences` has no W_mm: `solve_w_svm` says NOT_SEP"):
         limiting_offset(opposed, [1.0], [0, 1])

@@ -157,3 +157,7 @@ def test_wrong_arguments_are_refused(rng):
     both = stack_sequences([drawn.sequences] * 2)
     with pytest.raises(ValueError, match="`start` must have leading axes that go with"):
         descend_attention(both, drawn.decoder, method="gd", keep=[1], start=np.zeros((3, 5, 5)))
+    with pytest.raises(ValueError, match=r"`decoder` must have leading axes .*\(2,\), got shape"):
+        descend_attention(both, np.ones((3, 5)), method="gd", keep=[0, 3])
+    with pytest.raises(ValueError, match=r"`decoder` must be a vector of length 5, got shape"):
+        descend_attention(drawn.sequences, np.ones((2, 5)), method="gd", keep=[0, 3])
