@@ -23,24 +23,23 @@ class Disagreement:
 
     Fields
     ------
-
-    Error
+    error
         E P(h(X) ≠ Y) for a classifier h drawn from the ensemble.
     disagreement
         E P(h(X) ≠ h'(X)) for two independent draws h, h', which may be the same classifier.
     residual
-        δ (models + 1,), where entry i belongs to the share of votes q = i / models: the probability
-        of the label, summed over the classes that get this share, less q times their number; mean
-        over inputs.
-    """
+        δ (models + 1,), where entry i belongs to the fraction of votes q = i / models: the
+        probability of the label, summed over the classes that get this fraction, less q times their
+        number; mean over inputs.
+    """  # noqa: D405, D411 (`error` is a field, no section)
 
     error: float
     disagreement: float
     residual: Float[np.ndarray, " levels"]
 
     @property
-    def shares(self) -> Float[np.ndarray, " levels"]:
-        """The shares of votes q, from 0 to 1."""
+    def vote_fractions(self) -> Float[np.ndarray, " levels"]:
+        """The fractions of votes q, from 0 to 1."""
         return np.linspace(0, 1, len(self.residual))
 
     @property
@@ -111,11 +110,13 @@ def compare_disagreement(
     mass = np.full(n, 1 / n) if weight is None else as_shaped("weight", weight, (n,))
     check_probabilities("weight", mass, mass.sum())
     votes = _count_votes(said, classes)
-    share = votes / len(said)
+    fraction = votes / len(said)
     residual = np.zeros(len(said) + 1)
-    np.add.at(residual, votes, mass[:, None] * (target - share))
+    np.add.at(residual, votes, mass[:, None] * (target - fraction))
     return Disagreement(
-        float(mass @ (1 - (share * target).sum(1))), float(mass @ (1 - (share**2).sum(1))), residual
+        error=float(mass @ (1 - (fraction * target).sum(1))),
+        disagreement=float(mass @ (1 - (fraction**2).sum(1))),
+        residual=residual,
     )
 
 
@@ -129,7 +130,9 @@ def _probabilities(
         check_shape("labels", known.shape, said.shape[1:], "a class for each input")
         lowest = min(known.min(), said.min())
         if lowest < 0:
-            raise ValueError(f"Classes are counted from 0, got {lowest}.")
+            raise ValueError(
+                f"`labels` and `predictions` must be classes counted from 0, got {lowest}."
+            )
         return np.eye(max(known.max(), said.max()) + 1)[known]
     check_shape("labels", given.shape, (said.shape[1], None), "a row for each input")
     check_probabilities("labels", given, given.sum(1))

@@ -10,6 +10,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ntpcompanion.validation import (
+    as_integer,
+    as_number,
     as_positive,
     check_instance,
     check_shape,
@@ -77,10 +79,7 @@ def draw_stacked_mlp(generators: Sequence[torch.Generator], sizes: Sequence[int]
     >>> [tuple(weight.shape) for weight in networks.weights]
     [(2, 3, 8), (2, 8, 2)]
     """
-    if not generators:
-        raise ValueError("`generators` must hold one generator for each network, got none.")
-    for generator in generators:
-        check_torch_generator("generators", generator)
+    _check_generators(generators)
     if len(sizes) < 2 or min(sizes) < 1:
         raise ValueError(f"`sizes` must be at least two widths of at least 1, got {sizes!r}.")
     drawn = [
@@ -121,7 +120,8 @@ def train_stacked_mlp(
     Raises
     ------
     ValueError
-        tensors whose shapes do not fit, a learning rate that is not positive.
+        tensors whose shapes do not fit, labels beyond the last layer or rows beyond the examples, a
+        learning rate that is not positive, a momentum outside [0, 1).
 
     Notes
     -----
@@ -142,6 +142,8 @@ def train_stacked_mlp(
     """
     _check_examples(start, inputs, labels, order)
     rate = as_positive("learning_rate", learning_rate)
+    if as_number("momentum", momentum, 0) >= 1:
+        raise ValueError(f"`momentum` must be at least 0 and below 1, got {momentum}.")
     weights = tuple(weight.clone().requires_grad_() for weight in start.weights)
     biases = tuple(bias.clone().requires_grad_() for bias in start.biases)
     networks = StackedMLP(weights, biases)
@@ -166,6 +168,24 @@ def _check_examples(start: StackedMLP, inputs: Tensor, labels: Tensor, order: Te
     check_shape("inputs", tuple(inputs.shape), (k, None, d), "examples of each network")
     check_shape("labels", tuple(labels.shape), tuple(inputs.shape[:2]), "a class for each example")
     check_shape("order", tuple(order.shape), (k, None, None), "rows of each step")
+    _check_indices("labels", labels, start.weights[-1].shape[2], "classes")
+    _check_indices("order", order, inputs.shape[1], "rows of `inputs`")
+
+
+def _check_indices(name: str, given: Tensor, count: int, what: str) -> None:
+    if given.dtype != torch.int64:
+        raise ValueError(f"`{name}` must be of torch.int64, got {given.dtype}.")
+    if not 0 <= given.min() <= given.max() < count:
+        raise ValueError(
+            f"`{name}` must lie in 0 … {count - 1}, the {what}, got {given.min()} … {given.max()}."
+        )
+
+
+def _check_generators(generators: Sequence[torch.Generator]) -> None:
+    if not generators:
+        raise ValueError("`generators` must hold one generator for each network, got none.")
+    for generator in generators:
+        check_torch_generator("generators", generator)
 
 
 def draw_order(
@@ -177,10 +197,12 @@ def draw_order(
     Raises
     ------
     ValueError
-        a batch that is empty or larger than the number of rows.
+        no generator, fewer than one row or epoch, a batch that is empty or larger than the number
+        of rows.
     """
-    if not 1 <= batch_size <= count:
-        raise ValueError(f"`batch_size` must lie in 1 … {count} (`count`), got {batch_size}.")
+    _check_generators(generators)
+    count, epochs = as_integer("count", count, 1), as_integer("epochs", epochs, 1)
+    batch_size = as_integer("batch_size", batch_size, 1, count, "(`count`)")
     steps = count // batch_size
     rows = [
         torch.randperm(count, generator=generator)[: steps * batch_size].view(steps, batch_size)

@@ -1,5 +1,5 @@
 """How many steps gradient descent needs to learn the exclusive or of two among d bits, with a
-quadratic network and the linear loss (Taheri, Thrampoulidis, Mazumdar 2024).
+quadratic network and the linear loss (Taheri, Thrampoulidis, Mazumdar 2025).
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,9 +19,8 @@ from ntpcompanion.validation import (
 )
 
 LOSSES = ("linear", "logistic")
-_BLOCK_ENTRIES = (
-    2**18
-)  # numbers of a block of inputs: 1 MB in single precision, which a cache holds
+# numbers in a block of inputs: 1 MB in single precision, which a cache holds
+_BLOCK_ENTRIES = 2**18
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ def test_all_numbers_are_those_of_the_definitions(seed):
     assert found.error == pytest.approx(float(error), abs=1e-12)
     assert found.disagreement == pytest.approx(float(disagree), abs=1e-12)
     assert found.calibration_error == pytest.approx(float(cace), abs=1e-12)
-    assert found.gap == pytest.approx(found.shares @ found.residual, abs=1e-12)
+    assert found.gap == pytest.approx(found.vote_fractions @ found.residual, abs=1e-12)
     assert found.residual.sum() == pytest.approx(0, abs=1e-12)
     assert abs(disagree - error) <= cace / 2
     assert cace <= 2
@@ -82,7 +82,10 @@ def test_different_classifiers_are_compared_in_pairs(rng):
     [
         ({"predictions": [[0, 0.5]]}, "`predictions` must be an array of integers"),
         ({"predictions": [0, 1]}, "`predictions` .*a row for each classifier"),
-        ({"predictions": [[0, -1]]}, "counted from 0, got -1"),
+        (
+            {"predictions": [[0, -1]]},
+            "`labels` and `predictions` must be classes .*, got -1",
+        ),
         ({"labels": [0]}, "`labels` .*a class for each input"),
         ({"labels": [[1, 0]]}, "`labels` .*a row for each input"),
         ({"labels": [[1, 0], [0.5, 0]]}, "`labels` row 1 sums to 0.5"),
