@@ -2,7 +2,6 @@
 and how the confidence of a student differs from its teacher's.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +10,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from ntpcompanion.generalization.stacked_mlp import StackedMLP
 from ntpcompanion.validation import (
     as_integer,
     as_positive,
@@ -28,7 +28,7 @@ def train_on_probabilities(
     steps: int,
     learning_rate: float,
     generator: torch.Generator,
-) -> Callable[[Tensor], Tensor]:
+) -> StackedMLP:
     """Train a stack of independent perceptrons with one hidden ReLU layer, each on its own data.
 
     Parameters
@@ -46,8 +46,8 @@ def train_on_probabilities(
 
     Returns
     -------
-    function
-        inputs (stack, m, d) to logits (stack, m, classes), without gradients.
+    StackedMLP
+        after the last step, without gradients.
 
     Raises
     ------
@@ -65,8 +65,8 @@ def train_on_probabilities(
     >>> inputs, targets = torch.tensor([[[-1.0], [1.0]]]), torch.eye(2)[None]
     >>> rule = {"width": 8, "steps": 100, "learning_rate": 0.1}
     >>> draws = torch.Generator().manual_seed(0)
-    >>> predict = train_on_probabilities(inputs, targets, **rule, generator=draws)
-    >>> predict(inputs).argmax(-1).tolist()
+    >>> networks = train_on_probabilities(inputs, targets, **rule, generator=draws)
+    >>> networks.predictions(inputs).tolist()
     [[0, 1]]
     """
     check_tensor("inputs", inputs)
@@ -77,34 +77,27 @@ def train_on_probabilities(
             f"{tuple(inputs.shape)} and {tuple(targets.shape)}."
         )
     check_torch_generator("generator", generator)
-    parameters = _initial(inputs, as_integer("width", width, 1), targets.shape[-1], generator)
+    networks = _initial(inputs, as_integer("width", width, 1), targets.shape[-1], generator)
+    parameters = [p.requires_grad_() for p in (*networks.weights, *networks.biases)]
     optimizer = torch.optim.Adam(parameters, as_positive("learning_rate", learning_rate))
     for _ in range(as_integer("steps", steps, 1)):
-        log_probabilities = _logits(parameters, inputs).log_softmax(-1)
+        log_probabilities = networks.logits(inputs).log_softmax(-1)
         loss = -(targets * log_probabilities).sum(-1).mean(1).sum()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    final = [p.detach() for p in parameters]
-    return lambda rows: _logits(final, rows)
+    final = (tuple(p.detach() for p in layers) for layers in (networks.weights, networks.biases))
+    return StackedMLP(*final)
 
 
-def _initial(
-    inputs: Tensor, width: int, classes: int, generator: torch.Generator
-) -> list[Float[Tensor, "stack _ _"]]:
+def _initial(inputs: Tensor, width: int, classes: int, generator: torch.Generator) -> StackedMLP:
     stack, _, d = inputs.shape
-    matrices = [
+    weights = [
         torch.randn(stack, rows, columns, generator=generator) * rows**-0.5
         for rows, columns in ((d, width), (width, classes))
     ]
     biases = [torch.zeros(stack, 1, columns) for columns in (width, classes)]
-    return [p.to(inputs).requires_grad_() for p in (*matrices, *biases)]
-
-
-def _logits(parameters: list[Tensor], inputs: Tensor) -> Tensor:
-    inner, outer, inner_bias, outer_bias = parameters
-    hidden = torch.baddbmm(inner_bias, inputs, inner).relu()
-    return torch.baddbmm(outer_bias, hidden, outer)
+    return StackedMLP(tuple(p.to(inputs) for p in weights), tuple(p.to(inputs) for p in biases))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +138,8 @@ def confidence_shift(
     Raises
     ------
     ValueError
-        fewer than two classes or points than groups, different shapes, entries that are not finite.
+        fewer than two classes or points than groups, different shapes, entries that are not finite,
+        teacher logits of equal confidence.
 
     Examples
     --------
@@ -166,6 +160,11 @@ def confidence_shift(
         )
     top = teacher.argmax(axis=1)
     own, other = _log_odds(teacher, top), _log_odds(student, top)
+    if own.min() == own.max():
+        raise ValueError(
+            "`teacher_logits` must differ in confidence between points, got log-odds of "
+            f"{own[0]:g} at each."
+        )
     centred = own - own.mean()
     order = np.argsort(own, kind="stable")
     parts = np.array_split((other - own)[order], groups)

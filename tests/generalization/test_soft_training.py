@@ -24,11 +24,11 @@ def draws(seed=1):
 
 def test_a_stack_is_its_networks_trained_one_by_one(data):
     inputs, targets = data
-    together = train_on_probabilities(inputs, targets, **RULE, generator=draws())(inputs)
-    parameters = [p.detach() for p in _initial(inputs, 4, 4, draws())]
+    together = train_on_probabilities(inputs, targets, **RULE, generator=draws()).logits(inputs)
+    start = _initial(inputs, 4, 4, draws())
     for i, (rows, wanted) in enumerate(zip(inputs, targets, strict=True)):
         network = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 4))
-        inner, outer, inner_bias, outer_bias = (p[i] for p in parameters)
+        inner, outer, inner_bias, outer_bias = (p[i] for p in (*start.weights, *start.biases))
         with torch.no_grad():
             network[0].weight.copy_(inner.T)
             network[0].bias.copy_(inner_bias[0])
@@ -45,7 +45,8 @@ def test_a_stack_is_its_networks_trained_one_by_one(data):
 def test_training_lowers_the_loss_to_the_entropy_of_the_targets(data):
     inputs, targets = data
     rule = RULE | {"width": 64, "steps": 200, "learning_rate": 0.03}
-    logits = train_on_probabilities(inputs, targets, **rule, generator=draws())(inputs)
+    networks = train_on_probabilities(inputs, targets, **rule, generator=draws())
+    logits = networks.logits(inputs)
     assert not logits.requires_grad
     np.testing.assert_allclose(logits.softmax(-1), targets, atol=0.02)
 
@@ -93,3 +94,5 @@ def test_wrong_logits_are_named():
         confidence_shift(np.ones((3, 2)), np.ones((3, 2)))
     with pytest.raises(ValueError, match="`student_logits` must be a matrix"):
         confidence_shift(np.ones((5, 2)), np.ones((4, 2)))
+    with pytest.raises(ValueError, match="must differ in confidence between points, got log-odds"):
+        confidence_shift(np.ones((5, 2)), np.ones((5, 2)))
