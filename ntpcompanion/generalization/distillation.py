@@ -164,7 +164,10 @@ def filter_risk(
 def _positive(name: str, value: ArrayLike) -> Float[np.ndarray, " n"]:
     values = as_shaped(name, value, (None,))
     if values.min() <= 0:
-        raise ValueError(f"`{name}` must be positive, got {values.min():g}. Leave it out.")
+        raise ValueError(
+            f"`{name}` must be positive, got {values.min():g}. Leave out the directions with "
+            "eigenvalue 0."
+        )
     return values
 
 

@@ -42,7 +42,7 @@ class FeatureModel:
     def importance(
         self, inputs: Float[np.ndarray, "stack n features"], labels: Float[np.ndarray, "stack n"]
     ) -> Float[np.ndarray, "stack n"]:
-        """λ_i = 1/(1 + exp(y_i f(x_i))): the size of the gradient of each example's logit."""
+        """λ_i = 1/(1 + exp(y_i f(x_i))): the size of the derivative of each loss in its logit."""
         return np.exp(-np.logaddexp(0, self._margins(inputs, labels)))
 
     def gradients(
@@ -128,7 +128,7 @@ def train_to_losses(
     radius
         ρ of SAM, one number or one for each of the stack; 0 is gradient descent.
     losses
-        mean training losses in nats, falling.
+        mean training losses in nats, positive and falling.
     start
         of all entries of u and v.
     learning_rate
@@ -146,7 +146,8 @@ def train_to_losses(
     Raises
     ------
     ValueError
-        other shapes, labels that are not -1 or 1, losses that do not fall or are not reached.
+        other shapes, labels that are not -1 or 1, losses that are not positive, do not fall or
+        are not reached.
 
     Notes
     -----
@@ -163,8 +164,8 @@ def train_to_losses(
     """
     X, y = _data(inputs, labels)
     goals = as_shaped("losses", losses, (None,), "in nats")
-    if (np.diff(goals) >= 0).any():
-        raise ValueError(f"`losses` must fall, got {goals.tolist()}.")
+    if goals[-1] <= 0 or (np.diff(goals) >= 0).any():
+        raise ValueError(f"`losses` must be positive and fall, got {goals.tolist()}.")
     rate, limit = as_positive("learning_rate", learning_rate), as_integer("max_steps", max_steps, 1)
     first = np.full((len(X), X.shape[2]), as_number("start", start))
     model, missing = FeatureModel(first, first), np.ones((len(goals), len(X)), dtype=bool)
@@ -181,7 +182,8 @@ def train_to_losses(
         model = FeatureModel(model.inner - rate * down, model.outer - rate * out)
     raise ValueError(
         f"`losses`: {np.count_nonzero(missing)} of {missing.size} were not reached in {limit} "
-        "steps. A `radius` near the length of the parameters at the start keeps SAM at the origin."
+        "steps. Raise `max_steps` or `learning_rate`; a `radius` near the length of the parameters "
+        "at the start keeps SAM at the origin."
     )
 
 
@@ -212,7 +214,10 @@ def gini(weights: ArrayLike) -> Float[np.ndarray, "..."]:
     ordered = np.sort(np.atleast_1d(as_array("weights", weights)), axis=-1)
     check_finite("weights", ordered)
     if not np.ndim(weights) or (ordered < 0).any() or (ordered.sum(axis=-1) <= 0).any():
-        raise ValueError("`weights` must be vectors without negative entries, and not all zero.")
+        raise ValueError(
+            "`weights` must be vectors without negative entries, and not all zero, got shape "
+            f"{np.shape(weights)} with entries {ordered.ravel()[:4].tolist()}."
+        )
     n = ordered.shape[-1]
     ranks = 2 * np.arange(1, n + 1) - n - 1
     return np.asarray(ordered @ ranks / (n * ordered.sum(axis=-1)))

@@ -47,7 +47,7 @@ def train_on_probabilities(
     Returns
     -------
     StackedMLP
-        after the last step; its parameters ask for no gradients.
+        after the last step, without gradients.
 
     Raises
     ------
@@ -65,8 +65,8 @@ def train_on_probabilities(
     >>> inputs, targets = torch.tensor([[[-1.0], [1.0]]]), torch.eye(2)[None]
     >>> rule = {"width": 8, "steps": 100, "learning_rate": 0.1}
     >>> draws = torch.Generator().manual_seed(0)
-    >>> network = train_on_probabilities(inputs, targets, **rule, generator=draws)
-    >>> network.predictions(inputs).tolist()
+    >>> networks = train_on_probabilities(inputs, targets, **rule, generator=draws)
+    >>> networks.predictions(inputs).tolist()
     [[0, 1]]
     """
     check_tensor("inputs", inputs)
@@ -77,27 +77,27 @@ def train_on_probabilities(
             f"{tuple(inputs.shape)} and {tuple(targets.shape)}."
         )
     check_torch_generator("generator", generator)
-    start = _initial(inputs, as_integer("width", width, 1), targets.shape[-1], generator)
-    weights, biases = ([p.requires_grad_() for p in part] for part in (start.weights, start.biases))
-    rate = as_positive("learning_rate", learning_rate)
-    optimizer = torch.optim.Adam([*weights, *biases], rate)
+    networks = _initial(inputs, as_integer("width", width, 1), targets.shape[-1], generator)
+    parameters = [p.requires_grad_() for p in (*networks.weights, *networks.biases)]
+    optimizer = torch.optim.Adam(parameters, as_positive("learning_rate", learning_rate))
     for _ in range(as_integer("steps", steps, 1)):
-        log_probabilities = start.logits(inputs).log_softmax(-1)
+        log_probabilities = networks.logits(inputs).log_softmax(-1)
         loss = -(targets * log_probabilities).sum(-1).mean(1).sum()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    return StackedMLP(tuple(w.detach() for w in weights), tuple(b.detach() for b in biases))
+    final = (tuple(p.detach() for p in layers) for layers in (networks.weights, networks.biases))
+    return StackedMLP(*final)
 
 
 def _initial(inputs: Tensor, width: int, classes: int, generator: torch.Generator) -> StackedMLP:
     stack, _, d = inputs.shape
-    weights = (
+    weights = [
         torch.randn(stack, rows, columns, generator=generator) * rows**-0.5
         for rows, columns in ((d, width), (width, classes))
-    )
-    biases = (torch.zeros(stack, 1, columns) for columns in (width, classes))
-    return StackedMLP(tuple(w.to(inputs) for w in weights), tuple(b.to(inputs) for b in biases))
+    ]
+    biases = [torch.zeros(stack, 1, columns) for columns in (width, classes)]
+    return StackedMLP(tuple(p.to(inputs) for p in weights), tuple(p.to(inputs) for p in biases))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ def confidence_shift(
     ------
     ValueError
         fewer than two classes or points than groups, different shapes, entries that are not finite,
-        a teacher that is equally confident at all points.
+        teacher logits of equal confidence.
 
     Examples
     --------
@@ -160,10 +160,10 @@ def confidence_shift(
         )
     top = teacher.argmax(axis=1)
     own, other = _log_odds(teacher, top), _log_odds(student, top)
-    if np.ptp(own) == 0:
+    if own.min() == own.max():
         raise ValueError(
             "`teacher_logits` must differ in confidence between points, got log-odds of "
-            f"{own[0]:.6g} for each."
+            f"{own[0]:g} at each."
         )
     centred = own - own.mean()
     order = np.argsort(own, kind="stable")

@@ -79,7 +79,10 @@ def test_the_risk_is_the_mean_over_draws_of_noise():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: flow_filter([1, 0], 1), "`eigenvalues` must be positive, got 0. Leave it out."),
+        (
+            lambda: flow_filter([1, 0], 1),
+            "`eigenvalues` must be positive, got 0. Leave out the directions with eigenvalue 0.",
+        ),
         (lambda: flow_filter([1], 0), "`time` must be positive and finite, got 0"),
         (
             lambda: student_filter([1], student_time=-1, teacher_time=1),

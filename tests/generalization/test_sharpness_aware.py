@@ -27,7 +27,7 @@ def test_losses_and_gradients_are_those_of_autograd(stack):
     np.testing.assert_allclose(model.gradients(X, y), (down, out), rtol=1e-12)
 
 
-def test_importance_is_the_size_of_the_gradient_of_a_logit(stack):
+def test_importance_is_the_size_of_the_derivative_of_a_loss_in_its_logit(stack):
     model, X, y = stack
     f = (X * (model.inner * model.outer)[:, None]).sum(-1)
     np.testing.assert_allclose(model.importance(X, y), 1 / (1 + np.exp(y * f)), rtol=1e-12)
@@ -83,11 +83,15 @@ def test_gini_is_the_mean_difference_of_pairs():
     ("change", "words"),
     [
         ({"labels": np.zeros((3, 8))}, "`labels` must be -1 or 1 for each example, in the shape"),
-        ({"losses": [0.1, 0.2]}, r"`losses` must fall, got \[0.1, 0.2\]"),
+        ({"losses": [0.1, 0.2]}, r"`losses` must be positive and fall, got \[0.1, 0.2\]"),
+        ({"losses": [0.1, 0]}, r"`losses` must be positive and fall, got \[0.1, 0.0\]"),
         ({"radius": -1}, "`radius` must be a number of at least 0, or 3 of them, got -1"),
         ({"radius": [0, 1]}, r"`radius` must be .*, got \[0.0, 1.0\]"),
         ({"learning_rate": 0}, "`learning_rate` must be positive and finite, got 0"),
-        ({"max_steps": 2, "losses": [1e-9]}, "`losses`: 3 of 3 were not reached in 2 steps"),
+        (
+            {"max_steps": 2, "losses": [1e-9]},
+            "3 of 3 were not reached in 2 steps. Raise `max_",
+        ),
         ({"last_layer": "no"}, "`last_layer` must be True or False, got 'no'"),
         ({"inputs": [1]}, "`inputs` must be an array of shape"),
     ],
@@ -101,5 +105,5 @@ def test_wrong_arguments_are_named(stack, change, words):
 
 @pytest.mark.parametrize("weights", [[-1, 2], [0, 0], 3])
 def test_what_has_no_gini_is_refused(weights):
-    with pytest.raises(ValueError, match="`weights` must be vectors without negative entries"):
+    with pytest.raises(ValueError, match=r"`weights` must be vectors .*, got shape .* with "):
         gini(weights)
