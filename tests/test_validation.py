@@ -75,7 +75,7 @@ MASKED = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
         (lambda: v.as_integer_array("t", [True]), "`t` must be an array of integers"),
         (
             lambda: v.as_flags("m", [[1, 0]], (None, 2)),
-            "`m` must be an array of true and false, got a numpy.ndarray of int64 with shape (1, 2).",
+            "`m` must be an array of true and false, got a numpy.ndarray of int64 with",
         ),
         (lambda: v.as_flags("m", [True], (None, 2)), "matrix of shape (any, 2), got shape (1,)."),
         (lambda: v.as_flags("m", MASKED > 1, (2, 2)), "`m` is a masked array with 1 masked"),
