@@ -119,18 +119,6 @@ def as_integer_array(name: str, value: object) -> np.ndarray:
     return array.astype(np.int64, copy=False)
 
 
-def as_flags(name: str, value: object, shape: tuple) -> np.ndarray:
-    """`value` as an array of true and false of a shape (None: any positive length). Raises
-    ValueError for masked entries, entries of another kind, zeros and ones too, and another shape.
-    """
-    array = _any_array(name, value)
-    if array.dtype != bool:
-        got = described(value if hasattr(value, "dtype") else array)
-        raise ValueError(f"`{name}` must be an array of true and false, got {got}.")
-    check_shape(name, array.shape, shape)
-    return array
-
-
 def _any_array(name: str, value: object) -> np.ndarray:
     if np.ma.is_masked(value):
         raise ValueError(

@@ -73,12 +73,6 @@ MASKED = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
         (lambda: v.as_array("E", MASKED), "`E` is a masked array with 1 masked entries"),
         (lambda: v.as_integer_array("t", [0.0]), "got a numpy.ndarray of float64 with shape (1,)."),
         (lambda: v.as_integer_array("t", [True]), "`t` must be an array of integers"),
-        (
-            lambda: v.as_flags("m", [[1, 0]], (None, 2)),
-            "`m` must be an array of true and false, got a numpy.ndarray of int64 with",
-        ),
-        (lambda: v.as_flags("m", [True], (None, 2)), "matrix of shape (any, 2), got shape (1,)."),
-        (lambda: v.as_flags("m", MASKED > 1, (2, 2)), "`m` is a masked array with 1 masked"),
         (lambda: v.as_matrix("E", np.ones(2), (None, 3)), "a matrix of shape (any, 3), got shape"),
         (lambda: v.as_matrix("E", np.ones((0, 3)), (None, 3)), "got shape (0, 3)."),
         (lambda: v.as_matrix("E", [[np.nan]], (1, 1)), "`E` holds nan (1 entries are not finite)."),
@@ -130,8 +124,6 @@ def test_what_is_right_passes_in_the_form_the_mathematics_takes():
     assert np.array_equal(v.as_array("E", np.ma.masked_array([1.0])), [1])
     assert v.as_array("E", pd.Series([1, 2], dtype=object)).tolist() == [1, 2]
     assert v.as_integer_array("t", []).size == 0
-    for flags in ([[True, False]], wanted[:1] < 2, torch.tensor([[True, False]])):
-        assert v.as_flags("m", flags, (None, 2)).tolist() == [[True, False]]
     v.check_probabilities("p", wanted / wanted.sum(1, keepdims=True), np.ones(2))
     v.check_flag("c", np.True_)
     for device in (None, "cpu", torch.device("cpu")):

@@ -10,8 +10,8 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
+from ntpcompanion.generalization.validation import as_flags
 from ntpcompanion.validation import (
-    as_flags,
     as_integer,
     as_integer_array,
     as_matrix,

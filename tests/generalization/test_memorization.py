@@ -87,7 +87,7 @@ CALLS = {
     "`rng`": lambda: random_subsets(None, 2, 3, 1),
     "`size` must lie in 1 … 2": lambda: random_subsets(np.random.default_rng(0), 2, 3, 3),
     "`count` must be at least 1": lambda: random_subsets(np.random.default_rng(0), 0, 3, 1),
-    "`member` must be an array of true and false": lambda: memorization_scores([[1]], [[True]]),
+    "`member` must hold true and false": lambda: memorization_scores([[1]], [[True]]),
     "`correct` must be a matrix": lambda: memorization_scores(MEMBER, MEMBER[:, 0]),
     "`correct` must have the shape": lambda: memorization_scores(MEMBER, MEMBER[:3]),
     "2 of 3 models have example 0": lambda: memorization_scores(MEMBER[:3], MEMBER[:3]),
