@@ -10,7 +10,14 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from ntpcompanion.validation import as_integer, as_integer_array, as_matrix, check_generator
+from ntpcompanion.generalization.validation import as_flags
+from ntpcompanion.validation import (
+    as_integer,
+    as_integer_array,
+    as_matrix,
+    check_generator,
+    check_shape,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +125,8 @@ def memorization_scores(member: ArrayLike, correct: ArrayLike) -> MemorizationSc
     >>> memorization_scores(member, correct).scores.tolist()
     [1.0, 0.0]
     """
-    seen, right = as_flags("member", member), as_flags("correct", correct)
+    shape = (None, None)
+    seen, right = as_flags("member", member, shape), as_flags("correct", correct, shape)
     if right.shape != seen.shape:
         raise ValueError(
             f"`correct` must have the shape of `member`, {seen.shape}, got {right.shape}."
@@ -173,7 +181,8 @@ def nearest_neighbour_scores(
     """
     points = as_matrix("features", features, (None, None))
     n = as_integer("len(features)", len(points), 2)
-    classes = _labels(labels, n)
+    classes = as_integer_array("labels", labels)
+    check_shape("labels", classes.shape, (n,), "a class for each row of `features`")
     size = as_integer("size", size, 1, n - 1, "(an example must be left out)")
     distances = cdist(points, points)
     np.fill_diagonal(distances, np.inf)
@@ -193,22 +202,3 @@ def _nearest_is(others: int, size: int) -> Float[np.ndarray, " others"]:
     stays = np.maximum(others - k + 1 - size, 0) / (others - k + 1)  # the k-th is not among them
     none_before = np.concatenate([[1.0], np.cumprod(stays)])
     return none_before * np.minimum(size / (others - np.arange(others)), 1)
-
-
-def as_flags(name: str, value: ArrayLike, columns: int | None = None) -> Bool[np.ndarray, "t n"]:
-    """A matrix of true and false with that many columns (None: any); ValueError otherwise."""
-    flags = np.asarray(value)
-    if flags.dtype != bool or flags.ndim != 2 or columns not in (None, flags.shape[1]):
-        wanted = f"(models, {columns or 'n'})"
-        raise ValueError(
-            f"`{name}` must be a matrix {wanted} of true and false, got {flags.dtype} of shape "
-            f"{flags.shape}."
-        )
-    return flags
-
-
-def _labels(labels: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
-    classes = as_integer_array("labels", labels)
-    if classes.shape != (n,):
-        raise ValueError(f"`labels` must be a vector of length {n}, got shape {classes.shape}.")
-    return classes

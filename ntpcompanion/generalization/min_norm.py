@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from ntpcompanion.generalization.memorization import as_flags
+from ntpcompanion.generalization.validation import as_flags
 from ntpcompanion.validation import as_matrix, as_shaped
 
 DEPENDENT = 1e-10  # smallest over largest pivot, below which rows count as linearly dependent
@@ -50,7 +50,7 @@ def min_norm_predictions(
     n, width = inputs.shape
     wanted = as_shaped("targets", targets, (n,), "one for each row of `features`")
     at = as_matrix("points", points, (None, width))
-    seen = as_flags("member", member, n)
+    seen = as_flags("member", member, (None, n))
     size = int(seen[0].sum())
     if not size or (seen.sum(axis=1) != size).any():
         raise ValueError(

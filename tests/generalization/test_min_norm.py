@@ -38,7 +38,7 @@ CALLS = {
     "subsets of one size": lambda: min_norm_predictions(
         [[1.0], [2.0]], [1, 2], np.array([[True, True], [True, False]]), [[1.0]]
     ),
-    r"`member` must be a matrix \(models, 2\)": lambda: min_norm_predictions(
+    r"`member` must be a matrix of shape \(any, 2\)": lambda: min_norm_predictions(
         [[1.0], [2.0]], [1, 2], np.array([[True]]), [[1.0]]
     ),
     "linearly dependent": lambda: min_norm_predictions(
