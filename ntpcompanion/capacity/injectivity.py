@@ -66,7 +66,7 @@ def attend_last(
     Raises
     ------
     ValueError
-        shapes that do not agree.
+        shapes that do not agree, no context or an empty one, tokens outside of 0 … V − 1.
 
     Examples
     --------
@@ -78,11 +78,7 @@ def attend_last(
     """
     table = as_shaped("vectors", vectors, (None, None, None))
     A = as_matrix("scores", scores, (table.shape[2], table.shape[2]))
-    if max(map(len, contexts)) > len(table):
-        raise ValueError(
-            f"`vectors` must have a table for each of {max(map(len, contexts))} positions, got "
-            f"{len(table)}."
-        )
+    _check_contexts(contexts, *table.shape[:2])
     found = np.empty((len(contexts), table.shape[2]))
     for row, context in enumerate(contexts):
         x = table[np.arange(len(context)), context]
@@ -90,6 +86,22 @@ def attend_last(
         weights = np.exp(logits - logits.max())
         found[row] = weights @ x / weights.sum()
     return found
+
+
+def _check_contexts(contexts: Contexts, positions: int, vocab_size: int) -> None:
+    if len(contexts) == 0 or min(map(len, contexts)) == 0:
+        raise ValueError(f"`contexts` must hold sequences of tokens, got {contexts!r:.60}.")
+    if max(map(len, contexts)) > positions:
+        raise ValueError(
+            f"`vectors` must have a table for each of {max(map(len, contexts))} positions, got "
+            f"{positions}."
+        )
+    tokens = np.concatenate(contexts)
+    if tokens.min() < 0 or tokens.max() >= vocab_size:
+        wrong = tokens.min() if tokens.min() < 0 else tokens.max()
+        raise ValueError(
+            f"`contexts` must hold tokens in 0 … {vocab_size - 1}, those of `vectors`, got {wrong}."
+        )
 
 
 @dataclass(frozen=True)

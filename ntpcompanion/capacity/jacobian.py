@@ -17,7 +17,7 @@ def _gelu_slope(a: np.ndarray) -> np.ndarray:
     return np.asarray((1 + erf(a / np.sqrt(2))) / 2 + a * density)
 
 
-# name → (function, derivative); the last two are there to show what the theorem excludes
+# name → (function, derivative); those of the last two scale with their argument, which costs rank
 ACTIVATIONS: dict[str, tuple[Function, Function]] = {
     "tanh": (np.tanh, lambda a: 1 - np.tanh(a) ** 2),
     "gelu": (lambda a: a * (1 + erf(a / np.sqrt(2))) / 2, _gelu_slope),
@@ -160,8 +160,11 @@ def rank_by_gap(matrix: Float[np.ndarray, "rows columns"]) -> Rank:
 
 
 def generic_rank(num_contexts: int, vocab_size: int, dim: int, width: int) -> int:
-    """min(N (V − 1), k − m) with k = m (V + d + 1): the rank of almost every network with an
-    analytic activation that is no polynomial.
+    """min(N (V − 1), k − m) with k = m (V + d + 1): the largest rank that the count of parameters
+    allows, whatever the activation.
+
+    Random networks of tanh, GELU and sine units attain it. A power and the exponential function do
+    not: a factor of the hidden unit can be undone in the decoder.
 
     Parameters
     ----------

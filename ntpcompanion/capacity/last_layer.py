@@ -167,13 +167,14 @@ def least_last_width(
     8
     """
     H, limit = as_matrix("features", features, (None, None)), as_positive("criterion", criterion)
+    p = as_matrix("next_token", next_token, (len(H), None))
+    pi = as_shaped("weight", weight, (len(H),), "one for each row of `features`")[:, None]
+    enough = limit * _entropy(pi, p)
 
     def reaches(width: int) -> bool:
         fit = fit_last_layer(H[:, :width], next_token, weight, enough=enough)
         return fit.loss - fit.entropy <= enough
 
-    p, pi = np.asarray(next_token), np.asarray(weight)[:, None]
-    enough = limit * _entropy(pi, p)
     low, high = 0, H.shape[1]  # `low` does not reach, `high` does
     if not reaches(high):
         raise ValueError(f"`features`: not even all {high} come within {limit:g} of the entropy.")

@@ -87,6 +87,12 @@ def test_wrong_arguments_are_named(drawn):
         all_contexts(4, 0)
     with pytest.raises(ValueError, match=r"`vectors` must have a table for each of 5 positions"):
         attend_last([np.zeros(5, dtype=int)], table, scores)
+    for none in ([], [np.zeros(0, dtype=int)]):
+        with pytest.raises(ValueError, match=r"`contexts` must hold sequences of tokens, got"):
+            attend_last(none, table, scores)
+    for wrong in (-1, 9):
+        with pytest.raises(ValueError, match=rf"`contexts` must hold tokens in 0 … 3.*got {wrong}"):
+            attend_last([np.array([0, wrong])], table, scores)
     with pytest.raises(ValueError, match=r"`scores` must be a matrix of shape .8, 8."):
         attend_last([np.zeros(2, dtype=int)], table, scores[:2])
     with pytest.raises(ValueError, match=r"`vectors` must have at least two rows, got 1"):

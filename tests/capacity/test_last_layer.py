@@ -63,6 +63,10 @@ def test_wrong_arguments_are_named():
         fit_last_layer(H, p, np.eye(6)[0])
     with pytest.raises(ValueError, match=r"`enough` must be at least 0"):
         fit_last_layer(H, p, pi, enough=-1)
+    with pytest.raises(ValueError, match=r"`next_token` must be a matrix of shape .6, any."):
+        least_last_width(H, p[:5], pi, 1e-6)
+    with pytest.raises(ValueError, match=r"`weight` must be a vector of length 6"):
+        least_last_width(H, p, pi[:2], 1e-6)
     with pytest.raises(ValueError, match=r"`criterion` must be positive"):
         least_last_width(H, p, pi, 0)
     with pytest.raises(ValueError, match=r"`features`: not even all 3 come within 1e-06"):
