@@ -164,6 +164,7 @@ NOT_IMPORTED = {
     "pytest-github-actions-annotate-failures": "a plugin of pytest",
     "pytest-timeout": "a plugin of pytest",
     "pytest-xdist": "a plugin of pytest",
+    "scikit-learn": "its data sets are read by notebooks",
     "setuptools": "builds wheel and sdist",
     "zizmor": "a command",
     "uv": "a command, of `make constraints`",

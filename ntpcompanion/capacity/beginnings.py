@@ -26,6 +26,13 @@ class Beginnings:
     joint
         (N, V) probability of a context and a next token, of sum one: how often they are seen
         together, or any other target.
+
+    Examples
+    --------
+    >>> from ntpcompanion.capacity import tabulate_beginnings
+    >>> found = tabulate_beginnings([["a", "b"], ["a", "c"], ["b", "c"]])
+    >>> found.num_contexts, found.vocab_size, round(found.entropy, 4)  # two thirds of log 2
+    (2, 3, 0.4621)
     """
 
     tokens: Int[np.ndarray, "n T"]

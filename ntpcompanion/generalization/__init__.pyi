@@ -1,6 +1,4 @@
 from .disagreement import compare_disagreement as compare_disagreement
-from .stacked_mlp import draw_stacked_mlp as draw_stacked_mlp
-from .stacked_mlp import train_stacked_mlp as train_stacked_mlp
 from .residual_memory import fit_residual_memory as fit_residual_memory
 from .residual_memory import excess_risk as excess_risk
 from .distillation import flow_filter as flow_filter
@@ -13,13 +11,6 @@ from .memorization import nearest_neighbour_scores as nearest_neighbour_scores
 from .min_norm import min_norm_predictions as min_norm_predictions
 from .min_norm import leave_one_out_predictions as leave_one_out_predictions
 from .uniform_convergence import LinearProblem as LinearProblem
-from .uniform_convergence import one_step as one_step
-from .uniform_convergence import margins as margins
-from .uniform_convergence import reverse_noise as reverse_noise
-from .uniform_convergence import tightest_uniform_bound as tightest_uniform_bound
-from .hyperspheres import draw_spheres as draw_spheres
-from .hyperspheres import to_other_sphere as to_other_sphere
-from .hyperspheres import train_two_layers as train_two_layers
 from .explanations import tangent_fidelity as tangent_fidelity
 from .explanations import mirrored_fidelity as mirrored_fidelity
 from .neighbourhoods import gaussian_overlap as gaussian_overlap
@@ -29,8 +20,6 @@ from .xor import sgd_path as sgd_path
 
 __all__ = [
     "compare_disagreement",
-    "draw_stacked_mlp",
-    "train_stacked_mlp",
     "fit_residual_memory",
     "excess_risk",
     "flow_filter",
@@ -43,13 +32,6 @@ __all__ = [
     "min_norm_predictions",
     "leave_one_out_predictions",
     "LinearProblem",
-    "one_step",
-    "margins",
-    "reverse_noise",
-    "tightest_uniform_bound",
-    "draw_spheres",
-    "to_other_sphere",
-    "train_two_layers",
     "tangent_fidelity",
     "mirrored_fidelity",
     "gaussian_overlap",

@@ -86,7 +86,7 @@ def draw_spheres(rng: np.random.Generator, m: int, dim: int) -> Sample:
     Examples
     --------
     >>> import numpy as np
-    >>> from ntpcompanion.generalization import draw_spheres
+    >>> from ntpcompanion.generalization.hyperspheres import draw_spheres
     >>> sample = draw_spheres(np.random.default_rng(0), 4, 3)
     >>> sample.labels.tolist(), [f"{np.linalg.norm(x):.2f}" for x in sample.inputs]
     ([1, 1, 1, -1], ['1.10', '1.10', '1.10', '1.00'])
@@ -123,7 +123,7 @@ def to_other_sphere(sample: Sample) -> Sample:
     Examples
     --------
     >>> import numpy as np
-    >>> from ntpcompanion.generalization import to_other_sphere
+    >>> from ntpcompanion.generalization.hyperspheres import to_other_sphere
     >>> from ntpcompanion.generalization.uniform_convergence import Sample
     >>> moved = to_other_sphere(Sample(np.array([[1.0, 0.0]]), np.array([-1])))
     >>> moved.inputs.round(3).tolist(), moved.labels.tolist()
@@ -179,7 +179,7 @@ def train_two_layers(
     Examples
     --------
     >>> import numpy as np
-    >>> from ntpcompanion.generalization import draw_spheres, train_two_layers
+    >>> from ntpcompanion.generalization.hyperspheres import draw_spheres, train_two_layers
     >>> rng = np.random.default_rng(0)
     >>> sample = draw_spheres(rng, 20, 10)
     >>> net = train_two_layers(rng, sample, width=100, learning_rate=0.5)

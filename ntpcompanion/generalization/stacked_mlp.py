@@ -73,7 +73,7 @@ def draw_stacked_mlp(generators: Sequence[torch.Generator], sizes: Sequence[int]
 
     Examples
     --------
-    >>> from ntpcompanion.generalization import draw_stacked_mlp
+    >>> from ntpcompanion.generalization.stacked_mlp import draw_stacked_mlp
     >>> from ntpcompanion.randomness import torch_stream
     >>> networks = draw_stacked_mlp([torch_stream(seed, "start") for seed in (0, 1)], [3, 8, 2])
     >>> [tuple(weight.shape) for weight in networks.weights]
@@ -131,7 +131,7 @@ def train_stacked_mlp(
     Examples
     --------
     >>> import torch
-    >>> from ntpcompanion.generalization import draw_stacked_mlp, train_stacked_mlp
+    >>> from ntpcompanion.generalization.stacked_mlp import draw_stacked_mlp, train_stacked_mlp
     >>> from ntpcompanion.randomness import torch_stream
     >>> x = torch.tensor([[[1.0], [-1.0]]])
     >>> start = draw_stacked_mlp([torch_stream(0, "start")], [1, 8, 2])

@@ -59,7 +59,8 @@ class LinearProblem:
     its own sample with the noise reversed.
 
     >>> import numpy as np
-    >>> from ntpcompanion.generalization import LinearProblem, margins, one_step, reverse_noise
+    >>> from ntpcompanion.generalization import LinearProblem
+    >>> from ntpcompanion.generalization.uniform_convergence import margins, one_step, reverse_noise
     >>> problem = LinearProblem(m=50, dim=12800)
     >>> sample = problem.draw(np.random.default_rng(0))
     >>> w = one_step(sample)
@@ -135,7 +136,7 @@ def one_step(sample: Sample) -> Float[np.ndarray, " d"]:
     Examples
     --------
     >>> import numpy as np
-    >>> from ntpcompanion.generalization import one_step
+    >>> from ntpcompanion.generalization.uniform_convergence import one_step
     >>> from ntpcompanion.generalization.uniform_convergence import Sample
     >>> one_step(Sample(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, -1]))).tolist()
     [-2.0, -2.0]
@@ -167,7 +168,7 @@ def margins(w: ArrayLike, sample: Sample) -> Float[np.ndarray, " n"]:
     Examples
     --------
     >>> import numpy as np
-    >>> from ntpcompanion.generalization import margins
+    >>> from ntpcompanion.generalization.uniform_convergence import margins
     >>> from ntpcompanion.generalization.uniform_convergence import Sample
     >>> margins([1, 0], Sample(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, -1]))).tolist()
     [1.0, -3.0]
@@ -199,7 +200,7 @@ def reverse_noise(sample: Sample) -> Sample:
     Examples
     --------
     >>> import numpy as np
-    >>> from ntpcompanion.generalization import reverse_noise
+    >>> from ntpcompanion.generalization.uniform_convergence import reverse_noise
     >>> from ntpcompanion.generalization.uniform_convergence import Sample
     >>> reverse_noise(Sample(np.array([[1.0, 2.0, 3.0]]), np.array([1]))).inputs.tolist()
     [[1.0, -2.0, -3.0]]
@@ -240,7 +241,7 @@ def tightest_uniform_bound(gaps: ArrayLike, probabilities: ArrayLike, delta: flo
     --------
     Two samples, equally likely; each classifier fails on the other sample.
 
-    >>> from ntpcompanion.generalization import tightest_uniform_bound
+    >>> from ntpcompanion.generalization.uniform_convergence import tightest_uniform_bound
     >>> [tightest_uniform_bound([[0, 1], [1, 0]], [0.5, 0.5], delta) for delta in (0.4, 0.6)]
     [1.0, 0.0]
     """

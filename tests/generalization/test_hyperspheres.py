@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.generalization import draw_spheres, to_other_sphere, train_two_layers
-from ntpcompanion.generalization.hyperspheres import TwoLayerNet
+from ntpcompanion.generalization.hyperspheres import (
+    TwoLayerNet,
+    draw_spheres,
+    to_other_sphere,
+    train_two_layers,
+)
 
 FIELDS = ("inner", "bias", "outer", "offset")
 

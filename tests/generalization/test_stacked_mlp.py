@@ -2,8 +2,12 @@ import pytest
 import torch
 from torch import nn
 
-from ntpcompanion.generalization import draw_stacked_mlp, train_stacked_mlp
-from ntpcompanion.generalization.stacked_mlp import StackedMLP, draw_order
+from ntpcompanion.generalization.stacked_mlp import (
+    StackedMLP,
+    draw_order,
+    draw_stacked_mlp,
+    train_stacked_mlp,
+)
 from ntpcompanion.randomness import torch_stream
 
 SIZES = [4, 8, 6, 3]

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from ntpcompanion.generalization import (
-    LinearProblem,
+from ntpcompanion.generalization import LinearProblem
+from ntpcompanion.generalization.uniform_convergence import (
+    Sample,
     margins,
     one_step,
     reverse_noise,
     tightest_uniform_bound,
 )
-from ntpcompanion.generalization.uniform_convergence import Sample
 
 
 def test_the_exact_test_error_is_that_of_many_fresh_points(rng):
