@@ -52,7 +52,7 @@ class Beginnings:
 
     @property
     def entropy(self) -> float:
-        """The least loss of any model, in nats: the entropy lower bound."""
+        """The entropy lower bound in nats, which no model goes below."""
         return float(entr(self.joint).sum() - entr(self.joint.sum(axis=1)).sum())
 
     def with_random_targets(self, rng: np.random.Generator) -> "Beginnings":

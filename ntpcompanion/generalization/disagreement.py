@@ -49,7 +49,7 @@ class Disagreement:
 
     @property
     def calibration_error(self) -> float:
-        """CACE = Σ_q |δ(q)|, the class-aggregated calibration error, from 0 to 2."""
+        """CACE, the class-aggregated calibration error, from 0 to 2."""
         return float(np.abs(self.residual).sum())
 
     @property
@@ -82,7 +82,7 @@ def compare_disagreement(
     -------
     Disagreement
         expectations over inputs, labels, and independent draws of classifiers. `gap` is
-        Σ_q q δ(q) exactly, and at most half of Σ_q |δ(q)|, because Σ_q δ(q) = 0.
+        Σ_q q δ(q) exactly, and at most half of the sum of abs δ(q), because Σ_q δ(q) = 0.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from ntpcompanion.validation import as_array, as_positive, as_shaped, check_fini
 def flow_filter(eigenvalues: ArrayLike, time: float) -> Float[np.ndarray, " n"]:
     """The fraction of a target that gradient flow has fitted: 1 − exp(−λt) along each eigenvector.
 
-    Linear regression of y on rows X with the loss |y − Xθ|²/2, from θ = 0: the predictions on the
+    Linear regression of y on rows X with the loss ‖y − Xθ‖²/2, from θ = 0: the predictions on the
     training inputs are A(t) y with A(t) = I − exp(−t XXᵀ).
 
     Parameters

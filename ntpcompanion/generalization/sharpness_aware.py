@@ -65,7 +65,7 @@ def ascended(
     *,
     last_layer: bool = False,
 ) -> FeatureModel:
-    """The model at SAM's second point, θ + ρ g/|g|: there SAM takes the gradient that it steps by.
+    """The model at SAM's second point, θ + ρ g/‖g‖: there SAM takes the gradient that it steps by.
 
     Parameters
     ----------

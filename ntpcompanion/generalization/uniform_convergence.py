@@ -219,8 +219,8 @@ def tightest_uniform_bound(gaps: ArrayLike, probabilities: ArrayLike, delta: flo
     Parameters
     ----------
     gaps
-        (n, n), in row i and column j |test error of the classifier learned from sample i minus its
-        error on sample j|.
+        (n, n), in row i and column j the distance between the test error of the classifier
+        learned from sample i and its error on sample j.
     probabilities
         (n,), of the samples, at most 16 of them.
     delta
