@@ -29,8 +29,9 @@ class Beginnings:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from ntpcompanion.capacity import tabulate_beginnings
-    >>> found = tabulate_beginnings([["a", "b"], ["a", "c"], ["b", "c"]])
+    >>> found = tabulate_beginnings(np.array([[0, 1], [0, 2], [1, 2]]))
     >>> found.num_contexts, found.vocab_size, round(found.entropy, 4)  # two thirds of log 2
     (2, 3, 0.4621)
     """

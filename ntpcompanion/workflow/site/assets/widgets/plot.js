@@ -75,7 +75,8 @@
     for (const piece of String(text).split(/([\^_][−\w]+)/).filter(Boolean)) {
       const shift = piece.length > 1 ? { "^": -5, _: 4 }[piece[0]] || 0 : 0;
       const size = shift ? { "font-size": "75%" } : {};
-      svg("tspan", { dy: back + shift, ...size }, node, shift ? piece.slice(1) : piece);
+      const move = back + shift ? { dy: back + shift } : {}; // a 0 would undo the dy of the text
+      svg("tspan", { ...move, ...size }, node, shift ? piece.slice(1) : piece);
       back = -shift;
     }
     return node;
