@@ -33,3 +33,10 @@ def check_stored(module, name):
         assert module.Result.from_json(row["result"]).to_json() == row["result"]
         plan = module.Plan.from_json(row["parameters"]).to_json()
         assert {key: plan[key] for key in row["parameters"]} == row["parameters"]
+
+
+def check_result(module, right, found):
+    """A result of the plan `right` is plain numbers, found again, and others from another seed."""
+    assert module.Result.from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert found == module.run(module.Plan.from_json(right))
+    assert found != module.run(module.Plan.from_json(right | {"seed": right["seed"] + 1}))

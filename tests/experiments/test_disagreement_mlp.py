@@ -1,10 +1,8 @@
-import json
-
 import pytest
 
 from ntpcompanion.experiments import disagreement_mlp
-from ntpcompanion.experiments.disagreement_mlp import ARMS, Plan, Result, _examples, run
-from tests.experiments.cases import check_refusals, check_stored
+from ntpcompanion.experiments.disagreement_mlp import ARMS, Plan, _examples, run
+from tests.experiments.cases import check_refusals, check_result, check_stored
 
 RIGHT = {
     "task": {"examples": 100, "inputs": 4, "classes": 3},
@@ -42,9 +40,7 @@ def found():
 
 
 def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    assert Result.from_json(json.loads(json.dumps(found.to_json()))) == found
-    assert found == run(Plan.from_json(RIGHT))
-    assert found != run(Plan.from_json(RIGHT | {"seed": 1}))
+    check_result(disagreement_mlp, RIGHT, found)
 
 
 def test_each_source_of_randomness_has_its_ensemble(found):

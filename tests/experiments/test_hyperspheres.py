@@ -1,10 +1,8 @@
-import json
-
 import pytest
 
 from ntpcompanion.experiments import hyperspheres
-from ntpcompanion.experiments.hyperspheres import Plan, Result, run
-from tests.experiments.cases import check_refusals, check_stored
+from ntpcompanion.experiments.hyperspheres import Plan, run
+from tests.experiments.cases import check_refusals, check_result, check_stored
 
 RIGHT = {
     "sizes": [[20, 40], [10, 30]],
@@ -42,9 +40,7 @@ def found():
 
 
 def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    assert Result.from_json(json.loads(json.dumps(found.to_json()))) == found
-    assert found == run(Plan.from_json(RIGHT))
-    assert found != run(Plan.from_json(RIGHT | {"seed": 1}))
+    check_result(hyperspheres, RIGHT, found)
 
 
 def test_an_arm_does_not_depend_on_the_others(found):

@@ -1,9 +1,8 @@
-import json
-
 import pytest
 
-from ntpcompanion.experiments.least_width import Plan, Result, contexts_of, run
-from tests.experiments.cases import check_refusals
+from ntpcompanion.experiments import least_width
+from ntpcompanion.experiments.least_width import Plan, contexts_of, run
+from tests.experiments.cases import check_refusals, check_result, check_stored
 
 RIGHT = {
     "targets": "markov",
@@ -32,15 +31,17 @@ def test_every_wrong_field_is_named():
     check_refusals(Plan, RIGHT, WRONG)
 
 
+def test_stored_results_are_read():
+    check_stored(least_width, "least_width")
+
+
 @pytest.fixture(scope="module")
 def found():
     return run(Plan.from_json(RIGHT))
 
 
 def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    assert Result.from_json(json.loads(json.dumps(found.to_json()))) == found
-    assert found == run(Plan.from_json(RIGHT))
-    assert found != run(Plan.from_json(RIGHT | {"seed": 1}))
+    check_result(least_width, RIGHT, found)
 
 
 def test_sizes_are_those_of_the_contexts(found):
