@@ -1,6 +1,7 @@
 """Docstrings of what is public name every error that stands in its code."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,3 +76,16 @@ def test_an_error_that_is_not_documented_is_found():
         "",
         "Raises KeyError.",
     ]
+
+
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.relative_to(PACKAGE).as_posix()
+)
+def test_no_line_of_a_docstring_is_a_letter_alone(path):
+    """Sphinx reads "k." on a line of its own as the start of a list, and shows nothing."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    texts = [
+        ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, documented)
+    ]
+    assert [text for text in texts if re.search(r"^ *[A-Za-z][.)]$", text, re.MULTILINE)] == []

@@ -22,7 +22,7 @@ def next_token_table(contexts: ArrayLike, targets: ArrayLike, vocabulary: int) -
     targets
         (m,), the word that follows each.
     vocabulary
-        V.
+        how many words there are, V.
 
     Returns
     -------

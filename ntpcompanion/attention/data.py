@@ -128,7 +128,7 @@ def plant_tokens(rng: np.random.Generator, *, count: int, length: int, dim: int)
     length
         T, tokens in each.
     dim
-        d.
+        of a token, d.
 
     Returns
     -------

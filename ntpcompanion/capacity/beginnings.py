@@ -43,12 +43,12 @@ class Beginnings:
 
     @property
     def num_contexts(self) -> int:
-        """N."""
+        """The number of contexts, N."""
         return len(self.joint)
 
     @property
     def vocab_size(self) -> int:
-        """V."""
+        """The number of words, V."""
         return self.joint.shape[1]
 
     @property

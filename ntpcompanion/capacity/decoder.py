@@ -23,7 +23,7 @@ def count_parameters(vocab_size: int, dim: int, width: int) -> int:
     Returns
     -------
     int
-        k.
+        how many parameters, k.
 
     Raises
     ------

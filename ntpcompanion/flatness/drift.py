@@ -81,7 +81,7 @@ def follow_ode(
     horizon
         the end of the time t = η² · steps.
     batch_size
-        B.
+        samples in a step, B.
     points
         at how many times, evenly spaced from 0 to the horizon, the path is kept.
 

@@ -36,7 +36,7 @@ class TangentSpace:
     eigenvalues
         (M,), those of the Hessian that are not zero, falling.
     rank
-        M.
+        of the Hessian, M.
     gap
         the smallest singular value of the scores that counts over the largest that does not,
         infinite if there is none: near 1, the rank is in doubt.

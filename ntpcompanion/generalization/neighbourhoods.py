@@ -17,7 +17,7 @@ def box_overlap(centres: ArrayLike, half_width: float) -> float:
     centres
         (m,), the sample S.
     half_width
-        h.
+        of each neighbourhood, h.
 
     Returns
     -------

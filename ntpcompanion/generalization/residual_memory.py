@@ -31,7 +31,7 @@ class ResidualMemory:
     inputs, residuals
         of the stored examples, (n, d) and (n,).
     neighbours
-        k.
+        how many are averaged, k.
     """
 
     slope: Float[np.ndarray, " d"]

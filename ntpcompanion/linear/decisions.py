@@ -39,7 +39,7 @@ class Decisions:
     Fields
     ------
     num_contexts
-        m.
+        in each table, m.
     dim
         (n,), d of each table.
     compatible, separable

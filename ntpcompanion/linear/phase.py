@@ -45,7 +45,7 @@ class CrossingSample:
     Fields
     ------
     num_contexts
-        m.
+        in each table, m.
     not_separable_to
         (n,), the largest d at which a draw was proved not separable; 0 if there is none.
     separable_from

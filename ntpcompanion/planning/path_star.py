@@ -29,7 +29,7 @@ class PathStar:
     Fields
     ------
     arms
-        d.
+        how many, d.
     length
         l, nodes of a path: root and leaf count.
     labels
@@ -175,7 +175,7 @@ def draw_graphs(task: PathStar, count: int, rng: np.random.Generator) -> Graphs:
     task
         topology and format.
     count
-        n.
+        how many, n.
     rng
         draws them. Equal topologies give equal graphs from equal generators, whatever the format.
 

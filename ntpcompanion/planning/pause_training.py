@@ -32,7 +32,7 @@ def train_with_pauses(
     questions
         their prefixes come before the pauses.
     pauses
-        M.
+        how many, M.
     stops
         numbers of steps, not negative; the largest ends the training.
     learning_rate
