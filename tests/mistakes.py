@@ -30,6 +30,11 @@ MISTAKES: Mapping[str, tuple] = {
     "axes": (None, "ax", np.ones(2)),
     "frame": (None, [1, 2], "frame", FRAME.rename(columns=str.upper), pd.DataFrame()),
     "counts": (None, [], [1, 2], "counts"),
+    "point": ([1.0, 2.0], np.ones(2), None, torch.ones((2, 2)), torch.full((2,), torch.nan)),
+    "columns": (None, np.eye(2), torch.ones((2, 3), dtype=torch.float64), torch.eye(2)),
+    "inputs": (None, np.ones((3, 2)), torch.ones(()), torch.ones((0, 2))),
+    "size": ("3", 2.5, True, 0, -1, np.nan),
+    "values": ("x", None, [], [1.0], [1.0, np.nan]),
     "device": ("gpu", 3.5),
     "dtype": ("float64", int, torch.int64),
 }

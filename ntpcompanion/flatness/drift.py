@@ -12,7 +12,6 @@ from scipy.integrate import solve_ivp
 from torch import Tensor
 from torch.func import grad
 
-from ntpcompanion.flatness.ensemble import follow_sgd
 from ntpcompanion.flatness.manifold import (
     RANK_TOLERANCE,
     nearest_minimizer,
@@ -20,9 +19,8 @@ from ntpcompanion.flatness.manifold import (
     tangent_basis,
 )
 from ntpcompanion.flatness.model import ConditionalModel
-from ntpcompanion.validation import as_integer, as_positive
-
-__all__ = ["FlowPath", "follow_adam_ode", "follow_ode", "follow_sgd", "tangent_basis"]
+from ntpcompanion.flatness.validation import check_float64
+from ntpcompanion.validation import as_integer, as_positive, check_instance
 
 # Relative and absolute tolerance of the integrator between two corrections; what it leaves is then
 # removed by the correction.
@@ -204,6 +202,8 @@ class _Flow:
         return scores.square().sum(), scores
 
     def run(self, start: Tensor, horizon: float, points: int) -> FlowPath:
+        check_instance("model", self.model, ConditionalModel)
+        check_float64("start", start)
         as_positive("horizon", horizon)
         as_integer("points", points, 2)
         times = np.linspace(0, horizon, points)

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.flatness.hessian import check_vector
 from ntpcompanion.flatness.model import ConditionalModel
+from ntpcompanion.flatness.validation import check_float64
 from ntpcompanion.validation import as_positive, check_instance
 
 # Singular values of the scores below this share of the largest count as zero; they are square roots
@@ -209,14 +209,3 @@ def _step(model: ConditionalModel, theta: Tensor, excess: float) -> tuple[Tensor
         if (reached := float(model.excess(candidate))) < excess:
             return candidate, reached
     return None
-
-
-def check_float64(name: str, theta: Tensor) -> None:
-    """Raise ValueError unless `theta` is a finite float64 vector on the CPU."""
-    check_vector(name, theta)
-    if theta.dtype != torch.float64 or theta.device.type != "cpu":
-        got = f"{theta.dtype} on {theta.device}"
-        raise ValueError(
-            f"`{name}` must be float64 on the CPU, got {got}: ranks cannot be told in fewer "
-            f"digits. Use `{name}.double()`."
-        )

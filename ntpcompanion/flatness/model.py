@@ -10,7 +10,13 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.func import jacrev
 
-from ntpcompanion.validation import as_shaped, check_callable, check_probabilities
+from ntpcompanion.flatness.validation import check_float64
+from ntpcompanion.validation import (
+    as_shaped,
+    check_callable,
+    check_instance,
+    check_probabilities,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +152,11 @@ def gradient_covariance(
     (d, d) tensor
         Σ(θ).
 
+    Raises
+    ------
+    ValueError
+        θ is not a finite float64 vector.
+
     Examples
     --------
     A model with one input, two classes and the logits ±ab: minimizers are a hyperbola.
@@ -166,6 +177,8 @@ def gradient_covariance(
     >>> torch.allclose(noise, full_hessian(loss, minimizer))  # Lemma 4.2: at a minimizer
     True
     """
+    check_instance("model", model, ConditionalModel)
+    check_float64("theta", theta)
     scores = model.scores(theta)
     mean = model.joint.flatten().sqrt() @ scores
     return scores.T @ scores - torch.outer(mean, mean)

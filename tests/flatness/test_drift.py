@@ -4,9 +4,10 @@ import torch
 from torch.func import jacrev
 
 from ntpcompanion.flatness import drift
-from ntpcompanion.flatness.drift import follow_adam_ode, follow_ode, follow_sgd
-from ntpcompanion.flatness.ensemble import follow_adam
+from ntpcompanion.flatness.drift import follow_adam_ode, follow_ode
+from ntpcompanion.flatness.ensemble import follow_adam, follow_sgd
 from ntpcompanion.flatness.hessian import full_hessian
+from ntpcompanion.flatness.manifold import tangent_basis
 from ntpcompanion.flatness.model import ConditionalModel
 from ntpcompanion.flatness.toy_models import bernoulli, imbalance, sparse_linear
 from tests.flatness.cases import TOY_MODELS
@@ -53,7 +54,7 @@ def test_the_velocity_is_minus_a_quarter_of_the_projected_gradient_of_the_trace(
     toy = TOY_MODELS["linear"]()
     path = follow_ode(toy.model, toy.start, 2e-4, batch_size=2, points=3)
     slope = torch.func.grad(lambda t: jacrev(jacrev(toy.model.loss))(t).trace())(path.thetas[1])
-    basis = drift.tangent_basis(toy.model, path.thetas[1]).basis
+    basis = tangent_basis(toy.model, path.thetas[1]).basis
     expected = -basis @ (basis.T @ slope) / 8
     assert torch.allclose((path.thetas[2] - path.thetas[0]) / 2e-4, expected, atol=1e-5)
     assert expected.norm() > 0.1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.flatness.drift import follow_sgd
+from ntpcompanion.flatness.ensemble import follow_sgd
 from ntpcompanion.flatness.hessian import full_hessian
 from ntpcompanion.flatness.manifold import nearest_minimizer, numerical_rank, tangent_basis
 from ntpcompanion.flatness.model import ConditionalModel
