@@ -17,6 +17,7 @@ from . import hyperspheres as hyperspheres
 from . import least_width as least_width
 from . import disagreement_mlp as disagreement_mlp
 from .path_star_runs import runs_table as runs_table
+from .path_star_runs import course_table as course_table
 from .successes import count_successes as count_successes
 from .study_suite import SuitePlan as SuitePlan
 from .interventions import Continued as Continued
@@ -50,6 +51,7 @@ __all__ = [
     "least_width",
     "disagreement_mlp",
     "runs_table",
+    "course_table",
     "count_successes",
     "SuitePlan",
     "Continued",

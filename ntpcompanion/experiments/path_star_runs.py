@@ -1,4 +1,4 @@
-"""Recorded runs of `path_star` as one table."""
+"""Recorded runs of `path_star` as tables: what they reached, and how they got there."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +11,7 @@ COLUMNS = (
     "arms", "length", "query", "objective", "others", "seed", "step", "solved", "exact",
     "first_node", "first_loss", "later", "follows", "leaf", "goal", "memorized", "order",
 )  # fmt: skip
+COURSE = ("objective", "query", "seed", "step", "node", "accuracy")
 
 
 def runs_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -46,15 +47,65 @@ def runs_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     >>> table[["query", "objective", "step", "solved"]].values.tolist()
     [['last', 'next_token', 4, False]]
     """
-    read = [
+    return pd.DataFrame([_row(*run) for run in _read(tasks)], columns=list(COLUMNS))
+
+
+def course_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """How the accuracy at each node of the longest path rises in recorded runs.
+
+    Parameters
+    ----------
+    tasks
+        of a record: `{"parameters", "result"}` for each run.
+
+    Returns
+    -------
+    pandas.DataFrame
+        a row for each evaluation and node: `objective`, `query`, `seed`, `step`, `node` (counted
+        from the root, which is 0, whatever the order of the answer), `accuracy` under teacher
+        forcing, or of the one pass of teacherless training.
+
+    Raises
+    ------
+    ValueError
+        what is no result of `path_star`.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import course_table, path_star
+    >>> size = {"width": 8, "layers": 1, "heads": 1}
+    >>> values = {"size": size, "steps": 2, "batch_size": 4, "held_out": 20, "seed": 0}
+    >>> result = path_star.run(path_star.Plan.from_json(values))
+    >>> table = course_table([{"parameters": values, "result": result.to_json()}])
+    >>> table[["step", "node"]].values.tolist()
+    [[0, 0], [0, 1], [0, 2], [0, 3], [2, 0], [2, 1], [2, 2], [2, 3]]
+    """
+    rows = [
+        (plan.objective, plan.query, plan.seed, at.step, node, accuracy)
+        for plan, result in _read(tasks)
+        for at in result.evaluations
+        for node, accuracy in enumerate(_from_root(plan, at.scores[_longest(plan)].accuracy))
+    ]
+    return pd.DataFrame(rows, columns=list(COURSE))
+
+
+def _read(tasks: Sequence[Mapping[str, Any]]) -> list[tuple[Plan, Result]]:
+    return [
         (Plan.from_json(task["parameters"]), Result.from_json(task["result"])) for task in tasks
     ]
-    return pd.DataFrame([_row(plan, result) for plan, result in read], columns=list(COLUMNS))
+
+
+def _longest(plan: Plan) -> int:
+    return max(range(len(plan.lengths)), key=lambda k: plan.lengths[k])
+
+
+def _from_root(plan: Plan, accuracy: tuple[float, ...]) -> tuple[float, ...]:
+    return accuracy[::-1] if plan.objective == "reversed" else accuracy
 
 
 def _row(plan: Plan, result: Result) -> dict[str, object]:
     last = result.evaluations[-1]
-    longest = max(range(len(plan.lengths)), key=lambda k: plan.lengths[k])
+    longest = _longest(plan)
     scores, wrong = last.scores[longest], last.wrong_arm[longest]
     found = {name: getattr(plan, name) for name in ("arms", "query", "objective", "others", "seed")}
     found |= {

@@ -34,6 +34,7 @@ from .downstream import draw_trace_plane as draw_trace_plane
 from .downstream import draw_comparisons as draw_comparisons
 from .downstream import draw_ladder as draw_ladder
 from .planning import draw_path_star as draw_path_star
+from .planning import draw_courses as draw_courses
 
 __all__ = [
     "use_style",
@@ -72,4 +73,5 @@ __all__ = [
     "draw_comparisons",
     "draw_ladder",
     "draw_path_star",
+    "draw_courses",
 ]

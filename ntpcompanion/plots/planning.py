@@ -1,16 +1,20 @@
-"""A path-star graph: what must be planned, and what can be looked up."""
+"""A path-star graph: what must be planned, what can be looked up, and what training learns of
+both.
+"""
 
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 
 from ntpcompanion.planning.path_star import Graphs
-from ntpcompanion.plots.checks import check_axes
+from ntpcompanion.plots.checks import check_axes, check_frame, check_numbers
 from ntpcompanion.plots.style import CONTRAST, MEASUREMENT, THEORY
-from ntpcompanion.validation import as_integer, check_instance
+from ntpcompanion.validation import as_between, as_integer, check_instance
 
 RADIUS = 13  # of a node, points
+COURSE_COLOURS = {1: MEASUREMENT, 2: CONTRAST}  # of the first and second node after the root
 
 
 def draw_path_star(ax: Axes, graphs: Graphs, row: int = 0) -> Axes:
@@ -63,6 +67,42 @@ def draw_path_star(ax: Axes, graphs: Graphs, row: int = 0) -> Axes:
     _node(ax, (0.0, 0.0), int(graphs.root[row]))
     ax.set(xlim=(-0.4, steps + 0.4), ylim=(heights.min() - 0.5, heights.max() + 0.5))
     ax.set_axis_off()
+    return ax
+
+
+def draw_courses(ax: Axes, courses: pd.DataFrame, chance: float) -> Axes:
+    """Accuracy at the first and second node after the root while networks are trained, a line for
+    each run.
+
+    Parameters
+    ----------
+    ax
+        its title says which runs these are.
+    courses
+        runs of one kind, from `experiments.course_table`.
+    chance
+        accuracy of a guess among the arms, a dotted line.
+
+    Returns
+    -------
+    Axes
+        the same.
+
+    Raises
+    ------
+    ValueError
+        no table with these columns, no rows, a chance that is not between 0 and 1.
+    """
+    check_axes(ax)
+    columns = ("seed", "step", "node", "accuracy")
+    check_frame("courses", courses, *columns)
+    check_numbers("courses", courses, *columns)
+    chance = as_between("chance", chance, 0, 1)
+    for node, colour in COURSE_COLOURS.items():
+        for _, run in courses[courses.node == node].groupby("seed"):
+            ax.plot(run.step, run.accuracy, color=colour, linewidth=1)
+    ax.axhline(chance, color=THEORY, linestyle=":")
+    ax.set(xlabel="training steps", ylim=(-0.03, 1.05), xlim=(0, None))
     return ax
 
 

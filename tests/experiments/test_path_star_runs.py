@@ -3,9 +3,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from ntpcompanion.experiments import runs_table
+from ntpcompanion.experiments import course_table, runs_table
 from ntpcompanion.experiments.path_star import Plan, run
-from ntpcompanion.experiments.path_star_runs import COLUMNS
+from ntpcompanion.experiments.path_star_runs import COLUMNS, COURSE
 
 VALUES = {
     "size": {"width": 8, "layers": 1, "heads": 1},
@@ -56,7 +56,22 @@ def test_the_order_is_a_difference_of_steps():
     assert table.order.tolist() == [4]
 
 
+@pytest.mark.parametrize("objective", ["next_token", "reversed", "teacherless"])
+def test_a_course_counts_nodes_of_the_longest_path_from_the_root(objective):
+    values = VALUES | {"objective": objective}
+    result = run(Plan.from_json(values))
+    table = course_table([{"parameters": values, "result": result.to_json()}])
+    assert [*table.columns] == [*COURSE]
+    for at in result.evaluations:
+        for node in range(5):
+            row = table[(table.step == at.step) & (table.node == node)]
+            place = 4 - node if objective == "reversed" else node
+            assert row.accuracy.tolist() == [at.scores[1].accuracy[place]]
+    assert len(table) == 5 * len(result.evaluations)
+
+
 def test_no_runs_are_an_empty_table():
+    assert [*course_table([]).columns] == [*COURSE]
     pd.testing.assert_index_equal(runs_table([]).columns, pd.Index(COLUMNS))
     assert runs_table([]).empty
 

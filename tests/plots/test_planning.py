@@ -1,5 +1,6 @@
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 from ntpcompanion import plots
@@ -43,3 +44,38 @@ def test_every_node_and_edge_is_drawn_where_the_goal_is_filled(arms, ax, rng):
 def test_wrong_arguments_are_named(graphs, row, words, ax, rng):
     with pytest.raises(ValueError, match=words):
         plots.draw_path_star(ax, graphs or draw_graphs(PathStar(2, 4, 8), 2, rng), row)
+
+
+COURSES = pd.DataFrame(
+    [
+        (seed, step, node, 0.1 * node + step)
+        for seed in (3, 4)
+        for step in (0, 1)
+        for node in (0, 1, 2)
+    ],
+    columns=["seed", "step", "node", "accuracy"],
+)
+
+
+def test_a_course_is_a_line_for_each_run_and_node(ax):
+    plots.draw_courses(ax, COURSES, 0.5)
+    *runs, chance = ax.lines
+    drawn = sorted((line.get_color(), *line.get_ydata().tolist()) for line in runs)
+    expected = [(plots.MEASUREMENT, 0.1, 1.1)] * 2 + [(plots.CONTRAST, 0.2, 1.2)] * 2
+    assert drawn == sorted(expected)
+    assert chance.get_ydata() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("courses", "chance", "words"),
+    [
+        (COURSES.drop(columns="node"), 0.5, "`courses` has no column 'node'"),
+        (COURSES.iloc[:0], 0.5, "`courses` must have at least one row"),
+        (COURSES.astype({"accuracy": str}), 0.5, "`courses` must hold numbers"),
+        (COURSES, 1.5, "`chance` must lie between 0 and 1"),
+    ],
+)
+def test_courses_that_cannot_be_drawn_are_refused(courses, chance, words, ax):
+    with pytest.raises(ValueError, match=words):
+        plots.draw_courses(ax, courses, chance)
+    assert not ax.lines
