@@ -6,6 +6,7 @@ place that it leads to; here the name becomes that place, whatever document it w
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 from urllib.parse import unquote
 
 from pypdf import PageObject, PdfReader, PdfWriter
@@ -120,9 +121,9 @@ def _number(page: PageObject, number: int, writer: PdfWriter) -> None:
             NameObject("/BaseFont"): NameObject("/Helvetica"),
         }
     )
-    resources = page["/Resources"].get_object()
-    fonts = resources.setdefault(NameObject("/Font"), DictionaryObject()).get_object()
-    fonts[NameObject("/PageNumber")] = font
+    resources = cast(DictionaryObject, page["/Resources"])
+    resources.setdefault(NameObject("/Font"), DictionaryObject())
+    cast(DictionaryObject, resources["/Font"])[NameObject("/PageNumber")] = font
     left = (float(page.mediabox.width) - WIDE * len(str(number))) / 2
     before, after = StreamObject(), StreamObject()
     before.set_data(b"q\n")

@@ -36,10 +36,11 @@ section.ntp-page:first-of-type { break-before: auto; }
 figure, tr, .ntp-card, div.proof > p.admonition-title { break-inside: avoid; }
 h1, h2, h3, table caption { break-after: avoid; }
 """
-# Opened in print: folded proofs, strips of claims, the ledger's groups, how records were made.
+# Opened in print: folded proofs, tables and strips of claims, the ledger's groups, how records were
+# made.
 # Cards and code stay folded.
 _OPENED = re.compile(
-    r'<details class="([^"]*\b(?:sd-dropdown|ntp-strip|ntp-record|ntp-group)\b[^"]*)"(?! open)'
+    r'<details class="([^"]*\b(?:sd-dropdown|ntp-strip|ntp-record|ntp-group|ntp-aside)\b[^"]*)"(?! open)'
 )
 _ARTICLE = re.compile(r"<article[^>]*>(.*)</article>", re.DOTALL)
 _HEAD = re.compile(r"<link [^>]*stylesheet[^>]*>|<script\b[^>]*>.*?</script>", re.DOTALL)
