@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import platform
 import re
 import tomllib
@@ -123,6 +124,18 @@ def test_a_container_for_editors_sets_up_what_make_sets_up():
     assert "TOOLS := .venv/tools" in (ROOT / "Makefile").read_text()
     folder = container["customizations"]["vscode"]["settings"]["python.defaultInterpreterPath"]
     assert folder.endswith("/.venv/bin/python")
+
+
+def test_binder_sets_up_what_jupyterlab_on_the_notebooks_needs():
+    lines = (ROOT / ".binder" / "requirements.txt").read_text().splitlines()
+    assert lines[-2:] == ["-c constraints.txt", "-e .[lab,science,workflow]"]
+    assert {"lab", "science", "workflow"} <= set(EXTRAS)
+    python = (ROOT / ".binder" / "runtime.txt").read_text().strip().removeprefix("python-")
+    assert f"{python}.9" in SpecifierSet(PROJECT["requires-python"])
+    script = ROOT / ".binder" / "postBuild"
+    assert os.access(script, os.X_OK)
+    module = re.search(r"python -m (\S+)", script.read_text())[1]
+    assert (ROOT / f"{module.replace('.', '/')}.py").is_file()
 
 
 def test_make_installs_what_the_book_needs_and_then_what_tests_need():

@@ -3,6 +3,7 @@ them.
 """
 
 from collections.abc import Collection, Iterator
+from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
@@ -18,26 +19,39 @@ OF_NOTEBOOKS = {"file_format", "jupytext", "kernelspec", "mystnb", "execution"}
 def toc_pages(project: Project) -> list[str]:
     """Every page that `book/_toc.yml` lists, the root first."""
     path = project.book / "_toc.yml"
+    return list(_listed(shaped(read_yaml(path), dict[str, object], str(path)), path))
+
+
+def _listed(node: object, path: Path) -> Iterator[str]:
+    """The pages of an entry of the table of contents, and of all below it."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _listed(item, path)
+    if not isinstance(node, dict):
+        return
+    if "glob" in node:
+        raise WorkflowError(
+            f"{path}: `glob: {node['glob']}` lists pages that nobody chose. Write a `file` "
+            "for each page."
+        )
+    for key in ("root", "file"):
+        if key in node:
+            yield shaped(node[key], str, f"{path}, {key}")
+    for value in node.values():
+        yield from _listed(value, path)
+
+
+def toc_parts(project: Project) -> dict[str, str]:
+    """The caption of the part that each page belongs to; without the pages that belong to none."""
+    path = project.book / "_toc.yml"
     toc = shaped(read_yaml(path), dict[str, object], str(path))
-
-    def walk(node: object) -> Iterator[str]:
-        if isinstance(node, list):
-            for item in node:
-                yield from walk(item)
-        if not isinstance(node, dict):
-            return
-        if "glob" in node:
-            raise WorkflowError(
-                f"{path}: `glob: {node['glob']}` lists pages that nobody chose. Write a `file` "
-                "for each page."
-            )
-        for key in ("root", "file"):
-            if key in node:
-                yield shaped(node[key], str, f"{path}, {key}")
-        for value in node.values():
-            yield from walk(value)
-
-    return list(walk(toc))
+    parts = shaped(toc.get("parts", []), list[dict[str, object]], f"{path}, parts")
+    return {
+        page: shaped(part["caption"], str, f"{path}, caption")
+        for part in parts
+        if "caption" in part
+        for page in _listed(part, path)
+    }
 
 
 def toc_chapters(project: Project) -> list[str]:

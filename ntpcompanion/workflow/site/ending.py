@@ -6,6 +6,7 @@ import re
 import shlex
 from dataclasses import dataclass
 from html import escape
+from urllib.parse import quote
 
 import nbformat
 
@@ -18,6 +19,7 @@ from ntpcompanion.workflow.site.downloads import FOLDER
 
 HEADING = "## Run this yourself"
 _HEADING = re.compile(rf"^{HEADING}[ \t]*$", re.MULTILINE)
+_GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?")
 _NEXT = re.compile(r"^## ", re.MULTILINE)
 
 
@@ -45,6 +47,7 @@ def add_ending(
         parameters_table(notebook.parameters, result.parameters),
         files(result.notebook),
         source_line(source, chapter.book.repository),
+        *launch_lines(source, chapter.book.repository),
         citation(chapter),
     ]
     first, last = command(result), "\n\n".join(parts)
@@ -142,6 +145,22 @@ def source_line(source: Source, repository: str) -> str:
         return f"Source: `{source.path}` in the repository of this book, {commit}."
     address = f"{repository}/blob/{source.commit}/{source.path}"
     return f"Source: [`{source.path}`](<{address}>), {commit}."
+
+
+def launch_lines(source: Source, repository: str) -> list[str]:
+    """Where the notebook opens without an installation: on Binder, which builds `.binder`, and in a
+    Codespace, which builds `.devcontainer`. Nothing without an address on GitHub and a commit.
+    """
+    found = _GITHUB.fullmatch(repository)
+    if found is None or source.commit is None:
+        return []
+    at, place = found[1], quote(f"lab/tree/{source.path}", safe="")
+    binder = f"https://mybinder.org/v2/gh/{at}/{source.commit}?urlpath={place}"
+    space = f"https://codespaces.new/{at}?quickstart=1"
+    return [
+        f"Open it without installing anything: [on Binder](<{binder}>) in JupyterLab, or "
+        f"[in a Codespace](<{space}>). The first start takes minutes."
+    ]
 
 
 def citation(chapter: Chapter) -> str:

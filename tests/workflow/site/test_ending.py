@@ -1,5 +1,6 @@
 """The end of a chapter, added to pages made by hand."""
 
+import re
 from dataclasses import replace
 
 import nbformat
@@ -12,6 +13,7 @@ from ntpcompanion.workflow.site.ending import (
     Source,
     add_ending,
     command,
+    launch_lines,
     parameters_table,
     seconds,
     source_line,
@@ -114,3 +116,30 @@ def test_the_source_is_linked_where_the_book_has_an_address():
     here = "Source: `notebooks/a.md` in the repository of this book"
     assert source_line(known, "") == f"{here}, commit `0123456789`."
     assert source_line(Source("notebooks/a.md"), url) == f"{here}."
+
+
+def test_a_notebook_opens_elsewhere_where_the_book_has_an_address_on_github():
+    known = Source("notebooks/a b.md", "0123456789abcdef")
+    (line,) = launch_lines(known, "https://github.com/lab/our.book.git")
+    binder, space = re.findall(r"\(<(.*?)>\)", line)
+    assert binder == (
+        "https://mybinder.org/v2/gh/lab/our.book/0123456789abcdef"
+        "?urlpath=lab%2Ftree%2Fnotebooks%2Fa%20b.md"
+    )
+    assert space == "https://codespaces.new/lab/our.book?quickstart=1"
+
+
+@pytest.mark.parametrize("address", ["", "https://example.org/a/b", "https://github.com/lab"])
+def test_without_such_an_address_or_a_commit_nothing_is_offered(toy, address):
+    assert launch_lines(Source("notebooks/a.md", "0123"), address) == []
+    assert launch_lines(Source("notebooks/a.md"), "https://github.com/a/b") == []
+    assert "inder" not in "".join(added(toy, [text("# A coin")]))
+
+
+def test_the_setting_puts_source_and_launch_on_the_page(toy):
+    coin = find_notebooks(toy.project)["coin"]
+    chapter = replace(CHAPTER, book=replace(CHAPTER.book, repository="https://github.com/a/b"))
+    cells = add_ending([text("# A coin")], coin, MADE, chapter, Source("coin.md", "0123"))
+    page = cells[-1].source
+    assert "](<https://github.com/a/b/blob/0123/coin.md>)" in page
+    assert "](<https://mybinder.org/v2/gh/a/b/0123?urlpath=lab%2Ftree%2Fcoin.md>)" in page
