@@ -45,7 +45,7 @@ def median(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
 def _coverage(n: int, skipped: int) -> float:
     """How often the median lies between the timings number `skipped` + 1 from both ends."""
     tail = sum(math.comb(n, k) for k in range(skipped + 1))
-    return max(0.0, 1 - tail / 2 ** (n - 1))
+    return max(0.0, 1 - math.ldexp(tail, 1 - n))
 
 
 def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> Estimate:
