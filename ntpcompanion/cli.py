@@ -11,6 +11,7 @@ from ntpcompanion import terminal
 from ntpcompanion.options import (
     CORES,
     Annotate,
+    Bench,
     Force,
     Jobs,
     JsonFile,
@@ -144,10 +145,19 @@ def check(
     junit: JUnitFile = None,
     summary: SummaryFile = None,
     annotate: Annotate = None,
+    bench: Bench = None,
 ) -> None:
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
     one moved.
     """
+    if bench is not None:
+        if update or parameter or junit or annotate:
+            raise WorkflowError(
+                "`--bench` times workloads and checks no claims: of the other options it takes "
+                "`--json` and `--summary` only. Leave the rest out."
+            )
+        terminal.bench(_project(), bench, Files(json, None, summary))
+        return
     if update and parameter:
         raise WorkflowError(
             "`--update` takes no `-p`: a baseline holds what the parameters of the profile give. "

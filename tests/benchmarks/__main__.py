@@ -53,7 +53,11 @@ def outcome_of(name: str, threads: int, limit: float, folder: Path) -> Outcome:
     if ended.code:
         said = (ended.errors.strip() or ended.output.strip())[-SHOWN:]
         return Failed(error=f"exit code {ended.code}: {said}")
-    found: Outcome = TypeAdapter(Outcome).validate_json(ended.output.strip().splitlines()[-1])
+    last = (ended.output.strip().splitlines() or [""])[-1]
+    try:
+        found: Outcome = TypeAdapter(Outcome).validate_json(last)
+    except ValueError:
+        return Failed(error=f"the last line of its output is no outcome: {last[:SHOWN]}")
     return found
 
 
@@ -108,14 +112,15 @@ class Kept:
         return self.place / f"{name}-{busy}.json"
 
     def find(self, name: str, busy: int) -> Entry | None:
-        """A finished entry; None where there is none, it failed, is of another commit, or cannot be
-        read.
+        """A finished entry; None where there is none, it failed or cannot be read, and where the
+        sources are others, or not those of a commit.
         """
         try:
             entry = Entry.model_validate(read_json(self.path(name, busy)))
         except (WorkflowError, ValueError):
             return None
-        same = entry.commit == self.commit and entry.outcome.kind != "failed"
+        known = self.commit and not self.commit.endswith("+")
+        same = known and entry.commit == self.commit and entry.outcome.kind != "failed"
         return entry if same else None
 
     def keep(self, entry: Entry) -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.processes import end_tree
@@ -27,8 +27,10 @@ FALSE_ALARMS = (
 )
 ENOUGH, MOST = 0.05, 10_000  # seconds of a turn, which repeats what takes less; repetitions at most
 Verdict = Literal["slower", "faster", "the same", "new", "failed"]
+BAD: tuple[Verdict, ...] = ("slower", "failed")
 
 
+@runtime_checkable
 class Side(Protocol):
     """One of the two: prepares workloads and times them."""
 
@@ -73,11 +75,6 @@ class Duel:
 
     commit: str
     found: tuple[Compared, ...]
-
-    @property
-    def failed(self) -> bool:
-        """Whether something got slower or does not run."""
-        return any(each.verdict in ("slower", "failed") for each in self.found)
 
 
 def compare_sides(workloads: Workloads, ours: Side, theirs: Side) -> list[Compared]:
