@@ -38,12 +38,12 @@ from tests.benchmarks.registry import Benchmark, all_benchmarks
 from tests.portable import busy_processes
 
 BUSY, LIMIT = 4, 120.0  # processes that keep a core busy; seconds of a benchmark on a quiet machine
-SHOWN = 600  # characters of an error
+SHOWN = 400  # characters of an error
 PEERS = ("torch-struct", "hmmlearn", "curvlinops-for-pytorch", "transformers", "piqp", "papermill")
 
 
 def outcome_of(name: str, threads: int, limit: float, folder: Path) -> Outcome:
-    """What a benchmark found in a process of its own; `Failed` with the end of what it said."""
+    """What a benchmark found in a process of its own; `Failed` with the last line that it said."""
     command = [sys.executable, "-m", "tests.benchmarks.once", name]
     environment = {**os.environ, **dict.fromkeys(ONE_THREAD, str(threads)), "PYTHONWARNINGS": ""}
     try:
@@ -51,8 +51,8 @@ def outcome_of(name: str, threads: int, limit: float, folder: Path) -> Outcome:
     except TimeoutError:
         return Failed(error=f"stopped after {limit:.0f} s")
     if ended.code:
-        said = (ended.errors.strip() or ended.output.strip())[-SHOWN:]
-        return Failed(error=f"exit code {ended.code}: {said}")
+        lines = (ended.errors.strip() or ended.output.strip() or "nothing said").splitlines()
+        return Failed(error=f"exit code {ended.code}: {lines[-1][:SHOWN]}")
     last = (ended.output.strip().splitlines() or [""])[-1]
     try:
         found: Outcome = TypeAdapter(Outcome).validate_json(last)

@@ -257,14 +257,10 @@ def _goal(entry: Entry) -> str:
         return "–"
     said = {True: "met", False: "<strong>missed</strong>"}[met]
     if isinstance(found, Pair):
-        return f"{_times_goal(found)}: {said}"
+        return f"a ratio of {figures(found.at_least or 0.0)}: {said}"
     if found.at_most is not None:
         return f"at most {figures(found.at_most)} {escape(found.unit)}: {said}"
     return f"at least {figures(found.at_least or 0.0)} {escape(found.unit)}: {said}"
-
-
-def _times_goal(found: Pair) -> str:
-    return f"{figures(found.at_least or 0.0)} times as fast"
 
 
 def _failures(run: Bench) -> str:

@@ -107,7 +107,7 @@ def test_the_table_has_quiet_and_busy_beside_each_other(page):
     }
     busy = re.search(r"linear\.fast does against HiGHS</th>(.*?)</tr>", page)[1]
     assert re.findall(r"<td>(.*?)</td>", busy) == [
-        "0.1 s <small>(0.1 to 0.1)</small>", "0.3 s", "3", "10 times as fast: met"
+        "0.1 s <small>(0.1 to 0.1)</small>", "0.3 s", "3", "a ratio of 10: met"
     ]  # fmt: skip
     assert cells["What linear.memory does"] == ["0.7 GiB", "–", "–", "at most 1 GiB: met"]
     assert cells["What linear.growth does"] == ["1 s", "–", "–", "–"]
