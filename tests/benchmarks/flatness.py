@@ -65,7 +65,7 @@ def fisher_pass():
     )
 
 
-@benchmark("Fisher trace of a transformer, 256 inputs", PART)
+@benchmark("Fisher trace of a transformer, 256 inputs", PART, busy=False)
 def fisher_vmap():
     traced = Traced()
     return pair(
@@ -75,7 +75,7 @@ def fisher_vmap():
     )
 
 
-@benchmark("Fisher trace of a transformer, 256 inputs", PART)
+@benchmark("Fisher trace of a transformer, 256 inputs", PART, busy=False)
 def fisher_loop():
     traced = Traced()
     return pair(
@@ -110,7 +110,7 @@ def fisher_curvlinops():
     )
 
 
-@benchmark("Hutchinson's estimate with 8 probes, 256 inputs", PART)
+@benchmark("Hutchinson's estimate with 8 probes, 256 inputs", PART, busy=False)
 def hutchinson():
     traced, probes = Traced(), 8
     peer = traced.peer()

@@ -87,7 +87,7 @@ def hmm_scaling():
     return against_hmmlearn("scaling")
 
 
-@benchmark("Posteriors of a hidden Markov model, 512 sentences, in logarithms", PART)
+@benchmark("Posteriors of a hidden Markov model, 512 sentences, in logarithms", PART, busy=False)
 def hmm_log():
     return against_hmmlearn("log")
 

@@ -172,7 +172,7 @@ def descent():
     )
 
 
-@benchmark("10,000 steps of gradient descent on 50 contexts, with 200 snapshots", PART)
+@benchmark("10,000 steps of gradient descent on 50 contexts, with 200 snapshots", PART, busy=False)
 def descent_seconds():
     table = ContextTable.random(50, 10, 6, 60, np.random.default_rng(0))
     run = {"optimizer": "gd", "steps": 10_000, "keep": 200, **DESCENTS["gd"]}
@@ -200,7 +200,7 @@ def flow():
     )
 
 
-@benchmark("A phase diagram: 2 support sizes, 15 ratios, 4 draws, m = 40", PART)
+@benchmark("A phase diagram: 2 support sizes, 15 ratios, 4 draws, m = 40", PART, busy=False)
 def phase():
     def once():
         for S in (1, 4):

@@ -10,7 +10,7 @@ from ntpcompanion.workflow.timing.bench import Amount, Growth, Outcome, Pair
 
 # each is a file of this folder; a benchmark is named `FILE.FUNCTION`
 FILES = ("machine", "linear", "geometry", "languages", "flatness", "training", "workflow")
-BUDGET, MOST = 8.0, 21  # seconds for the turns of a pair; turns at most
+BUDGET, MOST = 5.0, 21  # seconds for the turns of a pair; turns at most
 
 
 @dataclass(frozen=True)

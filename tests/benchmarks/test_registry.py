@@ -53,6 +53,7 @@ def test_a_growth_has_each_size_in_turns(clock):
     assert found.slope.value == pytest.approx(1.0)
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
 def test_every_benchmark_has_a_name_of_its_own_and_a_title_with_its_peer():
     known = all_benchmarks()
     assert len(known) >= 40

@@ -58,10 +58,10 @@ def main() -> None:
     """Answer until standard input ends. What a workload prints goes to standard error."""
     module, _, function = (sys.argv[1] if len(sys.argv) > 1 else CLOCK).partition(":")
     timed = Timed(getattr(importlib.import_module(module), function))
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    for answer in answers(timed, sys.stdin):
-        print(json.dumps(answer), file=out, flush=True)
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
+        os.dup2(2, 1)
+        for answer in answers(timed, sys.stdin):
+            print(json.dumps(answer), file=out, flush=True)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def test_what_is_no_commit_is_named(versioned, revision):
 
 def test_without_git_the_error_says_so(versioned, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(WorkflowError, match="Install git"):
+    with pytest.raises(WorkflowError, match="git, which is missing"):
         commit_named(versioned, "HEAD")
 
 
