@@ -237,6 +237,11 @@ def threads_svm():
     return chosen_threads("svm 300 600 768 20")
 
 
+@benchmark("Threads of the nuclear-norm SVM, 100 contexts and 50 tokens", "Threads", threads=2)
+def threads_nuclear():
+    return chosen_threads("nuclear 50 100 8 5", repeats=7)
+
+
 @benchmark("Threads of the flow, 20 contexts", "Threads", threads=2)
 def threads_flow():
     return chosen_threads("flow 10 20 25 3")

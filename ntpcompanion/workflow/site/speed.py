@@ -129,7 +129,7 @@ def _answer(run: Bench, entries: Sequence[Entry]) -> str:
 
 def _one(entry: Entry) -> str:
     pair = pair_of(entry)
-    return f"{_times(pair.ratio)} {escape(pair.peer)} ({escape(entry.title)})"
+    return f"{_times(pair.ratio)} as fast as {escape(pair.peer)} ({escape(entry.title)})"
 
 
 def _named(entry: Entry) -> str:

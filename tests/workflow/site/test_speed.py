@@ -89,8 +89,8 @@ def test_the_answer_is_computed(page):
     lines = re.findall(r"<p>(.*?)</p>", page)
     assert lines[0].startswith("In 1 of 2 comparisons this package is faster than the peer; the ")
     assert lines[0].endswith("median ratio is 10.4.")
-    assert "The largest ratio: 20 times HiGHS (What linear.fast does)." in lines[1]
-    assert "The smallest: 0.8 times &lt;SCS&gt; (What linear.slow does)." in lines[1]
+    assert "The largest ratio: 20 times as fast as HiGHS (What linear.fast does)." in lines[1]
+    assert "The smallest: 0.8 times as fast as &lt;SCS&gt; (What linear.slow does)." in lines[1]
     assert lines[2].startswith("2 of 4 goals are met. Missed: What linear.slow does against")
 
 
