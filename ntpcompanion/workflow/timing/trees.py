@@ -44,27 +44,32 @@ def tree(project: Project, commit: str) -> Iterator[Path]:
     """A folder with the files of a commit, as long as the block runs. Raises WorkflowError if it
     cannot be written.
     """
-    try:
-        project.build.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=project.build, prefix="tree-") as name:
-            archive, target = Path(name, "tree.tar"), Path(name, "tree")
-            # of the whole repository, wherever in it the book is
-            packed = run(
-                ["git", "archive", "--format=tar", "-o", str(archive), commit],
-                folder=project.root,
-                limit=300,
-            )
-            if packed.code:
-                raise WorkflowError(f"git could not unpack {commit}: {packed.errors.strip()}")
-            with tarfile.open(archive) as files:
-                files.extractall(target, filter="data")
-            archive.unlink()
-            yield target
-    except OSError as error:
-        raise WorkflowError(
-            f"Could not unpack {commit[:12]} in {project.build}: {error.strerror or error}. Free "
-            "some space or mend the permissions."
-        ) from error
+    with contextlib.ExitStack() as stack:
+        try:
+            project.build.mkdir(exist_ok=True)
+            folder = tempfile.TemporaryDirectory(dir=project.build, prefix="tree-")
+            target = Path(stack.enter_context(folder), "tree")
+            _unpack(project, commit, target)
+        except OSError as error:
+            raise WorkflowError(
+                f"Could not unpack {commit[:12]} in {project.build}: {error.strerror or error}. "
+                "Free some space or mend the permissions."
+            ) from error
+        yield target
+
+
+def _unpack(project: Project, commit: str, target: Path) -> None:
+    """Write the files of a commit into a folder. Run in a folder of a repository, git packs that
+    folder.
+    """
+    archive = target.with_suffix(".tar")
+    command = ["git", "archive", "--format=tar", "-o", str(archive), commit]
+    packed = run(command, folder=project.root, limit=300)
+    if packed.code:
+        raise WorkflowError(f"git could not unpack {commit}: {packed.errors.strip()}")
+    with tarfile.open(archive) as files:
+        files.extractall(target, filter="data")
+    archive.unlink()
 
 
 def search_path(project: Project, root: Path) -> str:
