@@ -150,13 +150,9 @@ def check(
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
     one moved.
     """
+    files = Files(json, junit, summary)
     if bench is not None:
-        if update or parameter or junit or annotate:
-            raise WorkflowError(
-                "`--bench` times workloads and checks no claims: of the other options it takes "
-                "`--json` and `--summary` only. Leave the rest out."
-            )
-        terminal.bench(_project(), bench, Files(json, None, summary))
+        terminal.bench(_project(), bench, files, alone=not (update or parameter or annotate))
         return
     if update and parameter:
         raise WorkflowError(
@@ -164,7 +160,6 @@ def check(
             "Leave one of them out."
         )
     project = _project()
-    files = Files(json, junit, summary)
     with terminal.reported_error(project, profile, files, annotate):
         results = build.current_results(_runs(project, [], profile, parameter or []))
         report = check_results(project, results, profile)

@@ -270,10 +270,15 @@ def end_check(
     say(f"{values} agree with {baseline} and with the expected verdicts.", console=console)
 
 
-def bench(project: Project, revision: str, files: Files) -> None:
+def bench(project: Project, revision: str, files: Files, *, alone: bool) -> None:
     """Time the workloads against another commit, and say what moved. Raises WorkflowError if one
-    got slower, or does not run.
+    got slower or does not run, and for options of other checks (not `alone`).
     """
+    if files.junit or not alone:
+        raise WorkflowError(
+            "`--bench` times workloads and checks no claims: of the other options it takes "
+            "`--json` and `--summary` only. Leave the rest out."
+        )
     console = Console(stderr=files.json == reports.STDOUT)
     with working(f"Timing the workloads with this code and with that of {revision} ..."):
         found = duel.duel(project, revision)

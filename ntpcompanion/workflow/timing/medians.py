@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-CONFIDENCE = 0.95
+from ntpcompanion.workflow.claims.intervals import CONFIDENCE, standard_errors
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,10 @@ def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> Estimate:
     """
     if len(sizes) < 3 or len(set(sizes)) < 2:
         raise ValueError(f"`sizes` must hold three different sizes or more, got {list(sizes)}.")
-    from scipy.special import stdtrit  # here: only the page on speed waits for it
-
     x, y = [math.log(size) for size in sizes], [math.log(second) for second in seconds]
     slope, start = statistics.linear_regression(x, y)
     residual = sum((b - start - slope * a) ** 2 for a, b in zip(x, y, strict=True))
     spread = sum((a - statistics.fmean(x)) ** 2 for a in x)
     error = math.sqrt(residual / (len(x) - 2) / spread)
-    width = float(stdtrit(len(x) - 2, (1 + CONFIDENCE) / 2)) * error
+    width = standard_errors(len(x) - 2) * error
     return Estimate(slope, slope - width, slope + width, len(x))

@@ -29,9 +29,9 @@ def test_the_statement_runs_as_often_as_is_asked():
 
 
 def test_what_a_workload_raises_is_the_answer_and_the_next_is_asked():
-    wrong = {**PREPARE, "statement": "n.apend(1)", "package": "json"}
+    wrong = {**PREPARE, "statement": "n.add(1)", "package": "json"}
     failed, fine = ask(wrong, {**PREPARE, "package": "no_such_package"})
-    assert failed["error"].startswith("AttributeError: 'list' object has no attribute 'apend'")
+    assert failed["error"].startswith("AttributeError: 'list' object has no attribute 'add'")
     assert fine == {"file": None}
 
 
