@@ -36,15 +36,15 @@ def conditionals():
     )
 
 
-@benchmark("The same conditionals of two sentences", PART, busy=False)
+@benchmark("All masked conditionals of one sentence of a grammar", PART, busy=False)
 def torch_struct():
     from torch_struct import SentCFG
 
-    grammar, few = grammar_and_sentences(2)
+    grammar, few = grammar_and_sentences(1)
     lowest = -1e5
     rules = torch.cat([torch.cat([grammar.binary, grammar.binary], 1)] * 2, 2).log()
-    rules = rules.clamp_min(lowest).expand(2, -1, -1, -1)
-    root = grammar.root.log().clamp_min(lowest).expand(2, -1)
+    rules = rules.clamp_min(lowest).expand(1, -1, -1, -1)
+    root = grammar.root.log().clamp_min(lowest).expand(1, -1)
     words = grammar.lexical.T[few].log().clamp_min(lowest)
 
     def theirs():
@@ -59,6 +59,7 @@ def torch_struct():
         ("torch-struct", theirs),
         at_least=1.0,
         least=1,
+        budget=1.0,
         note="torch-struct needs over a gigabyte for each sentence; its symbols yield pairs or "
         "words, so each of ours is two of its.",
     )

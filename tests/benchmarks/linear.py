@@ -58,9 +58,9 @@ def svm_piqp():
     return against("PIQP")
 
 
-@benchmark("SVM of 50 contexts and 30 tokens to a gap of 1e-6", SVM, busy=False)
+@benchmark("SVM of 40 contexts and 20 tokens to a gap of 1e-6", SVM, busy=False)
 def svm_clarabel():
-    return against("CLARABEL", (30, 50, 64, 4))
+    return against("CLARABEL", (20, 40, 60, 3))
 
 
 @benchmark("SVM of 1000 contexts and 500 tokens to a gap of 1e-6", SVM)
