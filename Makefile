@@ -29,8 +29,9 @@ smoke: $(READY)
 	$(BIN)/ntpcompanion execute --profile smoke
 	$(BIN)/ntpcompanion check --profile smoke
 
+# writes book/records/bench/DATE-MACHINE.json, which the page on speed shows; goes on where it was interrupted
 bench: $(TOOLS)
-	$(BIN)/pytest -m benchmark -n 0 -s tests/benchmarks
+	$(BIN)/python -m tests.benchmarks $(ONLY)
 
 # about half an hour: kernels of other processors, other threads, seeds, locale and clock, and a busy machine
 portable: $(TOOLS)

@@ -11,6 +11,7 @@ from ntpcompanion import terminal
 from ntpcompanion.options import (
     CORES,
     Annotate,
+    Bench,
     Force,
     Jobs,
     JsonFile,
@@ -144,17 +145,21 @@ def check(
     junit: JUnitFile = None,
     summary: SummaryFile = None,
     annotate: Annotate = None,
+    bench: Bench = None,
 ) -> None:
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
     one moved.
     """
+    files = Files(json, junit, summary)
+    if bench is not None:
+        terminal.bench(_project(), bench, files, alone=not (update or parameter or annotate))
+        return
     if update and parameter:
         raise WorkflowError(
             "`--update` takes no `-p`: a baseline holds what the parameters of the profile give. "
             "Leave one of them out."
         )
     project = _project()
-    files = Files(json, junit, summary)
     with terminal.reported_error(project, profile, files, annotate):
         results = build.current_results(_runs(project, [], profile, parameter or []))
         report = check_results(project, results, profile)

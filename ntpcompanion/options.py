@@ -102,3 +102,12 @@ Annotate = Annotated[
         show_default=False,
     ),
 ]
+Bench = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REVISION",
+        help="Instead, time the workloads of book/records/bench/workloads.yml with this code and "
+        "with that of a commit, in turns; exit 1 if something got slower.",
+        show_default=False,
+    ),
+]

@@ -41,6 +41,7 @@ from ntpcompanion.workflow.running.history import present_commit
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
 from ntpcompanion.workflow.site.views import make_view, view_folder
+from ntpcompanion.workflow.timing import duel
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -267,6 +268,33 @@ def end_check(
     baseline = project.baseline(report.profile).name
     console = Console(stderr=files.json == reports.STDOUT)
     say(f"{values} agree with {baseline} and with the expected verdicts.", console=console)
+
+
+def bench(project: Project, revision: str, files: Files, *, alone: bool) -> None:
+    """Time the workloads against another commit, and say what moved. Raises WorkflowError if one
+    got slower or does not run, and for options of other checks (not `alone`).
+    """
+    if files.junit or not alone:
+        raise WorkflowError(
+            "`--bench` times workloads and checks no claims: of the other options it takes "
+            "`--json` and `--summary` only. Leave the rest out."
+        )
+    console = Console(stderr=files.json == reports.STDOUT)
+    with working(f"Timing the workloads with this code and with that of {revision} ..."):
+        found = duel.duel(project, revision)
+    if files.json == reports.STDOUT:
+        typer.echo(duel.duel_json(found), nl=False)
+    reports.write_texts(files, duel.duel_json(found), duel.duel_markdown(found))
+    head, *rows = duel.duel_rows(found)
+    table = Table(*head)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    console.print(table)
+    if bad := [each.name for each in found.found if each.verdict in duel.BAD]:
+        raise WorkflowError(
+            f"Slower than at {found.commit[:12]}, or not to be run: {', '.join(bad)}."
+        )
+    say(f"Nothing got slower than at {found.commit[:12]}.", console=console)
 
 
 def _publish(project: Project, report: Report, files: Files, annotate: bool | None) -> None:

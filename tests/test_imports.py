@@ -73,6 +73,7 @@ WORKFLOW = (
     "running",
     "checking",
     "records",
+    "timing",
     "site",
     "doctor",
     "starting",

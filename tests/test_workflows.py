@@ -132,6 +132,7 @@ def test_the_files_are_those_that_are_meant():
         "sphinx",
         "portable",
         "windows",
+        "speed",
         "report",
     }
 

@@ -1,20 +1,9 @@
-"""The nuclear-norm SVM as cvxpy hands it to SCS: `python -m tests.benchmarks.nuclear_peer V m S
-GAP`.
-
-Prints, for each accuracy that is asked for, seconds of the processor (cvxpy's compilation
-included) and the certified relative gap, as one line of JSON, until the gap is at most GAP.
-"""
-
-import json
-import sys
-import time
+"""The nuclear-norm SVM as cvxpy hands it to SCS."""
 
 import cvxpy as cp
 import numpy as np
 
-from ntpcompanion.geometry import certified_nuclear_gap, random_supports
-
-ACCURACIES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+from ntpcompanion.geometry import random_supports
 
 
 def support_of(V, m, S):
@@ -51,20 +40,3 @@ def solve(support, eps):
         np.add.at(dual, (rows, anchors), sign * constraint.dual_value)
         np.add.at(dual, (rows, tokens), -sign * constraint.dual_value)
     return logits.value, dual
-
-
-def main():
-    *sizes, goal = sys.argv[1:]
-    support = support_of(*map(int, sizes))
-    for eps in ACCURACIES:
-        began = time.process_time()
-        logits, dual = solve(support, eps)
-        seconds = time.process_time() - began
-        norm, bound = certified_nuclear_gap(support, logits, dual)
-        print(json.dumps([seconds, 1 - bound / norm]), flush=True)
-        if 1 - bound / norm <= float(goal):
-            break
-
-
-if __name__ == "__main__":
-    main()

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
+from ntpcompanion.geometry import solve_nuclear_svm
 from ntpcompanion.linear import flow, regularization_path, separability, svm
 from ntpcompanion.linear.contexts import ContextTable
 
@@ -22,6 +23,7 @@ SOLVERS = {
     "separability": separability.check_separability,
     "svm": svm.solve_ntp_svm,
     "path": lambda table: regularization_path(table, [1.0, 2.0, 4.0]),
+    "nuclear": lambda table: solve_nuclear_svm(table.support.toarray(), tol=1e-4),
     "flow": lambda table: flow.gradient_flow(table, [0.0, 2.0, 4.0]),
 }
 

@@ -58,15 +58,22 @@ def failed_report(profile: str, error: WorkflowError) -> Report:
 
 def write_reports(report: Report, files: Files) -> None:
     """Write what was asked for. Raises WorkflowError for a file that cannot be written."""
-    host = os.environ.get(SUMMARY)
-    if files.json and files.json != STDOUT:
-        _write(files.json, report_json(report))
     if files.junit:
         _write(files.junit, formats.junit(report))
+    write_texts(files, report_json(report), formats.markdown(report))
+
+
+def write_texts(files: Files, json: str, markdown: str) -> None:
+    """Write the JSON and the summary of a report, where they were asked for. Raises WorkflowError
+    for a file that cannot be written.
+    """
+    host = os.environ.get(SUMMARY)
+    if files.json and files.json != STDOUT:
+        _write(files.json, json)
     if files.summary and str(files.summary) != host:
-        _write(files.summary, formats.markdown(report))
+        _write(files.summary, markdown)
     elif host:
-        _write(Path(host), formats.markdown(report) + "\n", append=True)
+        _write(Path(host), markdown + "\n", append=True)
 
 
 def _write(path: Path, text: str, *, append: bool = False) -> None:

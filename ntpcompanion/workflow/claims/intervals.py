@@ -17,10 +17,15 @@ def half_widths(item: Measurement) -> tuple[float, ...]:
     """
     if item.exact:
         return item.errors
+    factor = standard_errors(item.degrees_of_freedom)
+    return tuple(factor * error for error in item.errors)
+
+
+def standard_errors(degrees_of_freedom: float) -> float:
+    """Half the length of a 95 % interval, in standard errors: a quantile of Student's t."""
     from scipy.special import stdtrit  # here: no command waits for it that judges nothing
 
-    quantile = float(stdtrit(item.degrees_of_freedom, (1 + CONFIDENCE) / 2))
-    return tuple(quantile * error for error in item.errors)
+    return float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2))
 
 
 def welch(one: Measurement, other: Measurement) -> tuple[float, ...]:

@@ -23,6 +23,8 @@
 - `references`: names of papers
 - `status`: the tables of all runs and records
 - `drift`: numbers over builds and machines
+- `speed`: what the benchmarks measured
+- `speed_pictures`: its ratios and growths as pictures
 - `theorems`: the index of definitions and theorems
 - `places`: what the papers state, where it stands in the book, and the claims about it
 - `render`: Jupyter Book called, and its site checked

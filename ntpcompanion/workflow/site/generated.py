@@ -20,8 +20,10 @@ from ntpcompanion.workflow.site.ledger import ledger_page
 from ntpcompanion.workflow.site.places import places_page, read_stated
 from ntpcompanion.workflow.site.references import read_papers
 from ntpcompanion.workflow.site.rows import ledger_rows
+from ntpcompanion.workflow.site.speed import speed_page
 from ntpcompanion.workflow.site.status import records_table, status_page
 from ntpcompanion.workflow.site.theorems import theorems_page
+from ntpcompanion.workflow.timing.bench import read_benches
 
 
 def write_generated(
@@ -48,6 +50,7 @@ def write_generated(
         "_status.md": status_page(results, notebooks, profile),
         "_records.md": records_table(project, record),
         "_drift.md": drift_page(read_history(project), claims, titles),
+        "_speed.md": speed_page(read_benches(project)),
         "_theorems.md": theorems_page(notebooks),
         "_data/ledger.json": exports.ledger_json(rows, results, profile),
         f"_data/{exports.SCHEMA_NAME}": exports.ledger_schema(),

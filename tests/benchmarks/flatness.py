@@ -1,0 +1,134 @@
+"""Traces of Hessians, and ensembles of SGD runs."""
+
+import curvlinops
+import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
+
+from ntpcompanion.flatness.drift import follow_sgd
+from ntpcompanion.flatness.hessian import FlatModule
+from ntpcompanion.flatness.toy_models import softmax_product
+from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
+from tests.benchmarks.registry import Pair, amount, benchmark, clocked, pair, turns
+from tests.flatness.cases import Transformer, initialized, masked_sentences, seeded
+
+PART = "Flatness"
+INPUTS = 256
+
+
+class Traced:
+    """Two layers of width 64, 114,000 parameters, float32, and 256 sentences of length 16 with a
+    mask each.
+    """
+
+    def __init__(self):
+        self.module = initialized(lambda: Transformer(vocab=100, width=64, length=16))
+        self.tokens = masked_sentences(INPUTS, 100, 16)
+        self.flat = FlatModule(self.module)
+        self.labels = torch.randint(100, (INPUTS,), generator=seeded())
+
+    def fisher(self, logits=None):
+        return fisher_trace(
+            logits or self.flat, self.flat.theta, self.tokens, labels_per_input=1,
+            generator=seeded(),
+        )  # fmt: skip
+
+    def loss(self, theta):
+        return cross_entropy(self.flat(theta, self.tokens), self.labels)
+
+    def peer(self):
+        """The Hessian as an operator of curvlinops."""
+        parameters, data = list(self.module.parameters()), [(self.tokens, self.labels)]
+        function = torch.nn.CrossEntropyLoss()
+        return curvlinops.HessianLinearOperator(
+            self.module, function, parameters, data, check_deterministic=False
+        )
+
+    def batched(self, rows=slice(None)):
+        self.module.zero_grad()
+        cross_entropy(self.module(self.tokens[rows]), self.labels[rows]).backward()
+
+    def loop(self, inputs):
+        for i in range(inputs):
+            self.batched(slice(i, i + 1))
+            sum(p.grad.square().sum() for p in self.module.parameters())
+
+
+@benchmark("Fisher trace of a transformer, 256 inputs", PART)
+def fisher_pass():
+    traced = Traced()
+    return pair(
+        ("fisher_trace", traced.fisher),
+        ("one batched pass", traced.batched),
+        at_least=1 / 1.6,
+        note="A batched forward and backward pass is the limit: it gives one gradient of all.",
+    )
+
+
+@benchmark("Fisher trace of a transformer, 256 inputs", PART, busy=False)
+def fisher_vmap():
+    traced = Traced()
+    return pair(
+        ("fisher_trace", traced.fisher),
+        ("torch.func.vmap", lambda: traced.fisher(lambda theta, x: traced.flat(theta, x))),
+        at_least=1.0,
+    )
+
+
+@benchmark("Fisher trace of a transformer, 256 inputs", PART, busy=False)
+def fisher_loop():
+    traced = Traced()
+    return pair(
+        ("fisher_trace", traced.fisher),
+        ("a loop over inputs", lambda: traced.loop(32)),
+        times=INPUTS / 32,
+        at_least=5.0,
+        note="The loop takes 32 of the inputs.",
+    )
+
+
+@benchmark("Relative variance of a trace times seconds", PART, busy=False)
+def fisher_curvlinops():
+    """At a start the two traces differ; what is compared is the relative variance that a second
+    buys, so seconds are scaled by it. The error of the peer is that of our probes: as many of the
+    same distribution.
+    """
+    traced, probes = Traced(), 8
+    peer = traced.peer()
+    theirs = hutchinson_trace(traced.loss, traced.flat.theta, probes=probes, generator=seeded())
+    ours = traced.fisher()
+    mine, peers = turns(traced.fisher, lambda: curvlinops.hutchinson_trace(peer, probes), least=2)
+    variances = [(found.stderr / found.value) ** 2 for found in (ours, theirs)]
+    return Pair(
+        ours="fisher_trace",
+        peer="curvlinops (Hutchinson)",
+        our_seconds=[variances[0] * seconds for seconds in mine],
+        peer_seconds=[variances[1] * seconds for seconds in peers],
+        at_least=1.0,
+        note="Seconds for a relative variance of 1. The traces are two: of the Fisher information "
+        "and of the Hessian.",
+    )
+
+
+@benchmark("Hutchinson's estimate with 8 probes, 256 inputs", PART, busy=False)
+def hutchinson():
+    traced, probes = Traced(), 8
+    peer = traced.peer()
+    theta = traced.flat.theta
+    return pair(
+        (
+            "hutchinson_trace",
+            lambda: hutchinson_trace(traced.loss, theta, probes=probes, generator=seeded()),
+        ),
+        ("curvlinops", lambda: curvlinops.hutchinson_trace(peer, probes)),
+    )
+
+
+@benchmark("400 runs of SGD with 10,000 steps each", PART)
+def sgd_ensemble():
+    toy = softmax_product([0.1, 0.2, 0.3, 0.4], [2.0, 1.0, -1.5, 0.5])
+
+    def once():
+        follow_sgd(toy.model, toy.start, 0.05, 10_000, 1, 400, np.random.default_rng(0))
+
+    return amount("s", [clocked(once) for _ in range(3)], at_most=3.0)

@@ -1,0 +1,134 @@
+"""A training step against Hugging Face's BERT of the same shape; probes; on a GPU, the share of its
+matrix rate.
+"""
+
+import time
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from ntpcompanion.languages.pretrained import needed
+from ntpcompanion.mlm.data import batch_generator, draw_batch
+from ntpcompanion.mlm.downstream import Examples
+from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS
+from ntpcompanion.mlm.plan import TrainingPlan
+from ntpcompanion.mlm.probe import ProbePlan, linear_probe
+from ntpcompanion.mlm.train import masked_loss, train
+from ntpcompanion.networks.build import build_model
+from ntpcompanion.networks.language_model import FIRST_WORD
+from ntpcompanion.networks.plan import ModelPlan
+from tests.benchmarks.registry import amount, benchmark, clocked, pair
+
+PART = "Networks"
+
+
+def steps(width, heads, layers):
+    """A step of ours and one of BertForMaskedLM: same sentences with the same mask each, V = 200,
+    17 positions with CLS, batch 256, float32, no dropout, the same fused AdamW.
+    """
+    transformers = needed("transformers")
+    plan = ModelPlan("transformer", width, layers, heads, 4 * width, words=200, positions=16)
+    model = build_model(plan, 0)
+    bert = transformers.BertForMaskedLM(
+        transformers.BertConfig(
+            vocab_size=203,
+            hidden_size=width,
+            num_hidden_layers=layers,
+            num_attention_heads=heads,
+            intermediate_size=4 * width,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+            max_position_embeddings=17,
+        )
+    ).train()
+    batch = draw_batch(
+        LANGUAGE_PLANS["hmm-100"].build(), 256, 16, 0.0, batch_generator(0, "training", 0)
+    )
+    tokens = torch.nn.functional.pad(batch.tokens + FIRST_WORD, (1, 0), value=202)
+    labels = torch.full_like(tokens, -100).scatter(1, batch.at + 1, batch.targets + FIRST_WORD)
+    losses = (lambda: masked_loss(model, batch), lambda: bert(input_ids=tokens, labels=labels).loss)
+
+    def step(network, loss):
+        optimizer = torch.optim.AdamW(network.parameters(), 1e-3, fused=True)
+
+        def once():
+            loss().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+        return once
+
+    return step(model, losses[0]), step(bert, losses[1])
+
+
+def against_bert(width, heads, layers):
+    ours, theirs = steps(width, heads, layers)
+    return pair(
+        ("mlm.train", ours),
+        ("BertForMaskedLM", theirs),
+        at_least=1.3,
+        note="Hugging Face's model of the same shape with the same optimizer.",
+    )
+
+
+@benchmark("A training step, width 64, 1 layer, 256 sentences", PART, busy=False)
+def step_64():
+    return against_bert(64, 1, 1)
+
+
+@benchmark("A training step, width 128, 4 layers, 256 sentences", PART)
+def step_128():
+    return against_bert(128, 2, 4)
+
+
+@benchmark("A training step, width 256, 3 layers, 256 sentences", PART, busy=False)
+def step_256():
+    return against_bert(256, 4, 3)
+
+
+@benchmark("A probe: 20,000 examples × 256 features, 50 classes, 20 epochs", PART, threads=2)
+def probe():
+    generator = torch.Generator().manual_seed(0)
+    features = torch.randn(21_000, 256, generator=generator)
+    labels = (features @ torch.randn(256, 50, generator=generator)).argmax(1)
+    train_on, test_on = (
+        Examples(features[rows], labels[rows], 50) for rows in (slice(20_000), slice(20_000, None))
+    )
+    plan, found = ProbePlan(epochs=20), []
+    took = [
+        clocked(lambda: found.append(linear_probe(train_on, test_on, plan, generator)))
+        for _ in range(3)
+    ]
+    assert found[-1].accuracy.value > 0.5
+    return amount("s", took, at_most=3.0)
+
+
+@benchmark("Training on a GPU: share of its matrix rate, width 1024", PART, listed=False)
+def gpu_share():
+    """FLOPs of the matrix products of both passes, as torch counts them, over the rate of a large
+    product; its own process needs a GPU.
+    """
+    spec, batch, count = LANGUAGE_PLANS["hmm-100"], 2048, 30
+    language = spec.build("cuda")
+    plan = ModelPlan("transformer", 1024, 8, 16, 4096, words=spec.words, positions=spec.length)
+    model = build_model(plan, 0, "cuda")
+    drawn = draw_batch(language, batch, spec.length, 0.0, batch_generator(0, "training", 0, "cuda"))
+    with FlopCounterMode(display=False) as counter:
+        masked_loss(model, drawn).backward()
+    training = TrainingPlan(2 * count, batch, precision="bfloat16", compile=True)
+    states = train(plan, training, language, device="cuda", stops=[count])
+    half, end = ((torch.cuda.synchronize(), s.seconds)[1] for s in states)
+    rate = counter.get_total_flops() * count / (end - half)
+    return amount("of the rate", [rate / matrix_rate()], at_least=0.4)
+
+
+def matrix_rate(n=8192, repeats=20):
+    """FLOP/s of a bf16 product of two n × n matrices."""
+    a = torch.randn(n, n, device="cuda", dtype=torch.bfloat16)
+    a @ a
+    torch.cuda.synchronize()
+    began = time.perf_counter()
+    for _ in range(repeats):
+        a @ a
+    torch.cuda.synchronize()
+    return repeats * 2 * n**3 / (time.perf_counter() - began)

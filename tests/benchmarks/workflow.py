@@ -1,0 +1,247 @@
+"""The runner, the build, sweeps, pages, and the threads that the solvers choose."""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import jupytext
+import numpy as np
+
+from ntpcompanion.workflow.base.project import ONE_THREAD, Project
+from ntpcompanion.workflow.site.look import ASSETS
+from ntpcompanion.workflow.starting.new_book import new_book
+from tests.benchmarks.registry import Growth, Pair, amount, benchmark, clocked, turns
+from tests.browsing import BROWSER, FLAGS, PATIENCE
+
+PART = "Workflow"
+BINARY = Path(sys.executable).parent
+TEXT = """---
+kernelspec: {display_name: Python 3, language: python, name: python3}
+---
+# Nothing
+
+```{code-cell} ipython3
+:tags: [parameters]
+seed = 0
+```
+
+```{code-cell} ipython3
+import numpy as np
+np.random.default_rng(seed).random()
+```
+"""
+
+
+def call(command, folder):
+    """Run a command in a folder; its error is that of the benchmark."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{command[0]}: {(done.stderr or done.stdout)[-400:]}")
+
+
+@benchmark("What the runner adds to papermill, one notebook that computes nothing", PART)
+def runner():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "notebooks").mkdir()
+        (folder / "book").mkdir()
+        (folder / "_config.yml").write_text("title: x\n")
+        (folder / "book" / "_toc.yml").write_text("format: jb-book\nroot: intro\n")
+        (folder / "notebooks" / "profiles.yml").write_text("")
+        (folder / "notebooks" / "nothing.md").write_text(TEXT)
+        jupytext.write(jupytext.reads(TEXT, fmt="md:myst"), folder / "nothing.ipynb")
+        bare = [str(BINARY / "papermill"), "nothing.ipynb", "out.ipynb", "-p", "seed", "1"]
+        ours = [str(BINARY / "ntpcompanion"), "execute", "--profile", "smoke", "--force"]
+        mine, theirs = turns(
+            lambda: call(ours, folder),
+            lambda: call([*bare, "--no-progress-bar"], folder),
+            budget=20,
+            least=5,
+        )
+    added = [a - b for a, b in zip(mine, theirs, strict=True)]
+    return amount("s", added, at_most=0.5, note="Both as whole processes, in turns.")
+
+
+@contextlib.contextmanager
+def small_book():
+    """The book that `ntpcompanion init` makes."""
+    with tempfile.TemporaryDirectory() as name:
+        yield new_book(Path(name) / "small", "small", "A small book")
+
+
+def build(folder):
+    call([str(BINARY / "ntpcompanion"), "build"], folder)
+
+
+@benchmark("Building a small book from nothing", PART, busy=False)
+def build_cold():
+    with small_book() as folder:
+        return amount("s", [clocked(lambda: build(folder))])
+
+
+@benchmark("Building it again where nothing changed", PART)
+def build_warm():
+    with small_book() as folder:
+        build(folder)
+        return amount("s", [clocked(lambda: build(folder)) for _ in range(3)])
+
+
+@benchmark("Building it again after an edit of its prose", PART, busy=False)
+def build_prose():
+    with small_book() as folder:
+        build(folder)
+        notebook = folder / "notebooks" / "mean.md"
+        found = []
+        for number in range(2):
+            text = notebook.read_text(encoding="utf-8")
+            notebook.write_text(f"{text}\nA sentence, number {number}.\n", encoding="utf-8")
+            found.append(clocked(lambda: build(folder)))
+        return amount("s", found, note="No notebook is executed: its page is made again.")
+
+
+@benchmark("A sweep of 16 runs with more workers", PART, busy=False)
+def sweep():
+    with small_book() as folder:
+        sizes, seconds = [1, 2, 4], []
+        options = ["-p", "n=64", "-p", "means=60000", "--seeds"]
+        for number, workers in enumerate(sizes):
+            seeds = f"{100 * number}:{100 * number + 16}"
+            command = [str(BINARY / "ntpcompanion"), "sweep", "spread", *options, seeds, "--jobs"]
+            seconds.append([clocked(lambda c=command, n=workers: call([*c, str(n)], folder))])
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return Growth(
+        variable="workers", sizes=[1.0, 2.0, 4.0], seconds=seconds, ideal=-1.0,
+        note=f"Start of the workers included; there are {cores} cores.",
+    )  # fmt: skip
+
+
+# first paint of content; formulas set and typefaces there: seconds since the page was asked for
+WAITED = """async () => {
+  await window.MathJax?.startup?.promise;
+  await document.fonts.ready;
+  return performance.now() / 1000;
+}"""
+
+
+def without_ours(html):
+    """A page as Jupyter Book would make it."""
+    folders = (ASSETS, Project.find().book / "assets")
+    names = [
+        path.relative_to(folder).as_posix()
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.suffix in (".js", ".css")
+    ]
+    ours = "|".join(map(re.escape, names))
+    added = [
+        rf'<script[^>]* src="[^"]*_static/(?:{ours})(?:\?[^"]*)?"[^>]*></script>',
+        rf'<link[^>]* href="[^"]*_static/(?:{ours})(?:\?[^"]*)?"[^>]*>',
+        r'<script type="application/json"[^>]*>.*?</script>',
+    ]
+    return re.sub("|".join(added), "", html, flags=re.DOTALL)
+
+
+def readable(play, address):
+    """Seconds until a page is readable, in a browser that was never used."""
+    with play.chromium.launch(executable_path=BROWSER, args=FLAGS) as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(PATIENCE)
+        page.goto(address, wait_until="commit")
+        page.wait_for_load_state("domcontentloaded")
+        return page.evaluate(WAITED)
+
+
+@benchmark("A chapter until it can be read, from disk, in a new browser", PART)
+def page():
+    from playwright.sync_api import sync_playwright
+
+    project, name = Project.find(), "chapters/ntp_svm.html"
+    sites = [project.html(profile) for profile in ("book", "smoke")]
+    built = [site for site in sites if (site / name).is_file()]
+    if not BROWSER or not built:
+        raise RuntimeError("needs Chromium and a built book: run `make book` first")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
+        plain = Path(folder)
+        (plain / "chapters").mkdir()
+        for shared in ("_static", "searchindex.js"):
+            (plain / shared).symlink_to(built[0] / shared)
+        html = (built[0] / name).read_text(encoding="utf-8")
+        (plain / name).write_text(without_ours(html), encoding="utf-8")
+        waited = [
+            [readable(play, (site / name).as_uri()) for site in (built[0], plain)] for _ in range(5)
+        ]
+    ours, theirs = map(list, zip(*waited, strict=True))
+    return Pair(
+        ours="this book", peer="plain Jupyter Book", our_seconds=ours, peer_seconds=theirs,
+        at_least=0.67, note="The same page without what this book adds to the theme.",
+    )  # fmt: skip
+
+
+# threads of a process, 0 for the solvers' own choice, and what its environment says besides
+SETTINGS = {
+    "default": (0, {}),
+    "1 thread": (1, {}),
+    "2 threads": (2, {}),
+    "2 threads, passive": (2, {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}),
+}
+
+
+@contextlib.contextmanager
+def solving(threads, variables):
+    """Ask a process with these settings to solve: a function of the request that returns seconds of
+    the wall clock.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
+    command = [sys.executable, "-m", "tests.benchmarks.solving", str(threads)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes, env={**kept, **variables}) as process:
+        assert process.stdout.readline() == "ready\n"
+
+        def ask(request):
+            print(request, file=process.stdin, flush=True)
+            return json.loads(process.stdout.readline())[0]
+
+        yield ask
+        process.stdin.close()
+
+
+def chosen_threads(request, repeats=11):
+    """The threads that a solver chooses against the best of the settings, each in a process of its
+    own, in turns.
+    """
+    with contextlib.ExitStack() as stack:
+        asks = [stack.enter_context(solving(*setting)) for setting in SETTINGS.values()]
+        rounds = [[ask(request) for ask in asks] for _ in range(repeats + 2)][2:]
+    best = int(np.median(rounds, axis=0).argmin())
+    return Pair(
+        ours="threads as chosen",
+        peer=f"the best setting ({list(SETTINGS)[best]})",
+        our_seconds=[row[0] for row in rounds],
+        peer_seconds=[row[best] for row in rounds],
+        at_least=1 / 1.3,
+    )
+
+
+@benchmark("Threads of the separability test, 100 contexts", "Threads", threads=2)
+def threads_separability():
+    return chosen_threads("separability 50 100 128 5")
+
+
+@benchmark("Threads of the SVM, 600 contexts and 300 tokens", "Threads", threads=2)
+def threads_svm():
+    return chosen_threads("svm 300 600 768 20")
+
+
+@benchmark("Threads of the nuclear-norm SVM, 100 contexts and 50 tokens", "Threads", threads=2)
+def threads_nuclear():
+    return chosen_threads("nuclear 50 100 8 5", repeats=7)
+
+
+@benchmark("Threads of the flow, 20 contexts", "Threads", threads=2)
+def threads_flow():
+    return chosen_threads("flow 10 20 25 3")
