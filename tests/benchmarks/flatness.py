@@ -5,7 +5,7 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from ntpcompanion.flatness.drift import follow_sgd
+from ntpcompanion.flatness.ensemble import follow_sgd
 from ntpcompanion.flatness.hessian import FlatModule
 from ntpcompanion.flatness.toy_models import softmax_product
 from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
