@@ -1,6 +1,7 @@
 """Shared by all tests: draws that are the same in every run."""
 
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,11 +37,27 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make portable` runs under other kernels."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what `make portable` runs under other kernels, and deal out files so that no process
+    waits for another in the end.
+    """
     for item in items:
-        if item.path.is_relative_to(TESTS) and item.path.relative_to(TESTS).parts[0] in NUMERICAL:
+        if _computes(item.path):
             item.add_marker(pytest.mark.numerical)
+    if hasattr(config, "workerinput"):  # of pytest-xdist, which takes the files in their order
+        items[:] = dealt(items)
+
+
+def _computes(path: Path) -> bool:
+    return path.is_relative_to(TESTS) and path.relative_to(TESTS).parts[0] in NUMERICAL
+
+
+def dealt(items: list[pytest.Item]) -> list[pytest.Item]:
+    """The tests file by file: first the files whose tests may start programs, be they few, then
+    those that compute; of either first the files with most tests.
+    """
+    tests = Counter(item.path for item in items)
+    return sorted(items, key=lambda item: (_computes(item.path), -tests[item.path], item.path))
 
 
 # of a module: one that lived on would be in the way of other tests that start a browser

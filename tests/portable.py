@@ -19,12 +19,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.conftest import NUMERICAL
 from tests.copies import ROOT, copy_checkout
 
 WORK = ROOT / "_build" / "portable"
 LIMIT = 1200  # seconds for a command: what hangs is stopped
 OVER = 124  # its exit code then, as of the command `timeout`
 SHOWN = 20  # last lines of a command that failed
+# those of pyproject.toml but for the types and shapes of arrays: they are the same under every
+# kernel, `make test` checks them, and to check them takes two fifths of the time
+OPTIONS = "--strict-markers --strict-config -n=2 --dist=loadfile --no-loadscope-reorder -rs"
 
 
 @dataclass(frozen=True)
@@ -84,14 +88,9 @@ def commands_of(setting: Setting) -> dict[str, list[str]]:
         "execute": [*program, "execute", "--profile", "smoke", "--force", *seed],
         "check": [*program, "check", "--profile", "smoke", *seed],
         "tests": [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-m",
-            "numerical",
-            "-p",
-            "no:cacheprovider",
+            *(sys.executable, "-m", "pytest", "-q", "-m", "numerical", "-p", "no:cacheprovider"),
+            *("-o", f"addopts={OPTIONS}"),
+            *(f"tests/{room}" for room in sorted(NUMERICAL)),
         ],
     }
 

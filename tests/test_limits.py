@@ -3,6 +3,9 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+
+from tests.conftest import dealt
 
 ROOT = Path(__file__).resolve().parents[1]
 PLANTED = """
@@ -44,3 +47,10 @@ def test_a_test_that_hangs_is_named_and_one_whose_fixture_is_slow_is_not(tmp_pat
     assert "1 failed, 1 passed" in done.stdout
     assert "test_hangs" in done.stdout
     assert "Timeout" in done.stdout
+
+
+def test_files_that_may_start_programs_are_dealt_out_before_those_that_compute():
+    """At the end of a run by two processes there are short files only."""
+    given = ["linear/a", "linear/b", "linear/b", "drills/few", "workflow/many", "workflow/many"]
+    items = [SimpleNamespace(path=ROOT / "tests" / name) for name in given]
+    assert [item.path.name for item in dealt(items)] == ["many", "many", "few", "b", "b", "a"]

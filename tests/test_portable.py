@@ -1,15 +1,20 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 
 import psutil
 import pytest
 
+from tests.conftest import NUMERICAL
+from tests.copies import ROOT
 from tests.drills.machine import POSIX
 from tests.portable import (
+    OPTIONS,
     OVER,
     SETTINGS,
     Setting,
@@ -102,6 +107,21 @@ def test_the_settings_are_those_that_are_meant():
         assert commands["execute"][3:] == ["execute", "--profile", "smoke", "--force", *seed]
         assert commands["check"][3:] == ["check", "--profile", "smoke", *seed]
         assert commands["tests"][commands["tests"].index("-m", 2) + 1] == "numerical"
+        folders = [name for name in commands["tests"] if name.startswith("tests/")]
+        assert [ROOT / name for name in folders if not (ROOT / name).is_dir()] == []
+        assert len(folders) == len(NUMERICAL)
+
+
+def test_tests_are_run_there_with_the_options_of_all_tests_but_for_the_types_of_arrays():
+    ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    given = ours["tool"]["pytest"]["ini_options"]["addopts"]
+    left = [option for option in given if option not in OPTIONS.split()]
+    assert [re.split("[ =]", option)[0] for option in left] == [
+        "--jaxtyping-packages",
+        "--doctest-glob",
+        "-m",
+    ]
+    assert set(OPTIONS.split()) <= set(given)
 
 
 @POSIX

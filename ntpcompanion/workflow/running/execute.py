@@ -1,5 +1,6 @@
 """Run what is stale: one process per notebook, several at a time, each outcome whole or absent."""
 
+import math
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -68,7 +69,9 @@ def execute(
 ) -> list[Outcome]:
     """Bring every run up to date; a failing one does not stop the others.
 
-    What is in the making lies in `scratch` (default: `_build/tmp`), which is emptied first.
+    What is in the making lies in `scratch` (default: `_build/tmp`), which is emptied first. The
+    runs that took longest the last time begin first, so that no worker waits for one of them at
+    the end; before them those that have never been run.
 
     `report(run, state, cell, cells)` is called from worker threads with state `"fresh"`, `"cell"`,
     `"done"` or `"failed"`, and `ended(outcome)` when a run has ended, one after the other. Raises
@@ -83,15 +86,24 @@ def execute(
     shutil.rmtree(scratch, ignore_errors=True)  # left by a run that was killed
     with Lifeline() as lifeline, ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
-            futures = [
-                pool.submit(_bring_up_to_date, run, scratch, force, tell, lifeline) for run in runs
-            ]
-            for future in as_completed(futures):
+            futures = {
+                run.stem: pool.submit(_bring_up_to_date, run, scratch, force, tell, lifeline)
+                for run in sorted(runs, key=_seconds_before, reverse=True)
+            }
+            for future in as_completed(futures.values()):
                 if ended:
                     ended(future.result())
-            return [future.result() for future in futures]
+            return [futures[run.stem].result() for run in runs]
         finally:
             lifeline.cut()  # before the pool waits for its threads: Ctrl-C ends the workers
+
+
+def _seconds_before(run: Run) -> float:
+    """What a run took the last time; infinite if nothing is known of it."""
+    try:
+        return Result.load(run.results).seconds
+    except WorkflowError:
+        return math.inf
 
 
 def _bring_up_to_date(

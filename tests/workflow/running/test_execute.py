@@ -231,3 +231,28 @@ def test_each_run_is_told_as_it_ends_not_when_all_have_ended(instant, monkeypatc
     monkeypatch.setattr(runner, "_run_worker", second_waits)
     instant.execute(jobs=1, ended=ended)
     assert (told, waited) == (["coin", "words"], [True])
+
+
+def test_the_longest_begins_first_and_outcomes_keep_their_order(instant, monkeypatch):
+    began = []
+
+    def report(run, state, *_):
+        if state in ("cell", "fresh") and run.notebook.name not in began:
+            began.append(run.notebook.name)
+
+    def order():
+        began.clear()
+        outcomes = instant.execute(jobs=1, force=True, report=report)
+        assert list(outcomes) == ["coin", "words"]
+        return list(began)
+
+    assert order() == ["coin", "words"]  # as given: nothing is known
+    for seconds, expected in (
+        ({"coin": 1.0, "words": 2.0}, ["words", "coin"]),
+        ({"coin": 2.0, "words": 1.0}, ["coin", "words"]),
+    ):
+        for run in instant.runs():
+            replace(Result.load(run.results), seconds=seconds[run.notebook.name]).save(run.results)
+        assert order() == expected
+    instant.runs()[1].results.unlink()
+    assert order() == ["words", "coin"]
