@@ -40,7 +40,8 @@ h1, h2, h3, table caption { break-after: avoid; }
 # made.
 # Cards and code stay folded.
 _OPENED = re.compile(
-    r'<details class="([^"]*\b(?:sd-dropdown|ntp-strip|ntp-record|ntp-group|ntp-aside)\b[^"]*)"(?! open)'
+    r'<details class="([^"]*\b(?:sd-dropdown|ntp-strip|ntp-record|ntp-group|ntp-aside)\b[^"]*)"'
+    r"(?! open)"
 )
 _ARTICLE = re.compile(r"<article[^>]*>(.*)</article>", re.DOTALL)
 _HEAD = re.compile(r"<link [^>]*stylesheet[^>]*>|<script\b[^>]*>.*?</script>", re.DOTALL)
