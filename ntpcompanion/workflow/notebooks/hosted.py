@@ -6,6 +6,7 @@ Run by `.binder/postBuild`: `python -m ntpcompanion.workflow.notebooks.hosted`.
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import write_atomically
@@ -19,10 +20,11 @@ def set_up(prefix: Path) -> None:
     """Let every JupyterLab of the environment at `prefix` open text notebooks by a click, and save
     them without laying them out anew. Other settings there are kept.
     """
-    for path, settings in (
-        (SERVER, {"ServerApp": {"contents_manager_class": CONTENTS}}),
-        (VIEWERS, OVERRIDES),
-    ):
+    files: dict[Path, Mapping[str, Mapping[str, object]]] = {
+        SERVER: {"ServerApp": {"contents_manager_class": CONTENTS}},
+        VIEWERS: OVERRIDES,
+    }
+    for path, settings in files.items():
         present = json.loads((prefix / path).read_text()) if (prefix / path).is_file() else {}
         for name, values in settings.items():
             present[name] = {**present.get(name, {}), **values}

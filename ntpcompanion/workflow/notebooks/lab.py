@@ -19,7 +19,7 @@ NEEDED = {
 }  # the distribution of each module
 CONTENTS = "ntpcompanion.workflow.notebooks.jupyter_contents.TextNotebooks"
 # a double click on a text notebook opens a notebook
-OVERRIDES = {
+OVERRIDES: dict[str, dict[str, object]] = {
     "@jupyterlab/docmanager-extension:plugin": {
         "defaultViewers": {"markdown": "Jupytext Notebook", "myst": "Jupytext Notebook"}
     },

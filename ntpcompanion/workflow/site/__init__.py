@@ -35,7 +35,7 @@
 - `outside`: its references to the pages of the book
 - `mending`: small faults in the markup of themes and extensions
 - `security`: the policy of each page: what ships may run, nothing else
-- `pdf`: the whole book as one PDF
+- `pdf`, `printed`, `joined`: the whole book as one PDF
 - `release`: archive, ledger and metadata for a release
 - `look`: the styles and scripts of `assets` on every page
 - `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again

@@ -21,7 +21,7 @@ BOOK = "https://book.invalid/#"
 # What is for a screen only is taken out before the mathematics is set: the rest is printed sooner.
 UNSEEN = (
     ".headerlink, .ntp-code, .ntp-copy, .ntp-hover, .ntp-narrow, .ntp-widget-live, "
-    ".ntp-strip > summary, details:not([open]) > :not(summary)"
+    ".ntp-more, details:not([open]) > :not(summary)"
 )
 SCRIPT = (
     f'for (const each of document.querySelectorAll("{UNSEEN}")) each.remove();'
@@ -29,19 +29,27 @@ SCRIPT = (
     "{...MathJax.options, enableAssistiveMml: false, enableMenu: false};"
 )
 STYLE = """
-@page { size: A4; margin: 18mm 16mm 20mm; }
-html { font-size: 10.5pt; }
+@page { size: A4; margin: 20mm 23mm 22mm; }
+html { font-size: 9.6pt; --ntp-measure: 100%; --ntp-column: 100%; --ntp-broad: 100%; }
+.bd-content, .bd-article { display: block; max-width: none; padding: 0; overflow: visible; }
+.bd-content .bd-article section > * { max-width: 100%; }
+/* the theme prints a page's title elsewhere */
+.bd-main .bd-content .bd-article h1 { display: block !important; margin-top: 0; }
 section.ntp-page { break-before: page; }
 section.ntp-page:first-of-type { break-before: auto; }
 figure, tr, .ntp-card, div.proof > p.admonition-title { break-inside: avoid; }
 h1, h2, h3, table caption { break-after: avoid; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+.bd-content .bd-article :is(pre, .highlight, .ntp-scroll, .cell_output, table, dt) {
+  overflow: visible; max-height: none;
+}
+.sd-card { box-shadow: none !important; }
 """
 # Opened in print: folded proofs, tables and strips of claims, the ledger's groups, how records were
 # made.
 # Cards and code stay folded.
 _OPENED = re.compile(
-    r'<details class="([^"]*\b(?:sd-dropdown|ntp-strip|ntp-record|ntp-group|ntp-aside)\b[^"]*)"'
-    r"(?! open)"
+    r'<details class="([^"]*\b(?:sd-dropdown|ntp-(?:strip|record|group|aside))\b[^"]*)"(?! open)'
 )
 _ARTICLE = re.compile(r"<article[^>]*>(.*)</article>", re.DOTALL)
 _HEAD = re.compile(r"<link [^>]*stylesheet[^>]*>|<script\b[^>]*>.*?</script>", re.DOTALL)
@@ -115,8 +123,8 @@ def _document(head: str, sections: Mapping[str, str], linked: Collection[str]) -
     wanted = sorted(own & {*linked, *(heading.name for heading in headings)})
     places = "".join(f'<a href="#{name}"></a>' for name in wanted)
     text = (
-        f'{head}<body><main class="bd-main"><div class="bd-article">{body}</div></main>'
-        f"<nav hidden>{places}</nav><script>{SCRIPT}</script></body></html>"
+        f'{head}<body><main class="bd-main"><div class="bd-content"><div class="bd-article">{body}'
+        f"</div></div></main><nav hidden>{places}</nav><script>{SCRIPT}</script></body></html>"
     )
     return Document(tuple(sections), text, headings)
 
