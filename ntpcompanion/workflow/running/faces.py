@@ -6,7 +6,8 @@ solve_ntp_svm` say in which module each public name is defined, for type checker
 """
 
 import ast
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
@@ -47,10 +48,16 @@ def read_face(room: Path) -> dict[str, str]:
     if not stub.is_file():
         return {}
     try:
-        with ONE_PARSES:
-            tree = ast.parse(read_input(stub))
+        return dict(_names_of(read_input(stub)))
     except NO_PYTHON as error:
         raise not_python(stub, error) from error
+
+
+# asked for every name that goes through a face; what the file says now is read each time
+@functools.cache
+def _names_of(stub: bytes) -> Mapping[str, str]:
+    with ONE_PARSES:
+        tree = ast.parse(stub)
     lines = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.level == 1]
     return {
         alias.name: f"{line.module}.{alias.name}" if line.module else alias.name

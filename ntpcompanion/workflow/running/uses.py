@@ -53,10 +53,11 @@ def names_used(code: str | bytes, parent: str | None = None) -> frozenset[str]:
         if `code` is not Python; as `ast.parse` does.
     """
     with ONE_PARSES:
-        tree = ast.parse(code)
-    bindings = [binding for node in ast.walk(tree) for binding in _bindings(node, parent)]
+        nodes = list(ast.walk(ast.parse(code)))
+    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    bindings = [binding for node in imports for binding in _bindings(node, parent)]
     chains: dict[str, set[str]] = {binding.local: set() for binding in bindings}
-    for root, attributes in _chains(tree):
+    for root, attributes in _chains(nodes):
         if root in chains:
             chains[root].add(attributes or WHOLE)
     used = {binding.module for binding in bindings}
@@ -68,7 +69,7 @@ def names_used(code: str | bytes, parent: str | None = None) -> frozenset[str]:
     return frozenset(used)
 
 
-def _bindings(node: ast.AST, parent: str | None) -> Iterator[Binding]:
+def _bindings(node: ast.Import | ast.ImportFrom, parent: str | None) -> Iterator[Binding]:
     if isinstance(node, ast.Import):
         for alias in node.names:
             first = alias.name.partition(".")[0]
@@ -77,7 +78,7 @@ def _bindings(node: ast.AST, parent: str | None) -> Iterator[Binding]:
                 if alias.asname
                 else Binding(alias.name, first, first)
             )
-    elif isinstance(node, ast.ImportFrom):
+    else:
         base = _absolute(node, parent)
         for alias in node.names:
             name = f"{base}.{alias.name}"
@@ -92,9 +93,9 @@ def _absolute(node: ast.ImportFrom, parent: str | None) -> str:
     return ".".join([*base, node.module] if node.module else base)
 
 
-def _chains(tree: ast.AST) -> Iterator[tuple[str, str]]:
+def _chains(tree: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
     """Every `name.attribute.attribute` as the name and the dotted rest, "" for a name alone."""
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
+    nodes = [node for node in tree if isinstance(node, ast.Name | ast.Attribute)]
     inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     for node in nodes:
         if id(node) in inner:
