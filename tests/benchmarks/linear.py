@@ -15,7 +15,7 @@ from ntpcompanion.linear.separability import Verdict, check_separability
 from ntpcompanion.linear.svm import solve_ntp_svm
 from ntpcompanion.randomness import stream
 from tests.benchmarks.memory import peak_memory
-from tests.benchmarks.peers import GAP, first_accuracy, in_logits, primal
+from tests.benchmarks.peers import GAP, first_accuracy, primal
 from tests.benchmarks.registry import amount, benchmark, clocked, growth, pair
 
 SVM, PART = "Next-token SVM", "Linear model"
@@ -27,15 +27,13 @@ def random_table(V, m, d, S):
 
 
 def against(solver, sizes=SIZES, at_least=10.0):
-    """The SVM by ours and by a solver of cvxpy in the logits, the sparsest formulation: both to a
-    certified relative gap of 1e-6.
-    """
+    """The SVM by ours and by a solver of cvxpy: both to a certified relative gap of 1e-6."""
     table = random_table(*sizes)
     assert solve_ntp_svm(table, tol=GAP).duality_gap <= GAP
-    eps = first_accuracy(table, solver, in_logits)
+    eps = first_accuracy(table, solver)
     return pair(
         ("solve_ntp_svm", lambda: solve_ntp_svm(table, tol=GAP)),
-        (solver.replace("CLARABEL", "Clarabel"), lambda: primal(table, solver, eps, in_logits)),
+        (solver.replace("CLARABEL", "Clarabel"), lambda: primal(table, solver, eps)),
         at_least=at_least,
         least=2,
         note=f"cvxpy's compilation included; {solver} is asked for {eps:g}, the first accuracy "
