@@ -138,7 +138,6 @@ def separability_contexts():
 
 DESCENTS = {
     "gd": {"learning_rate": 0.5},
-    "ngd": {"learning_rate": 0.01},
     "adam": {"learning_rate": 0.01, "betas": (0.9, 0.99)},
 }
 STEPS = 2_000
