@@ -9,7 +9,7 @@ from ntpcompanion.flatness.ensemble import follow_sgd
 from ntpcompanion.flatness.hessian import FlatModule
 from ntpcompanion.flatness.toy_models import softmax_product
 from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
-from tests.benchmarks.registry import Pair, amount, benchmark, clocked, pair, turns
+from tests.benchmarks.registry import amount, benchmark, clocked, pair
 from tests.flatness.cases import Transformer, initialized, masked_sentences, seeded
 
 PART = "Flatness"
@@ -84,29 +84,6 @@ def fisher_loop():
         times=INPUTS / 32,
         at_least=5.0,
         note="The loop takes 32 of the inputs.",
-    )
-
-
-@benchmark("Relative variance of a trace times seconds", PART, busy=False)
-def fisher_curvlinops():
-    """At a start the two traces differ; what is compared is the relative variance that a second
-    buys, so seconds are scaled by it. The error of the peer is that of our probes: as many of the
-    same distribution.
-    """
-    traced, probes = Traced(), 8
-    peer = traced.peer()
-    theirs = hutchinson_trace(traced.loss, traced.flat.theta, probes=probes, generator=seeded())
-    ours = traced.fisher()
-    mine, peers = turns(traced.fisher, lambda: curvlinops.hutchinson_trace(peer, probes), least=2)
-    variances = [(found.stderr / found.value) ** 2 for found in (ours, theirs)]
-    return Pair(
-        ours="fisher_trace",
-        peer="curvlinops (Hutchinson)",
-        our_seconds=[variances[0] * seconds for seconds in mine],
-        peer_seconds=[variances[1] * seconds for seconds in peers],
-        at_least=1.0,
-        note="Seconds for a relative variance of 1. The traces are two: of the Fisher information "
-        "and of the Hessian.",
     )
 
 

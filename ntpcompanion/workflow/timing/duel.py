@@ -160,8 +160,15 @@ def side(project: Project, root: Path, clock: str = turns.CLOCK) -> Iterator[Pro
         **os.environ, **ONE_THREAD, "PYTHONPATH": search_path(project, root), "PYTHONHASHSEED": "0",
     }  # fmt: skip
     command = [sys.executable, "-P", str(Path(turns.__file__).resolve()), clock]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, **pipes, encoding="utf-8", env=environment, cwd=root) as program:  # type: ignore[call-overload]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+        env=environment,
+        cwd=root,
+    ) as program:
         try:
             yield Process(program, project.package.name, root)
         finally:
