@@ -36,8 +36,9 @@ def test_what_is_not_found_is_above_the_bound_on_the_rest(case, bound, most):
     assert off.sum(axis=1).max() <= most
     rest = margins[~off].min()
     assert rest >= found.rest
-    if most == 11:
-        assert (off == (margins < bound))[np.abs(margins - bound) > 1e-4].all()
+    if most == 11 and np.isfinite(bound):
+        outside = ~table.support.toarray() & (np.abs(margins - bound) > 1e-4)
+        assert (off == (margins < bound))[outside].all()
 
 
 def test_unit_spread_is_uniform_on_the_supports(case):
@@ -48,8 +49,9 @@ def test_unit_spread_is_uniform_on_the_supports(case):
 
 
 def test_removing_ties_is_the_projection_orthogonal_to_F(case):
-    table, rows, _, W = case
-    without, steps = remove_ties(table.support, rows, W, 0.0)
+    """Few contexts: where ties nearly depend on each other, ties of zero leave W less certain."""
+    table, W = planted_table(10, 11, 3, 12, stream(3, "few")), case[3]
+    without, steps = remove_ties(table.support, unit_rows(table.embeddings)[0], W, 0.0)
     np.testing.assert_allclose(without, W - project_onto_F(table, W), atol=1e-10)
     assert steps > 0
 
@@ -57,4 +59,6 @@ def test_removing_ties_is_the_projection_orthogonal_to_F(case):
 def test_one_hot_contexts_have_no_ties():
     table = planted_table(10, 6, 1, 8, stream(2, "one-hot"))
     W = np.ones((6, 8))
-    assert remove_ties(table.support, table.embeddings, W, 0.0) == (pytest.approx(W), 0)
+    without, steps = remove_ties(table.support, table.embeddings, W, 0.0)
+    assert without is W
+    assert steps == 0

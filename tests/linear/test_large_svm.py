@@ -67,7 +67,7 @@ def test_wrong_arguments_are_named():
     for given, words in (({"tol": 2.0}, "`tol`"), ({"max_products": 0}, "`max_products`")):
         with pytest.raises(ValueError, match=words):
             solve_large_svm(table, **given)
-    with pytest.raises(ValueError, match="`table` must have no zero embedding.*context 3"):
+    with pytest.raises(ValueError, match=r"`table` must have no zero embedding.*context 3"):
         solve_large_svm(empty)
 
 

@@ -1,4 +1,4 @@
-"""Two words that no decoder separates: the proof is read by exact fractions and the dense checks."""
+"""Two words that no decoder separates: read by exact fractions and the dense checks."""
 
 from fractions import Fraction
 

@@ -21,8 +21,8 @@ def case():
 
 
 def test_products_are_those_of_the_dense_matrix(case):
-    table, pairs, values, rng = case
-    dense, E = pairs.matrix(values).toarray(), table.embeddings
+    table, pairs, values, _ = case
+    dense, E = pairs.matrix(values).toarray(), table.embeddings.copy()
     at = pairs.row, pairs.token
     np.testing.assert_allclose(pairs.decoder(values, E), dense.T @ E, atol=1e-12)
     np.testing.assert_allclose(pairs.product(values, E), (E @ E.T @ dense)[at], atol=1e-11)
@@ -68,7 +68,7 @@ def test_margins_and_ties_are_counted_one_by_one(case):
     W, c = rng.standard_normal((9, 8)), rng.uniform(0.5, 1, 15)
     logits = table.embeddings @ W.T
     inside = [logits[j, row] for j, row in enumerate(table.support.toarray())]
-    margins, ties = pairs.margins(W, table.embeddings, c)
+    margins, ties = pairs.margins(W, table.embeddings.copy(), c)
     expected = [
         (inside[j].min() - logits[j, v]) / c[j]
         for j, v in zip(pairs.row[pairs.off], pairs.token[pairs.off], strict=True)
