@@ -180,6 +180,7 @@ class _Search:
         rows, lengths = unit_rows(table.embeddings)
         self.rows, self.single, self.lengths = rows, rows.astype(np.float32), lengths
         self.threshold, self.scans, self.operations = 1 / lengths, 0, 0
+        # the gap, and decoder, dual and tie error that prove it
         self.gap, self.best = np.inf, None
         centroids = np.ascontiguousarray(unit_spread(table.support).T @ rows)
         first = self._scan(centroids, np.inf, FIRST_PAIRS)
@@ -240,7 +241,7 @@ class _Search:
         gap = 1 - linear**2 / square / (float(np.vdot(W, W)) / margin**2)
         if gap < self.gap:
             dual = self.pairs.matrix(self.state.gamma * (linear / square))
-            self.gap, self.best = gap, (W / margin, dual, tie_error / margin)
+            self.gap, self.best = gap, (W / margin, dual, tie_error / margin)  # type: ignore[assignment]
 
     def answer(self, tol: float) -> LargeSolution:
         """What was proved."""
