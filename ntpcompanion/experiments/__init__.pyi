@@ -15,6 +15,7 @@ from . import path_star as path_star
 from . import path_star_graph as path_star_graph
 from . import hyperspheres as hyperspheres
 from . import least_width as least_width
+from . import large_svm as large_svm
 from . import disagreement_mlp as disagreement_mlp
 from .path_star_runs import runs_table as runs_table
 from .path_star_runs import course_table as course_table
@@ -49,6 +50,7 @@ __all__ = [
     "path_star_graph",
     "hyperspheres",
     "least_width",
+    "large_svm",
     "disagreement_mlp",
     "runs_table",
     "course_table",

@@ -1,0 +1,64 @@
+"""A scan finds every small margin and bounds the others; ties are removed to rounding."""
+
+import numpy as np
+import pytest
+
+from ntpcompanion.linear import project_onto_F
+from ntpcompanion.linear.large_proofs import remove_ties, scan_pairs, unit_spread
+from ntpcompanion.linear.large_tables import planted_table
+from ntpcompanion.linear.ties import unit_rows
+from ntpcompanion.randomness import stream
+
+
+@pytest.fixture
+def case():
+    rng = stream(1, "scan")
+    table = planted_table(40, 11, 3, 12, rng)
+    rows, lengths = unit_rows(table.embeddings)
+    return table, rows, 1 / lengths, rng.standard_normal((11, 12))
+
+
+def margins_of(table, rows, threshold, W):
+    logits, support = rows @ W.T, table.support.toarray()
+    level = np.where(support, logits, np.inf).min(axis=1)
+    return np.where(support, np.inf, (level[:, None] - logits) / threshold[:, None])
+
+
+@pytest.mark.parametrize("most", [1, 3, 11])
+@pytest.mark.parametrize("bound", [-1.0, 0.5, np.inf])
+def test_what_is_not_found_is_above_the_bound_on_the_rest(case, bound, most):
+    table, rows, threshold, W = case
+    found = scan_pairs(table.support, rows, threshold, W, bound, most)
+    margins = margins_of(table, rows, threshold, W)
+    off = np.zeros(margins.shape, dtype=bool)
+    off[found.context, found.token] = True
+    assert not (off & table.support.toarray()).any()
+    assert off.sum(axis=1).max() <= most
+    rest = margins[~off].min()
+    assert rest >= found.rest
+    if most == 11 and np.isfinite(bound):
+        outside = ~table.support.toarray() & (np.abs(margins - bound) > 1e-4)
+        assert (off == (margins < bound))[outside].all()
+
+
+def test_unit_spread_is_uniform_on_the_supports(case):
+    table = case[0]
+    spread = unit_spread(table.support).toarray()
+    np.testing.assert_allclose(spread.sum(axis=1), 1)
+    assert ((spread > 0) == table.support.toarray()).all()
+
+
+def test_removing_ties_is_the_projection_orthogonal_to_F(case):
+    """Few contexts: where ties nearly depend on each other, ties of zero leave W less certain."""
+    table, W = planted_table(10, 11, 3, 12, stream(3, "few")), case[3]
+    without, steps = remove_ties(table.support, unit_rows(table.embeddings)[0], W, 0.0)
+    np.testing.assert_allclose(without, W - project_onto_F(table, W), atol=1e-10)
+    assert steps > 0
+
+
+def test_one_hot_contexts_have_no_ties():
+    table = planted_table(10, 6, 1, 8, stream(2, "one-hot"))
+    W = np.ones((6, 8))
+    without, steps = remove_ties(table.support, table.embeddings, W, 0.0)
+    assert without is W
+    assert steps == 0
