@@ -45,7 +45,7 @@ class LargeSolution:
     verdict
         SEPARABLE: solved to the tolerance. UNDECIDED: the budget or the time ran out.
     weights
-        W (V, d), feasible to rounding: ties to `tie_violation`, all m V margins at least `margin`.
+        W (V, d): all m V margins at least `margin`, ties up to `tie_violation`.
         None if no feasible decoder was found.
     dual
         Γ (m, V), sparse: Γ1 = 0, Γ ≤ 0 off support. Its objective bounds the norm from below.
