@@ -29,8 +29,8 @@ def planted_table(
     support uniformly from 1 … `support_size`, a random support of that size, and its embedding, the
     sum of the teacher's rows on the support plus noise, N(0, σ² / d) a coordinate with σ = `noise`.
     From this the teacher's differences within the support are projected out, so that the teacher
-    ties the in-support logits exactly. A context is drawn again until the teacher's largest logit off the
-    support is below 3/4 of those on it. A multiple of the teacher is thus feasible.
+    ties the in-support logits exactly. A context is drawn again until the teacher's largest logit
+    off the support is below 3/4 of those on it. A multiple of the teacher is thus feasible.
 
     Parameters
     ----------
