@@ -107,12 +107,12 @@ def run(plan: Plan) -> Result:
     """
     forget_peak()
     table = table_of(plan)
-    m, V, rounds, begin = table.num_contexts, table.vocab_size, [], time.monotonic()  # type: ignore[var-annotated]
+    m, V, rounds, begin = table.num_contexts, table.vocab_size, [], time.monotonic()  # type: ignore[var-annotated]  # rounds: of either solver
     solve = solve_large_svm if plan.solver == "working set" else solve_ntp_svm
     limit = "max_products" if plan.solver == "working set" else "max_iterations"
-    found = solve(table, tol=plan.tol, callback=rounds.append, **{limit: plan.max_products})  # type: ignore[arg-type]
+    found = solve(table, tol=plan.tol, callback=rounds.append, **{limit: plan.max_products})  # type: ignore[arg-type]  # as that solver calls it
     seconds = time.monotonic() - begin
-    products = getattr(found, "products", None) or found.iterations  # type: ignore[union-attr]
+    products = getattr(found, "products", None) or found.iterations  # type: ignore[union-attr]  # one of the two has it
     return Result(
         verdict=found.verdict.name,
         gap=_finite(found.duality_gap),

@@ -22,7 +22,7 @@ class Scan:
     keys
         j V + v, sorted, for the pairs (j, v) that were found.
     vocab_size
-        V.
+        how many words, V.
     rest
         a lower bound, over all pairs off the supports that were not found, on the margin in
         multiples of the threshold; infinite if there are none.

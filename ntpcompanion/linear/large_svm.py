@@ -241,7 +241,7 @@ class _Search:
         gap = 1 - linear**2 / square / (float(np.vdot(W, W)) / margin**2)
         if gap < self.gap:
             dual = self.pairs.matrix(self.state.gamma * (linear / square))
-            self.gap, self.best = gap, (W / margin, dual, tie_error / margin)  # type: ignore[assignment]
+            self.gap, self.best = gap, (W / margin, dual, tie_error / margin)  # type: ignore[assignment]  # None until then
 
     def answer(self, tol: float) -> LargeSolution:
         """What was proved."""

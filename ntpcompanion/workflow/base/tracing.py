@@ -6,7 +6,6 @@ imports nothing of the project: that would be loaded before the rule holds.
 """
 
 import hashlib
-import importlib
 import json
 import os
 import runpy
@@ -21,7 +20,7 @@ from importlib.machinery import (
     SourceFileLoader,
 )
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType
 from typing import Any
 
 # how a folder of theirs ends
@@ -157,28 +156,6 @@ def _membership(folders: Sequence[str]) -> Callable[[str], bool]:
     return lambda path: any(holds(folder, path) for folder in own)
 
 
-def postpone_grammar() -> None:
-    """From now on `rfc3987_syntax` compiles its grammar of web addresses when one is checked.
-
-    Otherwise it does so when it is imported, for 1.2 s. A kernel imports it with jsonschema when it
-    first glues a number (myst_nb, nbformat), and checks no address.
-    """
-    stub = ModuleType("rfc3987_syntax")
-
-    def attribute(name: str) -> Any:
-        if name.startswith("__"):  # the import statement looks for these
-            raise AttributeError(name)
-        if sys.modules.get("rfc3987_syntax") is stub:
-            del sys.modules["rfc3987_syntax"]
-        return getattr(importlib.import_module("rfc3987_syntax"), name)
-
-    def is_valid_syntax(rule: str, text: str) -> bool:
-        return bool(attribute("is_valid_syntax")(rule, text))
-
-    vars(stub).update(is_valid_syntax=is_valid_syntax, __getattr__=attribute)
-    sys.modules["rfc3987_syntax"] = stub
-
-
 def main() -> None:
     """Start the kernel: of its arguments, the log and the folders as JSON are ours, the rest is for
     ipykernel.
@@ -187,7 +164,6 @@ def main() -> None:
     del sys.argv[1:3]
     import_from_sources(folders)
     write_down_opened_files(folders, log)
-    postpone_grammar()
     sys.path.insert(0, "")  # as `python -m` does; the launcher removes it
     runpy.run_module("ipykernel_launcher", run_name="__main__", alter_sys=True)
 

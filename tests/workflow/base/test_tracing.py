@@ -132,22 +132,6 @@ def test_a_file_that_changes_between_two_reads_has_two_hashes(inside, tmp_path):
     assert inside.log() == {str(inside.folder / "text"): [sha256("one"), sha256("two\n")]}
 
 
-def test_the_grammar_of_addresses_waits_until_one_is_checked():
-    script = (
-        "import sys\n"
-        "from ntpcompanion.workflow.base.tracing import postpone_grammar\n"
-        "postpone_grammar()\n"
-        "import jsonschema\n"
-        "print('lark' in sys.modules)\n"
-        "check = jsonschema.FormatChecker().conforms\n"
-        "print(check('http://example.org/ä', 'iri'), check('no address', 'iri'))\n"
-        "import rfc3987_syntax\n"
-        "print('lark' in sys.modules, rfc3987_syntax.__file__ is not None)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout.splitlines() == ["False", "True False", "True True"], done.stderr
-
-
 def test_without_a_log_nothing_was_read(tmp_path):
     assert tracing.read_log(tmp_path / "none") == {}
     (tmp_path / "log").write_text(
