@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from ntpcompanion.linear import ContextTable, solve_ntp_svm
-from ntpcompanion.linear.large_svm import solve_large_svm
+from ntpcompanion.linear.large_svm import _Search, solve_large_svm
 from ntpcompanion.linear.large_tables import planted_table
 from ntpcompanion.linear.proofs import check_weights
 from ntpcompanion.randomness import stream
@@ -27,10 +28,14 @@ def test_the_dense_proofs_confirm_decoder_and_dual(seed, size):
     gamma = found.dual.toarray()
     assert np.abs(gamma.sum(axis=1)).max() <= 1e-10 * np.abs(gamma).max()
     assert gamma[~table.support.toarray()].max() <= 0
-    # weak duality, of what is returned: a decoder made anew from gamma may have another gap
+    assert gap_of(table, found) == pytest.approx(found.duality_gap, abs=1e-12)
+
+
+def gap_of(table, found):
+    """By weak duality, from what is returned: a decoder made anew from Γ may have another gap."""
+    gamma = found.dual.toarray()
     lower = gamma[~table.support.toarray()].sum() / np.linalg.norm(gamma.T @ table.embeddings)
-    gap = 1 - (lower / np.linalg.norm(found.weights)) ** 2
-    assert gap == pytest.approx(found.duality_gap, abs=1e-12)
+    return 1 - (lower / np.linalg.norm(found.weights)) ** 2
 
 
 @pytest.mark.parametrize("method", ["dual", "cvxpy"])
@@ -49,6 +54,20 @@ def test_a_budget_that_is_too_small_ends_undecided_with_the_gap_reached():
     assert found.duality_gap > 1e-6
     assert [one.gap for one in rounds] == [found.duality_gap]
     assert rounds[-1].iterations == found.products
+    assert check_weights(table, found.weights).smallest_margin >= 1 - 1e-9
+    assert gap_of(table, found) == pytest.approx(found.duality_gap, abs=1e-9)
+
+
+def test_margins_that_no_scan_has_found_are_counted():
+    """A Γ that is far too long: all margins are above those that a scan looks for."""
+    table = planted_table(60, 80, 3, 24, stream(0, "long"))
+    search = _Search(table)
+    search.climb()
+    state = search.state
+    search.state = replace(state, gamma=1e3 * state.gamma, product=1e3 * state.product)
+    search.scan(1e-6)
+    weights, _, _ = search.best
+    assert check_weights(table, weights).smallest_margin >= 1 - 1e-9
 
 
 def test_a_table_that_is_not_separable_ends_undecided_without_weights():
@@ -77,7 +96,7 @@ def test_wrong_arguments_are_named():
 MEASURE = """
 import numpy as np
 from ntpcompanion.experiments.peak import forget_peak
-from ntpcompanion.linear.large_svm import solve_large_svm
+from ntpcompanion.linear.large_svm import _Search, solve_large_svm
 from ntpcompanion.linear.large_tables import planted_table
 def kib(name):
     lines = open("/proc/self/status").read().splitlines()

@@ -4,10 +4,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.linalg import hilbert
 
 from ntpcompanion.linear import ContextTable, check_separability
 from ntpcompanion.linear.large_tables import planted_table
-from ntpcompanion.linear.pair_certificate import check_pair_certificate, find_pair_certificate
+from ntpcompanion.linear.pair_certificate import (
+    _radius,
+    check_pair_certificate,
+    find_pair_certificate,
+)
 from ntpcompanion.linear.proofs import check_certificate
 from ntpcompanion.randomness import stream
 
@@ -45,6 +50,22 @@ def test_the_exact_solution_over_fractions_is_within_the_radius(table):
     assert min(exact) > 0
     errors = [abs(x - Fraction(y)) for x, y in zip(exact, found.weights, strict=True)]
     assert max(errors) <= found.radius
+
+
+@pytest.mark.parametrize("n", [3, 5, 7])
+def test_the_radius_holds_a_solution_whose_residual_does_not_show_how_far_it_is(n):
+    """Moved along the direction that the matrix shrinks most, against exact fractions."""
+    system, target = hilbert(n), np.ones(n)
+    weakest = np.linalg.svd(system)[2][-1]
+    moved = np.linalg.solve(system, target) + weakest
+    exact = solve_exactly([[Fraction(x) for x in row] for row in system], [Fraction(1)] * n)
+    error = max(abs(x - Fraction(y)) for x, y in zip(exact, moved, strict=True))
+    assert error <= _radius(system, target, moved) < 10 * n * error
+
+
+@pytest.mark.parametrize("n", [12, 13])
+def test_no_radius_is_proved_where_rounding_may_hide_a_singular_matrix(n):
+    assert _radius(hilbert(n), np.ones(n), np.ones(n)) == np.inf
 
 
 def solve_exactly(system, target):
