@@ -11,10 +11,11 @@ from matplotlib.axes import Axes
 from ntpcompanion.planning.path_star import Graphs
 from ntpcompanion.plots.checks import check_axes, check_frame, check_numbers
 from ntpcompanion.plots.style import CONTRAST, MEASUREMENT, THEORY
-from ntpcompanion.validation import as_between, as_integer, check_instance
+from ntpcompanion.validation import as_between, as_integer, check_flag, check_instance
 
 RADIUS = 13  # of a node, points
-COURSE_COLOURS = {1: MEASUREMENT, 2: CONTRAST}  # of the first and second node after the root
+# of a node after the root: its name and its colour
+COURSE_LOOKS = {1: ("first node", MEASUREMENT), 2: ("second node", CONTRAST)}
 
 
 def draw_path_star(ax: Axes, graphs: Graphs, row: int = 0) -> Axes:
@@ -70,7 +71,7 @@ def draw_path_star(ax: Axes, graphs: Graphs, row: int = 0) -> Axes:
     return ax
 
 
-def draw_courses(ax: Axes, courses: pd.DataFrame, chance: float) -> Axes:
+def draw_courses(ax: Axes, courses: pd.DataFrame, chance: float, *, named: bool = False) -> Axes:
     """Accuracy at the first and second node after the root while networks are trained, a line for
     each run.
 
@@ -82,6 +83,8 @@ def draw_courses(ax: Axes, courses: pd.DataFrame, chance: float) -> Axes:
         runs of one kind, from `experiments.course_table`.
     chance
         accuracy of a guess among the arms, a dotted line.
+    named
+        whether the names of the two nodes stand at the lower right, in the colours of their lines.
 
     Returns
     -------
@@ -91,16 +94,21 @@ def draw_courses(ax: Axes, courses: pd.DataFrame, chance: float) -> Axes:
     Raises
     ------
     ValueError
-        no table with these columns, no rows, a chance that is not between 0 and 1.
+        no table with these columns, no rows, a chance that is not between 0 and 1, `named` that is
+        no truth value.
     """
     check_axes(ax)
     columns = ("seed", "step", "node", "accuracy")
     check_frame("courses", courses, *columns)
     check_numbers("courses", courses, *columns)
     chance = as_between("chance", chance, 0, 1)
-    for node, colour in COURSE_COLOURS.items():
+    check_flag("named", named)
+    for line, (node, (name, colour)) in enumerate(COURSE_LOOKS.items()):
         for _, run in courses[courses.node == node].groupby("seed"):
             ax.plot(run.step, run.accuracy, color=colour, linewidth=1)
+        if named:
+            place = {"ha": "right", "transform": ax.transAxes}
+            ax.text(0.98, 0.2 - 0.09 * line, name, color=colour, **place)
     ax.axhline(chance, color=THEORY, linestyle=":")
     ax.set(xlabel="training steps", ylim=(-0.03, 1.05), xlim=(0, None))
     return ax

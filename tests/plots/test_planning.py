@@ -64,6 +64,13 @@ def test_a_course_is_a_line_for_each_run_and_node(ax):
     expected = [(plots.MEASUREMENT, 0.1, 1.1)] * 2 + [(plots.CONTRAST, 0.2, 1.2)] * 2
     assert drawn == sorted(expected)
     assert chance.get_ydata() == [0.5, 0.5]
+    assert not ax.texts
+
+
+def test_the_nodes_are_named_in_the_colours_of_their_lines(ax):
+    plots.draw_courses(ax, COURSES, 0.5, named=True)
+    named = [(text.get_text(), text.get_color()) for text in ax.texts]
+    assert named == [("first node", plots.MEASUREMENT), ("second node", plots.CONTRAST)]
 
 
 @pytest.mark.parametrize(
@@ -79,3 +86,9 @@ def test_courses_that_cannot_be_drawn_are_refused(courses, chance, words, ax):
     with pytest.raises(ValueError, match=words):
         plots.draw_courses(ax, courses, chance)
     assert not ax.lines
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_names_are_asked_for_by_a_truth_value(ax):
+    with pytest.raises(ValueError, match="`named` must be True or False, got 'yes'"):
+        plots.draw_courses(ax, COURSES, 0.5, named="yes")
