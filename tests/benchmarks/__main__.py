@@ -34,6 +34,7 @@ from ntpcompanion.workflow.timing.bench import (
     read_bench,
     write_bench,
 )
+from ntpcompanion.workflow.timing.medians import median
 from tests.benchmarks.registry import Benchmark, all_benchmarks
 from tests.portable import busy_processes
 
@@ -88,13 +89,13 @@ def said(entry: Entry) -> str:
     if found.kind == "growth":
         slope = found.slope
         return f"{head}exponent {slope.value:.2f} ({slope.low:.2f} to {slope.high:.2f})"
-    missed = "" if found.met is not False else " MISSED its goal"
+    missed = " MISSED its goal" if entry.met is False else ""
     if found.kind == "pair":
         ratio = found.ratio
-        ours, theirs = sorted(found.our_seconds), sorted(found.peer_seconds)
+        ours, theirs = median(found.our_seconds), median(found.peer_seconds)
         return (
             f"{head}{ratio.value:.2f} times ({ratio.low:.2f} to {ratio.high:.2f}) as fast as "
-            f"{found.peer}, {ours[len(ours) // 2]:.3g} s against {theirs[len(theirs) // 2]:.3g} s"
+            f"{found.peer}, {ours.value:.3g} s against {theirs.value:.3g} s"
             f"{missed}"
         )
     return f"{head}{found.middle.value:.3g} {found.unit}{missed}"
@@ -193,13 +194,8 @@ def main() -> int:
     bench = bench_of(started, now(), machine, made, entries)
     write_bench(path, merged(path, bench) if given.names else bench)
     print(f"wrote {path}")
-    bad = [e for e in bench.quiet() if e.outcome.kind == "failed" or not met(e)]
+    bad = [e for e in bench.quiet() if e.outcome.kind == "failed" or e.met is False]
     return int(bool(bad))
-
-
-def met(entry: Entry) -> bool:
-    """Whether an entry keeps to its goal, if it has one."""
-    return getattr(entry.outcome, "met", None) is not False
 
 
 if __name__ == "__main__":

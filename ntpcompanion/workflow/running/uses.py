@@ -93,11 +93,11 @@ def _absolute(node: ast.ImportFrom, parent: str | None) -> str:
     return ".".join([*base, node.module] if node.module else base)
 
 
-def _chains(tree: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+def _chains(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
     """Every `name.attribute.attribute` as the name and the dotted rest, "" for a name alone."""
-    nodes = [node for node in tree if isinstance(node, ast.Name | ast.Attribute)]
-    inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
-    for node in nodes:
+    names = [node for node in nodes if isinstance(node, ast.Name | ast.Attribute)]
+    inner = {id(node.value) for node in names if isinstance(node, ast.Attribute)}
+    for node in names:
         if id(node) in inner:
             continue
         attributes: list[str] = []

@@ -16,7 +16,7 @@ from ntpcompanion.workflow.base.processes import run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages, toc_parts
 from ntpcompanion.workflow.site.joined import join
-from ntpcompanion.workflow.site.printed import Document, book_title, documents
+from ntpcompanion.workflow.site.printed import Document, book_title, documents, place_name
 
 LIMIT = 900  # seconds for one document: a few, or hundreds on a machine that is busy with others
 BROWSERS = 2  # that print at once, each in about .6 GiB of memory, where there are processors
@@ -41,7 +41,7 @@ def print_book(
     if not (html / "index.html").is_file():
         raise WorkflowError(f"There is no book in {html}. Run `make book` first.")
     pages = toc_pages(project)
-    parts = {page.replace("/", "-"): part for page, part in toc_parts(project).items()}
+    parts = {place_name(page): part for page, part in toc_parts(project).items()}
     with tempfile.TemporaryDirectory(prefix="ntp-pdf-") as folder:
         made = documents(html, pages)
         printed = _print_all(made, Path(folder), browser, tell)

@@ -165,26 +165,28 @@ def _section(page: str, text: str, texts: Mapping[str, str]) -> str:
     def leads_to(address: str) -> str:
         path, _, anchor = address.partition("#")
         other = _joined(page, path).removesuffix(".html") if path else page
-        return _name(other, anchor) if other in texts and not address.endswith(".ipynb") else ""
+        return (
+            place_name(other, anchor) if other in texts and not address.endswith(".ipynb") else ""
+        )
 
     def other(found: re.Match[str]) -> str:
         if found[2].startswith("#"):  # within a drawing
-            return f'{found[1]}="#{_name(page, found[2][1:])}"'
+            return f'{found[1]}="#{place_name(page, found[2][1:])}"'
         return _from_root(found, page)
 
     body = _OPENED.sub(r'<details open class="\1"', article[1])
     body = _NAMED.sub(lambda found: _renamed(found, page), body)
-    body = _LOCAL.sub(lambda found: f"url(#{_name(page, found[1])})", body)
+    body = _LOCAL.sub(lambda found: f"url(#{place_name(page, found[1])})", body)
     body = _LINK.sub(other, _ANCHOR.sub(link, body))
-    return f'<section class="ntp-page" id="{_name(page)}">{body}</section>'
+    return f'<section class="ntp-page" id="{place_name(page)}">{body}</section>'
 
 
 def _renamed(found: re.Match[str], page: str) -> str:
-    names = " ".join(_name(page, name) for name in found[2].split())
+    names = " ".join(place_name(page, name) for name in found[2].split())
     return f'{found[1]}="{names}"'
 
 
-def _name(page: str, anchor: str = "") -> str:
+def place_name(page: str, anchor: str = "") -> str:
     """The name of a page, or of a place on it, in the book."""
     return f"{page.replace('/', '-')}--{anchor}" if anchor else page.replace("/", "-")
 

@@ -114,9 +114,9 @@ def _answer(run: Bench, entries: Sequence[Entry]) -> str:
             f"median ratio is {figures(statistics.median(r.value for r in ratios))}."
         )
         lines.append(f"The largest ratio: {_one(best)}. The smallest: {_one(worst)}.")
-    goals = [entry for entry in run.quiet() if _met(entry) is not None]
+    goals = [entry for entry in run.quiet() if entry.met is not None]
     if goals:
-        missed = [entry for entry in goals if _met(entry) is False]
+        missed = [entry for entry in goals if entry.met is False]
         names = "; ".join(escape(_named(entry)) for entry in missed)
         lines.append(
             f"{len(goals) - len(missed)} of {len(goals)} goals are met"
@@ -135,10 +135,6 @@ def _one(entry: Entry) -> str:
 def _named(entry: Entry) -> str:
     peer = f" against {entry.outcome.peer}" if isinstance(entry.outcome, Pair) else ""
     return f"{entry.title}{peer}"
-
-
-def _met(entry: Entry) -> bool | None:
-    return entry.outcome.met if isinstance(entry.outcome, Pair | Amount) else None
 
 
 def _made(run: Bench) -> str:
@@ -252,7 +248,7 @@ def _starved(run: Bench) -> list[str]:
 
 
 def _goal(entry: Entry) -> str:
-    found, met = entry.outcome, _met(entry)
+    found, met = entry.outcome, entry.met
     if met is None or not isinstance(found, Pair | Amount):
         return "–"
     said = {True: "met", False: "<strong>missed</strong>"}[met]

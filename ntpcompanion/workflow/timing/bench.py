@@ -145,6 +145,11 @@ class Entry(_Kept):
     took: Seconds
     outcome: Outcome
 
+    @property
+    def met(self) -> bool | None:
+        """Whether it keeps to its goal; None where there is none."""
+        return self.outcome.met if isinstance(self.outcome, Pair | Amount) else None
+
 
 class Machine(_Kept):
     """As `base.provenance.Hardware`; `gpu` is empty where there is none."""

@@ -19,12 +19,10 @@ from ntpcompanion.workflow.timing.trees import commit_named, search_path, tree
 from ntpcompanion.workflow.timing.workloads import Workload, Workloads, read_workloads
 
 TURNS = 21
-SLOWER = (
-    1.2  # a smaller ratio is no news: another layout of the same code in memory gives some per cent
-)
-FALSE_ALARMS = (
-    0.001  # how often all workloads together raise an alarm where the true ratio is SLOWER
-)
+# A smaller ratio is no news: another layout of the same code in memory gives some per cent.
+SLOWER = 1.2
+# How often all workloads together raise an alarm where the true ratio is SLOWER.
+FALSE_ALARMS = 0.001
 ENOUGH, MOST = 0.05, 10_000  # seconds of a turn, which repeats what takes less; repetitions at most
 Verdict = Literal["slower", "faster", "the same", "new", "failed"]
 BAD: tuple[Verdict, ...] = ("slower", "failed")
@@ -54,11 +52,9 @@ class Compared:
         inverse; "new" if it does not run with the other code, "failed" if it does not with ours.
     ratio
         the median over turns of our seconds over theirs; None where there are none.
-    seconds
-        the median of ours for one run of the statement; 0 where there is none.
-
-    Error
-        of a workload that does not run.
+    seconds, error
+        the median of ours for one run of the statement; of a workload that does not run, 0 and what
+        it raised.
     """
 
     name: str
