@@ -8,9 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.peak import forget_peak, peak_gib
 from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.large_svm import solve_large_svm
+from ntpcompanion.linear.large_svm import LargeSolution, solve_large_svm
 from ntpcompanion.linear.large_tables import planted_table
-from ntpcompanion.linear.svm import solve_ntp_svm
+from ntpcompanion.linear.progress import Round
+from ntpcompanion.linear.svm import NTPSVMSolution, solve_ntp_svm
 from ntpcompanion.randomness import stream
 
 
@@ -106,13 +107,23 @@ def run(plan: Plan) -> Result:
     (['SEPARABLE', 'SEPARABLE'], True)
     """
     forget_peak()
-    table = table_of(plan)
-    m, V, rounds, begin = table.num_contexts, table.vocab_size, [], time.monotonic()  # type: ignore[var-annotated]  # rounds: of either solver
-    solve = solve_large_svm if plan.solver == "working set" else solve_ntp_svm
-    limit = "max_products" if plan.solver == "working set" else "max_iterations"
-    found = solve(table, tol=plan.tol, callback=rounds.append, **{limit: plan.max_products})  # type: ignore[arg-type]  # as that solver calls it
+    table, rounds = table_of(plan), list[Round]()
+    begin = time.monotonic()
+    found: LargeSolution | NTPSVMSolution
+    if plan.solver == "working set":
+        found = solve_large_svm(
+            table, tol=plan.tol, max_products=plan.max_products, callback=rounds.append
+        )
+        scans, products = found.scans, found.products
+        working_set, operations = found.working_set, found.operations
+    else:
+        found = solve_ntp_svm(
+            table, tol=plan.tol, max_iterations=plan.max_products, callback=rounds.append
+        )
+        m, V = table.next_token.shape
+        scans, products = 0, found.iterations
+        working_set, operations = m * V - table.support.nnz, products * m * m * V
     seconds = time.monotonic() - begin
-    products = getattr(found, "products", None) or found.iterations  # type: ignore[union-attr]  # one of the two has it
     return Result(
         verdict=found.verdict.name,
         gap=_finite(found.duality_gap),
@@ -120,10 +131,10 @@ def run(plan: Plan) -> Result:
         norm=None if found.weights is None else float((found.weights**2).sum() ** 0.5),
         gaps=tuple(_finite(one.gap) for one in rounds),
         products_at=tuple(one.iterations for one in rounds),
-        scans=getattr(found, "scans", 0),
+        scans=scans,
         products=products,
-        working_set=getattr(found, "working_set", m * V - table.support.nnz),
-        operations=getattr(found, "operations", products * m * m * V),
+        working_set=working_set,
+        operations=operations,
         seconds=seconds,
         peak_gib=peak_gib(),
     )

@@ -18,13 +18,19 @@ def forget_peak() -> None:
         (PROCESS / "clear_refs").write_text("5", encoding="ascii")
 
 
-def peak_gib() -> float | None:
-    """Peak resident size since `forget_peak`, in GiB, rounded up to a half; None where the system
-    does not tell.
+def read_peak() -> float | None:
+    """Peak resident size of this program since `forget_peak`, in GiB; None where the system does
+    not tell. (What `getrusage` says begins with the peak of the process that started this one.)
     """
     try:
         lines = (PROCESS / "status").read_text(encoding="ascii").splitlines()
     except OSError:
         return None
     kib = next((int(line.split()[1]) for line in lines if line.startswith("VmHWM")), None)
-    return None if kib is None else GRAIN * math.ceil(kib / 2**20 / GRAIN)
+    return None if kib is None else kib / 2**20
+
+
+def peak_gib() -> float | None:
+    """`read_peak` rounded up to a half."""
+    peak = read_peak()
+    return None if peak is None else GRAIN * math.ceil(peak / GRAIN)

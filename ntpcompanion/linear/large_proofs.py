@@ -10,7 +10,7 @@ from ntpcompanion.linear.contexts import BLOCK_ENTRIES
 from ntpcompanion.linear.pairs import Pairs
 
 # Conjugate gradients in single precision, started again with the error that remains.
-TIE_ROUNDS, TIE_STEPS, TIE_FALLEN, TIE_ROUNDING = 8, 200, 1e-4, 1e-13
+TIE_ROUNDS, TIE_STEPS, TIE_ROUNDING = 8, 200, 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,26 +117,6 @@ def remove_ties(
         ties = pairs.centred(logits, pairs.inside)
         if np.abs(ties).max() <= max(tolerance, TIE_ROUNDING) * np.abs(logits).max():
             break
-        correction, made = _tie_correction(pairs, single, ties)
+        correction, made = pairs.solve(ties, pairs.inside, single, TIE_STEPS)
         W, steps = W - pairs.decoder(correction, rows), steps + made
     return W, steps
-
-
-def _tie_correction(
-    pairs: Pairs, single: Float[np.ndarray, "m d"], ties: Float[np.ndarray, " n"]
-) -> tuple[Float[np.ndarray, " n"], int]:
-    """Δ on the supports with Δ1 = 0 whose decoder has these ties, to single precision."""
-    residual, solution = ties.copy(), np.zeros_like(ties)
-    direction, squared = residual.copy(), float(residual @ residual)
-    first = squared
-    for step in range(TIE_STEPS):
-        if squared <= TIE_FALLEN**2 * first:
-            return solution, step
-        image = pairs.centred(pairs.product(direction, single), pairs.inside)
-        length = squared / float(direction @ image)
-        solution += length * direction
-        residual -= length * image
-        following = float(residual @ residual)
-        direction = residual + (following / squared) * direction
-        squared = following
-    return solution, TIE_STEPS

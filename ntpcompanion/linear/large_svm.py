@@ -180,8 +180,9 @@ class _Search:
         rows, lengths = unit_rows(table.embeddings)
         self.rows, self.single, self.lengths = rows, rows.astype(np.float32), lengths
         self.threshold, self.scans, self.operations = 1 / lengths, 0, 0
-        # the gap, and decoder, dual and tie error that prove it
-        self.gap, self.best = np.inf, None
+        self.gap = np.inf
+        # decoder, dual and tie error that prove the gap
+        self.best: tuple[Float[np.ndarray, "V d"], csr_array, float] | None = None
         centroids = np.ascontiguousarray(unit_spread(table.support).T @ rows)
         first = self._scan(centroids, np.inf, FIRST_PAIRS)
         self.pairs = Pairs(table.support, first.context, first.token)
@@ -241,7 +242,7 @@ class _Search:
         gap = 1 - linear**2 / square / (float(np.vdot(W, W)) / margin**2)
         if gap < self.gap:
             dual = self.pairs.matrix(self.state.gamma * (linear / square))
-            self.gap, self.best = gap, (W / margin, dual, tie_error / margin)  # type: ignore[assignment]  # None until then
+            self.gap, self.best = gap, (W / margin, dual, tie_error / margin)
 
     def answer(self, tol: float) -> LargeSolution:
         """What was proved."""

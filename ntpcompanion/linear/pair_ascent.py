@@ -10,9 +10,6 @@ from jaxtyping import Bool, Float
 
 from ntpcompanion.linear.pairs import Pairs
 
-# Steps are products in single precision; residuals are computed anew in double precision before
-# conjugate gradients, which end when the residual has fallen to this fraction: single rounding.
-FALLEN = 1e-4
 # Where a step was too long, its inverse grows by this factor.
 STEEPER = 1.5
 # Projected candidates shrink by this factor, down to the smallest fraction of the step.
@@ -121,10 +118,13 @@ def best_multiple(problem: Restricted, state: State) -> State:
 def polish(problem: Restricted, state: State, steps: int) -> State:
     """Towards the maximum over the face of Γ by conjugate gradients, as far as it is feasible or
     its projection has a larger objective (Moré and Toraldo 1991).
+
+    Their products are in single precision, the gradient that they start from in double.
     """
     pairs = problem.pairs
     face = pairs.inside | (state.gamma < 0)
-    move, products = _to_face_maximum(problem, state, face, steps)
+    uphill = pairs.centred(problem.gradient(state.product), face)
+    move, products = pairs.solve(uphill, face, problem.single, steps)
     state = replace(state, products=state.products + products)
     shrinking = ~pairs.inside & (move > 0)
     ratios = -state.gamma[shrinking] / move[shrinking]
@@ -145,25 +145,3 @@ def _evaluated(problem: Restricted, state: State, inside: Bool[np.ndarray, " n"]
     gamma = np.where(inside, state.gamma, np.minimum(state.gamma, 0.0))
     product = problem.pairs.product(gamma, problem.rows)
     return replace(state, gamma=gamma, product=product, products=state.products + 1)
-
-
-def _to_face_maximum(
-    problem: Restricted, state: State, face: Bool[np.ndarray, " n"], steps: int
-) -> tuple[Float[np.ndarray, " n"], int]:
-    pairs = problem.pairs
-    residual = pairs.centred(problem.gradient(state.product), face)
-    move, direction = np.zeros_like(residual), residual.copy()
-    squared = first = float(residual @ residual)
-    for products in range(steps):
-        if squared <= FALLEN**2 * first:
-            return move, products
-        image = pairs.centred(pairs.product(direction, problem.single), face)
-        curvature = float(direction @ image)
-        if curvature <= 0:
-            return move, products + 1
-        move += (squared / curvature) * direction
-        residual -= (squared / curvature) * image
-        following = float(residual @ residual)
-        direction = residual + (following / squared) * direction
-        squared = following
-    return move, steps

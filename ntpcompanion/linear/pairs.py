@@ -11,6 +11,8 @@ from scipy.sparse import csr_array
 
 # The level of a projection is found when no Newton step lowers it by more than this fraction.
 ROUNDING, NEWTON_STEPS = 1e-15, 100
+# Conjugate gradients end when the residual has fallen to this fraction: single rounding.
+FALLEN = 1e-4
 
 
 class Pairs:
@@ -115,6 +117,35 @@ class Pairs:
         inside = np.where(face, values, 0.0)
         means = self.sums(inside) / self.sums(face.astype(float))
         return np.where(face, inside - means[self.row], 0.0)
+
+    def solve(
+        self,
+        residual: Float[np.ndarray, " n"],
+        face: Bool[np.ndarray, " n"],
+        rows: Float[np.ndarray, "m d"],
+        steps: int,
+    ) -> tuple[Float[np.ndarray, " n"], int]:
+        """Δ on a face with Δ1 = 0 and centred(rows rowsᵀ Δ) = `residual`, by conjugate gradients to
+        single precision, and how many products it took: `steps` at most.
+
+        Where the curvature along a direction is lost in rounding, the Δ so far.
+        """
+        residual = residual.copy()
+        solution, direction = np.zeros_like(residual), residual.copy()
+        squared = first = float(residual @ residual)
+        for products in range(steps):
+            if squared <= FALLEN**2 * first:
+                return solution, products
+            image = self.centred(self.product(direction, rows), face)
+            curvature = float(direction @ image)
+            if curvature <= 0:
+                return solution, products + 1
+            solution += (squared / curvature) * direction
+            residual -= (squared / curvature) * image
+            following = float(residual @ residual)
+            direction = residual + (following / squared) * direction
+            squared = following
+        return solution, steps
 
     def project(
         self, values: Float[np.ndarray, " n"], level: Float[np.ndarray, " m"]

@@ -2,18 +2,15 @@
 
 import resource
 import sys
-from pathlib import Path
+
+from ntpcompanion.experiments.peak import read_peak
 
 
 def peak_memory() -> float:
-    """The most memory that this process has held at once, in GiB.
-
-    Linux tells it of the program itself (VmHWM). `getrusage` does not: what it says begins with the
-    most that the process held from which this one was made.
+    """The most memory that this process has held at once, in GiB, by `getrusage` where the system
+    tells nothing better.
     """
-    status = Path("/proc/self/status")
-    if status.is_file():
-        (line,) = [one for one in status.read_text().splitlines() if one.startswith("VmHWM")]
-        return int(line.split()[1]) / 2**20
+    if (peak := read_peak()) is not None:
+        return peak
     unit = 2**30 if sys.platform == "darwin" else 2**20
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
