@@ -3,6 +3,8 @@ import pytest
 
 mpl.use("agg")
 
+from matplotlib import pyplot
+
 from ntpcompanion import plots
 from ntpcompanion.languages import count_contexts
 
@@ -14,7 +16,7 @@ def style():
     with mpl.rc_context():
         plots.use_style()
         yield
-        mpl.pyplot.close("all")
+        pyplot.close("all")
 
 
 @pytest.fixture

@@ -25,6 +25,8 @@ from typing import Any
 
 # how a folder of theirs ends
 INSTALLED = ("site-packages", "dist-packages", ".egg-info", ".dist-info")
+# of no use to cells that nobody types or steps through, and slow to import
+FOR_PEOPLE = ("debugpy", "jedi")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -164,6 +166,8 @@ def main() -> None:
     del sys.argv[1:3]
     import_from_sources(folders)
     write_down_opened_files(folders, log)
+    for name in FOR_PEOPLE:
+        sys.modules[name] = None  # type: ignore[assignment]  # as if it were not installed
     sys.path.insert(0, "")  # as `python -m` does; the launcher removes it
     runpy.run_module("ipykernel_launcher", run_name="__main__", alter_sys=True)
 

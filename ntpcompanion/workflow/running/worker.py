@@ -12,6 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
+
+if __name__ == "__main__":
+    # papermill would import it for a file system of clusters: a quarter of this process's start
+    sys.modules["pyarrow"] = None  # type: ignore[assignment]
 import papermill
 from ipykernel.kernelspec import write_kernel_spec
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
