@@ -58,7 +58,8 @@ def narrowed(fig: Figure) -> Iterator[Figure]:
         for labels in placed:
             undo.callback(labels.place)  # the last: when everything else is back
         # labels are measured and broken first: with long ones a narrow layout may find no room
-        fig.draw_without_rendering()
+        with _layout_kept(fig):
+            fig.draw_without_rendering()
         panel = fig.get_size_inches()[1] / _rows(fig)
         for legend in _legends(fig):
             _fit_legend(legend, undo)
@@ -66,13 +67,28 @@ def narrowed(fig: Figure) -> Iterator[Figure]:
             _fit_axes(ax, panel, undo)
         _resize(fig, undo)
         fig.draw_without_rendering()
-        for ax in fig.axes:
-            if _touch(ax.xaxis):
-                undo.callback(_turn, ax.xaxis, 0.0)
-                _turn(ax.xaxis, 45.0)
+        touching = [ax.xaxis for ax in fig.axes if _touch(ax.xaxis)]
+        for axis in touching:
+            undo.callback(_turn, axis, 0.0)
+            _turn(axis, 45.0)
+        if touching:
+            fig.draw_without_rendering()
         for labels in placed:
             labels.place()
+        undo.enter_context(_layout_kept(fig))
         yield fig
+
+
+@contextmanager
+def _layout_kept(fig: Figure) -> Iterator[None]:
+    """Within the context nothing is laid out, which takes longer than drawing."""
+    engine = fig.get_layout_engine()
+    fig.set_layout_engine("none")
+    try:
+        yield
+    finally:
+        if engine is not None:  # with None, matplotlib would take that of its settings
+            fig.set_layout_engine(engine)
 
 
 def _panels(fig: Figure) -> list[Axes]:

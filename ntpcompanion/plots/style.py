@@ -133,6 +133,8 @@ def figure(ncols: int = 1, height: float = 2.8) -> tuple[Figure, list[Axes]]:
     from matplotlib import pyplot
 
     fig, axes = pyplot.subplots(1, ncols, figsize=(WIDTH, height), squeeze=False)
+    if "inline" in mpl.get_backend():
+        pyplot.uninstall_repl_displayhook()  # it draws all figures once more, for nobody
     return fig, list(axes[0])
 
 
