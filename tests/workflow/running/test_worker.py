@@ -32,7 +32,8 @@ ASKED = """import json, os, sys
 _ = open("text.txt").read()
 from ipykernel.connect import get_connection_info
 folders = [os.getcwd(), os.environ["JUPYTER_RUNTIME_DIR"], get_ipython().ipython_dir]
-print([n, sys.executable, *folders, json.loads(get_connection_info())["transport"]])"""
+slow = [name for name in ("debugpy", "jedi") if sys.modules.get(name)]
+print([n, sys.executable, *folders, json.loads(get_connection_info())["transport"], slow])"""
 BEGUN = [Cell(1, 2), Cell(2, 2)]
 
 
@@ -93,13 +94,14 @@ def test_in_a_kernel(tmp_path, monkeypatch, capfd):
     done = worker.execute(
         job_of(tmp_path, notebook=source, watched=[str(tmp_path)], cell_timeout=60.0)
     )
-    n, interpreter, folder, sockets, ipython, transport = ast.literal_eval(
+    n, interpreter, folder, sockets, ipython, transport, slow = ast.literal_eval(
         done.node.cells[-1].outputs[0].text
     )
     assert (n, interpreter, folder) == (3, sys.executable, str(tmp_path)), (
         "a kernel of that name that a user has installed is not used"
     )
     assert transport == ("tcp" if sys.platform == "win32" else "ipc")
+    assert slow == [], "what serves people who type or debug is not imported"
     assert Path(ipython).is_relative_to(sockets), "nothing of the user's is run at its start"
     assert not Path(sockets).exists()
     written = capfd.readouterr()
