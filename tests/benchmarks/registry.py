@@ -9,7 +9,10 @@ from typing import Any
 from ntpcompanion.workflow.timing.bench import Amount, Growth, Outcome, Pair
 
 # each is a file of this folder; a benchmark is named `FILE.FUNCTION`
-FILES = ("machine", "linear", "geometry", "languages", "flatness", "training", "workflow")
+FILES = (
+    *("machine", "linear", "geometry", "languages", "flatness", "training"),
+    *("workflow", "chapters"),
+)
 BUDGET, MOST = 5.0, 21  # seconds for the turns of a pair; turns at most
 
 
