@@ -71,6 +71,18 @@ def test_in_a_notebook_figures_become_svg_wide_and_narrow(monkeypatch):
     TerminalInteractiveShell.clear_instance()
 
 
+def test_a_figure_in_a_notebook_is_drawn_for_its_display_only(monkeypatch):
+    left_out = []
+    monkeypatch.setattr(
+        "matplotlib.pyplot.uninstall_repl_displayhook", lambda: left_out.append("the hook")
+    )
+    plots.figure()
+    assert left_out == [], "elsewhere, figures of other windows are drawn as ever"
+    monkeypatch.setattr(mpl, "get_backend", lambda: "module://matplotlib_inline.backend_inline")
+    plots.figure()
+    assert left_out == ["the hook"]
+
+
 def test_text_is_written_in_the_typeface_of_the_pages_and_stays_text(ax):
     ax.set(
         title="α ≥ ½ – “ä”", xlabel="$W^\\star$ inside $\\mathcal{F}$, $\\eta\\,\\mathrm{tr}\\,H$"
