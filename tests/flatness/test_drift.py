@@ -74,8 +74,8 @@ def test_the_flow_of_adam_for_one_bernoulli_is_its_closed_form():
 
 @pytest.mark.parametrize("a", [1.3, 2.0, 5.0])
 def test_weight_decay_along_the_valley_of_one_bernoulli_adds_its_strength_to_the_rate(a):
-    """−(a, b), projected on the valley in the metric Σ (dθ_i)² / s_i with s_i ∝ H_ii^{−1/2}, changes
-    r = log(a / b) so that sinh(r/2) falls at the rate 1.
+    """−(a, b), projected on the valley in the metric Σ (dθ_i)² / s_i with s_i ∝ H_ii^{−1/2}: the
+    change of r = log(a / b) lets sinh(r/2) fall at the rate 1.
     """
     b = np.log(4) / a
     metric, tangent = np.array([b, a]), np.array([a, -b]) / 2  # per unit of r; H ∝ (b², a²)
