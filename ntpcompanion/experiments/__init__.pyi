@@ -16,6 +16,7 @@ from . import path_star_graph as path_star_graph
 from . import hyperspheres as hyperspheres
 from . import least_width as least_width
 from . import large_svm as large_svm
+from . import large_descent as large_descent
 from . import disagreement_mlp as disagreement_mlp
 from .path_star_runs import runs_table as runs_table
 from .path_star_runs import course_table as course_table
@@ -51,6 +52,7 @@ __all__ = [
     "hyperspheres",
     "least_width",
     "large_svm",
+    "large_descent",
     "disagreement_mlp",
     "runs_table",
     "course_table",

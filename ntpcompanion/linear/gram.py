@@ -171,7 +171,8 @@ def tie_correction(
     """
     face = problem.support.to(problem.gram.dtype)
     product = support_product(problem) or (lambda x: torch.mm(problem.gram, x))
-    residual = ties.to(problem.gram.dtype)
+    # rows of rounded differences do not quite sum to zero, and what they sum to is out of reach
+    residual = centre_(ties.to(problem.gram.dtype, copy=True), face)
     solution, direction = torch.zeros_like(residual), residual.clone()
     squared = first = dot(residual, residual)
     for _ in range(steps):

@@ -12,7 +12,7 @@ from ntpcompanion.plots.style import IN_SUPPORT, OUT_OF_SUPPORT, THEORY
 def draw_decoder_parts(
     ax: Axes, scale: ArrayLike, gamma: ArrayLike, excess: ArrayLike, at: float
 ) -> Axes:
-    """The excess loss of a W* + γ W^mm as level lines, one for each power of ten, and the two
+    """The excess loss of s W* + γ W^mm as level lines, one for each power of ten, and the two
     orthogonal components of one decoder as arrows.
 
     Parameters
@@ -40,7 +40,7 @@ def draw_decoder_parts(
     for start, tip, colour in (((0, 0), (1, 0), IN_SUPPORT), ((1, 0), (1, at), OUT_OF_SUPPORT)):
         arrow = {"arrowstyle": "-|>", "color": colour, "lw": 1.8, "shrinkA": 0, "shrinkB": 0}
         ax.annotate("", tip, start, arrowprops=arrow, annotation_clip=False)
-    ax.set(xlabel="in $F$: $a\\,W^\\star$", ylabel="orthogonal to $F$: $\\gamma\\,W^{mm}$")
+    ax.set(xlabel="in $F$: $s\\,W^\\star$", ylabel="orthogonal to $F$: $\\gamma\\,W^{mm}$")
     return ax
 
 

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -158,15 +158,21 @@ def select(known: dict[str, Benchmark], names: Sequence[str]) -> list[Benchmark]
     return found
 
 
-def merged(path: Path, made: Bench) -> Bench:
-    """A run of some benchmarks with the others of the same day, if machine and versions agree."""
+def merged(path: Path, made: Bench, known: Container[str]) -> Bench:
+    """A run of some benchmarks with the others of the same day that are still known, if machine and
+    versions agree.
+    """
     if not path.is_file():
         return made
     old = read_bench(path)
     if (old.hardware, old.versions) != (made.hardware, made.versions):
         return made
     new = {(entry.name, entry.busy) for entry in made.entries}
-    entries = [entry for entry in old.entries if (entry.name, entry.busy) not in new]
+    entries = [
+        entry
+        for entry in old.entries
+        if entry.name in known and (entry.name, entry.busy) not in new
+    ]
     return made.model_copy(update={"started": old.started, "entries": entries + made.entries})
 
 
@@ -192,7 +198,7 @@ def main() -> int:
             each.unlink()
     entries = timed(chosen, kept, (0,) if given.quiet else (0, BUSY), given.limit, project.root)
     bench = bench_of(started, now(), machine, made, entries)
-    write_bench(path, merged(path, bench) if given.names else bench)
+    write_bench(path, merged(path, bench, known) if given.names else bench)
     print(f"wrote {path}")
     bad = [e for e in bench.quiet() if e.outcome.kind == "failed" or e.met is False]
     return int(bool(bad))

@@ -110,14 +110,14 @@ def made(*entries, hardware=None, versions=None):
 
 def test_some_that_are_run_again_replace_those_of_the_file(tmp_path):
     path = tmp_path / "b.json"
-    assert main.merged(path, made(entry("a"))).entries == [entry("a")]
-    write_bench(path, made(entry("a"), entry("b")))
-    found = main.merged(path, made(entry("b", title="new")))
+    assert main.merged(path, made(entry("a")), "ab").entries == [entry("a")]
+    write_bench(path, made(entry("a"), entry("b"), entry("gone")))
+    found = main.merged(path, made(entry("b", title="new")), "ab")
     assert [(each.name, each.title) for each in found.entries] == [
         ("a", "What a does"), ("b", "new")
     ]  # fmt: skip
     alone = made(entry("b"), versions={"numpy": "3"})
-    assert main.merged(path, alone) == alone, "other versions are another run"
+    assert main.merged(path, alone, "ab") == alone, "other versions are another run"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import numpy as np
 from ntpcompanion.workflow.base.project import ONE_THREAD, Project
 from ntpcompanion.workflow.site.look import ASSETS
 from ntpcompanion.workflow.starting.new_book import new_book
-from tests.benchmarks.registry import Growth, Pair, amount, benchmark, clocked, turns
+from tests.benchmarks.registry import Pair, amount, benchmark, clocked, turns
 from tests.browsing import BROWSER, FLAGS, PATIENCE
 
 PART = "Workflow"
@@ -104,20 +104,39 @@ def build_prose():
         return amount("s", found, note="No notebook is executed: its page is made again.")
 
 
-@benchmark("A sweep of 16 runs with more workers", PART, busy=False)
-def sweep():
+def speedup(workers):
+    """How many times as fast so many workers are as one, for two sweeps of 64 runs each."""
+    options = ["-p", "n=64", "-p", "means=60000", "--seeds"]
+
+    def sweep(folder, first, jobs):
+        command = [str(BINARY / "ntpcompanion"), "sweep", "spread", *options]
+        return clocked(
+            lambda: call([*command, f"{first}:{first + 64}", "--jobs", str(jobs)], folder)
+        )
+
     with small_book() as folder:
-        sizes, seconds = [1, 2, 4], []
-        options = ["-p", "n=64", "-p", "means=60000", "--seeds"]
-        for number, workers in enumerate(sizes):
-            seeds = f"{100 * number}:{100 * number + 16}"
-            command = [str(BINARY / "ntpcompanion"), "sweep", "spread", *options, seeds, "--jobs"]
-            seconds.append([clocked(lambda c=command, n=workers: call([*c, str(n)], folder))])
+        pairs = [
+            (sweep(folder, 200 * turn, 1), sweep(folder, 200 * turn + 100, workers))
+            for turn in range(2)
+        ]
+    return [alone / together for alone, together in pairs]
+
+
+@benchmark("A sweep of 64 runs with two workers", PART, busy=False, threads=2)
+def sweep_two():
+    return amount(
+        "times as fast as with one", speedup(2), at_least=1.6, note="Start of the workers included."
+    )
+
+
+@benchmark("A sweep of 64 runs with four workers", PART, busy=False, threads=4)
+def sweep_four():
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return Growth(
-        variable="workers", sizes=[1.0, 2.0, 4.0], seconds=seconds, ideal=-1.0,
+    return amount(
+        "times as fast as with one",
+        speedup(4),
         note=f"Start of the workers included; there are {cores} cores.",
-    )  # fmt: skip
+    )
 
 
 # first paint of content; formulas set and typefaces there: seconds since the page was asked for
@@ -234,7 +253,7 @@ def threads_separability():
 
 @benchmark("Threads of the SVM, 600 contexts and 300 tokens", "Threads", threads=2)
 def threads_svm():
-    return chosen_threads("svm 300 600 768 20")
+    return chosen_threads("svm 300 600 768 20", repeats=5)
 
 
 @benchmark("Threads of the nuclear-norm SVM, 100 contexts and 50 tokens", "Threads", threads=2)

@@ -72,6 +72,18 @@ def test_the_flow_of_adam_for_one_bernoulli_is_its_closed_form():
     assert torch.allclose(torch.sinh((a / b).log() / 2), decayed, rtol=1e-9)
 
 
+@pytest.mark.parametrize("a", [1.3, 2.0, 5.0])
+def test_weight_decay_along_the_valley_of_one_bernoulli_adds_its_strength_to_the_rate(a):
+    """−(a, b), projected on the valley in the metric Σ (dθ_i)² / s_i with s_i ∝ H_ii^{−1/2}: the
+    change of r = log(a / b) lets sinh(r/2) fall at the rate 1.
+    """
+    b = np.log(4) / a
+    metric, tangent = np.array([b, a]), np.array([a, -b]) / 2  # per unit of r; H ∝ (b², a²)
+    moved = -(metric * tangent) @ [a, b] / ((metric * tangent) @ tangent)  # of r
+    r = np.log(a / b)
+    assert np.cosh(r / 2) / 2 * moved == pytest.approx(-np.sinh(r / 2), rel=1e-12)
+
+
 def test_the_velocity_of_adam_is_that_of_sgd_in_the_coordinates_of_its_steps():
     """Against the full Hessian in φ = D^{1/4} θ, D its frozen diagonal: a quarter of the projected
     slope of its trace there.

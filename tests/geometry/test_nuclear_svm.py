@@ -55,6 +55,22 @@ def test_supports_of_many_sizes_and_repeated_rows_are_proved():
     assert answer.duality_gap <= 1e-6
 
 
+def test_the_average_over_exchanges_of_contexts_with_equal_supports_is_a_solution():
+    """Proposition 1: equal rows for equal supports, and so equal rows of the factor H = U √Σ."""
+    support = np.repeat(drawn_supports(4, 6, 2, 3), 3, axis=0)
+    L = solve_nuclear_svm(support, tol=1e-10).logits
+    L = L + np.kron(np.eye(4), np.array([[0.3], [-0.1], [-0.2]])) @ np.ones((4, 6)) * ~support
+    L = L - 0.3 * ~support  # feasible, and not the shortest
+    averaged = np.repeat(L.reshape(4, 3, 6).mean(axis=1), 3, axis=0)
+    inside, outside = np.where(support, averaged, np.inf), np.where(support, -np.inf, averaged)
+    assert (inside.min(axis=1) - outside.max(axis=1)).min() > 1 - 1e-9
+    norms = [np.linalg.svd(one, compute_uv=False).sum() for one in (averaged, L)]
+    assert norms[0] < norms[1] - 1e-3
+    left, values, _ = np.linalg.svd(averaged, full_matrices=False)
+    H = (left * np.sqrt(values))[:, values > 1e-9]
+    np.testing.assert_allclose(H.reshape(4, 3, -1).std(axis=1), 0, atol=1e-9)
+
+
 def test_a_spent_budget_leaves_a_valid_proof_with_its_gap():
     support = drawn_supports(30, 20, 4, 7)
     answer = solve_nuclear_svm(support, tol=1e-12, max_iterations=3)

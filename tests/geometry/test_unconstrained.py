@@ -1,6 +1,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 
 from ntpcompanion.geometry import ridge_path, solve_nuclear_svm
 from ntpcompanion.geometry.excess import Distributions, relative_gap
@@ -52,6 +53,38 @@ def test_the_excess_over_the_penalty_tends_to_the_nuclear_norm_of_the_svm():
     ]
     assert errors[-1] < 0.02
     assert errors[-1] < errors[2] < errors[0]
+
+
+def test_the_steps_of_the_proof_that_gives_the_rates():
+    """With A = π (p − q) / λ and a = Σ |A| off the supports: |A| ≤ 1, a ≤ ‖L^mm‖_*, which it nears
+    like 1 / log(1/λ); ‖L‖_* = a log(1/λ) + O(1); CE − H = λ a + O(λ²); no margin is below
+    log(1/λ) + log(π_j q_jz); in-support log-probabilities are right up to λ |A_jz| / (π_j p_jz).
+    """
+    laws, weight = drawn_table(10, 5, 2, 3)
+    inside, ridges = laws > 0, np.array([1e-3, 1e-4, 1e-5, 1e-6])
+    norm = solve_nuclear_svm(inside, tol=1e-9).norm
+    found = ridge_path(laws, weight, ridges.tolist(), tol=1e-9)
+    beside, short = [], []
+    for ridge, at in zip(ridges, found, strict=True):
+        log_q = log_softmax(at.logits, axis=1)
+        A = weight[:, None] * (laws - np.exp(log_q)) / ridge
+        nuclear = np.linalg.svd(at.logits, compute_uv=False).sum()
+        assert np.linalg.svd(A, compute_uv=False)[0] <= 1 + 1e-4
+        assert (A * at.logits).sum() == pytest.approx(nuclear, rel=1e-4)
+        a = np.abs(A[~inside]).sum()
+        short.append((norm - a) * np.log(1 / ridge))
+        beside.append(nuclear - a * np.log(1 / ridge))
+        share = np.where(inside, A / weight[:, None] / np.where(inside, laws, 1), 0) * ridge
+        second = (weight[:, None] * laws * share**2).sum() / 2
+        assert at.excess == pytest.approx(ridge * a + second, rel=1e-2 * ridge**0.5)
+        off = log_q - np.log(np.where(inside, laws, 1))
+        np.testing.assert_allclose(off[inside], np.log1p(-share[inside]), atol=1e-9)
+        for j, row in enumerate(log_q):
+            margin = row[inside[j]].min() - row[~inside[j]].max()
+            assert margin >= np.log(weight[j] / ridge) + row[inside[j]].min() - 1e-4
+    assert min(short) > 0
+    for bounded in (short, beside):
+        assert np.abs(bounded).max() < 1.35 * abs(bounded[0])
 
 
 def test_a_large_penalty_is_least_at_zero():

@@ -92,6 +92,18 @@ def test_what_is_taken_away_unties_exactly(problem, rng, monkeypatch, blocks):
     assert float(centre_(problem.gram @ (gamma - taken), face.double()).abs().max()) < 1e-12
 
 
+def test_what_the_rows_of_ties_sum_to_is_left_alone(problem, rng):
+    """Rounded logits minus their mean do not quite sum to zero. No Δ reaches such a sum, and
+    conjugate gradients that are asked to blow it up.
+    """
+    face = torch.as_tensor(SUPPORT).double()
+    ties = centre_(torch.as_tensor(rng.standard_normal(SUPPORT.shape)), face)
+    rounded = ties + 1e-3 * face
+    taken, expected = (tie_correction(problem, each, 200) for each in (rounded, ties))
+    torch.testing.assert_close(taken, expected, rtol=1e-10, atol=1e-12)
+    assert torch.equal(rounded, ties + 1e-3 * face)  # what is given stays as it is
+
+
 def test_what_no_untying_reaches_is_left():
     """Twins with all tokens on both supports: the opposite ties of the two cancel in K."""
     problem = DualProblem(

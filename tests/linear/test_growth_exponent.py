@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.linalg import null_space
+from scipy.special import log_softmax
 
 from ntpcompanion.linear.complementarity import tilted_pair
 from ntpcompanion.linear.contexts import ContextTable
@@ -45,6 +46,20 @@ def test_gradient_flow_grows_along_w_mm_up_to_this_power(seed):
     power = exponent(table)
     late = slopes_of_the_velocity(table, np.linspace(5, 8, 4) / power)
     np.testing.assert_allclose(late, power, rtol=0.05)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_where_the_offset_has_a_limit_leaks_times_t_are_the_multipliers(seed):
+    """The converse in the proof of the rate: t π_j q_jv tends to |Γ_jv| on all margins of 1."""
+    table = ContextTable.random(6, 5, 2, 7, np.random.default_rng(seed))
+    solved = solve_ntp_svm(table, tol=1e-12)
+    late = 12 / exponent(table)
+    (weights,) = gradient_flow(table, np.array([late]), tol=1e-10).weights
+    log_q = log_softmax(table.embeddings @ weights.T, axis=1)
+    outside = table.next_token == 0
+    leaks = np.exp((late + np.log(table.weight)[:, None] + log_q)[outside])
+    np.testing.assert_allclose(leaks, -solved.dual[outside], atol=1e-3)
+    assert (solved.dual[outside] < -0.01).sum() >= 6
 
 
 def test_the_eigenvalue_is_that_of_the_whole_matrix():

@@ -196,6 +196,15 @@ def test_the_gap_of_any_dual_point_bounds_the_distance_to_the_solution():
     )
 
 
+@pytest.mark.parametrize(("sizes", "seed"), [((30, 50, 64, 4), 4), ((20, 40, 50, 4), 4)])
+def test_what_is_returned_proves_its_gap_again(sizes, seed):
+    """Tables of which the gap of the returned Γ was once infinite, and once 1e5 times as large."""
+    V, m, d, S = sizes
+    table = ContextTable.random(m, V, S, d, np.random.default_rng(seed))
+    found = solve_ntp_svm(table, tol=1e-8)
+    assert certified_gap(table, found.dual) == pytest.approx(found.duality_gap, abs=1e-11)
+
+
 def test_tokens_contexts_and_constants_do_not_matter():
     case, rng = random_table(), np.random.default_rng(1)
     W = solve_ntp_svm(case, tol=1e-10).weights
