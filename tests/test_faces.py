@@ -18,7 +18,7 @@ PACKAGE = Path(ntpcompanion.__file__).parent
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.pyi"))
 NAMES = [(room, name) for room in ROOMS for name in read_face(PACKAGE / room)]
 MODULES = [(room, name) for room, name in NAMES if "." not in read_face(PACKAGE / room)[name]]
-HEAVY = {"numpy", "scipy", "torch", "cvxpy", "sympy", "pandas", "matplotlib"}
+HEAVY = {"numpy", "scipy", "torch", "cvxpy", "sympy", "pandas", "matplotlib", "seaborn"}
 
 
 def face(room):

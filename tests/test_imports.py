@@ -129,7 +129,7 @@ def test_a_part_of_the_workflow_says_what_is_where(part):
 
 
 def test_numerical_and_drawing_libraries_stay_in_their_rooms():
-    heavy = {"torch", "scipy", "cvxpy", "matplotlib", "numpy"}
+    heavy = {"torch", "scipy", "cvxpy", "matplotlib", "seaborn", "numpy"}
     found = {
         path.name
         for path in FILES

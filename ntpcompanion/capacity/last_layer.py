@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 from scipy.optimize import OptimizeResult, minimize
-from scipy.special import entr, softmax
+from scipy.special import entr, logsumexp, softmax
 
 from ntpcompanion.validation import (
     as_matrix,
@@ -96,11 +96,8 @@ def fit_last_layer(
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         logits = basis @ flat.reshape(basis.shape[1], -1) / root
-        top = logits.max(axis=1, keepdims=True)
-        terms = np.exp(logits - top)
-        totals = terms.sum(axis=1, keepdims=True)
-        value = (pi * (np.log(totals) + top - (p * logits).sum(axis=1, keepdims=True))).sum()
-        return float(value), (basis.T @ (root * (terms / totals - p))).ravel()
+        value = pi[:, 0] @ (logsumexp(logits, axis=1) - (p * logits).sum(axis=1))
+        return float(value), (basis.T @ (root * (softmax(logits, axis=1) - p))).ravel()
 
     target = _entropy(pi, p) + as_number("enough", enough, 0)
 

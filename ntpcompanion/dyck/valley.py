@@ -2,7 +2,6 @@
 penalty; and plain SGD, which stays.
 """
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,8 +11,6 @@ from jaxtyping import Float, Int
 from ntpcompanion.dyck.transformer import Parameters, uniform_attention
 from ntpcompanion.dyck.value_layer import ValueLayer
 from ntpcompanion.validation import as_integer, as_number, as_positive, check_generator
-
-BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # of Adam
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,8 +174,8 @@ def follow_regularized_adam(
     mask_sign: str = "random",
     snapshots: int = 21,
 ) -> ValleyPath:
-    """Adam on E(f − f*)² + λ E‖∇f‖², all inputs at every step; learning rate and λ fall linearly to
-    zero, the loss with them.
+    """`torch.optim.Adam` on E(f − f*)² + λ E‖∇f‖², all inputs at every step; learning rate and λ
+    fall linearly to zero, the loss with them.
 
     Parameters
     ----------
@@ -198,19 +195,20 @@ def follow_regularized_adam(
     as_positive("learning_rate", learning_rate)
     as_integer("steps", steps, 1)
     as_positive("penalty", penalty)
+    import torch  # takes a second, for Adam only
+
     layer = ValueLayer(start, mask_sign)
-    average, squares = np.zeros_like(layer.theta), np.zeros_like(layer.theta)
-    counted = itertools.count(1)
+    # one memory: Adam changes the layer's parameters in place
+    theta = torch.from_numpy(layer.theta)
+    adam = torch.optim.Adam([theta], lr=learning_rate)
+    schedule = torch.optim.lr_scheduler.LinearLR(adam, 1.0, 0.0, steps)
 
     def step() -> None:
-        t = next(counted)
-        left = 1 - (t - 1) / steps
-        gradient = layer.pull(layer.theta, 2 * layer.residual(layer.theta) / len(layer.targets))
-        gradient += penalty * left * layer.slope(layer.theta)
-        average[:] += (1 - BETA1) * (gradient - average)
-        squares[:] = BETA2 * squares + (1 - BETA2) * gradient**2
-        scale = np.sqrt(squares / (1 - BETA2**t)) + EPSILON
-        layer.theta[:] -= learning_rate * left / (1 - BETA1**t) * average / scale
+        weight = penalty * schedule.get_last_lr()[0] / learning_rate
+        fit = layer.pull(layer.theta, 2 * layer.residual(layer.theta) / len(layer.targets))
+        theta.grad = torch.from_numpy(fit + weight * layer.slope(layer.theta))
+        adam.step()
+        schedule.step()
 
     return _repeat(layer, step, steps, np.nan, snapshots)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
+from scipy import stats
 
 from ntpcompanion.validation import as_shaped
 
@@ -140,4 +140,4 @@ def quantile_of_t(seeds: int) -> float:
     """How many standard errors the 95 % interval of a mean over that many seeds reaches to either
     side.
     """
-    return float(stdtrit(seeds - 1, (1 + CONFIDENCE) / 2))  # `scipy.stats` takes 0.3 s to import
+    return float(stats.t.ppf((1 + CONFIDENCE) / 2, seeds - 1))

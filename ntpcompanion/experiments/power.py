@@ -1,13 +1,11 @@
 """Verdicts on an expected effect: how often a study ends in each, and how many seeds it takes."""
 
-import math
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from scipy import integrate
-from scipy.special import gammainccinv, gammaincinv, gammaln, ndtr
+from scipy import integrate, stats
 
 from ntpcompanion.experiments.effects import quantile_of_t
 from ntpcompanion.validation import as_between, as_integer, as_number, as_positive
@@ -96,37 +94,27 @@ def verdict_probabilities(
     sigma, count = as_positive("sd", sd), as_integer("seeds", seeds, least=2)
     true, least = as_number("effect", effect) * _direction(delta), abs(delta)
     error, quantile = sigma / count**0.5, quantile_of_t(count)
+    spread = stats.chi(count - 1, scale=error / (count - 1) ** 0.5)  # the estimated standard error
     kink = least / 2 / quantile  # from where on the sign is harder to meet than the size
 
     def above(estimate: float) -> float:
         half = quantile * estimate
-        return float(ndtr((true - max(half, least - half)) / error))
+        return float(stats.norm.sf(max(half, least - half), true, error))
 
     def below(estimate: float) -> float:
-        return float(ndtr((least - quantile * estimate - true) / error))
+        return float(stats.norm.cdf(least - quantile * estimate, true, error))
 
-    supported, refuted = (_mean_over_errors(count, error, of, kink) for of in (above, below))
+    supported, refuted = _mean_over(spread, above, kink), _mean_over(spread, below, kink)
     return VerdictProbabilities(supported, refuted, max(0.0, 1 - supported - refuted))
 
 
-def _mean_over_errors(count: int, error: float, of: Callable[[float], float], kink: float) -> float:
-    """The mean of a function with a kink over the standard errors that are estimated from so many
-    seeds, without tails of 1e-12. Their distribution is chi, scaled.
-    """
-    freedom, scale = count - 1, error / (count - 1) ** 0.5
-    low, high = (
-        scale * (2 * float(inverse(freedom / 2, 1e-12))) ** 0.5
-        for inverse in (gammaincinv, gammainccinv)
-    )
-    constant = (1 - freedom / 2) * math.log(2) - float(gammaln(freedom / 2)) - math.log(scale)
-
-    def weighted(estimate: float) -> float:
-        s = estimate / scale
-        return math.exp(constant + (freedom - 1) * math.log(s) - s * s / 2) * of(estimate)
-
+def _mean_over(spread: Any, of: Callable[[float], float], kink: float) -> float:
+    """The mean of a function with a kink over a distribution, without tails of 1e-12."""
+    low, high = spread.ppf(1e-12), spread.isf(1e-12)
     middle = min(max(kink, low), high)
+    pieces = ((low, middle), (middle, high))
     return float(
-        sum(integrate.quad(weighted, *ends)[0] for ends in ((low, middle), (middle, high)))
+        sum(integrate.quad(lambda s: spread.pdf(s) * of(s), *piece)[0] for piece in pieces)
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scipy.special import betaincinv
+from scipy.stats import binomtest
 
 from ntpcompanion.experiments.effects import CONFIDENCE
 from ntpcompanion.validation import check_flag
@@ -37,10 +37,8 @@ class Successes:
     @property
     def interval(self) -> tuple[float, float]:
         """The ends of the exact 95 % interval (Clopper and Pearson)."""
-        s, failed, tail = self.succeeded, self.replicates - self.succeeded, (1 - CONFIDENCE) / 2
-        low = betaincinv(s, failed + 1, tail) if s else 0.0
-        high = betaincinv(s + 1, failed, 1 - tail) if failed else 1.0
-        return float(low), float(high)
+        found = binomtest(self.succeeded, self.replicates).proportion_ci(CONFIDENCE, "exact")
+        return float(found.low), float(found.high)
 
 
 def count_successes(runs: Iterable[bool]) -> Successes:

@@ -19,8 +19,6 @@ from ntpcompanion.validation import (
     check_torch_generator,
 )
 
-BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # of Adam
-
 
 def train_on_probabilities(
     inputs: Float[Tensor, "stack n d"],
@@ -81,27 +79,15 @@ def train_on_probabilities(
     check_torch_generator("generator", generator)
     networks = _initial(inputs, as_integer("width", width, 1), targets.shape[-1], generator)
     parameters = [p.requires_grad_() for p in (*networks.weights, *networks.biases)]
-    rate = as_positive("learning_rate", learning_rate)
-    first, second = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
-    for step in range(1, as_integer("steps", steps, 1) + 1):
+    optimizer = torch.optim.Adam(parameters, as_positive("learning_rate", learning_rate))
+    for _ in range(as_integer("steps", steps, 1)):
         log_probabilities = networks.logits(inputs).log_softmax(-1)
         loss = -(targets * log_probabilities).sum(-1).mean(1).sum()
-        gradients = torch.autograd.grad(loss, parameters)
-        with torch.no_grad():
-            for p, g, m, v in zip(parameters, gradients, first, second, strict=True):
-                _adam_step(p, g, m, v, step, rate)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
     final = (tuple(p.detach() for p in layers) for layers in (networks.weights, networks.biases))
     return StackedMLP(*final)
-
-
-def _adam_step(p: Tensor, g: Tensor, m: Tensor, v: Tensor, step: int, rate: float) -> None:
-    """What `torch.optim.Adam` does to a parameter and its two averages, all changed in place: its
-    own imports take longer than these networks to train.
-    """
-    m.lerp_(g, 1 - BETA1)
-    v.mul_(BETA2).addcmul_(g, g, value=1 - BETA2)
-    scale = v.sqrt().div_((1 - BETA2**step) ** 0.5).add_(EPSILON)
-    p.addcdiv_(m, scale, value=-rate / (1 - BETA1**step))
 
 
 def _initial(inputs: Tensor, width: int, classes: int, generator: torch.Generator) -> StackedMLP:

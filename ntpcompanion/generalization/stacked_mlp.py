@@ -147,18 +147,16 @@ def train_stacked_mlp(
     weights = tuple(weight.clone().requires_grad_() for weight in start.weights)
     biases = tuple(bias.clone().requires_grad_() for bias in start.biases)
     networks = StackedMLP(weights, biases)
-    parameters = [*weights, *biases]
-    velocity = [torch.zeros_like(p) for p in parameters]
+    optimizer = torch.optim.SGD([*weights, *biases], lr=rate, momentum=momentum)
     row = torch.arange(len(start))[:, None]
     for step in range(order.shape[1]):
         chosen = order[:, step]
         logits = networks.logits(inputs[row, chosen])
         # the sum over networks: each has the gradient of its own mean
         loss = F.cross_entropy(logits.flatten(0, 1), labels[row, chosen].flatten())
-        gradients = torch.autograd.grad(loss * len(start), parameters)
-        with torch.no_grad():  # by hand: `torch.optim` takes a second to import
-            for p, g, v in zip(parameters, gradients, velocity, strict=True):
-                p.sub_(v.mul_(momentum).add_(g), alpha=rate)
+        optimizer.zero_grad()
+        (loss * len(start)).backward()
+        optimizer.step()
     return StackedMLP(tuple(w.detach() for w in weights), tuple(b.detach() for b in biases))
 
 

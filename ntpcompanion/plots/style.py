@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import matplotlib as mpl
+import seaborn as sns
 from IPython.core.getipython import get_ipython
 from matplotlib import font_manager
 from matplotlib.axes import Axes
@@ -20,12 +21,9 @@ TYPEFACE = "Companion Sans"
 # either theme (`workflow/site/figures.py`).
 INK = "#7a7a7a"
 
-# seaborn's palette "colorblind", in its order
-PALETTE = (
-    *("#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc"),
-    *("#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9"),
-)
-_BLUE, _ORANGE, _GREEN, _VERMILION, _PINK, _BROWN, *_, _SKY = PALETTE
+_BLUE, _ORANGE, _GREEN, _VERMILION, _PINK, _BROWN, *_, _SKY = sns.color_palette(
+    "colorblind"
+).as_hex()
 
 # One colour per meaning, in the whole book.
 IN_SUPPORT = _BLUE
@@ -49,6 +47,7 @@ def use_style() -> None:
     """
     for path in sorted(FONTS.glob("*.ttf")):
         font_manager.fontManager.addfont(path)
+    sns.set_theme(style="ticks", palette="colorblind")
     mpl.rcParams.update(
         {
             **dict.fromkeys(
@@ -71,14 +70,6 @@ def use_style() -> None:
             ),
             **dict.fromkeys(("xtick.labelsize", "ytick.labelsize"), 9.0),
             **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
-            **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 6.0),
-            **dict.fromkeys(("xtick.minor.size", "ytick.minor.size"), 4.0),
-            **dict.fromkeys(("xtick.minor.width", "ytick.minor.width"), 1.0),
-            "axes.axisbelow": True,
-            "axes.prop_cycle": mpl.cycler(color=PALETTE),
-            "patch.edgecolor": "w",
-            "patch.force_edgecolor": True,
-            "lines.solid_capstyle": "round",
             **dict.fromkeys(("axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.8),
             "axes.titlelocation": "left",
             "lines.linewidth": 1.6,

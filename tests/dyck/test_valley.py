@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import torch
 
 from ntpcompanion.dyck.bound import lower_bound, residuals, squared_gradient_norm
 from ntpcompanion.dyck.downstream import downstream_features, expected_error, learning_curve
@@ -139,24 +138,6 @@ def test_regularized_adam_reaches_the_bound_and_counts_strings(width, steps):
     assert path.alignment[-1] > 0.999
     features, targets = downstream_features(path.parameters())
     assert np.abs(features @ path.u[-1] - targets).max() < 0.2
-
-
-def test_regularized_adam_takes_the_steps_of_torch(start):
-    layer = ValueLayer(start, "random")
-    layer.theta[:] = layer.back(layer.theta)
-    theta = torch.from_numpy(layer.theta)  # one memory
-    adam = torch.optim.Adam([theta], lr=0.01)
-    schedule = torch.optim.lr_scheduler.LinearLR(adam, 1.0, 0.0, 60)
-    for _ in range(30):
-        weight = 0.02 * schedule.get_last_lr()[0] / 0.01
-        fit = layer.pull(layer.theta, 2 * layer.residual(layer.theta) / len(layer.targets))
-        theta.grad = torch.from_numpy(fit + weight * layer.slope(layer.theta))
-        adam.step()
-        schedule.step()
-    path = follow_regularized_adam(start, 0.01, 60, penalty=0.02, snapshots=3)
-    assert path.loss[1] == pytest.approx((layer.residual(layer.theta) ** 2).mean(), rel=1e-9)
-    found = layer.back(layer.theta)
-    assert path.squared_gradient[1] == pytest.approx(layer.squared_gradient(found), rel=1e-9)
 
 
 def test_under_the_fixed_sign_the_bound_is_reached_by_neurons_that_use_the_mask(start):
