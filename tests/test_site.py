@@ -136,7 +136,7 @@ PLANTED = {
     ),
     "faint-mark": (
         plotted('<use href="#dot" x="20" y="9" opacity="0.6" fill="#888"/>', "#fff"),
-        r"mark hard to see, contrast 1\.\d: rgb\(136, 136, 136\)",
+        r"mark hard to see, contrast 2\.0: rgb\(136, 136, 136\)",
     ),
 }
 # Faults that only one way of looking shows.
