@@ -11,7 +11,7 @@ from tinyhtml5.parser import HTMLParser
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 from tests.browsing import PATIENCE, SETTLED, needs_browser
-from tests.built import KINDS, built_book, pages
+from tests.built import KINDS, pages
 from tests.smoke import smoke_site
 
 HEAVIEST = 1.5 * 2**20  # bytes of a page without its widgets
@@ -64,9 +64,8 @@ def test_a_page_is_weighed_without_its_widgets():
     assert weight("<figure>a</figure>") == len("<figure>a</figure>")
 
 
-@pytest.mark.parametrize("made", [smoke_site, built_book])
-def test_no_page_is_heavy(made):
-    pages = {page: made() / f"{page}.html" for page in toc_pages(Project.find())}
+def test_no_page_is_heavy(any_site):
+    pages = {page: any_site / f"{page}.html" for page in toc_pages(Project.find())}
     weights = {page: weight(path.read_text(encoding="utf-8")) for page, path in pages.items()}
     assert {page: bytes_ for page, bytes_ in weights.items() if bytes_ > HEAVIEST} == {}
 

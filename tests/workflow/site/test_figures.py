@@ -115,8 +115,8 @@ def test_it_is_much_shorter_and_equal_for_equal_figures(drawn):
     assert not re.search(r"\d\.\d{3,}", re.sub(r"(scale|matrix|rotate)\([^)]*\)", "", html))
 
 
-MARKS = """<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt"><defs><path id="m"/></defs>
-<g>{marks}</g></svg>"""
+MARKS = """<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt">
+<defs><path id="m"/></defs><g>{marks}</g></svg>"""
 
 
 def compacted(*marks):
