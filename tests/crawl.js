@@ -116,8 +116,8 @@ window.crawl = {
     ].filter(Boolean);
   },
 
-  // The same for figures, computed from what their SVG draws: 4.5 for words on what was drawn below them, 3 for lines and marks. Less than half
-  // opaque are bands and clouds that are meant to be faint; a word on a picture made of pixels is not judged.
+  // The same for figures, computed from what their SVG draws: 4.5 for words on what was drawn below them, 3 for lines and marks. Less than
+  // three quarters opaque are bands and single runs that are meant to be faint; a word on a picture made of pixels is not judged.
   figures() {
     const plots = [...document.querySelectorAll(".ntp-figure svg, .ntp-widget svg")].filter(plot => plot.checkVisibility());
     return plots.flatMap(plot => [...new Set(crawl.drawn(plot))]);
@@ -126,7 +126,7 @@ window.crawl = {
   drawn(plot) {
     const areas = [], faults = [];
     const judge = (what, element, least, colours, ground) => {
-      const seen = ground ? colours.filter(colour => colour[3] >= 0.5).map(colour => crawl.ratio(crawl.over(colour, ground), ground)) : [];
+      const seen = ground ? colours.filter(colour => colour[3] >= 0.75).map(colour => crawl.ratio(crawl.over(colour, ground), ground)) : [];
       if (seen.length && Math.max(...seen) < least) faults.push(`${what} hard to see, contrast ${Math.max(...seen).toFixed(1)}: ${element}`);
     };
     for (const part of plot.querySelectorAll("text, path, rect, circle, line, polyline, polygon, use, image")) {

@@ -135,8 +135,8 @@ PLANTED = {
         r"line hard to see, contrast 2\.3: rgb\(170, 170, 170\)",
     ),
     "faint-mark": (
-        plotted('<use href="#dot" x="20" y="9" opacity="0.6" fill="#888"/>', "#fff"),
-        r"mark hard to see, contrast 2\.0: rgb\(136, 136, 136\)",
+        plotted('<use href="#dot" x="20" y="9" opacity="0.8" fill="#888"/>', "#fff"),
+        r"mark hard to see, contrast 2\.6: rgb\(136, 136, 136\)",
     ),
 }
 # Faults that only one way of looking shows.
