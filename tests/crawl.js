@@ -117,9 +117,9 @@ window.crawl = {
   },
 
   // The same for figures, computed from what their SVG draws: 4.5 for words on what was drawn below them, 3 for lines and marks. Less than
-  // three quarters opaque are bands and single runs that are meant to be faint; a word on a picture made of pixels is not judged.
+  // three quarters opaque are bands and single runs that are meant to be faint; what stands on pixels, cells or nodes is not judged.
   figures() {
-    const plots = [...document.querySelectorAll(".ntp-figure svg, .ntp-widget svg")].filter(plot => plot.checkVisibility());
+    const plots = [...document.querySelectorAll(".ntp-figure svg")].filter(plot => plot.checkVisibility());
     return plots.flatMap(plot => [...new Set(crawl.drawn(plot))]);
   },
 
@@ -132,11 +132,13 @@ window.crawl = {
     for (const part of plot.querySelectorAll("text, path, rect, circle, line, polyline, polygon, use, image")) {
       if (part.closest("defs, clipPath") || !part.checkVisibility(crawl.seen)) continue;
       const [fill, stroke] = ["fill", "stroke"].map(kind => crawl.ink(part, kind)), box = part.getBoundingClientRect();
+      const middle = [box.left + box.width / 2, box.top + box.height / 2], said = part.textContent.trim();
       if (part.localName === "text") {
-        const middle = [box.left + box.width / 2, box.top + box.height / 2], said = part.textContent.trim();
         if (said) judge("word", said.slice(0, 40), crawl.least(part), [fill], crawl.under(plot, areas, ...middle));
-      } else if (part.localName === "use") judge("mark", getComputedStyle(part).fill, 3, [fill, stroke], crawl.behind(plot));
-      else if (part.localName === "image" || fill[3] > 0) areas.push([part, fill]);
+      } else if (part.localName === "use") {
+        judge("mark", getComputedStyle(part).fill, 3, [fill, stroke], crawl.under(plot, areas, ...middle));
+        if (box.width > 12 && fill[3] > 0) areas.push([part, fill]); // a mark with a word in it
+      } else if (part.localName === "image" || fill[3] > 0) areas.push([part, fill]);
       else if (part.getTotalLength?.()) {
         const middle = part.getPointAtLength(part.getTotalLength() / 2).matrixTransform(part.getScreenCTM());
         judge("line", getComputedStyle(part).stroke, 3, [stroke], crawl.under(plot, areas, middle.x, middle.y));
@@ -154,15 +156,17 @@ window.crawl = {
     return [r, g, b, share];
   },
 
-  // What the areas of a figure, in the order in which they were drawn, leave at a point of the window; nothing on pixels.
+  // What the bands of a figure, in the order in which they were drawn, leave at a point of the window; nothing on pixels, cells or nodes.
   under(plot, areas, x, y) {
     let ground = crawl.behind(plot);
     for (const [area, colour] of areas) {
       const box = area.getBoundingClientRect();
       if (x < box.left || x > box.right || y < box.top || y > box.bottom) continue;
-      if (area.localName === "image") return undefined;
+      if (["image", "use"].includes(area.localName)) return undefined;
       const inside = new DOMPoint(x, y).matrixTransform(area.getScreenCTM().inverse());
-      if (area.isPointInFill(inside)) ground = crawl.over(colour, ground);
+      if (!area.isPointInFill(inside)) continue;
+      if (colour[3] > 0.5) return undefined;
+      ground = crawl.over(colour, ground);
     }
     return ground;
   },

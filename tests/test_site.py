@@ -126,10 +126,6 @@ PLANTED = {
         plotted('<text y="15" fill="#777">axis</text>', "#fff"),
         r"word hard to see, contrast 4\.5: axis",
     ),
-    "faint-word-in-a-cell": (
-        plotted('<path d="M0 0H90V20H0Z" fill="#fe8"/><text y="15" fill="#fff">0.98</text>'),
-        r"word hard to see, contrast 1\.2: 0\.98",
-    ),
     "faint-line": (
         plotted('<path d="M1 1L80 9" fill="none" stroke="#aaa"/>', "#fff"),
         r"line hard to see, contrast 2\.3: rgb\(170, 170, 170\)",
