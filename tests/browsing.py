@@ -16,6 +16,8 @@ FLAGS = [
     # a name
     "--proxy-server=127.0.0.1:9",
 ]
+# what a page that is to be measured is asked first: its mathematics set, its typeface there
+SETTLED = "() => window.MathJax?.startup?.promise.then(() => document.fonts.ready)"
 PATIENCE = 240_000  # milliseconds: a page of a busy machine is slow, and no fault
 needs_browser = pytest.mark.skipif(
     BROWSER is None and not os.environ.get("CI"),

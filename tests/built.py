@@ -1,4 +1,8 @@
-"""The pages of the smoke site, of which a few stand for their kind."""
+"""The pages of the smoke site, of which a few stand for their kind, and the book where there is
+one.
+"""
+
+from pathlib import Path
 
 import pytest
 
@@ -18,3 +22,11 @@ def pages():
         page if page in KINDS else pytest.param(page, marks=pytest.mark.slow)
         for page in toc_pages(Project.find())
     ]
+
+
+def built_book() -> Path:
+    """The folder of the book that was built here last; a test is skipped where there is none."""
+    html = Project.find().html("book")
+    if not (html / "index.html").is_file():
+        pytest.skip("no book is built here; `make book` makes one")
+    return html

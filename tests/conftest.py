@@ -75,6 +75,15 @@ def browser() -> Iterator["Browser"]:
         yield browser
 
 
+@pytest.fixture(scope="module", params=["smoke", "book"])
+def any_site(request: pytest.FixtureRequest) -> Path:
+    """The folder of the smoke site, then that of the book, if one is built here."""
+    from tests.built import built_book
+    from tests.smoke import smoke_site
+
+    return smoke_site() if request.param == "smoke" else built_book()
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20240228)

@@ -5,7 +5,7 @@ window.crawl = {
     await crawl.settled(width, colours);
     const folded = crawl.folded();
     for (const moving of document.getAnimations()) if (moving.effect.getComputedTiming().endTime < Infinity) moving.finish();
-    return [folded, crawl.structure(), crawl.mathematics(), crawl.images(), crawl.width(), crawl.colours()].flat();
+    return [folded, crawl.structure(), crawl.mathematics(), crawl.images(), crawl.width(), crawl.colours(), crawl.figures()].flat();
   },
 
   // Mathematics set, fonts and images there, width and colours in force and answered by the page's scripts.
@@ -114,6 +114,61 @@ window.crawl = {
       dark && crawl.luminance(crawl.behind(document.body)) > 0.2 && "bright in dark mode: the page",
       ...boxes.filter(crawl.bright).map(box => `bright in dark mode: ${crawl.named(box)}`),
     ].filter(Boolean);
+  },
+
+  // The same for figures, computed from what their SVG draws: 4.5 for words on what was drawn below them, 3 for lines and marks. Less than
+  // three quarters opaque are bands and single runs that are meant to be faint; what stands on pixels, cells or nodes is not judged.
+  figures() {
+    const plots = [...document.querySelectorAll(".ntp-figure svg")].filter(plot => plot.checkVisibility());
+    return plots.flatMap(plot => [...new Set(crawl.drawn(plot))]);
+  },
+
+  drawn(plot) {
+    const areas = [], faults = [];
+    const judge = (what, element, least, colours, ground) => {
+      const seen = ground ? colours.filter(colour => colour[3] >= 0.75).map(colour => crawl.ratio(crawl.over(colour, ground), ground)) : [];
+      if (seen.length && Math.max(...seen) < least) faults.push(`${what} hard to see, contrast ${Math.max(...seen).toFixed(1)}: ${element}`);
+    };
+    for (const part of plot.querySelectorAll("text, path, rect, circle, line, polyline, polygon, use, image")) {
+      if (part.closest("defs, clipPath") || !part.checkVisibility(crawl.seen)) continue;
+      const [fill, stroke] = ["fill", "stroke"].map(kind => crawl.ink(part, kind)), box = part.getBoundingClientRect();
+      const middle = [box.left + box.width / 2, box.top + box.height / 2], said = part.textContent.trim();
+      if (part.localName === "text") {
+        if (said) judge("word", said.slice(0, 40), crawl.least(part), [fill], crawl.under(plot, areas, ...middle));
+      } else if (part.localName === "use") {
+        judge("mark", getComputedStyle(part).fill, 3, [fill, stroke], crawl.under(plot, areas, ...middle));
+        if (box.width > 12 && fill[3] > 0) areas.push([part, fill]); // a mark with a word in it
+      } else if (part.localName === "image" || fill[3] > 0) areas.push([part, fill]);
+      else if (part.getTotalLength?.()) {
+        const middle = part.getPointAtLength(part.getTotalLength() / 2).matrixTransform(part.getScreenCTM());
+        judge("line", getComputedStyle(part).stroke, 3, [stroke], crawl.under(plot, areas, middle.x, middle.y));
+      }
+    }
+    return faults;
+  },
+
+  // The colour with which a part of a figure is filled or stroked.
+  ink(part, kind) {
+    const style = getComputedStyle(part), drawn = style[kind] !== "none" && (kind === "fill" || parseFloat(style.strokeWidth) > 0);
+    const [r, g, b, alpha] = drawn ? crawl.rgba(style[kind]) : [0, 0, 0, 0];
+    let share = alpha * style[`${kind}Opacity`];
+    for (let at = part; at.localName !== "body"; at = at.parentElement) share *= getComputedStyle(at).opacity;
+    return [r, g, b, share];
+  },
+
+  // What the bands of a figure, in the order in which they were drawn, leave at a point of the window; nothing on pixels, cells or nodes.
+  under(plot, areas, x, y) {
+    let ground = crawl.behind(plot);
+    for (const [area, colour] of areas) {
+      const box = area.getBoundingClientRect();
+      if (x < box.left || x > box.right || y < box.top || y > box.bottom) continue;
+      if (["image", "use"].includes(area.localName)) return undefined;
+      const inside = new DOMPoint(x, y).matrixTransform(area.getScreenCTM().inverse());
+      if (!area.isPointInFill(inside)) continue;
+      if (colour[3] > 0.5) return undefined;
+      ground = crawl.over(colour, ground);
+    }
+    return ground;
   },
 
   least(element) {

@@ -1,5 +1,6 @@
 """The built pages as a strict reader of HTML, a screen reader and a slow line meet them."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -9,14 +10,14 @@ from tinyhtml5.parser import HTMLParser
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
-from tests.browsing import PATIENCE, needs_browser
+from tests.browsing import PATIENCE, SETTLED, needs_browser
 from tests.built import KINDS, pages
 from tests.smoke import smoke_site
 
 HEAVIEST = 1.5 * 2**20  # bytes of a page without its widgets
+WIDGET = re.compile(r'<figure class="ntp-widget".*?</figure>', re.DOTALL)
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 SERIOUS = ("serious", "critical")
-SETTLED = "() => window.MathJax?.startup?.promise.then(() => document.fonts.ready)"
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +52,22 @@ def test_a_page_is_valid_html(site, page):
     assert faults_of((site / f"{page}.html").read_text(encoding="utf-8")) == []
 
 
-def test_no_page_is_heavy(site):
-    sizes = {page: (site / f"{page}.html").stat().st_size for page in toc_pages(Project.find())}
-    assert {page: size for page, size in sizes.items() if size > HEAVIEST} == {}
+def weight(html: str) -> int:
+    """Bytes of a page without its figures to touch, which hold data and a picture."""
+    return len(WIDGET.sub("", html).encode())
+
+
+def test_a_page_is_weighed_without_its_widgets():
+    data = '<script type="application/json">{"a": 1}</script></figure>'
+    shown = f'<p>é</p><figure class="ntp-widget" data-widget="x"><svg></svg>{data}<p>b</p>'
+    assert weight(shown) == len("<p>é</p><p>b</p>".encode())
+    assert weight("<figure>a</figure>") == len("<figure>a</figure>")
+
+
+def test_no_page_is_heavy(any_site):
+    pages = {page: any_site / f"{page}.html" for page in toc_pages(Project.find())}
+    weights = {page: weight(path.read_text(encoding="utf-8")) for page, path in pages.items()}
+    assert {page: bytes_ for page, bytes_ in weights.items() if bytes_ > HEAVIEST} == {}
 
 
 @needs_browser

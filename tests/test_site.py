@@ -29,6 +29,14 @@ body {{ background: #fff; color: #000 }} a {{ color: inherit }}
 </style></head><body><h1>A page</h1>{body}</body></html>"""
 DOT = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>"
 
+
+def plotted(drawn, ground="none"):
+    """A figure of a chapter that draws this."""
+    dot = '<defs><path id="dot" d="M-2 -2H2V2H-2Z"/></defs>'
+    picture = f'<svg role="img" aria-label="a plot" width="90" height="20">{dot}{drawn}</svg>'
+    return f'<div class="ntp-figure" style="background: {ground}">{picture}</div>'
+
+
 # One fault on each page, and the words that must name it.
 PLANTED = {
     "picture-elsewhere": (
@@ -114,6 +122,18 @@ PLANTED = {
         '<p style="color: #bbb; background: #fff">whisper</p>',
         r"text hard to read, contrast 1\.9: whisper",
     ),
+    "faint-word": (
+        plotted('<text y="15" fill="#777">axis</text>', "#fff"),
+        r"word hard to see, contrast 4\.5: axis",
+    ),
+    "faint-line": (
+        plotted('<path d="M1 1L80 9" fill="none" stroke="#aaa"/>', "#fff"),
+        r"line hard to see, contrast 2\.3: rgb\(170, 170, 170\)",
+    ),
+    "faint-mark": (
+        plotted('<use href="#dot" x="20" y="9" opacity="0.8" fill="#888"/>', "#fff"),
+        r"mark hard to see, contrast 2\.6: rgb\(136, 136, 136\)",
+    ),
 }
 # Faults that only one way of looking shows.
 PLANTED_IN_ONE_LOOK = {
@@ -143,6 +163,9 @@ PLANTED_IN_ONE_LOOK = {
         "1280 px, dark",
     ),
 }
+IN_SIGHT = """<path d="M0 0H40V20H0Z" fill="#008"/><text y="15" fill="#fff">cell</text>
+<path d="M1 1L80 9" fill="none" stroke="#888"/><use href="#dot" x="60" y="9" fill="#888"/>
+<path d="M50 0H80V20H50Z" fill="#888" fill-opacity="0.2"/>"""
 SOUND = """<h2 id="here">Sound</h2><a href="#here">up</a>
 <a href="folder/deep.html?x=1#caf%C3%A9">deep</a><a href="https://example.org">out</a>
 <a href="table.csv" download>table</a> <a href="sound.ipynb">notebook</a>
@@ -150,7 +173,7 @@ SOUND = """<h2 id="here">Sound</h2><a href="#here">up</a>
 <span class="math"><mjx-container>x</mjx-container></span>
 <div style="overflow: auto"><p style="width: 900px">a wide table</p></div>
 <details><summary>a card</summary><p>its body</p></details>
-<img alt="A dot" src="{dot}">""".replace("{dot}", DOT)
+{plot}<img alt="A dot" src="{dot}">""".replace("{dot}", DOT).replace("{plot}", plotted(IN_SIGHT))
 FILES = {
     "empty.md": "",
     "table.csv": "a,b\n1,2\n",

@@ -86,6 +86,8 @@ def compact(svg: str, prefix: str, name: str, colours: Mapping[str, str] = COLOU
         _join_letters(parent)
     for element in root.iter():
         _tidy(element, drawing)
+    for element in root.iter("g"):
+        _share_style(element)
     _size(root)
     return re.sub(r"<(defs|g)\s*/>", "", ElementTree.tostring(root, encoding="unicode"))
 
@@ -172,6 +174,29 @@ def _join_letters(text: ElementTree.Element) -> None:
             other.set("x", f"{one.get('x')} {other.get('x')}")
             other.text = f"{one.text or ''}{other.text or ''}"
             text.remove(one)
+
+
+def _share_style(group: ElementTree.Element) -> None:
+    """Write the style that all marks of a group have once, at the group, and draw one of those that
+    would cover each other. Marks with an `opacity` keep their style: that of a group is another.
+    """
+    marks = [part for part in group if part.tag == "use"]
+    styles = {mark.get("style", "") for mark in marks}
+    alone = {part.tag for part in group} <= {"use", "defs"} and "style" not in group.attrib
+    if len(marks) < 2 or len(styles) > 1 or not alone:
+        return
+    (style,) = styles
+    properties = {part.partition(":")[0] for part in style.split(";")}
+    if not style or "opacity" in properties:
+        return
+    group.set("style", style)
+    drawn = set()
+    for mark in marks:
+        mark.attrib.pop("style", None)
+        place = tuple(sorted(mark.attrib.items()))
+        if place in drawn and not properties & {"fill-opacity", "stroke-opacity"}:
+            group.remove(mark)
+        drawn.add(place)
 
 
 def _size(root: ElementTree.Element) -> None:

@@ -10,22 +10,24 @@ from ntpcompanion.workflow.notebooks.cells import tags
 from ntpcompanion.workflow.site.cards import tally
 from ntpcompanion.workflow.site.code_folds import GLUED
 
-STANDING = 4  # cards of one run that are shown at once
+STANDING = 4  # cards of one run that are shown at once; where more wait, one less and the strip
 TAG = "strip"  # a code cell with this tag measures what only supports the cards before
 
 
 def gather_cards(
     cells: list[nbformat.NotebookNode], verdict: Callable[[dict[str, Any]], str | None]
 ) -> None:
-    """Put the cards of each run beyond the first four, and those of cells tagged `strip`, into one
-    strip, in the place of the first of them.
+    """Put the cards of each run beyond four, and those of cells tagged `strip`, into one strip, in
+    the place of the first of them. With its strip a run takes the room of four cards.
 
     `verdict` tells that of the data of a measurement; None: it has no card. The outputs are changed
     in place: only how they are drawn.
     """
     waiting = {id(item) for cell in cells if TAG in tags(cell) for item in cell.get("outputs", [])}
     for run in card_runs(cells, lambda item: verdict(item) is not None):
-        standing = [output for output in run if id(output) not in waiting][:STANDING]
+        standing = [output for output in run if id(output) not in waiting]
+        room = STANDING if len(standing) == len(run) <= STANDING else STANDING - 1
+        standing = standing[:room]
         rest = [output for output in run if not any(output is one for one in standing)]
         if not rest:
             continue

@@ -115,6 +115,38 @@ def test_it_is_much_shorter_and_equal_for_equal_figures(drawn):
     assert not re.search(r"\d\.\d{3,}", re.sub(r"(scale|matrix|rotate)\([^)]*\)", "", html))
 
 
+MARKS = """<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt">
+<defs><path id="m"/></defs><g>{marks}</g></svg>"""
+
+
+def compacted(*marks):
+    made = figures.compact(MARKS.format(marks="".join(marks)), "k", "fig-marks")
+    (group,) = parsed(made).findall("g")
+    return group.get("style"), [(mark.get("x"), mark.get("style")) for mark in group]
+
+
+def mark(x, style):
+    return f'<use href="#m" x="{x}" y="1" style="{style}"/>'
+
+
+def test_marks_of_one_look_say_it_once_and_none_covers_its_like():
+    look = "fill:red;stroke-width:1"
+    group = (look, [("1", None), ("2.5", None)])
+    assert compacted(mark(1, look), mark(2.501, look), mark(2.502, look)) == group
+
+
+@pytest.mark.parametrize("look", ["fill:red;fill-opacity:.5", "stroke:red;stroke-opacity:.5"])
+def test_marks_that_shine_through_stay(look):
+    assert compacted(mark(1, look), mark(1, look)) == (look, [("1", None), ("1", None)])
+
+
+def test_marks_keep_a_look_that_a_group_cannot_have():
+    clear, two = "opacity:.5", ("fill:red", "fill:blue")
+    assert compacted(mark(1, clear), mark(2, clear)) == (None, [("1", clear), ("2", clear)])
+    assert compacted(*map(mark, "12", two)) == (None, [("1", two[0]), ("2", two[1])])
+    assert compacted(mark(1, two[0])) == (None, [("1", two[0])])
+
+
 def test_every_colour_is_one_of_the_theme(drawn):
     html = shown(drawn)["text/html"]
     beside = re.sub(r"var\(--ntp-[a-z-]+,#[0-9a-f]{6}\)", "", html)

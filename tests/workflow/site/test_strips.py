@@ -38,7 +38,7 @@ def test_cards_stand_together_until_something_else_is_seen():
     assert names([code()]) == []
 
 
-def test_four_cards_stand_and_the_rest_waits_in_one_strip():
+def test_three_cards_stand_and_the_rest_waits_in_one_strip():
     verdicts = {"e": "refuted", "f": "supported"}
     cells = [code(*map(card, "abc")), code(*map(card, "def"))]
     gather_cards(cells, lambda item: verdicts.get(item["id"], "supported"))
@@ -46,9 +46,9 @@ def test_four_cards_stand_and_the_rest_waits_in_one_strip():
         "<a>",
         "<b>",
         "<c>",
-        "<d>",
-        '<details class="ntp-strip"><summary>2 more claims: 1 supported, 1 refuted</summary>'
-        "<e><f></details>",
+        '<details class="ntp-strip"><summary>3 more claims: 2 supported, 1 refuted</summary>'
+        "<d><e><f></details>",
+        "",
         "",
     ]
 
