@@ -262,9 +262,8 @@ def end_check(
     values = f"{report.values} measured values"
     if faults := len(report.faults):
         also = ", verdicts among them: a baseline cannot mend those" if updated else ""
-        raise WorkflowError(
-            f"{faults} of the checks on {values} failed at profile {report.profile}{also}."
-        )
+        said = f"{faults} of the checks on {values} failed at profile {report.profile}{also}."
+        raise WorkflowError("\n".join([said, *report.advice]))
     baseline = project.baseline(report.profile).name
     console = Console(stderr=files.json == reports.STDOUT)
     say(f"{values} agree with {baseline} and with the expected verdicts.", console=console)

@@ -51,7 +51,9 @@ def _case(
     )
     faults = [finding for finding in findings if finding.fault]
     if faults:
-        _say(case, "failure", faults[0].text, "\n".join(finding.text for finding in faults))
+        texts = [finding.text for finding in faults]
+        advice = dict.fromkeys(finding.advice for finding in faults if finding.advice)
+        _say(case, "failure", texts[0], "\n".join([*texts, *advice]))
     notes = [finding.text for finding in findings if not finding.fault]
     if notes:
         ElementTree.SubElement(case, "system-out").text = _xml("\n".join(notes))
@@ -82,7 +84,8 @@ def _annotation(finding: Reported, profile: str, folder: str) -> str:
     title = f"{finding.claim or finding.notebook}: {finding.kind} at profile {profile}"
     file = f"{folder}/{finding.file}" if folder else finding.file
     place = f"file={_property(file)},line={finding.line},title={_property(title)}"
-    return f"::{level} {place}::{_data(finding.text)}"
+    said = f"{finding.text}\n{finding.advice}".rstrip()
+    return f"::{level} {place}::{_data(said)}"
 
 
 def _data(text: str) -> str:
@@ -104,7 +107,7 @@ def markdown(report: Report) -> str:
     rows = [_row(report, finding) for finding in report.faults]
     if rows:
         head = "| Claim | Baseline | Now | Verdict | What is wrong |\n|---|---|---|---|---|"
-        lines += ["", head, *rows]
+        lines += ["", head, *rows, *(f"\n{text}" for text in report.advice)]
     if report.notes:
         lines += ["", *(f"- {_cell(finding.text)}" for finding in report.notes)]
     return "\n".join(lines) + "\n"
@@ -125,16 +128,20 @@ def _row(report: Report, finding: Reported) -> str:
     name = f"`{finding.claim or finding.notebook}`<br>{finding.file}:{finding.line}"
     if claim is None:
         return f"| {name} | | | | {_cell(finding.text)} |"
+    name += f"<br>{_cell(claim.short)}" if claim.short else ""
     expected = f", expected {claim.expected_verdict}" if finding.kind == "verdict" else ""
-    numbers = f"{_shown(claim.baseline)} | {_shown(claim.measured)}"
+    before, now = claim.baseline, claim.measured
+    numbers = f"{_shown(before, apart_from=now)} | {_shown(now, apart_from=before)}"
     said = finding.text.removeprefix(f"{finding.claim}: ")
     return f"| {name} | {numbers} | {claim.verdict}{expected} | {_cell(said)} |"
 
 
-def _shown(item: Number | None) -> str:
+def _shown(item: Number | None, apart_from: Number | None) -> str:
+    """The values, with digits that tell them from the others."""
     if item is None:
         return "–"
-    texts = [number(v, e) for v, e in zip(item.values, item.stderrs, strict=True)]
+    others = apart_from.values if apart_from else []
+    texts = [number(v, e, others) for v, e in zip(item.values, item.stderrs, strict=True)]
     if len(texts) > LIST_SHOWN:
         texts = [*texts[: LIST_SHOWN - 1], "…", texts[-1]]
     return ", ".join(texts)

@@ -74,11 +74,18 @@ def new_book(folder: Path, package: str | None = None, title: str | None = None)
 
 def next_steps(folder: Path) -> list[str]:
     """What was made, and what to type next, in lines."""
+    asked = (folder / REQUIREMENTS).read_text(encoding="utf-8").splitlines()[-1]
+    here = asked.partition(" @ file:")[2]
+    later = [
+        f"Before others build it, or CI: {REQUIREMENTS} names a folder of this machine. Put a "
+        "release or a wheel there, as the page on a companion of your own says.",
+    ]
     return [
         f"Made {folder}. Go there: `cd {shlex.quote(str(folder))}`. Then:",
         "  ntpcompanion build    runs the notebook, renders _build/html",
         "  make book             the same in an environment of its own, .venv",
         "  make test             its tests, and its numbers against tests/baselines",
+        *(later if here else []),
     ]
 
 

@@ -227,7 +227,9 @@ def test_changes_are_red_and_green_as_promised(made):
     assert "is up to date" in command(made, "why", "mean", "--profile", "smoke")
     edit(made / "grosse_zahl" / "mean.py", "np.sqrt(12)", "np.sqrt(12) * n**0.2")
     assert "package source: mean.py changed" in command(made, "why", "mean", "--profile", "smoke")
-    assert "do not answer for the present sources" in command(made, "check", code=1)
+    said = command(made, "check", code=1)
+    assert "do not answer for the present sources" in said
+    assert "Run `ntpcompanion execute --profile smoke` first." in said
     command(made, "execute", "--profile", "smoke", "-j", "1")
     assert "mean.rate" in command(made, "check", code=1)
 

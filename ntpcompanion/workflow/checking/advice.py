@@ -1,0 +1,26 @@
+"""What to do about the findings of a check, in sentences."""
+
+from collections.abc import Iterable
+
+from ntpcompanion.workflow.checking.comparison import Kind
+
+_ACCEPT = (
+    "If the new number is right, accept it: `ntpcompanion check --profile {profile} --update`, and "
+    "commit `tests/baselines/{profile}.json`. If not, mend the change that moved it."
+)
+_ADVICE: dict[Kind, str] = {
+    "moved": _ACCEPT,
+    "new": _ACCEPT,
+    "verdict": "A verdict is computed from the number and from `expect`. If both are right, the "
+    "verdict is a result: write it as `expected_verdict` of the claim in `book/claims.yml`.",
+    "missing": "Measure the claim in its notebook, or take it out of `book/claims.yml`.",
+}
+
+
+def what_to_do(kinds: Iterable[Kind], profile: str) -> list[str]:
+    """What to do about findings of these kinds, each sentence once; nothing about a note, and where
+    the finding says it.
+    """
+    found = set(kinds)
+    said = [text.format(profile=profile) for kind, text in _ADVICE.items() if kind in found]
+    return list(dict.fromkeys(said))
