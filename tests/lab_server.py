@@ -51,7 +51,7 @@ class Lab:
         file = self.runtime / f"kernel-{session['kernel']['id']}.json"
         client = BlockingKernelClient(connection_file=str(file))
         client.load_connection_file()
-        client.start_channels()
+        client.start_channels(hb=False)  # on a busy machine a heart beats late
         shown: list[dict[str, Any]] = []
         try:
             client.wait_for_ready(PATIENCE)

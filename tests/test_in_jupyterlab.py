@@ -61,7 +61,7 @@ def test_a_student_changes_a_chapter_and_runs_it(checkout, environment):
     assert shown[-2]["content"]["text"].strip() == str(checkout / "notebooks")
     after = (checkout / CHAPTER).read_text(encoding="utf-8")
     assert [line for line in changed(before, after) if line[1:].strip("`")] == [
-        "+sphere_dim = 60", "+{code-cell} ipython3", "+import os; print(os.getcwd())",
+        "+sphere_dim = 60", "+```{code-cell} ipython3", "+import os; print(os.getcwd())",
     ]  # fmt: skip
 
 

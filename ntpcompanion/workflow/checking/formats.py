@@ -97,7 +97,7 @@ def _property(text: str) -> str:
 
 
 def markdown(report: Report) -> str:
-    """A few lines for the summary of a job or a pull request: how many values agree, and a table of
+    """A few lines for the summary of a job or a pull request: how many claims agree, and a table of
     the claims that do not.
     """
     title = f"### Claims, profile {report.profile}\n\n"
@@ -114,12 +114,12 @@ def markdown(report: Report) -> str:
 
 
 def headline(report: Report) -> str:
-    """`244 values agree; 0 moved`: values of claims without a fault, and claims with one."""
+    """`244 claims agree; 0 moved`: those measured without a fault, and those with one."""
     wrong = {finding.claim or finding.notebook for finding in report.faults}
     moved = {f.claim for f in report.faults if f.kind == "moved"}
     agree = sum(claim.measured is not None and claim.id not in wrong for claim in report.claims)
     other = len(wrong - moved)
-    said = f"{agree} values agree; {len(moved)} moved"
+    said = f"{agree} claim{' agrees' if agree == 1 else 's agree'}; {len(moved)} moved"
     return f"{said}; {other} with another fault." if other else f"{said}."
 
 
@@ -131,17 +131,20 @@ def _row(report: Report, finding: Reported) -> str:
     name += f"<br>{_cell(claim.short)}" if claim.short else ""
     expected = f", expected {claim.expected_verdict}" if finding.kind == "verdict" else ""
     before, now = claim.baseline, claim.measured
-    numbers = f"{_shown(before, apart_from=now)} | {_shown(now, apart_from=before)}"
+    numbers = f"{_shown(before, now)} | {_shown(now, before)}"
     said = finding.text.removeprefix(f"{finding.claim}: ")
     return f"| {name} | {numbers} | {claim.verdict}{expected} | {_cell(said)} |"
 
 
-def _shown(item: Number | None, apart_from: Number | None) -> str:
-    """The values, with digits that tell them from the others."""
+def _shown(item: Number | None, other: Number | None) -> str:
+    """The values, each with the digits that tell it from its counterpart."""
     if item is None:
         return "–"
-    others = apart_from.values if apart_from else []
-    texts = [number(v, e, others) for v, e in zip(item.values, item.stderrs, strict=True)]
+    others = other.values if other and len(other.values) == len(item.values) else item.values
+    texts = [
+        number(v, e) if v == o or e or number(v, e) != number(o, e) else f"{v:.10g}"
+        for v, e, o in zip(item.values, item.stderrs, others, strict=True)
+    ]
     if len(texts) > LIST_SHOWN:
         texts = [*texts[: LIST_SHOWN - 1], "…", texts[-1]]
     return ", ".join(texts)

@@ -102,9 +102,9 @@ def test_a_property_cannot_end_early():
 
 
 def test_the_table_names_what_moved_and_success_is_told_too(toy):
-    assert markdown(report_of(toy, AS_STORED)).splitlines()[-1] == "3 values agree; 0 moved."
+    assert markdown(report_of(toy, AS_STORED)).splitlines()[-1] == "3 claims agree; 0 moved."
     text = markdown(report_of(toy, HALF_MOVED, AS_STORED))
-    assert "2 values agree; 1 moved.\n" in text
+    assert "2 claims agree; 1 moved.\n" in text
     row, _, advice = text.splitlines()[-3:]
     assert advice == ACCEPT
     assert [cell.strip() for cell in row.strip("|").split("|")] == [
@@ -158,11 +158,11 @@ def test_what_to_do_is_said_once_for_each_kind_of_fault(toy):
 def test_a_verdict_that_changed_and_a_value_that_is_missing(toy):
     moved = {**AS_STORED, "coin": {**AS_STORED["coin"], "toy_half": 0.7}}
     assert "| refuted, expected supported |" in markdown(report_of(toy, moved))
-    assert headline(report_of(toy, moved)) == "2 values agree; 0 moved; 1 with another fault."
+    assert headline(report_of(toy, moved)) == "2 claims agree; 0 moved; 1 with another fault."
     text = markdown(report_of(toy, HALF_MISSING, AS_STORED))
     assert "| 0.5 | – | not measured |" in text
     assert headline(report_of(toy, HALF_MISSING, AS_STORED)).startswith(
-        "2 values agree; 0 moved; 1"
+        "2 claims agree; 0 moved; 1"
     )
     assert markdown(borderline(toy)).splitlines()[-1].startswith("- toy.half: verdict inconclusive")
 
