@@ -1,5 +1,6 @@
 """What book/reproduce.md says of other tools: each row of its table, typed."""
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -9,6 +10,7 @@ import nbformat
 import pytest
 
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
+from tests.copies import copy_checkout
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -66,3 +68,12 @@ def test_jupyter_book_alone_stops(tmp_path):
     done = typed("jupyter-book", "build", ".", "--path-output", tmp_path)
     assert done.returncode != 0
     assert "jupyter-book toc from-project" in done.stdout + done.stderr  # no contents here
+
+
+def test_jupyter_book_on_the_sources_warns_of_the_chapters_that_nobody_executed(tmp_path):
+    checkout = copy_checkout(tmp_path / "checkout")
+    done = typed("jupyter-book", "build", "book", folder=checkout)
+    assert done.returncode == 0, done.stderr[-2000:]
+    missing = re.findall(r"nonexisting document 'chapters/(\w+)'", done.stderr)
+    assert set(missing) == {path.stem for path in (ROOT / "notebooks").glob("*.md")}
+    assert not (checkout / "_build" / "html" / "chapters").exists()
