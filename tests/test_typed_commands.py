@@ -154,9 +154,9 @@ if test -s a; then b; fi
 @pytest.mark.parametrize(
     ("typed", "word"),
     [
-        ("make boook", "make boook"),
+        ("make nought", "make nought"),
         ("make lock OUT=a", "make OUT=a"),
-        ("x && .venv/bin/ntpcompanion chek", "chek"),
+        ("x && .venv/bin/ntpcompanion nought", "nought"),
         ("ntpcompanion check --jsn a", "--jsn"),
         ("python -m ntpcompanion execute coyn", "coyn"),
         ("ntpcompanion view ntp_svm -p vocab=3", "vocab"),
