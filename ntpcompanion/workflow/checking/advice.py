@@ -1,7 +1,5 @@
 """What to do about the findings of a check, in sentences."""
 
-from collections.abc import Iterable
-
 from ntpcompanion.workflow.checking.comparison import Kind
 
 _ACCEPT = (
@@ -17,10 +15,8 @@ _ADVICE: dict[Kind, str] = {
 }
 
 
-def what_to_do(kinds: Iterable[Kind], profile: str) -> list[str]:
-    """What to do about findings of these kinds, each sentence once; nothing about a note, and where
-    the finding says it.
+def what_to_do(kind: Kind, profile: str) -> str:
+    """What to do about a finding of this kind; nothing about a note, and where the finding says
+    it.
     """
-    found = set(kinds)
-    said = [text.format(profile=profile) for kind, text in _ADVICE.items() if kind in found]
-    return list(dict.fromkeys(said))
+    return _ADVICE.get(kind, "").format(profile=profile)

@@ -141,7 +141,7 @@ def make_report(
             fault=finding.fault,
             claim=finding.claim,
             text=finding.text,
-            advice=" ".join(what_to_do([finding.kind], profile)),
+            advice=what_to_do(finding.kind, profile),
             **where,
         )
 
