@@ -259,15 +259,16 @@ def end_check(
     `updated`: they remain although the values were accepted.
     """
     _publish(project, report, files, annotate)
-    values = f"{report.values} measured values"
+    one = report.values == 1
+    values = f"{report.values} measured value{'' if one else 's'}"
     if faults := len(report.faults):
         also = ", verdicts among them: a baseline cannot mend those" if updated else ""
-        raise WorkflowError(
-            f"{faults} of the checks on {values} failed at profile {report.profile}{also}."
-        )
+        said = f"{faults} of the checks on {values} failed at profile {report.profile}{also}."
+        raise WorkflowError("\n".join([said, *report.advice]))
     baseline = project.baseline(report.profile).name
     console = Console(stderr=files.json == reports.STDOUT)
-    say(f"{values} agree with {baseline} and with the expected verdicts.", console=console)
+    agree = f"{values} agree{'s' if one else ''}"
+    say(f"{agree} with {baseline} and with the expected verdicts.", console=console)
 
 
 def bench(project: Project, revision: str, files: Files, *, alone: bool) -> None:

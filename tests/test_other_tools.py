@@ -1,15 +1,20 @@
 """What book/reproduce.md says of other tools: each row of its table, typed."""
 
+import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
+from tests.copies import copy_checkout
+
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
-NOTEBOOK = ROOT / "notebooks" / "uniform_convergence.md"  # short, and without records
+NOTEBOOK = ROOT / "notebooks" / "uniform_convergence.md"  # short, and shows a record
 pytestmark = pytest.mark.slow
 
 
@@ -19,12 +24,14 @@ def typed(*command, folder=ROOT):
 
 
 @pytest.fixture(scope="module")
-def converted(tmp_path_factory):
+def converted():
     """The notebook as .ipynb in a folder of the checkout, from which kernels find it."""
-    target = tmp_path_factory.mktemp("converted") / "converted.ipynb"
-    done = typed("jupytext", "--to", "ipynb", "-o", target, NOTEBOOK)
-    assert done.returncode == 0, done.stderr
-    return target
+    (ROOT / "_build").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=ROOT / "_build") as folder:
+        target = Path(folder, "converted.ipynb")
+        done = typed("jupytext", "--to", "ipynb", "-o", target, NOTEBOOK)
+        assert done.returncode == 0, done.stderr
+        yield target
 
 
 def test_papermill_refuses_a_text_notebook():
@@ -39,16 +46,34 @@ def test_jupytext_converts_code_and_parameters(converted):
     assert len(code) == NOTEBOOK.read_text(encoding="utf-8").count("```{code-cell}")
 
 
-def test_papermill_runs_what_was_converted(converted, tmp_path):
-    done = typed("papermill", "--cwd", ROOT, converted, tmp_path / "run.ipynb")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["papermill", "converted.ipynb", "out.ipynb"],
+        ["jupyter", "nbconvert", "--execute", "--to=notebook", "--output=out", "converted.ipynb"],
+    ],
+    ids=["papermill", "nbconvert"],
+)
+def test_what_was_converted_runs_with_its_record_and_its_cards(converted, command):
+    done = typed(*command, folder=converted.parent)
     assert done.returncode == 0, done.stderr[-2000:]
-    made = nbformat.read(tmp_path / "run.ipynb", as_version=4)
-    shown = [data for cell in made.cells for data in cell.get("outputs", [])]
-    assert shown
+    made = nbformat.read(converted.with_name("out.ipynb"), as_version=4)
+    shown = [output for cell in made.cells for output in cell.get("outputs", [])]
     assert not any(output.output_type == "error" for output in shown)
+    assert any(MEASUREMENT_MIME in output.get("data", {}) for output in shown)
+    assert "Recorded run " in str(shown)
 
 
 def test_jupyter_book_alone_stops(tmp_path):
     done = typed("jupyter-book", "build", ".", "--path-output", tmp_path)
     assert done.returncode != 0
     assert "jupyter-book toc from-project" in done.stdout + done.stderr  # no contents here
+
+
+def test_jupyter_book_on_the_sources_warns_of_the_chapters_that_nobody_executed(tmp_path):
+    checkout = copy_checkout(tmp_path / "checkout")
+    done = typed("jupyter-book", "build", "book", folder=checkout)
+    assert done.returncode == 0, done.stderr[-2000:]
+    missing = re.findall(r"nonexisting document 'chapters/(\w+)'", done.stderr)
+    assert set(missing) == {path.stem for path in (ROOT / "notebooks").glob("*.md")}
+    assert not (checkout / "_build" / "html" / "chapters").exists()

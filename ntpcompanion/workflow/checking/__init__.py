@@ -1,6 +1,7 @@
 """Whether a number or a verdict has moved, and how a person, a host or a program is told.
 
 - `comparison`: measured values against the baseline, verdicts against those expected
+- `advice`: what to do about what a comparison found
 - `places`: the line of a notebook that measures a claim
 - `report`: what a comparison found, as data
 - `formats`: the same as JUnit XML, annotations of GitHub and Markdown

@@ -180,8 +180,7 @@ def drift(
     own.
     """
     if claim.id not in known:
-        accept = "accept it with `ntpcompanion check --update`"
-        return _of(claim, "new", [f"no baseline yet (ours {show(item)}); {accept}"])
+        return _of(claim, "new", [f"no baseline yet (ours {show(item)})"])
     old = known[claim.id]
     if len(old.values) != len(item.values):
         moved = f"{len(item.values)} values, the baseline has {len(old.values)}"
@@ -193,19 +192,27 @@ def drift(
     least, p_value = min(enumerate(welch(old, item)), key=lambda pair: pair[1])
     if p_value >= level:
         return []
-    numbers = " and ".join(f"{m.values[least]:.10g} ± {m.errors[least]:.3g}" for m in (old, item))
-    moved = f"baseline and now {numbers}: Welch's test gives p = {p_value:.2g}, below {level:.2g}"
+    before, now = (f"{m.values[least]:.10g} ± {m.errors[least]:.3g}" for m in (old, item))
+    test = f"Welch's test gives p = {p_value:.2g}, below {level:.2g}"
+    moved = f"{_which(least, item)}baseline {before}, now {now}: {test}"
     return _of(claim, "moved", [moved])
 
 
 def _exact_drift(claim: Claim, old: Measurement, new: Measurement) -> list[str]:
     """The first of the values that left the band, in a line."""
     moved = [
-        (o, n)
-        for o, n in zip(old.values, new.values, strict=True)
+        (place, o, n, claim.band.width(o))
+        for place, (o, n) in enumerate(zip(old.values, new.values, strict=True))
         if abs(n - o) > claim.band.width(o)
     ]
     return [
-        f"baseline {o:.10g}, now {n:.10g}, moved {abs(n - o):.3g}, band ± {claim.band.width(o):.3g}"
-        for o, n in moved[:1]
+        f"{_which(place, new)}baseline {o:.10g}, now {n:.10g}, moved {abs(n - o):.3g}, "
+        f"band ± {width:.3g}"
+        for place, o, n, width in moved[:1]
     ]
+
+
+def _which(place: int, item: Measurement) -> str:
+    """Which of several values a sentence is about; nothing where there is one."""
+    several = len(item.values) > 1
+    return f"value {place + 1} of {len(item.values)}: " if several else ""

@@ -51,7 +51,9 @@ def _case(
     )
     faults = [finding for finding in findings if finding.fault]
     if faults:
-        _say(case, "failure", faults[0].text, "\n".join(finding.text for finding in faults))
+        texts = [finding.text for finding in faults]
+        advice = dict.fromkeys(finding.advice for finding in faults if finding.advice)
+        _say(case, "failure", texts[0], "\n".join([*texts, *advice]))
     notes = [finding.text for finding in findings if not finding.fault]
     if notes:
         ElementTree.SubElement(case, "system-out").text = _xml("\n".join(notes))
@@ -82,7 +84,8 @@ def _annotation(finding: Reported, profile: str, folder: str) -> str:
     title = f"{finding.claim or finding.notebook}: {finding.kind} at profile {profile}"
     file = f"{folder}/{finding.file}" if folder else finding.file
     place = f"file={_property(file)},line={finding.line},title={_property(title)}"
-    return f"::{level} {place}::{_data(finding.text)}"
+    said = f"{finding.text}\n{finding.advice}".rstrip()
+    return f"::{level} {place}::{_data(said)}"
 
 
 def _data(text: str) -> str:
@@ -94,7 +97,7 @@ def _property(text: str) -> str:
 
 
 def markdown(report: Report) -> str:
-    """A few lines for the summary of a job or a pull request: how many values agree, and a table of
+    """A few lines for the summary of a job or a pull request: how many claims agree, and a table of
     the claims that do not.
     """
     title = f"### Claims, profile {report.profile}\n\n"
@@ -104,19 +107,19 @@ def markdown(report: Report) -> str:
     rows = [_row(report, finding) for finding in report.faults]
     if rows:
         head = "| Claim | Baseline | Now | Verdict | What is wrong |\n|---|---|---|---|---|"
-        lines += ["", head, *rows]
+        lines += ["", head, *rows, *(f"\n{text}" for text in report.advice)]
     if report.notes:
         lines += ["", *(f"- {_cell(finding.text)}" for finding in report.notes)]
     return "\n".join(lines) + "\n"
 
 
 def headline(report: Report) -> str:
-    """`244 values agree; 0 moved`: values of claims without a fault, and claims with one."""
+    """`244 claims agree; 0 moved`: those measured without a fault, and those with one."""
     wrong = {finding.claim or finding.notebook for finding in report.faults}
     moved = {f.claim for f in report.faults if f.kind == "moved"}
     agree = sum(claim.measured is not None and claim.id not in wrong for claim in report.claims)
     other = len(wrong - moved)
-    said = f"{agree} values agree; {len(moved)} moved"
+    said = f"{agree} claim{' agrees' if agree == 1 else 's agree'}; {len(moved)} moved"
     return f"{said}; {other} with another fault." if other else f"{said}."
 
 
@@ -125,16 +128,23 @@ def _row(report: Report, finding: Reported) -> str:
     name = f"`{finding.claim or finding.notebook}`<br>{finding.file}:{finding.line}"
     if claim is None:
         return f"| {name} | | | | {_cell(finding.text)} |"
+    name += f"<br>{_cell(claim.short)}" if claim.short else ""
     expected = f", expected {claim.expected_verdict}" if finding.kind == "verdict" else ""
-    numbers = f"{_shown(claim.baseline)} | {_shown(claim.measured)}"
+    before, now = claim.baseline, claim.measured
+    numbers = f"{_shown(before, now)} | {_shown(now, before)}"
     said = finding.text.removeprefix(f"{finding.claim}: ")
     return f"| {name} | {numbers} | {claim.verdict}{expected} | {_cell(said)} |"
 
 
-def _shown(item: Number | None) -> str:
+def _shown(item: Number | None, other: Number | None) -> str:
+    """The values, each with the digits that tell it from its counterpart."""
     if item is None:
         return "–"
-    texts = [number(v, e) for v, e in zip(item.values, item.stderrs, strict=True)]
+    others = other.values if other and len(other.values) == len(item.values) else item.values
+    texts = [
+        number(v, e) if v == o or e or number(v, e) != number(o, e) else f"{v:.10g}"
+        for v, e, o in zip(item.values, item.stderrs, others, strict=True)
+    ]
     if len(texts) > LIST_SHOWN:
         texts = [*texts[: LIST_SHOWN - 1], "…", texts[-1]]
     return ", ".join(texts)

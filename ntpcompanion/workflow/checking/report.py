@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.checking.advice import what_to_do
 from ntpcompanion.workflow.checking.comparison import Comparison, Finding, Kind
 from ntpcompanion.workflow.checking.places import measure_lines
 from ntpcompanion.workflow.claims.baselines import Baselines, Run, input_key
@@ -57,12 +58,16 @@ class Reported(_Data):
     file: Annotated[str, Field(description="Text notebook, relative to the folder of the project.")]
     line: Annotated[int, Field(description="Line of the `measure` call; 1 where there is none.")]
     text: Annotated[str, Field(description="What is wrong, in a sentence.")]
+    advice: Annotated[
+        str, Field(description="What to do about it; empty where the text says it.")
+    ] = ""
 
 
 class Checked(_Data):
     """One claim that the profile measures, or should."""
 
     id: Annotated[str, Field(description="Stable name of the claim.")]
+    short: Annotated[str | None, Field(description="The claim in plain words; null: none given.")]
     notebook: Annotated[str, Field(description="Name of the notebook that measures it.")]
     file: Annotated[str, Field(description="Text notebook, relative to the folder of the project.")]
     line: Annotated[int, Field(description="Line of the `measure` call; 1 where there is none.")]
@@ -100,6 +105,11 @@ class Report(_Data):
         """What is worth a look, and no fault."""
         return [finding for finding in self.findings if not finding.fault]
 
+    @property
+    def advice(self) -> list[str]:
+        """What to do about the faults, each sentence once."""
+        return list(dict.fromkeys(finding.advice for finding in self.faults if finding.advice))
+
     def about(self, claim: str) -> list[Reported]:
         """The findings on one claim."""
         return [finding for finding in self.findings if finding.claim == claim]
@@ -131,6 +141,7 @@ def make_report(
             fault=finding.fault,
             claim=finding.claim,
             text=finding.text,
+            advice=what_to_do(finding.kind, profile),
             **where,
         )
 
@@ -162,6 +173,7 @@ def _judged(
     judgement = judge(claim, profile, item)
     return {
         "id": claim.id,
+        "short": claim.short,
         "measured": Number.of(item),
         "baseline": Number.of(before),
         "verdict": judgement.verdict,

@@ -70,7 +70,8 @@ def page_faults(project: Project, notebooks: Collection[str]) -> list[str]:
         for name in sorted(set(chapters) - set(notebooks))
     ]
     faults += [
-        f"notebooks/{name}.md is not in book/_toc.yml: nobody would find it."
+        f"notebooks/{name}.md is not in book/_toc.yml: nobody would find it. Add `- file: "
+        f"{CHAPTERS}{name}` there."
         for name in notebooks
         if name not in chapters
     ]

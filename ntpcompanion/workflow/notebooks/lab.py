@@ -55,8 +55,8 @@ def require_lab() -> None:
     if missing:
         are = "is" if len(missing) == 1 else "are"
         raise WorkflowError(
-            f"{' and '.join(missing)} {are} not installed. Run `make lab`, or `pip install -c "
-            "constraints.txt -e '.[lab]'`."
+            f"{' and '.join(missing)} {are} not installed. Run `make lab`, which installs what is "
+            f"missing, or `{sys.executable} -m pip install 'ntpcompanion[lab]'`."
         )
 
 

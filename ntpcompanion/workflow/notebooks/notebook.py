@@ -20,6 +20,8 @@ from ntpcompanion.workflow.notebooks.front_matter import read_front_matter
 from ntpcompanion.workflow.notebooks.parameters import Parameter, parse_parameters
 from ntpcompanion.workflow.notebooks.titles import require_title
 
+# of a notebook that does not say: papermill asks for the language
+_KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 _FRONT_MATTER = {"jupytext", "kernelspec", "language_info", "ntp"}
 _RUN_TAGS = {"raises-exception", "skip-execution"}  # the only tags that change what a cell does
 
@@ -139,6 +141,7 @@ def read_notebook(path: Path) -> Notebook:
     for index, cell in enumerate(node.cells):
         cell["id"] = f"cell-{index:03d}"
     node.metadata.pop("jupytext", None)
+    node.metadata["kernelspec"] = _KERNEL | node.metadata.get("kernelspec", {})
     return Notebook(path.stem, path, node)
 
 
@@ -159,7 +162,10 @@ def _read_node(path: Path) -> nbformat.NotebookNode:
     except WorkflowError:
         raise
     except Exception as error:
-        raise WorkflowError(f"{path} cannot be read as a MyST notebook: {error}") from error
+        raise WorkflowError(
+            f"{path} cannot be read as a MyST notebook: {error}\nCopy what stands between the two "
+            "lines `---` at its top from another notebook."
+        ) from error
     return node
 
 

@@ -41,9 +41,10 @@ def current_results(runs: list[Run]) -> dict[str, Result]:
         if reasons:
             faults.append(f"{run.notebook.name} ({run.profile}): {'; '.join(reasons)}")
     if faults:
+        profile = "" if runs[0].profile == "book" else f" --profile {runs[0].profile}"
         raise WorkflowError(
-            "Stored results do not answer for the present sources. Run `ntpcompanion execute` "
-            "first.\n" + "\n".join(faults)
+            "Stored results do not answer for the present sources. Run `ntpcompanion "
+            f"execute{profile}` first.\n" + "\n".join(faults)
         )
     return {run.notebook.name: Result.load(run.results) for run in runs}
 

@@ -46,17 +46,18 @@ def _number(env: Any, page: str, kind: str, anchor: str) -> str:
 def setup(app: Any) -> dict[str, bool]:
     """Connect to Sphinx."""
     app.connect("missing-reference", lambda app, env, node, text: _link(app, node, text))
-    # before the resolver: sphinx-proof complains itself of labels that it does not know
-    app.connect("doctree-read", _statements_of_others)
+    # before the resolver: sphinx-proof and MyST complain themselves of what they do not know
+    app.connect("doctree-read", _of_other_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def _statements_of_others(app: Any, tree: Any) -> None:
+def _of_other_pages(app: Any, tree: Any) -> None:
     from sphinx.addnodes import pending_xref
 
-    own = getattr(app.env, "proof_list", {})
+    own = {"prf": getattr(app.env, "proof_list", {}), "doc": app.env.found_docs}
     for node in list(tree.findall(pending_xref)):
-        if node["refdomain"] == "prf" and node["reftarget"] not in own:
+        domain = node["refdomain"]
+        if domain in own and node["reftarget"] not in own[domain]:
             node.replace_self(_link(app, node, node[0]))
 
 
@@ -68,12 +69,14 @@ def _link(app: Any, node: Any, text: Any) -> Any:
     known = _known(Path(app.srcdir) / LABELS)
     entry = known.get(f"{kind or node['refdomain']} {name}") or known.get(f"doc {name}")
     shown = text.astext()
+    if node["refdomain"] == "doc":  # a link to the file of a page, as MyST writes it
+        entry = [name, "", shown] if any(page == name for page, *_ in known.values()) else None
     if entry is None:
         return nodes.inline("", shown)
     page, anchor, title = entry
     if not node.get("refexplicit") and node["refdomain"] != "py":
         shown = title
-    return nodes.reference("", shown, refuri=f"{BOOK}{page}.html#{anchor}")
+    return nodes.reference("", shown, refuri=f"{BOOK}{page}.html#{anchor}".removesuffix("#"))
 
 
 def _known(path: Path) -> dict[str, list[str]]:

@@ -22,6 +22,7 @@ PACKAGE, TITLE = "mypaper", "My companion"
 OWN = __name__.partition(".")[0]
 TAKEN = {"book", "notebooks", "tests", OWN}  # folders of the book, or what it imports
 REQUIREMENTS = "requirements.txt"
+USED = {"book": "jupyter_book", "plots": "seaborn"}  # by extra, a module that a new book imports
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>$#|])")  # markup of MyST
 
 
@@ -74,11 +75,23 @@ def new_book(folder: Path, package: str | None = None, title: str | None = None)
 
 def next_steps(folder: Path) -> list[str]:
     """What was made, and what to type next, in lines."""
+    absent = [extra for extra, module in USED.items() if importlib.util.find_spec(module) is None]
+    first = (
+        f"  {sys.executable} -m pip install '{OWN}[{','.join(absent)}]'    what is missing here; "
+        "`make book` needs none of it"
+    )
+    later = (
+        f"Before others build it, or CI: {REQUIREMENTS} names a folder of this machine. Put a "
+        "release or a wheel there, as the page on a companion of your own says."
+    )
+    local = " @ file:" in (folder / REQUIREMENTS).read_text(encoding="utf-8")
     return [
         f"Made {folder}. Go there: `cd {shlex.quote(str(folder))}`. Then:",
+        *([first] if absent else []),
         "  ntpcompanion build    runs the notebook, renders _build/html",
         "  make book             the same in an environment of its own, .venv",
         "  make test             its tests, and its numbers against tests/baselines",
+        *([later] if local else []),
     ]
 
 

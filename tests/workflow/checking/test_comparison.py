@@ -31,7 +31,7 @@ def test_within_the_band_is_green_and_outside_is_named(claims):
     )
     assert far.faults == [
         "toy.half: baseline 0.5, now 0.52, moved 0.02, band ± 0.005",
-        "toy.powers: baseline 2, now 2.5, moved 0.5, band ± 0",
+        "toy.powers: value 2 of 2: baseline 2, now 2.5, moved 0.5, band ± 0",
     ]
 
 
@@ -82,7 +82,7 @@ def test_a_random_number_moves_when_the_test_of_welch_says_so(claims):
     assert compared(claims, half(0.5, 0.01), half(0.55, 0.01)) == ([], [])
     faults, _ = compared(claims, half(0.5, 0.001), half(0.55, 0.001))
     assert faults == [
-        "toy.half: baseline and now 0.5 ± 0.001 and 0.55 ± 0.001: Welch's test gives p = 4.5e-10, "
+        "toy.half: baseline 0.5 ± 0.001, now 0.55 ± 0.001: Welch's test gives p = 4.5e-10, "
         "below 0.001"
     ]
 
@@ -136,7 +136,7 @@ def test_of_many_values_that_moved_the_first_is_shown(claims):
     far = compare(
         {"coin": result("coin", toy_half=0.5, toy_powers=[1.0, 2.5, 3.5])}, claims, stored, "book"
     )
-    assert far.faults == ["toy.powers: baseline 2, now 2.5, moved 0.5, band ± 0"]
+    assert far.faults == ["toy.powers: value 2 of 3: baseline 2, now 2.5, moved 0.5, band ± 0"]
 
 
 def test_one_baseline_serves_many_notebooks_and_may_hold_claims_that_are_gone(claims):

@@ -8,6 +8,11 @@ from ntpcompanion.workflow.checking.report import Report, Reported
 from ntpcompanion.workflow.claims.measurement import Measurement
 from tests.workflow.checking.cases import AS_STORED, HALF_MISSING, HALF_MOVED, report_of
 
+ACCEPT = (
+    "If the new number is right, accept it: `ntpcompanion check --profile book --update`, and "
+    "commit `tests/baselines/book.json`. If not, mend the change that moved it."
+)
+
 
 def half(value, stderr):
     return Measurement.of("toy.half", value, stderr=stderr, replicates=5)
@@ -68,7 +73,7 @@ def test_an_annotation_marks_the_line_of_the_call(toy):
     line = report.findings[0].line
     assert annotations(report) == [
         f"::error file=notebooks/coin.md,line={line},title=toy.half%3A moved at profile book::"
-        "toy.half: baseline 0.5, now 0.52, moved 0.02, band ± 0.005"
+        f"toy.half: baseline 0.5, now 0.52, moved 0.02, band ± 0.005%0A{ACCEPT}"
     ]
     assert annotations(report, "papers/one")[0].startswith("::error file=papers/one/notebooks/coin")
     assert annotations(borderline(toy))[0].startswith("::warning file=")
@@ -97,10 +102,11 @@ def test_a_property_cannot_end_early():
 
 
 def test_the_table_names_what_moved_and_success_is_told_too(toy):
-    assert markdown(report_of(toy, AS_STORED)).splitlines()[-1] == "3 values agree; 0 moved."
+    assert markdown(report_of(toy, AS_STORED)).splitlines()[-1] == "3 claims agree; 0 moved."
     text = markdown(report_of(toy, HALF_MOVED, AS_STORED))
-    assert "2 values agree; 1 moved.\n" in text
-    row = text.splitlines()[-1]
+    assert "2 claims agree; 1 moved.\n" in text
+    row, _, advice = text.splitlines()[-3:]
+    assert advice == ACCEPT
     assert [cell.strip() for cell in row.strip("|").split("|")] == [
         f"`toy.half`<br>notebooks/coin.md:{report_of(toy, HALF_MOVED).claims[0].line}",
         "0.5",
@@ -110,14 +116,53 @@ def test_the_table_names_what_moved_and_success_is_told_too(toy):
     ]
 
 
+def test_a_small_drift_is_seen_in_the_columns_too(toy):
+    """Four digits of both would be the same."""
+    near = {**AS_STORED, "coin": {**AS_STORED["coin"], "toy_powers": [1.0, 2.000001, 4.0]}}
+    text = markdown(report_of(toy, near, AS_STORED))
+    assert "| 1, 2, 4 | 1, 2.000001, 4 |" in text
+    assert "value 2 of 3: baseline 2, now 2.000001, moved 1e-06" in text
+    halves = {**AS_STORED, "coin": {**AS_STORED["coin"], "toy_half": 0.523456}}
+    before = {**AS_STORED, "coin": {**AS_STORED["coin"], "toy_half": 0.52346}}
+    toy.edit("book/claims.yml", "relative: 0.01", "relative: 1.0e-9")
+    assert "| 0.52346 | 0.523456 |" in markdown(report_of(toy, halves, before))
+
+
+def test_a_claim_is_named_in_plain_words_where_it_has_them(toy):
+    report = report_of(toy, HALF_MOVED, AS_STORED)
+    short = "one half | of one"
+    claims = [c.model_copy(update={"short": short}) for c in report.claims]
+    assert r"<br>one half \| of one | 0.5 |" in markdown(
+        report.model_copy(update={"claims": claims})
+    )
+
+
+def test_what_to_do_is_said_once_for_each_kind_of_fault(toy):
+    both = {**AS_STORED, "coin": {"toy_half": 0.7, "toy_powers": [1.0, 2.0, 5.0]}}
+    report = report_of(toy, both, AS_STORED)
+    assert {finding.kind for finding in report.faults} == {"moved", "verdict"}
+    assert report.advice[0] == ACCEPT
+    assert len(report.advice) == 2
+    assert "`expected_verdict` of the claim in `book/claims.yml`" in report.advice[1]
+    text = markdown(report)
+    assert all(text.count(sentence) == 1 for sentence in report.advice)
+    (suite,) = ElementTree.fromstring(junit(report))
+    assert suite[0].findtext("failure").splitlines()[-2:] == report.advice
+    missing = report_of(toy, HALF_MISSING, AS_STORED)
+    assert missing.advice == [
+        "Measure the claim in its notebook, or take it out of `book/claims.yml`."
+    ]
+    assert report_of(toy, AS_STORED).advice == borderline(toy).advice == []
+
+
 def test_a_verdict_that_changed_and_a_value_that_is_missing(toy):
     moved = {**AS_STORED, "coin": {**AS_STORED["coin"], "toy_half": 0.7}}
     assert "| refuted, expected supported |" in markdown(report_of(toy, moved))
-    assert headline(report_of(toy, moved)) == "2 values agree; 0 moved; 1 with another fault."
+    assert headline(report_of(toy, moved)) == "2 claims agree; 0 moved; 1 with another fault."
     text = markdown(report_of(toy, HALF_MISSING, AS_STORED))
     assert "| 0.5 | – | not measured |" in text
     assert headline(report_of(toy, HALF_MISSING, AS_STORED)).startswith(
-        "2 values agree; 0 moved; 1"
+        "2 claims agree; 0 moved; 1"
     )
     assert markdown(borderline(toy)).splitlines()[-1].startswith("- toy.half: verdict inconclusive")
 

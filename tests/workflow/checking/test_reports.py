@@ -47,7 +47,9 @@ def test_results_go_to_the_output_and_errors_to_the_other_stream(drifted):
     done = drifted()
     assert done.exit_code == 1
     assert done.stdout == "toy.half: baseline 0.45, now 0.5, moved 0.05, band ± 0.0045\n"
-    assert done.stderr == "error: 1 of the checks on 3 measured values failed at profile book.\n"
+    said, advice = done.stderr.splitlines()
+    assert said == "error: 1 of the checks on 3 measured values failed at profile book."
+    assert "accept it: `ntpcompanion check --profile book --update`" in advice
 
 
 def test_all_reports_are_written_on_success_and_on_failure(check, tmp_path, instant):
@@ -57,7 +59,7 @@ def test_all_reports_are_written_on_success_and_on_failure(check, tmp_path, inst
     assert (done.exit_code, done.stderr) == (0, "")
     assert json.loads(files[0].read_text())["outcome"] == "agrees"
     assert ElementTree.parse(files[1]).getroot().get("failures") == "0"
-    assert "3 values agree; 0 moved." in files[2].read_text()
+    assert "3 claims agree; 0 moved." in files[2].read_text()
     instant.edit("book/claims.yml", "equals: 0.5", "equals: 0.3")
     assert check(*map(str, options)).exit_code == 1
     assert json.loads(files[0].read_text())["findings"][0]["kind"] == "verdict"
@@ -86,7 +88,7 @@ def test_on_github_lines_are_marked_and_the_summary_is_added_to(drifted, monkeyp
     done = drifted()
     assert "\n::error file=notebooks/coin.md,line=" in done.stdout
     assert summary.read_text().startswith("before\n### Claims, profile book\n")
-    assert "2 values agree; 1 moved." in summary.read_text()
+    assert "2 claims agree; 1 moved." in summary.read_text()
     assert "::error" not in drifted("--no-annotate").stdout
     drifted("--summary", str(summary))
     assert summary.read_text().count("### Claims") == 3
@@ -139,4 +141,4 @@ def test_a_link_is_written_through(tmp_path):
     os.symlink(tmp_path / "target", tmp_path / "link")
     write_reports(Report(profile="book", outcome="agrees"), Files(summary=tmp_path / "link"))
     assert (tmp_path / "link").is_symlink()
-    assert "0 values agree" in (tmp_path / "target").read_text()
+    assert "0 claims agree" in (tmp_path / "target").read_text()

@@ -63,5 +63,6 @@ def test_chapters_are_those_of_the_notebooks(toy):
     assert toc_chapters(toy.project) == ["coin", "words"]
     assert page_faults(toy.project, ["coin", "new"]) == [
         "book/_toc.yml lists chapters/words, but there is no notebooks/words.md.",
-        "notebooks/new.md is not in book/_toc.yml: nobody would find it.",
+        "notebooks/new.md is not in book/_toc.yml: nobody would find it. Add `- file: "
+        "chapters/new` there.",
     ]

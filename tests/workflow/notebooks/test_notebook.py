@@ -13,6 +13,30 @@ def test_found_in_the_order_of_the_toc(toy):
     assert [cell["id"] for cell in found["coin"].node.cells][:2] == ["cell-000", "cell-001"]
 
 
+KERNEL = "kernelspec: {display_name: Python 3, language: python, name: python3}"
+
+
+@pytest.mark.parametrize("line", ["", KERNEL.replace("language: python, ", "")])
+def test_a_notebook_that_names_no_language_is_one_of_python(toy, line):
+    whole = read_notebook(toy.project.notebooks / "coin.md").node.metadata["kernelspec"]
+    toy.edit("notebooks/coin.md", KERNEL, line)
+    assert read_notebook(toy.project.notebooks / "coin.md").node.metadata["kernelspec"] == whole
+
+
+def test_a_notebook_without_front_matter_is_read(toy):
+    path = toy.project.notebooks / "coin.md"
+    path.write_text(path.read_text().split("---\n", 2)[2])
+    assert read_notebook(path).node.metadata["kernelspec"]["language"] == "python"
+
+
+def test_a_front_matter_that_is_not_whole_says_where_there_is_one(toy):
+    toy.edit("notebooks/coin.md", "display_name: Python 3, ", "")
+    with pytest.raises(
+        WorkflowError, match=r"(?s)'display_name' is a required.*from another notebook"
+    ):
+        read_notebook(toy.project.notebooks / "coin.md")
+
+
 @pytest.mark.parametrize("name", ["coins", "../coin", "coin.md", "/etc/passwd", "cöin"])
 def test_only_found_names_can_be_chosen(toy, name):
     with pytest.raises(WorkflowError, match=r"No notebook .* Known: coin, words"):

@@ -7,7 +7,7 @@ import pytest
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 
-from ntpcompanion.workflow.site.outside import BOOK, LABELS, _link, _statements_of_others, labels_of
+from ntpcompanion.workflow.site.outside import BOOK, LABELS, _link, _of_other_pages, labels_of
 
 
 class Translated:
@@ -46,7 +46,9 @@ def book():
 @pytest.fixture
 def app(book, tmp_path):
     (tmp_path / LABELS).write_text(json.dumps(labels_of(book)))
-    return SimpleNamespace(srcdir=tmp_path, env=SimpleNamespace(proof_list={"own": {}}))
+    return SimpleNamespace(
+        srcdir=tmp_path, env=SimpleNamespace(proof_list={"own": {}}, found_docs={"own"})
+    )
 
 
 def reference(domain, kind, name, text, explicit=False):
@@ -83,10 +85,22 @@ def test_a_label_that_nobody_knows_is_text(app):
     assert shown.astext() == "nowhere"
 
 
+def test_a_link_to_the_file_of_a_page_leads_to_the_book_or_is_text(app):
+    tree = nodes.section()
+    for page in ("own", "chapters/adam", "notation"):
+        tree += reference("doc", "myst", page, "that page", explicit=True)
+    _of_other_pages(app, tree)
+    own, book, nowhere = tree
+    assert isinstance(own, pending_xref)
+    assert (book.astext(), book["refuri"]) == ("that page", f"{BOOK}chapters/adam.html")
+    assert isinstance(nowhere, nodes.inline)
+    assert nowhere.astext() == "that page"
+
+
 def test_only_statements_of_other_pages_are_taken_from_sphinx_proof(app):
     tree = nodes.section()
     for name in ("own", "thm-a"):
         tree += reference("prf", "ref", name, name)
     tree += reference("std", "ref", "adam", "adam")
-    _statements_of_others(app, tree)
+    _of_other_pages(app, tree)
     assert [type(node) for node in tree] == [pending_xref, nodes.reference, pending_xref]

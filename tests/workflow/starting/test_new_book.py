@@ -1,5 +1,6 @@
 """A book of one's own: made whole or not at all, and red where it should be."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -21,7 +22,7 @@ from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from ntpcompanion.workflow.running.freshness import key_parts
 from ntpcompanion.workflow.running.runs import plan
 from ntpcompanion.workflow.starting import new_book as module
-from ntpcompanion.workflow.starting.new_book import default_package, new_book, origin
+from ntpcompanion.workflow.starting.new_book import default_package, new_book, next_steps, origin
 from tests.toy import ROOT
 
 PLACE = Path("a place", "Größe & Zahl")
@@ -91,6 +92,36 @@ def test_it_says_what_to_type_next(tmp_path):
     said = command(tmp_path, "init", "a b")
     assert f"Made {tmp_path / 'a b'}. Go there: `cd '{tmp_path / 'a b'}'`. Then: " in said
     assert "holds" in command(tmp_path, "init", "a b", code=1)
+
+
+@pytest.mark.parametrize("absent", [(), ("seaborn",), ("jupyter_book", "seaborn")])
+def test_it_says_what_is_missing_before_a_build_fails(made, monkeypatch, absent):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name in absent else found(name)
+    )
+    extras = {"jupyter_book": "book", "seaborn": "plots"}
+    asked = ",".join(extras[name] for name in absent)
+    lines = [line for line in next_steps(made) if "what is missing here" in line]
+    assert [f"-m pip install 'ntpcompanion[{asked}]'" in line for line in lines] == [True] * bool(
+        absent
+    )
+
+
+@pytest.mark.parametrize(
+    ("requirement", "told"),
+    [("ntpcompanion @ file:///a", True), ("ntpcompanion==1.0", False)],
+)
+def test_a_folder_of_this_machine_is_told_to_who_publishes(made, requirement, told):
+    (made / "requirements.txt").write_text(f"# why\n{requirement}\n")
+    assert ("names a folder of this machine" in "\n".join(next_steps(made))) == told
+
+
+def test_its_makefile_knows_what_its_readme_tells(made):
+    readme, makefile = ((made / n).read_text(encoding="utf-8") for n in ("README.md", "Makefile"))
+    targets = re.findall(r"^    make (\w+)", readme, re.M)
+    assert targets == ["book", "test", "lab"]
+    assert set(targets) <= set(re.findall(r"^(\w+):", makefile, re.M))
 
 
 @pytest.mark.parametrize("failing", ["write_text", "rename"])
@@ -221,13 +252,15 @@ def edit(path, old, new):
 
 def test_changes_are_red_and_green_as_promised(made):
     command(made, "execute", "--profile", "smoke", "-j", "1")
-    assert "1 measured values agree" in command(made, "check")
+    assert "1 measured value agrees" in command(made, "check")
     edit(made / "notebooks" / "mean.md", "How far is", "How far away is")
     edit(made / "grosse_zahl" / "experiments" / "spread.py", "Plan(experiment", "Plan( experiment")
     assert "is up to date" in command(made, "why", "mean", "--profile", "smoke")
     edit(made / "grosse_zahl" / "mean.py", "np.sqrt(12)", "np.sqrt(12) * n**0.2")
     assert "package source: mean.py changed" in command(made, "why", "mean", "--profile", "smoke")
-    assert "do not answer for the present sources" in command(made, "check", code=1)
+    said = command(made, "check", code=1)
+    assert "do not answer for the present sources" in said
+    assert "Run `ntpcompanion execute --profile smoke` first." in said
     command(made, "execute", "--profile", "smoke", "-j", "1")
     assert "mean.rate" in command(made, "check", code=1)
 
@@ -263,7 +296,7 @@ def test_a_run_is_shown_as_a_page_of_the_small_book(made):
 @pytest.mark.slow
 def test_the_small_book_builds_and_keeps_its_baselines(made):
     assert "Built" in command(made, "build", "-j", "1")
-    assert "1 measured values agree" in command(made, "check", "--profile", "book")
+    assert "1 measured value agrees" in command(made, "check", "--profile", "book")
     page = (made / "_build" / "html" / "chapters" / "mean.html").read_text(encoding="utf-8")
     assert "ntp-supported" in page
     assert (made / "_build" / "html" / "_static" / "fonts").is_dir()

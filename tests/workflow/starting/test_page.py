@@ -52,7 +52,7 @@ def test_its_commands_do_what_it_says(tmp_path):
         "mycoins/mean.py",
     ):
         assert (made / path).is_file(), path
-    assert "1 measured values agree with book.json" in said
+    assert "1 measured value agrees with book.json" in said
     assert "mean (book) is up to date" in said
     assert Path(re.search(r"mean: (\S.*?\.ipynb)", said)[1]).is_relative_to(
         made / "_build" / "runs"

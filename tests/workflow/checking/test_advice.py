@@ -1,0 +1,16 @@
+from typing import get_args
+
+from ntpcompanion.workflow.checking.advice import what_to_do
+from ntpcompanion.workflow.checking.comparison import NOTES, Kind
+
+
+def test_a_number_that_is_new_and_one_that_moved_are_accepted_by_one_command():
+    said = what_to_do("moved", "smoke")
+    assert said == what_to_do("new", "smoke")
+    assert "`ntpcompanion check --profile smoke --update`" in said
+    assert "`tests/baselines/smoke.json`" in said
+
+
+def test_every_kind_of_fault_has_advice_or_says_it_itself():
+    silent = {kind for kind in get_args(Kind) if not what_to_do(kind, "book")}
+    assert silent == {"unknown", *NOTES}  # an unknown id: "Add it to book/claims.yml."
