@@ -4,4 +4,4 @@ outside its arguments.
 
 from ntpcompanion.faces import attach_face
 
-__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")
+__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="plots")
