@@ -19,6 +19,7 @@ SVG_MIME = "image/svg+xml"
 NARROW_MIME = "application/vnd.ntpcompanion.narrow+svg"
 TYPEFACE = "Companion Sans"
 
+GROUND = "#ffffff"  # of a word on a mark that is filled with another colour: that of the page
 RAMP = ("#3b2a7a", "#9a86d8")  # dark end, light end
 
 _NAMESPACE = re.compile(r"\{[^}]*\}")
@@ -149,6 +150,8 @@ def _themed(colour: str, colours: Mapping[str, str]) -> str:
     if colour in colours:
         # the colour itself where no stylesheet is
         return f"var(--ntp-{colours[colour]},{colour})"
+    if colour == GROUND:
+        return f"var(--pst-color-background,{colour})"
     share = _share_of_ramp(colour)
     if share is None:
         return colour

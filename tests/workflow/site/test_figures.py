@@ -156,6 +156,12 @@ def test_every_colour_is_one_of_the_theme(drawn):
     )
 
 
+def test_white_words_on_a_mark_have_the_colour_of_the_page():
+    """In the dark the mark is light."""
+    white = figures.compact('<svg><text style="fill: #ffffff">7</text></svg>', "a", "fig")
+    assert 'style="fill:var(--pst-color-background,#ffffff)"' in white
+
+
 def test_the_names_of_colours_are_those_of_the_plots():
     named = [getattr(plots, name) for name in MEANINGS] + list(style.FURTHER)
     assert set(Project.find().settings.colours) == set(named)
