@@ -103,7 +103,7 @@
       row.forEach(function (value, j) {
         const [x, y] = [j + 1, last - i];
         const corners = [[x - 0.5, y - 0.5], [x + 0.5, y - 0.5], [x + 0.5, y + 0.5], [x - 0.5, y + 0.5]];
-        p.area(corners, colour(i, j), { style: `opacity:${Math.min(0.5, (0.5 * Math.abs(value)) / most).toFixed(3)}` });
+        p.area(corners, colour(i, j), { style: `opacity:${Math.min(0.35, (0.35 * Math.abs(value)) / most).toFixed(3)}` });
         const text = value.toFixed(digits).replace(/^-(?=0(\.0*)?$)/, "").replace("-", "−");
         p.text(x, y, text, "ink", { "text-anchor": "middle", dy: 4, "font-size": 11 });
       }),
