@@ -15,7 +15,7 @@ import nbformat
 
 if __name__ == "__main__":
     # papermill would import it for a file system of clusters: a quarter of this process's start
-    sys.modules["pyarrow"] = None  # type: ignore[assignment]
+    sys.modules["pyarrow"] = None  # type: ignore[assignment]  # as if it were not installed
 import papermill
 from ipykernel.kernelspec import write_kernel_spec
 from nbclient.exceptions import CellTimeoutError, DeadKernelError

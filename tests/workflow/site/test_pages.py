@@ -115,7 +115,7 @@ def test_the_page_of_a_page_is_that_page(toy, coin):
     claims = load_claims(toy.project)
     twice = make_page(coin, once, MADE, claims, lambda name: RECORD, BOOK, SOURCE)
     assert nbformat.writes(twice) == nbformat.writes(once)
-    assert "2 more claims: 2 supported" in nbformat.writes(once)
+    assert "3 more claims: 3 supported" in nbformat.writes(once)
 
 
 def test_how_a_page_was_made_stands_below_its_title_wherever_that_is(toy, coin):
