@@ -13,6 +13,7 @@ import jupytext
 import numpy as np
 
 from ntpcompanion.workflow.base.project import ONE_THREAD, Project
+from ntpcompanion.workflow.base.provenance import usable_cores
 from ntpcompanion.workflow.site.look import ASSETS
 from ntpcompanion.workflow.starting.new_book import new_book
 from tests.benchmarks.registry import Pair, amount, benchmark, clocked, turns
@@ -131,11 +132,10 @@ def sweep_two():
 
 @benchmark("A sweep of 64 runs with four workers", PART, busy=False, threads=4)
 def sweep_four():
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return amount(
         "times as fast as with one",
         speedup(4),
-        note=f"Start of the workers included; there are {cores} cores.",
+        note=f"Start of the workers included; there are {usable_cores()} cores.",
     )
 
 

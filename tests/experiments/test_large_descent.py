@@ -3,6 +3,7 @@ import pytest
 
 from ntpcompanion.experiments import large_descent, large_svm
 from ntpcompanion.experiments.large_descent import Plan, Result, run
+from ntpcompanion.linear import step_bound
 from tests.experiments.cases import check_refusals, check_stored
 
 SIZES = {"num_contexts": 30, "vocab_size": 9, "dim": 12, "support_size": 2}
@@ -29,6 +30,7 @@ def test_losses_are_those_of_dense_descent_on_the_table_of_the_svm():
     table = large_svm.table_of(
         large_svm.Plan(sizes=plan.sizes, table="planted", solver="gram", seed=0)
     )
+    assert found.learning_rate == pytest.approx(2 * step_bound(table), rel=1e-15)
     W, dense = np.zeros((9, 12)), []
     for _ in range(11):
         logits = table.embeddings @ W.T

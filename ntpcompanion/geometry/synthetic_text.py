@@ -1,0 +1,60 @@
+"""The synthetic text of Zhao et al. (2024): how random its next tokens are given their contexts."""
+
+from typing import SupportsIndex
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import entr
+
+from ntpcompanion.validation import as_integer, check_generator
+
+MOST = 4  # times that a token follows a context in the released code, where it can
+
+
+def synthetic_floors(
+    tables: SupportsIndex,
+    contexts: SupportsIndex,
+    tokens: SupportsIndex,
+    rng: np.random.Generator,
+) -> Float[np.ndarray, " tables"]:
+    """The entropy of the next token given its context, in random tables in which each possible
+    token follows a context one to four times, all equally often, as in the released code.
+
+    Parameters
+    ----------
+    tables
+        how many tables to draw.
+    contexts, tokens
+        of a table, and possible next tokens of each context.
+    rng
+        the source of randomness.
+
+    Returns
+    -------
+    (tables,) array
+        entropies in nats: the floors of their losses.
+
+    Raises
+    ------
+    ValueError
+        a number below 1, no generator.
+
+    Notes
+    -----
+    O(tables · contexts · tokens).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.geometry.synthetic_text import synthetic_floors
+    >>> floors = synthetic_floors(100, 16, 3, np.random.default_rng(0))
+    >>> bool(floors.max() < np.log(3))
+    True
+    """
+    sizes = {"tables": tables, "contexts": contexts, "tokens": tokens}
+    shape = tuple(as_integer(name, size, 1) for name, size in sizes.items())
+    check_generator("rng", rng)
+    counts = rng.integers(1, MOST + 1, size=shape)
+    often = counts.sum(axis=2, keepdims=True)
+    entropies = often[..., 0] * entr(counts / often).sum(axis=2)
+    return entropies.sum(axis=1) / often.sum(axis=(1, 2))
