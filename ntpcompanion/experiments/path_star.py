@@ -11,7 +11,12 @@ from pydantic import Field, model_validator
 from ntpcompanion.experiments import experiment
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.plan import TransformerSize
-from ntpcompanion.planning.objectives import Objective, build_planner, network_predictor
+from ntpcompanion.planning.objectives import (
+    INITIAL_DEVIATION,
+    Objective,
+    build_planner,
+    network_predictor,
+)
 from ntpcompanion.planning.path_star import Graphs, PathStar, draw_graphs
 from ntpcompanion.planning.scores import AnswerScores, score_answers
 from ntpcompanion.planning.training import Evaluation, train_planner
@@ -46,6 +51,9 @@ class Plan(experiment.Plan):
     every: Annotated[int, Field(ge=1, description="steps between two evaluations")] = 250
     batch_size: Annotated[int, Field(ge=1, description="graphs of a step")] = 128
     learning_rate: Annotated[float, Field(gt=0, description="after a warm-up of 100 steps")] = 1e-3
+    deviation: Annotated[
+        float, Field(gt=0, description="of the initial matrices and embeddings")
+    ] = INITIAL_DEVIATION
     graphs: Annotated[
         int | None, Field(ge=1, description="of each length, drawn once; None: fresh every step")
     ] = None
@@ -116,7 +124,7 @@ def run(plan: Plan) -> Result:
 
     Notes
     -----
-    Some 65 ms a step at two arms of 4 nodes, width 64 and 4 layers, on one core.
+    Some 75 ms a step at two arms of 4 nodes, width 64 and 4 layers, on one core.
 
     Examples
     --------
@@ -142,7 +150,8 @@ def run(plan: Plan) -> Result:
 
 def build_model_of(plan: Plan) -> LanguageModel:
     """The network with its initial parameters."""
-    return build_planner(max(plan.tasks(), key=lambda task: task.length), plan.size, plan.seed)
+    longest = max(plan.tasks(), key=lambda task: task.length)
+    return build_planner(longest, plan.size, plan.seed, deviation=plan.deviation)
 
 
 def fixed_graphs(plan: Plan) -> list[Graphs] | None:

@@ -1,26 +1,29 @@
 """Recorded runs of `path_star` as tables: what they reached, and how they got there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from ntpcompanion.experiments.path_star import FIRST_NODE, Plan, Result
+from ntpcompanion.validation import as_integer
 
 COLUMNS = (
     "arms", "length", "query", "objective", "others", "seed", "step", "solved", "exact",
-    "first_node", "first_loss", "later", "follows", "leaf", "goal", "memorized", "order",
+    "first_node", "first_loss", "later", "follows", "leaf", "goal", "memorized", "order", "stall",
 )  # fmt: skip
 COURSE = ("objective", "query", "seed", "step", "node", "accuracy")
 
 
-def runs_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """One row for each recorded run, with what it reached at its last evaluation.
+def runs_table(tasks: Sequence[Mapping[str, Any]], steps: int | None = None) -> pd.DataFrame:
+    """One row for each recorded run, with what it had reached after some steps.
 
     Parameters
     ----------
     tasks
         of a record: `{"parameters", "result"}` for each run.
+    steps
+        the runs are read as if they had ended then; None: to their ends.
 
     Returns
     -------
@@ -29,13 +32,15 @@ def runs_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         last `step` and whether the run `solved` the task; for the longest path `exact`, A_1 as
         `first_node` and CE_1 as `first_loss`, the least A_i of i = 2 … l − 1 as `later`; in a
         wrong arm the least agreement as `follows`, `leaf` and `goal` at the last position;
-        `memorized`, exact answers on a fixed training set; `order`, the step at which A_1 first
-        reaches 0.9 minus that of A_{l−2}. What is not defined is missing.
+        `memorized`, exact answers on a fixed training set at the end of the run; `order`, the step
+        at which A_1 first reaches 0.9 minus that of A_{l−2}; `stall`, the number of steps from the
+        first evaluation with all A_i, i = 2 … l − 1, at least 0.98 to the first one after it with
+        A_1 above 1/d + 0.1, or to the end of the run. What is not defined is missing.
 
     Raises
     ------
     ValueError
-        what is no result of `path_star`.
+        what is no result of `path_star`, a negative number of steps.
 
     Examples
     --------
@@ -47,7 +52,10 @@ def runs_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     >>> table[["query", "objective", "step", "solved"]].values.tolist()
     [['last', 'next_token', 4, False]]
     """
-    return pd.DataFrame([_row(*run) for run in _read(tasks)], columns=list(COLUMNS))
+    if steps is not None:
+        steps = as_integer("steps", steps, 0)
+    rows = [_row(plan, _until(result, steps)) for plan, result in _read(tasks)]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def course_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -95,6 +103,13 @@ def _read(tasks: Sequence[Mapping[str, Any]]) -> list[tuple[Plan, Result]]:
     ]
 
 
+def _until(result: Result, steps: int | None) -> Result:
+    if steps is None or result.evaluations[-1].step <= steps:
+        return result
+    kept = tuple(at for at in result.evaluations if at.step <= steps)
+    return result.model_copy(update={"evaluations": kept, "solved_at": None})
+
+
 def _longest(plan: Plan) -> int:
     return max(range(len(plan.lengths)), key=lambda k: plan.lengths[k])
 
@@ -117,6 +132,7 @@ def _row(plan: Plan, result: Result) -> dict[str, object]:
         "first_loss": scores.cross_entropy[FIRST_NODE],
         "later": min(scores.accuracy[FIRST_NODE + 1 :]),
         "order": _order(result, longest),
+        "stall": _stall(plan, result, longest),
     }
     if wrong is not None:
         found |= {"follows": min(wrong.agreement), "leaf": wrong.leaf, "goal": wrong.goal}
@@ -126,11 +142,26 @@ def _row(plan: Plan, result: Result) -> dict[str, object]:
 
 
 def _order(result: Result, task: int, level: float = 0.9) -> int | None:
-    steps = []
-    for position in (FIRST_NODE, -2):
-        reached = (
-            at.step for at in result.evaluations if at.scores[task].accuracy[position] >= level
-        )
-        steps.append(next(reached, None))
-    first, late = steps
+    first, late = (
+        _first_step(result, task, lambda accuracy, at=position: accuracy[at] >= level)
+        for position in (FIRST_NODE, -2)
+    )
     return None if first is None or late is None else first - late
+
+
+def _stall(plan: Plan, result: Result, task: int) -> int | None:
+    guess = 1 / plan.arms + 0.1
+    found = _first_step(result, task, lambda accuracy: min(accuracy[FIRST_NODE + 1 :]) >= 0.98)
+    if found is None:
+        return None
+    left = _first_step(result, task, lambda accuracy: accuracy[FIRST_NODE] > guess, found)
+    return (result.evaluations[-1].step if left is None else left) - found
+
+
+def _first_step(
+    result: Result, task: int, holds: Callable[[tuple[float, ...]], bool], after: int = 0
+) -> int | None:
+    reached = (
+        at.step for at in result.evaluations if at.step >= after and holds(at.scores[task].accuracy)
+    )
+    return next(reached, None)

@@ -16,6 +16,7 @@ from ntpcompanion.planning.path_star import Graphs, PathStar
 from ntpcompanion.validation import as_shaped, check_flag, check_instance
 
 PADDING = -1
+INITIAL_DEVIATION = 0.06
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,12 @@ class Objective:
 
 
 def build_planner(
-    task: PathStar, size: TransformerSize, seed: int, device: torch.device | str = "cpu"
+    task: PathStar,
+    size: TransformerSize,
+    seed: int,
+    device: torch.device | str = "cpu",
+    *,
+    deviation: float = INITIAL_DEVIATION,
 ) -> LanguageModel:
     """A small GPT for one task: a causal transformer with learned positions and a tied decoder.
 
@@ -73,6 +79,8 @@ def build_planner(
         of the initial parameters.
     device
         as for torch.
+    deviation
+        of the initial matrices and embeddings. The usual .02 belongs to networks of width 768.
 
     Returns
     -------
@@ -94,7 +102,8 @@ def build_planner(
     """
     check_instance("task", task, PathStar)
     positions = task.prefix_length + task.length - 1
-    return build_model(size.for_sentences(task.vocabulary, positions), seed, device, causal=True)
+    plan = size.for_sentences(task.vocabulary, positions)
+    return build_model(plan, seed, device, causal=True, deviation=deviation)
 
 
 def answer_logits(

@@ -56,6 +56,37 @@ def test_the_order_is_a_difference_of_steps():
     assert table.order.tolist() == [4]
 
 
+def table_of_accuracies(path, steps=None):
+    """Of a run on paths of four nodes whose accuracies at the middle nodes are these."""
+    values = VALUES | {"lengths": [4], "steps": len(path) - 1, "every": 1}
+    result = run(Plan.from_json(values))
+    changed = tuple(
+        replace(at, scores=(replace(at.scores[0], accuracy=(1.0, *pair, 1.0)),))
+        for at, pair in zip(result.evaluations, path, strict=True)
+    )
+    result = result.model_copy(update={"evaluations": changed, "solved_at": len(path) - 1})
+    task = {"parameters": values, "result": result.to_json()}
+    return runs_table([task], steps).loc[0]
+
+
+def test_a_stall_lasts_from_the_cheat_to_the_first_node_that_is_no_guess():
+    guess, plan = (0.52, 0.98), (0.61, 1.0)
+    assert table_of_accuracies([plan[:1] * 2, guess, guess, guess, plan]).stall == 3
+    assert table_of_accuracies([(0.0, 0.0), guess, guess]).stall == 1  # to the end
+    assert table_of_accuracies([(0.7, 0.97), plan]).stall == 0
+    assert table_of_accuracies([(0.7, 0.97), (0.5, 0.97)]).stall is None
+
+
+def test_runs_are_read_as_if_they_had_ended():
+    path = [(0.0, 0.0), (0.5, 0.99), (0.5, 1.0), (1.0, 1.0)]
+    whole, early = table_of_accuracies(path), table_of_accuracies(path, 2)
+    assert (whole.step, whole.solved, whole.first_node, whole.stall) == (3, True, 1.0, 2)
+    assert (early.step, early.solved, early.first_node, early.stall) == (2, False, 0.5, 1)
+    pd.testing.assert_series_equal(table_of_accuracies(path, 3), whole)
+    with pytest.raises(ValueError, match="`steps`"):
+        runs_table([], -1)
+
+
 @pytest.mark.parametrize("objective", ["next_token", "reversed", "teacherless"])
 def test_a_course_counts_nodes_of_the_longest_path_from_the_root(objective):
     values = VALUES | {"objective": objective}
