@@ -142,10 +142,8 @@ def _row(plan: Plan, result: Result) -> dict[str, object]:
 
 
 def _order(result: Result, task: int, level: float = 0.9) -> int | None:
-    first, late = (
-        _first_step(result, task, lambda accuracy, at=position: accuracy[at] >= level)
-        for position in (FIRST_NODE, -2)
-    )
+    first = _first_step(result, task, lambda accuracy: accuracy[FIRST_NODE] >= level)
+    late = _first_step(result, task, lambda accuracy: accuracy[-2] >= level)
     return None if first is None or late is None else first - late
 
 

@@ -100,6 +100,7 @@ def test_wrong_plans_are_refused():
             "every": (0, "greater than or equal to 1"),
             "batch_size": (0, "greater than or equal to 1"),
             "learning_rate": (0.0, "greater than 0"),
+            "deviation": (0.0, "greater than 0"),
             "graphs": (0, "greater than or equal to 1"),
             "held_out": (5, "greater than or equal to 10"),
             "success": (1.5, "less than or equal to 1"),
@@ -108,6 +109,14 @@ def test_wrong_plans_are_refused():
     )
     with pytest.raises(ValueError, match=r"`others` must be 1.*got 0\."):
         planned(objective="reversed", others=0.0)
+
+
+def test_the_initial_deviation_is_that_of_the_plan():
+    small, large = (
+        module.build_model_of(planned(deviation=deviation)).words.weight.std().item()
+        for deviation in (0.02, 0.06)
+    )
+    assert large == pytest.approx(3 * small)
 
 
 def test_the_size_is_a_plan_of_networks():
