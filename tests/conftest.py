@@ -2,7 +2,7 @@
 
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,13 +37,17 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what `make portable` runs under other kernels, and deal out files so that no process
-    waits for another in the end.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
+    """Mark what `make portable` runs under other kernels, and deal out the files of the tests that
+    are chosen so that no process waits for another.
     """
     for item in items:
         if _computes(item.path):
             item.add_marker(pytest.mark.numerical)
+    yield
     if hasattr(config, "workerinput"):  # of pytest-xdist, which takes the files in their order
         items[:] = dealt(items)
 
@@ -55,9 +59,25 @@ def _computes(path: Path) -> bool:
 def dealt(items: list[pytest.Item]) -> list[pytest.Item]:
     """The tests file by file: first the files whose tests may start programs, be they few, then
     those that compute; of either first the files with most tests.
+
+    The smoke site takes a minute or two to make. One file that reads it comes before all others,
+    and the rest after those that start programs: what would wait for it has something else to do.
     """
     tests = Counter(item.path for item in items)
-    return sorted(items, key=lambda item: (_computes(item.path), -tests[item.path], item.path))
+    readers = {item.path for item in items if _reads_site(item)}
+    first = min(readers, key=lambda path: (-tests[path], path), default=None)
+
+    def place(item: pytest.Item) -> tuple[bool, bool, bool, int, Path]:
+        path = item.path
+        return path != first, _computes(path), path in readers, -tests[path], path
+
+    return sorted(items, key=place)
+
+
+def _reads_site(item: pytest.Item) -> bool:
+    """Whether its file imports what makes the smoke site or runs its notebooks."""
+    module = getattr(item, "module", None)
+    return hasattr(module, "smoke_site") or hasattr(module, "smoke_runs")
 
 
 # of a module: one that lived on would be in the way of other tests that start a browser
