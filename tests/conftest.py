@@ -1,5 +1,6 @@
 """Shared by all tests: draws that are the same in every run."""
 
+import os
 import signal
 from collections import Counter
 from collections.abc import Generator, Iterator
@@ -32,7 +33,11 @@ NUMERICAL = {
 
 
 def pytest_configure() -> None:
-    """A script's background job ignores Ctrl-C, and so would all that the tests start."""
+    """A script's background job ignores Ctrl-C, and so would all that the tests start. They get one
+    thread each, unless more are asked for: two processes that test fill two cores.
+    """
+    # of NumPy, SciPy and torch in all processes that are started from now on
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
