@@ -14,9 +14,7 @@ WITHOUT |= {"CausalLanguage", "WordModel", "load_opt", "load_glue", "ConvergedPr
 
 
 @pytest.mark.parametrize(("room", "name"), [each for each in SCIENCE if each[1] not in WITHOUT])
-def test_an_example_prints_what_it_says(room, name, request):
-    if room == "experiments":  # they take plans: the arrays are their own, checked by their tests
-        request.getfixturevalue("unchecked_shapes")
+def test_an_example_prints_what_it_says(room, name):
     found = inspect.unwrap(found_at(room, name))
     module = importlib.import_module(found.__module__)
     # an example imports what it uses
