@@ -28,6 +28,7 @@ def test_the_package_is_checked():
 
 @pytest.mark.parametrize("turn", [1, 2])
 def test_the_first_calls_of_each_test_are_checked_and_no_more(turn):
+    assert rows(SQUARE) == 2
     with pytest.raises(TypeCheckError):
         rows(np.ones(2))
     spend()
@@ -40,6 +41,7 @@ def long():
 
 
 def test_what_a_fixture_has_spent_is_not_missed(long):
+    assert rows(SQUARE) == 2
     with pytest.raises(TypeCheckError):
         rows(np.ones(2))
 
