@@ -1,17 +1,18 @@
 """Shared by all tests: draws that are the same in every run."""
 
+import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import settings
-from jaxtyping import config
 
 from tests.browsing import BROWSER, FLAGS, PATIENCE
+from tests.checking import CHECKS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -32,18 +33,37 @@ NUMERICAL = {
 
 
 def pytest_configure() -> None:
-    """A script's background job ignores Ctrl-C, and so would all that the tests start."""
+    """A script's background job ignores Ctrl-C, and so would all that the tests start. They get one
+    thread each, unless more are asked for: two processes that test fill two cores.
+    """
+    # of NumPy, SciPy and torch in all processes that are started from now on
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what `make portable` runs under other kernels, and deal out files so that no process
-    waits for another in the end.
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Types are checked in the first calls of each test's fixtures, and in those of the test."""
+    CHECKS.begin()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call() -> None:
+    CHECKS.begin()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
+    """Mark what `make portable` runs under other kernels, and deal out the files of the tests that
+    are chosen so that no process waits for another.
     """
     for item in items:
         if _computes(item.path):
             item.add_marker(pytest.mark.numerical)
+    yield
     if hasattr(config, "workerinput"):  # of pytest-xdist, which takes the files in their order
         items[:] = dealt(items)
 
@@ -55,9 +75,25 @@ def _computes(path: Path) -> bool:
 def dealt(items: list[pytest.Item]) -> list[pytest.Item]:
     """The tests file by file: first the files whose tests may start programs, be they few, then
     those that compute; of either first the files with most tests.
+
+    The smoke site takes a minute or two to make. One file that reads it comes before all others,
+    and the rest after those that start programs: what would wait for it has something else to do.
     """
     tests = Counter(item.path for item in items)
-    return sorted(items, key=lambda item: (_computes(item.path), -tests[item.path], item.path))
+    readers = {item.path for item in items if _reads_site(item)}
+    first = min(readers, key=lambda path: (-tests[path], path), default=None)
+
+    def place(item: pytest.Item) -> tuple[bool, bool, bool, int, Path]:
+        path = item.path
+        return path != first, _computes(path), path in readers, -tests[path], path
+
+    return sorted(items, key=place)
+
+
+def _reads_site(item: pytest.Item) -> bool:
+    """Whether its file imports what makes the smoke site or runs its notebooks."""
+    module = getattr(item, "module", None)
+    return hasattr(module, "smoke_site") or hasattr(module, "smoke_runs")
 
 
 # of a module: one that lived on would be in the way of other tests that start a browser
@@ -94,7 +130,8 @@ def unchecked_shapes() -> Iterator[None]:
     """What a user meets: outside of tests no annotation is enforced, and the function's own words
     must say what is wrong.
     """
-    before = config.jaxtyping_disable
-    config.update("jaxtyping_disable", True)
+    before, CHECKS.off = CHECKS.off, True
+    CHECKS.begin()
     yield
-    config.update("jaxtyping_disable", before)
+    CHECKS.off = before
+    CHECKS.begin()

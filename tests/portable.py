@@ -5,7 +5,7 @@ tests under other settings of the machine.
 numerical libraries, threads, a seed, a locale, a clock and neighbours; its line shows the exit code
 and the seconds of each command, whose outputs are kept below `_build/portable`. All runs in a copy
 of the checkout: nothing made under another setting is ever taken for a result of this one. Takes
-about half an hour on two cores.
+about half an hour on two cores. Numerical tests that are marked slow are left to `make test-slow`.
 """
 
 import argparse
@@ -25,6 +25,7 @@ from tests.copies import ROOT, copy_checkout
 WORK = ROOT / "_build" / "portable"
 LIMIT = 1200  # seconds for a command: what hangs is stopped
 OVER = 124  # its exit code then, as of the command `timeout`
+CHOSEN = "numerical and not slow"
 SHOWN = 20  # last lines of a command that failed
 # those of pyproject.toml but for the types and shapes of arrays: they are the same under every
 # kernel, `make test` checks them, and to check them takes two fifths of the time
@@ -88,7 +89,7 @@ def commands_of(setting: Setting) -> dict[str, list[str]]:
         "execute": [*program, "execute", "--profile", "smoke", "--force", *seed],
         "check": [*program, "check", "--profile", "smoke", *seed],
         "tests": [
-            *(sys.executable, "-m", "pytest", "-q", "-m", "numerical", "-p", "no:cacheprovider"),
+            *(sys.executable, "-m", "pytest", "-q", "-m", CHOSEN, "-p", "no:cacheprovider"),
             *("-o", f"addopts={OPTIONS}"),
             *(f"tests/{room}" for room in sorted(NUMERICAL)),
         ],

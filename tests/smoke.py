@@ -1,5 +1,6 @@
 """The one execution of the real notebooks at the smoke profile that several test files read."""
 
+import contextlib
 import functools
 import os
 
@@ -13,8 +14,8 @@ from ntpcompanion.workflow.site.build import build_site
 
 @functools.cache
 def smoke_runs():
-    """All notebooks brought up to date at smoke. Another test process waits at the lock, then finds
-    them fresh.
+    """All notebooks brought up to date at smoke. Another process of the same tests waits at the
+    lock, then takes them as the first has left them: to find out that they are fresh takes long.
     """
     with Project.find().lock():
         return _runs()
@@ -22,17 +23,12 @@ def smoke_runs():
 
 @functools.cache
 def smoke_site():
-    """The folder of the site rendered from these runs, with warnings as errors. Another process of
-    the same tests takes it as the first has left it: to find out that nothing changed takes 10 s.
+    """The folder of the site rendered from these runs, with warnings as errors; of another process
+    of the same tests, too.
     """
-    project, this = Project.find(), os.environ.get("PYTEST_XDIST_TESTRUNUID", "")
-    made_for = project.build / "smoke-site-of"
-    with project.lock():
-        if this and made_for.is_file() and made_for.read_text() == this:
-            return project.html("smoke")
-        html, _ = build_site(*_runs(), "smoke")
-        made_for.write_text(this)
-    return html
+    project = Project.find()
+    with project.lock(), _once(project, "site") as made:
+        return project.html("smoke") if made else build_site(*_runs(), "smoke")[0]
 
 
 @functools.cache
@@ -41,7 +37,17 @@ def _runs():
     notebooks = find_notebooks(project)
     profiles = read_profiles(project, notebooks)
     runs = [plan(project, notebook, "smoke", profiles) for notebook in notebooks.values()]
-    outcomes = runner.execute(runs, jobs=os.cpu_count() or 1)
-    failures = [outcome.message for outcome in outcomes if outcome.status == "failed"]
-    assert not failures, "\n\n".join(failures)
+    with _once(project, "runs") as made:
+        outcomes = [] if made else runner.execute(runs, jobs=os.cpu_count() or 1)
+        failures = [outcome.message for outcome in outcomes if outcome.status == "failed"]
+        assert not failures, "\n\n".join(failures)
     return project, runs
+
+
+@contextlib.contextmanager
+def _once(project, name):
+    """Whether a process of the same tests has come to the end of this block before."""
+    this = os.environ.get("PYTEST_XDIST_TESTRUNUID", "")
+    made_for = project.build / f"smoke-{name}-of"
+    yield bool(this) and made_for.is_file() and made_for.read_text() == this
+    made_for.write_text(this)

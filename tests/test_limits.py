@@ -49,8 +49,22 @@ def test_a_test_that_hangs_is_named_and_one_whose_fixture_is_slow_is_not(tmp_pat
     assert "Timeout" in done.stdout
 
 
+def items_of(names, readers=()):
+    """Tests of these files; the modules of some read the smoke site."""
+    sites = {name: SimpleNamespace(smoke_site=None) for name in readers}
+    return [SimpleNamespace(path=ROOT / "tests" / name, module=sites.get(name)) for name in names]
+
+
 def test_files_that_may_start_programs_are_dealt_out_before_those_that_compute():
     """At the end of a run by two processes there are short files only."""
     given = ["linear/a", "linear/b", "linear/b", "drills/few", "workflow/many", "workflow/many"]
-    items = [SimpleNamespace(path=ROOT / "tests" / name) for name in given]
-    assert [item.path.name for item in dealt(items)] == ["many", "many", "few", "b", "b", "a"]
+    found = [item.path.name for item in dealt(items_of(given))]
+    assert found == ["many", "many", "few", "b", "b", "a"]
+
+
+def test_one_file_makes_the_smoke_site_while_others_have_something_else_to_do():
+    readers = ["site/one", "site/two", "site/three"]
+    given = ["linear/a", "few", *readers, *readers[1:], *readers[2:], *["workflow/many"] * 9]
+    order = [item.path.name for item in dealt(items_of(given, readers))]
+    assert list(dict.fromkeys(order)) == ["three", "many", "few", "two", "one", "a"]
+    assert order == sorted(order, key=order.index), "the tests of a file stay together"

@@ -106,7 +106,7 @@ def test_the_settings_are_those_that_are_meant():
         assert list(commands) == ["execute", "check", "tests"]
         assert commands["execute"][3:] == ["execute", "--profile", "smoke", "--force", *seed]
         assert commands["check"][3:] == ["check", "--profile", "smoke", *seed]
-        assert commands["tests"][commands["tests"].index("-m", 2) + 1] == "numerical"
+        assert commands["tests"][commands["tests"].index("-m", 2) + 1] == "numerical and not slow"
         folders = [name for name in commands["tests"] if name.startswith("tests/")]
         assert [ROOT / name for name in folders if not (ROOT / name).is_dir()] == []
         assert len(folders) == len(NUMERICAL)

@@ -250,12 +250,38 @@ def make_toy(root):
     return Toy(project)
 
 
+def copied(toy, root):
+    """A copy of a toy project, in another folder. Its stored runs answer for its sources."""
+    shutil.copytree(toy.project.root, root)
+    copy = Toy(Project(root, root / "toypkg"))
+    assert [copy.reasons(name) for name in ("coin", "words")] == [[], []]
+    return copy
+
+
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
     """A toy project; the current folder is its root."""
     made = make_toy(tmp_path / "toy")
     monkeypatch.chdir(made.project.root)
     return made
+
+
+@pytest.fixture(scope="session")
+def executed_once(tmp_path_factory):
+    """A toy project whose notebooks were executed, by real kernels. Nobody changes it."""
+    made = make_toy(tmp_path_factory.mktemp("executed") / "toy")
+    assert "2 notebooks in" in made.command("execute")
+    return made
+
+
+@pytest.fixture
+def executed(executed_once, tmp_path, monkeypatch):
+    """A toy project whose notebooks were executed: a copy, to be changed. The current folder is its
+    root.
+    """
+    copy = copied(executed_once, tmp_path / "toy")
+    monkeypatch.chdir(copy.project.root)
+    return copy
 
 
 @pytest.fixture
@@ -268,13 +294,18 @@ def no_kernel(monkeypatch):
     return lambda: monkeypatch.setattr("ntpcompanion.workflow.running.execute._run_worker", refuse)
 
 
-@pytest.fixture
-def importable(toy, monkeypatch):
-    """The toy project, whose package this process and those it starts can import."""
+def make_importable(toy, monkeypatch):
+    """Let this process and those it starts import the package of a toy project."""
     monkeypatch.syspath_prepend(str(toy.project.root))
     monkeypatch.setenv("PYTHONPATH", str(toy.project.root))
     for name in [name for name in sys.modules if name.split(".")[0] == "toypkg"]:
         monkeypatch.delitem(sys.modules, name)
+
+
+@pytest.fixture
+def importable(toy, monkeypatch):
+    """The toy project, whose package this process and those it starts can import."""
+    make_importable(toy, monkeypatch)
     return toy
 
 

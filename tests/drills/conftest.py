@@ -1,3 +1,3 @@
 """The toy project, for the tests of this folder."""
 
-from tests.toy import importable, no_kernel, toy  # noqa: F401
+from tests.toy import executed, executed_once, importable, no_kernel, toy  # noqa: F401

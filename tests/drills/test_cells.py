@@ -71,8 +71,8 @@ def test_a_failing_cell_is_named_and_stops_no_other(toy, old, new, words):
     assert "coin (book): never run" in toy.command("check", "--profile", "book", code=1)
 
 
-def test_a_failure_keeps_the_last_good_run_but_not_as_fresh(toy):
-    toy.command("execute", "coin")
+def test_a_failure_keeps_the_last_good_run_but_not_as_fresh(executed):
+    toy = executed
     before = (toy.project.book / "chapters" / "coin.ipynb").read_bytes()
     toy.edit("notebooks/coin.md", "half(2)", "half(2) / 0")
     assert "ZeroDivisionError" in toy.command("build", code=1)

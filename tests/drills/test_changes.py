@@ -11,12 +11,6 @@ from tests.drills.machine import POSIX
 from tests.toy import ROOT, write_claims
 
 
-@pytest.fixture
-def executed(toy):
-    assert "2 notebooks in" in toy.command("execute")
-    return toy
-
-
 @pytest.mark.parametrize(
     ("path", "old", "new", "name", "reason"),
     [

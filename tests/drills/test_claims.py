@@ -26,7 +26,8 @@ def test_a_faulty_claim_stops_the_build_before_any_kernel(toy, no_kernel, change
     assert words in output
 
 
-def test_what_is_measured_and_what_is_claimed_must_agree(toy):
+def test_what_is_measured_and_what_is_claimed_must_agree(executed):
+    toy = executed
     toy.edit("book/claims.yml", "id: toy.powers", "id: toy.power")
     output = toy.command("build", code=1)
     assert (
@@ -41,7 +42,8 @@ def test_what_is_measured_and_what_is_claimed_must_agree(toy):
     assert "error: " in toy.command("check", "--profile", "book", code=1)
 
 
-def test_a_missing_glue_key_stops_the_build(toy):
+def test_a_missing_glue_key_stops_the_build(executed):
+    toy = executed
     toy.edit(
         "notebooks/coin.md",
         "from toypkg.half",
@@ -76,9 +78,9 @@ def test_a_missing_glue_key_stops_the_build(toy):
     ],
     ids=["reference", "citation", "picture"],
 )
-def test_a_page_that_points_nowhere_stops_the_build(toy, old, new, words):
-    toy.edit("book/intro.md", old, new)
-    output = toy.command("build", code=1)
+def test_a_page_that_points_nowhere_stops_the_build(executed, old, new, words):
+    executed.edit("book/intro.md", old, new)
+    output = executed.command("build", code=1)
     assert "Jupyter Book stopped with code 1" in output
     assert words in output
 
@@ -90,8 +92,8 @@ def test_the_table_of_contents_and_the_notebooks_must_agree(toy):
     assert "notebooks/words.md is not in book/_toc.yml" in output
 
 
-def test_a_baseline_that_moved_is_red_and_only_that(toy):
-    toy.command("execute")
+def test_a_baseline_that_moved_is_red_and_only_that(executed):
+    toy = executed
     assert "no baseline yet (ours 0.5)" in toy.command("check", "--profile", "book", code=1)
     toy.project.baseline("book").parent.mkdir(parents=True, exist_ok=True)
     toy.project.baseline("book").write_text('{"former text": {"toy.gone": {"value": 1.0}}}')

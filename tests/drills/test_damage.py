@@ -18,12 +18,6 @@ from ntpcompanion.workflow.site.render import site_faults
 FLIPS = 300
 
 
-@pytest.fixture
-def executed(toy):
-    toy.command("execute")
-    return toy
-
-
 @pytest.mark.parametrize(
     ("suffix", "damage", "words"),
     [

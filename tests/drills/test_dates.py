@@ -10,7 +10,7 @@ import pytest
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.site import build
 from tests.drills.machine import POSIX
-from tests.toy import make_toy, write_claims
+from tests.toy import copied, write_claims
 
 GLUED = 'from myst_nb import glue\nglue("halved", half(n), display=False)\nmeasure("toy.half"'
 INTRO = (
@@ -20,13 +20,13 @@ INTRO = (
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def built(executed_once, tmp_path_factory):
     """A toy project with a site, whose first page includes a file from outside of the book and a
     value glued in a chapter.
 
     The tests share it: each makes edits of its own, and finds a site that answers for the sources.
     """
-    toy = make_toy(tmp_path_factory.mktemp("dates") / "toy")
+    toy = copied(executed_once, tmp_path_factory.mktemp("dates") / "toy")
     (toy.project.root / "part.txt").write_text("Included: one.\n")
     toy.edit("notebooks/coin.md", 'measure("toy.half"', GLUED)
     toy.edit("book/intro.md", "# Intro", INTRO)

@@ -10,11 +10,9 @@ import pytest
 from tests.drills.machine import needs_namespaces, read_only, small_disk
 
 
-@pytest.fixture
-def executed(toy):
+@pytest.fixture(autouse=True)
+def isolated():
     needs_namespaces()
-    toy.command("execute")
-    return toy
 
 
 def snapshot(folder):
@@ -72,7 +70,6 @@ def run(plan):
 
 
 def test_full_while_a_sweep_is_made(toy):
-    needs_namespaces()
     toy.write_experiment("long", LONG)
     arguments, build = ["sweep", "long", "--grid", "n=0:3", "--jobs", "1"], toy.project.build
     build.mkdir()
@@ -86,7 +83,6 @@ def test_full_while_a_sweep_is_made(toy):
 
 
 def test_full_while_a_record_is_made(toy):
-    needs_namespaces()
     toy.write_experiment("long", LONG)
     plan = {"experiment": "long", "about": "Long texts.", "grid": {"n": [0, 1, 2]}}
     toy.plan_records(long=plan)
@@ -162,7 +158,6 @@ def test_a_finished_book_can_be_read_from_a_disk_that_cannot_be_written(executed
 
 
 def test_a_shared_memory_that_cannot_be_written(toy):
-    needs_namespaces()
     if not Path("/dev/shm").is_dir():
         pytest.skip("this system has no /dev/shm")
     toy.plan_halves()

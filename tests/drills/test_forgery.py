@@ -15,12 +15,6 @@ from tests.toy import write_claims
 LIVE = "x <y and z> w, <script>alert(1)</script>, *star*, $a < b$"
 
 
-@pytest.fixture
-def executed(toy):
-    toy.command("execute")
-    return toy
-
-
 def reseal(path, change):
     """Change a results file as somebody would who knows how to seal it."""
     data = json.loads(path.read_text())
@@ -94,13 +88,13 @@ def test_a_forged_page_and_result_fail_by_a_sentence(executed):
 
 
 @pytest.mark.parametrize("tag", ["remove-output", "remove-cell", "hide-output", "hide-cell"])
-def test_a_measuring_cell_that_shows_nothing_is_refused(toy, tag):
-    toy.edit(
+def test_a_measuring_cell_that_shows_nothing_is_refused(executed, tag):
+    executed.edit(
         "notebooks/words.md",
         "```{code-cell} ipython3\nfrom pathlib",
         f"```{{code-cell}} ipython3\n:tags: [{tag}]\nfrom pathlib",
     )
-    output = toy.command("build", code=1)
+    output = executed.command("build", code=1)
     assert (
         f"the cell that measures toy.words is tagged `{tag}`, and its cards would be missing"
         in output

@@ -169,7 +169,8 @@ def test_an_interrupted_sweep_ends_its_notebooks_at_once_and_goes_on(slow):
     assert "2 done Wrote" in output
 
 
-def test_a_killed_build_leaves_the_old_site_and_can_be_repeated(toy):
+def test_a_killed_build_leaves_the_old_site_and_can_be_repeated(executed):
+    toy = executed
     toy.command("build")
     page = toy.project.html("book") / "intro.html"
     toy.edit("book/intro.md", "# Intro", "# Another intro")

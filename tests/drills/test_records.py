@@ -7,6 +7,7 @@ import json
 import pytest
 
 from ntpcompanion.workflow.base.files import checksum
+from tests.toy import make_importable
 
 SHOWN = {
     "inputs: [text]": "inputs: [text], records: [halves]",
@@ -16,13 +17,14 @@ SHOWN = {
 
 
 @pytest.fixture
-def recorded(importable):
+def recorded(executed, monkeypatch):
     """The notebook `words` shows the record `halves`."""
-    importable.plan_halves()
+    make_importable(executed, monkeypatch)
+    executed.plan_halves()
     for old, new in SHOWN.items():
-        importable.edit("notebooks/words.md", old, new)
-    assert "Wrote" in importable.command("record", "halves", "--jobs", "1")
-    return importable
+        executed.edit("notebooks/words.md", old, new)
+    assert "Wrote" in executed.command("record", "halves", "--jobs", "1")
+    return executed
 
 
 def page(toy):

@@ -36,8 +36,14 @@ def test_the_full_hessian_of_the_flattest_solution_is_twice_the_bound(T):
     assert 2 * lower_bound(T) == pytest.approx({4: 2.0, 6: 1.632993}[T], abs=1e-6)
 
 
-@pytest.mark.parametrize(("T", "width"), [(4, 64), (6, 140)])
-@pytest.mark.parametrize("mask_sign", SIGNS)
+@pytest.mark.parametrize(
+    ("T", "width", "mask_sign"),
+    [
+        *((4, 64, sign) for sign in SIGNS),
+        (6, 140, "fixed"),
+        pytest.param(6, 140, "random", marks=pytest.mark.slow),  # all entries of 2,108 × 2,108
+    ],
+)
 def test_lemma_d4_at_zero_loss_with_attention(T, width, mask_sign, rng):
     parameters = attentive_solution(T, width, rng, mask_sign)
     inputs = masked_support(T, mask_sign)[0]

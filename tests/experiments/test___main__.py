@@ -30,39 +30,39 @@ TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
-def run(*arguments, by=("-m",)):
-    command = [sys.executable, *by, "ntpcompanion.experiments", "pretraining", *OPTIONS, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=200, env=ENVIRONMENT)
+ARGUMENTS = [
+    "pretraining",
+    *OPTIONS,
+    *"-p steps=12 -p batch_size=32 -p micro_batch=8 --folder".split(),
+]
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("alone")
-    done = run(
-        *"-p steps=12 -p batch_size=32 -p micro_batch=8 --folder".split(),
-        str(folder),
-        "--out",
-        str(folder / "result.json"),
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    points = [json.loads(line) for line in done.stdout.splitlines()]
-    result = json.loads((folder / "result.json").read_text())
-    assert result["curve"] == points
-    assert [point["step"] for point in points] == [0, 1, 12]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")  # else the command sets them, for this whole process
+        done = CliRunner().invoke(app, [*ARGUMENTS, str(folder), "--out", str(folder / "out.json")])
+    assert (done.exit_code, done.stderr) == (0, "")
+    (folder / "said.txt").write_text(done.stdout)
     return folder
 
 
+def test_a_run_prints_its_points_and_writes_its_result(alone):
+    points = [json.loads(line) for line in (alone / "said.txt").read_text().splitlines()]
+    assert json.loads((alone / "out.json").read_text())["curve"] == points
+    assert [point["step"] for point in points] == [0, 1, 12]
+
+
+@pytest.mark.slow  # three processes load torch
 def test_two_processes_go_on_where_one_stopped_and_take_its_steps(alone, tmp_path):
     plan, spec = TrainingPlan(steps=12, batch_size=32, micro_batch=8), LANGUAGE_PLANS["hmm-4"]
     shape = replace(MODEL_PLANS["transformer-64x1"], words=spec.words, positions=spec.length)
     states = train(shape, plan, spec.build(), stops=[1, 2], checkpoint=tmp_path / "training.pt")
     # the checkpoint of step 1 is written on the way to 2
     assert [next(states).step, next(states).step] == [1, 2]
-    done = run(
-        *"-p steps=12 -p batch_size=32 -p micro_batch=8 --folder".split(),
-        str(tmp_path),
-        by=TORCHRUN,
-    )
+    command = [sys.executable, *TORCHRUN, "ntpcompanion.experiments", *ARGUMENTS, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, env=ENVIRONMENT)
     assert done.returncode == 0, done.stderr
     # one process reports
     assert [json.loads(line)["step"] for line in done.stdout.splitlines()] == [1, 12]

@@ -215,7 +215,7 @@ def test_the_error_of_the_mean_is_of_first_order_in_the_learning_rate():
     assert abs(2 * gaps[2] - gaps[1]) < 4 * np.hypot(2 * errors[2], errors[1])
 
 
-@pytest.mark.parametrize("batch_size", [4, 16])
+@pytest.mark.parametrize("batch_size", [pytest.param(4, marks=pytest.mark.slow), 16])
 def test_adam_follows_its_own_flow_whatever_the_batch_size(batch_size):
     """The share of the flow's way tends to 1 like 1 − const · η; SGD at batch size 16 would go 1/16
     of its way.

@@ -109,6 +109,7 @@ print((kib("VmHWM") - before) / 1024)
 """
 
 
+@pytest.mark.slow  # sizes at which memory shows
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are read from /proc")
 def test_no_array_has_an_entry_for_each_pair_of_contexts_or_of_context_and_word():
     """Contexts times words would be 122 MiB in float64 and contexts squared 488; several of them

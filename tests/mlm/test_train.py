@@ -150,26 +150,39 @@ def test_training_approaches_the_floor():
 KILLED = """
 import torch, sys
 from pathlib import Path
+from threading import Thread
 from dataclasses import replace
 from ntpcompanion.mlm.train import train
-from tests.mlm.cases import SHORT, SMALL, {plan}
+from tests.mlm.cases import LSTM, SHORT, SMALL, TRANSFORMER
 torch.set_num_threads(1)
 longer, folder = replace(SHORT, steps=4000), Path(sys.argv[1])
-for state in train({plan}, longer, SMALL.build(), checkpoint=folder, save_every=10):
-    pass
+def run(plan):
+    for state in train(
+        plan, longer, SMALL.build(), checkpoint=folder / f"{plan.kind}.pt", save_every=10
+    ):
+        pass
+for plan in (TRANSFORMER, LSTM):
+    Thread(target=run, args=(plan,)).start()
 """
 
 
-@pytest.mark.parametrize("model_plan", [TRANSFORMER, LSTM])
-def test_a_killed_run_ends_where_an_undisturbed_one_does(tmp_path, model_plan):
-    file = tmp_path / "run.pt"
-    code = KILLED.format(plan="TRANSFORMER" if model_plan is TRANSFORMER else "LSTM")
-    process = subprocess.Popen([sys.executable, "-c", code, str(file)])
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """The folder of what two runs have kept whose process was killed."""
+    folder = tmp_path_factory.mktemp("killed")
+    files = [folder / f"{plan.kind}.pt" for plan in (TRANSFORMER, LSTM)]
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(folder)])
     deadline = time.monotonic() + 100
-    while not file.exists() and time.monotonic() < deadline:
+    while not all(file.exists() for file in files) and time.monotonic() < deadline:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
+    return folder
+
+
+@pytest.mark.parametrize("model_plan", [TRANSFORMER, LSTM])
+def test_a_killed_run_ends_where_an_undisturbed_one_does(killed, model_plan):
+    file = killed / f"{model_plan.kind}.pt"
     plan, language = replace(SHORT, steps=4000), SMALL.build()
     reached = torch.load(file, weights_only=True)["step"]
     assert 0 < reached < plan.steps
