@@ -117,7 +117,8 @@ window.crawl = {
   },
 
   // The same for figures, computed from what their SVG draws: 4.5 for words on what was drawn below them, 3 for lines and marks. Less than
-  // three quarters opaque are bands and single runs that are meant to be faint; what stands on pixels, cells or nodes is not judged.
+  // three quarters opaque are bands and single runs that are meant to be faint; what stands on pixels is not judged, nor is a line or mark on a
+  // node, whose words are.
   figures() {
     const plots = [...document.querySelectorAll(".ntp-figure svg")].filter(plot => plot.checkVisibility());
     return plots.flatMap(plot => [...new Set(crawl.drawn(plot))]);
@@ -134,7 +135,7 @@ window.crawl = {
       const [fill, stroke] = ["fill", "stroke"].map(kind => crawl.ink(part, kind)), box = part.getBoundingClientRect();
       const middle = [box.left + box.width / 2, box.top + box.height / 2], said = part.textContent.trim();
       if (part.localName === "text") {
-        if (said) judge("word", said.slice(0, 40), crawl.least(part), [fill], crawl.under(plot, areas, ...middle));
+        if (said) judge("word", said.slice(0, 40), crawl.least(part), [fill], crawl.under(plot, areas, ...middle, true));
       } else if (part.localName === "use") {
         judge("mark", getComputedStyle(part).fill, 3, [fill, stroke], crawl.under(plot, areas, ...middle));
         if (box.width > 12 && fill[3] > 0) areas.push([part, fill]); // a mark with a word in it
@@ -156,16 +157,17 @@ window.crawl = {
     return [r, g, b, share];
   },
 
-  // What the bands of a figure, in the order in which they were drawn, leave at a point of the window; nothing on pixels, cells or nodes.
-  under(plot, areas, x, y) {
+  // What the bands and bars of a figure, and for words its nodes, in the order in which they were drawn, leave at a point of the window;
+  // nothing on pixels.
+  under(plot, areas, x, y, word = false) {
     let ground = crawl.behind(plot);
     for (const [area, colour] of areas) {
       const box = area.getBoundingClientRect();
       if (x < box.left || x > box.right || y < box.top || y > box.bottom) continue;
-      if (["image", "use"].includes(area.localName)) return undefined;
-      const inside = new DOMPoint(x, y).matrixTransform(area.getScreenCTM().inverse());
-      if (!area.isPointInFill(inside)) continue;
-      if (colour[3] > 0.5) return undefined;
+      const node = area.localName === "use" || Math.max(box.width, box.height) < 24;
+      const shape = !["image", "use"].includes(area.localName);
+      if (shape && !area.isPointInFill(new DOMPoint(x, y).matrixTransform(area.getScreenCTM().inverse()))) continue;
+      if (area.localName === "image" || (node && !word)) return undefined;
       ground = crawl.over(colour, ground);
     }
     return ground;

@@ -37,8 +37,10 @@ html { font-size: 9.6pt; --ntp-measure: 100%; --ntp-column: 100%; --ntp-broad: 1
 .bd-main .bd-content .bd-article h1 { display: block !important; margin-top: 0; }
 section.ntp-page { break-before: page; }
 section.ntp-page:first-of-type { break-before: auto; }
-figure, tr, .ntp-card, div.proof > p.admonition-title { break-inside: avoid; }
-h1, h2, h3, table caption { break-after: avoid; }
+figure, tr, .ntp-card, .ntp-map li, div.proof > p.admonition-title { break-inside: avoid; }
+h1, h2, h3, table caption, summary, .ntp-finding-number { break-after: avoid; }
+/* fragments of a grid that is broken lie over each other */
+.ntp-threads { display: block; columns: 2; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 .bd-content .bd-article :is(pre, .highlight, .ntp-scroll, .cell_output, table, dt) {
   overflow: visible; max-height: none;
