@@ -117,8 +117,8 @@ window.crawl = {
   },
 
   // The same for figures, computed from what their SVG draws: 4.5 for words on what was drawn below them, 3 for lines and marks. Less than
-  // three quarters opaque are bands and single runs that are meant to be faint; what stands on pixels is not judged, nor is a line or mark on a
-  // node, whose words are.
+  // three quarters opaque are bands and single runs that are meant to be faint; what stands on pixels is not judged, nor is a line or mark that
+  // ends near the edge of a bar or node.
   figures() {
     const plots = [...document.querySelectorAll(".ntp-figure svg")].filter(plot => plot.checkVisibility());
     return plots.flatMap(plot => [...new Set(crawl.drawn(plot))]);
@@ -162,12 +162,13 @@ window.crawl = {
   under(plot, areas, x, y, word = false) {
     let ground = crawl.behind(plot);
     for (const [area, colour] of areas) {
-      const box = area.getBoundingClientRect();
+      const box = area.getBoundingClientRect(), node = ["image", "use"].includes(area.localName);
       if (x < box.left || x > box.right || y < box.top || y > box.bottom) continue;
-      const node = area.localName === "use" || Math.max(box.width, box.height) < 24;
-      const shape = !["image", "use"].includes(area.localName);
-      if (shape && !area.isPointInFill(new DOMPoint(x, y).matrixTransform(area.getScreenCTM().inverse()))) continue;
-      if (area.localName === "image" || (node && !word)) return undefined;
+      const inside = (right, down) => area.isPointInFill(new DOMPoint(x + right, y + down).matrixTransform(area.getScreenCTM().inverse()));
+      if (!node && !inside(0, 0)) continue;
+      const around = !node && [[8, 0], [-8, 0], [0, 8], [0, -8]].every(([right, down]) => inside(right, down));
+      const band = node && Math.max(box.width, box.height) > 40; // of what a copy shows only the box is known
+      if (area.localName === "image" || band || !(word || around)) return undefined;
       ground = crawl.over(colour, ground);
     }
     return ground;

@@ -136,7 +136,7 @@ PLANTED = {
     ),
     "line-on-a-bar": (
         plotted(
-            '<path d="M0 0H80V20H0Z" fill="#008"/><path d="M1 1L80 9" fill="none" stroke="#444"/>',
+            '<path d="M0 0H80V20H0Z" fill="#008"/><path d="M1 1L79 19" fill="none" stroke="#444"/>',
             "#fff",
         ),
         r"line hard to see, contrast 1\.6: rgb\(68, 68, 68\)",
