@@ -39,8 +39,6 @@ section.ntp-page { break-before: page; }
 section.ntp-page:first-of-type { break-before: auto; }
 figure, tr, .ntp-card, .ntp-map li, div.proof > p.admonition-title { break-inside: avoid; }
 h1, h2, h3, table caption, summary, .ntp-finding-number { break-after: avoid; }
-/* fragments of a grid that is broken lie over each other */
-.ntp-threads { display: block; columns: 2; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 .bd-content .bd-article :is(pre, .highlight, .ntp-scroll, .cell_output, table, dt) {
   overflow: visible; max-height: none;
@@ -98,9 +96,11 @@ def documents(html: Path, pages: Sequence[str], size: int = SIZE) -> list[Docume
 
 
 def book_title(html: Path, page: str) -> str:
-    """The title of a page of the site, as its browser shows it."""
+    """The title of a page of the site, as its browser shows it; once where it is that of the book."""
     found = re.search(r"<title>(.*?)</title>", _read(html, page), re.DOTALL)
-    return unescape(found[1]).strip() if found else "The book"
+    title = unescape(found[1]).strip() if found else "The book"
+    own, _, book = title.partition(" \N{EM DASH} ")
+    return own if own == book else title
 
 
 def _groups(sizes: Mapping[str, int], size: int) -> Iterator[list[str]]:
