@@ -96,7 +96,9 @@ def documents(html: Path, pages: Sequence[str], size: int = SIZE) -> list[Docume
 
 
 def book_title(html: Path, page: str) -> str:
-    """The title of a page of the site, as its browser shows it; once where it is that of the book."""
+    """The title of a page of the site, as its browser shows it, without the book's if both are
+    one.
+    """
     found = re.search(r"<title>(.*?)</title>", _read(html, page), re.DOTALL)
     title = unescape(found[1]).strip() if found else "The book"
     own, _, book = title.partition(" \N{EM DASH} ")
