@@ -117,7 +117,8 @@ window.crawl = {
   },
 
   // The same for figures, computed from what their SVG draws: 4.5 for words on what was drawn below them, 3 for lines and marks. Less than
-  // three quarters opaque are bands and single runs that are meant to be faint; what stands on pixels, cells or nodes is not judged.
+  // three quarters opaque are bands and single runs that are meant to be faint; what stands on pixels is not judged, nor is a line or mark that
+  // ends near the edge of a bar or node.
   figures() {
     const plots = [...document.querySelectorAll(".ntp-figure svg")].filter(plot => plot.checkVisibility());
     return plots.flatMap(plot => [...new Set(crawl.drawn(plot))]);
@@ -134,7 +135,7 @@ window.crawl = {
       const [fill, stroke] = ["fill", "stroke"].map(kind => crawl.ink(part, kind)), box = part.getBoundingClientRect();
       const middle = [box.left + box.width / 2, box.top + box.height / 2], said = part.textContent.trim();
       if (part.localName === "text") {
-        if (said) judge("word", said.slice(0, 40), crawl.least(part), [fill], crawl.under(plot, areas, ...middle));
+        if (said) judge("word", said.slice(0, 40), crawl.least(part), [fill], crawl.under(plot, areas, ...middle, true));
       } else if (part.localName === "use") {
         judge("mark", getComputedStyle(part).fill, 3, [fill, stroke], crawl.under(plot, areas, ...middle));
         if (box.width > 12 && fill[3] > 0) areas.push([part, fill]); // a mark with a word in it
@@ -156,16 +157,18 @@ window.crawl = {
     return [r, g, b, share];
   },
 
-  // What the bands of a figure, in the order in which they were drawn, leave at a point of the window; nothing on pixels, cells or nodes.
-  under(plot, areas, x, y) {
+  // What the bands and bars of a figure, and for words its nodes, in the order in which they were drawn, leave at a point of the window;
+  // nothing on pixels.
+  under(plot, areas, x, y, word = false) {
     let ground = crawl.behind(plot);
     for (const [area, colour] of areas) {
-      const box = area.getBoundingClientRect();
+      const box = area.getBoundingClientRect(), node = ["image", "use"].includes(area.localName);
       if (x < box.left || x > box.right || y < box.top || y > box.bottom) continue;
-      if (["image", "use"].includes(area.localName)) return undefined;
-      const inside = new DOMPoint(x, y).matrixTransform(area.getScreenCTM().inverse());
-      if (!area.isPointInFill(inside)) continue;
-      if (colour[3] > 0.5) return undefined;
+      const inside = (right, down) => area.isPointInFill(new DOMPoint(x + right, y + down).matrixTransform(area.getScreenCTM().inverse()));
+      if (!node && !inside(0, 0)) continue;
+      const around = !node && [[8, 0], [-8, 0], [0, 8], [0, -8]].every(([right, down]) => inside(right, down));
+      const band = node && Math.max(box.width, box.height) > 40; // of what a copy shows only the box is known
+      if (area.localName === "image" || band || !(word || around)) return undefined;
       ground = crawl.over(colour, ground);
     }
     return ground;

@@ -130,6 +130,17 @@ PLANTED = {
         plotted('<path d="M1 1L80 9" fill="none" stroke="#aaa"/>', "#fff"),
         r"line hard to see, contrast 2\.3: rgb\(170, 170, 170\)",
     ),
+    "faint-cell": (
+        plotted('<path d="M0 0H40V20H0Z" fill="#008"/><text y="15">cell</text>', "#fff"),
+        r"word hard to see, contrast 1\.4: cell",
+    ),
+    "line-on-a-bar": (
+        plotted(
+            '<path d="M0 0H80V20H0Z" fill="#008"/><path d="M1 1L79 19" fill="none" stroke="#444"/>',
+            "#fff",
+        ),
+        r"line hard to see, contrast 1\.6: rgb\(68, 68, 68\)",
+    ),
     "faint-mark": (
         plotted('<use href="#dot" x="20" y="9" opacity="0.8" fill="#888"/>', "#fff"),
         r"mark hard to see, contrast 2\.6: rgb\(136, 136, 136\)",

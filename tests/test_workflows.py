@@ -243,6 +243,12 @@ def test_a_log_that_failed_is_in_the_summary_and_kept():
             ), where
 
 
+def test_the_week_asks_for_each_address_outside_of_the_book():
+    (step,) = [each for each in JOBS["weekly: sphinx"]["steps"] if each.get("id") == "sphinx"]
+    made, asked = step["run"].index("make sphinx"), step["run"].index("-b linkcheck")
+    assert made < asked, "the book is executed and written first"
+
+
 def test_the_test_that_the_week_leaves_out_exists():
     left_out = re.search(
         r"--deselect=(\S+)::(\S+)", (ROOT / ".github" / "workflows" / "weekly.yml").read_text()

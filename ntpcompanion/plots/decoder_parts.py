@@ -4,6 +4,7 @@ separates.
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from numpy.typing import ArrayLike
 
 from ntpcompanion.plots.style import IN_SUPPORT, OUT_OF_SUPPORT, THEORY
@@ -65,7 +66,9 @@ def draw_prediction(ax: Axes, predicted: ArrayLike, target: ArrayLike) -> Axes:
     p, q = np.asarray(target, dtype=float), np.asarray(predicted, dtype=float)
     tokens = np.arange(1, p.size + 1)
     colours = [IN_SUPPORT if follows else OUT_OF_SUPPORT for follows in p > 0]
-    ax.bar(tokens, q, 0.62, color=colours, alpha=0.75, linewidth=0)
+    # pale inside, so that the lines across them are seen in both themes
+    pale = [to_rgba(colour, 0.4) for colour in colours]
+    ax.bar(tokens, q, 0.62, color=pale, edgecolor=colours, linewidth=1)
     ax.hlines(p, tokens - 0.42, tokens + 0.42, color=THEORY, linewidth=1.6)
     ax.set(xticks=tokens, xlabel="next word", ylabel="probability", ylim=(0, None))
     return ax

@@ -195,11 +195,13 @@ def _map(landing: Landing, parts: Mapping[str, list[str]], titles: Mapping[str, 
 
 
 def _node(name: str, landing: Landing, titles: Mapping[str, str]) -> str:
-    title = mathematics(titles[name])
-    question = mathematics(landing.questions.get(name, titles[name]))
+    title = titles[name]
+    question = landing.questions.get(name, title)
+    # a title that asks the question is not said twice
+    below = "" if question == title else f" <span>{mathematics(title)}</span>"
     return (
-        f'<li><a href="chapters/{name}.html"><strong>{question}</strong> '
-        f"<span>{title}</span></a></li>"
+        f'<li><a href="chapters/{name}.html"><strong>{mathematics(question)}</strong>{below}</a>'
+        "</li>"
     )
 
 

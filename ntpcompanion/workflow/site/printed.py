@@ -37,8 +37,8 @@ html { font-size: 9.6pt; --ntp-measure: 100%; --ntp-column: 100%; --ntp-broad: 1
 .bd-main .bd-content .bd-article h1 { display: block !important; margin-top: 0; }
 section.ntp-page { break-before: page; }
 section.ntp-page:first-of-type { break-before: auto; }
-figure, tr, .ntp-card, div.proof > p.admonition-title { break-inside: avoid; }
-h1, h2, h3, table caption { break-after: avoid; }
+figure, tr, .ntp-card, .ntp-map li, div.proof > p.admonition-title { break-inside: avoid; }
+h1, h2, h3, table caption, summary, .ntp-finding-number { break-after: avoid; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 .bd-content .bd-article :is(pre, .highlight, .ntp-scroll, .cell_output, table, dt) {
   overflow: visible; max-height: none;
@@ -96,9 +96,13 @@ def documents(html: Path, pages: Sequence[str], size: int = SIZE) -> list[Docume
 
 
 def book_title(html: Path, page: str) -> str:
-    """The title of a page of the site, as its browser shows it."""
+    """The title of a page of the site, as its browser shows it, without the book's if both are
+    one.
+    """
     found = re.search(r"<title>(.*?)</title>", _read(html, page), re.DOTALL)
-    return unescape(found[1]).strip() if found else "The book"
+    title = unescape(found[1]).strip() if found else "The book"
+    own, _, book = title.partition(" \N{EM DASH} ")
+    return own if own == book else title
 
 
 def _groups(sizes: Mapping[str, int], size: int) -> Iterator[list[str]]:

@@ -50,7 +50,7 @@ def _paper(key: str, body: str) -> Paper:
 def _reference(body: str) -> str:
     if doi := _field(body, "doi"):
         return f"https://doi.org/{doi}"
-    arxiv = re.search(r"arXiv:(\d{4}\.\d{4,5})", body)
+    arxiv = re.search(r"(?:arXiv:|eprint\s*=\s*[{\"])(\d{4}\.\d{4,5})", body)
     return _field(body, "url") or (f"https://arxiv.org/abs/{arxiv[1]}" if arxiv else "")
 
 

@@ -34,3 +34,22 @@ def test_glued_numbers_are_written_as_in_a_text():
     assert mended("0.25") == "0.25"
     assert mended("a-1") == "a-1", "a text"
     assert mend("<code>7e-05</code> -2") == "<code>7e-05</code> -2", "nothing else is touched"
+
+
+def test_numbers_of_a_table_have_a_minus_sign():
+    row = "<tr><td>-3.49 ± 0.70</td><td>a-1</td><td>-p x</td></tr>"
+    mended = mend(f'<table class="ntp-table">{row}</table><table>{row}</table>')
+    signed = row.replace("-3", "\N{MINUS SIGN}3")
+    assert mended == f'<table class="ntp-table">{signed}</table><table>{row}</table>'
+
+
+def test_a_per_cent_sign_stays_beside_its_number():
+    text = '95 % of <span class="pasted-text">63</span> %, a % b, 100 %\n'
+    there = "\N{NO-BREAK SPACE}%"
+    assert (
+        mend(text)
+        == f'95{there} of <span class="pasted-text">63</span>{there}, a % b, 100{there}\n'
+    )
+    assert mend(mend(text)) == mend(text)
+    for copied in ("<pre>5 % 3</pre>", '<script type="x">5 % 3</script>', "5 %d"):
+        assert mend(copied) == copied

@@ -11,3 +11,12 @@ def test_a_page_without_an_article_is_named(tmp_path):
     with pytest.raises(WorkflowError, match=r"a\.html holds no article\. Run `make book` again"):
         documents(tmp_path, ["a"])
     assert book_title(tmp_path, "a") == "A & B"
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [("Book &#8212; Book", "Book"), ("Page &#8212; Book", "Page — Book"), ("Book", "Book")],
+)
+def test_a_page_that_has_the_title_of_the_book_says_it_once(tmp_path, said, title):
+    (tmp_path / "a.html").write_text(f"<title>{said}</title>")
+    assert book_title(tmp_path, "a") == title
