@@ -33,9 +33,10 @@ def runs_table(tasks: Sequence[Mapping[str, Any]], steps: int | None = None) -> 
         `first_node` and CE_1 as `first_loss`, the least A_i of i = 2 … l − 1 as `later`; in a
         wrong arm the least agreement as `follows`, `leaf` and `goal` at the last position;
         `memorized`, exact answers on a fixed training set at the end of the run; `order`, the step
-        at which A_1 first reaches 0.9 minus that of A_{l−2}; `stall`, the number of steps from the
-        first evaluation with all A_i, i = 2 … l − 1, at least 0.98 to the first one after it with
-        A_1 above 1/d + 0.1, or to the end of the run. What is not defined is missing.
+        at which A_1 first reaches 0.9, or the last one, minus that of A_{l−2}; `stall`, the number
+        of steps from the first evaluation with all A_i, i = 2 … l − 1, at least 0.98 to the first
+        one after it with A_1 above 1/d + 0.1, or to the end of the run. What is not defined is
+        missing.
 
     Raises
     ------
@@ -144,7 +145,9 @@ def _row(plan: Plan, result: Result) -> dict[str, object]:
 def _order(result: Result, task: int, level: float = 0.9) -> int | None:
     first = _first_step(result, task, lambda accuracy: accuracy[FIRST_NODE] >= level)
     late = _first_step(result, task, lambda accuracy: accuracy[-2] >= level)
-    return None if first is None or late is None else first - late
+    if late is None:
+        return None
+    return (result.evaluations[-1].step if first is None else first) - late
 
 
 def _stall(plan: Plan, result: Result, task: int) -> int | None:

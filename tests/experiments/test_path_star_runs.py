@@ -54,6 +54,10 @@ def test_the_order_is_a_difference_of_steps():
     changed = result.model_copy(update={"evaluations": path})
     table = runs_table([{"parameters": values, "result": changed.to_json()}])
     assert table.order.tolist() == [4]
+    never = reach(first, 0.2, 0.3), reach(second, 0.5, 0.9), reach(third, 0.5, 1.0)
+    changed = result.model_copy(update={"evaluations": never})
+    table = runs_table([{"parameters": values, "result": changed.to_json()}])
+    assert table.order.tolist() == [2]  # to the end
 
 
 def table_of_accuracies(path, steps=None):
