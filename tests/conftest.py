@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from hypothesis import settings
+from jaxtyping import config
 
 from tests.browsing import BROWSER, FLAGS, PATIENCE
-from tests.checking import CHECKS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -40,17 +40,6 @@ def pytest_configure() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup() -> None:
-    """Types are checked in the first calls of each test's fixtures, and in those of the test."""
-    CHECKS.begin()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_call() -> None:
-    CHECKS.begin()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -130,8 +119,7 @@ def unchecked_shapes() -> Iterator[None]:
     """What a user meets: outside of tests no annotation is enforced, and the function's own words
     must say what is wrong.
     """
-    before, CHECKS.off = CHECKS.off, True
-    CHECKS.begin()
+    before = config.jaxtyping_disable
+    config.update("jaxtyping_disable", True)
     yield
-    CHECKS.off = before
-    CHECKS.begin()
+    config.update("jaxtyping_disable", before)

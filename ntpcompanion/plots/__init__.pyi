@@ -35,7 +35,6 @@ from .downstream import draw_comparisons as draw_comparisons
 from .downstream import draw_ladder as draw_ladder
 from .planning import draw_path_star as draw_path_star
 from .planning import draw_courses as draw_courses
-from .planning import draw_successes as draw_successes
 
 __all__ = [
     "use_style",
@@ -75,5 +74,4 @@ __all__ = [
     "draw_ladder",
     "draw_path_star",
     "draw_courses",
-    "draw_successes",
 ]

@@ -14,7 +14,6 @@ from ntpcompanion.plots.style import CONTRAST, MEASUREMENT, THEORY
 from ntpcompanion.validation import as_between, as_integer, check_flag, check_instance
 
 RADIUS = 13  # of a node, points
-DOT_DISTANCE = 0.16  # of the runs in a cell whose width is 1
 # of a node after the root: its name and its colour
 COURSE_LOOKS = {1: ("first node", MEASUREMENT), 2: ("second node", CONTRAST)}
 
@@ -112,50 +111,6 @@ def draw_courses(ax: Axes, courses: pd.DataFrame, chance: float, *, named: bool 
             ax.text(0.98, 0.2 - 0.09 * line, name, color=colour, **place)
     ax.axhline(chance, color=THEORY, linestyle=":")
     ax.set(xlabel="training steps", ylim=(-0.03, 1.05), xlim=(0, None))
-    return ax
-
-
-def draw_successes(ax: Axes, runs: pd.DataFrame, across: str, down: str) -> Axes:
-    """Which runs succeed, a dot for each run in a cell for each pair of settings.
-
-    Parameters
-    ----------
-    ax
-        its title says which runs these are.
-    runs
-        with a column `solved` of truth values, from `experiments.runs_table`.
-    across, down
-        columns of the two settings: the cells of a row, and the rows from top to bottom.
-
-    Returns
-    -------
-    Axes
-        the same: filled dots for runs that succeed, to the left of empty ones for those that do
-        not; a setting without runs has no dots.
-
-    Raises
-    ------
-    ValueError
-        no table with these columns, no rows, `solved` that does not hold truth values.
-    """
-    check_axes(ax)
-    check_frame("runs", runs, across, down, "solved")
-    if not pd.api.types.is_bool_dtype(runs.solved):
-        raise ValueError(
-            f"`runs` must hold truth values in its column 'solved', got {runs.solved.dtype}."
-        )
-    places = {name: sorted(runs[name].unique()) for name in (across, down)}
-    for cell, of in runs.groupby([across, down]):
-        column, row = (
-            places[name].index(value) for name, value in zip((across, down), cell, strict=True)
-        )
-        at = column + DOT_DISTANCE * (np.arange(len(of)) - (len(of) - 1) / 2)
-        fill = [MEASUREMENT if solved else "none" for solved in sorted(of.solved, reverse=True)]
-        ax.scatter(at, np.full(len(of), row), s=40, c=fill, edgecolors=MEASUREMENT)
-    for axis, name in ((ax.xaxis, across), (ax.yaxis, down)):
-        axis.set_ticks(range(len(places[name])), [f"{value:g}" for value in places[name]])
-        axis.set_tick_params(length=0)
-    ax.set(xlim=(-0.5, len(places[across]) - 0.5), ylim=(len(places[down]) - 0.5, -0.5))
     return ax
 
 

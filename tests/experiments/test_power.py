@@ -94,7 +94,7 @@ def test_the_pilot_of_the_study_has_power_with_eight_seeds():
     assert power(0.4, 8, 0.0, 1.0) <= 0.05
 
 
-@pytest.mark.parametrize("sd", [0.2, 1.5])
+@pytest.mark.parametrize("sd", [0.2, 0.8, 1.5])
 def test_the_number_of_seeds_is_the_smallest_that_decides_both_ways(sd):
     def decided(seeds):
         refuted = verdict_probabilities(sd, seeds, 0.0, 1.0).refuted

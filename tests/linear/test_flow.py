@@ -57,7 +57,7 @@ def test_it_is_the_flow_that_a_general_solver_finds(drawn, rng):
 
 
 def test_gradient_descent_tends_to_it_in_proportion_to_the_step(drawn, rng):
-    start, times = rng.standard_normal((5, 10)), (10, 100, 300)
+    start, times = rng.standard_normal((5, 10)), (10, 100, 1000)
     found = gradient_flow(drawn, np.log(times), start=start, tol=1e-9).weights
 
     def weights(eta):

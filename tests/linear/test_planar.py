@@ -23,7 +23,7 @@ def test_tables_of_the_figure_are_compatible_and_separable(rng):
 
 
 def test_the_widest_margin_is_that_of_the_solution_of_least_norm(rng):
-    tables = planar_tables(25, rng)
+    tables = planar_tables(60, rng)
     best, solution = widest_margin(tables)
     _, rough = widest_margin([best], tol=1e-6)
     assert np.linalg.norm(solution.weights) <= np.linalg.norm(rough.weights) * (1 + 1e-12)

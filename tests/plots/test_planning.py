@@ -92,39 +92,3 @@ def test_courses_that_cannot_be_drawn_are_refused(courses, chance, words, ax):
 def test_names_are_asked_for_by_a_truth_value(ax):
     with pytest.raises(ValueError, match="`named` must be True or False, got 'yes'"):
         plots.draw_courses(ax, COURSES, 0.5, named="yes")
-
-
-RUNS = pd.DataFrame(
-    [(4, 0.0, True), (4, 0.0, False), (4, 0.0, True), (5, 0.0, False), (4, 1.0, False)],
-    columns=["length", "others", "solved"],
-)
-
-
-def test_a_dot_is_a_run_and_those_that_succeed_are_filled_and_first(ax):
-    plots.draw_successes(ax, RUNS, "others", "length")
-    found = {}
-    for cell in ax.collections:
-        x, y = cell.get_offsets().T
-        assert np.all(np.diff(x) > 0)
-        assert np.ptp(x) < 1
-        assert abs(x.mean() - round(x.mean())) < 1e-12
-        filled = [bool(colour[3]) for colour in cell.get_facecolors()] or [False] * len(x)
-        found[round(x.mean()), int(y[0])] = filled
-    assert found == {(0, 0): [True, True, False], (0, 1): [False], (1, 0): [False]}
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1"]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["4", "5"]
-    assert ax.yaxis.get_inverted()  # the rows are read from top to bottom
-
-
-@pytest.mark.parametrize(
-    ("runs", "words"),
-    [
-        (RUNS.drop(columns="others"), "`runs` has no column 'others'"),
-        (RUNS.iloc[:0], "`runs` must have at least one row"),
-        (RUNS.astype({"solved": float}), "truth values in its column 'solved', got float64"),
-    ],
-)
-def test_runs_that_cannot_be_drawn_are_refused(runs, words, ax):
-    with pytest.raises(ValueError, match=words):
-        plots.draw_successes(ax, runs, "others", "length")
-    assert not ax.collections
