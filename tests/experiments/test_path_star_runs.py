@@ -77,6 +77,7 @@ def test_a_stall_lasts_from_the_cheat_to_the_first_node_that_is_no_guess():
     guess, plan = (0.52, 0.98), (0.61, 1.0)
     assert table_of_accuracies([plan[:1] * 2, guess, guess, guess, plan]).stall == 3
     assert table_of_accuracies([(0.0, 0.0), guess, guess]).stall == 1  # to the end
+    assert table_of_accuracies([guess, (0.6, 1.0), plan, plan, plan]).stall == 2
     assert table_of_accuracies([(0.7, 0.97), plan]).stall == 0
     assert table_of_accuracies([(0.7, 0.97), (0.5, 0.97)]).stall is None
 
