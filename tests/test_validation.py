@@ -259,7 +259,7 @@ SAME_MISTAKE_SAME_SENTENCE = [
             "linear": ("max_iterations", lambda x: check_separability(TABLE, max_iterations=x)),
             "linear sizes": ("num_contexts", lambda x: ContextTable.random(x, 3, 1, 2, rng())),
             "languages": ("length", lambda x: HMM([1.0], [[1.0]], [[1.0]], x)),
-            "languages lengths": ("max_length", lambda x: GRAMMAR.length_law(x)),
+            "languages lengths": ("max_length", lambda x: GRAMMAR.length_distribution(x)),
             "flatness": ("labels_per_input", lambda x: fisher(labels_per_input=x)),
             "flatness replicas": (
                 "replicas",

@@ -1,22 +1,25 @@
 """What is done to saturated models so that they differ at the same loss."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import torch
 from pydantic import Discriminator, Field
 
 from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.adversarial import AdversarialPlan
-from ntpcompanion.mlm.downstream import Examples
+from ntpcompanion.mlm.downstream import LabelledExamples
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.rescaling import STREAM, rescale, scale_names
 from ntpcompanion.mlm.stacked_data import Labels
 from ntpcompanion.mlm.stacked_terms import adversary, trace_penalty
 from ntpcompanion.mlm.stacked_training import trained_stack
+from ntpcompanion.mlm.validation import as_list
 from ntpcompanion.networks.stack import Stack
+from ntpcompanion.validation import as_number, check_choice, check_instance
 
 PRETRAINING = "pretraining"  # against an adversary the sentences are those of the normal training
 Measured = Literal["loss", "first", "all"]
@@ -61,7 +64,7 @@ class Start:
     language: Language
     training: TrainingPlan
     labels: Labels
-    downstream: Examples
+    downstream: LabelledExamples
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,9 @@ class Continued:
 
     training: TrainingPlan
     kind: Literal["continued"] = field(default="continued", kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_instance("training", self.training, TrainingPlan)
 
     def arms(self, start: Start) -> Iterator[Arm]:
         """The models after the further steps."""
@@ -119,6 +125,16 @@ class Noise:
     anneal: TrainingPlan
     kind: Literal["noise"] = field(default="noise", kw_only=True)
 
+    def __post_init__(self) -> None:
+        check_instance("sgd", self.sgd, TrainingPlan)
+        check_instance("anneal", self.anneal, TrainingPlan)
+        _check_strengths("rates", self.rates)
+        if self.sgd.optimizer != "sgd":
+            raise ValueError(
+                f"`sgd` must have the optimizer 'sgd', got {self.sgd.optimizer!r}: AdamW does not "
+                "notice a factor of the gradient."
+            )
+
     def arms(self, start: Start) -> Iterator[Arm]:
         """The models after SGD ("sgd") and after the anneal ("annealed")."""
         strengths, seeds, stack = _crossed(start, self.rates, start.saturated)
@@ -154,6 +170,10 @@ class Adversarial:
     first: int
     second: int
     kind: Literal["adversarial"] = field(default="adversarial", kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check_strengths("weights", self.weights, least=0.0)
+        AdversarialPlan(self.weights[0], self.ridge, self.first, self.second)
 
     def arms(self, start: Start) -> Iterator[Arm]:
         """The models at the end of the same number of steps as the saturated ones."""
@@ -197,6 +217,11 @@ class Penalty:
     labels: Labels = "drawn"
     kind: Literal["penalty"] = field(default="penalty", kw_only=True)
 
+    def __post_init__(self) -> None:
+        check_instance("training", self.training, TrainingPlan)
+        _check_strengths("weights", self.weights)
+        check_choice("labels", self.labels, get_args(Labels))
+
     def arms(self, start: Start) -> Iterator[Arm]:
         """The models after the steps of the plan."""
         strengths, seeds, stack = _crossed(start, self.weights, start.saturated)
@@ -233,6 +258,9 @@ class Rescaled:
     logarithms: Weights
     kind: Literal["rescaled"] = field(default="rescaled", kw_only=True)
 
+    def __post_init__(self) -> None:
+        _check_strengths("logarithms", self.logarithms)
+
     def arms(self, start: Start) -> Iterator[Arm]:
         """The rescaled models."""
         strengths, seeds, stack = _crossed(start, self.logarithms, start.saturated)
@@ -246,6 +274,12 @@ class Rescaled:
 Intervention = Annotated[
     Continued | Noise | Adversarial | Penalty | Rescaled, Discriminator("kind")
 ]
+
+
+def _check_strengths(name: str, values: object, least: float = -math.inf) -> None:
+    numbers = [as_number(name, value, least) for value in as_list(name, values, "numbers")]
+    if not numbers:
+        raise ValueError(f"`{name}` must hold at least one number, got {values}.")
 
 
 def _crossed(

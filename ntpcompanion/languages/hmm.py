@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ntpcompanion.languages.language import (
     PADDING,
-    checked_law,
+    checked_distributions,
     checked_tokens,
     cumulative,
     draw,
@@ -91,10 +91,10 @@ class HMM:
     length: int
 
     def __post_init__(self) -> None:
-        initial = checked_law("initial", self.initial, (None,))
+        initial = checked_distributions("initial", self.initial, (None,))
         states = len(initial)
-        transition = checked_law("transition", self.transition, (states, states))
-        emission = checked_law("emission", self.emission, (states, None))
+        transition = checked_distributions("transition", self.transition, (states, states))
+        emission = checked_distributions("emission", self.emission, (states, None))
         object.__setattr__(self, "length", as_integer("length", self.length, 1))
         for name, table in (
             ("initial", initial),
@@ -114,7 +114,11 @@ class HMM:
         return len(self.initial)
 
     def to(self, device: torch.device | str) -> "HMM":
-        """The same language with its tables on `device`; itself if they are there."""
+        """The same language with its tables on `device`; itself if they are there.
+
+        Raises ValueError for what is no device.
+        """
+        check_device("device", device)
         if self.initial.device == torch.device(device):
             return self
         return HMM(
@@ -364,9 +368,10 @@ def random_hmm(rng: np.random.Generator, *, states: int, vocab: int, length: int
     Raises
     ------
     ValueError
-        a size below 1.
+        a size below 1, or what is no generator.
     """
-    for name, value in (("states", states), ("vocab", vocab)):
+    check_generator("rng", rng)
+    for name, value in (("states", states), ("vocab", vocab), ("length", length)):
         as_integer(name, value, 1)
     initial = rng.dirichlet(np.ones(states))
     transition = rng.dirichlet(np.ones(states), states)

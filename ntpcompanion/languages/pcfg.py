@@ -12,8 +12,8 @@ from torch import Tensor
 from ntpcompanion.languages.inside_outside import Chart
 from ntpcompanion.languages.language import (
     PADDING,
+    checked_distributions,
     checked_entries,
-    checked_law,
     checked_tokens,
     cumulative,
     draw,
@@ -86,7 +86,7 @@ class PCFG:
     lexical: Float[Tensor, "S V"]
 
     def __post_init__(self) -> None:
-        root = checked_law("root", self.root, (None,))
+        root = checked_distributions("root", self.root, (None,))
         symbols = len(root)
         binary = checked_entries("binary", self.binary, (symbols, symbols, symbols))
         lexical = checked_entries("lexical", self.lexical, (symbols, None))
@@ -148,12 +148,16 @@ class PCFG:
         return (slice(None), rules) if used.all() else (used.nonzero()[:, 0], rules[:, used])
 
     def to(self, device: torch.device | str) -> "PCFG":
-        """The same language with its tables on `device`; itself if they are there."""
+        """The same language with its tables on `device`; itself if they are there.
+
+        Raises ValueError for what is no device.
+        """
+        check_device("device", device)
         if self.root.device == torch.device(device):
             return self
         return PCFG(self.root.to(device), self.binary.to(device), self.lexical.to(device))
 
-    def length_law(self, max_length: int) -> Float[Tensor, " max_length"]:
+    def length_distribution(self, max_length: int) -> Float[Tensor, " max_length"]:
         """Pr(the sentence has n words) for n = 1 … max_length; what is missing to 1 is longer or
         never ends.
 
@@ -184,9 +188,9 @@ class PCFG:
         max_length
             sentences with more words, and those that never end, are rejected and drawn again: the
             distribution is that of the language given at most `max_length` words, and the share
-            rejected is 1 − length_law(max_length).sum(). By default the longest sentence there is,
-            which rejects nothing but what never ends; a recursive grammar has none and needs a
-            number.
+            rejected is 1 − length_distribution(max_length).sum(). By default the longest sentence
+            there is, which rejects nothing but what never ends; a recursive grammar has none and
+            needs a number.
 
         Raises
         ------
@@ -223,7 +227,7 @@ class PCFG:
                 "rejected."
             )
         max_length = max(self.longest, 1) if max_length is None else max_length
-        share = float(self.length_law(max_length).sum())
+        share = float(self.length_distribution(max_length).sum())
         if share < LEAST_SHARE:
             raise ValueError(
                 f"`max_length` = {max_length} keeps a share of {share:.3g} of all sentences, below "
@@ -264,12 +268,12 @@ class PCFG:
         first[open_] = torch.where(pair < 0, rule, -2 - pair.div(symbols, rounding_mode="floor"))
         second[open_] = torch.where(pair < 0, PADDING, -2 - pair % symbols)
         wide = torch.stack([first, second], 2).flatten(1)
-        place = (wide != PADDING).cumsum(1) - 1
-        fits = place[:, -1] < forms.shape[1]
-        wide, place = wide[fits], place[fits]
+        column_of = (wide != PADDING).cumsum(1) - 1
+        fits = column_of[:, -1] < forms.shape[1]
+        wide, column_of = wide[fits], column_of[fits]
         row, column = (wide != PADDING).nonzero(as_tuple=True)
         grown = torch.full((len(wide), forms.shape[1]), PADDING, device=forms.device)
-        grown[row, place[row, column]] = wide[row, column]
+        grown[row, column_of[row, column]] = wide[row, column]
         return grown
 
     def log_prob(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, " batch"]:
@@ -306,8 +310,8 @@ class PCFG:
         refuse_impossible(tokens, chart.log_prob.isfinite())
         if not tokens.numel():
             return tokens.new_zeros((*tokens.shape, self.vocab_size), dtype=torch.float64)
-        law = chart.outside()[:, :, 0] @ chart.lexical
-        return law / torch.where(tokens == PADDING, 1.0, law.sum(-1))[..., None]
+        weights = chart.outside()[:, :, 0] @ chart.lexical
+        return weights / torch.where(tokens == PADDING, 1.0, weights.sum(-1))[..., None]
 
     def latent_posterior(
         self, tokens: Integer[Tensor, "batch length"]

@@ -12,15 +12,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from ntpcompanion.languages.language import PADDING, Language
+from ntpcompanion.languages.language import PADDING, Language, check_language
 from ntpcompanion.mlm.checkpoints import digest, identity, load_checkpoint, save_checkpoint
 from ntpcompanion.mlm.data import MaskedBatch, batch_generator, draw_batch
 from ntpcompanion.mlm.optimizer import optimizer_of
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.processes import Processes
+from ntpcompanion.mlm.validation import check_named_tensors
 from ntpcompanion.networks.build import build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.validation import as_integer, check_device, check_instance
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def train(
     ValueError
         a language and a model of different vocabularies, a start of another shape, stops outside
         the run, micro-batches that the processes cannot share, a second term in several processes,
-        a checkpoint of another run or damaged.
+        a checkpoint of another run or damaged, an argument of another kind.
     FloatingPointError
         a training loss or a second term that is not finite, found at a stop.
 
@@ -148,7 +150,9 @@ def train(
     >>> kl[1] < kl[0] / 5  # nats above the floor, at the end and at the start
     True
     """
-    processes = processes or Processes()
+    processes = Processes() if processes is None else processes
+    _check_kinds(model_plan, plan, language, start, second, processes)
+    _check_where(device, checkpoint, save_every)
     numbers = processes.share(plan.micro_batches)
     stops = _checked(model_plan, plan, language, stops, second, processes)
     model = _started(build_model(model_plan, plan.seed, device), start)
@@ -190,6 +194,31 @@ def _identity(
 ) -> str:
     beside = (second.weight, second.identity) if second else None
     return identity(language, model_plan, plan, beside, digest(*(start or {}).values()))
+
+
+def _check_kinds(
+    model_plan: ModelPlan,
+    plan: TrainingPlan,
+    language: Language,
+    start: Mapping[str, Tensor] | None,
+    second: SecondTerm | None,
+    processes: Processes,
+) -> None:
+    check_instance("model_plan", model_plan, ModelPlan)
+    check_instance("plan", plan, TrainingPlan)
+    check_language(language)
+    check_instance("processes", processes, Processes)
+    if start is not None:
+        check_named_tensors("start", start)
+    if second is not None:
+        check_instance("second", second, SecondTerm)
+
+
+def _check_where(device: torch.device | str, checkpoint: Path | None, save_every: int) -> None:
+    check_device("device", device)
+    as_integer("save_every", save_every, 1)
+    if checkpoint is not None:
+        check_instance("checkpoint", checkpoint, Path)
 
 
 def _checked(
@@ -250,9 +279,9 @@ def _save(
 ) -> None:
     sums = processes.mean(run.sums)  # of all processes; the first one writes
     if not processes.rank:
-        place = {"step": run.step, "since": run.since, "seconds": perf_counter() - run.began}
+        progress = {"step": run.step, "since": run.since, "seconds": perf_counter() - run.began}
         parts = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-        save_checkpoint(checkpoint, {"identity": belongs, "sums": sums, **place, **parts})
+        save_checkpoint(checkpoint, {"identity": belongs, "sums": sums, **progress, **parts})
 
 
 def _means(
