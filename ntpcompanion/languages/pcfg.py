@@ -216,17 +216,9 @@ class PCFG:
         return tokens[:, (tokens != PADDING).any(0)].to(device) if n else tokens.to(device)
 
     def _checked_maximum(self, max_length: int | None) -> tuple[int, float]:
-        if max_length is None and (self.longest is None or self.longest > MOST_WORDS):
-            why = (
-                "the grammar is recursive and has no longest sentence"
-                if self.longest is None
-                else f"sentences reach {self.longest} words"
-            )
-            raise ValueError(
-                f"`max_length` is needed: {why}. Give a number of words; longer sentences are then "
-                "rejected."
-            )
-        max_length = max(self.longest, 1) if max_length is None else max_length
+        """The most words of a sentence, and how likely a sentence is to have no more."""
+        if max_length is None:
+            max_length = self._usual_maximum()
         share = float(self.length_distribution(max_length).sum())
         if share < LEAST_SHARE:
             raise ValueError(
@@ -234,6 +226,22 @@ class PCFG:
                 f"{LEAST_SHARE}. Allow more words."
             )
         return max_length, min(share, 1.0)
+
+    def _usual_maximum(self) -> int:
+        """The words of the longest sentence. Raises ValueError if there is none, or a very long
+        one.
+        """
+        if self.longest is not None and self.longest <= MOST_WORDS:
+            return max(self.longest, 1)
+        why = (
+            "the grammar is recursive and has no longest sentence"
+            if self.longest is None
+            else f"sentences reach {self.longest} words"
+        )
+        raise ValueError(
+            f"`max_length` is needed: {why}. Give a number of words; longer sentences are then "
+            "rejected."
+        )
 
     def _derive(
         self, rows: int, max_length: int, roots: Tensor, rules: Tensor, generator: torch.Generator

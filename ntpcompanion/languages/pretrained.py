@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import torch
 
@@ -141,7 +142,8 @@ def _floating(dtype: object) -> torch.dtype:
     return dtype
 
 
-def _load(source: str, dtype: torch.dtype) -> tuple[torch.nn.Module, Callable]:
+def _load(source: str, dtype: torch.dtype) -> tuple[torch.nn.Module, Any]:
+    """Model and tokenizer of a folder, or of a name that is downloaded."""
     transformers = needed("transformers")
     folder = local_copy(source, "model", MODEL_FILES)
     try:
@@ -191,7 +193,7 @@ def _hide_broken_torchvision() -> None:
     try:
         importlib.import_module("torchvision")
     except Exception:  # what a library with missing symbols raises is anything
-        sys.modules["torchvision"] = None
+        sys.modules["torchvision"] = None  # type: ignore[assignment]  # "not there", to an import
 
 
 def local_copy(source: str, kind: str, files: Sequence[str]) -> Path:

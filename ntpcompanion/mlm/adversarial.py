@@ -2,6 +2,7 @@
 head generalizes badly.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -124,8 +125,8 @@ def adversarial_term(
 
     def attacked(model: LanguageModel, step: int) -> Tensor:
         rows = disjoint_rows(len(downstream.labels), adversary, seed, step)
-        pair = _subsets(downstream, rows, device)
-        return validation_loss(model, *pair, adversary.ridge, projection)
+        first, second = _subsets(downstream, rows, device)
+        return validation_loss(model, first, second, adversary.ridge, projection)
 
     examples = digest(downstream.inputs, downstream.labels)
     return SecondTerm(attacked, -adversary.weight, repr((adversary, seed, examples)))
@@ -142,10 +143,9 @@ def _projection(
 
 def _subsets(
     downstream: LabelledExamples, rows: tuple[Tensor, Tensor], device: torch.device | str
-) -> list[LabelledExamples]:
+) -> Iterator[LabelledExamples]:
     inputs, labels = downstream.inputs, downstream.labels
-    each = (chosen.to(labels.device) for chosen in rows)
-    return [
-        LabelledExamples(inputs[chosen].to(device), labels[chosen].to(device), downstream.classes)
-        for chosen in each
-    ]
+    for chosen in (own.to(labels.device) for own in rows):
+        yield LabelledExamples(
+            inputs[chosen].to(device), labels[chosen].to(device), downstream.classes
+        )
