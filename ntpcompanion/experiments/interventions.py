@@ -1,8 +1,8 @@
 """What is done to saturated models so that they differ at the same loss."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from typing import Annotated, Literal, get_args
 
@@ -17,7 +17,7 @@ from ntpcompanion.mlm.rescaling import STREAM, rescale, scale_names
 from ntpcompanion.mlm.stacked_data import Labels
 from ntpcompanion.mlm.stacked_terms import adversary, trace_penalty
 from ntpcompanion.mlm.stacked_training import trained_stack
-from ntpcompanion.mlm.validation import as_list
+from ntpcompanion.mlm.validation import as_numbers
 from ntpcompanion.networks.stack import Stack
 from ntpcompanion.validation import as_number, check_choice, check_instance
 
@@ -128,7 +128,7 @@ class Noise:
     def __post_init__(self) -> None:
         check_instance("sgd", self.sgd, TrainingPlan)
         check_instance("anneal", self.anneal, TrainingPlan)
-        _check_strengths("rates", self.rates)
+        as_numbers("rates", self.rates)
         if self.sgd.optimizer != "sgd":
             raise ValueError(
                 f"`sgd` must have the optimizer 'sgd', got {self.sgd.optimizer!r}: AdamW does not "
@@ -172,8 +172,8 @@ class Adversarial:
     kind: Literal["adversarial"] = field(default="adversarial", kw_only=True)
 
     def __post_init__(self) -> None:
-        _check_strengths("weights", self.weights, least=0.0)
-        AdversarialPlan(self.weights[0], self.ridge, self.first, self.second)
+        for weight in as_numbers("weights", self.weights, partial(as_number, least=0.0)):
+            AdversarialPlan(weight, self.ridge, self.first, self.second)
 
     def arms(self, start: Start) -> Iterator[Arm]:
         """The models at the end of the same number of steps as the saturated ones."""
@@ -219,7 +219,7 @@ class Penalty:
 
     def __post_init__(self) -> None:
         check_instance("training", self.training, TrainingPlan)
-        _check_strengths("weights", self.weights)
+        as_numbers("weights", self.weights)
         check_choice("labels", self.labels, get_args(Labels))
 
     def arms(self, start: Start) -> Iterator[Arm]:
@@ -259,7 +259,7 @@ class Rescaled:
     kind: Literal["rescaled"] = field(default="rescaled", kw_only=True)
 
     def __post_init__(self) -> None:
-        _check_strengths("logarithms", self.logarithms)
+        as_numbers("logarithms", self.logarithms)
 
     def arms(self, start: Start) -> Iterator[Arm]:
         """The rescaled models."""
@@ -274,12 +274,6 @@ class Rescaled:
 Intervention = Annotated[
     Continued | Noise | Adversarial | Penalty | Rescaled, Discriminator("kind")
 ]
-
-
-def _check_strengths(name: str, values: object, least: float = -math.inf) -> None:
-    numbers = [as_number(name, value, least) for value in as_list(name, values, "numbers")]
-    if not numbers:
-        raise ValueError(f"`{name}` must hold at least one number, got {values}.")
 
 
 def _crossed(

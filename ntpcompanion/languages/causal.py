@@ -13,7 +13,8 @@ from jaxtyping import Float, Int, Integer
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ntpcompanion.languages.language import PADDING, checked_tokens, refuse_impossible
+from ntpcompanion.languages.checks import checked_tokens, refuse_impossible
+from ntpcompanion.languages.language import PADDING
 from ntpcompanion.languages.word_model import WordModel
 from ntpcompanion.validation import as_integer, check_device, check_torch_generator
 

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Int, Integer
 from torch import Tensor
 
-from ntpcompanion.languages.language import checked_tokens
+from ntpcompanion.languages.checks import checked_tokens
 from ntpcompanion.languages.pcfg import PCFG
 from ntpcompanion.validation import (
     as_integer,

@@ -9,17 +9,16 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
-from ntpcompanion.languages.inside_outside import Chart
-from ntpcompanion.languages.language import (
-    PADDING,
+from ntpcompanion.languages.checks import (
     checked_distributions,
     checked_entries,
     checked_tokens,
-    cumulative,
-    draw,
     refuse_impossible,
     refuse_unnormalized,
 )
+from ntpcompanion.languages.inside_outside import Chart
+from ntpcompanion.languages.language import PADDING, cumulative
+from ntpcompanion.languages.rewriting import all_words, first_symbols
 from ntpcompanion.validation import as_integer, check_device, check_torch_generator
 
 # of sentences that are short enough: below it, sampling by rejection draws more than 10,000 for
@@ -207,11 +206,9 @@ class PCFG:
         kept = [torch.zeros(0, max_length, dtype=torch.int64, device=generator.device)]
         while (missing := n - sum(map(len, kept))) > 0:
             rows = max(1, min(int(1.1 * missing / share) + 1, MOST_CELLS // max_length))
-            kept.append(
-                self._derive(rows, max_length, cumulative(local.root[None]), rules, generator)[
-                    :missing
-                ]
-            )
+            forms = first_symbols(local.root, rows, max_length, generator)
+            sizes = self.num_symbols, self.vocab_size
+            kept.append(all_words(forms, rules, sizes, generator)[:missing])
         tokens = torch.cat(kept)
         return tokens[:, (tokens != PADDING).any(0)].to(device) if n else tokens.to(device)
 
@@ -242,47 +239,6 @@ class PCFG:
             f"`max_length` is needed: {why}. Give a number of words; longer sentences are then "
             "rejected."
         )
-
-    def _derive(
-        self, rows: int, max_length: int, roots: Tensor, rules: Tensor, generator: torch.Generator
-    ) -> Tensor:
-        """Expand `rows` sentences until only words are left; those that outgrow `max_length` are
-        dropped. A symbol a is −2 − a meanwhile.
-
-        Every symbol becomes at least one word, so that a form longer than `max_length` can be
-        dropped before it is complete.
-        """
-        forms = torch.full((rows, max_length), PADDING, device=generator.device)
-        top = draw(
-            roots,
-            torch.zeros(rows, dtype=torch.int64, device=generator.device),
-            self.num_symbols,
-            generator,
-        )
-        forms[:, 0] = -2 - top
-        while bool((forms < PADDING).any()):
-            forms = self._rewritten(forms, rules, generator)
-        return forms
-
-    def _rewritten(self, forms: Tensor, rules: Tensor, generator: torch.Generator) -> Tensor:
-        """All symbols rewritten once, by rules numbered V words first, then S² pairs; without the
-        rows that became too long.
-        """
-        symbols, words = self.num_symbols, self.vocab_size
-        open_ = forms < PADDING
-        first, second = forms.clone(), torch.full_like(forms, PADDING)
-        rule = draw(rules, -2 - forms[open_], words + symbols**2, generator)
-        pair = rule - words
-        first[open_] = torch.where(pair < 0, rule, -2 - pair.div(symbols, rounding_mode="floor"))
-        second[open_] = torch.where(pair < 0, PADDING, -2 - pair % symbols)
-        wide = torch.stack([first, second], 2).flatten(1)
-        column_of = (wide != PADDING).cumsum(1) - 1
-        fits = column_of[:, -1] < forms.shape[1]
-        wide, column_of = wide[fits], column_of[fits]
-        row, column = (wide != PADDING).nonzero(as_tuple=True)
-        grown = torch.full((len(wide), forms.shape[1]), PADDING, device=forms.device)
-        grown[row, column_of[row, column]] = wide[row, column]
-        return grown
 
     def log_prob(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, " batch"]:
         """The log-probability of each sentence in nats, (batch,); −∞ for an impossible one. Raises

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from ntpcompanion.mlm.checkpoints import digest
 from ntpcompanion.mlm.downstream import LabelledExamples
-from ntpcompanion.mlm.probe import gaussian_projection
+from ntpcompanion.mlm.features import gaussian_projection
 from ntpcompanion.mlm.ridge import refuse_ridge, validation_loss
-from ntpcompanion.mlm.train import SecondTerm
+from ntpcompanion.mlm.second_term import SecondTerm
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.plan import ModelPlan
 from ntpcompanion.randomness import stream, torch_stream

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from ntpcompanion.mlm.features import gaussian_projection
 from ntpcompanion.mlm.logistic import fit_logistic
-from ntpcompanion.mlm.probe import gaussian_projection
 from ntpcompanion.mlm.probe_inputs import accuracy_by_posterior, refuse_features, refuse_labels
 from ntpcompanion.mlm.ridge_choice import (
     RidgeChoice,
@@ -17,13 +17,8 @@ from ntpcompanion.mlm.ridge_choice import (
     refuse_criterion,
 )
 from ntpcompanion.mlm.scaling import scaled_stack
-from ntpcompanion.mlm.validation import as_list
-from ntpcompanion.validation import (
-    as_integer,
-    as_positive,
-    check_instance,
-    check_torch_generator,
-)
+from ntpcompanion.mlm.validation import as_numbers
+from ntpcompanion.validation import as_integer, as_positive, check_instance, check_torch_generator
 
 HELD_OUT = 5  # one training example of so many chooses the ridge
 
@@ -64,11 +59,7 @@ class ConvergedProbe:
         for name in ("dims", "draws", "shots", "subsets", "max_iterations"):
             as_integer(name, getattr(self, name), 1)
         as_positive("tolerance", self.tolerance)
-        ridges = as_list("ridges", self.ridges, "positive numbers")
-        if not ridges:
-            raise ValueError(f"`ridges` must hold at least one number, got {self.ridges}.")
-        for ridge in ridges:
-            as_positive("ridges", ridge)
+        as_numbers("ridges", self.ridges, as_positive)
 
 
 @dataclass(frozen=True)

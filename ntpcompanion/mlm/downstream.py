@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
-from ntpcompanion.languages.language import refuse_unnormalized
+from ntpcompanion.languages.checks import refuse_unnormalized
 from ntpcompanion.validation import as_integer, check_tensor
 
 

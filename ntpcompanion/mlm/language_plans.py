@@ -8,8 +8,9 @@ from typing import Literal
 import torch
 
 from ntpcompanion.languages.grammars import random_levelled_pcfg
-from ntpcompanion.languages.hmm import HMM, random_block_hmm
+from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.pcfg import PCFG
+from ntpcompanion.languages.random_hmms import random_block_hmm
 from ntpcompanion.networks.checks import check_choices, check_whole
 from ntpcompanion.randomness import stream
 from ntpcompanion.validation import as_integer, as_positive, check_device

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ntpcompanion.mlm.downstream import LabelledExamples
-from ntpcompanion.mlm.probe import token_features
+from ntpcompanion.mlm.features import token_features
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.validation import as_positive
 

@@ -17,10 +17,10 @@ from ntpcompanion.mlm.captured import captured
 from ntpcompanion.mlm.optimizer import contiguous_gradients, optimizer_of
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.stacked_data import STEPS_AT_ONCE, Labels, draw_steps
-from ntpcompanion.mlm.validation import as_integers, as_list
+from ntpcompanion.mlm.validation import as_integers, as_numbers
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.stack import Parameters, Stack, functional_logits
-from ntpcompanion.validation import as_number, check_choice, check_instance
+from ntpcompanion.validation import check_choice, check_instance
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +218,7 @@ def _check(
 ) -> None:
     numbers: dict[str, list] = {"seeds": as_integers("seeds", seeds, 0)}
     if rates is not None:
-        numbers["rates"] = [as_number("rates", x) for x in as_list("rates", rates, "numbers")]
+        numbers["rates"] = as_numbers("rates", rates)
     for name, given in numbers.items():
         if len(given) != len(start):
             raise ValueError(

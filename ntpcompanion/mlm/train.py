@@ -1,7 +1,7 @@
 """Training: a generator that yields the model at chosen steps, and that a kill does not disturb."""
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,36 +12,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from ntpcompanion.languages.language import PADDING, Language, check_language
+from ntpcompanion.languages.language import PADDING, Language
 from ntpcompanion.mlm.checkpoints import digest, identity, load_checkpoint, save_checkpoint
 from ntpcompanion.mlm.data import MaskedBatch, batch_generator, draw_batch
 from ntpcompanion.mlm.optimizer import optimizer_of
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.processes import Processes
-from ntpcompanion.mlm.validation import check_named_tensors
+from ntpcompanion.mlm.second_term import SecondTerm
+from ntpcompanion.mlm.train_checks import check_kinds, check_where, checked_stops
 from ntpcompanion.networks.build import build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.plan import ModelPlan
-from ntpcompanion.validation import as_integer, check_device, check_instance
-
-
-@dataclass(frozen=True)
-class SecondTerm:
-    """What is minimized beside the loss of the masked words: `weight` · value(model, step).
-
-    Fields
-    ------
-    value
-        a scalar of the model and of the number of the step alone.
-    weight
-        its factor; a negative one maximizes the term.
-    identity
-        what tells this term from another one, so that a checkpoint of another is refused.
-    """
-
-    value: Callable[[LanguageModel, int], Tensor]
-    weight: float
-    identity: str
 
 
 @dataclass(frozen=True)
@@ -151,10 +132,10 @@ def train(
     True
     """
     processes = Processes() if processes is None else processes
-    _check_kinds(model_plan, plan, language, start, second, processes)
-    _check_where(device, checkpoint, save_every)
+    check_kinds(model_plan, plan, language, start, second, processes)
+    check_where(device, checkpoint, save_every)
     numbers = processes.share(plan.micro_batches)
-    stops = _checked(model_plan, plan, language, stops, second, processes)
+    stops = checked_stops(model_plan, plan, language, stops, second, processes)
     model = _started(build_model(model_plan, plan.seed, device), start)
     optimizer = optimizer_of(dict(model.named_parameters()), plan)
     belongs = _identity(language, model_plan, plan, start, second)
@@ -194,53 +175,6 @@ def _identity(
 ) -> str:
     beside = (second.weight, second.identity) if second else None
     return identity(language, model_plan, plan, beside, digest(*(start or {}).values()))
-
-
-def _check_kinds(
-    model_plan: ModelPlan,
-    plan: TrainingPlan,
-    language: Language,
-    start: Mapping[str, Tensor] | None,
-    second: SecondTerm | None,
-    processes: Processes,
-) -> None:
-    check_instance("model_plan", model_plan, ModelPlan)
-    check_instance("plan", plan, TrainingPlan)
-    check_language(language)
-    check_instance("processes", processes, Processes)
-    if start is not None:
-        check_named_tensors("start", start)
-    if second is not None:
-        check_instance("second", second, SecondTerm)
-
-
-def _check_where(device: torch.device | str, checkpoint: Path | None, save_every: int) -> None:
-    check_device("device", device)
-    as_integer("save_every", save_every, 1)
-    if checkpoint is not None:
-        check_instance("checkpoint", checkpoint, Path)
-
-
-def _checked(
-    model_plan: ModelPlan,
-    plan: TrainingPlan,
-    language: Language,
-    stops: Collection[int],
-    second: SecondTerm | None,
-    processes: Processes,
-) -> set[int]:
-    if language.vocab_size != model_plan.words:
-        raise ValueError(
-            f"`model_plan` has {model_plan.words} words and the language {language.vocab_size}. "
-            "Give it `words` of the language."
-        )
-    stops = plan.with_last(stops)
-    if second and processes.count > 1:
-        raise ValueError(
-            f"`second` must be None in {processes.count} processes, which share the loss of the "
-            "masked words only. Use one process."
-        )
-    return stops
 
 
 def _started(model: LanguageModel, start: Mapping[str, Tensor] | None) -> LanguageModel:

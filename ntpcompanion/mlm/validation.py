@@ -2,7 +2,7 @@
 whose labels are known.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -85,6 +85,17 @@ def as_list(name: str, values: object, what: str) -> list:
 def as_integers(name: str, values: object, least: int | None = None) -> list[int]:
     """The values as a list of Python integers of at least `least`. ValueError for other entries."""
     return [as_integer(name, value, least) for value in as_list(name, values, "integers")]
+
+
+def as_numbers(
+    name: str, values: object, each: Callable[[str, object], float] = as_number
+) -> list[float]:
+    """The values as a list of at least one number, each as `each` takes it. ValueError for an empty
+    list, and for what is no number.
+    """
+    if not (entries := as_list(name, values, "numbers")):
+        raise ValueError(f"`{name}` must hold at least one number, got {described(values)}.")
+    return [each(name, value) for value in entries]
 
 
 def as_fraction(name: str, value: object) -> float:

@@ -8,7 +8,8 @@ from ntpcompanion.experiments.study_probes import (
 )
 from ntpcompanion.experiments.study_suite import SuitePlan, draw_study_suite
 from ntpcompanion.mlm.converged_probe import ConvergedProbe
-from ntpcompanion.mlm.probe import ProbePlan, extract_features
+from ntpcompanion.mlm.features import extract_features
+from ntpcompanion.mlm.probe import ProbePlan
 from ntpcompanion.networks.stack import initial_stack
 from tests.mlm.cases import SMALL, TRANSFORMER
 

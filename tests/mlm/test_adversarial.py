@@ -12,9 +12,9 @@ from ntpcompanion.mlm.adversarial import (
 )
 from ntpcompanion.mlm.downstream import LabelledExamples, accuracy_of
 from ntpcompanion.mlm.evaluate import draw_test_set, evaluate
+from ntpcompanion.mlm.features import extract_features, gaussian_projection
 from ntpcompanion.mlm.language_plans import HMMPlan
 from ntpcompanion.mlm.plan import TrainingPlan
-from ntpcompanion.mlm.probe import extract_features, gaussian_projection
 from ntpcompanion.mlm.ridge import ridge_head, validation_loss
 from ntpcompanion.mlm.train import train
 from ntpcompanion.networks.build import build_model

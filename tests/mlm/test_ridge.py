@@ -3,7 +3,7 @@ import torch
 from sklearn.linear_model import Ridge
 
 from ntpcompanion.mlm.downstream import LabelledExamples
-from ntpcompanion.mlm.probe import gaussian_projection, token_features
+from ntpcompanion.mlm.features import gaussian_projection, token_features
 from ntpcompanion.mlm.ridge import ridge_head, validation_loss
 from ntpcompanion.networks.build import build_model
 from tests.mlm.cases import LSTM, TRANSFORMER, generator
