@@ -63,7 +63,8 @@ def test_sentences_without_the_span_have_no_label():
     # 2 words from the second on, not the first
     assert span_labels(grammar, tokens, 2, "posterior").tolist() == [NO_LABEL, NO_LABEL]
     assert span_labels(grammar, tokens, None, "posterior").tolist() == [0, 0]
-    assert span_labels(grammar, tokens, 9, "posterior").tolist() == [NO_LABEL] * 2
+    assert span_labels(grammar, tokens, 3, "posterior").tolist() == [NO_LABEL, 0]
+    assert span_labels(recursive(), tokens * 0, 9, "posterior").tolist() == [NO_LABEL] * 2
     assert TASK_SPANS == {"A": 32, "B": 16, "C": 8}
 
 
