@@ -111,6 +111,12 @@ class Noise:
     anneal
         of what SGD has left, on the labels of the pre-training.
 
+    Raises
+    ------
+    ValueError
+        no rate, or what is no number; what is no `TrainingPlan`, or, of `sgd`, has another
+        optimizer.
+
     Examples
     --------
     >>> from ntpcompanion.experiments import Noise

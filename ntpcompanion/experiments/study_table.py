@@ -185,7 +185,7 @@ def slope_per_e_fold(
     table: pd.DataFrame, kind: str, strengths: Sequence[float], column: str, position: float
 ) -> Effect:
     """How many points an accuracy rises when the balanced trace is multiplied by e, along arms of
-    one seed, see `slope_within_seeds`.
+    one seed, see `slope_within_seeds`. Raises ValueError as `arm`, and for fewer than two strengths.
     """
     _check_kinds(table, [kind])
     check_choice("column", column, _columns(table))
@@ -200,7 +200,7 @@ def slope_per_e_fold(
 def plane(table: pd.DataFrame, kinds: Sequence[str], column: str, position: float) -> pd.DataFrame:
     """For `draw_trace_plane`: each model against its own baseline, with the columns kind, strength,
     seed, log_trace and points. Arms of strength 0 of a kind with a baseline of its own are left
-    out: they are the origin.
+    out: they are the origin. Raises ValueError as `arm`, and for no kind.
     """
     rows = []
     if not (kinds := as_list("kinds", kinds, "kinds of arms")):
