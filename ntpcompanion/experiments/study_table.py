@@ -185,7 +185,9 @@ def slope_per_e_fold(
     table: pd.DataFrame, kind: str, strengths: Sequence[float], column: str, position: float
 ) -> Effect:
     """How many points an accuracy rises when the balanced trace is multiplied by e, along arms of
-    one seed, see `slope_within_seeds`. Raises ValueError as `arm`, and for fewer than two strengths.
+    one seed, see `slope_within_seeds`.
+
+    Raises ValueError as `arm`, and for fewer than two strengths.
     """
     _check_kinds(table, [kind])
     check_choice("column", column, _columns(table))
