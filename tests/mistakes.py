@@ -40,16 +40,22 @@ MISTAKES: Mapping[str, tuple] = {
 }
 
 
-def trials(rows: str, right: Mapping[str, tuple[Callable, dict]]) -> list:
-    """A trial for every mistake: rows are `call: argument=kind …`, calls those of `right`."""
-    found = []
+def trials(
+    rows: str,
+    right: Mapping[str, tuple[Callable, dict]],
+    own: Mapping[str, tuple] | None = None,
+) -> list:
+    """A trial for every mistake: rows are `call: argument=kind …`, calls those of `right`; kinds
+    are those of MISTAKES, and what a room adds in `own`.
+    """
+    found, kinds = [], {**MISTAKES, **(own or {})}
     for row in rows.strip().splitlines():
         name, _, pairs = row.partition(":")
         call, arguments = right[name]
         for argument, kind in (pair.split("=") for pair in pairs.split()):
             found += [
                 pytest.param(call, arguments, argument, value, id=f"{name}-{argument}-{number}")
-                for number, value in enumerate(MISTAKES[kind])
+                for number, value in enumerate(kinds[kind])
             ]
     return found
 

@@ -13,13 +13,9 @@ FILE, MEDIAN, NINE_TENTHS, LONGEST = 300, 12, 30, 60  # lines; of functions with
 LONGER_FILES = {
     "cli.py": "the options of a sweep, one to a line",
     "flatness/trace.py": "to lose the two ways to norms of gradients",
-    "languages/hmm.py": "to lose what the plan of a language takes",
-    "languages/language.py": "checks of tokens stand beside the protocol",
-    "languages/pcfg.py": "to lose what the plan of a language takes",
     "linear/contexts.py": "checks of what users hand over",
     "linear/separability.py": "to lose the checks of certificates",
     "linear/svm.py": "to lose one of three methods to a file of its own",
-    "mlm/train.py": "plan and loop stand together",
     "terminal.py": "one short function for each thing that a command shows",
 }
 LONGER_FUNCTIONS: dict[str, str] = {}  # with the reason

@@ -23,9 +23,10 @@ from ntpcompanion.flatness.toy_models import bernoulli, linear_product
 from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
 from ntpcompanion.languages.counting import count_contexts
 from ntpcompanion.languages.grammars import random_levelled_pcfg, span_labels
-from ntpcompanion.languages.hmm import HMM, random_block_hmm
+from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.language import estimate_entropy_floor
 from ntpcompanion.languages.pcfg import PCFG
+from ntpcompanion.languages.random_hmms import random_block_hmm
 from ntpcompanion.languages.words import encode
 from ntpcompanion.linear.autoregressive import recurrent_states
 from ntpcompanion.linear.contexts import ContextTable
@@ -259,7 +260,7 @@ SAME_MISTAKE_SAME_SENTENCE = [
             "linear": ("max_iterations", lambda x: check_separability(TABLE, max_iterations=x)),
             "linear sizes": ("num_contexts", lambda x: ContextTable.random(x, 3, 1, 2, rng())),
             "languages": ("length", lambda x: HMM([1.0], [[1.0]], [[1.0]], x)),
-            "languages lengths": ("max_length", lambda x: GRAMMAR.length_law(x)),
+            "languages lengths": ("max_length", lambda x: GRAMMAR.length_distribution(x)),
             "flatness": ("labels_per_input", lambda x: fisher(labels_per_input=x)),
             "flatness replicas": (
                 "replicas",

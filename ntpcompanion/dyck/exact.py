@@ -2,7 +2,8 @@
 uniform attention.
 """
 
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -97,7 +98,8 @@ def curvature(neurons: Neurons, z: Int[np.ndarray, "N d"]) -> Curvature:
             if s.on
         )
         sides.append(sympy.nsimplify(formula + _sum_of_roots(terms)))
-    return Curvature(formula, *sides, sympy.nsimplify((sides[0] + sides[1]) / 2))
+    forward, backward = sides
+    return Curvature(formula, forward, backward, sympy.nsimplify((forward + backward) / 2))
 
 
 def _rises_at_kinks(neurons: Neurons, z: np.ndarray, rising: np.ndarray) -> list[Fraction]:
@@ -112,9 +114,9 @@ def _rises_at_kinks(neurons: Neurons, z: np.ndarray, rising: np.ndarray) -> list
     return shares
 
 
-def _sum_of_roots(terms) -> sympy.Expr:
+def _sum_of_roots(terms: Iterable[tuple[Fraction, Fraction]]) -> sympy.Expr:
     """Σ weight · √square over fractions, equal squares together."""
-    weights: Counter = Counter()
+    weights: defaultdict[Fraction, Fraction] = defaultdict(Fraction)
     for weight, square in terms:
         weights[square] += weight
     return sympy.Add(

@@ -23,6 +23,7 @@ from ntpcompanion.mlm.stacked_data import Labels
 from ntpcompanion.mlm.stacked_training import trained_stack
 from ntpcompanion.networks.plan import TransformerSize
 from ntpcompanion.networks.stack import initial_stack
+from ntpcompanion.validation import check_instance
 
 Seed = Annotated[int, Field(ge=0)]
 
@@ -96,7 +97,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     Raises
     ------
     ValueError
-        a plan that does not fit the language, a folder of another plan.
+        a plan that does not fit the language, or of another experiment; a folder of another plan.
     FloatingPointError
         a training loss that is not finite.
 
@@ -122,6 +123,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     >>> study_table.log_ratio(table, "rescaled", 0.5, "trace").mean > 0.1
     True
     """
+    check_instance("plan", plan, Plan)
     device = checked_device(plan.device)
     language = plan.language.build(device)
     shape = plan.shape.for_sentences(plan.language.words, plan.language.length)

@@ -2,21 +2,24 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import torch
 from pydantic import Discriminator, Field
 
 from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.adversarial import AdversarialPlan
-from ntpcompanion.mlm.downstream import Examples
+from ntpcompanion.mlm.downstream import LabelledExamples
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.rescaling import STREAM, rescale, scale_names
 from ntpcompanion.mlm.stacked_data import Labels
 from ntpcompanion.mlm.stacked_terms import adversary, trace_penalty
 from ntpcompanion.mlm.stacked_training import trained_stack
+from ntpcompanion.mlm.validation import as_numbers
 from ntpcompanion.networks.stack import Stack
+from ntpcompanion.validation import as_number, check_choice, check_instance
 
 PRETRAINING = "pretraining"  # against an adversary the sentences are those of the normal training
 Measured = Literal["loss", "first", "all"]
@@ -61,7 +64,7 @@ class Start:
     language: Language
     training: TrainingPlan
     labels: Labels
-    downstream: Examples
+    downstream: LabelledExamples
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,9 @@ class Continued:
     training: TrainingPlan
     kind: Literal["continued"] = field(default="continued", kw_only=True)
 
+    def __post_init__(self) -> None:
+        check_instance("training", self.training, TrainingPlan)
+
     def arms(self, start: Start) -> Iterator[Arm]:
         """The models after the further steps."""
         steps = float(self.training.steps)
@@ -105,6 +111,12 @@ class Noise:
     anneal
         of what SGD has left, on the labels of the pre-training.
 
+    Raises
+    ------
+    ValueError
+        no rate, or what is no number; what is no `TrainingPlan`, or, of `sgd`, has another
+        optimizer.
+
     Examples
     --------
     >>> from ntpcompanion.experiments import Noise
@@ -118,6 +130,16 @@ class Noise:
     rates: Weights
     anneal: TrainingPlan
     kind: Literal["noise"] = field(default="noise", kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_instance("sgd", self.sgd, TrainingPlan)
+        check_instance("anneal", self.anneal, TrainingPlan)
+        as_numbers("rates", self.rates)
+        if self.sgd.optimizer != "sgd":
+            raise ValueError(
+                f"`sgd` must have the optimizer 'sgd', got {self.sgd.optimizer!r}: AdamW does not "
+                "notice a factor of the gradient."
+            )
 
     def arms(self, start: Start) -> Iterator[Arm]:
         """The models after SGD ("sgd") and after the anneal ("annealed")."""
@@ -154,6 +176,10 @@ class Adversarial:
     first: int
     second: int
     kind: Literal["adversarial"] = field(default="adversarial", kw_only=True)
+
+    def __post_init__(self) -> None:
+        for weight in as_numbers("weights", self.weights, partial(as_number, least=0.0)):
+            AdversarialPlan(weight, self.ridge, self.first, self.second)
 
     def arms(self, start: Start) -> Iterator[Arm]:
         """The models at the end of the same number of steps as the saturated ones."""
@@ -197,6 +223,11 @@ class Penalty:
     labels: Labels = "drawn"
     kind: Literal["penalty"] = field(default="penalty", kw_only=True)
 
+    def __post_init__(self) -> None:
+        check_instance("training", self.training, TrainingPlan)
+        as_numbers("weights", self.weights)
+        check_choice("labels", self.labels, get_args(Labels))
+
     def arms(self, start: Start) -> Iterator[Arm]:
         """The models after the steps of the plan."""
         strengths, seeds, stack = _crossed(start, self.weights, start.saturated)
@@ -232,6 +263,9 @@ class Rescaled:
 
     logarithms: Weights
     kind: Literal["rescaled"] = field(default="rescaled", kw_only=True)
+
+    def __post_init__(self) -> None:
+        as_numbers("logarithms", self.logarithms)
 
     def arms(self, start: Start) -> Iterator[Arm]:
         """The rescaled models."""

@@ -8,6 +8,7 @@ from ntpcompanion.experiments.interventions import Arm
 from ntpcompanion.mlm.checkpoints import load_checkpoint, save_checkpoint
 from ntpcompanion.networks.plan import ModelPlan
 from ntpcompanion.networks.stack import Stack
+from ntpcompanion.validation import check_instance
 
 
 class Kept:
@@ -22,6 +23,8 @@ class Kept:
     """
 
     def __init__(self, folder: Path | None, belongs_to: str) -> None:
+        if folder is not None:
+            check_instance("checkpoint", folder, Path)
         self._folder, self._identity = folder, belongs_to
 
     def state(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -158,6 +158,8 @@ def seeds_needed(sd: float, delta: float, probability: float = 0.8, most: int = 
     >>> seeds_needed(sd=0.8, delta=1.0)
     8
     """
+    as_positive("sd", sd)
+    _direction(delta)
     wanted = as_between("probability", probability, 0, 1)
     largest = as_integer("most", most, least=2)
     # the probability rises with the number of seeds
@@ -180,7 +182,7 @@ def _decides(sd: float, seeds: int, delta: float) -> float:
 def _direction(delta: float) -> int:
     if not as_number("delta", delta):
         raise ValueError(
-            "`delta` must not be 0: its sign is the direction that a paper states, its size the "
-            "smallest effect of interest."
+            f"`delta` must not be 0, got {delta}: its sign is the direction that a paper states, "
+            "its size the smallest effect of interest."
         )
     return 1 if delta > 0 else -1

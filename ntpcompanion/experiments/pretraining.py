@@ -23,6 +23,7 @@ from ntpcompanion.mlm.train import TrainingState, train
 from ntpcompanion.networks.build import parameters_of
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.validation import check_instance
 
 
 class Plan(experiment.Plan):
@@ -136,7 +137,7 @@ def run(
     Raises
     ------
     ValueError
-        a plan that does not fit; a checkpoint of another plan.
+        a plan that does not fit, or of another experiment; a checkpoint of another plan.
     FloatingPointError
         a training loss that is not finite.
 
@@ -164,7 +165,12 @@ def train_and_measure(
     report: Callable[[CurvePoint], None] = lambda point: None,
 ) -> tuple[Result, LanguageModel]:
     """As `run`, with the trained model beside the result."""
-    device, processes = checked_device(plan.device), processes or Processes()
+    check_instance("plan", plan, Plan)
+    if checkpoint is not None:
+        check_instance("checkpoint", checkpoint, Path)
+    processes = Processes() if processes is None else processes
+    check_instance("processes", processes, Processes)
+    device = checked_device(plan.device)
     if checkpoint:
         checkpoint.mkdir(parents=True, exist_ok=True)
     language = plan.language.build(device)

@@ -56,10 +56,10 @@ def _measured(arm: Arm, rows: Sequence[int], suite: StudySuite) -> list[StudyMod
         suite.uniforms,
         chunk=TOGETHER[stack.device.type][1],
     )
-    places = {"loss": (), "first": suite.plan.places[:1], "all": suite.plan.places}[arm.measured]
+    positions = {"loss": (), "first": suite.plan.places[:1], "all": suite.plan.places}[arm.measured]
     tasks = {
-        place: task_accuracies(stack, place, suite, protocols=arm.measured == "all")
-        for place in places
+        position: task_accuracies(stack, position, suite, protocols=arm.measured == "all")
+        for position in positions
     }
     return [
         StudyModel(
@@ -71,7 +71,7 @@ def _measured(arm: Arm, rows: Sequence[int], suite: StudySuite) -> list[StudyMod
             excess_stderr=float(excess[i].std() / excess.shape[1] ** 0.5),
             trace=float(traces.plain[i]),
             balanced=float(traces.balanced[i]),
-            tasks={place: found[i] for place, found in tasks.items()},
+            tasks={position: found[i] for position, found in tasks.items()},
         )
         for i, row in enumerate(rows)
     ]

@@ -24,18 +24,18 @@ from ntpcompanion.randomness import torch_stream
 
 
 def task_accuracies(
-    stack: Stack, place: int, suite: StudySuite, *, protocols: bool
+    stack: Stack, position: int, suite: StudySuite, *, protocols: bool
 ) -> list[TaskAccuracies]:
     """Accuracies of converged probes for each network, on the first task also by the `protocols` of
     the paper.
     """
-    task = suite.tasks[place]
-    protocols = protocols and place == suite.plan.places[0]
-    found = _probed(partial(token_features, stack), place, suite, heads=protocols)
+    task = suite.tasks[position]
+    protocols = protocols and position == suite.plan.places[0]
+    found = _probed(partial(token_features, stack), position, suite, heads=protocols)
     masked = full_probe(
         *_inputs(partial(masked_features, stack), task),
         suite.plan.probe,
-        _generator(place, suite),
+        _generator(position, suite),
         models=_together(task),
     )
     found = _with("masked", masked, found)
@@ -45,23 +45,25 @@ def task_accuracies(
         stack,
         *_inputs(lambda tokens: tokens, task),
         suite.plan.tuning,
-        torch_stream(suite.seed, f"fine-tuning {place}"),
+        torch_stream(suite.seed, f"fine-tuning {position}"),
     )
     return _with("tuned", tuned.final, _with("halfway", tuned.halfway, found))
 
 
 def _probed(
-    features_of: Callable[[Tensor], Tensor], place: int, suite: StudySuite, *, heads: bool
+    features_of: Callable[[Tensor], Tensor], position: int, suite: StudySuite, *, heads: bool
 ) -> list[TaskAccuracies]:
-    task = suite.tasks[place]
-    inputs, generator = _inputs(features_of, task), _generator(place, suite)
+    task = suite.tasks[position]
+    inputs, generator = _inputs(features_of, task), _generator(position, suite)
     probes = probe_stack(*inputs, suite.plan.probe, generator, models=_together(task))
     columns = (probes.full, probes.projected, probes.few_shot, probes.gradient_norm.amax(1))
     rows = zip(*(column.tolist() for column in columns), strict=True)
     found = [TaskAccuracies(*row) for row in rows]
     if not (heads and suite.plan.heads):
         return found
-    trained = trained_heads(*inputs, suite.plan.heads, torch_stream(suite.seed, f"heads {place}"))
+    trained = trained_heads(
+        *inputs, suite.plan.heads, torch_stream(suite.seed, f"heads {position}")
+    )
     return _with("heads", trained, found)
 
 
@@ -80,9 +82,9 @@ def _inputs(
     return train, task.train.labels, test, task.test_posterior
 
 
-def _generator(place: int, suite: StudySuite) -> torch.Generator:
+def _generator(position: int, suite: StudySuite) -> torch.Generator:
     """Of the split, the subsets and the projections, the same for every model."""
-    return torch_stream(suite.seed, f"probes {place}")
+    return torch_stream(suite.seed, f"probes {position}")
 
 
 def _together(task: PosteriorTask) -> int:
@@ -107,11 +109,11 @@ def masked_features(stack: Stack, tokens: Tensor) -> Float[Tensor, "models n col
 
 def study_references(language: HMM | PCFG, suite: StudySuite) -> dict[int, TaskReferences]:
     """What the accuracies on each task are compared with."""
-    return {place: _references(language, place, suite) for place in suite.plan.places}
+    return {position: _references(language, position, suite) for position in suite.plan.places}
 
 
-def _references(language: HMM | PCFG, place: int, suite: StudySuite) -> TaskReferences:
-    task, first = suite.tasks[place], place == suite.plan.places[0]
+def _references(language: HMM | PCFG, position: int, suite: StudySuite) -> TaskReferences:
+    task, first = suite.tasks[position], position == suite.plan.places[0]
 
     def lookup(tokens: Tensor) -> Tensor:
         return lookup_features(language, tokens, suite.positions)[None]
@@ -123,6 +125,6 @@ def _references(language: HMM | PCFG, place: int, suite: StudySuite) -> TaskRefe
     return TaskReferences(
         chance=float(task.test_posterior.mean(0).max()),
         bayes=task.bayes.value,
-        lookup=_probed(lookup, place, suite, heads=first)[0],
-        words=_probed(words, place, suite, heads=first)[0],
+        lookup=_probed(lookup, position, suite, heads=first)[0],
+        words=_probed(words, position, suite, heads=first)[0],
     )

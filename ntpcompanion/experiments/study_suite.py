@@ -15,7 +15,9 @@ from ntpcompanion.mlm.converged_probe import ConvergedProbe
 from ntpcompanion.mlm.evaluate import TestSet, draw_test_set
 from ntpcompanion.mlm.probe import ProbePlan
 from ntpcompanion.mlm.tasks import PosteriorTask, draw_task, with_posteriors
+from ntpcompanion.mlm.validation import as_integers
 from ntpcompanion.randomness import torch_stream
+from ntpcompanion.validation import as_integer, check_instance
 
 # models that are measured together, and examples of each whose gradients are: a GPU has the memory
 # and waits for fewer calls, the caches of a CPU hold no more
@@ -44,7 +46,8 @@ class SuitePlan:
     Raises
     ------
     ValueError
-        more inputs of the traces than sentences.
+        a number out of its range, more inputs of the traces than sentences, a probe of another
+        kind.
 
     Examples
     --------
@@ -66,6 +69,19 @@ class SuitePlan:
     tuning: ProbePlan | None = None
 
     def __post_init__(self) -> None:
+        if not as_integers("places", self.places, 1):
+            raise ValueError(f"`places` must hold at least one position, got {self.places}.")
+        if len(as_integers("examples", self.examples, 20)) != 2:
+            raise ValueError(
+                "`examples` must be two numbers, to train on and to test on, got "
+                f"{len(self.examples)}."
+            )
+        for name, least in (("sentences", 100), ("inputs", 2), ("labels", 1)):
+            as_integer(name, getattr(self, name), least)
+        check_instance("probe", self.probe, ConvergedProbe)
+        for name in ("heads", "tuning"):
+            if getattr(self, name) is not None:
+                check_instance(name, getattr(self, name), ProbePlan)
         if self.inputs > self.sentences:
             raise ValueError(
                 f"`inputs` must be at most the {self.sentences} `sentences`, got {self.inputs}."
@@ -94,10 +110,10 @@ def draw_study_suite(
 ) -> StudySuite:
     """Draw the test set and the tasks, on `device`. Raises ValueError as `draw_task`."""
     tasks = {}
-    for place in plan.places:
-        generator = torch_stream(seed, f"task {place}", device)
-        drawn = draw_task(language, place, *plan.examples, positions, generator)
-        tasks[place] = with_posteriors(drawn, language, place)
+    for position in plan.places:
+        generator = torch_stream(seed, f"task {position}", device)
+        drawn = draw_task(language, position, *plan.examples, positions, generator)
+        tasks[position] = with_posteriors(drawn, language, position)
     generator = torch_stream(seed, "labels of traces", device)
     return StudySuite(
         plan,

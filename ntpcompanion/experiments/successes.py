@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from scipy.stats import binomtest
 
 from ntpcompanion.experiments.effects import CONFIDENCE
-from ntpcompanion.validation import check_flag
+from ntpcompanion.validation import check_flag, described
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,8 @@ def count_successes(runs: Iterable[bool]) -> Successes:
     >>> round(found.mean, 2), [round(end, 2) for end in found.interval]
     (0.92, [0.48, 1.0])
     """
+    if isinstance(runs, str) or not isinstance(runs, Iterable):
+        raise ValueError(f"`runs` must be a list of True and False, got {described(runs)}.")
     outcomes = list(runs)
     for outcome in outcomes:
         check_flag("runs", outcome)

@@ -1,5 +1,7 @@
 """The gradient of a mini-batch, in many replicas at once."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -36,7 +38,7 @@ class MeanGradient:
         self.model, self.batch_size, self.replicas, self.rng = model, batch_size, replicas, rng
         # the last is 1, up to rounding
         self.cumulative = model.joint.flatten().cumsum(0).numpy()[:-1]
-        self.batches = iter(())
+        self.batches: Iterator[Tensor] = iter(())
 
     def __call__(self, thetas: Float[Tensor, "replicas d"]) -> Float[Tensor, "replicas d"]:
         """The gradient of a fresh batch in every replica."""
@@ -52,7 +54,7 @@ class MeanGradient:
         if self.batch_size is None:
             return self.model.joint.expand(self.replicas, *self.model.distributions.shape)
         if (batch := next(self.batches, None)) is None:
-            self.batches = iter(self._draw())
+            self.batches = iter(self._draw(self.batch_size))
             batch = next(self.batches)
         empty = torch.zeros(self.replicas, self.model.distributions.numel(), dtype=torch.float64)
         counts = empty.scatter_add_(
@@ -62,8 +64,8 @@ class MeanGradient:
         )
         return counts.view(self.replicas, *self.model.distributions.shape)
 
-    def _draw(self) -> Tensor:
+    def _draw(self, batch_size: int) -> Tensor:
         """Pairs as indices into the flat joint distribution, (steps, replicas, batch)."""
-        steps = max(1, BLOCK_DRAWS // (self.replicas * self.batch_size))
-        uniform = self.rng.random((steps, self.replicas, self.batch_size))
+        steps = max(1, BLOCK_DRAWS // (self.replicas * batch_size))
+        uniform = self.rng.random((steps, self.replicas, batch_size))
         return torch.tensor(np.searchsorted(self.cumulative, uniform, side="right"))

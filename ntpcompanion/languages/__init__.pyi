@@ -12,7 +12,7 @@ from .word_model import WordModel as WordModel
 from .language import estimate_entropy_floor as estimate_entropy_floor
 from .language import exact_entropy_floor as exact_entropy_floor
 from .language import EntropyFloor as EntropyFloor
-from .hmm import random_block_hmm as random_block_hmm
+from .random_hmms import random_block_hmm as random_block_hmm
 from .grammars import random_levelled_pcfg as random_levelled_pcfg
 from .grammars import span_labels as span_labels
 from .derivation import draw_derivation as draw_derivation

@@ -13,9 +13,10 @@ from jaxtyping import Float, Int, Integer
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ntpcompanion.languages.language import PADDING, checked_tokens, refuse_impossible
+from ntpcompanion.languages.checks import checked_tokens, refuse_impossible
+from ntpcompanion.languages.language import PADDING
 from ntpcompanion.languages.word_model import WordModel
-from ntpcompanion.validation import as_integer, check_torch_generator
+from ntpcompanion.validation import as_integer, check_device, check_torch_generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,10 @@ class CausalLanguage:
         return self._reader.device
 
     def to(self, device: torch.device | str) -> "CausalLanguage":
-        """The same language with a copy of the model on `device`; itself if the model is there."""
+        """The same language with a copy of the model on `device`; itself if the model is there.
+        Raises ValueError for what is no device.
+        """
+        check_device("device", device)
         if self.device == torch.device(device):
             return self
         return CausalLanguage(
@@ -119,6 +123,7 @@ class CausalLanguage:
         """
         as_integer("n", n, 0)
         check_torch_generator("generator", generator)
+        check_device("device", device)
         tokens = torch.full((n, self.length), PADDING, device=self.device)
         for part, uniform in zip(
             tokens.split(self.chunk), self._uniform(n, generator), strict=True

@@ -1,6 +1,7 @@
 """Derivations of a grammar, as trees to look at."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -82,7 +83,9 @@ def draw_derivation(
         [grammar.lexical.cpu().numpy(), grammar.binary.cpu().flatten(1).numpy()], 1
     )
     root = rng.choice(symbols, p=grammar.root.cpu().numpy())
-    open_, found, position = [(int(root), 0, None)], [], 0
+    open_: list[tuple[int, int, int | None]] = [(int(root), 0, None)]
+    found: list[list[Any]] = []  # the fields of nodes, whose words are counted as they come
+    position = 0
     while open_:
         if position + len(open_) > max_words:
             raise ValueError(
@@ -100,9 +103,9 @@ def draw_derivation(
     return [Node(*fields) for fields in found]
 
 
-def _count_word(found: list[list]) -> None:
+def _count_word(found: list[list[Any]]) -> None:
     """One word more below the last node and all above it."""
-    node = len(found) - 1
+    node: int | None = len(found) - 1
     while node is not None:
         found[node][2] += 1
         node = found[node][4]

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.languages.language import Language
+from ntpcompanion.languages.language import Language, check_language
 from ntpcompanion.validation import as_integer
 
 
@@ -29,8 +29,9 @@ def sentence_table(language: Language, length: int) -> Float[Tensor, "*words"]:
     Raises
     ------
     ValueError
-        a length below 1.
+        a length below 1, or what is no language.
     """
+    check_language(language)
     as_integer("length", length, 1)
     words = range(language.vocab_size)
     sentences = torch.tensor(list(itertools.product(words, repeat=length)))

@@ -10,13 +10,14 @@ from torch import Tensor
 from ntpcompanion.languages.causal import CausalLanguage
 from ntpcompanion.languages.language import PADDING
 from ntpcompanion.languages.pretrained import local_copy, needed
+from ntpcompanion.validation import check_callable, check_choice, check_instance
 
-# and the columns that make the text
+# of each task the columns that make the text
 TASKS = {"sst2": ("sentence",), "qnli": ("question", "sentence")}
 
 
 @dataclass(frozen=True)
-class Examples:
+class GlueSplit:
     """One split of a task.
 
     Fields
@@ -57,7 +58,7 @@ class EncodedExamples:
     examples_kept: float
 
 
-def load_glue(task: str, source: str = "nyu-mll/glue") -> dict[str, Examples]:
+def load_glue(task: str, source: str = "nyu-mll/glue") -> dict[str, GlueSplit]:
     """The splits of SST-2 ("sst2") or QNLI ("qnli") by name: "train", "validation" and "test".
 
     Parameters
@@ -71,7 +72,7 @@ def load_glue(task: str, source: str = "nyu-mll/glue") -> dict[str, Examples]:
 
     Returns
     -------
-    dict of Examples
+    dict of GlueSplit
         texts and labels, by the name of the split.
 
     Raises
@@ -83,8 +84,7 @@ def load_glue(task: str, source: str = "nyu-mll/glue") -> dict[str, Examples]:
     ValueError
         another task; files that cannot be read, or without its columns.
     """
-    if task not in TASKS:
-        raise ValueError(f"`task` must be one of {', '.join(map(repr, TASKS))}, got {task!r}.")
+    check_choice("task", task, TASKS)
     datasets = needed("datasets")
     folder = local_copy(source, "dataset", [f"{task}/*"]) / task
     if not folder.is_dir():
@@ -104,7 +104,7 @@ def load_glue(task: str, source: str = "nyu-mll/glue") -> dict[str, Examples]:
     }
 
 
-def _examples(columns: dict[str, list], task: str, source: str) -> Examples:
+def _examples(columns: dict[str, list], task: str, source: str) -> GlueSplit:
     missing = [name for name in (*TASKS[task], "label") if name not in columns]
     if missing:
         raise ValueError(
@@ -112,10 +112,10 @@ def _examples(columns: dict[str, list], task: str, source: str) -> Examples:
             f"{', '.join(columns)}. Is it GLUE's?"
         )
     texts = zip(*(columns[name] for name in TASKS[task]), strict=True)
-    return Examples(tuple(map(" ".join, texts)), tuple(columns["label"]))
+    return GlueSplit(tuple(map(" ".join, texts)), tuple(columns["label"]))
 
 
-def encode(examples: Examples, tokenizer: Callable, language: CausalLanguage) -> EncodedExamples:
+def encode(examples: GlueSplit, tokenizer: Callable, language: CausalLanguage) -> EncodedExamples:
     """The examples as sentences of the language, for its masked conditionals and for a model
     trained on it.
 
@@ -132,8 +132,11 @@ def encode(examples: Examples, tokenizer: Callable, language: CausalLanguage) ->
     Raises
     ------
     ValueError
-        no examples, or none with a word of the language.
+        no examples, or none with a word of the language; arguments of another kind.
     """
+    check_instance("examples", examples, GlueSplit)
+    check_callable("tokenizer", tokenizer)
+    check_instance("language", language, CausalLanguage)
     if not examples.texts:
         raise ValueError("`examples` is empty. Give a split with texts.")
     ids = [

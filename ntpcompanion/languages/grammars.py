@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Int, Integer
 from torch import Tensor
 
-from ntpcompanion.languages.language import checked_tokens
+from ntpcompanion.languages.checks import checked_tokens
 from ntpcompanion.languages.pcfg import PCFG
 from ntpcompanion.validation import (
     as_integer,
@@ -56,7 +56,8 @@ def span_labels(
     Raises
     ------
     ValueError
-        `words` below 1, another `by`, or (by posterior) a sentence of probability 0.
+        `words` below 1 or above the longest sentence of the grammar, another `by`, or (by
+        posterior) a sentence of probability 0.
 
     Notes
     -----
@@ -81,6 +82,7 @@ def span_labels(
     check_choice("by", by, ("posterior", "inside"))
     if words is not None:
         as_integer("words", words, 1, reason="or None for the whole sentence")
+        _refuse_longer(words, grammar)
     lengths = checked_tokens(tokens, grammar.vocab_size)[1]
     spans = lengths if words is None else torch.full_like(lengths, words)
     if by == "inside":
@@ -98,6 +100,14 @@ def span_labels(
         else (lengths, lengths)
     )
     return torch.where((best > least) & (spans <= lengths), label, NO_LABEL)
+
+
+def _refuse_longer(words: int, grammar: PCFG) -> None:
+    if grammar.longest is not None and words > grammar.longest:
+        raise ValueError(
+            f"`words` must be at most {grammar.longest}, the words of the longest sentence of the "
+            f"grammar, got {words}."
+        )
 
 
 def random_levelled_pcfg(

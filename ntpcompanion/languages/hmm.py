@@ -5,31 +5,23 @@ backward pass.
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
-from ntpcompanion.languages.language import (
-    PADDING,
-    checked_law,
+from ntpcompanion.languages.checks import (
+    checked_distributions,
     checked_tokens,
-    cumulative,
-    draw,
     refuse_impossible,
 )
+from ntpcompanion.languages.language import PADDING, cumulative, draw
 from ntpcompanion.validation import (
     as_integer,
-    as_positive,
     check_device,
-    check_generator,
     check_torch_generator,
 )
 
 TINY = torch.finfo(torch.float64).tiny
-# random rows have no entry below: they would change nothing, but bring messages near the smallest
-# float64, where sentences are computed again in log space, one by one
-NEGLIGIBLE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +83,10 @@ class HMM:
     length: int
 
     def __post_init__(self) -> None:
-        initial = checked_law("initial", self.initial, (None,))
+        initial = checked_distributions("initial", self.initial, (None,))
         states = len(initial)
-        transition = checked_law("transition", self.transition, (states, states))
-        emission = checked_law("emission", self.emission, (states, None))
+        transition = checked_distributions("transition", self.transition, (states, states))
+        emission = checked_distributions("emission", self.emission, (states, None))
         object.__setattr__(self, "length", as_integer("length", self.length, 1))
         for name, table in (
             ("initial", initial),
@@ -114,7 +106,11 @@ class HMM:
         return len(self.initial)
 
     def to(self, device: torch.device | str) -> "HMM":
-        """The same language with its tables on `device`; itself if they are there."""
+        """The same language with its tables on `device`; itself if they are there.
+
+        Raises ValueError for what is no device.
+        """
+        check_device("device", device)
         if self.initial.device == torch.device(device):
             return self
         return HMM(
@@ -255,122 +251,3 @@ class HMM:
         return torch.softmax(around, -1).nan_to_num(0.0), torch.logsumexp(
             before[-1] + log_likelihood[-1], 0
         )
-
-
-def random_block_hmm(
-    rng: np.random.Generator,
-    *,
-    states: int = 100,
-    vocab: int = 200,
-    length: int = 16,
-    blocks: int = 5,
-    transition_concentration: float = 1.0,
-    emission_concentration: float = 1.0,
-) -> HMM:
-    """A random HMM whose transition and emission matrices are block-diagonal (Liu et al. 2023,
-    appendix A.1); the defaults are its sizes.
-
-    Block k owns states/blocks states and vocab/blocks words, so that a sentence stays in the block
-    in which it starts and one word shows which one that is. The paper states neither the number of
-    blocks nor the distributions: here the first state is uniform, and every row is a draw of a
-    symmetric Dirichlet distribution over its block, by default with parameter 1, the uniform
-    distribution on the simplex. At the paper's sizes the entropy floor is then 3.89 nats with 4
-    blocks and 3.66 with the default of 5, on both sides of the 3.758 that the paper prints. In
-    these languages the words of a sentence say little beyond its block; with smaller parameters
-    few entries of a row carry it, and neighbouring words say more.
-
-    Raises ValueError unless `blocks` is at least 1 and divides `states` and `vocab`, and both
-    concentrations are positive and finite.
-
-    Parameters
-    ----------
-    rng
-        draws the tables.
-    states, vocab
-        how many states and words.
-    length
-        of the sentences that `sample` draws.
-    blocks
-        how many blocks.
-    transition_concentration, emission_concentration
-        the parameters of the Dirichlet distributions of the rows within a block. Entries below
-        1e-12 are set to 0 and the row is normalized again.
-
-    Returns
-    -------
-    HMM
-        the language.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.languages import random_block_hmm
-    >>> language = random_block_hmm(np.random.default_rng(0), states=4, vocab=6, length=5, blocks=2)
-    >>> (language.emission > 0).int().tolist()
-    [[1, 1, 1, 0, 0, 0], [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1]]
-    """
-    check_generator("rng", rng)
-    for name, size in (("states", states), ("vocab", vocab), ("length", length)):
-        as_integer(name, size, 1)
-    if as_integer("blocks", blocks) < 1 or states % blocks or vocab % blocks:
-        raise ValueError(
-            f"`blocks` must divide `states` = {states} and `vocab` = {vocab}, all at least 1, got "
-            f"{blocks}."
-        )
-    for name, value in (
-        ("transition_concentration", transition_concentration),
-        ("emission_concentration", emission_concentration),
-    ):
-        as_positive(name, value)
-    transition, emission = np.zeros((states, states)), np.zeros((states, vocab))
-    s, v = states // blocks, vocab // blocks
-    for k in range(blocks):
-        own = slice(k * s, (k + 1) * s)
-        transition[own, own] = _random_rows(rng, s, s, transition_concentration)
-        emission[own, k * v : (k + 1) * v] = _random_rows(rng, s, v, emission_concentration)
-    return HMM(
-        torch.full((states,), 1 / states, dtype=torch.float64),
-        torch.tensor(transition),
-        torch.tensor(emission),
-        length,
-    )
-
-
-def _random_rows(
-    rng: np.random.Generator, rows: int, columns: int, concentration: float
-) -> Float[np.ndarray, "rows columns"]:
-    """Rows of a symmetric Dirichlet distribution without negligible entries."""
-    table = rng.dirichlet(np.full(columns, concentration), rows)
-    kept = np.where(table < NEGLIGIBLE, 0.0, table)
-    # rows that lose nothing stay as drawn, bit for bit
-    return np.where((kept == table).all(1, keepdims=True), table, kept / kept.sum(1, keepdims=True))
-
-
-def random_hmm(rng: np.random.Generator, *, states: int, vocab: int, length: int) -> HMM:
-    """A random HMM without blocks: every row of its tables is uniform on the simplex (Dirichlet
-    with parameter 1), the distribution of the first state as well.
-
-    Parameters
-    ----------
-    rng
-        draws the tables: first state, transitions, emissions.
-    states, vocab, length
-        hidden states, words, and words of a sentence.
-
-    Returns
-    -------
-    HMM
-
-    Raises
-    ------
-    ValueError
-        a size below 1.
-    """
-    for name, value in (("states", states), ("vocab", vocab)):
-        as_integer(name, value, 1)
-    initial = rng.dirichlet(np.ones(states))
-    transition = rng.dirichlet(np.ones(states), states)
-    emission = rng.dirichlet(np.ones(vocab), states)
-    return HMM(  # type: ignore[call-arg]  # mypy does not count what a starred map holds
-        *map(torch.tensor, (initial, transition, emission)), length
-    )

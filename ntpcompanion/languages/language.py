@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
@@ -14,13 +13,9 @@ from torch import Tensor
 from ntpcompanion.validation import (
     as_integer,
     as_integer_array,
-    as_shaped,
-    check_instance,
-    check_not_negative,
-    check_probabilities,
-    check_sums,
-    check_tensor,
+    check_device,
     check_torch_generator,
+    described,
 )
 
 PADDING = -1  # stands to the right of a sentence that is shorter than the longest of its batch
@@ -68,6 +63,15 @@ class Language(Protocol):
         impossible sentence.
         """
         ...
+
+
+def check_language(language: object) -> None:
+    """Raise ValueError unless the value is a `Language`; a plan of one is not."""
+    if not isinstance(language, Language):
+        raise ValueError(
+            f"`language` must be a Language, such as an HMM, got {described(language)}. Of a plan, "
+            "pass what `build()` returns."
+        )
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ def estimate_entropy_floor(
     Raises
     ------
     ValueError
-        fewer than 2 sentences, a batch below 1, what is no language or no generator.
+        fewer than 2 sentences, a batch below 1, what is no language, generator or device.
 
     Examples
     --------
@@ -145,10 +149,11 @@ def estimate_entropy_floor(
     >>> abs(drawn.per_sentence - exact.per_sentence) < 4 * drawn.per_sentence_stderr
     True
     """
-    check_instance("language", language, Language)
+    check_language(language)
     as_integer("sentences", sentences, 2, reason="to estimate a standard error")
     as_integer("batch", batch, 1)
     check_torch_generator("generator", generator)
+    check_device("device", device)
     parts = []
     for first in range(0, sentences, batch):
         tokens = language.sample(min(batch, sentences - first), generator, device)
@@ -183,8 +188,8 @@ def exact_entropy_floor(language: Language, lengths: Sequence[int]) -> EntropyFl
     Raises
     ------
     ValueError
-        no length, one below 1, more than MOST_SENTENCES strings, or no possible sentence of these
-        lengths.
+        no list of lengths, one below 1, more than MOST_SENTENCES strings, or no possible sentence
+        of these lengths.
 
     Examples
     --------
@@ -197,10 +202,8 @@ def exact_entropy_floor(language: Language, lengths: Sequence[int]) -> EntropyFl
     >>> round(floor.per_sentence, 4), floor.sentences
     (0.2519, 16)
     """
-    check_instance("language", language, Language)
-    lengths = as_integer_array("lengths", lengths).ravel().tolist()
-    if not lengths or min(lengths) < 1:
-        raise ValueError(f"`lengths` must hold at least one length, each 1 or more, got {lengths}.")
+    check_language(language)
+    lengths = _checked_lengths(lengths)
     strings = sum(language.vocab_size**length for length in lengths)
     if strings > MOST_SENTENCES:
         raise ValueError(
@@ -228,12 +231,25 @@ def exact_entropy_floor(language: Language, lengths: Sequence[int]) -> EntropyFl
     return EntropyFloor(mean / mass, 0.0, entropy / length, 0.0, possible)
 
 
+def _checked_lengths(lengths: Sequence[int]) -> list[int]:
+    array = as_integer_array("lengths", lengths)
+    if array.ndim != 1:
+        raise ValueError(
+            f"`lengths` must be a list of lengths, such as [4], got {described(lengths)}."
+        )
+    if not array.size or array.min() < 1:
+        raise ValueError(
+            f"`lengths` must hold at least one length, each 1 or more, got {array.tolist()}."
+        )
+    return array.tolist()
+
+
 def _all_strings(vocab_size: int, lengths: Sequence[int], rows: int = 4096) -> Iterator[Tensor]:
     for length in lengths:
-        place = vocab_size ** torch.arange(length - 1, -1, -1)
+        digit = vocab_size ** torch.arange(length - 1, -1, -1)
         for first in range(0, vocab_size**length, rows):
             numbers = torch.arange(first, min(first + rows, vocab_size**length))
-            yield numbers[:, None] // place % vocab_size
+            yield numbers[:, None] // digit % vocab_size
 
 
 def _entropies_and_lengths(language: Language, tokens: Tensor) -> tuple[Tensor, Tensor]:
@@ -247,99 +263,15 @@ def _stderr(values: Tensor) -> float:
     return float(values.std() / len(values) ** 0.5)
 
 
-def checked_law(
-    name: str, table: Tensor | np.ndarray | Sequence, shape: tuple[int | None, ...]
-) -> Tensor:
-    """A float64 copy of a table of distributions, one a row, from a tensor, an array, lists or a
-    data frame. A `None` in `shape` allows any positive size.
-
-    Raises ValueError unless it has the shape, is finite, is not negative, and each distribution
-    sums to 1 within SUM_TOLERANCE.
-    """
-    entries = as_shaped(name, table, shape)
-    check_probabilities(name, entries, entries.sum(-1))
-    return float64_copy(table, entries)
-
-
-def checked_entries(
-    name: str, table: Tensor | np.ndarray | Sequence, shape: tuple[int | None, ...]
-) -> Tensor:
-    """As `checked_law`, but for the sums."""
-    entries = as_shaped(name, table, shape)
-    check_not_negative(name, entries)
-    return float64_copy(table, entries)
-
-
-def float64_copy(table: object, entries: Float[np.ndarray, "..."]) -> Tensor:
-    """The entries of a table as a tensor of its own, where the table is."""
-    device = table.device if isinstance(table, Tensor) else None
-    return torch.tensor(entries, dtype=torch.float64, device=device)
-
-
-def refuse_unnormalized(name: str, sums: Tensor) -> None:
-    """Raise ValueError naming the row whose sum misses 1 most, if by more than SUM_TOLERANCE."""
-    check_sums(name, sums.detach().cpu().numpy())
-
-
-def checked_tokens(tokens: Tensor, vocab_size: int) -> tuple[Tensor, Tensor]:
-    """Tokens as int64 and the lengths of the sentences, (batch,).
-
-    Raises ValueError unless tokens are integers (batch, length) in 0 … vocab_size − 1, with PADDING
-    on the right only and a word in each row.
-    """
-    check_tensor("tokens", tokens)
-    if (
-        tokens.ndim != 2
-        or tokens.is_floating_point()
-        or tokens.is_complex()
-        or tokens.dtype == torch.bool
-    ):
-        raise ValueError(
-            f"`tokens` must be integers of shape (batch, length), got {tuple(tokens.shape)} of "
-            f"{tokens.dtype}."
-        )
-    tokens, present = tokens.long(), tokens != PADDING
-    if not len(tokens):
-        return tokens, present.sum(1)
-    if not tokens.shape[1]:
-        raise ValueError(
-            f"`tokens` has {len(tokens)} sentences of no word. Every sentence needs at least one."
-        )
-    if tokens.min() < PADDING or tokens.max() >= vocab_size:
-        got = f"{int(tokens.min())} … {int(tokens.max())}"
-        raise ValueError(
-            f"`tokens` must lie in 0 … {vocab_size - 1}, or be {PADDING} for padding, got {got}. "
-            "Encode with this vocabulary."
-        )
-    misplaced = ~present[:, 0] | (~present[:, :-1] & present[:, 1:]).any(1)
-    if misplaced.any():
-        row = int(misplaced.nonzero()[0])
-        raise ValueError(
-            f"`tokens`: row {row} is {tokens[row].tolist()}. Padding ({PADDING}) may only follow "
-            "one word or more."
-        )
-    return tokens, present.sum(1)
-
-
-def refuse_impossible(tokens: Tensor, possible: Tensor) -> None:
-    """Raise ValueError naming the first sentence of probability 0, for which no conditional is
-    defined.
-    """
-    if not possible.all():
-        row = int((~possible).nonzero()[0])
-        words = tokens[row][tokens[row] != PADDING].tolist()
-        raise ValueError(
-            f"`tokens`: row {row}, {words}, has probability 0 in this language. Leave out "
-            "sentences whose log_prob is −inf."
-        )
-
-
-def cumulative(law: Float[Tensor, "rows choices"]) -> Float[Tensor, " rows_times_choices"]:
+def cumulative(
+    distributions: Float[Tensor, "rows choices"],
+) -> Float[Tensor, " rows_times_choices"]:
     """One sorted vector from which `draw` takes a choice of any row: row number plus cumulative
     probability, ending exactly at row + 1.
     """
-    sums = law.cumsum(1)
-    return (sums / sums[:, -1:] + torch.arange(len(law), device=law.device)[:, None]).flatten()
+    sums = distributions.cumsum(1)
+    rows = torch.arange(len(sums), device=sums.device)
+    return (sums / sums[:, -1:] + rows[:, None]).flatten()
 
 
 def draw(

@@ -9,17 +9,16 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
-from ntpcompanion.languages.inside_outside import Chart
-from ntpcompanion.languages.language import (
-    PADDING,
+from ntpcompanion.languages.checks import (
+    checked_distributions,
     checked_entries,
-    checked_law,
     checked_tokens,
-    cumulative,
-    draw,
     refuse_impossible,
     refuse_unnormalized,
 )
+from ntpcompanion.languages.inside_outside import Chart
+from ntpcompanion.languages.language import PADDING, cumulative
+from ntpcompanion.languages.rewriting import all_words, first_symbols
 from ntpcompanion.validation import as_integer, check_device, check_torch_generator
 
 # of sentences that are short enough: below it, sampling by rejection draws more than 10,000 for
@@ -86,7 +85,7 @@ class PCFG:
     lexical: Float[Tensor, "S V"]
 
     def __post_init__(self) -> None:
-        root = checked_law("root", self.root, (None,))
+        root = checked_distributions("root", self.root, (None,))
         symbols = len(root)
         binary = checked_entries("binary", self.binary, (symbols, symbols, symbols))
         lexical = checked_entries("lexical", self.lexical, (symbols, None))
@@ -148,12 +147,16 @@ class PCFG:
         return (slice(None), rules) if used.all() else (used.nonzero()[:, 0], rules[:, used])
 
     def to(self, device: torch.device | str) -> "PCFG":
-        """The same language with its tables on `device`; itself if they are there."""
+        """The same language with its tables on `device`; itself if they are there.
+
+        Raises ValueError for what is no device.
+        """
+        check_device("device", device)
         if self.root.device == torch.device(device):
             return self
         return PCFG(self.root.to(device), self.binary.to(device), self.lexical.to(device))
 
-    def length_law(self, max_length: int) -> Float[Tensor, " max_length"]:
+    def length_distribution(self, max_length: int) -> Float[Tensor, " max_length"]:
         """Pr(the sentence has n words) for n = 1 … max_length; what is missing to 1 is longer or
         never ends.
 
@@ -184,9 +187,9 @@ class PCFG:
         max_length
             sentences with more words, and those that never end, are rejected and drawn again: the
             distribution is that of the language given at most `max_length` words, and the share
-            rejected is 1 − length_law(max_length).sum(). By default the longest sentence there is,
-            which rejects nothing but what never ends; a recursive grammar has none and needs a
-            number.
+            rejected is 1 − length_distribution(max_length).sum(). By default the longest sentence
+            there is, which rejects nothing but what never ends; a recursive grammar has none and
+            needs a number.
 
         Raises
         ------
@@ -203,27 +206,17 @@ class PCFG:
         kept = [torch.zeros(0, max_length, dtype=torch.int64, device=generator.device)]
         while (missing := n - sum(map(len, kept))) > 0:
             rows = max(1, min(int(1.1 * missing / share) + 1, MOST_CELLS // max_length))
-            kept.append(
-                self._derive(rows, max_length, cumulative(local.root[None]), rules, generator)[
-                    :missing
-                ]
-            )
+            forms = first_symbols(local.root, rows, max_length, generator)
+            sizes = self.num_symbols, self.vocab_size
+            kept.append(all_words(forms, rules, sizes, generator)[:missing])
         tokens = torch.cat(kept)
         return tokens[:, (tokens != PADDING).any(0)].to(device) if n else tokens.to(device)
 
     def _checked_maximum(self, max_length: int | None) -> tuple[int, float]:
-        if max_length is None and (self.longest is None or self.longest > MOST_WORDS):
-            why = (
-                "the grammar is recursive and has no longest sentence"
-                if self.longest is None
-                else f"sentences reach {self.longest} words"
-            )
-            raise ValueError(
-                f"`max_length` is needed: {why}. Give a number of words; longer sentences are then "
-                "rejected."
-            )
-        max_length = max(self.longest, 1) if max_length is None else max_length
-        share = float(self.length_law(max_length).sum())
+        """The most words of a sentence, and how likely a sentence is to have no more."""
+        if max_length is None:
+            max_length = self._usual_maximum()
+        share = float(self.length_distribution(max_length).sum())
         if share < LEAST_SHARE:
             raise ValueError(
                 f"`max_length` = {max_length} keeps a share of {share:.3g} of all sentences, below "
@@ -231,46 +224,21 @@ class PCFG:
             )
         return max_length, min(share, 1.0)
 
-    def _derive(
-        self, rows: int, max_length: int, roots: Tensor, rules: Tensor, generator: torch.Generator
-    ) -> Tensor:
-        """Expand `rows` sentences until only words are left; those that outgrow `max_length` are
-        dropped. A symbol a is −2 − a meanwhile.
-
-        Every symbol becomes at least one word, so that a form longer than `max_length` can be
-        dropped before it is complete.
+    def _usual_maximum(self) -> int:
+        """The words of the longest sentence. Raises ValueError if there is none, or a very long
+        one.
         """
-        forms = torch.full((rows, max_length), PADDING, device=generator.device)
-        top = draw(
-            roots,
-            torch.zeros(rows, dtype=torch.int64, device=generator.device),
-            self.num_symbols,
-            generator,
+        if self.longest is not None and self.longest <= MOST_WORDS:
+            return max(self.longest, 1)
+        why = (
+            "the grammar is recursive and has no longest sentence"
+            if self.longest is None
+            else f"sentences reach {self.longest} words"
         )
-        forms[:, 0] = -2 - top
-        while bool((forms < PADDING).any()):
-            forms = self._rewritten(forms, rules, generator)
-        return forms
-
-    def _rewritten(self, forms: Tensor, rules: Tensor, generator: torch.Generator) -> Tensor:
-        """All symbols rewritten once, by rules numbered V words first, then S² pairs; without the
-        rows that became too long.
-        """
-        symbols, words = self.num_symbols, self.vocab_size
-        open_ = forms < PADDING
-        first, second = forms.clone(), torch.full_like(forms, PADDING)
-        rule = draw(rules, -2 - forms[open_], words + symbols**2, generator)
-        pair = rule - words
-        first[open_] = torch.where(pair < 0, rule, -2 - pair.div(symbols, rounding_mode="floor"))
-        second[open_] = torch.where(pair < 0, PADDING, -2 - pair % symbols)
-        wide = torch.stack([first, second], 2).flatten(1)
-        place = (wide != PADDING).cumsum(1) - 1
-        fits = place[:, -1] < forms.shape[1]
-        wide, place = wide[fits], place[fits]
-        row, column = (wide != PADDING).nonzero(as_tuple=True)
-        grown = torch.full((len(wide), forms.shape[1]), PADDING, device=forms.device)
-        grown[row, place[row, column]] = wide[row, column]
-        return grown
+        raise ValueError(
+            f"`max_length` is needed: {why}. Give a number of words; longer sentences are then "
+            "rejected."
+        )
 
     def log_prob(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, " batch"]:
         """The log-probability of each sentence in nats, (batch,); −∞ for an impossible one. Raises
@@ -306,8 +274,8 @@ class PCFG:
         refuse_impossible(tokens, chart.log_prob.isfinite())
         if not tokens.numel():
             return tokens.new_zeros((*tokens.shape, self.vocab_size), dtype=torch.float64)
-        law = chart.outside()[:, :, 0] @ chart.lexical
-        return law / torch.where(tokens == PADDING, 1.0, law.sum(-1))[..., None]
+        weights = chart.outside()[:, :, 0] @ chart.lexical
+        return weights / torch.where(tokens == PADDING, 1.0, weights.sum(-1))[..., None]
 
     def latent_posterior(
         self, tokens: Integer[Tensor, "batch length"]

@@ -7,11 +7,18 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import torch
 
 from ntpcompanion.languages.causal import CausalLanguage
-from ntpcompanion.validation import check_instance
+from ntpcompanion.validation import (
+    as_integer,
+    as_integer_array,
+    check_device,
+    check_flag,
+    check_instance,
+)
 
 # seconds to wait for an answer of the hub; transformers and datasets themselves try for half a
 # minute
@@ -76,15 +83,25 @@ def load_opt(
         neither a folder nor a name whose files can be had; a folder without a complete model and
         tokenizer.
     ValueError
-        more words than the model has tokens, a model without tokens for start and end, and what
-        `CausalLanguage` refuses.
+        more words than the model has tokens, a model without tokens for start and end, a number out
+        of its range, and what `CausalLanguage` refuses.
 
     Notes
     -----
     The default samples 25,000 tokens of OPT-125M: a few minutes on two cores. Give the ids to skip
     that. Source: Liu et al. 2023, sections 3.2 and A.1.
     """
-    model, tokenizer = _load(source, dtype)
+    _check_words(words)
+    for name, value, least in (
+        ("length", length, 1),
+        ("sentences", sentences, 1),
+        ("seed", seed, 0),
+        ("chunk", chunk, 1),
+    ):
+        as_integer(name, value, least)
+    check_flag("ends", ends)
+    check_device("device", device)
+    model, tokenizer = _load(source, _floating(dtype))
     model = model.to(device)
     bos, end = model.config.bos_token_id, model.config.eos_token_id
     if not (isinstance(bos, int) and isinstance(end, int)):
@@ -110,7 +127,23 @@ def load_opt(
     return CausalLanguage(model, chosen, bos, length, end if ends else None, chunk), tokenizer
 
 
-def _load(source: str, dtype: torch.dtype) -> tuple[torch.nn.Module, Callable]:
+def _check_words(words: object) -> None:
+    if isinstance(words, int):
+        as_integer("words", words)
+    else:
+        as_integer_array("words", words)
+
+
+def _floating(dtype: object) -> torch.dtype:
+    if not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+        raise ValueError(
+            f"`dtype` must be a floating-point type of torch, such as torch.float32, got {dtype!r}."
+        )
+    return dtype
+
+
+def _load(source: str, dtype: torch.dtype) -> tuple[torch.nn.Module, Any]:
+    """Model and tokenizer of a folder, or of a name that is downloaded."""
     transformers = needed("transformers")
     folder = local_copy(source, "model", MODEL_FILES)
     try:
@@ -160,7 +193,7 @@ def _hide_broken_torchvision() -> None:
     try:
         importlib.import_module("torchvision")
     except Exception:  # what a library with missing symbols raises is anything
-        sys.modules["torchvision"] = None
+        sys.modules["torchvision"] = None  # type: ignore[assignment]  # "not there", to an import
 
 
 def local_copy(source: str, kind: str, files: Sequence[str]) -> Path:

@@ -5,7 +5,7 @@ only.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int, Integer
@@ -47,11 +47,12 @@ class WordModel:
     def __post_init__(self) -> None:
         _refuse_unfit_model(self.model)
         tokens = self._output.out_features
-        object.__setattr__(self, "words", _checked_words(self.words, tokens))
+        words = _checked_words(self.words, tokens)
+        object.__setattr__(self, "words", words)
         _refuse_no_token("bos", self.bos, tokens)
         if self.end is not None:
             _refuse_no_token("end", self.end, tokens)
-            if (self.words == self.end).any():
+            if (words == self.end).any():
                 raise ValueError(
                     f"`end` = {self.end} is one of `words`. Leave it out there: it ends a sentence "
                     "and is no word of it."
@@ -74,14 +75,14 @@ class WordModel:
         words and then the end if there is one.
         """
         ends = [] if self.end is None else [self.end]
-        return torch.cat([self.words, self.words.new_tensor(ends)]).to(self.device)
+        return torch.cat([self._ids, self._ids.new_tensor(ends)]).to(self.device)
 
     def inputs(self, tokens: Int[Tensor, "rows length"]) -> Int[Tensor, "rows length+1"]:
         """What the model reads: bos, then the words; any word in place of padding, which changes
         nothing before it.
         """
         return functional.pad(
-            self.words.to(self.device)[tokens.clamp_min(0)], (1, 0), value=self.bos
+            self._ids.to(self.device)[tokens.clamp_min(0)], (1, 0), value=self.bos
         )
 
     def read(
@@ -113,6 +114,11 @@ class WordModel:
                 "dtype=torch.float32."
             )
         return log_p, read.past_key_values
+
+    @property
+    def _ids(self) -> Int[Tensor, " c"]:
+        """The words: a tensor once they are checked."""
+        return cast(Tensor, self.words)
 
     @property
     def _output(self) -> nn.Linear:

@@ -61,7 +61,7 @@ def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gam
     """
     check_instance("table", table, ContextTable)
     W = as_matrix("finite_part", finite_part, (table.vocab_size, table.dim))
-    gamma = as_number("gamma", gamma, 0)
+    scale = as_number("gamma", gamma, 0)
     logits = table.embeddings @ W.T
     support = table.support.toarray()
     off = logsumexp(np.where(support, -np.inf, logits), axis=1)
@@ -69,7 +69,7 @@ def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gam
     distributions[support] = table.distributions.data
     with np.errstate(divide="ignore"):
         inside = logsumexp(2 * np.log(distributions) - logits, axis=1)
-    return float(np.exp(-gamma) * (table.weight @ np.exp(off + inside)))
+    return float(np.exp(-scale) * (table.weight @ np.exp(off + inside)))
 
 
 def excess_lower_bound(table: ContextTable, certificate: Float[np.ndarray, "m V"]) -> float:

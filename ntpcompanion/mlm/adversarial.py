@@ -2,7 +2,7 @@
 head generalizes badly.
 """
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -10,13 +10,14 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ntpcompanion.mlm.checkpoints import digest
-from ntpcompanion.mlm.downstream import Examples
-from ntpcompanion.mlm.probe import gaussian_projection
+from ntpcompanion.mlm.downstream import LabelledExamples
+from ntpcompanion.mlm.features import gaussian_projection
 from ntpcompanion.mlm.ridge import refuse_ridge, validation_loss
-from ntpcompanion.mlm.train import SecondTerm
+from ntpcompanion.mlm.second_term import SecondTerm
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.plan import ModelPlan
 from ntpcompanion.randomness import stream, torch_stream
+from ntpcompanion.validation import as_integer, as_number, check_instance
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,10 @@ class AdversarialPlan:
     dims: int = 0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.weight) and self.weight >= 0):
-            raise ValueError(f"`weight` must not be negative, and finite, got {self.weight}.")
+        as_number("weight", self.weight, 0)
         refuse_ridge(self.ridge)
         for name, least in (("first", 1), ("second", 1), ("dims", 0)):
-            if (value := getattr(self, name)) < least:
-                raise ValueError(f"`{name}` must be at least {least}, got {value}.")
+            as_integer(name, getattr(self, name), least)
 
 
 def disjoint_rows(
@@ -83,7 +82,7 @@ def refuse_few(examples: int, first: int, second: int) -> None:
 
 def adversarial_term(
     model_plan: ModelPlan,
-    downstream: Examples,
+    downstream: LabelledExamples,
     adversary: AdversarialPlan,
     seed: int,
     device: torch.device | str = "cpu",
@@ -117,14 +116,17 @@ def adversarial_term(
     A step of `train` then costs, besides, the network on first + second sentences forward and
     backward, and the solve; `precision` does not apply to these two.
     """
+    check_instance("model_plan", model_plan, ModelPlan)
+    check_instance("downstream", downstream, LabelledExamples)
+    check_instance("adversary", adversary, AdversarialPlan)
     # refuses too few before anything is computed
     disjoint_rows(len(downstream.labels), adversary, seed, 0)
     projection = _projection(model_plan, adversary, seed, device)
 
     def attacked(model: LanguageModel, step: int) -> Tensor:
         rows = disjoint_rows(len(downstream.labels), adversary, seed, step)
-        pair = _subsets(downstream, rows, device)
-        return validation_loss(model, *pair, adversary.ridge, projection)
+        first, second = _subsets(downstream, rows, device)
+        return validation_loss(model, first, second, adversary.ridge, projection)
 
     examples = digest(downstream.inputs, downstream.labels)
     return SecondTerm(attacked, -adversary.weight, repr((adversary, seed, examples)))
@@ -140,11 +142,10 @@ def _projection(
 
 
 def _subsets(
-    downstream: Examples, rows: tuple[Tensor, Tensor], device: torch.device | str
-) -> list[Examples]:
+    downstream: LabelledExamples, rows: tuple[Tensor, Tensor], device: torch.device | str
+) -> Iterator[LabelledExamples]:
     inputs, labels = downstream.inputs, downstream.labels
-    each = (chosen.to(labels.device) for chosen in rows)
-    return [
-        Examples(inputs[chosen].to(device), labels[chosen].to(device), downstream.classes)
-        for chosen in each
-    ]
+    for chosen in (own.to(labels.device) for own in rows):
+        yield LabelledExamples(
+            inputs[chosen].to(device), labels[chosen].to(device), downstream.classes
+        )

@@ -82,7 +82,7 @@ def balanced_trace(
         minimum: one that falls for ever along some rescaling, as where a layer's output weights are
         zero.
     """
-    layers = layers_of(traces)
+    layers = layers_of(traces, "traces")
     values, directions = _checked(traces, list(exponents(layers)))
     column = scale_names(layers).index(STREAM)
     free = [c for c in range(directions.shape[1]) if c != column]
@@ -107,7 +107,7 @@ def trace_infimum(traces: Mapping[str, Float[Tensor, "*models"]]) -> Float[Tenso
     ValueError
         as `balanced_trace`.
     """
-    layers = layers_of(traces)
+    layers = layers_of(traces, "traces")
     vanishing = ("first_norm.", "value.", "out.", "down.")
     kept = [name for name in exponents(layers) if not any(part in name for part in vanishing)]
     values, directions = _checked(traces, kept)
@@ -116,7 +116,7 @@ def trace_infimum(traces: Mapping[str, Float[Tensor, "*models"]]) -> Float[Tenso
 
 def _checked(traces: Mapping[str, Tensor], groups: list[str]) -> tuple[Tensor, Tensor]:
     """Traces (…, groups) and directions (groups, scales) of the groups."""
-    layers = layers_of(traces)
+    layers = layers_of(traces, "traces")
     values = torch.stack([traces[name] for name in groups], -1).double()
     if not (values.isfinite().all() and (values >= 0).all()):
         raise ValueError(

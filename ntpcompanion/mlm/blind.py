@@ -14,7 +14,8 @@ from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.language import PADDING, exact_entropy_floor
 from ntpcompanion.languages.pcfg import PCFG
 from ntpcompanion.mlm.evaluate import TestSet, draw_test_set
-from ntpcompanion.validation import as_integer, described
+from ntpcompanion.mlm.validation import check_hmm_or_pcfg
+from ntpcompanion.validation import as_integer
 
 FEW_SENTENCES = 20_000  # strings of words that are enumerated in place of drawn
 AT_ONCE = 2048  # sentences of a grammar that are read together
@@ -116,11 +117,7 @@ def context_gaps(
     >>> round(gaps.learnable_gap, 4), abs(gaps.neighbours_gap) < 1e-12  # its states are its words
     (0.4412, True)
     """
-    if not isinstance(language, HMM | PCFG):
-        raise ValueError(
-            f"`language` must be an HMM or a PCFG, got {described(language)}. Of a plan, pass what "
-            "`build()` returns."
-        )
+    check_hmm_or_pcfg(language)
     as_integer("seed", seed, 0)
     as_integer("enumerated", enumerated, 0)
     longest = language.length if isinstance(language, HMM) else language.longest
@@ -219,7 +216,7 @@ def _word_entropies(erasing: PCFG, tokens: Int[Tensor, "batch n"]) -> Float[Tens
 
 
 def _grammar_position_loss(grammar: PCFG, longest: int) -> float:
-    chance = grammar.length_law(longest)
+    chance = grammar.length_distribution(longest)
     lengths = chance.nonzero() + 1
     columns = torch.arange(longest, device=lengths.device)
     blank = torch.where(columns < lengths, grammar.vocab_size, PADDING)
@@ -232,7 +229,7 @@ def _grammar_neighbours(
 ) -> tuple[float, float]:
     """The loss given the neighbours, and its standard error."""
     words, erasing = grammar.vocab_size, with_erasures(grammar)
-    lengths = (grammar.length_law(longest).nonzero()[:, 0] + 1).tolist()
+    lengths = (grammar.length_distribution(longest).nonzero()[:, 0] + 1).tolist()
     if sum(max(n - 2, 0) for n in lengths) * words**2 > enumerated:
         columns = torch.arange(longest, device=test.at.device)
         far = ((columns - test.at).abs() != 1) & (test.tokens != PADDING)
@@ -251,7 +248,7 @@ def _grammar_neighbours(
 
 def _neighbour_contexts(words: int, n: int, t: int) -> Int[Tensor, "contexts n"]:
     """Every choice of the words before and after position t, all others erased."""
-    neighbours = [place for place in (t - 1, t + 1) if 0 <= place < n]
+    neighbours = [other for other in (t - 1, t + 1) if 0 <= other < n]
     contexts = torch.full((words ** len(neighbours), n), words)
     if neighbours:
         choices = torch.cartesian_prod(*[torch.arange(words)] * len(neighbours))

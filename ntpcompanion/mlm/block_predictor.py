@@ -34,7 +34,7 @@ def block_divergence(language: HMM, test: TestSet) -> Float[Tensor, " sentences"
     Raises
     ------
     ValueError
-        another kind of language, such as a plan that was not built.
+        another kind of language, such as a plan that was not built; a test set of another language.
 
     Examples
     --------
@@ -46,6 +46,12 @@ def block_divergence(language: HMM, test: TestSet) -> Float[Tensor, " sentences"
     """
     check_instance("language", language, HMM)
     check_instance("test", test, TestSet)
+    positions, words = test.tokens.shape[1], test.conditional.shape[1]
+    if words != language.vocab_size or positions < language.length:
+        raise ValueError(
+            f"`test` must be drawn from `language`, with {language.vocab_size} words and at least "
+            f"{language.length} positions, got {words} and {positions}."
+        )
     states = [language.initial]
     for _ in range(language.length - 1):
         states.append(states[-1] @ language.transition)

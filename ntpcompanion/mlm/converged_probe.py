@@ -1,6 +1,5 @@
 """Linear probes that have converged: on full features, random projections, and few examples."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -8,8 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from ntpcompanion.mlm.features import gaussian_projection
 from ntpcompanion.mlm.logistic import fit_logistic
-from ntpcompanion.mlm.probe import gaussian_projection
 from ntpcompanion.mlm.probe_inputs import accuracy_by_posterior, refuse_features, refuse_labels
 from ntpcompanion.mlm.ridge_choice import (
     RidgeChoice,
@@ -18,6 +17,8 @@ from ntpcompanion.mlm.ridge_choice import (
     refuse_criterion,
 )
 from ntpcompanion.mlm.scaling import scaled_stack
+from ntpcompanion.mlm.validation import as_numbers
+from ntpcompanion.validation import as_integer, as_positive, check_instance, check_torch_generator
 
 HELD_OUT = 5  # one training example of so many chooses the ridge
 
@@ -56,14 +57,9 @@ class ConvergedProbe:
     def __post_init__(self) -> None:
         refuse_criterion(self.criterion)
         for name in ("dims", "draws", "shots", "subsets", "max_iterations"):
-            if (value := getattr(self, name)) < 1:
-                raise ValueError(f"`{name}` must be at least 1, got {value}.")
-        if not (math.isfinite(self.tolerance) and self.tolerance > 0):
-            raise ValueError(f"`tolerance` must be positive and finite, got {self.tolerance}.")
-        if not self.ridges or not all(math.isfinite(x) and x > 0 for x in self.ridges):
-            raise ValueError(
-                f"`ridges` must be one or more positive finite numbers, got {self.ridges}."
-            )
+            as_integer(name, getattr(self, name), 1)
+        as_positive("tolerance", self.tolerance)
+        as_numbers("ridges", self.ridges, as_positive)
 
 
 @dataclass(frozen=True)
@@ -206,8 +202,7 @@ def full_probe(
 
 
 def _few_at_a_time(train: Tensor, test: Tensor, models: int) -> Iterator[tuple[Tensor, Tensor]]:
-    if models < 1:
-        raise ValueError(f"`models` must be at least 1, got {models}.")
+    as_integer("models", models, 1)
     yield from zip(train.split(models), test.split(models), strict=True)
 
 
@@ -220,6 +215,8 @@ def _task(
     generator: torch.Generator,
 ) -> _Task:
     """What all models share. Raises ValueError for shapes that do not fit."""
+    check_instance("plan", plan, ConvergedProbe)
+    check_torch_generator("generator", generator)
     refuse_features(train, test)
     refuse_labels(labels, train.shape[1], posterior, test.shape[1])
     left = train.shape[1] - train.shape[1] // HELD_OUT

@@ -4,14 +4,23 @@ another step.
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ntpcompanion.languages.language import PADDING, Language
+from ntpcompanion.languages.language import PADDING, Language, check_language
 from ntpcompanion.mlm.tokens import MASK, padded_to
+from ntpcompanion.validation import (
+    as_integer,
+    as_number,
+    check_choice,
+    check_device,
+    check_torch_generator,
+)
+
+Use = Literal["training", "evaluation"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,8 @@ def draw_batch(
     Raises
     ------
     ValueError
-        a sentence longer than `positions`.
+        a sentence longer than `positions`, what is no language or generator, a number out of its
+        range.
 
     Examples
     --------
@@ -92,13 +102,19 @@ def draw_batch(
     >>> batch.tokens.shape, (batch.tokens == -2).sum(1).tolist()
     (torch.Size([3, 4]), [1, 1, 1])
     """
+    check_language(language)
+    as_integer("sentences", sentences, 1)
+    as_integer("positions", positions, 1)
+    if as_number("share", share, 0) > 1:
+        raise ValueError(f"`share` must be at most 1, all words, got {share}.")
+    check_torch_generator("generator", generator)
     tokens = padded_to(language.sample(sentences, generator, generator.device), positions)
     return mask(tokens, share, generator)
 
 
 def batch_generator(
     seed: int,
-    use: Literal["training", "evaluation"],
+    use: Use,
     number: int,
     device: torch.device | str = "cpu",
 ) -> torch.Generator:
@@ -124,6 +140,11 @@ def batch_generator(
     torch.Generator
         a new one for each call.
 
+    Raises
+    ------
+    ValueError
+        a negative seed or number, another use, or what is no device.
+
     Examples
     --------
     >>> import torch
@@ -132,6 +153,9 @@ def batch_generator(
     >>> torch.equal(torch.rand(3, generator=one), torch.rand(3, generator=again))
     True
     """
+    seed, number = as_integer("seed", seed, 0), as_integer("number", number, 0)
+    check_choice("use", use, get_args(Use))
+    check_device("device", device)
     start = int.from_bytes(sha256(f"{seed} batches".encode()).digest()[:4], "big")
     return torch.Generator(device).manual_seed(
         (2 * (start + number) + (use == "evaluation")) % 2**32

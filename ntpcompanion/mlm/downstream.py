@@ -7,11 +7,12 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
-from ntpcompanion.languages.language import refuse_unnormalized
+from ntpcompanion.languages.checks import refuse_unnormalized
+from ntpcompanion.validation import as_integer, check_tensor
 
 
 @dataclass(frozen=True, eq=False)
-class Examples:
+class LabelledExamples:
     """A downstream task: what is given, and which of several classes it belongs to.
 
     Fields
@@ -35,12 +36,14 @@ class Examples:
     classes: int
 
     def __post_init__(self) -> None:
+        check_tensor("inputs", self.inputs)
+        check_tensor("labels", self.labels)
         if self.labels.ndim != 1 or not len(self.labels) or len(self.inputs) != len(self.labels):
-            got = f"{len(self.inputs)} inputs and labels of shape {tuple(self.labels.shape)}"
+            shapes = f"{tuple(self.labels.shape)} and `inputs` of {tuple(self.inputs.shape)}"
             raise ValueError(
-                f"`labels` must be of shape (n,), one for each of n ≥ 1 `inputs`, got {got}."
+                f"`labels` must be of shape (n,), one for each of n ≥ 1 `inputs`, got {shapes}."
             )
-        if self.classes < 2:
+        if as_integer("classes", self.classes) < 2:
             raise ValueError(
                 f"`classes` must be at least 2, got {self.classes}. Count those that can occur, "
                 "also where there is no example."
@@ -58,7 +61,8 @@ class Examples:
         if not self.inputs.isfinite().all():
             row = int((~self.inputs.isfinite()).flatten(1).any(1).nonzero()[0])
             raise ValueError(
-                f"`inputs` must be finite, row {row} is not. Look at the model that made them."
+                f"`inputs` must be finite, row {row} holds nan or inf. Look at the model that made "
+                "them."
             )
 
 
@@ -76,8 +80,7 @@ def rows_in_batches(
 
     Memory: the result, and `rows_of` one batch. Raises ValueError for a batch below 1.
     """
-    if batch < 1:
-        raise ValueError(f"`batch` must be at least 1, got {batch}.")
+    as_integer("batch", batch, 1)
     rows = like.new_empty(len(tokens), columns if projection is None else projection.shape[1])
     for first in range(0, len(tokens), batch):
         part = rows_of(tokens[first : first + batch])
@@ -101,7 +104,7 @@ def accuracy_of(right: Tensor) -> Accuracy:
     return Accuracy(float(right.mean()), float(right.std(correction=0) / len(right) ** 0.5))
 
 
-def chance_accuracy(examples: Examples) -> Accuracy:
+def chance_accuracy(examples: LabelledExamples) -> Accuracy:
     """The share of the most common label: what the best constant guess reaches on these
     examples.
     """
@@ -116,7 +119,7 @@ def bayes_accuracy(posterior: Float[Tensor, "n classes"]) -> Accuracy:
     No label is needed, which makes the error smaller than that of the guesses themselves. It bounds
     expectations: measured on finitely many labels, an accuracy may be above by its own error.
 
-    Raises ValueError for no row, or rows that are no law.
+    Raises ValueError for no row, or rows that are no distribution.
     """
     if not len(posterior):
         raise ValueError("`posterior` must have a row for each sentence, got none.")

@@ -9,7 +9,7 @@ from ntpcompanion.networks.build import build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.plan import ModelPlan
 from ntpcompanion.networks.transformer import Transformer
-from ntpcompanion.validation import check_instance
+from ntpcompanion.validation import check_choice, check_instance, described
 
 # r in "the squared gradient of this group is kʳ times that of the small model"
 GRADIENT_POWERS = {
@@ -104,12 +104,8 @@ def enlarge(
     >>> torch.allclose(large(tokens, at), small(tokens, at), atol=1e-5)
     True
     """
-    for name, value, choices in (
-        ("scaling", scaling, GRADIENT_POWERS),
-        ("zeros", zeros, ("all", "outputs")),
-    ):
-        if value not in choices:
-            raise ValueError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}.")
+    check_choice("scaling", scaling, GRADIENT_POWERS)
+    check_choice("zeros", zeros, ("all", "outputs"))
     check_instance("plan", plan, ModelPlan)
     k = _factor(_checked(model).plan, plan)
     shrink = k if scaling == "released" else k**0.5
@@ -169,7 +165,7 @@ def _group(name: str) -> str:
 def _checked(model: LanguageModel) -> Transformer:
     if not isinstance(model, Transformer):
         raise ValueError(
-            f"`model` must be a Transformer, got a {type(model).__name__}: its units cannot be "
+            f"`model` must be a Transformer, got {described(model)}: the units of others cannot be "
             "repeated like heads."
         )
     return model

@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ntpcompanion.languages.language import Language
+from ntpcompanion.languages.language import Language, check_language
 from ntpcompanion.mlm.data import MaskedBatch, batch_generator, draw_batch
+from ntpcompanion.validation import as_integer, check_callable, check_instance
 
 SUBSETS = 5  # as in Liu et al. 2023
 SATURATED = 0.01  # nats: a model is called saturated when its KL plus two standard errors is below
@@ -16,7 +17,7 @@ SATURATED = 0.01  # nats: a model is called saturated when its KL plus two stand
 
 @dataclass(frozen=True)
 class TestSet:
-    """Masked sentences that no training step draws, and the exact law of each hidden word.
+    """Masked sentences that no training step draws, and the exact distribution of each hidden word.
 
     Fields
     ------
@@ -99,7 +100,8 @@ def draw_test_set(
     Raises
     ------
     ValueError
-        fewer sentences than SUBSETS, or a batch below 1.
+        fewer sentences than SUBSETS, a batch below 1, what is no language, and what `draw_batch`
+        and `batch_generator` refuse.
 
     Examples
     --------
@@ -110,12 +112,9 @@ def draw_test_set(
     >>> test.tokens.shape, test.conditional.shape
     (torch.Size([100, 4]), torch.Size([100, 6]))
     """
-    if sentences < SUBSETS:
-        raise ValueError(
-            f"`sentences` must be at least {SUBSETS}, one for each subset, got {sentences}."
-        )
-    if batch < 1:
-        raise ValueError(f"`batch` must be at least 1, got {batch}.")
+    check_language(language)
+    as_integer("sentences", sentences, SUBSETS, reason="for a standard error")
+    as_integer("batch", batch, 1)
     parts = []
     for number, first in enumerate(range(0, sentences, batch)):
         generator = batch_generator(seed, "evaluation", number, device)
@@ -139,8 +138,8 @@ def hidden_conditional(
     """Pr(x_t | x₋ₜ) at the masked position: that of the sentence itself, which does not depend on
     the hidden word.
     """
-    laws = language.masked_conditional(tokens.scatter(1, at, targets))
-    return laws[torch.arange(len(at), device=at.device), at[:, 0]]
+    conditionals = language.masked_conditional(tokens.scatter(1, at, targets))
+    return conditionals[torch.arange(len(at), device=at.device), at[:, 0]]
 
 
 def divergence(
@@ -176,7 +175,8 @@ def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluatio
     Raises
     ------
     ValueError
-        a model whose logits are not finite where the language has a word.
+        a model whose logits are not finite where the language has a word, or not one for each word;
+        what is no model or test set; a batch below 1.
 
     Examples
     --------
@@ -188,10 +188,14 @@ def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluatio
     >>> found.loss == found.entropy + found.kl, found.saturated
     (True, False)
     """
+    check_callable("model", model)
+    check_instance("test", test, TestSet)
+    as_integer("batch", batch, 1)
     parts = []
     for first in range(0, len(test.at), batch):
         part = slice(first, first + batch)
         logits = model(test.tokens[part], test.at[part])[:, 0]
+        _refuse_other_words(logits, test)
         parts.append(divergence(test.conditional[part], logits))
     kl = torch.cat(parts).cpu()
     if not kl.isfinite().all():
@@ -205,6 +209,15 @@ def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluatio
         float(kl.mean()),
         float(means.std() / SUBSETS**0.5),
     )
+
+
+def _refuse_other_words(logits: Tensor, test: TestSet) -> None:
+    words = test.conditional.shape[1]
+    if logits.shape[-1] != words:
+        raise ValueError(
+            f"`model` must give a logit for each of the {words} words of `test`, got "
+            f"{logits.shape[-1]}."
+        )
 
 
 @torch.no_grad()

@@ -8,11 +8,12 @@ from typing import Literal
 import torch
 
 from ntpcompanion.languages.grammars import random_levelled_pcfg
-from ntpcompanion.languages.hmm import HMM, random_block_hmm
+from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.pcfg import PCFG
+from ntpcompanion.languages.random_hmms import random_block_hmm
 from ntpcompanion.networks.checks import check_choices, check_whole
 from ntpcompanion.randomness import stream
-from ntpcompanion.validation import as_positive
+from ntpcompanion.validation import as_integer, as_positive, check_device
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,15 @@ class HMMPlan:
     def __post_init__(self) -> None:
         check_choices(self)
         check_whole(self, "states", "words", "length", "blocks")
-        _check_seed(self.seed)
+        as_integer("seed", self.seed, 0)
         for name in ("transition", "emission"):
             as_positive(name, getattr(self, name))
 
     def build(self, device: torch.device | str = "cpu") -> HMM:
-        """The language itself, its tables on `device`; the same tables on every device."""
+        """The language itself, its tables on `device`; the same tables on every device. Raises
+        ValueError for what is no device.
+        """
+        check_device("device", device)
         return random_block_hmm(
             stream(self.seed, "language"),
             states=self.states,
@@ -130,7 +134,7 @@ class PCFGPlan:
         check_choices(self)
         given = [name for name in ("pairs", "words_each") if getattr(self, name) is not None]
         check_whole(self, "nonterminals", "words", "depth", *given)
-        _check_seed(self.seed)
+        as_integer("seed", self.seed, 0)
 
     @property
     def length(self) -> int:
@@ -138,7 +142,11 @@ class PCFGPlan:
         return 2 ** (self.depth - 1)
 
     def build(self, device: torch.device | str = "cpu") -> PCFG:
-        """The language itself, its tables on `device`; the same tables on every device."""
+        """The language itself, its tables on `device`; the same tables on every device. Raises
+        ValueError for what is no device, and for numbers that do not fit, see above.
+        """
+        check_device("device", device)
+        self._refuse_misfit()
         on_last_level = self.nonterminals // self.depth
         return random_levelled_pcfg(
             stream(self.seed, "language"),
@@ -149,10 +157,16 @@ class PCFGPlan:
             words=min(100, self.words) if self.words_each is None else self.words_each,
         ).to(device)
 
+    def _refuse_misfit(self) -> None:
+        if self.nonterminals < self.depth:
+            raise ValueError(
+                f"`nonterminals` must be at least `depth` = {self.depth}, one for each level, got "
+                f"{self.nonterminals}."
+            )
+        if self.words_each is not None and self.words_each > self.words:
+            raise ValueError(
+                f"`words_each` must be at most `words` = {self.words}, got {self.words_each}."
+            )
+
 
 LanguagePlan = HMMPlan | PCFGPlan
-
-
-def _check_seed(seed: int) -> None:
-    if seed < 0:
-        raise ValueError(f"`seed` must not be negative, got {seed}.")

@@ -1,6 +1,5 @@
 """Multinomial logistic regression, many problems at once, solved to a tolerance of the gradient."""
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -9,6 +8,7 @@ from torch import Tensor
 
 from ntpcompanion.mlm.lbfgs import PAIRS, Pair, lbfgs_direction
 from ntpcompanion.mlm.logistic_loss import LogisticProblems, logistic_problems
+from ntpcompanion.validation import as_integer, as_positive
 
 SUFFICIENT_DECREASE = 1e-4
 # of the slope at the start: where rounding hides the decrease, the slope may have turned this far
@@ -111,10 +111,8 @@ def fit_logistic(
     the point. Memory: the features, half of them again, and a few times k n classes.
     """
     problems = logistic_problems(features, labels, classes, ridge)
-    if not (math.isfinite(tolerance) and tolerance > 0):
-        raise ValueError(f"`tolerance` must be positive and finite, got {tolerance}.")
-    if max_iterations < 1:
-        raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
+    as_positive("tolerance", tolerance)
+    as_integer("max_iterations", max_iterations, 1)
     points, iterations = _minimized(
         problems, _first_points(problems, start), MARGIN * tolerance, max_iterations
     )

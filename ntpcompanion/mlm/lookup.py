@@ -44,11 +44,11 @@ def lookup_features(
         a sentence longer than `positions` or of probability 0, a batch below 1.
     """
 
-    def laws(part: Tensor) -> Tensor:
+    def conditionals(part: Tensor) -> Tensor:
         return language.masked_conditional(padded_to(part, positions)).flatten(1).float()
 
     return rows_in_batches(
-        laws,
+        conditionals,
         tokens,
         torch.empty(0, device=tokens.device),
         positions * language.vocab_size,

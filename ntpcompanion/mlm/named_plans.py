@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from ntpcompanion.mlm.language_plans import HMMPlan, PCFGPlan
 from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.validation import check_instance
 
 # of the pre-training sets of Liu et al. 2023, table in section 3.2
 PAPER_TOKENS = {"hmm": 1.6e8, "pcfg": 3.4e8}
@@ -60,6 +61,7 @@ LANGUAGE_PLANS = {
 
 def named(kind: str, name: str, plans: Mapping) -> object:
     """The plan of that name. Raises ValueError with the nearest name and all known ones."""
+    check_instance(kind, name, str)
     if name in plans:
         return plans[name]
     close = get_close_matches(name, plans, n=1)

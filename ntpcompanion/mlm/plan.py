@@ -1,11 +1,12 @@
 """How a masked language model is trained, as plain values that a record can hold."""
 
-import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
+from ntpcompanion.mlm.validation import as_fraction, as_integers, as_list
 from ntpcompanion.networks.checks import check_choices, check_whole
+from ntpcompanion.validation import as_integer, as_number, as_positive, check_flag
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class TrainingPlan:
         micro-batches (and over processes) before each update. It must divide `batch_size`. The
         sentences of a run depend on it.
     optimizer, learning_rate, betas, epsilon, weight_decay
-        "adamw" (weight matrices decay, biases, gains and embeddings of places do not) or "sgd"
+        "adamw" (weight matrices decay, biases, gains and embeddings of positions do not) or "sgd"
         (without momentum or decay); the largest rate.
     warmup, schedule
         share of the steps in which the rate rises linearly from 0; what follows: "linear" to 0, or
@@ -73,28 +74,28 @@ class TrainingPlan:
     def __post_init__(self) -> None:
         check_choices(self)
         check_whole(self, "steps", "batch_size")
-        if self.micro_batch < 0 or self.batch_size % (self.micro_batch or self.batch_size):
+        if as_integer("micro_batch", self.micro_batch) < 0 or self.batch_size % (
+            self.micro_batch or self.batch_size
+        ):
             raise ValueError(
                 f"`micro_batch` must divide `batch_size` = {self.batch_size}, or be 0 for all of "
                 f"it, got {self.micro_batch}."
             )
-        if self.seed < 0:
-            raise ValueError(f"`seed` must not be negative, got {self.seed}.")
-        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise ValueError(
-                f"`learning_rate` must be positive and finite, got {self.learning_rate}."
-            )
-        for name, value in (
-            ("betas", self.betas[0]),
-            ("betas", self.betas[1]),
-            ("warmup", self.warmup),
-            ("mask_share", self.mask_share),
-        ):
-            if not 0 <= value < 1:
-                raise ValueError(f"`{name}` must be at least 0 and below 1, got {value}.")
+        self._check_optimizer()
+        for name in ("warmup", "mask_share"):
+            as_fraction(name, getattr(self, name))
+        check_flag("compile", self.compile)
+        as_integer("seed", self.seed, 0)
+
+    def _check_optimizer(self) -> None:
+        as_positive("learning_rate", self.learning_rate)
+        betas = as_list("betas", self.betas, "two numbers")
+        if len(betas) != 2:
+            raise ValueError(f"`betas` must be two numbers, got {len(betas)}.")
+        for beta in betas:
+            as_fraction("betas", beta)
         for name in ("epsilon", "weight_decay"):
-            if not (math.isfinite(value := getattr(self, name)) and value >= 0):
-                raise ValueError(f"`{name}` must not be negative, and finite, got {value}.")
+            as_number(name, getattr(self, name), 0)
 
     @property
     def micro_batches(self) -> int:
@@ -103,8 +104,9 @@ class TrainingPlan:
 
     def with_last(self, stops: Collection[int]) -> set[int]:
         """The numbers of updates at which a run stops, the last one included. Raises ValueError for
-        one outside of the run.
+        one outside of the run, or what is no integer.
         """
+        stops = as_integers("stops", stops)
         if outside := [stop for stop in stops if not 0 <= stop <= self.steps]:
             raise ValueError(
                 f"`stops` must lie in 0 … {self.steps}, the `steps` of the plan, got {outside}."

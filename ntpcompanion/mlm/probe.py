@@ -9,15 +9,21 @@ from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
 from torch import Tensor
 
-from ntpcompanion.mlm.downstream import Accuracy, Examples, accuracy_of, rows_in_batches
+from ntpcompanion.mlm.downstream import Accuracy, LabelledExamples, accuracy_of
 from ntpcompanion.mlm.scaling import refuse_scaling, scaled
 from ntpcompanion.mlm.tokens import padded_to
 from ntpcompanion.networks.build import INITIAL_DEVIATION
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.transformer import Transformer
+from ntpcompanion.validation import (
+    as_integer,
+    as_number,
+    as_positive,
+    check_instance,
+    check_torch_generator,
+)
 
 ROWS = 1024  # at a time where nothing is learned
 Forward = Callable[[Tensor], Tensor]
@@ -62,13 +68,10 @@ class ProbePlan:
 
     def __post_init__(self) -> None:
         refuse_scaling(self.scaling)
-        for name, least in (("epochs", 1), ("batch_size", 1), ("warmup", 0), ("weight_decay", 0)):
-            if not (math.isfinite(value := getattr(self, name)) and value >= least):
-                raise ValueError(f"`{name}` must be at least {least}, and finite, got {value}.")
-        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise ValueError(
-                f"`learning_rate` must be positive and finite, got {self.learning_rate}."
-            )
+        for name, least in (("epochs", 1), ("batch_size", 1), ("warmup", 0)):
+            as_integer(name, getattr(self, name), least)
+        as_number("weight_decay", self.weight_decay, 0)
+        as_positive("learning_rate", self.learning_rate)
 
     def rate_at(self, step: int) -> float:
         """The learning rate of step 1, 2, …."""
@@ -89,49 +92,8 @@ class ProbeResult:
     training_loss: float
 
 
-def token_features(
-    model: LanguageModel, tokens: Int[Tensor, "n length"]
-) -> Float[Tensor, "n dims"]:
-    """The contextual vectors of all positions, padded ones as they are, in one row of positions ·
-    width numbers; without CLS.
-    """
-    positions = model.plan.positions
-    return model.features(padded_to(tokens, positions))[:, -positions:].flatten(1)
-
-
-def extract_features(
-    model: LanguageModel,
-    tokens: Int[Tensor, "n length"],
-    *,
-    batch: int = 512,
-    projection: Float[Tensor, "dims fewer"] | None = None,
-) -> Float[Tensor, "n columns"]:
-    """The token features of many sentences, `batch` at a time, each times `projection` if there is
-    one; on the device of the model.
-
-    Memory: the result, and the network on one batch. Raises ValueError for a sentence that is too
-    long, or a batch below 1.
-    """
-
-    def features(part: Tensor) -> Tensor:
-        return token_features(model, part.to(model.bias.device))
-
-    return rows_in_batches(
-        features, tokens, model.bias, model.plan.positions * model.plan.width, batch, projection
-    )
-
-
-def gaussian_projection(
-    dims: int, fewer: int, generator: torch.Generator
-) -> Float[Tensor, "dims fewer"]:
-    """A matrix of N(0, 1/fewer) entries: it keeps squared lengths on average. Liu et al. 2023, A.3,
-    goes to 512 dimensions.
-    """
-    return torch.randn(dims, fewer, generator=generator, device=generator.device) / fewer**0.5
-
-
 def linear_probe(
-    train: Examples, test: Examples, plan: ProbePlan, generator: torch.Generator
+    train: LabelledExamples, test: LabelledExamples, plan: ProbePlan, generator: torch.Generator
 ) -> ProbeResult:
     """Train a linear head on features and measure it on others.
 
@@ -152,20 +114,22 @@ def linear_probe(
     Raises
     ------
     ValueError
-        examples of different sizes, or training labels of one class only.
+        examples of different sizes, training labels of one class only, or an argument of another
+        kind.
 
     Examples
     --------
     >>> import torch
     >>> from ntpcompanion.mlm import linear_probe
-    >>> from ntpcompanion.mlm.downstream import Examples
+    >>> from ntpcompanion.mlm.downstream import LabelledExamples
     >>> from ntpcompanion.mlm.probe import ProbePlan
     >>> features = torch.tensor([[0.0, 0.0], [0.0, 1.0], [5.0, 5.0], [5.0, 6.0]]).repeat(10, 1)
-    >>> examples = Examples(features, torch.tensor([0, 0, 1, 1]).repeat(10), classes=2)
+    >>> examples = LabelledExamples(features, torch.tensor([0, 0, 1, 1]).repeat(10), classes=2)
     >>> plan, generator = ProbePlan(learning_rate=0.1), torch.Generator().manual_seed(0)
     >>> linear_probe(examples, examples, plan, generator).accuracy
     Accuracy(value=1.0, stderr=0.0)
     """
+    _check_kinds(train, test, plan, generator)
     _refuse_mismatch(train, test, "features")
     train, test = _in_coordinates(train, test, plan.scaling)
     head = _new_head(train.inputs.shape[1], train, generator, train.inputs.dtype)
@@ -177,7 +141,9 @@ def linear_probe(
     return _measured(forward, train, test)
 
 
-def _in_coordinates(train: Examples, test: Examples, scaling: str) -> list[Examples]:
+def _in_coordinates(
+    train: LabelledExamples, test: LabelledExamples, scaling: str
+) -> list[LabelledExamples]:
     both = scaled(train.inputs, test.inputs, scaling)
     return [
         replace(examples, inputs=inputs)
@@ -187,8 +153,8 @@ def _in_coordinates(train: Examples, test: Examples, scaling: str) -> list[Examp
 
 def fine_tune(
     model: LanguageModel,
-    train: Examples,
-    test: Examples,
+    train: LabelledExamples,
+    test: LabelledExamples,
     plan: ProbePlan,
     generator: torch.Generator,
 ) -> ProbeResult:
@@ -203,6 +169,7 @@ def fine_tune(
             f"`model` must be a Transformer, got a {type(model).__name__}: it has no CLS vector. "
             "Use `linear_probe`."
         )
+    _check_kinds(train, test, plan, generator)
     _refuse_mismatch(train, test, "tokens")
     copy = deepcopy(model)
     head = _new_head(model.plan.width, train, generator, model.bias.dtype)
@@ -214,7 +181,16 @@ def fine_tune(
     return _measured(forward, train, test)
 
 
-def _refuse_mismatch(train: Examples, test: Examples, wanted: str) -> None:
+def _check_kinds(
+    train: LabelledExamples, test: LabelledExamples, plan: ProbePlan, generator: torch.Generator
+) -> None:
+    check_instance("train", train, LabelledExamples)
+    check_instance("test", test, LabelledExamples)
+    check_instance("plan", plan, ProbePlan)
+    check_torch_generator("generator", generator)
+
+
+def _refuse_mismatch(train: LabelledExamples, test: LabelledExamples, wanted: str) -> None:
     if train.inputs.is_floating_point() != (wanted == "features"):
         raise ValueError(
             f"`inputs` must be {wanted}, got {train.inputs.dtype}. `extract_features` makes "
@@ -234,23 +210,23 @@ def _refuse_mismatch(train: Examples, test: Examples, wanted: str) -> None:
 
 
 def _new_head(
-    columns: int, train: Examples, generator: torch.Generator, dtype: torch.dtype
+    columns: int, train: LabelledExamples, generator: torch.Generator, dtype: torch.dtype
 ) -> list[Tensor]:
     """Weight N(0, 0.02²) and bias 0 of a linear map to the classes, beside the inputs."""
     weight = INITIAL_DEVIATION * torch.randn(
         train.classes, columns, generator=generator, device=generator.device
     )
-    place = {"device": train.inputs.device, "dtype": dtype}
+    where = {"device": train.inputs.device, "dtype": dtype}
     return [
-        weight.to(**place).requires_grad_(),
-        torch.zeros(train.classes, **place, requires_grad=True),
+        weight.to(**where).requires_grad_(),
+        torch.zeros(train.classes, **where, requires_grad=True),
     ]
 
 
 def _fit(
     forward: Forward,
     parameters: list[Tensor],
-    train: Examples,
+    train: LabelledExamples,
     plan: ProbePlan,
     generator: torch.Generator,
 ) -> None:
@@ -272,7 +248,7 @@ def _fit(
 
 
 @torch.no_grad()
-def _guesses(forward: Forward, examples: Examples) -> tuple[Tensor, float]:
+def _guesses(forward: Forward, examples: LabelledExamples) -> tuple[Tensor, float]:
     """Which guesses are right, and the mean loss."""
     parts = []
     for inputs, labels in zip(
@@ -286,7 +262,7 @@ def _guesses(forward: Forward, examples: Examples) -> tuple[Tensor, float]:
     return right, float(losses.double().mean())
 
 
-def _measured(forward: Forward, train: Examples, test: Examples) -> ProbeResult:
+def _measured(forward: Forward, train: LabelledExamples, test: LabelledExamples) -> ProbeResult:
     right, loss = _guesses(forward, train)
     if not math.isfinite(loss):
         raise FloatingPointError(f"The training loss of the head is {loss}. Lower `learning_rate`.")

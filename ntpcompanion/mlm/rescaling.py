@@ -12,6 +12,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ntpcompanion.mlm.validation import check_named_tensors, check_numbers
+from ntpcompanion.validation import is_tensor
+
 STREAM = "residual stream"
 
 
@@ -111,7 +114,9 @@ def rescale(
     >>> torch.allclose(moved.logits(tokens, at), stack.logits(tokens, at), atol=1e-4)
     True
     """
-    factors = _powers(layers_of(parameters), scales, 1.0)
+    check_named_tensors("parameters", parameters)
+    check_numbers("scales", scales, tuple(scales.shape) if is_tensor(scales) else (None,))
+    factors = _powers(layers_of(parameters, "parameters"), scales, 1.0)
     return {
         name: _scaled(name, value, factors, scales.ndim - 1) for name, value in parameters.items()
     }
@@ -144,10 +149,10 @@ def weights_at(scales: Float[Tensor, "*models scales"]) -> dict[str, Float[Tenso
 def _powers(layers: int, scales: Tensor, power: float) -> dict[str, Tensor]:
     """e^{power · a_g·s} of every group."""
     matrix = exponent_matrix(layers, scales)
-    if scales.shape[-1] != matrix.shape[1]:
+    if scales.shape[-1:] != matrix.shape[1:]:
         raise ValueError(
             f"`scales` must have {matrix.shape[1]} entries for a transformer of {layers} layers, "
-            f"got {scales.shape[-1]}. Pass one for each of `scale_names`."
+            f"got shape {tuple(scales.shape)}. Pass one for each of `scale_names`."
         )
     factors = (power * scales @ matrix.T).exp().unbind(-1)
     return dict(zip(exponents(layers), factors, strict=True))
@@ -160,8 +165,10 @@ def exponent_matrix(layers: int, like: Tensor) -> Float[Tensor, "groups scales"]
     return torch.tensor(rows, dtype=like.dtype, device=like.device)
 
 
-def layers_of(named: Mapping[str, Tensor]) -> int:
-    """How many layers the transformer of these names has. Raises ValueError for other names."""
+def layers_of(named: Mapping[str, Tensor], argument: str) -> int:
+    """How many layers the transformer of these names has. Raises ValueError for other names, with
+    the name of the argument that they are from.
+    """
     layers = sum(name.endswith("attention_norm.weight") for name in named)
     split = set(exponents(layers))
     joined = {name.replace(".key.", ".key_value.") for name in split if ".value." not in name}
@@ -169,7 +176,8 @@ def layers_of(named: Mapping[str, Tensor]) -> int:
     if set(named) != expected:
         odd = sorted(set(named) ^ expected)[:3]
         raise ValueError(
-            f"the names must be those of a `Transformer`, but {odd} are missing or unknown. Pass "
-            "all parameters, or all that `squared_gradients` returns."
+            f"`{argument}` must have the names of a `Transformer`, got a {type(named).__name__} of "
+            f"{len(named)} in which {odd} are missing or unknown. Pass all parameters, or all that "
+            "`squared_gradients` returns."
         )
     return layers

@@ -2,16 +2,15 @@
 other examples.
 """
 
-import math
-
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.mlm.downstream import Examples
-from ntpcompanion.mlm.probe import token_features
+from ntpcompanion.mlm.downstream import LabelledExamples
+from ntpcompanion.mlm.features import token_features
 from ntpcompanion.networks.language_model import LanguageModel
+from ntpcompanion.validation import as_positive
 
 
 def ridge_head(
@@ -54,8 +53,8 @@ def solved_head(
 
 def validation_loss(
     model: LanguageModel,
-    first: Examples,
-    second: Examples,
+    first: LabelledExamples,
+    second: LabelledExamples,
     ridge: float,
     projection: Tensor | None = None,
 ) -> Float[Tensor, ""]:
@@ -75,5 +74,4 @@ def validation_loss(
 
 def refuse_ridge(ridge: float) -> None:
     """Raise ValueError unless the ridge is positive and finite."""
-    if not (math.isfinite(ridge) and ridge > 0):
-        raise ValueError(f"`ridge` must be positive and finite, got {ridge}.")
+    as_positive("ridge", ridge)

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ntpcompanion.mlm.logistic import LogisticFit, fit_logistic
+from ntpcompanion.validation import check_choice
 
 CRITERIA = ("accuracy", "loss")
 
@@ -96,8 +97,7 @@ def grouped_logits(
 
 def refuse_criterion(criterion: str) -> None:
     """Raise ValueError for a criterion that is not one of CRITERIA."""
-    if criterion not in CRITERIA:
-        raise ValueError(f"`criterion` must be one of {', '.join(CRITERIA)}, got {criterion!r}.")
+    check_choice("criterion", criterion, CRITERIA)
 
 
 def _score(logits: Tensor, labels: Tensor, criterion: str) -> Float[Tensor, "models"]:

@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ntpcompanion.validation import check_choice
+
 SCALINGS = ("none", "standardized", "whitened")
 # a feature that varies by less than this share of its mean is constant in float32
 FEWER_DIGITS = 1e-6
@@ -75,8 +77,7 @@ def _mean_and_scale(fitted: Tensor) -> tuple[Tensor, Tensor]:
 
 def refuse_scaling(scaling: str) -> None:
     """Raise ValueError for a scaling that is not one of SCALINGS."""
-    if scaling not in SCALINGS:
-        raise ValueError(f"`scaling` must be one of {', '.join(SCALINGS)}, got {scaling!r}.")
+    check_choice("scaling", scaling, SCALINGS)
 
 
 def _principal_axes(rows: Tensor, mean: Tensor, scale: Tensor) -> tuple[Tensor, Tensor, Tensor]:

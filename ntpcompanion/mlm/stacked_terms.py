@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ntpcompanion.mlm.adversarial import AdversarialPlan, refuse_few
-from ntpcompanion.mlm.downstream import Examples
+from ntpcompanion.mlm.downstream import LabelledExamples
 from ntpcompanion.mlm.example_gradients import log_trace
 from ntpcompanion.mlm.ridge import solved_head
 from ntpcompanion.mlm.stacked_data import STEPS_AT_ONCE
@@ -38,7 +38,7 @@ def trace_penalty(
 
 
 def adversary(
-    plans: Sequence[AdversarialPlan], seeds: Sequence[int], downstream: Examples
+    plans: Sequence[AdversarialPlan], seeds: Sequence[int], downstream: LabelledExamples
 ) -> StackedTerm:
     """−λ · L̂_D₂(φ̂(ψ), ψ), see `adversarial_term`, for one plan a network; the plans differ in
     their weights only.

@@ -5,19 +5,22 @@ networks would take alone.
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import get_args
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.func import vmap
 
-from ntpcompanion.languages.language import Language
+from ntpcompanion.languages.language import Language, check_language
 from ntpcompanion.mlm.captured import captured
 from ntpcompanion.mlm.optimizer import contiguous_gradients, optimizer_of
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.stacked_data import STEPS_AT_ONCE, Labels, draw_steps
+from ntpcompanion.mlm.validation import as_integers, as_numbers
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.stack import Parameters, Stack, functional_logits
+from ntpcompanion.validation import check_choice, check_instance
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +113,7 @@ def train_stack(
     Equal to training each network alone up to the rounding of sums. A step costs about as much as
     that of one network where the processor is not filled by one, such as on a GPU.
     """
+    _check_kinds(start, plan, language, name, labels, term)
     _check(start, plan, language, seeds, rates)
     stops = plan.with_last(stops)
     stack = Stack(start.plan, {n: p.clone().requires_grad_() for n, p in start.parameters.items()})
@@ -188,6 +192,23 @@ def trained_stack(
     return state.stack.take(range(len(start)))
 
 
+def _check_kinds(
+    start: Stack,
+    plan: TrainingPlan,
+    language: Language,
+    name: str,
+    labels: Labels,
+    term: StackedTerm | None,
+) -> None:
+    check_instance("start", start, Stack)
+    check_instance("plan", plan, TrainingPlan)
+    check_language(language)
+    check_instance("name", name, str)
+    check_choice("labels", labels, get_args(Labels))
+    if term is not None:
+        check_instance("term", term, StackedTerm)
+
+
 def _check(
     start: Stack,
     plan: TrainingPlan,
@@ -195,8 +216,11 @@ def _check(
     seeds: Sequence[int],
     rates: Sequence[float] | None,
 ) -> None:
-    for name, given in (("seeds", seeds), ("rates", rates)):
-        if given is not None and len(given) != len(start):
+    numbers: dict[str, list] = {"seeds": as_integers("seeds", seeds, 0)}
+    if rates is not None:
+        numbers["rates"] = as_numbers("rates", rates)
+    for name, given in numbers.items():
+        if len(given) != len(start):
             raise ValueError(
                 f"`{name}` must hold one number for each of the {len(start)} networks, got "
                 f"{len(given)}."

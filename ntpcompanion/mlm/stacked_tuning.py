@@ -117,9 +117,9 @@ def fine_tuned_stack(
     """
     _refuse(stack, plan)
     refuse_labels(labels, len(train), posterior, len(test))
-    place = stack.device
-    train, test = (padded_to(t, stack.plan.positions).to(place) for t in (train, test))
-    labels, posterior = labels.to(place), posterior.to(place)
+    here = stack.device
+    train, test = (padded_to(t, stack.plan.positions).to(here) for t in (train, test))
+    labels, posterior = labels.to(here), posterior.to(here)
     tuned = _with_heads(stack, posterior.shape[1], generator)
     gradients = partial(_gradients, tuned, train, labels)
     accuracies = {

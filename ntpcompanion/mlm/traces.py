@@ -12,9 +12,17 @@ from torch.func import grad_and_value, vmap
 
 from ntpcompanion.mlm.balanced_trace import balanced_trace, trace_infimum, unit_gain
 from ntpcompanion.mlm.example_gradients import sampled_squared_gradients
-from ntpcompanion.mlm.rescaling import weights_at
+from ntpcompanion.mlm.rescaling import layers_of, weights_at
+from ntpcompanion.mlm.tokens import MASK
+from ntpcompanion.mlm.validation import (
+    check_integers,
+    check_named_tensors,
+    check_numbers,
+    check_range,
+)
 from ntpcompanion.networks.language_model import LanguageModel
-from ntpcompanion.validation import as_integer
+from ntpcompanion.networks.transformer import Transformer
+from ntpcompanion.validation import as_integer, check_instance
 
 CHUNK = 128  # examples: with more, a CPU's caches do not hold what one model needs
 PARTS = 8  # of the examples, for an unbiased square
@@ -123,7 +131,8 @@ def measured_traces(
     >>> (found.balanced < found.plain).tolist()  # no rescaling makes it smaller
     [True, True]
     """
-    as_integer("inputs", len(tokens), 2, reason="for a standard error")
+    _check_inputs(network, parameters, tokens, at, uniforms)
+    _refuse_few("tokens", len(tokens), 2, "for a standard error")
     labels = uniforms.shape[1]
 
     def per_input(p: Mapping[str, Tensor], x: Tensor, t: Tensor, u: Tensor) -> dict[str, Tensor]:
@@ -136,6 +145,32 @@ def measured_traces(
     ]
     squares = {name: torch.cat([part[name] for part in parts], 1) for name in parts[0]}
     return _summary(squares, unit_gain(parameters).detach())
+
+
+def _check_inputs(
+    network: LanguageModel,
+    parameters: Mapping[str, Tensor],
+    tokens: Tensor,
+    at: Tensor,
+    uniforms: Tensor,
+) -> None:
+    check_instance("network", network, Transformer)
+    check_named_tensors("parameters", parameters)
+    layers_of(parameters, "parameters")
+    positions, words = network.plan.positions, network.plan.words
+    check_integers("tokens", tokens, (None, positions), "a column for each position of `network`")
+    check_range("tokens", tokens, MASK, words - 1)
+    check_integers("at", at, (len(tokens), 1), "one for each sentence of `tokens`")
+    check_range("at", at, 0, positions - 1)
+    check_numbers("uniforms", uniforms, (len(tokens), None), "a row for each sentence of `tokens`")
+    check_range("uniforms", uniforms, 0, 1)
+
+
+def _refuse_few(name: str, sentences: int, least: int, reason: str) -> None:
+    if sentences < least:
+        raise ValueError(
+            f"`{name}` must hold at least {least} sentences {reason}, got {sentences}."
+        )
 
 
 def _summary(
@@ -198,7 +233,8 @@ def trace_slope(
     a gradient per model and part is kept.
     """
     as_integer("parts", parts, 3, reason="for a standard error")
-    as_integer("inputs", len(tokens), parts, reason="one for each of the `parts`")
+    _check_inputs(network, parameters, tokens, at, uniforms)
+    _refuse_few("tokens", len(tokens), parts, "one for each of the `parts`")
     cut = zip(*(x.tensor_split(parts) for x in (tokens, at, uniforms)), strict=True)
     found = [_gradient_of_trace(network, parameters, part, chunk) for part in cut]
     gradients = torch.stack([gradient for gradient, _ in found], 1)

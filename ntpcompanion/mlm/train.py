@@ -1,7 +1,7 @@
 """Training: a generator that yields the model at chosen steps, and that a kill does not disturb."""
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,28 +18,11 @@ from ntpcompanion.mlm.data import MaskedBatch, batch_generator, draw_batch
 from ntpcompanion.mlm.optimizer import optimizer_of
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.processes import Processes
+from ntpcompanion.mlm.second_term import SecondTerm
+from ntpcompanion.mlm.train_checks import check_kinds, check_where, checked_stops
 from ntpcompanion.networks.build import build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.plan import ModelPlan
-
-
-@dataclass(frozen=True)
-class SecondTerm:
-    """What is minimized beside the loss of the masked words: `weight` · value(model, step).
-
-    Fields
-    ------
-    value
-        a scalar of the model and of the number of the step alone.
-    weight
-        its factor; a negative one maximizes the term.
-    identity
-        what tells this term from another one, so that a checkpoint of another is refused.
-    """
-
-    value: Callable[[LanguageModel, int], Tensor]
-    weight: float
-    identity: str
 
 
 @dataclass(frozen=True)
@@ -132,7 +115,7 @@ def train(
     ValueError
         a language and a model of different vocabularies, a start of another shape, stops outside
         the run, micro-batches that the processes cannot share, a second term in several processes,
-        a checkpoint of another run or damaged.
+        a checkpoint of another run or damaged, an argument of another kind.
     FloatingPointError
         a training loss or a second term that is not finite, found at a stop.
 
@@ -148,9 +131,11 @@ def train(
     >>> kl[1] < kl[0] / 5  # nats above the floor, at the end and at the start
     True
     """
-    processes = processes or Processes()
+    processes = Processes() if processes is None else processes
+    check_kinds(model_plan, plan, language, start, second, processes)
+    check_where(device, checkpoint, save_every)
     numbers = processes.share(plan.micro_batches)
-    stops = _checked(model_plan, plan, language, stops, second, processes)
+    stops = checked_stops(model_plan, plan, language, stops, second, processes)
     model = _started(build_model(model_plan, plan.seed, device), start)
     optimizer = optimizer_of(dict(model.named_parameters()), plan)
     belongs = _identity(language, model_plan, plan, start, second)
@@ -192,28 +177,6 @@ def _identity(
     return identity(language, model_plan, plan, beside, digest(*(start or {}).values()))
 
 
-def _checked(
-    model_plan: ModelPlan,
-    plan: TrainingPlan,
-    language: Language,
-    stops: Collection[int],
-    second: SecondTerm | None,
-    processes: Processes,
-) -> set[int]:
-    if language.vocab_size != model_plan.words:
-        raise ValueError(
-            f"`model_plan` has {model_plan.words} words and the language {language.vocab_size}. "
-            "Give it `words` of the language."
-        )
-    stops = plan.with_last(stops)
-    if second and processes.count > 1:
-        raise ValueError(
-            f"`second` must be None in {processes.count} processes, which share the loss of the "
-            "masked words only. Use one process."
-        )
-    return stops
-
-
 def _started(model: LanguageModel, start: Mapping[str, Tensor] | None) -> LanguageModel:
     if start is not None:
         try:
@@ -250,9 +213,9 @@ def _save(
 ) -> None:
     sums = processes.mean(run.sums)  # of all processes; the first one writes
     if not processes.rank:
-        place = {"step": run.step, "since": run.since, "seconds": perf_counter() - run.began}
+        progress = {"step": run.step, "since": run.since, "seconds": perf_counter() - run.began}
         parts = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-        save_checkpoint(checkpoint, {"identity": belongs, "sums": sums, **place, **parts})
+        save_checkpoint(checkpoint, {"identity": belongs, "sums": sums, **progress, **parts})
 
 
 def _means(

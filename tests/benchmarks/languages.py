@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from ntpcompanion.languages.grammars import random_levelled_pcfg
-from ntpcompanion.languages.hmm import random_block_hmm
+from ntpcompanion.languages.random_hmms import random_block_hmm
 from tests.benchmarks.registry import benchmark, growth, pair
 
 PART = "Languages"

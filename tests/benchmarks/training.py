@@ -9,7 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from ntpcompanion.languages.pretrained import needed
 from ntpcompanion.mlm.data import batch_generator, draw_batch
-from ntpcompanion.mlm.downstream import Examples
+from ntpcompanion.mlm.downstream import LabelledExamples
 from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.probe import ProbePlan, linear_probe
@@ -92,7 +92,8 @@ def probe():
     features = torch.randn(21_000, 256, generator=generator)
     labels = (features @ torch.randn(256, 50, generator=generator)).argmax(1)
     train_on, test_on = (
-        Examples(features[rows], labels[rows], 50) for rows in (slice(20_000), slice(20_000, None))
+        LabelledExamples(features[rows], labels[rows], 50)
+        for rows in (slice(20_000), slice(20_000, None))
     )
     plan, found = ProbePlan(epochs=20), []
     took = [

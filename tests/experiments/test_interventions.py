@@ -9,7 +9,7 @@ from ntpcompanion.experiments.interventions import (
     Rescaled,
     Start,
 )
-from ntpcompanion.mlm.downstream import Examples
+from ntpcompanion.mlm.downstream import LabelledExamples
 from ntpcompanion.mlm.evaluate import draw_test_set
 from ntpcompanion.mlm.stacked_training import trained_stack
 from ntpcompanion.mlm.traces import measured_traces
@@ -19,7 +19,7 @@ from tests.mlm.cases import SHORT, SMALL, TRANSFORMER, generator
 TOKENS, STATES = SMALL.build().sample_with_states(40, generator())
 UNTRAINED = initial_stack(TRANSFORMER, [1, 2], deviation=0.3)
 SATURATED = initial_stack(TRANSFORMER, [3, 4], deviation=0.3)  # that they are not is no matter here
-DOWNSTREAM = Examples(TOKENS, STATES[:, 0], 2)
+DOWNSTREAM = LabelledExamples(TOKENS, STATES[:, 0], 2)
 START = Start(UNTRAINED, SATURATED, (1, 2), SMALL.build(), SHORT, "exact", DOWNSTREAM)
 
 

@@ -27,9 +27,9 @@ def test_divergences_are_those_of_each_model():
 
 
 def test_a_model_is_measured_by_what_its_arm_says():
-    for measured, places in (("loss", set()), ("first", {1}), ("all", {1, 2})):
+    for measured, positions in (("loss", set()), ("first", {1}), ("all", {1, 2})):
         found = measure_arm(arm(measured), SUITE)
-        assert [set(model.tasks) for model in found] == [places] * 3
+        assert [set(model.tasks) for model in found] == [positions] * 3
         assert [(m.strength, m.seed, m.width) for m in found] == [
             (0.0, 0, 8),
             (0.0, 1, 8),

@@ -8,7 +8,8 @@ from ntpcompanion.experiments.study_probes import (
 )
 from ntpcompanion.experiments.study_suite import SuitePlan, draw_study_suite
 from ntpcompanion.mlm.converged_probe import ConvergedProbe
-from ntpcompanion.mlm.probe import ProbePlan, extract_features
+from ntpcompanion.mlm.features import extract_features
+from ntpcompanion.mlm.probe import ProbePlan
 from ntpcompanion.networks.stack import initial_stack
 from tests.mlm.cases import SMALL, TRANSFORMER
 
@@ -37,8 +38,8 @@ def test_a_masked_feature_does_not_see_the_word_of_its_position():
 
 
 def test_the_protocols_of_the_paper_are_those_of_the_first_task():
-    for place, protocols, measured in ((1, True, True), (1, False, False), (2, True, False)):
-        for found in task_accuracies(STACK, place, SUITE, protocols=protocols):
+    for position, protocols, measured in ((1, True, True), (1, False, False), (2, True, False)):
+        for found in task_accuracies(STACK, position, SUITE, protocols=protocols):
             assert (found.heads is not None) == measured
             assert (found.tuned is not None) == (found.halfway is not None) == measured
             assert found.masked is not None

@@ -28,5 +28,5 @@ def test_a_seed_decides_what_is_drawn():
 
 
 def test_more_inputs_than_sentences_are_refused():
-    with pytest.raises(ValueError, match="`inputs` must be at most the 10 `sentences`, got 11"):
-        SuitePlan((1,), (60, 40), 10, 11)
+    with pytest.raises(ValueError, match="`inputs` must be at most the 100 `sentences`, got 101"):
+        SuitePlan((1,), (60, 40), 100, 101)

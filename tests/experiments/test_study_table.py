@@ -36,11 +36,11 @@ TABLE = tables.study_table([Result(models=MODELS, references={}, device="cpu")],
 def test_a_row_holds_a_model_and_a_task():
     assert len(TABLE) == 15
     first = TABLE.iloc[0]
-    assert (first.kind, first.seed, first.place) == ("saturated", 0, 1)
+    assert (first.kind, first.seed, first.position) == ("saturated", 0, 1)
     assert first.share == pytest.approx(1.0)
     assert first.projected == pytest.approx(70.0)
     assert np.isnan(first.heads)
-    assert TABLE[TABLE.kind == "sgd"].place.isna().all()
+    assert TABLE[TABLE.kind == "sgd"].position.isna().all()
 
 
 def test_a_model_that_two_records_hold_is_taken_once():
@@ -76,10 +76,10 @@ def test_the_plane_leaves_out_the_origin():
     np.testing.assert_allclose(sharp.points, 1.0)
 
 
-@pytest.mark.parametrize(("kind", "column"), [("penalties", "share"), ("sgd", "projected")])
-def test_what_was_not_measured_is_refused(kind, column):
-    with pytest.raises(ValueError, match=f"`{column}` was not measured of the arm"):
-        tables.arm(TABLE, kind, 0.3, column, None if column == "share" else 1)
+@pytest.mark.parametrize(("strength", "column"), [(0.4, "share"), (0.3, "projected")])
+def test_what_was_not_measured_is_refused(strength, column):
+    with pytest.raises(ValueError, match=f"`{column}` was not measured of the arm .*Known arms: "):
+        tables.arm(TABLE, "sgd", strength, column, None if column == "share" else 1)
 
 
 def test_runs_are_read_from_a_record():

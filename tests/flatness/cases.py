@@ -12,7 +12,7 @@ from ntpcompanion.flatness.toy_models import (
     softmax_product,
 )
 from ntpcompanion.languages.enumeration import sentence_table
-from ntpcompanion.languages.hmm import random_hmm
+from ntpcompanion.languages.random_hmms import random_hmm
 
 
 def hmm_network(rng, *, states=2, vocab=3, length=3, width=16):

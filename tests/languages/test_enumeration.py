@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from ntpcompanion.languages.enumeration import sentence_table
-from ntpcompanion.languages.hmm import random_hmm
+from ntpcompanion.languages.random_hmms import random_hmm
 
 
 def test_entries_are_the_probabilities_of_their_sentences():

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from ntpcompanion.languages.causal import CausalLanguage
-from ntpcompanion.languages.glue import Examples, encode, load_glue
+from ntpcompanion.languages.glue import GlueSplit, encode, load_glue
 from ntpcompanion.languages.pretrained import needed
 from tests.languages.opt import generator, small_opt, small_tokenizer
 
@@ -51,11 +51,11 @@ def language(length=4, end=2):
 def test_splits_have_their_texts_and_labels(folder):
     splits = load_glue("sst2", str(folder))
     assert splits == {
-        name: Examples(tuple(columns["sentence"]), tuple(columns["label"]))
+        name: GlueSplit(tuple(columns["sentence"]), tuple(columns["label"]))
         for name, columns in SST2.items()
     }
     assert load_glue("qnli", str(folder)) == {
-        "train": Examples(("what film the good", "what is bad a film"), (1, 0))
+        "train": GlueSplit(("what film the good", "what is bad a film"), (1, 0))
     }
 
 
@@ -81,12 +81,12 @@ def test_words_that_the_language_lacks_are_dropped_and_the_rest_closes_up(folder
 def test_sentences_of_the_language_come_back(folder):
     tokens, tokenizer = language(6).sample(30, generator()), small_tokenizer()
     texts = tuple(tokenizer.decode(language().words[row[row >= 0]]) for row in tokens)
-    assert torch.equal(encode(Examples(texts, (0,) * 30), tokenizer, language(6)).tokens, tokens)
+    assert torch.equal(encode(GlueSplit(texts, (0,) * 30), tokenizer, language(6)).tokens, tokens)
 
 
 def test_what_cannot_be_encoded_is_refused():
     with pytest.raises(ValueError, match=r"`examples` is empty\. Give a split with texts"):
-        encode(Examples((), ()), small_tokenizer(), language())
+        encode(GlueSplit((), ()), small_tokenizer(), language())
     with pytest.raises(
         ValueError,
         match=(
@@ -94,9 +94,9 @@ def test_what_cannot_be_encoded_is_refused():
             r"its model"
         ),
     ):
-        encode(Examples(("odd", ""), (0, 1)), small_tokenizer(), language())
+        encode(GlueSplit(("odd", ""), (0, 1)), small_tokenizer(), language())
     with pytest.raises(ValueError, match="`examples`: none of 1 texts has a word"):
-        encode(Examples(("",), (0,)), small_tokenizer(), language())
+        encode(GlueSplit(("",), (0,)), small_tokenizer(), language())
 
 
 def test_what_is_no_task_is_refused(folder):

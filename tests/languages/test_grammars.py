@@ -18,7 +18,7 @@ def test_the_levelled_family_has_its_levels():
     assert grammar.lexical[:3].sum(1).tolist() == pytest.approx([0.25] * 3)
     paper = random_levelled_pcfg(np.random.default_rng(0))
     assert (paper.num_symbols, paper.vocab_size, paper.longest) == (50, 200, 32)
-    law = paper.length_law(32)
+    law = paper.length_distribution(32)
     assert float(law.sum()) == pytest.approx(1)
     assert float(law @ torch.arange(1, 33).double()) == pytest.approx(17.03, abs=0.01)
 
@@ -63,8 +63,13 @@ def test_sentences_without_the_span_have_no_label():
     # 2 words from the second on, not the first
     assert span_labels(grammar, tokens, 2, "posterior").tolist() == [NO_LABEL, NO_LABEL]
     assert span_labels(grammar, tokens, None, "posterior").tolist() == [0, 0]
-    assert span_labels(grammar, tokens, 9, "posterior").tolist() == [NO_LABEL] * 2
+    assert span_labels(grammar, tokens, 3, "posterior").tolist() == [NO_LABEL, 0]
+    assert span_labels(recursive(), tokens * 0, 9, "posterior").tolist() == [NO_LABEL] * 2
     assert TASK_SPANS == {"A": 32, "B": 16, "C": 8}
+
+
+def single_word():
+    return PCFG(torch.ones(1), torch.zeros((1, 1, 1)), torch.ones((1, 1)))
 
 
 def recursive():
@@ -81,6 +86,10 @@ def recursive():
         (
             lambda: span_labels(recursive(), torch.zeros(1, 1).long(), 1, "outside"),
             "`by` must be one of 'posterior', 'inside', got 'outside'",
+        ),
+        (
+            lambda: span_labels(single_word(), torch.zeros(1, 1).long(), 9, "inside"),
+            "`words` must be at most 1, the words of the longest sentence of the grammar, got 9",
         ),
         (
             lambda: random_levelled_pcfg(np.random.default_rng(0), depth=0),

@@ -19,7 +19,7 @@ def test_one_symbol_has_catalan_many_parses(n):
     words have C(n − 1) trees.
     """
     grammar = PCFG(torch.ones(1), torch.full((1, 1, 1), 0.5), torch.full((1, 1), 0.5))
-    count = float(grammar.length_law(n)[n - 1]) * 2 ** (2 * n - 1)
+    count = float(grammar.length_distribution(n)[n - 1]) * 2 ** (2 * n - 1)
     assert count == math.comb(2 * n - 2, n - 1) // n  # powers of two are exact in float64
     log_count = float(grammar.log_prob(torch.zeros(1, n, dtype=torch.int64))) + (
         2 * n - 1

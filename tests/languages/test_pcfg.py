@@ -101,7 +101,7 @@ def test_everything_equals_the_sum_over_parse_trees(seed, size, zeros):
     assert grammar.log_prob(torch.tensor(strings)).exp().tolist() == pytest.approx(
         list(total.values()), rel=1e-9, abs=1e-15
     )
-    assert float(grammar.length_law(n)[n - 1]) == pytest.approx(
+    assert float(grammar.length_distribution(n)[n - 1]) == pytest.approx(
         math.fsum(total.values()), rel=1e-9, abs=1e-15
     )
     possible = [string for string in strings if total[string] > 0]
@@ -154,7 +154,7 @@ def test_frequencies_are_within_five_standard_errors():
         for s in itertools.product(range(2), repeat=k)
     ]
     probability = grammar.log_prob(torch.tensor(strings)).exp()
-    assert float(probability.sum()) == pytest.approx(float(grammar.length_law(3).sum()))
+    assert float(probability.sum()) == pytest.approx(float(grammar.length_distribution(3).sum()))
     assert float(probability.sum()) < 0.9
     probability = probability / probability.sum()
     seen = (tokens[:, None] == torch.tensor(strings)).all(-1).double().mean(0)
@@ -167,11 +167,11 @@ def test_frequencies_are_within_five_standard_errors():
 def test_a_supercritical_grammar_loses_what_never_ends():
     """S → S S with probability 3/4: a derivation ends with probability (1/4) / (3/4)."""
     grammar = PCFG(torch.ones(1), torch.full((1, 1, 1), 0.75), torch.full((1, 1), 0.25))
-    assert float(grammar.length_law(200).sum()) == pytest.approx(1 / 3, abs=1e-9)
+    assert float(grammar.length_distribution(200).sum()) == pytest.approx(1 / 3, abs=1e-9)
     tokens = grammar.sample(2000, generator(), max_length=40)
     assert tokens.shape[0] == 2000
     assert tokens.shape[1] <= 40
-    law = grammar.length_law(40)
+    law = grammar.length_distribution(40)
     share = float(law[0] / law.sum())
     assert (
         abs(float(((tokens != PADDING).sum(1) == 1).double().mean()) - share)

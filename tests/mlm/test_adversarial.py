@@ -10,11 +10,11 @@ from ntpcompanion.mlm.adversarial import (
     adversarial_term,
     disjoint_rows,
 )
-from ntpcompanion.mlm.downstream import Examples, accuracy_of
+from ntpcompanion.mlm.downstream import LabelledExamples, accuracy_of
 from ntpcompanion.mlm.evaluate import draw_test_set, evaluate
+from ntpcompanion.mlm.features import extract_features, gaussian_projection
 from ntpcompanion.mlm.language_plans import HMMPlan
 from ntpcompanion.mlm.plan import TrainingPlan
-from ntpcompanion.mlm.probe import extract_features, gaussian_projection
 from ntpcompanion.mlm.ridge import ridge_head, validation_loss
 from ntpcompanion.mlm.train import train
 from ntpcompanion.networks.build import build_model
@@ -30,7 +30,7 @@ ADVERSARY = AdversarialPlan(weight=0.5, ridge=1.0, first=12, second=7)
 def task(language, n, seed=0):
     """The second hidden state of each sentence."""
     tokens, states = language.sample_with_states(n, generator(seed))
-    return Examples(tokens, states[:, 1], language.num_states)
+    return LabelledExamples(tokens, states[:, 1], language.num_states)
 
 
 def states_of(shape, plan, language, examples, adversary, **options):
@@ -81,7 +81,9 @@ def test_a_step_descends_the_difference_of_the_two_losses(dims):
     seeded = torch.Generator().manual_seed(int(stream(0, "adversary projection").integers(2**32)))
     projection = gaussian_projection(32, 5, seeded) if dims else None
     rows = disjoint_rows(40, adversary, 0, 0)
-    pair = [Examples(examples.inputs[chosen], examples.labels[chosen], 3) for chosen in rows]
+    pair = [
+        LabelledExamples(examples.inputs[chosen], examples.labels[chosen], 3) for chosen in rows
+    ]
     attacked = validation_loss(model, *pair, 1.0, projection)
     batches = [training_batch(plan, language, 4, 0, number) for number in (0, 1)]
     learned = [
@@ -201,8 +203,8 @@ def test_what_does_not_fit_together_is_refused():
 
 
 WRONG = [
-    ("weight", -1.0, "must not be negative, and finite, got -1"),
-    ("weight", float("nan"), "must not be negative, and finite, got nan"),
+    ("weight", -1.0, "must be at least 0, got -1"),
+    ("weight", float("nan"), "must be a finite number, got nan"),
     ("ridge", 0.0, "must be positive and finite, got 0"),
     ("first", 0, "must be at least 1, got 0"),
     ("second", 0, "must be at least 1, got 0"),

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from ntpcompanion.mlm.downstream import (
-    Examples,
+    LabelledExamples,
     accuracy_of,
     bayes_accuracy,
     chance_accuracy,
@@ -14,7 +14,7 @@ from tests.mlm.cases import generator
 
 def test_the_chance_level_is_the_best_constant_guess():
     labels = torch.tensor([2, 0, 2, 1, 2, 0])
-    examples = Examples(torch.zeros(6, 1), labels, 4)
+    examples = LabelledExamples(torch.zeros(6, 1), labels, 4)
     measured = chance_accuracy(examples)
     assert (
         measured.value == max(float((labels == guess).double().mean()) for guess in range(4)) == 0.5
@@ -57,14 +57,14 @@ ROWS = torch.zeros(3, 2)
 WRONG = [
     (
         (ROWS, torch.tensor([0, 1]), 2),
-        r"`labels` must be of shape \(n,\), one for each of n ≥ 1 `inputs`, got 3 inputs and .* "
-        r"\(2,\)",
+        r"`labels` must be of shape \(n,\), one for each of n ≥ 1 `inputs`, got \(2,\) and "
+        r"`inputs` of \(3, ",
     ),
     (
         (ROWS[:0], torch.tensor([], dtype=torch.int64), 2),
-        r"got 0 inputs and labels of shape \(0,\)",
+        r"got \(0,\) and `inputs` of \(0, ",
     ),
-    ((ROWS, torch.zeros(3, 1, dtype=torch.int64), 2), r"got 3 inputs and labels of shape \(3, 1\)"),
+    ((ROWS, torch.zeros(3, 1, dtype=torch.int64), 2), r"got \(3, 1\) and `inputs` of"),
     ((ROWS, torch.tensor([0, 0, 0]), 0), "`classes` must be at least 2, got 0"),
     (
         (ROWS, torch.tensor([0, 2, 1]), 2),
@@ -78,14 +78,14 @@ WRONG = [
         (ROWS, torch.tensor([0.0, 0.5, 1.0]), 2),
         r"`labels` must be integers in 0 … 1, got 0 … 1 of torch.float32",
     ),
-    ((ROWS / 0, torch.tensor([0, 1, 1]), 2), "`inputs` must be finite, row 0 is not"),
+    ((ROWS / 0, torch.tensor([0, 1, 1]), 2), "`inputs` must be finite, row 0 holds nan or inf"),
 ]
 
 
 @pytest.mark.parametrize(("fields", "words"), WRONG)
 def test_examples_that_cannot_be_used_are_refused(fields, words):
     with pytest.raises(ValueError, match=words):
-        Examples(*fields)
+        LabelledExamples(*fields)
 
 
 def test_the_accuracy_of_guesses_is_their_mean_posterior():

@@ -160,9 +160,13 @@ def test_a_size_without_a_vocabulary_is_refused_by_name():
 
 def test_lstms_and_unknown_choices_are_refused():
     recurrent, model = build_model(LSTM, 0), build_model(TRANSFORMER, 0)
-    with pytest.raises(ValueError, match="`model` must be a Transformer, got a BidirectionalLSTM"):
+    with pytest.raises(
+        ValueError, match=r"`model` must be a Transformer, got a ntpcompanion\.BidirectionalLSTM"
+    ):
         enlarge(recurrent, LSTM, "released")
-    with pytest.raises(ValueError, match="`model` must be a Transformer, got a BidirectionalLSTM"):
+    with pytest.raises(
+        ValueError, match=r"`model` must be a Transformer, got a ntpcompanion\.BidirectionalLSTM"
+    ):
         parameter_groups(recurrent)
     with pytest.raises(ValueError, match="`plan` must be of the kind transformer, got lstm"):
         enlarge(model, replace(LSTM, width=16), "released")
@@ -170,7 +174,7 @@ def test_lstms_and_unknown_choices_are_refused():
         with pytest.raises(
             ValueError,
             match=(
-                r"`(scaling|zeros)` must be one of (released, balanced|all, outputs), got "
+                r"`(scaling|zeros)` must be one of '(released', 'balanced|all', 'outputs)', got "
                 r"'(naive|some)'"
             ),
         ):

@@ -106,7 +106,7 @@ def test_saturation_counts_two_standard_errors(kl, stderr, verdict):
 def test_what_cannot_be_evaluated_is_refused():
     language = SMALL.build()
     with pytest.raises(
-        ValueError, match="`sentences` must be at least 5, one for each subset, got 4"
+        ValueError, match="`sentences` must be at least 5 for a standard error, got 4"
     ):
         draw_test_set(language, 4, 4, 0)
     with pytest.raises(ValueError, match="`batch` must be at least 1, got 0"):

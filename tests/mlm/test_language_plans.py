@@ -5,6 +5,7 @@ import torch
 
 from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.pcfg import PCFG
+from ntpcompanion.mlm.language_plans import PCFGPlan
 from tests.mlm.cases import MIXED, SMALL
 
 
@@ -51,7 +52,7 @@ def test_a_grammar_has_as_many_rules_as_it_is_asked_for():
         (SMALL, {"words": -1}, "`words` must be a whole number of at least 1, got -1"),
         (SMALL, {"length": 0}, "`length` must be a whole number of at least 1, got 0"),
         (SMALL, {"blocks": 0}, "`blocks` must be a whole number of at least 1, got 0"),
-        (SMALL, {"seed": -1}, "`seed` must not be negative, got -1"),
+        (SMALL, {"seed": -1}, "`seed` must be at least 0, got -1"),
         (SMALL, {"transition": 0}, "`transition` must be positive and finite, got 0"),
         (SMALL, {"emission": float("inf")}, "`emission` must be positive and finite, got inf"),
         (SMALL, {"family": "opt"}, "`family` must be one of hmm, got 'opt'"),
@@ -60,7 +61,7 @@ def test_a_grammar_has_as_many_rules_as_it_is_asked_for():
         (MIXED, {"depth": 0}, "`depth` must be a whole number of at least 1, got 0"),
         (MIXED, {"pairs": 0}, "`pairs` must be a whole number of at least 1, got 0"),
         (MIXED, {"words_each": 0.5}, "`words_each` must be a whole number of at least 1, got 0.5"),
-        (MIXED, {"seed": -1}, "`seed` must not be negative, got -1"),
+        (MIXED, {"seed": -1}, "`seed` must be at least 0, got -1"),
     ],
 )
 def test_sizes_out_of_range_are_refused_by_name(plan, change, words, unchecked_shapes):
@@ -69,5 +70,9 @@ def test_sizes_out_of_range_are_refused_by_name(plan, change, words, unchecked_s
 
 
 def test_blocks_must_divide():
+    with pytest.raises(ValueError, match=r"`nonterminals` must be at least `depth` = 3.* got 2"):
+        PCFGPlan(2, 8, 3).build()
+    with pytest.raises(ValueError, match="`words_each` must be at most `words` = 8, got 9"):
+        PCFGPlan(6, 8, 3, words_each=9).build()
     with pytest.raises(ValueError, match="`blocks` must divide"):
         replace(SMALL, blocks=4).build()

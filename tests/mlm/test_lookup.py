@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from ntpcompanion.languages.language import PADDING
+from ntpcompanion.mlm.features import gaussian_projection
 from ntpcompanion.mlm.lookup import lookup_features
-from ntpcompanion.mlm.probe import gaussian_projection
 from tests.mlm.cases import MIXED, SMALL, generator
 
 

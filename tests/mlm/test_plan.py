@@ -26,9 +26,9 @@ from tests.mlm.cases import SHORT
         ({"betas": (-0.1, 0.5)}, "`betas` must be at least 0 and below 1, got -0.1"),
         ({"warmup": 1.0}, "`warmup` must be at least 0 and below 1, got 1.0"),
         ({"mask_share": 1.5}, "`mask_share` must be at least 0 and below 1, got 1.5"),
-        ({"weight_decay": -1.0}, "`weight_decay` must not be negative, and finite, got -1.0"),
-        ({"epsilon": float("inf")}, "`epsilon` must not be negative, and finite, got inf"),
-        ({"seed": -1}, "`seed` must not be negative, got -1"),
+        ({"weight_decay": -1.0}, "`weight_decay` must be at least 0, got -1.0"),
+        ({"epsilon": float("inf")}, "`epsilon` must be a finite number, got inf"),
+        ({"seed": -1}, "`seed` must be at least 0, got -1"),
     ],
 )
 def test_a_training_that_does_not_fit_is_refused_by_name(change, words):

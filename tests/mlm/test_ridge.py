@@ -2,8 +2,8 @@ import pytest
 import torch
 from sklearn.linear_model import Ridge
 
-from ntpcompanion.mlm.downstream import Examples
-from ntpcompanion.mlm.probe import gaussian_projection, token_features
+from ntpcompanion.mlm.downstream import LabelledExamples
+from ntpcompanion.mlm.features import gaussian_projection, token_features
 from ntpcompanion.mlm.ridge import ridge_head, validation_loss
 from ntpcompanion.networks.build import build_model
 from tests.mlm.cases import LSTM, TRANSFORMER, generator
@@ -17,7 +17,9 @@ def random(*shape, seed=0):
 def sentences(n, seed=0):
     """Random words with random labels of 3 classes."""
     g = generator(seed)
-    return Examples(torch.randint(6, (n, 4), generator=g), torch.randint(3, (n,), generator=g), 3)
+    return LabelledExamples(
+        torch.randint(6, (n, 4), generator=g), torch.randint(3, (n,), generator=g), 3
+    )
 
 
 @pytest.mark.parametrize(("n", "d"), [(20, 5), (5, 20), (7, 7), (1, 3)])

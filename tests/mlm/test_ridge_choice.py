@@ -86,7 +86,7 @@ def test_no_candidates_are_refused():
 
 def test_an_unknown_criterion_is_refused():
     features, labels = clusters(2, 30, 1)
-    with pytest.raises(ValueError, match="`criterion` must be one of accuracy, loss, got 'f1'"):
+    with pytest.raises(ValueError, match="`criterion` must be one of 'accuracy', 'loss', got 'f1'"):
         choose_ridge(features, labels, features, labels, 3, (1.0,), models=2, criterion="f1")
 
 

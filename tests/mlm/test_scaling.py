@@ -52,7 +52,7 @@ def test_whitened_features_are_uncorrelated_and_lose_only_what_is_constant(dtype
 
 def test_an_unknown_scaling_is_refused():
     with pytest.raises(
-        ValueError, match="`scaling` must be one of none, standardized, whitened, got 'pca'"
+        ValueError, match="`scaling` must be one of 'none', 'standardized', 'whitened', got 'pca'"
     ):
         scaled(features(5), features(5), "pca")
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from ntpcompanion.mlm.downstream import Examples
+from ntpcompanion.mlm.downstream import LabelledExamples
 from ntpcompanion.mlm.probe import ProbePlan, linear_probe
 from ntpcompanion.mlm.stacked_heads import accuracy_by_posterior, fit_heads, trained_heads
 from tests.mlm.cases import generator
@@ -64,7 +64,7 @@ def test_a_head_is_that_of_the_probe_of_one_model(batch_size):
     rows, labels = features(), classes()
     found = fit_heads(rows, labels, CLASSES, plan, generator(7)).logits(rows)
     for model in range(MODELS):
-        examples = Examples(rows[model], labels, CLASSES)
+        examples = LabelledExamples(rows[model], labels, CLASSES)
         alone = linear_probe(examples, examples, plan, generator(7))
         loss = float(F.cross_entropy(found[model], labels))
         assert loss == pytest.approx(alone.training_loss, abs=1e-5)

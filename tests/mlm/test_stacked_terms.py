@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ntpcompanion.mlm.adversarial import AdversarialPlan
-from ntpcompanion.mlm.downstream import Examples
+from ntpcompanion.mlm.downstream import LabelledExamples
 from ntpcompanion.mlm.example_gradients import log_trace
 from ntpcompanion.mlm.ridge import validation_loss
 from ntpcompanion.mlm.stacked_data import draw_steps
@@ -15,7 +15,7 @@ from tests.mlm.cases import SHORT, SMALL, TRANSFORMER, generator
 
 LANGUAGE = SMALL.build()
 TOKENS, STATES = LANGUAGE.sample_with_states(60, generator())
-DOWNSTREAM = Examples(TOKENS, STATES[:, 0], 2)
+DOWNSTREAM = LabelledExamples(TOKENS, STATES[:, 0], 2)
 SEEDS = (1, 1, 2)
 STACK = initial_stack(TRANSFORMER, SEEDS, deviation=0.3)
 ATTACK = AdversarialPlan(0.5, ridge=2.0, first=12, second=8)
@@ -77,8 +77,8 @@ def test_the_adversary_measures_the_validation_loss_of_a_ridge_head():
     tokens, onehot = term.draw(0)
     labels = onehot.argmax(-1)
     for row in range(3):
-        first = Examples(tokens[row, :12], labels[row, :12], 2)
-        second = Examples(tokens[row, 12:], labels[row, 12:], 2)
+        first = LabelledExamples(tokens[row, :12], labels[row, :12], 2)
+        second = LabelledExamples(tokens[row, 12:], labels[row, 12:], 2)
         expected = validation_loss(STACK.model(row), first, second, 2.0)
         assert float(value(term, row, (tokens, onehot))) == pytest.approx(
             float(expected.detach()), rel=1e-5
@@ -86,7 +86,7 @@ def test_the_adversary_measures_the_validation_loss_of_a_ridge_head():
 
 
 def test_the_two_sets_of_an_adversary_are_disjoint():
-    numbered = Examples(torch.arange(60)[:, None].expand(60, 4), DOWNSTREAM.labels, 2)
+    numbered = LabelledExamples(torch.arange(60)[:, None].expand(60, 4), DOWNSTREAM.labels, 2)
     chosen = adversary(PLANS, SEEDS, numbered).draw(5)[0][:, :, 0]
     assert chosen.shape == (3, 20)
     assert all(len(row.unique()) == 20 for row in chosen)

@@ -5,7 +5,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from ntpcompanion.mlm.downstream import Examples
+from ntpcompanion.mlm.downstream import LabelledExamples
 from ntpcompanion.mlm.probe import ProbePlan, fine_tune
 from ntpcompanion.mlm.stacked_tuning import fine_tuned_stack
 from ntpcompanion.mlm.tokens import padded_to
@@ -82,7 +82,7 @@ def test_each_network_is_tuned_as_by_a_plain_loop():
 def test_a_network_is_tuned_as_by_the_function_for_one(batch_size):
     given, start, plan = task(), stack(), replace(PLAN, batch_size=batch_size)
     found = tuned(given, plan, start)
-    examples = Examples(given["train"], given["labels"], CLASSES)
+    examples = LabelledExamples(given["train"], given["labels"], CLASSES)
     for row in range(len(start)):
         alone = fine_tune(start.model(row), examples, examples, plan, generator(7))
         assert float(found.training_loss[row]) == pytest.approx(alone.training_loss, abs=1e-5)

@@ -1,10 +1,12 @@
 from itertools import pairwise, product
 
+import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.languages.grammars import span_labels
+from ntpcompanion.languages.grammars import random_levelled_pcfg, span_labels
 from ntpcompanion.languages.language import PADDING
+from ntpcompanion.languages.pcfg import PCFG
 from ntpcompanion.mlm.language_plans import HMMPlan
 from ntpcompanion.mlm.tasks import draw_task, label_posterior, with_posteriors
 from tests.mlm.cases import MIXED, SMALL, generator
@@ -43,13 +45,13 @@ def test_sentences_of_a_grammar_have_the_label_that_was_asked_for():
     assert torch.equal(again.test.inputs, task.test.inputs)
 
 
-def hidden_state_by_enumeration(language, sentence, place):
+def hidden_state_by_enumeration(language, sentence, position):
     """Pr(z_place | sentence): all paths of states, one by one."""
     joint = [0.0] * language.num_states
     for path in product(range(language.num_states), repeat=len(sentence)):
         moves = [language.transition[step] for step in pairwise(path)]
         words = [language.emission[pair] for pair in zip(path, sentence, strict=True)]
-        joint[path[place - 1]] += float(
+        joint[path[position - 1]] += float(
             language.initial[path[0]] * torch.stack(moves + words).prod()
         )
     return [chance / sum(joint) for chance in joint]
@@ -58,9 +60,11 @@ def hidden_state_by_enumeration(language, sentence, place):
 def test_the_posterior_of_a_state_is_that_of_all_paths():
     language = HMMPlan(3, 4, 4, transition=0.5).build()
     tokens = language.sample(5, generator())
-    for place in (1, 4):
-        for found, sentence in zip(label_posterior(language, tokens, place), tokens, strict=True):
-            expected = hidden_state_by_enumeration(language, sentence.tolist(), place)
+    for position in (1, 4):
+        for found, sentence in zip(
+            label_posterior(language, tokens, position), tokens, strict=True
+        ):
+            expected = hidden_state_by_enumeration(language, sentence.tolist(), position)
             assert found.tolist() == pytest.approx(expected, abs=1e-12)
 
 
@@ -115,9 +119,13 @@ def test_sentences_without_the_label_are_refused():
     words = words[language.log_prob(words).isfinite()]
     assert len(words)
     short = torch.cat([words, torch.full_like(words, PADDING)], 1)
-    with pytest.raises(ValueError, match=r"`tokens`: row 0 has no label at `place` = 2. Leave it"):
+    with pytest.raises(
+        ValueError, match=r"`tokens`: row 0 has no label at `position` = 2. Leave it"
+    ):
         label_posterior(language, short, 2)
-    with pytest.raises(ValueError, match="`place` must be a position of the sentences, 1 … 2, got"):
+    with pytest.raises(
+        ValueError, match="`position` must lie in 1 … 2 as the sentences have words, got 3"
+    ):
         label_posterior(language, short, 3)
 
 
@@ -129,20 +137,29 @@ def test_other_inputs_keep_the_labels():
     assert test.inputs.sum() == 12
 
 
-def test_places_that_do_not_exist_are_refused():
-    with pytest.raises(ValueError, match="`place` must be at least 1, got 0"):
+def short_sentences():
+    """A grammar nearly all of whose sentences have one word, and at most 4."""
+    sizes = {"symbols": 6, "vocab": 8, "depth": 3, "pairs": 2, "words": 3, "stop": 0.9999}
+    return random_levelled_pcfg(np.random.default_rng(0), **sizes)
+
+
+def test_positions_that_do_not_exist_are_refused():
+    with pytest.raises(ValueError, match="`position` must be at least 1, got 0"):
         draw_task(SMALL.build(), 0, 10, 10, 4, generator())
     with pytest.raises(
-        ValueError, match=r"`place` must be at most 4, the length of the sentences, got 5"
+        ValueError, match=r"`position` must be at most 4, the length of the sentences, got 5"
     ):
         draw_task(SMALL.build(), 5, 10, 10, 4, generator())
     with pytest.raises(
         ValueError,
-        match=(
-            r"`place` = 5: 0 of 10000 sentences have a symbol over their first 5 words. Take fewer"
-        ),
+        match=r"`position` = 4: 0 of 10000 sentences have a symbol over their first 4 words\.",
     ):
+        draw_task(short_sentences(), 4, 10, 10, 5, generator())
+    with pytest.raises(ValueError, match="`position` must be at most 4, the length of the sent"):
         draw_task(MIXED.build(), 5, 10, 10, 5, generator())
+    endless = PCFG(torch.ones(1), torch.full((1, 1, 1), 0.5), torch.tensor([[0.5]]))
+    with pytest.raises(ValueError, match="`language` must be a grammar with a longest sentence"):
+        draw_task(endless, 1, 10, 10, 5, generator())
     with pytest.raises(
         ValueError, match=r"`tokens` holds sentences of .* words, the model has 3 `positions`"
     ):

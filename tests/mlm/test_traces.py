@@ -127,11 +127,11 @@ def test_models_in_single_precision_are_summed_in_double(test):
 
 def test_what_is_refused(test):
     one = test.tokens[:1], test.at[:1], numbers(1)
-    with pytest.raises(ValueError, match=r"`inputs` must be .*at least 2"):
+    with pytest.raises(ValueError, match=r"`tokens` must hold at least 2"):
         measured_traces(NETWORK, PARAMETERS, *one)
     with pytest.raises(ValueError, match=r"`parts` must be .*at least 3"):
         trace_slope(NETWORK, PARAMETERS, test.tokens, test.at, numbers(60), parts=2)
-    with pytest.raises(ValueError, match=r"`inputs` must be .*at least 8"):
+    with pytest.raises(ValueError, match=r"`tokens` must hold at least 8"):
         trace_slope(NETWORK, PARAMETERS, test.tokens[:5], test.at[:5], numbers(5))
     with pytest.raises(ValueError, match=r"`chunk` must be .*at least 1"):
         measured_traces(NETWORK, PARAMETERS, test.tokens, test.at, numbers(60), chunk=0)

@@ -13,7 +13,8 @@ from ntpcompanion.mlm.data import MaskedBatch, batch_generator, draw_batch
 from ntpcompanion.mlm.evaluate import draw_test_set, evaluate
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.processes import Processes
-from ntpcompanion.mlm.train import SecondTerm, masked_loss, train
+from ntpcompanion.mlm.second_term import SecondTerm
+from ntpcompanion.mlm.train import masked_loss, train
 from ntpcompanion.networks.build import build_model
 from tests.mlm.cases import LSTM, MIXED, SHORT, SMALL, TRANSFORMER, same
 

@@ -52,7 +52,7 @@ def expected(frame, choice, most):
     browser has.
     """
     kind, probe = choice["kind"], choice["probe"]
-    own = frame[(frame.place == choice["place"]) & frame[probe].notna()]
+    own = frame[(frame.position == choice["position"]) & frame[probe].notna()]
     base = study.BASELINES.get(kind, study.SATURATED)
     rows = []
     for pair, models in own.groupby(["kind", "strength"]):
@@ -89,7 +89,7 @@ def test_every_choice_has_the_slope_and_interval_of_the_package(plane, opened):
     columns, most = plane.data["languages"][0]["models"], plane.data["equal_share"]
     frame = pd.DataFrame(columns)
     axes = {
-        "kind": [*MOVES, "saturated"], "place": [1, 5], "probe": plane.data["probes"],
+        "kind": [*MOVES, "saturated"], "position": [1, 5], "probe": plane.data["probes"],
         "trace": ["balanced", "trace"], "equal": [True, False], "seeds": SEEDS,
     }  # fmt: skip
     choices = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]

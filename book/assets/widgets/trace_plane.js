@@ -3,7 +3,7 @@
    within(rows)              a line for each seed; its slopes are the replicates
    across(points)            one line through one model for each seed, and the correlation
    arms(models, choice, most) the models that a choice leaves, in rows by seed
-   The data have a column for each of kind, strength, seed, place, trace, balanced, share (excess in % of the learnable gap) and the
+   The data have a column for each of kind, strength, seed, position, trace, balanced, share (excess in % of the learnable gap) and the
    accuracies; records(columns) makes an object of each row. */
 (function () {
   "use strict";
@@ -70,9 +70,9 @@
 
   const spread = (points) => Math.max(...points.map((point) => point[0])) - Math.min(...points.map((point) => point[0]));
 
-  /* choice: kind, place, probe, trace ("balanced" or "trace"), equal, seeds. Rows of {x, y, strength} by seed, in the order of strengths. */
+  /* choice: kind, position, probe, trace ("balanced" or "trace"), equal, seeds. Rows of {x, y, strength} by seed, in the order of strengths. */
   function arms(models, choice, most) {
-    const own = models.filter((m) => m.place === choice.place && m[choice.probe] !== null);
+    const own = models.filter((m) => m.position === choice.position && m[choice.probe] !== null);
     const base = BASELINES[choice.kind] || SEEDS_ONLY;
     const isBase = (m) => m.kind === base && m.strength === 0;
     const chosen = own.filter((m) => isBase(m) || m.kind === choice.kind);
@@ -172,7 +172,7 @@
     const unique = (key) => [...new Set(languages[now.language].map((m) => m[key]))].sort((a, b) => a - b);
     function reset() {
       Object.assign(now, first);
-      Object.assign(now, { place: unique("place")[0], seeds: unique("seed") });
+      Object.assign(now, { position: unique("position")[0], seeds: unique("seed") });
     }
     reset();
     const shown = { rows: [], found: null, reach: [[0, 1], [0, 1]] };
@@ -202,7 +202,7 @@
     }
     const kinds = Object.keys(KINDS).filter((kind) => unique("kind").includes(kind));
     selects.kind = pick("what differs", "kind", kinds.map((kind) => [kind, KINDS[kind]]));
-    selects.place = pick("task: hidden state at position", "place", unique("place").map((place) => [String(place), String(place)]), Number);
+    selects.position = pick("task: hidden state at position", "position", unique("position").map((position) => [String(position), String(position)]), Number);
     selects.probe = pick("probe", "probe", data.probes.map((probe) => [probe, PROBES[probe]]));
     selects.trace = pick("trace", "trace", [["balanced", "balanced"], ["trace", "plain"]]);
     const most = number(data.equal_share);

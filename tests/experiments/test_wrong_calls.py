@@ -1,0 +1,123 @@
+"""Arguments of the public names of this room, wrong in every way that a user may get them wrong.
+
+Plans of whole experiments are read by pydantic, and have tests of their own.
+"""
+
+import numpy as np
+import pytest
+
+from ntpcompanion import experiments as ex
+from ntpcompanion.experiments.downstream import Plan, Result
+from ntpcompanion.experiments.effects import slopes_of_seeds
+from ntpcompanion.experiments.power import verdict_probabilities
+from ntpcompanion.mlm import ConvergedProbe, TrainingPlan
+from ntpcompanion.mlm.language_plans import HMMPlan
+from tests.experiments.study_cases import VALUES
+from tests.mistakes import check_named, trials
+
+TRAINING = TrainingPlan(6, 8)
+SGD = TrainingPlan(6, 8, optimizer="sgd")
+ROW = {"strength": 0.0, "width": 8, "excess": 0.002, "excess_stderr": 1e-4, "tasks": {}}
+ROW |= {"trace": 8.2, "balanced": 2.9}
+ROWS = [{**ROW, "kind": kind, "seed": seed} for kind in ("saturated", "noise") for seed in (0, 1)]
+RESULT = Result.from_json({"models": ROWS, "references": {}, "device": "cpu"})
+TABLE = ex.study_table.study_table([RESULT], 0.2)
+COLUMN = {"table": TABLE, "kind": "noise", "strength": 0.0, "column": "share"}
+POWER = {"sd": 1.0, "seeds": 3, "effect": 1.0, "delta": 0.5}
+
+RIGHT = {
+    "SuitePlan": (ex.SuitePlan, {"places": (1,)}),
+    "Continued": (ex.Continued, {"training": TRAINING}),
+    "Noise": (ex.Noise, {"sgd": SGD, "rates": (0.0, 1.0), "anneal": TRAINING}),
+    "Adversarial": (ex.Adversarial, {"weights": (0.1,), "ridge": 1.0, "first": 3, "second": 3}),
+    "Penalty": (ex.Penalty, {"training": TRAINING, "weights": (-0.1, 0.1)}),
+    "Rescaled": (ex.Rescaled, {"logarithms": (-0.5, 0.5)}),
+    "downstream.run": (ex.downstream.run, {"plan": Plan.from_json(VALUES)}),
+    "pretraining.run": (ex.pretraining.run, {"plan": None}),
+    "read_study": (ex.study_table.read_study, {"tasks": []}),
+    "study_table": (ex.study_table.study_table, {"results": [RESULT], "learnable_gap": 0.2}),
+    "arm": (ex.study_table.arm, COLUMN),
+    "change": (ex.study_table.change, COLUMN),
+    "log_ratio": (ex.study_table.log_ratio, {**COLUMN, "column": "balanced"}),
+    "strengths_of": (ex.study_table.strengths_of, {"table": TABLE, "kind": "noise"}),
+    "equal_loss": (ex.study_table.equal_loss, {"table": TABLE, "kind": "noise"}),
+    "slope_per_e_fold": (
+        ex.study_table.slope_per_e_fold,
+        {
+            "table": TABLE,
+            "kind": "noise",
+            "strengths": [0.0, 0.1],
+            "column": "share",
+            "position": 1,
+        },
+    ),
+    "plane": (
+        ex.study_table.plane,
+        {"table": TABLE, "kinds": ["noise"], "column": "share", "position": 1},
+    ),
+    "paired_effect": (ex.paired_effect, {"after": [1.0, 2.0], "before": [0.5, 1.0]}),
+    "slope_within_seeds": (ex.slope_within_seeds, {"x": [[0, 1], [0, 1]], "y": [[0, 1], [0, 2]]}),
+    "slopes_of_seeds": (slopes_of_seeds, {"x": [[0, 1]], "y": [[0, 1]]}),
+    "verdict_on": (ex.verdict_on, {"low": 0.1, "high": 1.0, "delta": 0.5}),
+    "verdict_probabilities": (verdict_probabilities, POWER),
+    "seeds_needed": (ex.seeds_needed, {"sd": 1.0, "delta": 1.0}),
+    "count_successes": (ex.count_successes, {"runs": [True, False]}),
+}
+KINDS = {
+    "training": (None, "training", {"steps": 3}, HMMPlan(2, 6, 4)),
+    "weights": (None, 3, "ab", (), ("a",), (np.nan,), (True,)),
+    "positive_weights": (None, 3, "ab", (), ("a",), (np.nan,), (-0.1,)),
+    "places": (None, 3, "ab", (), (0,), (-1,), (1.5,), ("a",)),
+    "examples": (None, 3, "ab", (100,), (100, 19), (100.5, 100), (100, 100, 100)),
+    "probe": (None, "probe", TRAINING),
+    "protocol": ("probe", TRAINING, 3, ConvergedProbe()),
+    "path": ("folder", 3),
+    "plan": (None, "plan", VALUES, TRAINING),
+    "processes": ("x", 3),
+    "results": (None, 3, "ab", [], [None], RESULT),
+    "tasks": (None, 3, "ab", [None]),
+    "arm_kind": ("misspelled", 3, None),
+    "level": ("x", None, 0.7, np.nan),
+    "column": ("misspelled", 3, None),
+    "gap": ("x", None, 0.0, -1.0, np.nan),
+    "kinds": (None, 3, "ab", [], ["misspelled"]),
+    "levels": (None, 3, "ab", [], [0.7]),
+    "differences": ("x", None, [np.nan, 1.0], [], [1.0], np.ones((2, 2)), ["a", "b"]),
+    "arms": ("x", None, [], [1.0, 2.0], [[np.nan, 1.0], [0, 1]], [["a", "b"]]),
+    "deciding": ("x", None, np.nan, 0.0, True),
+    "chance": ("x", None, np.nan, 0.0, 1.0, True),
+    "runs": (None, 3, [], ["yes"], [1, 0], [None]),
+}
+WRONG = """
+SuitePlan: places=places examples=examples sentences=size inputs=size labels=size probe=probe
+SuitePlan: heads=protocol tuning=protocol
+Continued: training=training
+Noise: sgd=training rates=weights anneal=training
+Adversarial: weights=positive_weights ridge=positive first=size second=size
+Penalty: training=training weights=weights labels=choice
+Rescaled: logarithms=weights
+downstream.run: plan=plan checkpoint=path
+pretraining.run: plan=plan
+read_study: tasks=tasks
+study_table: results=results learnable_gap=gap
+arm: table=frame kind=arm_kind strength=level column=column
+change: table=frame kind=arm_kind strength=level column=column
+log_ratio: table=frame kind=arm_kind strength=level column=column
+strengths_of: table=frame kind=arm_kind
+equal_loss: table=frame kind=arm_kind most=number
+slope_per_e_fold: table=frame kind=arm_kind strengths=levels column=column
+plane: table=frame kinds=kinds column=column
+paired_effect: after=differences before=differences
+slope_within_seeds: x=arms y=arms
+slopes_of_seeds: x=arms y=arms
+verdict_on: low=number high=number delta=deciding
+verdict_probabilities: sd=positive seeds=integer effect=number delta=deciding
+seeds_needed: sd=positive delta=deciding probability=chance most=integer
+count_successes: runs=runs
+"""
+
+
+@pytest.mark.parametrize(("call", "arguments", "argument", "value"), trials(WRONG, RIGHT, KINDS))
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_a_wrong_argument_is_named_in_a_sentence(call, arguments, argument, value):
+    check_named(call, arguments, argument, value)
