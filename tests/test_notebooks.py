@@ -15,11 +15,32 @@ from ntpcompanion.workflow.claims.claims import Band, load_claims
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
+from ntpcompanion.workflow.running.results import complaints
+from ntpcompanion.workflow.running.runs import load_executed
 from ntpcompanion.workflow.site.build import current_results
 from tests.edges import distance_from_edge
 from tests.smoke import smoke_runs
 
 NOTEBOOKS = find_notebooks(Project.find())
+# Drawings of an example by hand, and figures whose data stand under an earlier one.
+WITHOUT_DATA = {
+    "adam": {"fig-runs"},  # data under fig-growth
+    "corrections": {
+        "fig-viterbi",
+        "fig-more-contexts",
+        "fig-legs",
+        "fig-factor-two",
+        "fig-inner-widths",
+        "fig-word-context",
+        "fig-entropies",
+    },
+    "dyck": {"fig-by-hand", "fig-kink"},
+    "ntp_svm": {"fig-plane", "fig-parts"},
+    "pitfalls": {"fig-path-star", "fig-path-star-touch"},
+    "separability": {"fig-cone"},
+    "sgd_flatness": {"fig-valley"},
+    "sparse_contexts": {"fig-text-table"},
+}
 
 
 def baseline(profile):
@@ -40,6 +61,12 @@ def test_no_number_moved_and_every_verdict_is_as_expected(executed):
         current_results(runs), claims, baselines.read_baseline(project.baseline("smoke")), "smoke"
     )
     assert found.faults == []
+
+
+def test_no_cell_of_the_book_warns(executed):
+    _, runs = executed
+    said = {run.notebook.name: complaints(load_executed(run.page)) for run in runs}
+    assert {name: lines for name, lines in said.items() if lines} == {}
 
 
 def test_every_claim_is_expected_somewhere_and_cited():
@@ -122,6 +149,15 @@ def test_house_rules_of_a_notebook(name):
         assert parameter.domain or isinstance(model, (str, bool)), (
             f"{parameter.name}: end its comment in a domain like [1, inf)"
         )
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_the_data_of_every_measured_figure_can_be_saved(name):
+    source = NOTEBOOKS[name].path.read_text(encoding="utf-8")
+    figures = re.split(r"^    name: (fig-[\w-]+)$", source, flags=re.MULTILINE)[1:]
+    pairs = zip(figures[::2], figures[1::2], strict=True)
+    without = {figure for figure, until_next in pairs if "csv_link(" not in until_next}
+    assert without == WITHOUT_DATA.get(name, set())
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)

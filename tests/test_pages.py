@@ -16,6 +16,7 @@ from tests.smoke import smoke_site
 
 HEAVIEST = 1.5 * 2**20  # bytes of a page without its widgets
 WIDGET = re.compile(r'<figure class="ntp-widget".*?</figure>', re.DOTALL)
+SCRIPT = re.compile(r'<script[^>]* src="([^"]*/widgets/[^"]*)"')
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 SERIOUS = ("serious", "critical")
 
@@ -68,6 +69,17 @@ def test_no_page_is_heavy(any_site):
     pages = {page: any_site / f"{page}.html" for page in toc_pages(Project.find())}
     weights = {page: weight(path.read_text(encoding="utf-8")) for page, path in pages.items()}
     assert {page: bytes_ for page, bytes_ in weights.items() if bytes_ > HEAVIEST} == {}
+
+
+def test_all_figures_to_touch_together_are_light(any_site):
+    """Their scripts, which all pages share, and the data and pictures in the pages."""
+    read = [path.read_text(encoding="utf-8") for path in any_site.glob("chapters/*.html")]
+    figures = [figure for page in read for figure in WIDGET.findall(page)]
+    scripts = {source for page in read for source in SCRIPT.findall(page)}
+    assert len(figures) >= 6
+    assert scripts
+    shared = sum((any_site / "chapters" / source).stat().st_size for source in scripts)
+    assert shared + sum(len(figure.encode()) for figure in figures) <= 400 * 2**10
 
 
 @needs_browser

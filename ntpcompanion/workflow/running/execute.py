@@ -31,6 +31,7 @@ from ntpcompanion.workflow.running.job import Job
 from ntpcompanion.workflow.running.results import (
     Result,
     collect_measurements,
+    complaints,
     outputs_digest,
     require_listed_records,
 )
@@ -153,7 +154,10 @@ def _execute_one(
         and not any((run.project.root / name).resolve().is_relative_to(own) for own in packages)
     ]
     mend = "let a parameter name it, and list that under `ntp: {inputs: [...]}`"
-    return [f"it read {name}, which is no input: {mend}." for name in undeclared]
+    return [
+        *complaints(node),
+        *(f"it read {name}, which is no input: {mend}." for name in undeclared),
+    ]
 
 
 def _result(

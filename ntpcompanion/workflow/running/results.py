@@ -128,6 +128,21 @@ def collect_measurements(node: nbformat.NotebookNode, name: str) -> list[Measure
     return found
 
 
+def complaints(node: nbformat.NotebookNode) -> list[str]:
+    """What cells wrote to stderr, such as Python's warnings, which the page shows: a line for each
+    cell, which begins with its number among the code cells.
+    """
+    found = []
+    for number, cell in enumerate(written_cells(node), start=1):
+        streams = [o for o in cell.outputs if o.output_type == "stream" and o.name == "stderr"]
+        if said := "".join(stream.text for stream in streams).strip():
+            found.append(
+                f"code cell {number} wrote to stderr, and a page would show it: "
+                f"{said.splitlines()[0]}"
+            )
+    return found
+
+
 def require_listed_records(node: nbformat.NotebookNode, notebook: Notebook) -> None:
     """Raises WorkflowError if an executed notebook shows a record that its front matter does not
     list: nobody would see it change.

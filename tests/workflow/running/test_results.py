@@ -11,6 +11,7 @@ from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.running.results import (
     Result,
     collect_measurements,
+    complaints,
     outputs_digest,
     require_listed_records,
 )
@@ -149,3 +150,15 @@ def test_a_record_is_shown_if_it_is_listed(toy):
         require_listed_records(node, words)
     toy.edit("notebooks/words.md", "inputs: [text]", "inputs: [text], records: [halves, others]")
     require_listed_records(node, find_notebooks(toy.project)["words"])
+
+
+def test_what_a_cell_wrote_to_stderr_is_told_with_its_number():
+    said = [
+        new_output("stream", name=name, text=text)
+        for name, text in (("stdout", "1\n"), ("stderr", "\na.py:2: UserWarning: far\n  f(n)\n"))
+    ]
+    assert complaints(notebook(outputs=[])) == []
+    assert complaints(notebook(outputs=said[:1])) == []
+    assert complaints(notebook(outputs=said)) == [
+        "code cell 2 wrote to stderr, and a page would show it: a.py:2: UserWarning: far"
+    ]
