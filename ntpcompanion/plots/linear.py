@@ -281,8 +281,8 @@ def draw_overlap(ax: Axes, overlap: ArrayLike, cosine: ArrayLike) -> Axes:
         cosine,
         "o",
         color=MEASUREMENT,
-        markersize=2.5,
-        alpha=0.25,
+        markersize=3,
+        alpha=0.6,
         markeredgewidth=0,
         rasterized=True,
     )

@@ -132,7 +132,7 @@ def banner(record: Record) -> str:
     kind, state = "ntp-current", "matches the present code"
     said = escape(record.about)
     if record.outdated:
-        changed = f"{_first_of(record.outdated)} changed since"
+        changed = f"{first_of(record.outdated)} changed since"
         kind, state = "ntp-outdated", f"outdated: {changed}"
         said = f"{said} Outdated: {escape(changed)}."
     made = escape(f"{record.name}: made {record.made}; {state}.")
@@ -140,7 +140,7 @@ def banner(record: Record) -> str:
     return f'<details class="ntp-record {kind}">{head}{made}</details>'
 
 
-def _first_of(files: Sequence[str], shown: int = 3) -> str:
+def first_of(files: Sequence[str], shown: int = 3) -> str:
     more = len(files) - shown
     return ", ".join(files) if more < 2 else f"{', '.join(files[:shown])} and {more} more files"
 

@@ -24,8 +24,10 @@ class Paper:
     @property
     def name(self) -> str:
         """`Someone et al. 2023`."""
-        first = self.authors[0] if self.authors else self.key
-        return f"{first}{' et al.' if len(self.authors) > 2 else ''} {self.year}".strip()
+        names = " and ".join(self.authors) or self.key
+        if len(self.authors) > 2:
+            names = f"{self.authors[0]} et al."
+        return f"{names} {self.year}".strip()
 
 
 def read_papers(project: Project) -> dict[str, Paper]:

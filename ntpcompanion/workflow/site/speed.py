@@ -110,8 +110,9 @@ def _answer(run: Bench, entries: Sequence[Entry]) -> str:
         faster = sum(ratio.low > 1 for ratio in ratios)
         worst, *_, best = sorted(2 * rivals, key=lambda e: pair_of(e).ratio.value)
         lines.append(
-            f"In {faster} of {len(rivals)} comparisons this package is faster than the peer; the "
-            f"median ratio is {figures(statistics.median(r.value for r in ratios))}."
+            f"In {faster} of {len(rivals)} comparisons with another program this package is faster; "
+            "the other rows compare it with a bound, or with its own best setting. The median ratio "
+            f"is {figures(statistics.median(r.value for r in ratios))}."
         )
         lines.append(f"The largest ratio: {_one(best)}. The smallest: {_one(worst)}.")
     goals = [entry for entry in run.quiet() if entry.met is not None]
@@ -123,7 +124,10 @@ def _answer(run: Bench, entries: Sequence[Entry]) -> str:
             + (f". Missed: {names}." if missed else ".")
         )
     if slow := _starved(run):
-        lines.append(f"Beside busy processes too slow by more than its share: {'; '.join(slow)}.")
+        lines.append(
+            "Slowed by busy processes more than their share of the machine explains: "
+            f"{'; '.join(slow)}."
+        )
     return "".join(f"<p>{line}</p>" for line in lines)
 
 

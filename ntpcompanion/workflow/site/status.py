@@ -10,7 +10,7 @@ from ntpcompanion.workflow.base.provenance import Hardware, hardware_line
 from ntpcompanion.workflow.claims.formatting import in_myst
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.records.plans import read_plans
-from ntpcompanion.workflow.records.record import Record, read_stored
+from ntpcompanion.workflow.records.record import Record, first_of, read_stored
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site.list_tables import list_table
 
@@ -60,7 +60,7 @@ def _record_row(project: Project, record: Record) -> list[str]:
     data = read_stored(project, record.name)[1]
     state = "up to date"
     if record.outdated:
-        state = f"**outdated**: {in_myst(escape(', '.join(record.outdated)))}"
+        state = f"**outdated**: {in_myst(escape(first_of(record.outdated)))}"
     again = "–"
     if data["verified"]:
         last = data["verified"][-1]
