@@ -141,6 +141,7 @@ def banner(record: Record) -> str:
 
 
 def first_of(files: Sequence[str], shown: int = 3) -> str:
+    """The first few names of a list, and how many more there are."""
     more = len(files) - shown
     return ", ".join(files) if more < 2 else f"{', '.join(files[:shown])} and {more} more files"
 

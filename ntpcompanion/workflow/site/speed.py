@@ -110,9 +110,9 @@ def _answer(run: Bench, entries: Sequence[Entry]) -> str:
         faster = sum(ratio.low > 1 for ratio in ratios)
         worst, *_, best = sorted(2 * rivals, key=lambda e: pair_of(e).ratio.value)
         lines.append(
-            f"In {faster} of {len(rivals)} comparisons with another program this package is faster; "
-            "the other rows compare it with a bound, or with its own best setting. The median ratio "
-            f"is {figures(statistics.median(r.value for r in ratios))}."
+            f"In {faster} of {len(rivals)} comparisons with another program this package is "
+            "faster; the other rows compare it with a bound, or with its own best setting. The "
+            f"median ratio is {figures(statistics.median(r.value for r in ratios))}."
         )
         lines.append(f"The largest ratio: {_one(best)}. The smallest: {_one(worst)}.")
     goals = [entry for entry in run.quiet() if entry.met is not None]
