@@ -193,7 +193,7 @@ def _hide_broken_torchvision() -> None:
     try:
         importlib.import_module("torchvision")
     except Exception:  # what a library with missing symbols raises is anything
-        sys.modules["torchvision"] = None  # type: ignore[assignment]  # "not there", to an import
+        sys.modules["torchvision"] = None  # type: ignore[assignment]  # an import finds "not there"
 
 
 def local_copy(source: str, kind: str, files: Sequence[str]) -> Path:

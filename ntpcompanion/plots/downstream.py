@@ -113,6 +113,8 @@ def _plane_axes(ax: Axes, frame: pd.DataFrame) -> None:
     reach = max(_LEAST_REACH, 1.1 * up)
     ax.set(xlim=(min(low, 0) - margin, max(high, 0) + margin), ylim=(-reach, reach))
     ticks = _within(_FACTORS, ax.get_xlim())
+    if len(ticks) > 8:  # labels between powers of two would lie over each other
+        ticks = [factor for factor in ticks if np.log2(factor).is_integer()]
     if len(ticks) < 3:
         ticks = sorted({*ticks, *_within(_NEAR_ONE, ax.get_xlim())})
     ax.set_xticks(np.log(ticks), [(_FACTORS | _NEAR_ONE)[f] for f in ticks])

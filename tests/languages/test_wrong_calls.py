@@ -16,7 +16,11 @@ from tests.mistakes import check_named, trials
 
 PLAN = HMMPlan(2, 4, 2, 2)
 HMM = PLAN.build()
-GRAMMAR = languages.PCFG([1.0, 0.0], [[[0, 0], [0, 0.4]], np.zeros((2, 2))], [[0.6, 0], [0.5, 0.5]])
+GRAMMAR = languages.PCFG(
+    torch.tensor([1.0, 0.0], dtype=torch.float64),
+    torch.tensor([[[0, 0], [0, 0.4]], [[0, 0], [0, 0]]], dtype=torch.float64),
+    torch.tensor([[0.6, 0], [0.5, 0.5]], dtype=torch.float64),
+)
 TABLES = {"initial": [0.5, 0.5], "transition": np.eye(2), "emission": np.eye(2), "length": 2}
 RULES = {"root": GRAMMAR.root, "binary": GRAMMAR.binary, "lexical": GRAMMAR.lexical}
 DRAW = {"n": 2, "generator": torch.Generator}
