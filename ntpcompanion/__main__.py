@@ -14,7 +14,7 @@ def main() -> None:
     except KeyboardInterrupt:  # packages are loaded for a second
         print("interrupted before anything was begun.", file=sys.stderr)
         sys.exit(130)
-    cli.main()
+    cli.app()
 
 
 def _missing(package: str) -> str:

@@ -2,29 +2,11 @@
 `terminal`.
 """
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ntpcompanion import terminal
-from ntpcompanion.options import (
-    CORES,
-    Annotate,
-    Bench,
-    Force,
-    Jobs,
-    JsonFile,
-    JUnitFile,
-    Name,
-    Names,
-    Overrides,
-    Processes,
-    Profile,
-    Scheduler,
-    SummaryFile,
-    Update,
-)
+from ntpcompanion import options, terminal, terminal_checks
 from ntpcompanion.workflow.base.environment import make_importable
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
@@ -38,21 +20,19 @@ from ntpcompanion.workflow.notebooks.lab import start_lab
 from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
 from ntpcompanion.workflow.records.overview import read_sweep
-from ntpcompanion.workflow.running import freshness
 from ntpcompanion.workflow.running import history as running_history
-from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.running.runs import (
-    Run,
-    plan,
-    present_parts,
-    stale_reasons,
-    unused_defaults,
-)
+from ntpcompanion.workflow.running.runs import Run, plan
 from ntpcompanion.workflow.site import build
 from ntpcompanion.workflow.site.render import recover_site, require_jupyter_book_1
 from ntpcompanion.workflow.site.server import site_server
 from ntpcompanion.workflow.starting.new_book import new_book, next_steps
 
+VERSION = typer.Option(
+    "--version",
+    help="Say which version this is, and stop.",
+    callback=lambda asked: terminal.show_version() if asked else None,
+    is_eager=True,
+)
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
@@ -61,39 +41,28 @@ app = typer.Typer(
 
 
 @app.callback()
-def options(
-    version: Annotated[
-        bool | None,
-        typer.Option(
-            "--version",
-            help="Say which version this is, and stop.",
-            callback=lambda asked: terminal.show_version() if asked else None,
-            is_eager=True,
-        ),
-    ] = None,
+def common(
+    version: Annotated[bool | None, VERSION] = None,
 ) -> None:
     """Options of no command."""
 
 
 @app.command("list")
 @terminal.sentences
-def list_(profile: Profile = "book") -> None:
+def list_(profile: options.Profile = "book") -> None:
     """The notebooks, their state at a profile, and what the last run took."""
-    runs = _runs(_project(), [], profile, [])
-    terminal.show_states(runs)
+    terminal.show_states(_runs(_project(), [], profile, []))
 
 
 @app.command()
 @terminal.sentences
 def execute(
-    names: Names = None,
-    profile: Profile = "book",
-    parameter: Overrides = None,
-    jobs: Jobs = CORES,
-    force: Force = False,
-    open_: Annotated[
-        bool, typer.Option("--open", help="Then show it as a page, as `view` does.")
-    ] = False,
+    names: options.Names = None,
+    profile: options.Profile = "book",
+    parameter: options.Overrides = None,
+    jobs: options.Jobs = options.CORES,
+    force: options.Force = False,
+    open_: options.ThenOpen = False,
 ) -> None:
     """Run the notebooks that are stale; a failing one does not stop the others."""
     project = _project()
@@ -115,12 +84,15 @@ def execute(
 
 @app.command("build")
 @terminal.sentences
-def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) -> None:
+def build_(
+    profile: options.Profile = "book",
+    jobs: options.Jobs = options.CORES,
+    force: options.Force = False,
+) -> None:
     """Run what is stale, write ledger and status, render the book, assert that it is complete."""
     project = _project()
     runs = _runs(project, [], profile, [])
-    # faults of claims, configuration, pages and Jupyter Book are found in a second, not after the
-    # runs
+    # faults of these are found in a second, not after the runs
     load_claims(project)
     # of two settings of one name, Jupyter Book takes the last without a word
     read_yaml(project.root / "_config.yml")
@@ -138,21 +110,21 @@ def build_(profile: Profile = "book", jobs: Jobs = CORES, force: Force = False) 
 @app.command()
 @terminal.sentences
 def check(
-    profile: Profile = "smoke",
-    parameter: Overrides = None,
-    update: Update = False,
-    json: JsonFile = None,
-    junit: JUnitFile = None,
-    summary: SummaryFile = None,
-    annotate: Annotate = None,
-    bench: Bench = None,
+    profile: options.Profile = "smoke",
+    parameter: options.Overrides = None,
+    update: options.Update = False,
+    json: options.JsonFile = None,
+    junit: options.JUnitFile = None,
+    summary: options.SummaryFile = None,
+    annotate: options.Annotate = None,
+    bench: options.Bench = None,
 ) -> None:
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
     one moved.
     """
     files = Files(json, junit, summary)
     if bench is not None:
-        terminal.bench(_project(), bench, files, alone=not (update or parameter or annotate))
+        terminal_checks.bench(_project(), bench, files, alone=not (update or parameter or annotate))
         return
     if update and parameter:
         raise WorkflowError(
@@ -160,14 +132,14 @@ def check(
             "Leave one of them out."
         )
     project = _project()
-    with terminal.reported_error(project, profile, files, annotate):
+    with terminal_checks.reported_error(project, profile, files, annotate):
         results = build.current_results(_runs(project, [], profile, parameter or []))
         report = check_results(project, results, profile)
-    terminal.show_report(report, files)
+    terminal_checks.show_report(report, files)
     if update:
-        terminal.show_accepted(accept(project, results, profile), files)
+        terminal_checks.show_accepted(accept(project, results, profile), files)
         report = check_results(project, results, profile)
-    terminal.end_check(project, report, files, annotate, updated=update)
+    terminal_checks.end_check(project, report, files, annotate, updated=update)
 
 
 @app.command()
@@ -182,7 +154,7 @@ def schemas() -> None:
 
 @app.command()
 @terminal.sentences
-def history(profile: Profile = "book") -> None:
+def history(profile: options.Profile = "book") -> None:
     """Keep the values of the stored runs in book/history, for the page on drift."""
     project = _project()
     results = build.current_results(_runs(project, [], profile, []))
@@ -194,28 +166,18 @@ def history(profile: Profile = "book") -> None:
 
 @app.command()
 @terminal.sentences
-def why(name: Name, profile: Profile = "book") -> None:
+def why(name: options.Name, profile: options.Profile = "book") -> None:
     """Say why a notebook would be run again, or that it would not."""
-    run = _runs(_project(), [name], profile, [])[0]
-    reasons = stale_reasons(run)
-    if not reasons:
-        parts = present_parts(run, Result.load(run.results))
-        files = f"{len(parts['package source'])} package files"
-        digest = freshness.key(parts)[:12]
-        terminal.say(f"{name} ({profile}) is up to date: key {digest} over {files}.")
-    terminal.say(*(f"{name} ({profile}): {line}" for line in [*reasons, *unused_defaults(run)]))
+    terminal.show_reasons(_runs(_project(), [name], profile, [])[0])
 
 
 @app.command()
 @terminal.sentences
 def record(
-    name: Annotated[str, typer.Argument(help="An entry of book/records/plans.yml.")],
-    jobs: Processes = None,
-    scheduler: Scheduler = None,
-    verify: Annotated[
-        int | None,
-        typer.Option(metavar="K", help="Run K of its tasks again instead, and compare."),
-    ] = None,
+    name: options.RecordName,
+    jobs: options.Processes = None,
+    scheduler: options.Scheduler = None,
+    verify: options.Verify = None,
 ) -> None:
     """Make a recorded run; run the same command again to resume one that was interrupted."""
     terminal.record(_project(), name, jobs, scheduler, verify)
@@ -224,39 +186,16 @@ def record(
 @app.command()
 @terminal.sentences
 def sweep(
-    name: Annotated[str, typer.Argument(help="A notebook or an experiment.")],
-    grid: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUES",
-            help="A parameter to vary: 0.1,0.5 or 20:200:20, which are 20, 40, ..., 180: the stop "
-            "is exclusive, as in a slice of Python. Several grids are combined.",
-        ),
-    ] = None,
-    seeds: Annotated[
-        str | None,
-        typer.Option(
-            metavar="START:STOP", help="Values of `seed`; 0:10 are 0 to 9, the stop is exclusive."
-        ),
-    ] = None,
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option("-p", metavar="NAME=VALUE", help="A parameter that all runs share."),
-    ] = None,
-    profile: Annotated[
-        str | None, typer.Option(help="Of a notebook: smoke, book or paper (default: book).")
-    ] = None,
-    jobs: Processes = None,
-    scheduler: Scheduler = None,
-    notebooks: Annotated[
-        bool, typer.Option("--notebooks", help="Keep each executed notebook, too.")
-    ] = False,
-    retry: Annotated[
-        bool, typer.Option("--retry", help="Run again what failed in an earlier sweep.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE.parquet", help="Where to write the table.")
-    ] = None,
+    name: options.Target,
+    grid: options.Grid = None,
+    seeds: options.Seeds = None,
+    parameter: options.Shared = None,
+    profile: options.NotebookProfile = None,
+    jobs: options.Processes = None,
+    scheduler: options.Scheduler = None,
+    notebooks: options.KeepNotebooks = False,
+    retry: options.Retry = False,
+    out: options.TableFile = None,
 ) -> None:
     """Run a notebook or an experiment at every point of a grid, and collect what it finds in one
     table; the same command goes on where one was interrupted.
@@ -283,27 +222,16 @@ def doctor() -> None:
     project = Project.find()
     with terminal.working("Looking at packages, kernel, torch, browser and folders ..."):
         checks = examine(project)
-    terminal.show_checks(checks)
+    terminal_checks.show_checks(checks)
     if any(check.state == "fault" for check in checks):
         raise typer.Exit(1)
 
 
 @app.command()
 @terminal.sentences
-def serve(
-    port: Annotated[int, typer.Option(help="Port on this machine.")] = 8000,
-    profile: Profile = "book",
-) -> None:
+def serve(port: options.Port = 8000, profile: options.Profile = "book") -> None:
     """Show the built book at http://127.0.0.1:PORT until interrupted."""
-    project = _project()
-    html = project.html(check_profile(profile))
-    if not html.exists() and project.build.exists():
-        with project.lock():
-            recover_site(html)
-    if not (html / "index.html").is_file():
-        raise WorkflowError(
-            f"There is no site in {html}. Run `ntpcompanion build --profile {profile}` first."
-        )
+    html = build.built_site(_project(), check_profile(profile))
     server = site_server(html, port)
     terminal.say(f"http://127.0.0.1:{server.server_port}/index.html   (Ctrl-C ends)")
     try:
@@ -315,13 +243,7 @@ def serve(
 @app.command()
 @terminal.sentences
 def init(
-    folder: Annotated[Path, typer.Argument(help="Where to: one that is empty or not there yet.")],
-    package: Annotated[
-        str | None, typer.Option(help="Its package (default: as the folder).", show_default=False)
-    ] = None,
-    title: Annotated[
-        str | None, typer.Option(help="Its title (default: as the folder).", show_default=False)
-    ] = None,
+    folder: options.NewFolder, package: options.NewPackage = None, title: options.NewTitle = None
 ) -> None:
     """Make a small book of your own, which builds: a notebook, a claim, a package, tests and CI."""
     terminal.say(*next_steps(new_book(folder, package, title)))
@@ -330,13 +252,11 @@ def init(
 @app.command()
 @terminal.sentences
 def view(
-    name: Name,
-    profile: Profile = "book",
-    parameter: Overrides = None,
-    force: Force = False,
-    open_: Annotated[
-        bool, typer.Option("--open/--no-open", help="Show the page in a browser.")
-    ] = True,
+    name: options.Name,
+    profile: options.Profile = "book",
+    parameter: options.Overrides = None,
+    force: options.Force = False,
+    open_: options.Open = True,
 ) -> None:
     """Run a notebook with parameters of your own, and show it as a page of the book would look,
     its claims beside the book's. The page lies in _build/views and never reaches the book.
@@ -347,17 +267,12 @@ def view(
 
 @app.command()
 @terminal.sentences
-def lab(
-    browser: Annotated[
-        bool, typer.Option(help="Open a browser; else an address is printed.")
-    ] = True,
-    port: Annotated[int, typer.Option(help="Port on this machine; the next free one.")] = 8888,
-) -> None:
+def lab(browser: options.Browser = True, port: options.FirstPort = 8888) -> None:
     """Open the text notebooks in JupyterLab (extra `lab`). Saving one changes the lines of the
     cells that were changed, and stores no output.
     """
-    options = [f"--port={port}", *([] if browser else ["--no-browser"])]
-    raise typer.Exit(start_lab(_project(), options))
+    taken = [f"--port={port}", *([] if browser else ["--no-browser"])]
+    raise typer.Exit(start_lab(_project(), taken))
 
 
 def _view(project: Project, run: Run, force: bool, browse: bool) -> None:
@@ -383,12 +298,3 @@ def _runs(project: Project, names: list[str], profile: str, overrides: list[str]
         plan(project, notebook, profile, profiles, parse_overrides(notebook, overrides))
         for notebook in chosen
     ]
-
-
-def main() -> None:
-    """Entry point of `python -m ntpcompanion.cli`."""
-    app()
-
-
-if __name__ == "__main__":
-    main()

@@ -111,3 +111,48 @@ Bench = Annotated[
         show_default=False,
     ),
 ]
+ThenOpen = Annotated[bool, typer.Option("--open", help="Then show it as a page, as `view` does.")]
+RecordName = Annotated[str, typer.Argument(help="An entry of book/records/plans.yml.")]
+Verify = Annotated[
+    int | None, typer.Option(metavar="K", help="Run K of its tasks again instead, and compare.")
+]
+Target = Annotated[str, typer.Argument(help="A notebook or an experiment.")]
+Grid = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUES",
+        help="A parameter to vary: 0.1,0.5 or 20:200:20, which are 20, 40, ..., 180: the stop "
+        "is exclusive, as in a slice of Python. Several grids are combined.",
+    ),
+]
+Seeds = Annotated[
+    str | None,
+    typer.Option(
+        metavar="START:STOP", help="Values of `seed`; 0:10 are 0 to 9, the stop is exclusive."
+    ),
+]
+Shared = Annotated[
+    list[str] | None,
+    typer.Option("-p", metavar="NAME=VALUE", help="A parameter that all runs share."),
+]
+NotebookProfile = Annotated[
+    str | None, typer.Option(help="Of a notebook: smoke, book or paper (default: book).")
+]
+KeepNotebooks = Annotated[
+    bool, typer.Option("--notebooks", help="Keep each executed notebook, too.")
+]
+Retry = Annotated[bool, typer.Option("--retry", help="Run again what failed in an earlier sweep.")]
+TableFile = Annotated[
+    Path | None, typer.Option(metavar="FILE.parquet", help="Where to write the table.")
+]
+Port = Annotated[int, typer.Option(help="Port on this machine.")]
+NewFolder = Annotated[Path, typer.Argument(help="Where to: one that is empty or not there yet.")]
+NewPackage = Annotated[
+    str | None, typer.Option(help="Its package (default: as the folder).", show_default=False)
+]
+NewTitle = Annotated[
+    str | None, typer.Option(help="Its title (default: as the folder).", show_default=False)
+]
+Open = Annotated[bool, typer.Option("--open/--no-open", help="Show the page in a browser.")]
+Browser = Annotated[bool, typer.Option(help="Open a browser; else an address is printed.")]
+FirstPort = Annotated[int, typer.Option(help="Port on this machine; the next free one.")]

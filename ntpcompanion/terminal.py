@@ -1,14 +1,14 @@
-"""What the commands show: lines, tables, progress bars, and errors as sentences with exit codes."""
+"""What the commands show: lines, tables, progress bars, and errors as sentences with exit codes.
+Findings of `check` and `doctor`: `terminal_checks`.
+"""
 
-import contextlib
 import functools
 import io
-import os
 import platform
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn, ParamSpec, TypeVar
 
@@ -18,18 +18,12 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.status import Status
 from rich.table import Table
-from rich.text import Text
 
 import ntpcompanion
 from ntpcompanion.workflow.base.browser import open_page
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking import reports
-from ntpcompanion.workflow.checking.report import Report, report_json
-from ntpcompanion.workflow.checking.reports import Files
-from ntpcompanion.workflow.doctor.checks import Check
-from ntpcompanion.workflow.doctor.report import shown
 from ntpcompanion.workflow.records.making import Options, make_record
 from ntpcompanion.workflow.records.overview import in_words, planned_in_words
 from ntpcompanion.workflow.records.planned import Sweep
@@ -37,11 +31,11 @@ from ntpcompanion.workflow.records.sweep import Progress as SweepProgress
 from ntpcompanion.workflow.records.sweep import run_sweep
 from ntpcompanion.workflow.records.verification import verify_record
 from ntpcompanion.workflow.running import execute as runner
+from ntpcompanion.workflow.running import freshness
 from ntpcompanion.workflow.running.history import present_commit
 from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.running.runs import Run, stale_reasons
+from ntpcompanion.workflow.running.runs import Run, present_parts, stale_reasons, unused_defaults
 from ntpcompanion.workflow.site.views import make_view, view_folder
-from ntpcompanion.workflow.timing import duel
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,7 +43,6 @@ INTERRUPTED = (
     "interrupted. What was finished is kept, nothing is half-written: the same command goes on "
     "from there."
 )
-WIDEST = 110  # columns: longer lines of a report are hard to read
 
 
 def sentences(command: Callable[P, R]) -> Callable[P, R]:
@@ -227,92 +220,22 @@ def run_planned(planned: Sweep, jobs: int | None, scheduler: str | None, out: Pa
     say(said, f"Wrote {path}")
 
 
-@contextlib.contextmanager
-def reported_error(
-    project: Project, profile: str, files: Files, annotate: bool | None
-) -> Iterator[None]:
-    """What stops a check from comparing anything stands in its reports, too."""
-    try:
-        yield
-    except WorkflowError as error:
-        _publish(project, reports.failed_report(profile, error), files, annotate)
-        raise
-
-
-def show_report(report: Report, files: Files) -> None:
-    """Print the findings of a check: on the error stream where the output is to be JSON."""
-    console = Console(stderr=files.json == reports.STDOUT)
-    lines = [finding.text for finding in [*report.notes, *report.faults]]
-    say(*lines, console=console)
-
-
-def show_accepted(path: Path, files: Files) -> None:
-    """Say where the values now are that a check has accepted."""
-    console = Console(stderr=files.json == reports.STDOUT)
-    say(f"Wrote {path}; review it with `git diff`.", console=console)
-
-
-def end_check(
-    project: Project, report: Report, files: Files, annotate: bool | None, *, updated: bool
-) -> None:
-    """Write the reports of a check, and say how it ended. Raises WorkflowError if there are faults;
-    `updated`: they remain although the values were accepted.
-    """
-    _publish(project, report, files, annotate)
-    one = report.values == 1
-    values = f"{report.values} measured value{'' if one else 's'}"
-    if faults := len(report.faults):
-        also = ", verdicts among them: a baseline cannot mend those" if updated else ""
-        said = f"{faults} of the checks on {values} failed at profile {report.profile}{also}."
-        raise WorkflowError("\n".join([said, *report.advice]))
-    baseline = project.baseline(report.profile).name
-    console = Console(stderr=files.json == reports.STDOUT)
-    agree = f"{values} agree{'s' if one else ''}"
-    say(f"{agree} with {baseline} and with the expected verdicts.", console=console)
-
-
-def bench(project: Project, revision: str, files: Files, *, alone: bool) -> None:
-    """Time the workloads against another commit, and say what moved. Raises WorkflowError if one
-    got slower or does not run, and for options of other checks (not `alone`).
-    """
-    if files.junit or not alone:
-        raise WorkflowError(
-            "`--bench` times workloads and checks no claims: of the other options it takes "
-            "`--json` and `--summary` only. Leave the rest out."
-        )
-    console = Console(stderr=files.json == reports.STDOUT)
-    with working(f"Timing the workloads with this code and with that of {revision} ..."):
-        found = duel.duel(project, revision)
-    if files.json == reports.STDOUT:
-        typer.echo(duel.duel_json(found), nl=False)
-    reports.write_texts(files, duel.duel_json(found), duel.duel_markdown(found))
-    head, *rows = duel.duel_rows(found)
-    table = Table(*head)
-    for row in rows:
-        table.add_row(*map(escape, row))
-    console.print(table)
-    if bad := [each.name for each in found.found if each.verdict in duel.BAD]:
-        raise WorkflowError(
-            f"Slower than at {found.commit[:12]}, or not to be run: {', '.join(bad)}."
-        )
-    say(f"Nothing got slower than at {found.commit[:12]}.", console=console)
-
-
-def _publish(project: Project, report: Report, files: Files, annotate: bool | None) -> None:
-    if files.json == reports.STDOUT:
-        typer.echo(report_json(report), nl=False)
-    if annotate if annotate is not None else os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in reports.annotations(report, project):
-            typer.echo(line, err=files.json == reports.STDOUT)
-    reports.write_reports(report, files)
-
-
 def show_states(runs: Iterable[Run]) -> None:
     """A table of notebooks: what a run of each would do, and what the last one took."""
     table = Table("notebook", "state", "seconds", "claims measured", "title")
     for run in runs:
         table.add_row(run.notebook.name, *_state(run), run.notebook.title)
     Console().print(table)
+
+
+def show_reasons(run: Run) -> None:
+    """Why a run would be made again, or that it is up to date."""
+    name, reasons = _name(run), stale_reasons(run)
+    if not reasons:
+        parts = present_parts(run, Result.load(run.results))
+        files = f"{len(parts['package source'])} package files"
+        say(f"{name} is up to date: key {freshness.key(parts)[:12]} over {files}.")
+    say(*(f"{name}: {line}" for line in [*reasons, *unused_defaults(run)]))
 
 
 def _state(run: Run) -> tuple[str, str, str]:
@@ -325,21 +248,6 @@ def _state(run: Run) -> tuple[str, str, str]:
     except WorkflowError:  # damaged: the next run replaces it
         return state, "", ""
     return state, f"{result.seconds:.1f}", str(len(result.measurements))
-
-
-def show_checks(checks: Sequence[Check]) -> None:
-    """The report of the doctor, and how many faults and warnings are in it."""
-    console = Console(soft_wrap=True)
-    colours = {"ok": "green", "warning": "bold yellow", "fault": "bold red"}
-    for check in checks:
-        line = Text(shown(check, min(console.width, WIDEST)))
-        line.stylize(colours[check.state], 0, len(check.state))
-        console.print(line)
-    states = [check.state for check in checks]
-    counts = [
-        f"{n} {word}{'s' * (n != 1)}" for word in ("fault", "warning") if (n := states.count(word))
-    ]
-    say(f"{len(checks)} checks: {', '.join(counts) or 'all ok'}.")
 
 
 def _print(text: str, console: Console) -> None:

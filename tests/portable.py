@@ -82,7 +82,7 @@ SETTINGS = {
 def commands_of(setting: Setting) -> dict[str, list[str]]:
     """What is run under a setting, in this order, by name."""
     program, seed = (
-        [sys.executable, "-m", "ntpcompanion.cli"],
+        [sys.executable, "-m", "ntpcompanion"],
         [] if setting.seed is None else ["-p", f"seed={setting.seed}"],
     )
     return {

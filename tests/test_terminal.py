@@ -12,7 +12,6 @@ import typer
 import ntpcompanion
 from ntpcompanion import terminal
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.doctor.checks import Check
 
 
 @pytest.mark.parametrize(
@@ -57,14 +56,6 @@ def test_a_terminal_that_knows_ascii_only_shows_the_rest_as_numbers(monkeypatch)
 def test_lines_are_printed_as_they_are(capsys):
     terminal.say("[red]a[/] " + "x" * 300, "b")
     assert capsys.readouterr().out == "[red]a[/] " + "x" * 300 + "\nb\n"
-
-
-def test_the_report_of_the_doctor_is_counted(capsys):
-    terminal.show_checks([Check("a", "ok", "f")])
-    assert capsys.readouterr().out.endswith("1 checks: all ok.\n")
-    bad = [Check("a", "fault", "f", "m"), Check("b", "warning", "f"), Check("c", "fault", "f")]
-    terminal.show_checks(bad)
-    assert capsys.readouterr().out.endswith("3 checks: 2 faults, 1 warning.\n")
 
 
 def test_the_version_names_commit_and_python(capsys, tmp_path, monkeypatch):

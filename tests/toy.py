@@ -311,4 +311,4 @@ def importable(toy, monkeypatch):
 
 if __name__ == "__main__":
     Project.find = classmethod(lambda cls, start=None: cls(Path.cwd(), Path.cwd() / "toypkg"))
-    cli.main()
+    cli.app()

@@ -26,7 +26,7 @@ from ntpcompanion.workflow.site.citation import read_book
 from ntpcompanion.workflow.site.commits import commit_of
 from ntpcompanion.workflow.site.generated import write_generated
 from ntpcompanion.workflow.site.look import ASSETS
-from ntpcompanion.workflow.site.render import doctrees, render, site_faults
+from ntpcompanion.workflow.site.render import doctrees, recover_site, render, site_faults
 from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
 from ntpcompanion.workflow.site.widgets import known_widgets
 
@@ -81,6 +81,22 @@ def prepare_pages(
         pages[name] = chapter.page
     write_generated(project, source, claims, results, notebooks, profile, record, pages)
     return source, results
+
+
+def built_site(project: Project, profile: str) -> Path:
+    """The folder of the site that was built; an interrupted build's is put back first.
+
+    Raises WorkflowError if there is none.
+    """
+    html = project.html(profile)
+    if not html.exists() and project.build.exists():
+        with project.lock():
+            recover_site(html)
+    if not (html / "index.html").is_file():
+        raise WorkflowError(
+            f"There is no site in {html}. Run `ntpcompanion build --profile {profile}` first."
+        )
+    return html
 
 
 def build_site(project: Project, runs: list[Run], profile: str) -> tuple[Path, bool]:

@@ -223,7 +223,7 @@ sys.meta_path.insert(0, Absent())
 sys.argv[0] = "ntpcompanion"
 from ntpcompanion import cli, plots
 plots.use_style, plots.figure, plots.show_table, plots.csv_link, plots.draw_theory
-cli.main()
+cli.app()
 """
 
 

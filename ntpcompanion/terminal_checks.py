@@ -1,0 +1,119 @@
+"""What `check` and `doctor` show: findings as lines, annotations and files of a report."""
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from ntpcompanion.terminal import say, working
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.checking import reports
+from ntpcompanion.workflow.checking.report import Report, report_json
+from ntpcompanion.workflow.checking.reports import Files
+from ntpcompanion.workflow.doctor.checks import Check
+from ntpcompanion.workflow.doctor.report import shown
+from ntpcompanion.workflow.timing import duel
+
+WIDEST = 110  # columns: longer lines of a report are hard to read
+
+
+@contextlib.contextmanager
+def reported_error(
+    project: Project, profile: str, files: Files, annotate: bool | None
+) -> Iterator[None]:
+    """What stops a check from comparing anything stands in its reports, too."""
+    try:
+        yield
+    except WorkflowError as error:
+        _publish(project, reports.failed_report(profile, error), files, annotate)
+        raise
+
+
+def show_report(report: Report, files: Files) -> None:
+    """Print the findings of a check: on the error stream where the output is to be JSON."""
+    console = Console(stderr=files.json == reports.STDOUT)
+    lines = [finding.text for finding in [*report.notes, *report.faults]]
+    say(*lines, console=console)
+
+
+def show_accepted(path: Path, files: Files) -> None:
+    """Say where the values now are that a check has accepted."""
+    console = Console(stderr=files.json == reports.STDOUT)
+    say(f"Wrote {path}; review it with `git diff`.", console=console)
+
+
+def end_check(
+    project: Project, report: Report, files: Files, annotate: bool | None, *, updated: bool
+) -> None:
+    """Write the reports of a check, and say how it ended. Raises WorkflowError if there are faults;
+    `updated`: they remain although the values were accepted.
+    """
+    _publish(project, report, files, annotate)
+    one = report.values == 1
+    values = f"{report.values} measured value{'' if one else 's'}"
+    if faults := len(report.faults):
+        also = ", verdicts among them: a baseline cannot mend those" if updated else ""
+        said = f"{faults} of the checks on {values} failed at profile {report.profile}{also}."
+        raise WorkflowError("\n".join([said, *report.advice]))
+    baseline = project.baseline(report.profile).name
+    console = Console(stderr=files.json == reports.STDOUT)
+    agree = f"{values} agree{'s' if one else ''}"
+    say(f"{agree} with {baseline} and with the expected verdicts.", console=console)
+
+
+def bench(project: Project, revision: str, files: Files, *, alone: bool) -> None:
+    """Time the workloads against another commit, and say what moved. Raises WorkflowError if one
+    got slower or does not run, and for options of other checks (not `alone`).
+    """
+    if files.junit or not alone:
+        raise WorkflowError(
+            "`--bench` times workloads and checks no claims: of the other options it takes "
+            "`--json` and `--summary` only. Leave the rest out."
+        )
+    console = Console(stderr=files.json == reports.STDOUT)
+    with working(f"Timing the workloads with this code and with that of {revision} ..."):
+        found = duel.duel(project, revision)
+    if files.json == reports.STDOUT:
+        typer.echo(duel.duel_json(found), nl=False)
+    reports.write_texts(files, duel.duel_json(found), duel.duel_markdown(found))
+    head, *rows = duel.duel_rows(found)
+    table = Table(*head)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    console.print(table)
+    if bad := [each.name for each in found.found if each.verdict in duel.BAD]:
+        raise WorkflowError(
+            f"Slower than at {found.commit[:12]}, or not to be run: {', '.join(bad)}."
+        )
+    say(f"Nothing got slower than at {found.commit[:12]}.", console=console)
+
+
+def _publish(project: Project, report: Report, files: Files, annotate: bool | None) -> None:
+    if files.json == reports.STDOUT:
+        typer.echo(report_json(report), nl=False)
+    if annotate if annotate is not None else os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in reports.annotations(report, project):
+            typer.echo(line, err=files.json == reports.STDOUT)
+    reports.write_reports(report, files)
+
+
+def show_checks(checks: Sequence[Check]) -> None:
+    """The report of the doctor, and how many faults and warnings are in it."""
+    console = Console(soft_wrap=True)
+    colours = {"ok": "green", "warning": "bold yellow", "fault": "bold red"}
+    for check in checks:
+        line = Text(shown(check, min(console.width, WIDEST)))
+        line.stylize(colours[check.state], 0, len(check.state))
+        console.print(line)
+    states = [check.state for check in checks]
+    counts = [
+        f"{n} {word}{'s' * (n != 1)}" for word in ("fault", "warning") if (n := states.count(word))
+    ]
+    say(f"{len(checks)} checks: {', '.join(counts) or 'all ok'}.")
