@@ -2,6 +2,8 @@
 depends on this file.
 """
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +23,19 @@ def show_record(name: str) -> list[dict[str, Any]]:
     Raises
     ------
     WorkflowError
-        No such record at or above the current folder, or one that fails its checksum.
+        No such record at or above the current folder, nor in the checkout of an imported package;
+        or one that fails its checksum.
     """
     from IPython.display import display
 
-    here = Path.cwd()
-    paths = [folder / "book" / "records" / f"{name}.json" for folder in (here, *here.parents)]
+    paths = (folder / "book" / "records" / f"{name}.json" for folder in _checkouts())
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
         raise WorkflowError(
-            f"`name` = {name!r}: no such record at or above {here}. Make it with `ntpcompanion "
-            f"record {name}`."
+            f"`name` = {name!r}: no such record at or above {Path.cwd()}, nor in the checkout of "
+            "an imported package. Change into the checkout (`%cd FOLDER` in a cell, or "
+            "`papermill --cwd FOLDER`), or make the record there with `ntpcompanion record "
+            f"{name}`."
         )
     results = read_sealed(path).get("results")
     if not isinstance(results, list):
@@ -44,3 +48,17 @@ def show_record(name: str) -> list[dict[str, Any]]:
         {RECORD_MIME: {"name": name}, "text/html": f"<p>{text}</p>", "text/plain": text}, raw=True
     )
     return results
+
+
+def _checkouts() -> Iterator[Path]:
+    """Folders that may be the checkout of the notebook: the current one and those above it, then
+    those of the packages that were imported, the book's own before the workflow's.
+    """
+    here = Path.cwd()
+    yield from (here, *here.parents)
+    imported = {name: module for name, module in list(sys.modules.items()) if "." not in name}
+    workflow = imported.pop(__name__.partition(".")[0])
+    for module in (*imported.values(), workflow):
+        if getattr(module, "__path__", None) and (file := getattr(module, "__file__", None)):
+            above = Path(file).resolve().parents
+            yield from above[1:3]  # a package lies in the checkout or in its `src`

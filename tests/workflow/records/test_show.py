@@ -1,9 +1,14 @@
+import os
+import subprocess
+import sys
+
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import write_sealed
+from ntpcompanion.workflow.base.files import read_sealed, write_sealed
 from ntpcompanion.workflow.claims.measure import RECORD_MIME
 from ntpcompanion.workflow.records.show import show_record
+from tests.toy import ROOT
 
 RESULTS = [{"parameters": {"n": n}, "result": n / 2, "seconds": 0.1} for n in (1, 2)]
 
@@ -24,10 +29,50 @@ def test_a_record_is_found_from_below_and_leaves_a_place_for_its_banner(
     )
 
 
+def test_a_record_of_the_checkout_of_this_package_is_found_from_any_folder(
+    tmp_path, monkeypatch, displayed
+):
+    monkeypatch.chdir(tmp_path)
+    record = min((ROOT / "book" / "records").glob("*.json"), key=lambda path: path.stat().st_size)
+    assert show_record(record.stem) == read_sealed(record)["results"]
+
+
+@pytest.mark.parametrize("source", ["", "src"])
+def test_a_record_of_another_book_is_found_by_its_package(tmp_path, source):
+    """Also where this book has a record of the same name, but not before that of the folder."""
+    name = next((ROOT / "book" / "records").glob("*.json")).stem
+    package = tmp_path / "other" / source / "coins"
+    for folder in (package, tmp_path / "here" / "book" / "records"):
+        folder.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    write_sealed(tmp_path / "other" / "book" / "records" / f"{name}.json", {"results": RESULTS})
+    code = (
+        f"import sys; sys.path.insert(0, {str(package.parent)!r}); import coins\n"
+        "from ntpcompanion.workflow import show_record\n"
+        f"print(len(show_record({name!r})))"
+    )
+
+    def shown():
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=tmp_path / "here",
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()[-1]
+
+    assert shown() == str(len(RESULTS))
+    write_sealed(tmp_path / "here" / "book" / "records" / f"{name}.json", {"results": []})
+    assert shown() == "0"
+
+
 def test_a_record_that_is_missing_or_was_edited_is_not_shown(toy, displayed):
     with pytest.raises(
         WorkflowError,
-        match=r"`name` = 'halves': no such record at .*toy. Make it with `ntpcompanion record",
+        match=r"`name` = 'halves': no such record at .*toy, nor in .*%cd FOLDER.* make the record "
+        "there with `ntpcompanion record halves`",
     ):
         show_record("halves")
     path = toy.project.records / "halves.json"
