@@ -1,12 +1,14 @@
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_sealed, write_sealed
 from ntpcompanion.workflow.claims.measure import RECORD_MIME
+from ntpcompanion.workflow.records import show
 from ntpcompanion.workflow.records.show import show_record
 from tests.toy import ROOT
 
@@ -39,11 +41,13 @@ def test_a_record_of_the_checkout_of_this_package_is_found_from_any_folder(
 
 @pytest.mark.parametrize("source", ["", "src"])
 def test_a_record_of_another_book_is_found_by_its_package(tmp_path, source):
-    """Also where this book has a record of the same name, but not before that of the folder."""
+    """Also where this book has a record of the same name; but a folder with records of its own is
+    asked alone.
+    """
     name = next((ROOT / "book" / "records").glob("*.json")).stem
     package = tmp_path / "other" / source / "coins"
-    for folder in (package, tmp_path / "here" / "book" / "records"):
-        folder.mkdir(parents=True)
+    package.mkdir(parents=True)
+    (tmp_path / "here").mkdir()
     (package / "__init__.py").touch()
     write_sealed(tmp_path / "other" / "book" / "records" / f"{name}.json", {"results": RESULTS})
     code = (
@@ -60,19 +64,28 @@ def test_a_record_of_another_book_is_found_by_its_package(tmp_path, source):
             text=True,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.splitlines()[-1]
+        return (done.stdout or done.stderr).splitlines()[-1]
 
     assert shown() == str(len(RESULTS))
-    write_sealed(tmp_path / "here" / "book" / "records" / f"{name}.json", {"results": []})
-    assert shown() == "0"
+    (tmp_path / "here" / "book" / "records").mkdir(parents=True)
+    assert f"no such record in {tmp_path / 'here' / 'book' / 'records'}. Make" in shown()
+
+
+def test_where_no_folder_of_records_is_known_the_error_says_what_to_type(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(show, "sys", SimpleNamespace(modules={"ntpcompanion": sys}))
+    with pytest.raises(
+        WorkflowError,
+        match=rf"in a folder book/records at or above {tmp_path}\. Make .*papermill --cwd",
+    ):
+        show_record("halves")
 
 
 def test_a_record_that_is_missing_or_was_edited_is_not_shown(toy, displayed):
     with pytest.raises(
         WorkflowError,
-        match=r"`name` = 'halves': no such record at .*toy, nor in .*%cd FOLDER.* make the record "
-        "there with `ntpcompanion record halves`",
+        match=r"`name` = 'halves': no such record in \S*toy/book/records\. Make it with "
+        r"`ntpcompanion record halves`, or change into the checkout that has it \(`%cd FOLDER`",
     ):
         show_record("halves")
     path = toy.project.records / "halves.json"
