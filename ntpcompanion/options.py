@@ -91,7 +91,7 @@ SummaryFile = Annotated[
     typer.Option(
         "--summary",
         metavar="FILE",
-        help="Write the table of moved claims as Markdown (default: $GITHUB_STEP_SUMMARY).",
+        help="Write the table of moved claims as Markdown; $GITHUB_STEP_SUMMARY gets it, too.",
     ),
 ]
 Annotate = Annotated[

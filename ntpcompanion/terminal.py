@@ -150,8 +150,10 @@ def view(run: Run, book_run: Run, force: bool, browse: bool) -> None:
     try:
         execute([run], 1, force)
     except WorkflowError as error:
+        words, _, traceback = str(error).partition("\n")
+        if not traceback:
+            raise  # no cell was run: what is wrong with the text, say
         write_atomically(failure, f"{error}\n")
-        words = str(error).partition("\n")[0]
         raise WorkflowError(
             f"{words}\nNothing was rendered. The cell and the traceback are in {failure}"
         ) from error

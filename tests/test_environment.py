@@ -229,3 +229,12 @@ def test_one_version_number():
     assert re.search(
         rf"^## {re.escape(PROJECT['version'])}\b", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
     )
+
+
+def test_one_setting_says_the_address_of_the_repository():
+    """As long as _config.yml names none, nothing else does: an invented one would lead nowhere."""
+    book = yaml.safe_load((ROOT / "_config.yml").read_text())
+    address = book.get("repository", {}).get("url")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    named = [*PROJECT.get("urls", {}).values(), citation.get("repository-code")]
+    assert set(named) <= {address, None}

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import nbformat
@@ -15,6 +14,7 @@ from tests.copies import copy_checkout
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 NOTEBOOK = ROOT / "notebooks" / "uniform_convergence.md"  # short, and shows a record
+OF_A_TEXT = ROOT / "notebooks" / "sparse_contexts.md"
 pytestmark = pytest.mark.slow
 
 
@@ -23,15 +23,21 @@ def typed(*command, folder=ROOT):
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=900)
 
 
+def outputs(path):
+    """What the cells of an executed notebook show; none of it is an error."""
+    cells = nbformat.read(path, as_version=4).cells
+    shown = [output for cell in cells for output in cell.get("outputs", [])]
+    assert not any(output.output_type == "error" for output in shown)
+    return shown
+
+
 @pytest.fixture(scope="module")
-def converted():
-    """The notebook as .ipynb in a folder of the checkout, from which kernels find it."""
-    (ROOT / "_build").mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=ROOT / "_build") as folder:
-        target = Path(folder, "converted.ipynb")
-        done = typed("jupytext", "--to", "ipynb", "-o", target, NOTEBOOK)
-        assert done.returncode == 0, done.stderr
-        yield target
+def converted(tmp_path_factory):
+    """The notebook as .ipynb in a folder outside of the checkout."""
+    target = tmp_path_factory.mktemp("not the checkout") / "converted.ipynb"
+    done = typed("jupytext", "--to", "ipynb", "-o", target, NOTEBOOK)
+    assert done.returncode == 0, done.stderr
+    return target
 
 
 def test_papermill_refuses_a_text_notebook():
@@ -57,11 +63,23 @@ def test_jupytext_converts_code_and_parameters(converted):
 def test_what_was_converted_runs_with_its_record_and_its_cards(converted, command):
     done = typed(*command, folder=converted.parent)
     assert done.returncode == 0, done.stderr[-2000:]
-    made = nbformat.read(converted.with_name("out.ipynb"), as_version=4)
-    shown = [output for cell in made.cells for output in cell.get("outputs", [])]
-    assert not any(output.output_type == "error" for output in shown)
+    shown = outputs(converted.with_name("out.ipynb"))
     assert any(MEASUREMENT_MIME in output.get("data", {}) for output in shown)
     assert "Recorded run " in str(shown)
+
+
+def test_a_text_beside_a_converted_notebook_is_read(tmp_path):
+    text = "To be or not to be that is the question whether it is nobler in the mind to suffer "
+    (tmp_path / "my text.txt").write_text(text * 40, encoding="utf-8")
+    made = [tmp_path / name for name in ("converted.ipynb", "out.ipynb")]
+    done = typed("jupytext", "--to", "ipynb", "-o", made[0], OF_A_TEXT)
+    assert done.returncode == 0, done.stderr
+    sizes = {"vocab_size": 12, "max_length": 4, "num_sequences": 300, "dim": 8}
+    given = {"text": "my text.txt"} | sizes
+    options = [word for name, value in given.items() for word in ("-p", name, value)]
+    done = typed("papermill", *made, *options, folder=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert any(MEASUREMENT_MIME in output.get("data", {}) for output in outputs(made[1]))
 
 
 def test_jupyter_book_alone_stops(tmp_path):

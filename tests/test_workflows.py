@@ -101,8 +101,7 @@ def test_caches_are_keyed_by_what_decides_their_content():
 def test_a_pull_request_is_told_which_claims_moved():
     steps = WORKFLOWS["book"]["jobs"]["book"]["steps"]
     (check,) = [step for step in steps if "ntpcompanion check" in step.get("run", "")]
-    assert "--json check.json --junit check.xml" in check["run"]
-    assert "--summary" not in check["run"], "GitHub's own, which is the default"
+    assert "--json check.json --junit check.xml --summary check.md" in check["run"]
     assert "| tee" not in check["run"]
 
 
@@ -153,6 +152,7 @@ def test_a_job_ends_and_what_may_write_runs_no_code_of_the_checkout(job):
     assert writes in (
         {},
         {"issues": "write"},
+        {"pull-requests": "write"},
         {"pages": "write", "id-token": "write"},
         {"contents": "write"},
         {"id-token": "write", "attestations": "write"},

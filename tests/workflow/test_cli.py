@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ntpcompanion import cli, terminal
+from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 
 
@@ -123,6 +124,16 @@ def test_a_view_that_fails_says_so_in_words_and_where_the_traceback_is(run, toy)
     assert "1 / 0" in kept.read_text()
     assert "Did you mean 'n'?" in run("view", "coin", "-p", "nn=10", code=1)
     assert "Did you mean 'coin'?" in run("view", "coyn", code=1)
+
+
+def test_a_view_that_fails_before_a_cell_ran_promises_no_traceback(run, toy, monkeypatch):
+    def refuse(*given):
+        raise WorkflowError("`text` = 'a' is no text.")
+
+    monkeypatch.setattr(terminal, "execute", refuse)
+    said = run("view", "coin", "-p", "n=10", "--no-open", code=1)
+    assert said.split() == "error: `text` = 'a' is no text.".split()
+    assert list((toy.project.build / "views").rglob("failure.txt")) == []
 
 
 @pytest.mark.parametrize("command", [("view",), ("execute", "--open")])

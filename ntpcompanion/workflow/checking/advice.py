@@ -2,13 +2,12 @@
 
 from ntpcompanion.workflow.checking.comparison import Kind
 
-_ACCEPT = (
-    "If the new number is right, accept it: `ntpcompanion check --profile {profile} --update`, and "
-    "commit `tests/baselines/{profile}.json`. If not, mend the change that moved it."
-)
 _ADVICE: dict[Kind, str] = {
-    "moved": _ACCEPT,
-    "new": _ACCEPT,
+    "moved": "If the new number is right, accept it: `ntpcompanion check --profile {profile} "
+    "--update`, and commit `tests/baselines/{profile}.json`. If not, mend the change that moved "
+    "it.",
+    "new": "If the number is right, store it: `ntpcompanion check --profile {profile} --update`, "
+    "and commit `tests/baselines/{profile}.json`.",
     "verdict": "A verdict is computed from the number and from `expect`. If both are right, the "
     "verdict is a result: write it as `expected_verdict` of the claim in `book/claims.yml`.",
     "missing": "Measure the claim in its notebook, or take it out of `book/claims.yml`.",

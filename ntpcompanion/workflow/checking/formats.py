@@ -104,7 +104,10 @@ def markdown(report: Report) -> str:
     if report.error is not None:
         return f"{title}Nothing could be compared: {_cell(report.error)}\n"
     lines = [title + headline(report)]
-    rows = [_row(report, finding) for finding in report.faults]
+    faults: dict[str, list[Reported]] = {}
+    for fault in report.faults:
+        faults.setdefault(fault.claim or f"{fault.notebook} {fault.text}", []).append(fault)
+    rows = [_row(report, found) for found in faults.values()]
     if rows:
         head = "| Claim | Baseline | Now | Verdict | What is wrong |\n|---|---|---|---|---|"
         lines += ["", head, *rows, *(f"\n{text}" for text in report.advice)]
@@ -123,17 +126,20 @@ def headline(report: Report) -> str:
     return f"{said}; {other} with another fault." if other else f"{said}."
 
 
-def _row(report: Report, finding: Reported) -> str:
-    claim = next((claim for claim in report.claims if claim.id == finding.claim), None)
-    name = f"`{finding.claim or finding.notebook}`<br>{finding.file}:{finding.line}"
+def _row(report: Report, faults: list[Reported]) -> str:
+    """The row of a claim, or of one fault that concerns none."""
+    first = faults[0]
+    said = "<br>".join(_cell(fault.text.removeprefix(f"{fault.claim}: ")) for fault in faults)
+    name = f"`{first.claim or first.notebook}`<br>{first.file}:{first.line}"
+    claim = next((claim for claim in report.claims if claim.id == first.claim), None)
     if claim is None:
-        return f"| {name} | | | | {_cell(finding.text)} |"
+        return f"| {name} | | | | {said} |"
     name += f"<br>{_cell(claim.short)}" if claim.short else ""
-    expected = f", expected {claim.expected_verdict}" if finding.kind == "verdict" else ""
+    other = any(fault.kind == "verdict" for fault in faults)
+    expected = f", expected {claim.expected_verdict}" if other else ""
     before, now = claim.baseline, claim.measured
     numbers = f"{_shown(before, now)} | {_shown(now, before)}"
-    said = finding.text.removeprefix(f"{finding.claim}: ")
-    return f"| {name} | {numbers} | {claim.verdict}{expected} | {_cell(said)} |"
+    return f"| {name} | {numbers} | {claim.verdict}{expected} | {said} |"
 
 
 def _shown(item: Number | None, other: Number | None) -> str:

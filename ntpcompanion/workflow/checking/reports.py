@@ -23,7 +23,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"  # GitHub's own: the file to which steps append
 class Files:
     """Where the report is to be written; None: nowhere. `STDOUT` as `json` is left to the caller.
 
-    Without `summary`, the file that the host names in the environment is taken.
+    What goes to `summary` is also added to the file that the host names in the environment.
     """
 
     json: Path | None = None
@@ -72,7 +72,7 @@ def write_texts(files: Files, json: str, markdown: str) -> None:
         _write(files.json, json)
     if files.summary and str(files.summary) != host:
         _write(files.summary, markdown)
-    elif host:
+    if host:
         _write(Path(host), markdown + "\n", append=True)
 
 

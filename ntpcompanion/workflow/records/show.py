@@ -2,6 +2,7 @@
 depends on this file.
 """
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,19 @@ def show_record(name: str) -> list[dict[str, Any]]:
     Raises
     ------
     WorkflowError
-        No such record at or above the current folder, or one that fails its checksum.
+        No such record at or above the current folder or, outside of a checkout, in that of an
+        imported package; or one that fails its checksum.
     """
     from IPython.display import display
 
-    here = Path.cwd()
-    paths = [folder / "book" / "records" / f"{name}.json" for folder in (here, *here.parents)]
-    path = next((path for path in paths if path.is_file()), None)
+    folders = _folders()
+    path = next((f / f"{name}.json" for f in folders if (f / f"{name}.json").is_file()), None)
     if path is None:
+        looked = " or ".join(map(str, folders)) or f"a folder book/records at or above {Path.cwd()}"
         raise WorkflowError(
-            f"`name` = {name!r}: no such record at or above {here}. Make it with `ntpcompanion "
-            f"record {name}`."
+            f"`name` = {name!r}: no such record in {looked}. Make it with `ntpcompanion record "
+            f"{name}`, or change into the checkout that has it (`%cd FOLDER` in a first cell, or "
+            "`papermill --cwd FOLDER`)."
         )
     results = read_sealed(path).get("results")
     if not isinstance(results, list):
@@ -44,3 +47,26 @@ def show_record(name: str) -> list[dict[str, Any]]:
         {RECORD_MIME: {"name": name}, "text/html": f"<p>{text}</p>", "text/plain": text}, raw=True
     )
     return results
+
+
+def _folders() -> list[Path]:
+    """The folders of records at or above the current one; where there is none, those beside the
+    packages that were imported, the book's own before the workflow's.
+    """
+    here = Path.cwd()
+    if above := _existing(here, *here.parents):
+        return above
+    imported = {name: module for name, module in list(sys.modules.items()) if "." not in name}
+    workflow = imported.pop(__name__.partition(".")[0])
+    files = [
+        Path(file).resolve()
+        for module in (*imported.values(), workflow)
+        if getattr(module, "__path__", None) and (file := getattr(module, "__file__", None))
+    ]
+    # a package lies in the checkout or in its `src`
+    return _existing(*(folder for file in files for folder in file.parents[1:3]))
+
+
+def _existing(*checkouts: Path) -> list[Path]:
+    folders = (checkout / "book" / "records" for checkout in dict.fromkeys(checkouts))
+    return [folder for folder in folders if folder.is_dir()]

@@ -5,10 +5,12 @@ from ntpcompanion.workflow.checking.comparison import NOTES, Kind
 
 
 def test_a_number_that_is_new_and_one_that_moved_are_accepted_by_one_command():
-    said = what_to_do("moved", "smoke")
-    assert said == what_to_do("new", "smoke")
-    assert "`ntpcompanion check --profile smoke --update`" in said
-    assert "`tests/baselines/smoke.json`" in said
+    moved, new = what_to_do("moved", "smoke"), what_to_do("new", "smoke")
+    for said in (moved, new):
+        assert "`ntpcompanion check --profile smoke --update`" in said
+        assert "`tests/baselines/smoke.json`" in said
+    assert "mend the change that moved it" in moved
+    assert "moved" not in new, "it was nowhere before"
 
 
 def test_every_kind_of_fault_has_advice_or_says_it_itself():

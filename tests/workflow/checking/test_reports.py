@@ -92,6 +92,9 @@ def test_on_github_lines_are_marked_and_the_summary_is_added_to(drifted, monkeyp
     assert "::error" not in drifted("--no-annotate").stdout
     drifted("--summary", str(summary))
     assert summary.read_text().count("### Claims") == 3
+    drifted("--summary", str(tmp_path / "check.md"))
+    assert summary.read_text().count("### Claims") == 4, "what is asked for comes on top"
+    assert (tmp_path / "check.md").read_text().count("### Claims") == 1
 
 
 def test_a_check_that_could_not_be_made_is_told_in_the_reports(check, instant, tmp_path):

@@ -1,9 +1,16 @@
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import write_sealed
+from ntpcompanion.workflow.base.files import read_sealed, write_sealed
 from ntpcompanion.workflow.claims.measure import RECORD_MIME
+from ntpcompanion.workflow.records import show
 from ntpcompanion.workflow.records.show import show_record
+from tests.toy import ROOT
 
 RESULTS = [{"parameters": {"n": n}, "result": n / 2, "seconds": 0.1} for n in (1, 2)]
 
@@ -24,10 +31,61 @@ def test_a_record_is_found_from_below_and_leaves_a_place_for_its_banner(
     )
 
 
+def test_a_record_of_the_checkout_of_this_package_is_found_from_any_folder(
+    tmp_path, monkeypatch, displayed
+):
+    monkeypatch.chdir(tmp_path)
+    record = min((ROOT / "book" / "records").glob("*.json"), key=lambda path: path.stat().st_size)
+    assert show_record(record.stem) == read_sealed(record)["results"]
+
+
+@pytest.mark.parametrize("source", ["", "src"])
+def test_a_record_of_another_book_is_found_by_its_package(tmp_path, source):
+    """Also where this book has a record of the same name; but a folder with records of its own is
+    asked alone.
+    """
+    name = next((ROOT / "book" / "records").glob("*.json")).stem
+    package = tmp_path / "other" / source / "coins"
+    package.mkdir(parents=True)
+    (tmp_path / "here").mkdir()
+    (package / "__init__.py").touch()
+    write_sealed(tmp_path / "other" / "book" / "records" / f"{name}.json", {"results": RESULTS})
+    code = (
+        f"import sys; sys.path.insert(0, {str(package.parent)!r}); import coins\n"
+        "from ntpcompanion.workflow import show_record\n"
+        f"print(len(show_record({name!r})))"
+    )
+
+    def shown():
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=tmp_path / "here",
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        return (done.stdout or done.stderr).splitlines()[-1]
+
+    assert shown() == str(len(RESULTS))
+    (tmp_path / "here" / "book" / "records").mkdir(parents=True)
+    assert f"no such record in {tmp_path / 'here' / 'book' / 'records'}. Make" in shown()
+
+
+def test_where_no_folder_of_records_is_known_the_error_says_what_to_type(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(show, "sys", SimpleNamespace(modules={"ntpcompanion": sys}))
+    with pytest.raises(
+        WorkflowError,
+        match=rf"in a folder book/records at or above {tmp_path}\. Make .*papermill --cwd",
+    ):
+        show_record("halves")
+
+
 def test_a_record_that_is_missing_or_was_edited_is_not_shown(toy, displayed):
     with pytest.raises(
         WorkflowError,
-        match=r"`name` = 'halves': no such record at .*toy. Make it with `ntpcompanion record",
+        match=r"`name` = 'halves': no such record in \S*toy/book/records\. Make it with "
+        r"`ntpcompanion record halves`, or change into the checkout that has it \(`%cd FOLDER`",
     ):
         show_record("halves")
     path = toy.project.records / "halves.json"

@@ -295,10 +295,15 @@ def test_a_run_is_shown_as_a_page_of_the_small_book(made):
 
 @pytest.mark.slow
 def test_the_small_book_builds_and_keeps_its_baselines(made):
+    (made / "book" / "assets").mkdir()
+    (made / "book" / "assets" / "own.css").write_text(":root { --ntp-supported: #0b6e4f; }\n")
+    own = "    html_static_path: [assets]\n    html_css_files: [own.css]\n    numfig: true\n"
+    edit(made / "_config.yml", "    numfig: true\n", own)
     assert "Built" in command(made, "build", "-j", "1")
     assert "1 measured value agrees" in command(made, "check", "--profile", "book")
     page = (made / "_build" / "html" / "chapters" / "mean.html").read_text(encoding="utf-8")
     assert "ntp-supported" in page
+    assert page.index("_static/companion.css") < page.index("_static/own.css"), "read last"
     assert (made / "_build" / "html" / "_static" / "fonts").is_dir()
     command(made, "history")
     assert "Unchanged" not in command(made, "build")
