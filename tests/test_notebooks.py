@@ -87,6 +87,18 @@ def test_every_claim_is_expected_somewhere_and_cited():
     )
 
 
+def test_mathematics_of_a_claim_is_marked_as_such():
+    """A card shows raw markup as it stands; what stands in $…$ or in `…` is set."""
+    fields = ("locator", "statement", "short", "quantity", "why", "measures", "source")
+    fields += ("exploratory", "close", "paper_value")
+    raw = re.compile(r"\^|‖|\\\w|\b\w_\w|[)\]}]_\w")
+    assert [bool(raw.search(text)) for text in ("t^2", "W_mm", "snake_case")] == [True, True, False]
+    for claim in load_claims(Project.find()).values():
+        for field in fields:
+            text = re.sub(r"\$[^$]*\$|`[^`]*`", "", str(getattr(claim, field) or ""))
+            assert not raw.search(text), f"{claim.id}: `{field}` has {text!r}: write it in $…$."
+
+
 def test_every_id_stands_literally_in_one_cell():
     """A search for the id of a claim finds the cell that measures it."""
     cells = [

@@ -91,10 +91,10 @@
     p.line([[0, 0], ends[1]], "out-of-support", { "stroke-width": 1, "stroke-dasharray": "6 4" });
     p.text(...ends[0].map((x) => 0.62 * x), "best token", "in-support", { dx: 8, dy: -8 });
     p.text(...ends[1].map((x) => 0.72 * x), "other token", "out-of-support", { dx: -8, dy: -4, "text-anchor": "end" });
-    const inside = now.path.filter((w) => Math.max(...w.map(Math.abs)) <= REACH);
-    p.line(inside, "measurement", { "stroke-width": 2 });
-    const scale = Math.min(1, REACH / Math.max(...now.weights.map(Math.abs)));
-    p.dot(...now.weights.map((x) => scale * x), "measurement");
+    // what is beyond the edge is shown on it, in its direction
+    const held = (w) => w.map((x) => x * Math.min(1, REACH / Math.max(...w.map(Math.abs))));
+    p.line([...now.path, now.weights].map(held), "measurement", { "stroke-width": 2 });
+    p.dot(...held(now.weights), "measurement");
   }
 
   function drawBars(p, data, now) {

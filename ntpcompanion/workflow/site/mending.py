@@ -14,7 +14,9 @@ _LIST = re.compile(r'<div role="list" class="citation-list">')
 _RETURNED = re.compile(r'<p>(<ul class="simple">.*?</ul>)\s*</p>(?=\s*</dd>)', re.DOTALL)
 # a glued number is written as Python writes it
 _GLUED = re.compile(r'(?<=<span class="pasted-text">)[^<]*(?=</span>)')
-# so is one that a notebook has put into a table as text
+# the theme sets what is glued in bold, which suits a number or a word
+_SENTENCE = re.compile(r'<span class="pasted-text">(?=[^<]* [^<]*\.</span>)')
+# as it does one that a notebook has put into a table as text
 _CELL = re.compile(r"(?<=<td>)-(?=\d)")
 _TABLE = re.compile(r'<table class="ntp-table">.*?</table>', re.DOTALL)
 # a number and its per cent sign stay on one line, but for what may be copied and run
@@ -26,10 +28,12 @@ _NAMED = '<summary aria-label="Show or hide the pages below">'
 
 def mend(page: str) -> str:
     """A page of HTML without names that several elements have, with words for every switch,
-    with lists where HTML allows them, and with numbers as they are written by hand.
+    with lists where HTML allows them, with numbers as they are written by hand, and without bold
+    sentences.
     """
     named = _SWITCH.sub(_NAMED, _CONTENT.sub(r"\1", page))
     listed = _RETURNED.sub(r"\1", _LIST.sub('<div class="citation-list">', named))
-    glued = _GLUED.sub(lambda found: powers(found[0]), listed)
+    light = _SENTENCE.sub("<span>", listed)
+    glued = _GLUED.sub(lambda found: powers(found[0]), light)
     signed = _TABLE.sub(lambda found: _CELL.sub("\N{MINUS SIGN}", found[0]), glued)
     return _PER_CENT.sub(lambda found: found[1] or f"{found[3]}\N{NO-BREAK SPACE}%", signed)

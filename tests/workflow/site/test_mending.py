@@ -36,6 +36,13 @@ def test_glued_numbers_are_written_as_in_a_text():
     assert mend("<code>7e-05</code> -2") == "<code>7e-05</code> -2", "nothing else is touched"
 
 
+def test_a_glued_sentence_is_not_bold():
+    sentence = "Tokens are words (UAX 29)."
+    assert mend(f'<span class="pasted-text">{sentence}</span>') == f"<span>{sentence}</span>"
+    for short in ("the longest", "1.", "0.25"):
+        assert 'class="pasted-text"' in mend(f'<span class="pasted-text">{short}</span>')
+
+
 def test_numbers_of_a_table_have_a_minus_sign():
     row = "<tr><td>-3.49 ± 0.70</td><td>a-1</td><td>-p x</td></tr>"
     mended = mend(f'<table class="ntp-table">{row}</table><table>{row}</table>')
