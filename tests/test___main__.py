@@ -8,7 +8,7 @@ from ntpcompanion import __main__, cli
 
 def test_the_command_line_is_that_of_cli(monkeypatch):
     started = []
-    monkeypatch.setattr(cli, "main", lambda: started.append(True))
+    monkeypatch.setattr(cli, "app", lambda: started.append(True))
     __main__.main()
     assert started == [True]
 

@@ -65,8 +65,9 @@ def test_the_version_names_commit_and_python(capsys, tmp_path, monkeypatch):
     assert said.startswith(f"ntpcompanion {ntpcompanion.__version__}")
     assert said.endswith(f", Python {platform.python_version()}\n")
     # installed in an environment that lies in somebody's repository
-    monkeypatch.setattr(ntpcompanion, "__file__", str(tmp_path / "ntpcompanion" / "__init__.py"))
-    subprocess.run(["git", "init", "-q", str(tmp_path.parent)], check=True)
+    installed = tmp_path / "environment" / "ntpcompanion" / "__init__.py"
+    monkeypatch.setattr(ntpcompanion, "__file__", str(installed))
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     with pytest.raises(typer.Exit):
         terminal.show_version()
     assert "commit" not in capsys.readouterr().out
