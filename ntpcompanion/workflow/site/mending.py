@@ -12,11 +12,11 @@ _SWITCH = re.compile(r'<summary>(?=<span class="toctree-toggle")')
 _LIST = re.compile(r'<div role="list" class="citation-list">')
 # Sphinx puts the list of what a function returns into a paragraph, which a list ends
 _RETURNED = re.compile(r'<p>(<ul class="simple">.*?</ul>)\s*</p>(?=\s*</dd>)', re.DOTALL)
-# a glued number is written as Python writes it
-_GLUED = re.compile(r'(?<=<span class="pasted-text">)[^<]*(?=</span>)')
 # the theme sets what is glued in bold, which suits a number or a word
 _SENTENCE = re.compile(r'<span class="pasted-text">(?=[^<]* [^<]*\.</span>)')
-# as it does one that a notebook has put into a table as text
+# a glued number is written as Python writes it
+_GLUED = re.compile(r'(?<=<span class="pasted-text">)[^<]*(?=</span>)')
+# so is one that a notebook has put into a table as text
 _CELL = re.compile(r"(?<=<td>)-(?=\d)")
 _TABLE = re.compile(r'<table class="ntp-table">.*?</table>', re.DOTALL)
 # a number and its per cent sign stay on one line, but for what may be copied and run
