@@ -148,6 +148,7 @@ def test_what_to_do_is_said_once_for_each_kind_of_fault(toy):
     assert all(text.count(sentence) == 1 for sentence in report.advice)
     (row,) = [line for line in text.splitlines() if line.startswith("| `toy.half`")]
     assert "moved 0.2, band ± 0.005<br>verdict refuted, expected supported" in row
+    assert "| refuted, expected supported |" in row
     (suite,) = ElementTree.fromstring(junit(report))
     assert suite[0].findtext("failure").splitlines()[-2:] == report.advice
     missing = report_of(toy, HALF_MISSING, AS_STORED)
