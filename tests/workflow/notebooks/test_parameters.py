@@ -71,6 +71,7 @@ def test_given_values_replace_defaults(parameters):
         ({"rate": "fast"}, r"parameter `rate` must be of type float, like 0.5, got 'fast'"),
         ({"rate": True}, r"`rate` must be of type float"),
         ({"seed": 1.5}, r"`seed` must be of type int, like 0, got 1.5"),
+        ({"seed": 1000.0}, r"`seed` must be of type int, like 0, got 1000.0"),
         ({"seed": True}, r"`seed` must be of type int"),
         ({"sizes": [1, "2"]}, r"`sizes` must be of type list of int"),
         ({"sizes": [1, 2.5]}, r"`sizes` must be of type list of int"),
