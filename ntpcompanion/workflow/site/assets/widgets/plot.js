@@ -44,7 +44,8 @@
       const v = a + ((pixel - from) / (to - from)) * (b - a);
       return axis.log ? 10 ** v : v;
     };
-    at.ticks = axis.ticks || (axis.log ? decades : even)(a, b, Math.abs(to - from));
+    const apart = to > from ? 60 : 36; // pixels: labels stand side by side, or (y goes up, pixels down) one above another
+    at.ticks = axis.ticks || (axis.log ? decades : even)(a, b, Math.abs(to - from), apart);
     return at;
   }
 
@@ -57,8 +58,8 @@
     return ticks;
   }
 
-  function even(a, b, pixels) {
-    const rough = (b - a) / Math.max(2, pixels / 60);
+  function even(a, b, pixels, apart) {
+    const rough = (b - a) / Math.max(2, pixels / apart);
     const ten = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((k) => k * ten).find((k) => k >= rough * 0.999);
     const ticks = [];
