@@ -35,6 +35,7 @@ from .downstream import draw_comparisons as draw_comparisons
 from .downstream import draw_ladder as draw_ladder
 from .planning import draw_path_star as draw_path_star
 from .planning import draw_courses as draw_courses
+from .planning import draw_success_map as draw_success_map
 
 __all__ = [
     "use_style",
@@ -74,4 +75,5 @@ __all__ = [
     "draw_ladder",
     "draw_path_star",
     "draw_courses",
+    "draw_success_map",
 ]

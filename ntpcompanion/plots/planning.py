@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ntpcompanion.planning.path_star import Graphs
-from ntpcompanion.plots.checks import check_axes, check_frame, check_numbers
+from ntpcompanion.plots.checks import check_all, check_axes, check_frame, check_numbers
 from ntpcompanion.plots.style import CONTRAST, MEASUREMENT, THEORY
 from ntpcompanion.validation import as_between, as_integer, check_flag, check_instance
 
@@ -111,6 +111,48 @@ def draw_courses(ax: Axes, courses: pd.DataFrame, chance: float, *, named: bool 
             ax.text(0.98, 0.2 - 0.09 * line, name, color=colour, **place)
     ax.axhline(chance, color=THEORY, linestyle=":")
     ax.set(xlabel="training steps", ylim=(-0.03, 1.05), xlim=(0, None))
+    return ax
+
+
+def draw_success_map(ax: Axes, runs: pd.DataFrame) -> Axes:
+    """Which runs succeed, by the length of the path and the weight of the other tokens' loss: a dot
+    for each run, filled where it solves the task.
+
+    Parameters
+    ----------
+    ax
+        its title says what else the runs have in common.
+    runs
+        columns length, others and seed (numbers) and solved (true or false), a row for each run.
+        The dots of a cell are in the order of the seeds.
+
+    Returns
+    -------
+    Axes
+        the same, with a row for each length and a column for each weight that occurs.
+
+    Raises
+    ------
+    ValueError
+        no table with these columns, no rows, a column of another kind.
+    """
+    check_axes(ax)
+    check_frame("runs", runs, "length", "others", "seed", "solved")
+    check_numbers("runs", runs, "length", "others", "seed")
+    check_all("runs.solved", runs.solved.tolist(), bool)
+    weights, lengths = (sorted(runs[name].unique()) for name in ("others", "length"))
+    most = max(runs.groupby(["length", "others"]).size())
+    for (length, weight), cell in runs.groupby(["length", "others"]):
+        beside = (np.arange(len(cell)) - (len(cell) - 1) / 2) * 0.7 / most
+        solved = cell.sort_values("seed").solved.to_numpy(bool)
+        for which, inside in ((solved, MEASUREMENT), (~solved, "none")):
+            x = weights.index(weight) + beside[which]
+            y = np.full(len(x), lengths.index(length))
+            ax.scatter(x, y, s=38, facecolors=inside, edgecolors=MEASUREMENT)
+    ax.set(xticks=range(len(weights)), xticklabels=[f"{weight:g}" for weight in weights])
+    ax.set(yticks=range(len(lengths)), yticklabels=[f"{length:g}" for length in lengths])
+    ax.set(xlim=(-0.5, len(weights) - 0.5), ylim=(-0.5, len(lengths) - 0.5))
+    ax.set_xlabel("weight of the other tokens")
     return ax
 
 

@@ -92,3 +92,37 @@ def test_courses_that_cannot_be_drawn_are_refused(courses, chance, words, ax):
 def test_names_are_asked_for_by_a_truth_value(ax):
     with pytest.raises(ValueError, match="`named` must be True or False, got 'yes'"):
         plots.draw_courses(ax, COURSES, 0.5, named="yes")
+
+
+RUNS = pd.DataFrame(
+    [(3, 0.0, 1, True), (3, 0.0, 0, False), (3, 0.1, 0, True), (5, 0.1, 0, False)],
+    columns=["length", "others", "seed", "solved"],
+)
+
+
+def test_a_run_is_a_dot_in_the_cell_of_its_length_and_weight_filled_if_it_succeeds(ax):
+    plots.draw_success_map(ax, RUNS)
+    dots = {True: [], False: []}
+    for drawn in ax.collections:
+        dots[len(drawn.get_facecolor()) > 0] += drawn.get_offsets().tolist()
+    # columns 0 and 0.1, rows 3 and 5; of two seeds in a cell the second stands right of the first
+    assert [(round(x), y) for x, y in dots[True]] == [(0, 0), (1, 0)]
+    assert [(round(x), y) for x, y in dots[False]] == [(0, 0), (1, 1)]
+    assert dots[False][0][0] < dots[True][0][0]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "0.1"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["3", "5"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "words"),
+    [
+        (RUNS.drop(columns="others"), "`runs` has no column 'others'"),
+        (RUNS.iloc[:0], "`runs` must have at least one row"),
+        (RUNS.astype({"solved": int}), "`runs.solved` must hold instances of bool only, got 1"),
+        (RUNS.astype({"length": str}), "`runs` must hold numbers in its column 'length'"),
+    ],
+)
+def test_runs_that_make_no_map_are_refused(runs, words, ax):
+    with pytest.raises(ValueError, match=words):
+        plots.draw_success_map(ax, runs)
+    assert not ax.collections
