@@ -3,6 +3,7 @@ before anything of it is drawn.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,7 +39,7 @@ def check_series(**series: object) -> None:
             )
 
 
-def check_frame(name: str, frame: object, *columns: str) -> None:
+def check_frame(name: str, frame: Any, *columns: str) -> None:
     """ValueError unless it is a data frame with rows and with these columns."""
     check_instance(name, frame, pd.DataFrame)
     for column in columns:
@@ -69,7 +70,7 @@ def check_point(name: str, index: object, number: int) -> None:
     as_integer(name, index, -number, number - 1, f"(a line of {number} points)")
 
 
-def check_look(colour: object, marker: object) -> None:
+def check_look(colour: object, marker: Any) -> None:
     """ValueError unless matplotlib knows such a colour and such a marker."""
     if not is_color_like(colour):
         raise ValueError(

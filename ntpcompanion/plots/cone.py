@@ -2,6 +2,8 @@
 are positive.
 """
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
@@ -48,7 +50,7 @@ def draw_cone(
     toward = np.asarray(direction, dtype=float)
     ends = _REACH * np.array([[-1.0], [1.0]]) * toward / np.abs(toward).max()
     ax.plot(*ends.T, color=colour)
-    corner = {"ha": "left", "va": "top", "fontsize": "small"}
+    corner: dict[str, Any] = {"ha": "left", "va": "top", "fontsize": "small"}
     ax.text(0.04 * _REACH, 0.97 * _REACH, "both\npositive", **corner)
     if certificate is not None:
         tip = np.asarray(certificate, dtype=float)

@@ -3,6 +3,7 @@ loss.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -144,7 +145,7 @@ def _draw_kind(
 ) -> None:
     seeds = group["log_trace"], group["points"]
     ax.plot(*seeds, marker, color=colour, alpha=0.25, markersize=3, markeredgewidth=0, zorder=2)
-    bars = {"xerr": halves[:, 0], "yerr": halves[:, 1], "elinewidth": 1.1}
+    bars: dict[str, Any] = {"xerr": halves[:, 0], "yerr": halves[:, 1], "elinewidth": 1.1}
     ax.errorbar(*means.T, **bars, color=colour, marker=marker, linewidth=0.8, zorder=3)
 
 
@@ -215,9 +216,10 @@ def draw_comparisons(ax: Axes, table: pd.DataFrame) -> Axes:
         table["delta"], rows, "|", color=THEORY, markersize=12, markeredgewidth=1.4,
         label="δ, the smallest effect of interest",
     )  # fmt: skip
-    for row, item in zip(rows, table.itertuples(), strict=True):
-        if np.isfinite(item.delta):
-            verdict = _WORDS[verdict_on(item.low, item.high, item.delta)]
+    judged = table[["low", "high", "delta"]].to_numpy(float)
+    for row, (low, high, delta) in zip(rows, judged, strict=True):
+        if np.isfinite(delta):
+            verdict = _WORDS[verdict_on(low, high, delta)]
             ax.annotate(
                 verdict, (1.02, row), xycoords=("axes fraction", "data"), va="center",
                 annotation_clip=False,

@@ -1,6 +1,7 @@
 """A loss in two parameters: the walls of its valley, and the force that pushes along it."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -117,7 +118,7 @@ def draw_forces(
     mean = sum(forces) / 2
     left_over = enlarged * (mean * along).sum(1, keepdim=True) * along
     unit = COVERED * distance / max(float(force.norm(dim=1).max()) for force in forces)
-    look = {"angles": "xy", "scale_units": "xy", "scale": 1}
+    look: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1}
     for points, force in zip(sides, forces, strict=True):
         ax.quiver(*points.T, *(unit * force).T, color=MEASUREMENT, width=0.006, **look)
     ax.quiver(*feet.T, *(unit * left_over).T, color=CONTRAST, width=0.012, zorder=3, **look)

@@ -116,7 +116,7 @@ def half_way(line: Line2D) -> tuple[float, float]:
         x, y in the middle between the last point below ½ and the first one from ½ on; in x the
         geometric mean. If all points are on one side of ½, the first point.
     """
-    x, y = line.get_xydata().T
+    x, y = np.asarray(line.get_xydata()).T
     after = int(np.argmax(y >= 0.5))
     before = max(after - 1, 0)
     return float(np.sqrt(x[before] * x[after])), float((y[before] + y[after]) / 2)
@@ -237,7 +237,8 @@ def draw_plane(ax: Axes, contexts: ArrayLike, words: ArrayLike) -> Axes:
             (0, 0),
             arrowprops={"arrowstyle": "->", "color": THEORY, "shrinkA": 0, "shrinkB": 0},
         )
-        ax.text(*(1.18 * tip), f"$h_{j}$", color=THEORY, ha="center", va="center")
+        x, y = 1.18 * tip
+        ax.text(x, y, f"$h_{j}$", color=THEORY, ha="center", va="center")
     left = list(range(len(words)))
     while left:
         here = [z for z in left if np.linalg.norm(words[z] - words[left[0]]) < 0.01 * reach]

@@ -126,6 +126,6 @@ def draw_curves(
     for name, colour, offset in zip(frame, CURVES, offsets, strict=False):
         line = ax.plot(frame[name], color=colour, linestyle=style)[0]
         if style == "-":
-            label_line(ax, line, name, at=at, offset=offset)
+            label_line(ax, line, str(name), at=at, offset=offset)
     ax.set(xscale="log", yscale="log", xlabel=frame.index.name)
     return ax

@@ -3,6 +3,7 @@ both.
 """
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -107,7 +108,7 @@ def draw_courses(ax: Axes, courses: pd.DataFrame, chance: float, *, named: bool 
         for _, run in courses[courses.node == node].groupby("seed"):
             ax.plot(run.step, run.accuracy, color=colour, linewidth=1)
         if named:
-            place = {"ha": "right", "transform": ax.transAxes}
+            place: dict[str, Any] = {"ha": "right", "transform": ax.transAxes}
             ax.text(0.98, 0.2 - 0.09 * line, name, color=colour, **place)
     ax.axhline(chance, color=THEORY, linestyle=":")
     ax.set(xlabel="training steps", ylim=(-0.03, 1.05), xlim=(0, None))

@@ -112,7 +112,7 @@ def draw_sparse_rows(
     for y, row in zip(at, rows, strict=True):
         support = np.sort(table.indices[table.indptr[row] : table.indptr[row + 1]])
         ax.vlines(support, y - 0.3, y + 0.3, color=IN_SUPPORT, linewidth=1.2)
-        ax.text(1.04 * V, y, f"{support.size}", ha="left", va="center")
+        ax.text(1.04 * V, float(y), f"{support.size}", ha="left", va="center")
     ax.text(1.04 * V, 0.9, "$S_j$", ha="left", va="center")
     ax.set(
         xlim=(-2, V + 2),

@@ -1,6 +1,7 @@
 """The look of every figure: width, colours by meaning, typeface."""
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import seaborn as sns
@@ -80,12 +81,12 @@ def use_style() -> None:
         }
     )
     shell = get_ipython()
-    if shell is not None:
+    if shell is not None and shell.display_formatter is not None:
         set_matplotlib_formats("svg", bbox_inches=None, metadata=METADATA)
         shell.display_formatter.mimebundle_formatter.for_type(Figure, narrow_bundle)
 
 
-def _typeface() -> dict[str, object]:
+def _typeface() -> dict[Any, Any]:
     upright = dict.fromkeys(("mathtext.rm", "mathtext.sf", "mathtext.tt"), TYPEFACE)
     slanted = dict.fromkeys(("mathtext.it", "mathtext.cal"), f"{TYPEFACE}:italic")
     return {

@@ -1,5 +1,6 @@
 """Text beside lines, instead of a legend."""
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
@@ -28,7 +29,7 @@ def label_line(
     check_axes(ax)
     check_instance("line", line, Line2D)
     check_instance("text", text, str)
-    points = line.get_xydata()
+    points = np.asarray(line.get_xydata())
     check_point("at", at, len(points))
     offset = as_pair("offset", offset)
     x, y = points[at]
