@@ -144,6 +144,8 @@ def test_a_new_book_has_the_same_comment_and_a_workflow_without_findings(tmp_pat
         "check --profile book --json check.json --junit check.xml --summary check.md"
     )
     assert steps[test]["if"] == "success() || failure()", "a claim that moved fails both"
+    updates = yaml.safe_load((made / ".github" / "dependabot.yml").read_text(encoding="utf-8"))
+    assert [each["package-ecosystem"] for each in updates["updates"]] == ["pip", "github-actions"]
     for done in (zizmor(made, "."), actionlint(made, WORKFLOW)):
         said = done.stdout + done.stderr
         assert done.returncode == 0, said
