@@ -63,8 +63,9 @@ def test_an_action_is_pinned_by_its_hash_or_the_reason_is_written_down():
     assert "GitHub could not be reached" in text
 
 
-def test_updates_are_proposed_once_a_week_and_together():
-    updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text())["updates"]
+@pytest.mark.parametrize("book", [".", "ntpcompanion/workflow/starting/template"])
+def test_updates_are_proposed_once_a_week_and_together(book):
+    updates = yaml.safe_load((ROOT / book / ".github" / "dependabot.yml").read_text())["updates"]
     assert [entry["package-ecosystem"] for entry in updates] == ["pip", "github-actions"]
     for entry in updates:
         assert entry["schedule"]["interval"] == "weekly"

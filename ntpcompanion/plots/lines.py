@@ -1,6 +1,7 @@
 """Lines by meaning, theory and measurement, and the axes they share."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -126,6 +127,6 @@ def draw_curves(
     for name, colour, offset in zip(frame, CURVES, offsets, strict=False):
         line = ax.plot(frame[name], color=colour, linestyle=style)[0]
         if style == "-":
-            label_line(ax, line, str(name), at=at, offset=offset)
+            label_line(ax, line, cast(str, name), at=at, offset=offset)
     ax.set(xscale="log", yscale="log", xlabel=frame.index.name)
     return ax

@@ -142,10 +142,11 @@ def draw_success_map(ax: Axes, runs: pd.DataFrame) -> Axes:
     check_numbers("runs", runs, "length", "others", "seed")
     check_all("runs.solved", runs.solved.tolist(), bool)
     weights, lengths = (sorted(runs[name].unique()) for name in ("others", "length"))
-    most = max(runs.groupby(["length", "others"]).size())
-    for (length, weight), cell in runs.groupby(["length", "others"]):
+    cells = runs.sort_values("seed").groupby(["length", "others"]).solved
+    most = max(cells.size())
+    for (length, weight), cell in cells:
         beside = (np.arange(len(cell)) - (len(cell) - 1) / 2) * 0.7 / most
-        solved = cell.sort_values("seed").solved.to_numpy(bool)
+        solved = cell.to_numpy(bool)
         for which, inside in ((solved, MEASUREMENT), (~solved, "none")):
             x = weights.index(weight) + beside[which]
             y = np.full(len(x), lengths.index(length))

@@ -2,6 +2,7 @@
 does with it.
 """
 
+import itertools
 import math
 
 import pytest
@@ -164,3 +165,17 @@ def test_beyond_the_stability_limit_the_reader_is_warned(valley, opened):
 
 def test_the_picture_stands_for_it_in_print(valley, shown_as_picture):
     shown_as_picture(valley, "Runs of SGD along a curved valley")
+
+
+@pytest.mark.parametrize("width", [320, 800])
+def test_an_upright_axis_can_be_read_off(valley, opened, width):
+    """It has two ticks or more, whose labels do not touch."""
+    with opened(valley, width=width) as page:
+        plots = page.locator(".ntp-widget-live svg").all()
+        assert len(plots) == 2
+        for plot in plots:
+            labels = plot.locator(".tick[text-anchor=end]").all()
+            boxes = sorted((label.bounding_box() for label in labels), key=lambda box: box["y"])
+            assert len(boxes) >= 2
+            for above, below in itertools.pairwise(boxes):
+                assert above["y"] + above["height"] <= below["y"]
