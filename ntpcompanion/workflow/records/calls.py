@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 MEMORY = 2 * 2**30  # bytes for a task: numerical libraries and a small model
+PATIENCE = 60  # seconds until a process that was killed has been replaced
 # the packages and libraries of a worker, and the digest of what they must be
 Expected = tuple[tuple[str, ...], tuple[str, ...], str]
 
@@ -106,8 +107,9 @@ class Calls:
     that ends its process is made again as often as `workers.attempts` says; `note` is told in a
     sentence.
 
-    Where `workers.window` says so, a worker begins a call when whoever iterates asks for the next
-    outcome: what it has finished before cannot be lost with it, and is never made again.
+    Where `workers.window` says so, a worker begins a call only when the outcome of its last one has
+    been given back and the next is asked for: what it has finished cannot be lost with it, and is
+    never made again.
 
     Raises
     ------
@@ -125,13 +127,13 @@ class Calls:
 
         self._workers, self._note = workers, note
         self._waiting = deque((call, 1) for call in calls)
-        self._running: dict[Future[Any], tuple[Call, int]] = {}
+        self._running: dict[Future[Any], tuple[Call, int, str]] = {}  # the last: at which worker
         self._queue = as_completed([], loop=workers.client.loop)
 
     def __iter__(self) -> Iterator[tuple[Call, Outcome]]:
         self._fill()
         for future in self._queue:
-            call, attempt = self._running.pop(future)
+            call, attempt, _ = self._running.pop(future)
             if not (future.cancelled() and self._stopped):
                 outcome = _outcome(future, self._workers)
                 if outcome.state == "killed" and attempt < self._workers.attempts:
@@ -157,16 +159,34 @@ class Calls:
     def _fill(self) -> None:
         if self._stopped:
             self._waiting.clear()
-        window = self._workers.window or len(self._waiting)
-        number = min(len(self._waiting), max(0, window - len(self._running)))
-        if not number:
-            return
-        chosen = [self._waiting.popleft() for _ in range(number)]
-        expected = (self._workers.packages, self._workers.libraries, self._workers.expected)
-        wanted = [call for call, _ in chosen]
-        futures = self._workers.client.map(_make, wanted, expected=expected, pure=False)
-        self._running |= dict(zip(futures, chosen, strict=True))
-        self._queue.update(futures)
+        for address in self._free():
+            call, attempt = self._waiting.popleft()
+            # Dask alone would choose a worker that has ended a call whose outcome is still there;
+            # another may take it where this one ends before the call has come
+            chosen = {"workers": address, "allow_other_workers": True} if address else {}
+            expected = (self._workers.packages, self._workers.libraries, self._workers.expected)
+            future = self._workers.client.submit(
+                _make, call, expected=expected, pure=False, **chosen
+            )
+            self._running[future] = call, attempt, address
+            self._queue.add(future)
+
+    def _free(self) -> list[str]:
+        """A worker for each call that may begin; empty names where the scheduler chooses."""
+        window, number = self._workers.window, len(self._waiting)
+        if window is None or not number:
+            return [""] * number
+        with contextlib.suppress(TimeoutError):  # one that was killed is replaced in a second
+            self._workers.client.wait_for_workers(window, timeout=PATIENCE)
+        busy = {address for _, _, address in self._running.values()}
+        free = [address for address in self._workers.client.nthreads() if address not in busy]
+        if not free and not busy:
+            raise WorkflowError(
+                f"No process is left on {self._workers.where}: those that were killed have not "
+                f"been replaced within {PATIENCE} s. The machine may be out of memory; the same "
+                "command goes on from what is finished."
+            )
+        return free[: min(number, window - len(self._running))]
 
 
 def _outcome(future: "Future[Any]", workers: "Workers") -> Outcome:
