@@ -28,7 +28,9 @@ WIDEST = 110  # columns: longer lines of a report are hard to read
 def reported_error(
     project: Project, profile: str, files: Files, annotate: bool | None
 ) -> Iterator[None]:
-    """What stops a check from comparing anything stands in its reports, too."""
+    """What stops a check from comparing anything stands in its reports, too. Raises that
+    WorkflowError again, with a sentence for each report that cannot be written.
+    """
     try:
         yield
     except WorkflowError as error:

@@ -144,7 +144,9 @@ def test_make_installs_what_the_book_needs_and_then_what_tests_need():
     sets = dict(re.findall(r"^(FOR_\w+) := (\S+)$", makefile, re.MULTILINE))
     assert sets["FOR_BOOK"].split(",") == ["book", "science", "workflow"]
     assert sets["FOR_TESTS"].split(",") == sorted(EXTRAS)
-    assert "$(call install,lab)" in makefile
+    assert (
+        "$(call install,lab)\n\t$(BIN)/python -m ntpcompanion.workflow.notebooks.hosted" in makefile
+    )
     assert makefile.count("-c constraints.txt -e '.[$(1)]'") == 2  # by uv, and by pip
 
 

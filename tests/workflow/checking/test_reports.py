@@ -161,7 +161,7 @@ def test_numbers_that_agree_do_not_hide_a_report_that_is_not_there(check, instan
     done = check(*options)
     assert (done.exit_code, "3 measured values agree" in done.stdout) == (1, True)
     assert done.stderr.startswith("error: `--junit`: Could not write")
-    instant.edit("book/claims.yml", "equals: 0.5", "equls: 0.5")
+    instant.edit("book/claims.yml", "equals: 0.5", "same_as: 0.5")
     done = check(*options)  # nothing can be compared, and not even that be written
     assert "claims.yml" in done.stderr
     assert "`--junit`: Could not write" in done.stderr
