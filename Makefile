@@ -9,9 +9,11 @@ FOR_TESTS := book,lab,opt,plots,science,test,workflow
 # uv is quicker where there is one; it is given the places where pip looks, and where it fails, pip is asked
 UV := $(shell command -v uv)
 AS_PIP := UV_FIND_LINKS="$${PIP_FIND_LINKS:-}" UV_EXTRA_INDEX_URL="$${PIP_EXTRA_INDEX_URL:-}" UV_INDEX_STRATEGY=unsafe-best-match
+# pip compiles one file after the other, which is half of its work; all cores do it sooner. A file that another Python is needed for stays as it is
+COMPILE_ALL := { $(BIN)/python -m compileall -qq -j 0 .venv/lib || true; }
 define install
 	$(if $(UV),$(AS_PIP) $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e '.[$(1)]' ||) \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(1)]'
+	{ $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[$(1)]' && $(COMPILE_ALL); }
 endef
 SPHINX := _build/sphinx/env
 
@@ -91,9 +93,10 @@ lock: $(TOOLS)
 	mkdir -p $(dir $(LOCK))
 	$(COMPILE) --constraints constraints.txt --generate-hashes --output-file $(LOCK)
 
-# a stamp of its own: `make book` neither needs nor waits for it
+# a stamp of its own: `make book` neither needs nor waits for it. After it any JupyterLab of this environment saves as `make lab` does
 $(LAB): $(READY)
 	$(call install,lab)
+	$(BIN)/python -m ntpcompanion.workflow.notebooks.hosted
 	touch $@
 
 # the newest Sphinx and what the book uses of it, with the package, which the API page imports; of constraints.txt only torch, the largest

@@ -2,8 +2,11 @@
 Findings of `check` and `doctor`: `terminal_checks`.
 """
 
+import contextlib
+import errno
 import functools
 import io
+import os
 import platform
 import shlex
 import sys
@@ -39,6 +42,7 @@ from ntpcompanion.workflow.site.views import make_view, view_folder
 
 P = ParamSpec("P")
 R = TypeVar("R")
+FULL = {errno.ENOSPC, errno.EDQUOT}
 INTERRUPTED = (
     "interrupted. What was finished is kept, nothing is half-written: the same command goes on "
     "from there."
@@ -46,8 +50,8 @@ INTERRUPTED = (
 
 
 def sentences(command: Callable[P, R]) -> Callable[P, R]:
-    """Show a WorkflowError as text and exit with 1, an interruption with 130; anything else is a
-    bug and keeps its traceback.
+    """Show a WorkflowError or a full disk as text and exit with 1, an interruption with 130;
+    anything else is a bug and keeps its traceback.
     """
 
     @functools.wraps(command)
@@ -61,11 +65,25 @@ def sentences(command: Callable[P, R]) -> Callable[P, R]:
         except WorkflowError as error:
             _print(f"[bold red]error:[/] {escape(str(error))}", Console(stderr=True))
             raise typer.Exit(1) from error
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            with contextlib.suppress(OSError):  # the errors may go to the same disk
+                _print(f"[bold red]error:[/] {_full(error)}", Console(stderr=True))
+            raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
             _print(INTERRUPTED, Console(stderr=True))
             raise typer.Exit(130) from error
 
     return wrapped
+
+
+def _full(error: OSError) -> str:
+    named = f": {escape(os.fsdecode(error.filename))}" if error.filename else ""
+    return (
+        f"{error.strerror}{named}. Free some space on the disk of this folder, of temporary files, "
+        "or of the file to which the output goes; then type the same command again."
+    )
 
 
 def say(*lines: str, console: Console | None = None) -> None:
@@ -77,6 +95,7 @@ def say(*lines: str, console: Console | None = None) -> None:
         _print(escape(line), console)
 
 
+@sentences
 def show_version() -> NoReturn:
     """Print version, commit where the package is a clone, and Python; and stop."""
     root = Path(ntpcompanion.__file__).resolve().parents[1]

@@ -28,12 +28,14 @@ WIDEST = 110  # columns: longer lines of a report are hard to read
 def reported_error(
     project: Project, profile: str, files: Files, annotate: bool | None
 ) -> Iterator[None]:
-    """What stops a check from comparing anything stands in its reports, too."""
+    """What stops a check from comparing anything stands in its reports, too. Raises that
+    WorkflowError again, with a sentence for each report that cannot be written.
+    """
     try:
         yield
     except WorkflowError as error:
-        _publish(project, reports.failed_report(profile, error), files, annotate)
-        raise
+        unwritten = _publish(project, reports.failed_report(profile, error), files, annotate)
+        raise WorkflowError("\n".join([str(error), *unwritten])) from error
 
 
 def show_report(report: Report, files: Files) -> None:
@@ -52,20 +54,21 @@ def show_accepted(path: Path, files: Files) -> None:
 def end_check(
     project: Project, report: Report, files: Files, annotate: bool | None, *, updated: bool
 ) -> None:
-    """Write the reports of a check, and say how it ended. Raises WorkflowError if there are faults;
-    `updated`: they remain although the values were accepted.
+    """Write the reports of a check, and say how it ended. Raises WorkflowError if there are faults,
+    or a report cannot be written; `updated`: they remain although the values were accepted.
     """
-    _publish(project, report, files, annotate)
+    unwritten = _publish(project, report, files, annotate)
     one = report.values == 1
     values = f"{report.values} measured value{'' if one else 's'}"
     if faults := len(report.faults):
         also = ", verdicts among them: a baseline cannot mend those" if updated else ""
         said = f"{faults} of the checks on {values} failed at profile {report.profile}{also}."
-        raise WorkflowError("\n".join([said, *report.advice]))
+        raise WorkflowError("\n".join([said, *report.advice, *unwritten]))
     baseline = project.baseline(report.profile).name
     console = Console(stderr=files.json == reports.STDOUT)
     agree = f"{values} agree{'s' if one else ''}"
     say(f"{agree} with {baseline} and with the expected verdicts.", console=console)
+    _require_written(unwritten)
 
 
 def bench(project: Project, revision: str, files: Files, *, alone: bool) -> None:
@@ -82,26 +85,32 @@ def bench(project: Project, revision: str, files: Files, *, alone: bool) -> None
         found = duel.duel(project, revision)
     if files.json == reports.STDOUT:
         typer.echo(duel.duel_json(found), nl=False)
-    reports.write_texts(files, duel.duel_json(found), duel.duel_markdown(found))
+    unwritten = reports.write_texts(files, duel.duel_json(found), duel.duel_markdown(found))
     head, *rows = duel.duel_rows(found)
     table = Table(*head)
     for row in rows:
         table.add_row(*map(escape, row))
     console.print(table)
     if bad := [each.name for each in found.found if each.verdict in duel.BAD]:
-        raise WorkflowError(
-            f"Slower than at {found.commit[:12]}, or not to be run: {', '.join(bad)}."
-        )
+        said = f"Slower than at {found.commit[:12]}, or not to be run: {', '.join(bad)}."
+        raise WorkflowError("\n".join([said, *unwritten]))
     say(f"Nothing got slower than at {found.commit[:12]}.", console=console)
+    _require_written(unwritten)
 
 
-def _publish(project: Project, report: Report, files: Files, annotate: bool | None) -> None:
+def _require_written(unwritten: list[str]) -> None:
+    if unwritten:
+        raise WorkflowError("\n".join(unwritten))
+
+
+def _publish(project: Project, report: Report, files: Files, annotate: bool | None) -> list[str]:
+    """Print and write the report; a sentence for each file that cannot be written."""
     if files.json == reports.STDOUT:
         typer.echo(report_json(report), nl=False)
     if annotate if annotate is not None else os.environ.get("GITHUB_ACTIONS") == "true":
         for line in reports.annotations(report, project):
             typer.echo(line, err=files.json == reports.STDOUT)
-    reports.write_reports(report, files)
+    return reports.write_reports(report, files)
 
 
 def show_checks(checks: Sequence[Check]) -> None:

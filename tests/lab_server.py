@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 from jupyter_client.blocking import BlockingKernelClient
@@ -28,7 +29,8 @@ class Lab:
         """What the server answers to a request of its API."""
         body = None if data is None else json.dumps(data).encode()
         headers = {"Authorization": f"token {self.token}", "Content-Type": "application/json"}
-        request = Request(f"{self.url}api/{path}", body, headers, method=method)
+        address = f"{self.url}api/{quote(path, safe='/?=')}"
+        request = Request(address, body, headers, method=method)
         with urlopen(request, timeout=PATIENCE) as answer:
             return json.loads(answer.read() or "null")
 

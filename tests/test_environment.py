@@ -144,8 +144,13 @@ def test_make_installs_what_the_book_needs_and_then_what_tests_need():
     sets = dict(re.findall(r"^(FOR_\w+) := (\S+)$", makefile, re.MULTILINE))
     assert sets["FOR_BOOK"].split(",") == ["book", "science", "workflow"]
     assert sets["FOR_TESTS"].split(",") == sorted(EXTRAS)
-    assert "$(call install,lab)" in makefile
+    assert (
+        "$(call install,lab)\n\t$(BIN)/python -m ntpcompanion.workflow.notebooks.hosted" in makefile
+    )
     assert makefile.count("-c constraints.txt -e '.[$(1)]'") == 2  # by uv, and by pip
+    by_pip = next(line for line in makefile.splitlines() if "-m pip" in line and "[$(1)]" in line)
+    # what pip leaves uncompiled is compiled, and an install that fails still fails
+    assert re.search(r"--no-compile .* && \$\(COMPILE_ALL\); \}$", by_pip)
 
 
 @functools.cache

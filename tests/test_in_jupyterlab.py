@@ -7,6 +7,7 @@ from difflib import unified_diff
 import pytest
 
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
+from ntpcompanion.workflow.notebooks.hosted import SERVER, set_up
 from ntpcompanion.workflow.notebooks.saving import cells
 from tests.copies import copy_checkout
 from tests.lab_server import started
@@ -65,15 +66,47 @@ def test_a_student_changes_a_chapter_and_runs_it(checkout, environment):
     ]  # fmt: skip
 
 
-def test_a_jupyterlab_that_was_not_started_by_us_lays_out_anew_and_loses_nothing(
-    checkout, environment, tmp_path
-):
+def bare(root, *options):
+    """The command of a JupyterLab that was not started by us."""
+    usual = [f"--ServerApp.root_dir={root}", "--no-browser", "--allow-root", "--port=0"]
+    return [sys.executable, "-m", "jupyterlab", *usual, *options]
+
+
+@pytest.fixture
+def elsewhere(environment, tmp_path):
+    """The environment in which it keeps its own in a folder that is not the checkout."""
     folders = {f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "RUNTIME")}
-    options = [f"--ServerApp.root_dir={checkout}", "--no-browser", "--allow-root", "--port=0"]
-    command = [sys.executable, "-m", "jupyterlab", *options]
+    return environment | folders
+
+
+def test_after_make_lab_a_jupyterlab_from_another_folder_saves_and_runs_as_well(
+    checkout, elsewhere, tmp_path
+):
+    before = (ROOT / CHAPTER).read_bytes()
+    (checkout / CHAPTER).write_bytes(before)
+    set_up(tmp_path)  # which `make lab` does to .venv
+    settings = {"JUPYTER_CONFIG_PATH": str((tmp_path / SERVER).parent), "OMP_NUM_THREADS": "1"}
+    path = f"{checkout.name}/{CHAPTER}"
+    command = bare(checkout.parent)
+    with started(command, tmp_path, elsewhere | settings, tmp_path / "RUNTIME") as lab:
+        content = lab.open(path)
+        lab.save(path, content)
+        assert (checkout / CHAPTER).read_bytes() == before
+        shown = lab.run(path, content)
+    assert not [message["content"] for message in shown if message["msg_type"] == "error"]
+    assert any(MEASUREMENT_MIME in m["content"].get("data", {}) for m in shown)
+    assert "Recorded run " in str(shown)
+
+
+def test_a_jupyterlab_of_another_environment_lays_out_anew_and_loses_nothing(
+    checkout, elsewhere, tmp_path
+):
     before = (ROOT / CHAPTER).read_text(encoding="utf-8")
     (checkout / CHAPTER).write_text(before, encoding="utf-8")
-    with started(command, tmp_path, environment | folders, tmp_path / "RUNTIME") as lab:
+    # also where `make lab` has set up this one
+    jupytext = "--ServerApp.contents_manager_class=jupytext.TextFileContentsManager"
+    command = bare(checkout, jupytext)
+    with started(command, tmp_path, elsewhere, tmp_path / "RUNTIME") as lab:
         lab.save(CHAPTER, lab.open(CHAPTER))
     after = (checkout / CHAPTER).read_text(encoding="utf-8")
     assert after != before, "the page says that it is laid out anew"

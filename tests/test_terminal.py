@@ -1,5 +1,6 @@
 """What commands print, and how they end; the commands themselves are in workflow/test_cli.py."""
 
+import errno
 import io
 import platform
 import subprocess
@@ -18,6 +19,13 @@ from ntpcompanion.workflow.base.errors import WorkflowError
     ("error", "code", "words"),
     [
         (WorkflowError("`a[0]` must be 1, got 2."), 1, "error: `a[0]` must be 1, got 2.\n"),
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            1,
+            "error: No space left on device. Free some space on the disk of this folder, of "
+            "temporary files, or of the file to which the output goes; then type the same command "
+            "again.\n",
+        ),
         (KeyboardInterrupt(), 130, terminal.INTERRUPTED + "\n"),
     ],
 )
@@ -41,9 +49,28 @@ def test_a_bug_keeps_its_traceback_and_a_command_its_answer_and_name():
     def command(n):
         return n + 1
 
+    @terminal.sentences
+    def elsewhere():
+        raise OSError(errno.EPIPE, "Broken pipe")
+
     with pytest.raises(ZeroDivisionError):
         broken()
+    with pytest.raises(BrokenPipeError):
+        elsewhere()
     assert (command(1), command.__name__) == (2, "command")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk always full")
+@pytest.mark.parametrize("full", [["stdout"], ["stdout", "stderr"]], ids=" and ".join)
+def test_an_output_on_a_full_disk_is_no_bug(full):
+    with open("/dev/full", "w") as disk:
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | dict.fromkeys(full, disk)
+        command = [sys.executable, "-m", "ntpcompanion", "--version"]
+        done = subprocess.run(command, **streams, text=True)
+    assert done.returncode != 0
+    if "stderr" not in full:
+        assert "No space left on device" in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_a_terminal_that_knows_ascii_only_shows_the_rest_as_numbers(monkeypatch):

@@ -67,6 +67,11 @@ def check_text(
     tokens = split_text(read_text(text).content, tokenizer).tokens
     unit = tokenizer if tokenizer in TOKENIZERS else "tokens"
     has = f"`text` = {text!r} has {_number(len(tokens), unit)}"
+    if not tokens:
+        raise ValueError(
+            f"{has}: signs and pictures are no words. Give another text, or `tokenizer` = "
+            "'characters'."
+        )
     if num_words is not None and num_words > len(tokens):
         raise ValueError(
             f"{has}, and `num_words` = {num_words} asks for more. Give a longer text, or a smaller "

@@ -129,8 +129,11 @@ def write_bytes_atomically(path: Path, data: bytes) -> bool:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+        reason = error.strerror or error
+        if isinstance(error, FileExistsError):
+            reason = f"{error.filename} is a file, no folder"
         raise WorkflowError(
-            f"Could not write {path}: {error.strerror or error}. Free some space or mend the "
+            f"Could not write {path}: {reason}. Free some space or mend the "
             "permissions; the old file, if any, is intact."
         ) from error
     return True

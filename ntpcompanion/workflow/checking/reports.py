@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
@@ -16,6 +16,7 @@ from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.running.results import Result
 
 STDOUT = Path("-")
+ENDINGS = {"json": "json", "junit": "xml", "summary": "md"}
 SUMMARY = "GITHUB_STEP_SUMMARY"  # GitHub's own: the file to which steps append
 
 
@@ -24,11 +25,21 @@ class Files:
     """Where the report is to be written; None: nowhere. `STDOUT` as `json` is left to the caller.
 
     What goes to `summary` is also added to the file that the host names in the environment.
+    Raises WorkflowError for a path that names no file.
     """
 
     json: Path | None = None
     junit: Path | None = None
     summary: Path | None = None
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            path = getattr(self, each.name)
+            instead = f"Name a file, like `--{each.name} check.{ENDINGS[each.name]}`."
+            if path == Path():
+                raise WorkflowError(f"`--{each.name}` names no file. {instead}")
+            if path == STDOUT and each.name != "json":
+                raise WorkflowError(f"Only `--json` takes -, which is the output. {instead}")
 
 
 def check_results(project: Project, results: Mapping[str, Result], profile: str) -> Report:
@@ -56,24 +67,30 @@ def failed_report(profile: str, error: WorkflowError) -> Report:
     return Report(profile=profile, outcome="error", error=plain(str(error)))
 
 
-def write_reports(report: Report, files: Files) -> None:
-    """Write what was asked for. Raises WorkflowError for a file that cannot be written."""
-    if files.junit:
-        _write(files.junit, formats.junit(report))
-    write_texts(files, report_json(report), formats.markdown(report))
+def write_reports(report: Report, files: Files) -> list[str]:
+    """Write what was asked for; a sentence for each file that cannot be written."""
+    return write_texts(files, report_json(report), formats.markdown(report), formats.junit(report))
 
 
-def write_texts(files: Files, json: str, markdown: str) -> None:
-    """Write the JSON and the summary of a report, where they were asked for. Raises WorkflowError
-    for a file that cannot be written.
+def write_texts(files: Files, json: str, markdown: str, junit: str = "") -> list[str]:
+    """Write the texts of a report where they were asked for; a sentence for each file that cannot
+    be written. The others are written all the same.
     """
     host = os.environ.get(SUMMARY)
-    if files.json and files.json != STDOUT:
-        _write(files.json, json)
-    if files.summary and str(files.summary) != host:
-        _write(files.summary, markdown)
-    if host:
-        _write(Path(host), markdown + "\n", append=True)
+    wanted = [
+        ("--json", None if files.json == STDOUT else files.json, json),
+        ("--junit", files.junit, junit),
+        ("--summary", None if str(files.summary) == host else files.summary, markdown),
+        (f"${SUMMARY}", Path(host) if host else None, markdown + "\n"),
+    ]
+    faults = []
+    for name, path, text in wanted:
+        try:
+            if path is not None:
+                _write(path, text, append=name.startswith("$"))
+        except WorkflowError as error:
+            faults.append(f"`{name}`: {error}")
+    return faults
 
 
 def _write(path: Path, text: str, *, append: bool = False) -> None:
@@ -86,8 +103,8 @@ def _write(path: Path, text: str, *, append: bool = False) -> None:
             file.write(text)
     except OSError as error:
         raise WorkflowError(
-            f"{path} cannot be written: {error.strerror or error}. Name a file in a folder that "
-            "you may write to."
+            f"{path} cannot be written: {error.strerror or error}. Free some space, or name a file "
+            "in a folder that you may write to."
         ) from error
 
 

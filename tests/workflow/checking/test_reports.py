@@ -2,13 +2,13 @@
 
 import json
 import os
+import re
 from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
 
 from ntpcompanion import cli
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.report import Report
 from ntpcompanion.workflow.checking.reports import Files, annotations, write_reports
@@ -134,8 +134,51 @@ def test_a_file_that_cannot_be_written_is_a_sentence(tmp_path):
     report = Report(profile="book", outcome="agrees")
     for path in (tmp_path, tmp_path / "file" / "below"):
         (tmp_path / "file").touch()
-        with pytest.raises(WorkflowError, match=r"[Cc]ould not write|cannot be written"):
-            write_reports(report, Files(json=path))
+        (said,) = write_reports(report, Files(json=path))
+        assert re.match(r"`--json`: (Could not write|.* cannot be written)", said)
+    assert f"{tmp_path / 'file'} is a file, no folder. Free some space or mend" in said
+
+
+def test_a_file_that_cannot_be_written_keeps_neither_the_others_nor_the_findings(
+    drifted, tmp_path, monkeypatch
+):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "nowhere" / "summary"))
+    below = str(tmp_path / "file" / "check")
+    done = drifted("--json", below, "--junit", below, "--summary", str(tmp_path / "check.md"))
+    assert done.exit_code == 1
+    assert "`toy.half`" in (tmp_path / "check.md").read_text()
+    first, *_, json_fault, junit_fault, host_fault = done.stderr.splitlines()
+    assert first == "error: 1 of the checks on 3 measured values failed at profile book."
+    assert json_fault.startswith("`--json`: ")
+    assert junit_fault.startswith("`--junit`: ")
+    assert host_fault.startswith(f"`$GITHUB_STEP_SUMMARY`: {tmp_path / 'nowhere' / 'summary'} ")
+
+
+def test_numbers_that_agree_do_not_hide_a_report_that_is_not_there(check, instant, tmp_path):
+    (tmp_path / "file").touch()
+    options = ["--junit", str(tmp_path / "file" / "check.xml")]
+    done = check(*options)
+    assert (done.exit_code, "3 measured values agree" in done.stdout) == (1, True)
+    assert done.stderr.startswith("error: `--junit`: Could not write")
+    instant.edit("book/claims.yml", "equals: 0.5", "same_as: 0.5")
+    done = check(*options)  # nothing can be compared, and not even that be written
+    assert "claims.yml" in done.stderr
+    assert "`--junit`: Could not write" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--summary", "-"], "Only `--json` takes -, which is the output. Name a file, like"),
+        (["--junit", "-"], "like `--junit check.xml`."),
+        (["--json", ""], "`--json` names no file. Name a file, like `--json check.json`."),
+    ],
+)
+def test_what_names_no_file_is_refused_before_anything_is_compared(check, options, said, tmp_path):
+    done = check(*options)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert said in done.stderr
 
 
 def test_a_link_is_written_through(tmp_path):
