@@ -7,12 +7,18 @@ import pytest
 from ntpcompanion.experiments import path_star as module
 from ntpcompanion.experiments.path_star import Plan, Result, run, succeeded
 from ntpcompanion.networks import TransformerSize
-from ntpcompanion.planning import PathStar, score_answers
+from ntpcompanion.planning import PathStar, answer_loss, score_answers, training
 from ntpcompanion.planning.objectives import network_predictor
 from ntpcompanion.planning.path_star import draw_graphs
 from ntpcompanion.randomness import stream
 from tests.experiments.cases import check_refusals
 
+ARMS = {
+    "all": {},
+    "alone": {"others": 0.0},
+    "first": {"query": "first"},
+    "teacherless": {"objective": "teacherless"},
+}
 SIZE = {"width": 8, "layers": 1, "heads": 1}
 PLAN = {"size": SIZE, "steps": 4, "every": 2, "batch_size": 4, "held_out": 20, "seed": 0}
 
@@ -70,6 +76,26 @@ def test_what_the_objectives_train():
     assert first.weights == (0, 1, 0, 0, 0)
     assert planned(objective="teacherless").objective_for(PathStar(2, 4, 8)).teacherless
     assert [task.reversed for task in planned(objective="reversed").tasks()] == [True]
+
+
+def test_equal_seeds_start_alike_and_see_the_same_graphs(monkeypatch):
+    """Arms that differ in the objective alone are compared on equal graphs, seed by seed."""
+    seen = {}
+    for name, changes in ARMS.items():
+        drawn = seen.setdefault(name, [])
+
+        def keep(model, graphs, objective, drawn=drawn):
+            drawn.append((graphs.root, graphs.branches, graphs.order))
+            return answer_loss(model, graphs, objective)
+
+        monkeypatch.setattr(training, "answer_loss", keep)
+        start = run(planned(**changes)).evaluations[0].scores[0]
+        drawn.append((start.accuracy, start.cross_entropy) if name != "teacherless" else None)
+    for name in ("alone", "first", "teacherless"):
+        for one, other in zip(seen["all"][:4], seen[name][:4], strict=True):
+            for a, b in zip(one, other, strict=True):
+                np.testing.assert_array_equal(a, b)
+    assert seen["all"][4] == seen["alone"][4]
 
 
 def test_a_fixed_set_is_scored_at_the_end():

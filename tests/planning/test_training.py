@@ -58,6 +58,14 @@ def test_the_first_step_is_one_of_adamw_in_the_warm_up():
         torch.testing.assert_close(after, before + moved, rtol=0, atol=2e-7)
 
 
+def test_every_step_draws_other_graphs():
+    found, _ = trained(steps=3, every=1, learning_rate=1e-12)
+    model, rng = build_planner(TASK, SIZE, seed=0), stream(3, "training graphs")
+    wanted = [answer_loss(model, draw_graphs(TASK, 8, rng), EVEN).item() for _ in range(3)]
+    assert [at.loss for at in found[1:]] == pytest.approx(wanted, rel=1e-5)
+    assert len(set(wanted)) == 3
+
+
 def test_a_fixed_set_is_all_that_is_trained_on():
     alone = draw_graphs(TASK, 1, np.random.default_rng(1))
     run = RUN | {"steps": 120, "every": 120, "learning_rate": 0.02}

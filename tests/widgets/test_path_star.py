@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from ntpcompanion.planning import PathStar, draw_graphs
+from ntpcompanion.randomness import stream
 from tests.browsing import needs_browser
 from tests.widgets.shown import shown_widget
 
@@ -40,6 +42,9 @@ def test_its_data_are_those_of_the_record(touched, recorded):
         assert run["solved"] == result["solved_at"]
         path = [touched.data["root"], *touched.data["branches"][0]]
         assert result["answer"] == (path[::-1] if run["objective"] == "reversed" else path)
+        task = PathStar(arms=2, length=4, labels=8, query=run["query"])
+        graph = draw_graphs(task, 1, stream(0, "the graph that is followed"))
+        assert run["question"] == task.text(graph.prefix[0])
 
 
 def test_labels_are_ranked_by_probability(touched, opened, rng):
@@ -55,6 +60,7 @@ def test_labels_are_ranked_by_probability(touched, opened, rng):
 @pytest.mark.parametrize("query", ["last", "first"])
 def test_every_choice_shows_its_run(touched, recorded, opened, objective, query):
     result = recorded[objective, query]
+    questions = {run["query"]: run["question"] for run in touched.data["runs"]}
     with opened(touched) as page:
         page.get_by_role("combobox", name="training").select_option(value=objective)
         page.get_by_role("combobox", name="root and goal stand").select_option(value=query)
@@ -68,7 +74,11 @@ def test_every_choice_shows_its_run(touched, recorded, opened, objective, query)
             assert shown["right"] == right
             before = [] if objective == "teacherless" else result["answer"][:position]
             assert shown["given"] == before
-            expect(page.locator(".ntp-says")).to_contain_text(f"Right is {right}.")
+            says = page.locator(".ntp-says")
+            expect(says).to_contain_text(f"Right is {right}, token {position + 1} of the answer.")
+            fed = ["$"] * position if objective == "teacherless" else before
+            read = " ".join([questions[query], *map(str, fed)])
+            expect(says).to_contain_text(f"reads “{read}” and says")
             slider.press("ArrowRight")
 
 

@@ -1,6 +1,6 @@
 /* What networks say about the nodes of one path-star graph while they are trained in three ways.
    data: root; branches, the labels of each arm after the root, the arm of the goal first; runs, each with objective, query,
-   answer, steps, probabilities (steps × l × labels) and solved (a step or null); start, the choice shown first. */
+   question (its tokens as text), answer, steps, probabilities (steps × l × labels) and solved (a step or null); start, the choice shown first. */
 (function () {
   "use strict";
   const { number } = window.ntpWidgets;
@@ -20,12 +20,13 @@
 
   function sentence(now, run) {
     const [[first, p], [second, q]] = now.ranked;
-    const given = now.given.length ? `Given ${now.given.join(", ")}, it` : "It";
+    const dummies = now.objective === "teacherless" ? " $".repeat(now.position) : "";
+    const reads = [run.question, ...now.given].join(" ") + dummies;
     const also = q >= 0.05 ? ` and ${second} with ${number(q, 2)}` : "";
     const end = run.solved === now.step ? " Here the run ended, as 99 % of new graphs were solved." : "";
     return (
-      `After ${now.step} steps the network writes token ${now.position + 1} of the answer. ${given} says ${first} with probability ` +
-      `${number(p, 2)}${also}. Right is ${now.right}.${end}`
+      `After ${now.step} steps the network reads “${reads}” and says ${first} with probability ${number(p, 2)}${also}. ` +
+      `Right is ${now.right}, token ${now.position + 1} of the answer.${end}`
     );
   }
 
