@@ -104,7 +104,7 @@
     p.line([[0, 0], ends[0]], "in-support", { "stroke-width": 1, "stroke-dasharray": "6 4" });
     p.line([[0, 0], ends[1]], "out-of-support", { "stroke-width": 1, "stroke-dasharray": "6 4" });
     p.text(...ends[0].map((x) => 0.62 * x), "best token", "in-support", { dx: 8, dy: -8 });
-    p.text(...ends[1].map((x) => 0.72 * x), "other token", "out-of-support", { dx: -8, dy: -4, "text-anchor": "end" });
+    p.text(...ends[1].map((x) => 0.38 * x), "other token", "out-of-support", { dx: 8, dy: 12 });
     const kept = inside(now.path);
     p.line(kept, "measurement", { "stroke-width": 2 });
     // what is beyond the edge is shown on it, in its direction

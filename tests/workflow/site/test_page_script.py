@@ -57,9 +57,8 @@ def test_one_switch_opens_all_code_and_is_remembered(page):
 def test_a_command_breaks_between_its_words_only(page):
     command = "tool run name <b>--profile</b> book -p a=1 --long-option-of-a-tool=facebook/opt-125m"
     style = f'<link rel="stylesheet" href="{ASSETS.as_uri()}/type.css">'
-    block = f'<article class="bd-article highlight-bash"><pre>{command}</pre></article>'
-    narrow = f'{style}<div style="width: 11em">{block}</div>'
-    shown = page(narrow)
+    block = f'<div class="highlight-bash"><pre>{command}</pre></div>'
+    shown = page(f'{style}<div class="bd-article" style="width: 11em">{block}</div>')
     words = shown.locator(".ntp-word")
     wanted = ["--profile", "-p", "--long-option-of-a-tool=facebook/opt-125m"]
     assert words.all_text_contents() == wanted
