@@ -167,8 +167,8 @@ def sparkline(course: Course, machines: Sequence[str]) -> str:
             ends = f'y1="{y(value - width):.1f}" y2="{y(value + width):.1f}"'
             parts.append(f'<line x1="{x(i):.1f}" x2="{x(i):.1f}" {ends}/>')
         parts.append(_mark(machines.index(course.builds[i].machine), x(i), y(value)))
-    ends = (powers(number(value, 0)) for value in (min(values), max(values)))
-    said = f"{len(values)} builds, from {' to '.join(ends)}"
+    least, most = (powers(number(value, 0)) for value in (min(values), max(values)))
+    said = f"{len(values)} builds, from {least} to {most}"
     return (
         f'<svg class="ntp-spark" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'role="img" aria-label="{escape(said)}">{"".join(parts)}</svg>'
