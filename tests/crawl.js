@@ -148,6 +148,27 @@ window.crawl = {
     return faults;
   },
 
+  // Words of a figure that cover each other or leave it, and scales that say the same twice in a row. Of slanted words only the box is known.
+  words() {
+    const plots = [...document.querySelectorAll(".ntp-figure svg")].filter(plot => plot.checkVisibility());
+    return plots.flatMap(plot => {
+      const turned = word => +(word.getAttribute("transform")?.match(/rotate\((-?[\d.]+)/)?.[1] ?? 0);
+      const words = [...plot.querySelectorAll("text")].filter(word => word.textContent.trim() && turned(word) % 90 === 0);
+      const placed = words.map(word => ({said: word.textContent.trim().slice(0, 40), box: word.getBoundingClientRect(), tick: word.parentElement.parentElement}));
+      const frame = plot.getBoundingClientRect(), near = (x, y) => Math.abs(x - y) < 0.5;
+      const leaves = ({box}) => Math.max(frame.left - box.left, box.right - frame.right, frame.top - box.top, box.bottom - frame.bottom) > 1.5;
+      const covers = ({box: one}, {box: other}) => Math.min(one.right, other.right) - Math.max(one.left, other.left) > 1
+        && Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > Math.min(one.height, other.height) / 4;
+      const onScale = (one, other) => one.tick !== other.tick && one.tick.parentElement === other.tick.parentElement;
+      const twice = (one, other) => other && one.said === other.said && onScale(one, other) && near(one.box.left, other.box.left) !== near(one.box.top, other.box.top);
+      return [
+        ...placed.filter(leaves).map(({said}) => `word leaves its figure: ${said}`),
+        ...placed.flatMap((one, i) => placed.slice(i + 1).filter(other => covers(one, other)).map(other => `words cover each other: ${one.said} / ${other.said}`)),
+        ...placed.filter((one, i) => twice(one, placed[i + 1])).map(({said}) => `scale says twice: ${said}`),
+      ];
+    });
+  },
+
   // The colour with which a part of a figure is filled or stroked.
   ink(part, kind) {
     const style = getComputedStyle(part), drawn = style[kind] !== "none" && (kind === "fill" || parseFloat(style.strokeWidth) > 0);

@@ -91,8 +91,9 @@ def test_mathematics_of_a_claim_is_marked_as_such():
     """A card shows raw markup as it stands; what stands in $…$ or in `…` is set."""
     fields = ("locator", "statement", "short", "quantity", "why", "measures", "source")
     fields += ("exploratory", "close", "paper_value")
-    raw = re.compile(r"\^|‖|\\\w|\b\w_\w|[)\]}]_\w")
-    assert [bool(raw.search(text)) for text in ("t^2", "W_mm", "snake_case")] == [True, True, False]
+    raw = re.compile(r"\^|‖|\\\w|\b\w_\w|[)\]}]_\w|\de-?\d|\blog\d")
+    texts = ("t^2", "W_mm", "snake_case", "1e-5", "log10 of", "log 10")
+    assert [text for text in texts if not raw.search(text)] == ["snake_case", "log 10"]
     for claim in load_claims(Project.find()).values():
         for field in fields:
             text = re.sub(r"\$[^$]*\$|`[^`]*`", "", str(getattr(claim, field) or ""))

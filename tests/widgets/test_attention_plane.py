@@ -83,5 +83,16 @@ def test_a_reader_moves_the_start_and_lets_the_norm_grow(touched, opened):
         page.wait_for_function("document.querySelector('.ntp-plot svg').clientWidth < 300")
 
 
+def test_a_path_is_drawn_to_the_edge_and_not_along_it(touched, opened):
+    paths = [[[0, 0], [1, 2]], [[0, 0], [10, 4], [14, 8], [30, 9]], [[0, 1], [3, -23]], [[13, 0]]]
+    with opened(touched) as page:
+        kept = page.evaluate("paths => paths.map(path => ntpAttentionPlane.inside(path))", paths)
+        told = page.locator(".ntp-says")
+        expect(told).to_contain_text("The dot on the edge of the plane shows its direction only.")
+        page.get_by_role("slider", name="number of steps").press("Home")
+        expect(told).not_to_contain_text("edge")
+    assert kept == [paths[0], [[0, 0], [10, 4], [12, 6]], [[0, 1], [1.625, -12]], []]
+
+
 def test_the_picture_stands_for_it_in_print(touched, shown_as_picture):
     shown_as_picture(touched, "Paths from a circle of starts")

@@ -78,11 +78,25 @@
     const { attention, norm, errors } = now;
     const most = attention.indexOf(Math.max(...attention));
     const best = data.scores.indexOf(Math.max(...data.scores));
+    const edge = beyond(now.weights) > 1 ? " The dot on the edge of the plane shows its direction only." : "";
     const begin = `After ${now.steps} steps of ${NAMES[now.method]} the norm is ${number(norm)}: `;
+    const end = (error) => `${number(error, 2)}.${edge}`;
     const held = `${percent(attention[most])} of the attention is on token ${most + 1}, score ${data.scores[most]}`;
-    if (most === best) return `${begin}${held}: the best one. Direction error to the SVM solution: ${number(errors[0], 2)}.`;
+    if (most === best) return `${begin}${held}: the best one. Direction error to the SVM solution: ${end(errors[0])}`;
     const stays = attention[most] > 0.99 ? " and stays there: the better token has too little attention to be noticed" : "";
-    return `${begin}${held}${stays}. Direction error to the SVM of this token: ${number(errors[1], 2)}.`;
+    return `${begin}${held}${stays}. Direction error to the SVM of this token: ${end(errors[1])}`;
+  }
+
+  const beyond = (w) => Math.max(...w.map(Math.abs)) / REACH;
+
+  /* The path as far as it stays in the plane, to the point of the edge where it leaves. */
+  function inside(path) {
+    const out = path.findIndex((w) => beyond(w) > 1);
+    if (out < 0) return path;
+    if (out === 0) return [];
+    const [last, first] = [path[out - 1], path[out]];
+    const shares = first.map((x, k) => (x === last[k] ? 1 : (Math.sign(x - last[k]) * REACH - last[k]) / (x - last[k])));
+    return [...path.slice(0, out), plus(last, Math.min(1, ...shares), plus(first, -1, last))];
   }
 
   function drawPlane(p, data, now) {
@@ -90,10 +104,12 @@
     p.line([[0, 0], ends[0]], "in-support", { "stroke-width": 1, "stroke-dasharray": "6 4" });
     p.line([[0, 0], ends[1]], "out-of-support", { "stroke-width": 1, "stroke-dasharray": "6 4" });
     p.text(...ends[0].map((x) => 0.62 * x), "best token", "in-support", { dx: 8, dy: -8 });
-    p.text(...ends[1].map((x) => 0.72 * x), "other token", "out-of-support", { dx: -8, dy: -4, "text-anchor": "end" });
+    p.text(...ends[1].map((x) => 0.38 * x), "other token", "out-of-support", { dx: 8, dy: 12 });
+    const kept = inside(now.path);
+    p.line(kept, "measurement", { "stroke-width": 2 });
     // what is beyond the edge is shown on it, in its direction
-    const held = (w) => w.map((x) => x * Math.min(1, REACH / Math.max(...w.map(Math.abs))));
-    p.line([...now.path, now.weights].map(held), "measurement", { "stroke-width": 2 });
+    const held = (w) => w.map((x) => x / Math.max(1, beyond(w)));
+    if (kept.length < now.path.length) p.line([...kept.slice(-1), ...now.path.slice(kept.length).map(held)], "measurement", { "stroke-width": 1, "stroke-dasharray": "2 4" });
     p.dot(...held(now.weights), "measurement");
   }
 
@@ -151,6 +167,6 @@
     change({});
   }
 
-  window.ntpAttentionPlane = { descend, gradient, logExcess, measure };
+  window.ntpAttentionPlane = { descend, gradient, inside, logExcess, measure };
   window.ntpWidgets.register("attention_plane", mount);
 })();

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from ntpcompanion.workflow.checking.comparison import FALSE_ALARMS
 from ntpcompanion.workflow.claims.claims import Claim
-from ntpcompanion.workflow.claims.formatting import mathematics, number
+from ntpcompanion.workflow.claims.formatting import mathematics, number, powers
 from ntpcompanion.workflow.claims.intervals import half_widths, welch
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running.history import Build
@@ -133,7 +133,7 @@ def _list(found: Sequence[Course], machines: Sequence[str]) -> str:
 def _row(course: Course, machines: Sequence[str]) -> str:
     claim, last = course.claim, course.items[-1]
     of = f" (value {course.shown + 1} of {len(last.values)})" if len(last.values) > 1 else ""
-    now = number(last.values[course.shown], last.errors[course.shown])
+    now = powers(number(last.values[course.shown], last.errors[course.shown]))
     return (
         f'<li><span class="ntp-drift-claim"><a href="ledger.html#{row_anchor(claim.id)}">'
         f"{mathematics(claim.locator)}</a> <code>{escape(claim.id)}</code></span>"
@@ -167,7 +167,8 @@ def sparkline(course: Course, machines: Sequence[str]) -> str:
             ends = f'y1="{y(value - width):.1f}" y2="{y(value + width):.1f}"'
             parts.append(f'<line x1="{x(i):.1f}" x2="{x(i):.1f}" {ends}/>')
         parts.append(_mark(machines.index(course.builds[i].machine), x(i), y(value)))
-    said = f"{len(values)} builds, from {number(min(values), 0)} to {number(max(values), 0)}"
+    least, most = (powers(number(value, 0)) for value in (min(values), max(values)))
+    said = f"{len(values)} builds, from {least} to {most}"
     return (
         f'<svg class="ntp-spark" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'role="img" aria-label="{escape(said)}">{"".join(parts)}</svg>'

@@ -88,3 +88,10 @@ def test_without_a_history_the_page_says_how_to_begin_one(toy):
 def test_one_build_of_one_number_can_be_drawn(toy, value):
     (course,) = courses([build(toy, toy_powers=[value, value])], load_claims(toy.project))
     assert 'cx="90.0" cy="20.0"' in sparkline(course, ["a processor, 2 cores"])
+
+
+def test_a_negative_number_has_a_minus_sign(toy):
+    builds = [build(toy, toy_half=-0.5), build(toy, toy_half=-0.25)]
+    page = drift_page(builds, load_claims(toy.project), TITLES)
+    assert '<span class="ntp-drift-now">\N{MINUS SIGN}0.25</span>' in page
+    assert "2 builds, from \N{MINUS SIGN}0.5 to \N{MINUS SIGN}0.25" in page

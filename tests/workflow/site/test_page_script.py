@@ -54,6 +54,21 @@ def test_one_switch_opens_all_code_and_is_remembered(page):
     assert opened(page(CODE + STRIP)) == [False, False]
 
 
+def test_a_command_breaks_between_its_words_only(page):
+    command = "tool run name <b>--profile</b> book -p a=1 --long-option-of-a-tool=facebook/opt-125m"
+    style = f'<link rel="stylesheet" href="{ASSETS.as_uri()}/type.css">'
+    block = f'<div class="highlight-bash"><pre>{command}</pre></div>'
+    shown = page(f'{style}<div class="bd-article" style="width: 11em">{block}</div>')
+    words = shown.locator(".ntp-word")
+    wanted = ["--profile", "-p", "--long-option-of-a-tool=facebook/opt-125m"]
+    assert words.all_text_contents() == wanted
+    assert shown.locator("pre").text_content() == command.replace("<b>", "").replace("</b>", "")
+    first = words.first.evaluate("word => word.getClientRects().length")
+    assert first == 1, "in one line"
+    wide = shown.locator("pre").evaluate("block => block.scrollWidth - block.clientWidth")
+    assert wide <= 0, "what is longer than a line is broken"
+
+
 def test_the_switch_has_a_key_which_writing_does_not_press(page):
     shown = page(CODE)
     shown.keyboard.press("Alt+KeyC")

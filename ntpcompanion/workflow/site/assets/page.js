@@ -83,6 +83,22 @@
     block.after(button);
   }
 
+  /* A browser may break a line behind a hyphen. In a command it must not: `--profile` in two parts is another command. */
+  function keepWords(block) {
+    const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT), found = [];
+    while (walker.nextNode()) if (/\S*-\S/.test(walker.currentNode.data)) found.push(walker.currentNode);
+    for (const text of found) {
+      const parts = text.data.split(/(\s+)/).map((part) => {
+        if (!/-\S/.test(part)) return part;
+        const word = document.createElement("span");
+        word.className = "ntp-word";
+        word.textContent = part;
+        return word;
+      });
+      text.replaceWith(...parts);
+    }
+  }
+
   function start() {
     const folds = Array.from(document.querySelectorAll("details.ntp-code"));
     if (folds.length) {
@@ -92,6 +108,7 @@
       else document.body.prepend(button);
     }
     document.querySelectorAll(".ntp-cite").forEach(addCopy);
+    document.querySelectorAll(".highlight-bash pre").forEach(keepWords);
     openTarget();
     window.addEventListener("hashchange", openTarget);
     window.addEventListener("beforeprint", () => {
