@@ -128,9 +128,11 @@ class Pairs:
         """Δ on a face with Δ1 = 0 and centred(rows rowsᵀ Δ) = `residual`, by conjugate gradients to
         single precision, and how many products it took: `steps` at most.
 
-        Where the curvature along a direction is lost in rounding, the Δ so far.
+        Where the curvature along a direction is lost in rounding, the Δ so far. What keeps rows of
+        `residual` from summing to zero, such as rounding, is left out: no Δ gives it, and the steps
+        would blow it up.
         """
-        residual = residual.copy()
+        residual = self.centred(residual, face)
         solution, direction = np.zeros_like(residual), residual.copy()
         squared = first = float(residual @ residual)
         for products in range(steps):
