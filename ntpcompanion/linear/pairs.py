@@ -126,13 +126,12 @@ class Pairs:
         steps: int,
     ) -> tuple[Float[np.ndarray, " n"], int]:
         """Δ on a face with Δ1 = 0 and centred(rows rowsᵀ Δ) = `residual`, by conjugate gradients to
-        single precision, and how many products it took: `steps` at most.
+        single precision, and how many products it took: `steps` at most. `residual` must sum to 0
+        on each row to a small part of its size: what no Δ gives is not reduced, but blown up.
 
-        Where the curvature along a direction is lost in rounding, the Δ so far. What keeps rows of
-        `residual` from summing to zero, such as rounding, is left out: no Δ gives it, and the steps
-        would blow it up.
+        Where the curvature along a direction is lost in rounding, the Δ so far.
         """
-        residual = self.centred(residual, face)
+        residual = residual.copy()
         solution, direction = np.zeros_like(residual), residual.copy()
         squared = first = float(residual @ residual)
         for products in range(steps):
