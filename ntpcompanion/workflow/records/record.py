@@ -1,5 +1,6 @@
 """A recorded run: sealed JSON with its provenance, read, checked and described."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -126,17 +127,20 @@ def experiment_sources(project: Project, experiment: str) -> dict[str, str]:
 
 
 def banner(record: Record) -> str:
-    """HTML that says what is recorded; or that it no longer matches the code, with the first of the
-    files that changed. It opens to tell when and where the record was made.
+    """HTML that says what is recorded, up to the first stop; or that it no longer matches the code,
+    with the first of the files that changed. It opens to tell the rest, and when and where the
+    record was made.
     """
     kind, state = "ntp-current", "matches the present code"
-    said = escape(record.about)
+    first, *rest = re.split(r"(?<=[.;]) ", record.about, maxsplit=1)
+    said = escape(f"{first[:-1]} …" if rest else first)
     if record.outdated:
         changed = f"{first_of(record.outdated)} changed since"
         kind, state = "ntp-outdated", f"outdated: {changed}"
         said = f"{said} Outdated: {escape(changed)}."
     made = escape(f"{record.name}: made {record.made}; {state}.")
     head = f"<summary><strong>Recorded run</strong> {said}</summary>"
+    head += f"<p>{escape(record.about)}</p>" if rest else ""
     return f'<details class="ntp-record {kind}">{head}{made}</details>'
 
 

@@ -71,6 +71,9 @@ def test_a_record_says_what_no_longer_matches_it(study):
     assert text.startswith('<details class="ntp-record ntp-outdated"><summary>')
     assert f" O{changed}</summary>" in text, "seen before it is opened"
     assert text.endswith(f"; o{changed}</details>")
+    long = replace(load_record(study.project, "halves"), about="Halves; of 1 < 2. And more.")
+    assert "run</strong> Halves … Outdated: two.py, " in banner(long)
+    assert "</summary><p>Halves; of 1 &lt; 2. And more.</p>halves: made 2" in banner(long)
     several = replace(load_record(study.project, "halves"), outdated=list("abcd"))
     assert banner(several).endswith("; outdated: a, b, c, d changed since.</details>")
     many = replace(several, outdated=list("abcde"))
