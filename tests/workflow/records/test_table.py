@@ -53,5 +53,7 @@ def test_fields_of_a_result_are_columns_that_parquet_can_hold(tmp_path):
 def test_a_table_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("no folder")
     table = make_table([line({"a": 1}, n=1)], {}, of_claims=False)
-    with pytest.raises(WorkflowError, match=r"^Could not write .*table.parquet: .*file is a file, no folder"):
+    with pytest.raises(
+        WorkflowError, match=r"^Could not write .*table.parquet: .*file is a file, no folder"
+    ):
         write_table(table, tmp_path / "file" / "table.parquet")
