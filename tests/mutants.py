@@ -135,15 +135,18 @@ def main() -> int:
     reason.
     """
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("rooms", nargs="*", default=list(ROOMS), choices=list(ROOMS))
+    parser.add_argument("rooms", nargs="*", help=" ".join(ROOMS))
     parser.add_argument("--again", action="store_true", help="only those that survived last time")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
+    unknown = sorted(set(options.rooms) - set(ROOMS))
+    if unknown:
+        parser.error(f"no room {', '.join(unknown)} is tried; there are {', '.join(ROOMS)}")
     for module in PRELOADED.split():
         __import__(module)
     WORK.mkdir(parents=True, exist_ok=True)
     known, code = yaml.safe_load(REASONS.read_text(encoding="utf-8")) or {}, 0
-    for room in options.rooms:
+    for room in options.rooms or ROOMS:
         code |= _try_room(room, {item["mutant"] for item in known.get(room, [])}, options)
     return code
 

@@ -196,18 +196,26 @@ def try_settings(
     return sound
 
 
-def main() -> int:
-    """Try the settings; 0 if everything passes under each of them."""
+def chosen_settings(arguments: list[str]) -> dict[str, Setting]:
+    """The settings that a command line names, or all."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "settings", nargs="*", default=list(SETTINGS), choices=list(SETTINGS), metavar="SETTING"
-    )
-    chosen = parser.parse_args().settings
+    # no choices: argparse of Python 3.11 would hold an empty list against them
+    parser.add_argument("settings", nargs="*", metavar="SETTING", help=", ".join(SETTINGS))
+    names = parser.parse_args(arguments).settings
+    unknown = sorted(set(names) - set(SETTINGS))
+    if unknown:
+        parser.error(f"no setting is called {', '.join(unknown)}; there are {', '.join(SETTINGS)}")
+    return {name: SETTINGS[name] for name in names or SETTINGS}
+
+
+def main() -> int:
+    """Try the settings; 0 if everything passes under each of them."""
+    chosen = chosen_settings(sys.argv[1:])
     end_commands_when_terminated()
     sound = try_settings(
-        {name: SETTINGS[name] for name in chosen},
+        chosen,
         WORK,
         copy_checkout(WORK / "checkout"),
         os.environ,

@@ -19,6 +19,7 @@ from tests.portable import (
     SETTINGS,
     Setting,
     busy_processes,
+    chosen_settings,
     commands_of,
     environment_of,
     try_settings,
@@ -110,6 +111,14 @@ def test_the_settings_are_those_that_are_meant():
         folders = [name for name in commands["tests"] if name.startswith("tests/")]
         assert [ROOT / name for name in folders if not (ROOT / name).is_dir()] == []
         assert len(folders) == len(NUMERICAL)
+
+
+def test_a_command_line_chooses_settings(capsys):
+    assert chosen_settings([]) == SETTINGS
+    assert list(chosen_settings(["busy", "avx2"])) == ["busy", "avx2"]
+    with pytest.raises(SystemExit):
+        chosen_settings(["busy", "oldset"])
+    assert "no setting is called oldset; there are oldest, avx2, " in capsys.readouterr().err
 
 
 def test_tests_are_run_there_with_the_options_of_all_tests_but_for_the_types_of_arrays():
