@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.choices import chosen
 from tests.copies import ROOT, copy_checkout
 from tests.covered import Coverage, record
 from tests.mutations import Mutant, mutants
@@ -139,14 +140,12 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="only those that survived last time")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    unknown = sorted(set(options.rooms) - set(ROOMS))
-    if unknown:
-        parser.error(f"no room {', '.join(unknown)} is tried; there are {', '.join(ROOMS)}")
+    rooms = chosen(parser, "room", options.rooms, ROOMS)
     for module in PRELOADED.split():
         __import__(module)
     WORK.mkdir(parents=True, exist_ok=True)
     known, code = yaml.safe_load(REASONS.read_text(encoding="utf-8")) or {}, 0
-    for room in options.rooms or ROOMS:
+    for room in rooms:
         code |= _try_room(room, {item["mutant"] for item in known.get(room, [])}, options)
     return code
 

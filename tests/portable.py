@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.choices import chosen
 from tests.conftest import NUMERICAL
 from tests.copies import ROOT, copy_checkout
 
@@ -201,21 +202,17 @@ def chosen_settings(arguments: list[str]) -> dict[str, Setting]:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    # no choices: argparse of Python 3.11 would hold an empty list against them
     parser.add_argument("settings", nargs="*", metavar="SETTING", help=", ".join(SETTINGS))
-    names = parser.parse_args(arguments).settings
-    unknown = sorted(set(names) - set(SETTINGS))
-    if unknown:
-        parser.error(f"no setting is called {', '.join(unknown)}; there are {', '.join(SETTINGS)}")
-    return {name: SETTINGS[name] for name in names or SETTINGS}
+    names = chosen(parser, "setting", parser.parse_args(arguments).settings, SETTINGS)
+    return {name: SETTINGS[name] for name in names}
 
 
 def main() -> int:
     """Try the settings; 0 if everything passes under each of them."""
-    chosen = chosen_settings(sys.argv[1:])
+    settings = chosen_settings(sys.argv[1:])
     end_commands_when_terminated()
     sound = try_settings(
-        chosen,
+        settings,
         WORK,
         copy_checkout(WORK / "checkout"),
         os.environ,
