@@ -39,9 +39,10 @@ def read(name):
 @pytest.fixture(scope="module")
 def given():
     (plan, table), (second, six) = read("downstream_hmm8"), read("downstream_hmm6")
+    trees, tree = read("downstream_pcfg16")
     return {
-        "table": table, "plan": plan, "six": six, "six_language": second.language,
-        "moves": MOVES, "task": plan.suite.places[0],
+        "table": table, "plan": plan, "six": six, "second": [[second]], "trees": trees,
+        "tree": tree, "moves": MOVES, "task": plan.suite.places[0],
     }  # fmt: skip
 
 
@@ -92,14 +93,15 @@ def test_the_quantile_is_that_of_student(plane, opened):
     assert found == pytest.approx(stats.t.ppf(0.975, np.arange(1, 41)).tolist(), rel=1e-9)
 
 
-@pytest.mark.parametrize(("language", "with_slope"), [(0, 312), (1, 280)])
+@pytest.mark.parametrize(("language", "with_slope"), [(0, 312), (1, 280), (2, 0)])
 def test_every_choice_has_the_slope_and_interval_of_the_package(
     plane, opened, language, with_slope
 ):
-    columns, most = plane.data["languages"][language]["models"], plane.data["equal_share"]
+    chosen, most = plane.data["languages"][language], plane.data["equal_share"]
+    columns, tasks = chosen["models"], chosen["tasks"]
     frame = pd.DataFrame(columns)
     axes = {
-        "kind": [*MOVES, "saturated"], "position": [1, 5], "probe": plane.data["probes"],
+        "kind": [*MOVES, "saturated"], "position": tasks, "probe": plane.data["probes"],
         "trace": ["balanced", "trace"], "equal": [True, False], "seeds": SEEDS,
     }  # fmt: skip
     choices = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
@@ -150,7 +152,7 @@ def test_a_reader_chooses_by_keyboard(plane, opened):
         expect(said).to_contain_text("when the trace is multiplied by e")
         page.get_by_role("combobox", name="probe").select_option(label="400 examples")
         assert (state(page)["probe"], state(page)["kind"]) == ("few_shot", "rescaled")
-        page.get_by_role("combobox", name="task").select_option("5")
+        page.get_by_role("combobox", name="task").select_option("control")
         expect(said).to_contain_text("there is nothing to compare")
         page.get_by_role("combobox", name="what differs").select_option(label="only the seed")
         expect(said).to_contain_text("Correlation over seeds")

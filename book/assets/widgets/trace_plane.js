@@ -3,8 +3,8 @@
    within(rows)              a line for each seed; its slopes are the replicates
    across(points)            one line through one model for each seed, and the correlation
    arms(models, choice, most) the models that a choice leaves, in rows by seed
-   The data have a column for each of kind, strength, seed, position, trace, balanced, share (excess in % of the learnable gap) and the
-   accuracies; records(columns) makes an object of each row. */
+   Each language has a name, its tasks (the positions of the main one and of the control), and models with a column for each of kind, strength,
+   seed, position, trace, balanced, share (excess in % of the learnable gap) and the accuracies; records(columns) makes an object of each row. */
 (function () {
   "use strict";
   const NORMAL = 1.959963984540054; // the 97.5 % quantile of the normal distribution
@@ -108,7 +108,7 @@
     const seeds = `${rows.length} seed${rows.length === 1 ? "" : "s"}`;
     if (!rows.length) return "No seed is chosen.";
     if (rows.every((row) => row.models.length < 2) && choice.kind !== SEEDS_ONLY) {
-      return "For this task and probe only the model before the change was measured: there is nothing to compare.";
+      return "For this language, task and probe only the model before the change was measured: there is nothing to compare.";
     }
     if (!found && choice.kind === SEEDS_ONLY) return "A correlation over seeds needs at least four of them.";
     if (!found) return `The ${name} does not move here, so there is no slope: points of a seed stand above each other.`;
@@ -166,18 +166,19 @@
   }
 
   function mount(ui, data) {
-    const first = { kind: "penalty", probe: "projected", trace: "balanced", equal: true, language: 0 };
+    const first = { kind: "penalty", probe: "projected", trace: "balanced", equal: true, language: 0, task: 0 };
     const now = {};
     const languages = data.languages.map((each) => records(each.models));
     const unique = (key) => [...new Set(languages[now.language].map((m) => m[key]))].sort((a, b) => a - b);
     function reset() {
       Object.assign(now, first);
-      Object.assign(now, { position: unique("position")[0], seeds: unique("seed") });
+      Object.assign(now, { seeds: unique("seed") });
     }
     reset();
     const shown = { rows: [], found: null, reach: [[0, 1], [0, 1]] };
 
     function show() {
+      now.position = data.languages[now.language].tasks[now.task];
       shown.rows = arms(languages[now.language], now, data.equal_share);
       shown.found = effect(shown.rows, now);
       shown.reach = limits(shown.rows);
@@ -202,7 +203,7 @@
     }
     const kinds = Object.keys(KINDS).filter((kind) => unique("kind").includes(kind));
     selects.kind = pick("what differs", "kind", kinds.map((kind) => [kind, KINDS[kind]]));
-    selects.position = pick("task: hidden state at position", "position", unique("position").map((position) => [String(position), String(position)]), Number);
+    selects.task = pick("task", "task", [["0", "main"], ["1", "control"]], Number);
     selects.probe = pick("probe", "probe", data.probes.map((probe) => [probe, PROBES[probe]]));
     selects.trace = pick("trace", "trace", [["balanced", "balanced"], ["trace", "plain"]]);
     const most = number(data.equal_share);
