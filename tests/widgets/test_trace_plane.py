@@ -23,6 +23,7 @@ RECORDS = Path(__file__).parents[2] / "book" / "records"
 GAP = 0.8  # nats, near the learnable gaps of both languages: it decides what counts as equal loss
 MOVES = ["penalty", "annealed", "continued", "rescaled"]
 SEEDS = [list(range(8)), [0, 3, 5], [6, 2], [1, 2, 4, 7]]
+HIDDEN = "hidden Markov model, 8 states"
 EFFECTS = """([columns, choices, most]) => {
     const { records, arms, effect } = ntpWidgets.trace_plane;
     const models = records(columns);
@@ -156,6 +157,12 @@ def test_a_reader_chooses_by_keyboard(plane, opened):
         expect(said).to_contain_text("there is nothing to compare")
         page.get_by_role("combobox", name="what differs").select_option(label="only the seed")
         expect(said).to_contain_text("Correlation over seeds")
+        page.get_by_role("button", name="Reset").press("Enter")
+        for language, tasks in (("grammar, 16 nonterminals", (8, 4)), (HIDDEN, (1, 5))):
+            page.get_by_role("combobox", name="language").select_option(label=language)
+            for task, position in zip(("main", "control"), tasks, strict=True):
+                page.get_by_role("combobox", name="task").select_option(label=task)
+                assert state(page)["position"] == position
         page.set_viewport_size({"width": 320, "height": 900})
         page.wait_for_function("document.querySelector('.ntp-plot svg').clientWidth < 300")
 
