@@ -7,6 +7,7 @@ sentence that names the argument and shows what came. torch is recognized withou
 import operator
 import sys
 from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ SUM_TOLERANCE = 1e-8
 
 def as_integer(
     name: str,
-    value: object,
+    value: Any,
     least: int | None = None,
     most: int | None = None,
     reason: str = "",
@@ -62,9 +63,7 @@ def as_number(name: str, value: object, least: float = -np.inf) -> float:
 
 
 def as_positive(name: str, value: object, reason: str = "") -> float:
-    """`value` as a positive, finite Python float. ValueError for what `as_number` refuses, and
-    below or at zero; `reason` follows the condition in the sentence.
-    """
+    """`value` as a positive, finite float; ValueError otherwise, with `reason` after the limits."""
     number = _real(name, value)
     if not 0 < number < np.inf:
         raise ValueError(
@@ -81,11 +80,11 @@ def as_between(name: str, value: object, low: float, high: float, reason: str = 
     return number
 
 
-def _real(name: str, value: object) -> float:
+def _real(name: str, value: Any) -> float:
     try:
         if isinstance(value, str | bytes | bool | np.bool_) or np.ndim(value):
             raise TypeError
-        return float(value)  # type: ignore[arg-type]  # what is no number raises
+        return float(value)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ValueError(f"`{name}` must be a number, got {described(value)}.") from error
 
@@ -119,7 +118,7 @@ def as_integer_array(name: str, value: object) -> np.ndarray:
     return array.astype(np.int64, copy=False)
 
 
-def _any_array(name: str, value: object) -> np.ndarray:
+def _any_array(name: str, value: Any) -> np.ndarray:
     if np.ma.is_masked(value):
         raise ValueError(
             f"`{name}` is a masked array with {np.ma.count_masked(value)} masked entries, and its "
@@ -133,7 +132,9 @@ def _any_array(name: str, value: object) -> np.ndarray:
         ) from error
 
 
-def as_shaped(name: str, value: object, shape: tuple, what: str = "") -> np.ndarray:
+def as_shaped(
+    name: str, value: object, shape: tuple[int | None, ...], what: str = ""
+) -> np.ndarray:
     """`value` as a finite float64 array of a shape (None: any positive length), a read-only view
     where it is one already.
 
@@ -152,7 +153,9 @@ def as_matrix(name: str, value: object, shape: tuple[int | None, int | None]) ->
     return as_shaped(name, value, shape)
 
 
-def check_shape(name: str, shape: tuple, wanted: tuple, what: str = "") -> None:
+def check_shape(
+    name: str, shape: tuple[int, ...], wanted: tuple[int | None, ...], what: str = ""
+) -> None:
     """ValueError unless a shape is the wanted one; None stands for any positive length."""
     if (
         len(shape) == len(wanted)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -96,7 +97,7 @@ def train_jointly(
     logits = np.zeros(sequences.tokens.shape[:-1])
     coefficients = np.zeros_like(logits)
     decoder = np.zeros((*logits.shape[:-2], sequences.tokens.shape[-1]))
-    seen: tuple[list, list, list] = ([], [], [])
+    seen: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
     for t in range(kept[-1] + 1):
         scores = sequences.scores(decoder)
         toward, log_weights = decoder_pull(sequences, logits, scores)

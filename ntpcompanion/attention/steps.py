@@ -4,6 +4,7 @@ coordinates in which attention moves.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -212,7 +213,7 @@ def _run(
     """Logits, coefficients and log(L − L*) at the kept steps."""
     gram, logits = sequences.gram(), sequences.logits(start)
     coefficients = np.zeros_like(logits)
-    seen: tuple[list, list, list] = ([], [], [])
+    seen: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
     for k in range(kept[-1] + 1):
         found, is_kept = gradient(logits, scores), k == kept[len(seen[0])]
         excess = log_excess(logits, scores) if is_kept or method == "polyak" else 0.0

@@ -2,7 +2,7 @@
 network; each with a point to start from.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -183,7 +183,9 @@ def _check_sizes(**sizes: int) -> None:
         as_integer(name, value, 1)
 
 
-def _factorized(rng: np.random.Generator, embeddings: Tensor, vocab: int) -> tuple:
+def _factorized(
+    rng: np.random.Generator, embeddings: Tensor, vocab: int
+) -> tuple[Callable[[Tensor], Tensor], Tensor]:
     """The logits E V Uᵀ as a function of θ = (U, V), and a random θ."""
     dim = embeddings.shape[1]
     rank = min(vocab, dim)

@@ -1,6 +1,7 @@
 """What tables and tokens that a user hands to a language must be."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from ntpcompanion.validation import (
 
 
 def checked_distributions(
-    name: str, table: Tensor | np.ndarray | Sequence, shape: tuple[int | None, ...]
+    name: str, table: Tensor | np.ndarray | Sequence[Any], shape: tuple[int | None, ...]
 ) -> Tensor:
     """A float64 copy of a table of distributions, one a row, from a tensor, an array, lists or a
     data frame. A `None` in `shape` allows any positive size.
@@ -32,7 +33,7 @@ def checked_distributions(
 
 
 def checked_entries(
-    name: str, table: Tensor | np.ndarray | Sequence, shape: tuple[int | None, ...]
+    name: str, table: Tensor | np.ndarray | Sequence[Any], shape: tuple[int | None, ...]
 ) -> Tensor:
     """As `checked_distributions`, but for the sums."""
     entries = as_shaped(name, table, shape)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Int
@@ -104,7 +105,7 @@ def load_glue(task: str, source: str = "nyu-mll/glue") -> dict[str, GlueSplit]:
     }
 
 
-def _examples(columns: dict[str, list], task: str, source: str) -> GlueSplit:
+def _examples(columns: dict[str, list[Any]], task: str, source: str) -> GlueSplit:
     missing = [name for name in (*TASKS[task], "label") if name not in columns]
     if missing:
         raise ValueError(
@@ -115,7 +116,9 @@ def _examples(columns: dict[str, list], task: str, source: str) -> GlueSplit:
     return GlueSplit(tuple(map(" ".join, texts)), tuple(columns["label"]))
 
 
-def encode(examples: GlueSplit, tokenizer: Callable, language: CausalLanguage) -> EncodedExamples:
+def encode(
+    examples: GlueSplit, tokenizer: Callable[..., Any], language: CausalLanguage
+) -> EncodedExamples:
     """The examples as sentences of the language, for its masked conditionals and for a model
     trained on it.
 

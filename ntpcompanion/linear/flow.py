@@ -4,7 +4,7 @@ steps reaches.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from jaxtyping import Float
@@ -199,8 +199,8 @@ class _Integration:
 
     def _integrate(
         self,
-        velocity: Callable,
-        jacobian: Callable,
+        velocity: Callable[..., np.ndarray],
+        jacobian: Callable[..., np.ndarray],
         begin: float,
         state: np.ndarray,
         ends: np.ndarray,
@@ -247,7 +247,7 @@ class _Integration:
 
     def _free_jacobian(self, sigma: float, state: np.ndarray) -> np.ndarray:
         inside, mixed, outside = self.loss.hessian(
-            self.loss.at(*np.split(state, [self.size]), -sigma)
+            self.loss.at(*np.split(state, [self.size]), -sigma)  # type: ignore[call-arg, arg-type]  # two parts
         )
         upper = [np.eye(self.size) - np.exp(sigma) * inside, -np.exp(sigma) * mixed]
         return np.block([upper, [-np.exp(-sigma) * mixed.T, -outside]])
@@ -264,6 +264,7 @@ class _Integration:
         """Where the velocity of (1 + t)(P_F W − W*) is zero, by damped Newton steps; the curvature
         is renewed when they do not shrink.
         """
+        before: Any
         finite, before = self.settled, np.inf
         for _ in range(NEWTON_STEPS):
             step = self._newton_step(sigma, finite, growing)
@@ -275,7 +276,7 @@ class _Integration:
                 break
             reach = self.loss.largest_change(np.exp(-sigma) * step, 0 * growing)
             finite = finite - step * (np.log1p(reach) / reach if reach > 0 else 1.0)
-            if before <= 1e-3 * self.tol * max(1.0, np.linalg.norm(finite)):
+            if before <= 1e-3 * self.tol * max(1.0, np.linalg.norm(finite)):  # type: ignore[operator]  # a number
                 self.settled = finite
                 return finite
         # a trial step too far: the integrator refuses it and takes a shorter one

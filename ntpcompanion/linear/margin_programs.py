@@ -4,7 +4,9 @@ small tables, teaching, oracles.
 cvxpy is imported where a program is written: it takes a second, and few need it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -79,13 +81,14 @@ def least_weighted_norm(
 
     if not (scale > 0).all():
         raise ValueError(f"`scale` must be positive, its smallest entry is {scale.min()}.")
+    W: Any
     W, (ties, margins) = cp.Variable(scale.shape), constraint_pairs(table)
     logits = table.embeddings @ W.T
     conditions = [logits[margins[0], margins[1]] - logits[margins[0], margins[2]] >= 1]
     if ties.shape[1]:
         conditions.append(logits[ties[0], ties[1]] - logits[ties[0], ties[2]] == 0)
     weight = np.sqrt(scale / np.exp(np.log(scale).mean()))
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(cp.multiply(weight, W))), conditions)
+    problem: Any = cp.Problem(cp.Minimize(cp.sum_squares(cp.multiply(weight, W))), conditions)
     problem.solve(solver=cp.CLARABEL)
     if problem.status != cp.OPTIMAL:
         raise RuntimeError(f"Clarabel ends with {problem.status!r}. Is the table separable?")
@@ -133,17 +136,17 @@ def constraint_pairs(
 
 
 def _solve(
-    table: ContextTable, objective: object, solver: str, **options: float
+    table: ContextTable, objective: Callable[..., Any], solver: str, **options: float
 ) -> ProgramAnswer | None:
     import cvxpy as cp
 
     ties, margins = constraint_pairs(table)
-    W = cp.Variable((table.vocab_size, table.dim))
+    W: Any = cp.Variable((table.vocab_size, table.dim))
     logits = table.embeddings @ W.T
     constraints = [logits[margins[0], margins[1]] - logits[margins[0], margins[2]] >= 1]
     if ties.shape[1]:
         constraints.append(logits[ties[0], ties[1]] - logits[ties[0], ties[2]] == 0)
-    problem = cp.Problem(cp.Minimize(objective(W)), constraints)
+    problem: Any = cp.Problem(cp.Minimize(objective(W)), constraints)
     try:
         problem.solve(solver=solver, **options)
     except cp.SolverError:

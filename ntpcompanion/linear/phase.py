@@ -106,7 +106,7 @@ class CrossingSample:
     def _extremes(self) -> tuple[float, float]:
         """The crossing if all undecided dimensions were separable, and if none were."""
         first = self.not_separable_to + 1, self.separable_from
-        return tuple(_half(draws) / self.num_contexts for draws in first)
+        return tuple(_half(draws) / self.num_contexts for draws in first)  # type: ignore[return-value]  # two
 
 
 def table_of_sizes(

@@ -180,7 +180,10 @@ def _orthogonal(
 
 
 def _lbfgs(
-    value: Callable, start: np.ndarray, iterations: int, tick: Callable[[], None]
+    value: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: np.ndarray,
+    iterations: int,
+    tick: Callable[[], None],
 ) -> np.ndarray:
     def timed(x: np.ndarray) -> tuple[float, np.ndarray]:
         tick()

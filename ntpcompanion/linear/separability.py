@@ -5,6 +5,7 @@
 import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -54,8 +55,7 @@ __all__ = [
     "project_onto_F",
 ]
 
-# The first round of the search; each further round has twice as many steps.
-FIRST_ROUND = 100
+FIRST_ROUND = 100  # steps; each further round has twice as many
 # (m, V) arrays at a time: the ten pairs of L-BFGS-B and its work space, 25, and what a step makes
 DENSE_ARRAYS = 32
 
@@ -124,6 +124,7 @@ class Separability:
         if self.verdict is Verdict.UNDECIDED:
             return Verification(holds=False)
         separable = self.verdict is Verdict.SEPARABLE
+        given: Any
         given, check, prove = (
             (self.weights, check_weights, exact_weights)
             if separable
@@ -144,8 +145,7 @@ def check_separability(
     time_limit: float | None = None,
     callback: Callable[[Round], object] | None = None,
 ) -> Separability:
-    """Find W with tied in-support logits and margins of at least 1 (equation 6), or a certificate
-    that there is none.
+    """Find W with tied in-support logits and margins of at least 1 (eq. 6), or a proof of none.
 
         (e_z − e_z')ᵀ W h_j = 0    z, z' in the support of context j
         (e_z − e_v)ᵀ W h_j ≥ 1     z in the support, v outside
@@ -155,11 +155,9 @@ def check_separability(
     table
         the contexts.
     max_iterations
-        steps of each of two descents, in rounds of 100, 200, 400, …; after each round a proof is
-        attempted.
+        steps of each of two descents, in rounds of 100, 200, 400, …, each with a proof attempted.
     time_limit
-        seconds after which the search ends UNDECIDED, to within a step; none by default. A limit
-        that is not reached changes nothing.
+        seconds after which the search ends UNDECIDED, to within a step; none by default.
     callback
         called with a `Round` after each round without a proof, to show progress.
 
@@ -182,8 +180,7 @@ def check_separability(
     length 1; see `descend_to_weights` for the idea (Moreau's decomposition makes the two proofs the
     two parts of one vector). Cost: some 4 m r V multiplications a step, with r ≤ min(m, d) the rank
     of E, and memory for about 32 dense arrays (m, V): at m = 2000, V = 50,000, r = 100, two
-    seconds a step and 26 GB. A sparse table is searched in dense arrays, too: both proofs are
-    dense.
+    seconds a step and 26 GB. A sparse table is searched in dense arrays, as proofs are dense.
 
     Examples
     --------
@@ -294,7 +291,7 @@ class _Search:
             Separability(Verdict.NOT_SEPARABLE, certificate=gamma / self.lengths[:, None])
         )
 
-    def _if_it_holds(self, found: Separability) -> Separability | None:
+    def _if_it_holds(self, found: Any) -> Separability | None:
         floats = (
             check_weights(self.table, found.weights)
             if found.verdict is Verdict.SEPARABLE

@@ -4,7 +4,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -37,12 +37,10 @@ from ntpcompanion.validation import (
 
 __all__ = ["NTPSVMSolution", "Verdict", "certified_gap", "solve_ntp_svm"]
 
-# A round: so many steps of accelerated ascent, which find the face, then at most as many on it.
-# Each round is longer than the last.
+# A round: so many steps of accelerated ascent, then at most as many on the face; rounds grow
 FIRST_ROUND, GROWTH = 50, 1.5
 DEFAULT_PRODUCTS = 20_000
-# (m, V) arrays at a time
-DENSE_ARRAYS = 16
+DENSE_ARRAYS = 16  # (m, V) at a time
 # Embeddings longer than this, or shorter than one over it, leave the range of a dtype.
 LONGEST = {torch.float64: 1e70, torch.float32: 1e7}
 
@@ -54,8 +52,7 @@ class NTPSVMSolution:
     Fields
     ------
     verdict
-        SEPARABLE: solved to the tolerance. NOT_SEPARABLE: no decoder is feasible. UNDECIDED: the
-        budget ran out.
+        SEPARABLE: solved to `tol`. NOT_SEPARABLE: none is feasible. UNDECIDED: the budget ran out.
     weights
         W (V, d), feasible to rounding: ties to `tie_violation`, margins of at least `margin`. None
         if no feasible decoder was found.
@@ -111,23 +108,20 @@ def solve_ntp_svm(
         "dual": ascent on the Gram matrix, for any d. "cvxpy": the program as it is written above,
         in V·d unknowns, for small tables.
     norm
-        "frobenius", or "max" for the largest absolute entry: a linear program, solved by HiGHS
-        whatever the method.
+        "frobenius", or "max" for the largest absolute entry: a linear program for HiGHS.
     dtype, device
         of the ascent; float64 on the CPU by default. The clean-up and the proof are always float64.
     max_iterations
         products of K with an (m, V) matrix that the dual method may spend, 20,000 by default.
     time_limit
-        seconds after which the dual method ends UNDECIDED with the gap reached, looked at between
-        rounds; none by default. A limit that is not reached changes nothing.
+        seconds until the dual method ends UNDECIDED, looked at between rounds; none by default.
     callback
-        called with a `Round` after each round of the dual method, to show progress.
+        called with a `Round` after each round of the dual method.
 
     Returns
     -------
     NTPSVMSolution
-        A solution with its duality gap, NOT_SEPARABLE with a certificate, or UNDECIDED with the gap
-        reached.
+        A solution and its duality gap, NOT_SEPARABLE and a certificate, or UNDECIDED and the gap.
 
     Raises
     ------
@@ -283,11 +277,13 @@ def _solution(
 
 
 def _by_program(
-    table: ContextTable, program: Callable, norm: Callable, dual_norm: Callable, tol: float
+    table: ContextTable,
+    program: Callable[..., Any],
+    norm: Callable[..., float],
+    dual_norm: Callable[..., float],
+    tol: float,
 ) -> NTPSVMSolution:
-    """Solve by a general solver; its multipliers give the bound, and a certificate comes from
-    `check_separability`.
-    """
+    """By a general solver; the bound comes from its multipliers."""
     answer = program(table)
     if answer is None:
         found = check_separability(table)
@@ -300,5 +296,5 @@ def _by_program(
     gap = 1 - linear / size / norm(weights)
     proof = check_weights(table, weights)
     verdict = Verdict.SEPARABLE if gap <= tol and proof.holds else Verdict.UNDECIDED
-    found = FeasibleDecoder(weights, answer.dual, proof.smallest_margin, proof.tie_error, gap)
-    return _solution(verdict, found, answer.iterations)
+    found = FeasibleDecoder(weights, answer.dual, proof.smallest_margin, proof.tie_error, gap)  # type: ignore[assignment]  # another `found`
+    return _solution(verdict, found, answer.iterations)  # type: ignore[arg-type]  # likewise

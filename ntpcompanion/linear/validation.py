@@ -1,5 +1,7 @@
 """Checks on the arrays of a context table."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
@@ -17,7 +19,7 @@ def as_distributions(
     Raises ValueError unless entries are finite and non-negative, rows sum to one within
     SUM_TOLERANCE, and some entry is zero.
     """
-    distributions = (
+    distributions: Any = (
         _sparse_distributions(name, value, rows)
         if issparse(value)
         else _dense_distributions(name, value, rows)

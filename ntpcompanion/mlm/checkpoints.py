@@ -3,6 +3,7 @@
 import os
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,7 +28,7 @@ def digest(*tensors: Tensor) -> str:
     return found.hexdigest()
 
 
-def save_checkpoint(path: Path, state: dict) -> None:
+def save_checkpoint(path: Path, state: dict[str, Any]) -> None:
     """Write `state` to a temporary file beside `path`, flush it to the disk, and put it in the
     place of the one before.
     """
@@ -43,7 +44,7 @@ def save_checkpoint(path: Path, state: dict) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def load_checkpoint(path: Path, belongs_to: str) -> dict | None:
+def load_checkpoint(path: Path, belongs_to: str) -> dict[str, Any] | None:
     """The state saved at `path`, its tensors on the CPU; None if there is no file.
 
     Raises ValueError if the file is no whole checkpoint, or one of another plan or language.

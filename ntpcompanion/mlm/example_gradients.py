@@ -10,6 +10,7 @@ a_t what enters the layer and g_t the gradient with respect to its output. The s
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -149,7 +150,7 @@ def _squares(
         for name, shape in _output_shapes(network, len(tokens)).items()
     }
 
-    def log_likelihood(added: dict[str, Tensor]) -> tuple[Tensor, tuple]:
+    def log_likelihood(added: dict[str, Tensor]) -> tuple[Tensor, tuple[Any, ...]]:
         with _recorded(network, added) as entered, sdpa_kernel(SDPBackend.MATH):
             # fused attention has no second derivative
             logits = functional_call(network, dict(parameters), (tokens, at))[:, 0]

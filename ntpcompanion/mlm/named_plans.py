@@ -59,7 +59,7 @@ LANGUAGE_PLANS = {
 }
 
 
-def named(kind: str, name: str, plans: Mapping) -> object:
+def named(kind: str, name: str, plans: Mapping[str, object]) -> object:
     """The plan of that name. Raises ValueError with the nearest name and all known ones."""
     check_instance(kind, name, str)
     if name in plans:

@@ -5,7 +5,7 @@ networks would take alone.
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import get_args
+from typing import Any, get_args
 
 import torch
 from jaxtyping import Float
@@ -216,7 +216,7 @@ def _check(
     seeds: Sequence[int],
     rates: Sequence[float] | None,
 ) -> None:
-    numbers: dict[str, list] = {"seeds": as_integers("seeds", seeds, 0)}
+    numbers: dict[str, list[Any]] = {"seeds": as_integers("seeds", seeds, 0)}
     if rates is not None:
         numbers["rates"] = as_numbers("rates", rates)
     for name, given in numbers.items():

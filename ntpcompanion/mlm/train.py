@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -189,7 +190,7 @@ def _started(model: LanguageModel, start: Mapping[str, Tensor] | None) -> Langua
 
 
 def _resumed(
-    state: dict | None,
+    state: dict[str, Any] | None,
     model: LanguageModel,
     optimizer: torch.optim.Optimizer,
     device: torch.device | str,

@@ -75,7 +75,7 @@ def check_named_tensors(name: str, value: object) -> None:
             )
 
 
-def as_list(name: str, values: object, what: str) -> list:
+def as_list(name: str, values: object, what: str) -> list[Any]:
     """The values as a list. ValueError for a text, and for what cannot be gone through."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise ValueError(f"`{name}` must be a list of {what}, got {described(values)}.")

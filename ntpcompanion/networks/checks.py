@@ -1,10 +1,10 @@
 """What plans have in common: choices among words, and whole numbers."""
 
 from dataclasses import fields
-from typing import Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 
-def check_choices(plan: object) -> None:
+def check_choices(plan: Any) -> None:
     """Raise ValueError for a field of a dataclass that is annotated `Literal[...]` and has another
     value.
     """

@@ -69,7 +69,8 @@ class Block(nn.Module):
         if at is not None:
             hidden, source = take(hidden, at), take(source, at)
         attended = F.scaled_dot_product_attention(
-            *(self._split(x) for x in (self.query(source), key, value)), attn_mask=visible
+            *(self._split(x) for x in (self.query(source), key, value)),  # type: ignore[misc]  # three
+            attn_mask=visible,
         )
         hidden = hidden + self.out(attended.transpose(1, 2).flatten(2))
         return hidden + self.down(F.gelu(self.up(self.mlp_norm(hidden))))

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.gridspec import GridSpec
+from matplotlib.gridspec import GridSpec, SubplotSpec
 from matplotlib.legend import Legend
 from matplotlib.offsetbox import VPacker
 from matplotlib.text import Text
@@ -91,29 +92,29 @@ def _layout_kept(fig: Figure) -> Iterator[None]:
             fig.set_layout_engine(engine)
 
 
-def _panels(fig: Figure) -> list[Axes]:
-    """The axes of the figure's own grid: neither colour bars nor insets."""
-    return [ax for ax in fig.axes if ax.get_subplotspec() is not None]
+def _panels(fig: Figure) -> list[tuple[Axes, SubplotSpec]]:
+    """The axes of the figure's own grid, neither colour bars nor insets, with their places."""
+    return [(ax, spec) for ax in fig.axes if (spec := ax.get_subplotspec()) is not None]
 
 
 def _rows(fig: Figure) -> int:
-    return max((ax.get_subplotspec().get_gridspec().nrows for ax in _panels(fig)), default=1)
+    return max((spec.get_gridspec().nrows for _, spec in _panels(fig)), default=1)
 
 
 def _resize(fig: Figure, undo: ExitStack) -> None:
     """The narrow size, with the panels of a single row in one column."""
     width, height = fig.get_size_inches()
+    ax: Any  # its private methods, too
     for ax in fig.axes:
         for which in ("original", "active"):
             undo.callback(ax._set_position, ax.get_position(which == "original"), which)
     undo.callback(fig.set_size_inches, width, height)
     panels, rows = _panels(fig), 1
-    grids = {id(ax.get_subplotspec().get_gridspec()) for ax in panels}
+    grids = {id(spec.get_gridspec()) for _, spec in panels}
     if len(grids) == 1 and _rows(fig) == 1:
-        rows = panels[0].get_subplotspec().get_gridspec().ncols
+        rows = panels[0][1].get_gridspec().ncols
         grid = GridSpec(rows, 1, figure=fig)
-        for ax in panels:
-            spec = ax.get_subplotspec()
+        for ax, spec in panels:
             undo.callback(ax.set_subplotspec, spec)
             ax.set_subplotspec(grid[spec.num1])
     fig.set_size_inches(NARROW_WIDTH, rows * height)
@@ -124,7 +125,7 @@ def _legends(fig: Figure) -> list[Legend]:
     return [*fig.legends, *own]
 
 
-def _fit_legend(legend: Legend, undo: ExitStack) -> None:
+def _fit_legend(legend: Any, undo: ExitStack) -> None:
     """As many columns as fit; what stood beside its panel stands above it."""
     if legend.axes is not None and _beside(legend):
         undo.callback(setattr, legend, "_bbox_to_anchor", legend.get_bbox_to_anchor())
@@ -145,7 +146,7 @@ def _in_columns(columns: Sequence[VPacker], count: int) -> list[VPacker]:
     """The items of a legend in fewer columns: matplotlib sets their number only once."""
     items = [item for column in columns for item in column.get_children()]
     length = math.ceil(len(items) / count)
-    look = {"pad": columns[0].pad, "sep": columns[0].sep, "align": columns[0].align}
+    look: dict[str, Any] = {"pad": columns[0].pad, "sep": columns[0].sep, "align": columns[0].align}
     starts = range(0, len(items), length)
     return [VPacker(children=items[start : start + length], **look) for start in starts]
 
@@ -154,7 +155,7 @@ def _beside(legend: Legend) -> bool:
     return bool(legend.get_bbox_to_anchor().x0 >= legend.axes.bbox.x1 - 1)
 
 
-def _fit_axes(ax: Axes, panel: float, undo: ExitStack) -> None:
+def _fit_axes(ax: Any, panel: float, undo: ExitStack) -> None:
     """Labels and titles no longer than the panel, which is `panel` inches high."""
     dpi = ax.figure.dpi
     for text, limit in (

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -79,7 +80,7 @@ class PlacedLabels(Artist):
         """Place all labels anew, for the present size of the panel."""
         for label in self.labels:
             label.remove()
-        ax = self.axes
+        ax: Any = self.axes  # set by then
         ax.figure.draw_without_rendering()  # settles the layout: pixels are meant from here on
         covered = ax.transData.transform(self.avoid)
         taken: list[Bbox] = []
@@ -93,7 +94,12 @@ class PlacedLabels(Artist):
 
 
 def _cheapest(
-    ax: Axes, places: list[tuple], text: str, colour: str, covered: np.ndarray, taken: list[Bbox]
+    ax: Axes,
+    places: list[tuple[Any, float, float]],
+    text: str,
+    colour: str,
+    covered: np.ndarray,
+    taken: list[Bbox],
 ) -> tuple[Annotation, Bbox, np.ndarray]:
     """The label where it costs least, its box and points along its leader, both in pixels."""
     sample = _annotate(ax, *places[0], text, colour)

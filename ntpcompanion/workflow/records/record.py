@@ -52,6 +52,14 @@ class _Verified(BaseModel):
     date: str
 
 
+class _Rehashed(BaseModel):
+    """The sources of the last entry of a record, as the meaning of a file was defined later."""
+
+    model_config = ConfigDict(extra="forbid")
+    sources: dict[str, str]
+    date: str
+
+
 class _Stored(BaseModel):
     """What the file of a record holds."""
 
@@ -68,6 +76,7 @@ class _Stored(BaseModel):
     finished: str
     seconds: float
     verified: list[_Verified]
+    rehashed: _Rehashed | None = None
     checksum: str
 
 
@@ -153,7 +162,8 @@ def first_of(files: Sequence[str], shown: int = 3) -> str:
 def _outdated(project: Project, name: str, data: dict[str, Any]) -> list[str]:
     package, experiment = project.package.name, data["plan"]["experiment"]
     present = computing_parts(experiment_sources(project, experiment), package)
-    known = computing_parts([data, *data["verified"]][-1]["sources"], package)
+    last = data.get("rehashed") or [data, *data["verified"]][-1]
+    known = computing_parts(last["sources"], package)
     found = sorted(file for file in {*present, *known} if present.get(file) != known.get(file))
     plan = read_plans(project).get(name)
     if plan is None or plan.model_dump() != data["plan"]:

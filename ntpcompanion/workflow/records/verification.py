@@ -55,6 +55,7 @@ def verify_record(
                 "date": now(),
             }
             del data["checksum"]
+            data.pop("rehashed", None)  # it spoke of the last entry
             write_sealed(path, {**data, "verified": [*data["verified"], entry]})
     return entry
 

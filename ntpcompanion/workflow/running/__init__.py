@@ -5,7 +5,8 @@
 - `sources`: which files of the package a piece of code depends on
 - `uses`: the names that a piece of code uses of the modules it imports
 - `faces`: the modules that define the names of a room's face
-- `meaning`: what a source file means, apart from docstrings, comments and layout
+- `meaning`: what a source file means, for the records that it made
+- `computing`: what of it can move a number: no docstrings, annotations and checks
 - `execute`: the stale runs, several at a time, each outcome stored whole or not at all
 - `job`: what a worker is told
 - `worker`: the process that executes one notebook with papermill

@@ -1,4 +1,4 @@
-"""What a source file means: its syntax tree without docstrings, comments and layout."""
+"""What a source file means: its syntax tree without what cannot move a number."""
 
 import ast
 import functools
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input, sha256
+from ntpcompanion.workflow.running.computing import computing
 from ntpcompanion.workflow.running.faces import not_python
 from ntpcompanion.workflow.running.sources import source_hashes
 from ntpcompanion.workflow.running.uses import NO_PYTHON, ONE_PARSES
 
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 # the `__init__.py` of a room without a face, and of one with a face
 ROOMS = (
     b"",
@@ -23,11 +23,12 @@ OWN, LOADS_FACES = __name__.partition(".")[0], "faces.py"  # the module behind `
 
 def source_meanings(code: str, *packages: Path) -> dict[str, str]:
     """What `source_hashes` finds, with the hash of the meaning of every Python file instead of that
-    of its bytes. Raises WorkflowError for a file that is not Python.
+    of its bytes, and without the files that are imported for their checks or annotations alone.
+    Raises WorkflowError for a file that is not Python.
     """
     return {
         name: _meaning_of(packages[0] / name) if name.endswith(".py") else digest
-        for name, digest in source_hashes(code, *packages).items()
+        for name, digest in source_hashes(code, *packages, parse=computing).items()
     }
 
 
@@ -69,8 +70,9 @@ def meaning(source: bytes) -> str:
     """SHA-256 of the syntax tree of a module.
 
     Docstrings, comments, line breaks, quotation marks and the splitting of long texts do not
-    count: none of them can move a number, unless a program reads its own source. Every name, number
-    and annotation counts. Equal for all versions of Python that have the same syntax.
+    count, nor do annotations and checks, as `computing` takes them out: none of them can move a
+    number, unless a program reads its own source. Every other name and number counts. Equal for all
+    versions of Python that have the same syntax.
 
     Raises
     ------
@@ -78,7 +80,7 @@ def meaning(source: bytes) -> str:
         the bytes are no Python.
     """
     with ONE_PARSES:
-        tree = ast.parse(source)
+        tree = computing(source)
     return sha256(json.dumps(_plain(tree)))
 
 
@@ -90,8 +92,5 @@ def _plain(node: object) -> object:
         return [_plain(each) for each in node]
     if not isinstance(node, ast.AST):
         return ascii(node)
-    fields = dict(ast.iter_fields(node))
-    if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-        fields["body"] = node.body[1:]
-    kept = {name: _plain(value) for name, value in fields.items() if value not in (None, [])}
+    kept = {name: _plain(value) for name, value in ast.iter_fields(node) if value not in (None, [])}
     return [type(node).__name__, kept]

@@ -1,22 +1,24 @@
 """Which files of the book's packages a piece of code depends on: its imports, and theirs."""
 
+import ast
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input, sha256
 from ntpcompanion.workflow.running.faces import leads_to, not_python
-from ntpcompanion.workflow.running.uses import NO_PYTHON, belonging, names_used
+from ntpcompanion.workflow.running.uses import NO_PYTHON, Parse, belonging, names_used
 
 
-def source_hashes(code: str, *packages: Path) -> dict[str, str]:
+def source_hashes(code: str, *packages: Path, parse: Parse = ast.parse) -> dict[str, str]:
     """SHA-256 of every file of the `packages` that `code` imports, directly or not, by path
     relative to the first of them; and where the names that it takes from faces are defined.
 
     A name imported from a room's face leads to the module that defines it, not to the whole room:
     the entry `"room/__init__.pyi: name"` holds that module. Imports inside functions count. Imports
-    by computed names cannot be seen here; what a run reads besides is noted by its kernel. Raises
-    WorkflowError naming a file that is not Python.
+    by computed names cannot be seen here; what a run reads besides is noted by its kernel. `parse`
+    makes the syntax tree of a file in which its imports are looked for. Raises WorkflowError naming
+    a file that is not Python.
     """
     folders = {package.name: package for package in packages}
     todo = _tracked(names_used(code), folders)
@@ -35,7 +37,7 @@ def source_hashes(code: str, *packages: Path) -> dict[str, str]:
                 # a checkout with the line ends of Windows is the same code
                 data = read_input(place).replace(b"\r\n", b"\n")
                 found[file] = sha256(data)
-                todo |= _names_in(place, data, package, folders) - done
+                todo |= _names_in(place, data, package, folders, parse) - done
     return dict(sorted(found.items()))
 
 
@@ -43,9 +45,11 @@ def _tracked(names: Iterable[str], packages: Iterable[str]) -> set[str]:
     return {name for package in packages for name in belonging(names, package)}
 
 
-def _names_in(path: Path, data: bytes, package: Path, packages: Iterable[str]) -> set[str]:
+def _names_in(
+    path: Path, data: bytes, package: Path, packages: Iterable[str], parse: Parse
+) -> set[str]:
     parent = ".".join([package.name, *path.parent.relative_to(package).parts])
     try:
-        return _tracked(names_used(data, parent), packages)
+        return _tracked(names_used(data, parent, parse), packages)
     except NO_PYTHON as error:
         raise not_python(path, error) from error

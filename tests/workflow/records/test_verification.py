@@ -46,6 +46,27 @@ def test_what_made_the_record_is_kept(made):
     assert first["sources"] != before["sources"]
 
 
+def test_a_record_whose_sources_were_hashed_again_matches_until_they_change(made):
+    """As when another definition of what a file means came: nothing was run for it."""
+    path = made.project.records / "halves.json"
+    data = read_sealed(path)
+    again = {"sources": data["sources"], "date": "2026-11-25T12:00:00Z"}
+    data["sources"] = {name: "by the definition of then" for name in data["sources"]}
+    assert data.pop("checksum")
+    write_sealed(path, data)
+    assert "; outdated: " in shown(made)
+    write_sealed(path, {**data, "rehashed": again})
+    assert shown(made).endswith("; matches the present code.</details>")
+    made.edit("toypkg/two.py", "TWO = 2", "TWO = 1 + 1")
+    assert "outdated: two.py changed since" in shown(made)
+    entry = verify_record(made.project, "halves", 1, Options(jobs=1))
+    after = read_sealed(path)
+    assert "rehashed" not in after
+    assert after["sources"] == data["sources"]
+    assert after["verified"] == [entry]
+    assert shown(made).endswith("; matches the present code.</details>")
+
+
 def test_a_code_that_moves_a_number_is_noticed_and_the_record_left_as_it_is(made):
     path = made.project.records / "halves.json"
     before = path.read_bytes()

@@ -2,6 +2,7 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.running.meaning import computing_parts, meaning, source_meanings
+from ntpcompanion.workflow.running.sources import source_hashes
 
 SOURCE = b'''"""A module."""
 
@@ -27,6 +28,8 @@ class A:
         (b'f"{x} is so"', b"f'{x} is so'"),
         (b'    """A class."""\n', b""),
         (b"x + y", b"(x + y)"),
+        (b"x: int", b"x: float"),
+        (b"def f(", b"def check_f(x):\n    if x: raise ValueError\n\ndef f("),
         (b"\n", b"\r\n"),
     ],
 )
@@ -40,7 +43,6 @@ def test_what_cannot_move_a_number_does_not_count(old, new):
     [
         (b"2.5", b"2.6"),
         (b"x + y", b"y + x"),
-        (b"x: int", b"x: float"),
         (b", None", b""),
         (b", None", b", 'None'"),
         (b"is so", b"is  so"),
@@ -59,7 +61,7 @@ def test_a_constant_is_known_by_its_type():
 
 def test_the_hash_is_the_same_in_every_version_of_python():
     """Records carry it from one version to another."""
-    expected = "3c01"
+    expected = "2b7c"
     assert meaning(SOURCE)[:4] == expected
 
 
@@ -69,6 +71,21 @@ def test_the_files_are_those_that_the_code_imports(toy):
     (toy.project.package / "two.py").write_text("TWO = = 2")
     with pytest.raises(WorkflowError, match=r"two\.py is not Python"):
         source_meanings("from toypkg.half import half", toy.project.package)
+
+
+def test_a_file_that_gives_nothing_but_checks_and_annotations_is_not_one_of_them(toy):
+    """Nor is what that file imports."""
+    write = {
+        "half.py": "from toypkg.kinds import Kind\nfrom toypkg.checks import check_half\n"
+        "def half(x: Kind):\n    check_half('x', x)\n    return x / 2\n",
+        "kinds.py": "Kind = float\n",
+        "checks.py": "from toypkg.two import TWO\ndef check_half(name, x):\n    x > TWO\n",
+    }
+    for name, text in write.items():
+        (toy.project.package / name).write_text(text)
+    code = "from toypkg.half import half"
+    assert set(source_meanings(code, toy.project.package)) == {"__init__.py", "half.py"}
+    assert set(source_hashes(code, toy.project.package)) == {"__init__.py", "two.py", *write}
 
 
 FACED = """from ntpcompanion.faces import attach_face
