@@ -12,8 +12,7 @@ from ntpcompanion.dyck.downstream import learning_curve, success_probability
 from ntpcompanion.dyck.sentences import balanced_sentences, mask_each, masked_support
 from ntpcompanion.dyck.solutions import random_features, transferable
 from ntpcompanion.dyck.transformer import Parameters, predict
-from ntpcompanion.dyck.valley import follow_sgd as follow_label_noise
-from ntpcompanion.dyck.valley import follow_trace_flow
+from ntpcompanion.dyck.valley import follow_label_noise, follow_trace_flow
 from ntpcompanion.flatness.averages import mean_and_error
 from ntpcompanion.flatness.drift import follow_ode
 from ntpcompanion.flatness.ensemble import follow_sgd

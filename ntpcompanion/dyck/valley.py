@@ -116,7 +116,7 @@ def follow_trace_flow(
     return _repeat(layer, step, steps, horizon / steps, snapshots)
 
 
-def follow_sgd(
+def follow_label_noise(
     start: Parameters,
     learning_rate: float,
     steps: int,

@@ -6,7 +6,7 @@ from ntpcompanion.dyck.downstream import downstream_features, expected_error, le
 from ntpcompanion.dyck.sentences import masked_support
 from ntpcompanion.dyck.solutions import transferable
 from ntpcompanion.dyck.transformer import squared_loss
-from ntpcompanion.dyck.valley import follow_regularized_adam, follow_sgd, follow_trace_flow
+from ntpcompanion.dyck.valley import follow_label_noise, follow_regularized_adam, follow_trace_flow
 from ntpcompanion.dyck.value_layer import ValueLayer
 from tests.dyck.cases import balanced_features
 
@@ -17,9 +17,13 @@ def rng(seed=0):
 
 PATHS = {
     "flow": lambda start: follow_trace_flow(start, 20.0, snapshots=5),
-    "label noise": lambda start: follow_sgd(start, 0.05, 2000, rng(), label_noise=0.5, snapshots=5),
+    "label noise": lambda start: follow_label_noise(
+        start, 0.05, 2000, rng(), label_noise=0.5, snapshots=5
+    ),
     "adam": lambda start: follow_regularized_adam(start, 0.003, 400, snapshots=5),
-    "plain": lambda start: follow_sgd(start, 0.05, 2000, rng(), label_noise=0.0, snapshots=5),
+    "plain": lambda start: follow_label_noise(
+        start, 0.05, 2000, rng(), label_noise=0.0, snapshots=5
+    ),
 }
 
 
@@ -114,7 +118,7 @@ def test_label_noise_follows_the_flow_as_the_learning_rate_falls(start):
     ends = []
     for eta in (0.05, 0.025):
         paths = [
-            follow_sgd(
+            follow_label_noise(
                 start, eta, round(0.5 / (0.3 * eta) ** 2), rng(i), label_noise=0.3, snapshots=2
             )
             for i in range(2)
@@ -126,7 +130,7 @@ def test_label_noise_follows_the_flow_as_the_learning_rate_falls(start):
 
 
 def test_a_batch_divides_the_noise(start):
-    path = follow_sgd(start, 0.1, 400, rng(), label_noise=0.5, batch_size=16, snapshots=2)
+    path = follow_label_noise(start, 0.1, 400, rng(), label_noise=0.5, batch_size=16, snapshots=2)
     assert path.times[-1] == pytest.approx(400 * 0.01 * 0.25 / 16)
 
 
@@ -170,19 +174,19 @@ def test_paths_are_repeatable_and_leave_their_start_alone(start):
         ),
         (lambda s: follow_trace_flow(s, 1.0, snapshots=1), "`snapshots` must be at least 2, got 1"),
         (
-            lambda s: follow_sgd(s, 0.1, 0, rng(), label_noise=0.1),
+            lambda s: follow_label_noise(s, 0.1, 0, rng(), label_noise=0.1),
             "`steps` must be at least 1, got 0",
         ),
         (
-            lambda s: follow_sgd(s, 0.1, 1, rng(), label_noise=0.1, batch_size=0),
+            lambda s: follow_label_noise(s, 0.1, 1, rng(), label_noise=0.1, batch_size=0),
             "`batch_size` must be at least 1, got 0",
         ),
         (
-            lambda s: follow_sgd(s, 0.1, 1, rng(), label_noise=-0.1),
+            lambda s: follow_label_noise(s, 0.1, 1, rng(), label_noise=-0.1),
             r"`label_noise` must be at least 0, got -0\.1",
         ),
         (
-            lambda s: follow_sgd(s, np.nan, 1, rng(), label_noise=0.1),
+            lambda s: follow_label_noise(s, np.nan, 1, rng(), label_noise=0.1),
             "`learning_rate` must be positive and finite, got nan",
         ),
         (
@@ -205,4 +209,4 @@ def test_noise_that_is_too_large_is_told(start):
         np.errstate(all="ignore"),
         pytest.raises(RuntimeError, match="no point of zero loss was reached"),
     ):
-        follow_sgd(start, 5.0, 50, rng(), label_noise=5.0)
+        follow_label_noise(start, 5.0, 50, rng(), label_noise=5.0)
