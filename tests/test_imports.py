@@ -16,16 +16,17 @@ MAY_IMPORT = {
     "settings": {"spelling"},
     "spelling": set(),
     "validation": set(),
+    "checks": {"validation"},
     "languages": {"faces", "randomness", "validation"},
     "flatness": {"faces", "randomness", "validation"},
     "linear": {"faces", "languages", "randomness", "validation"},
     "dyck": {"faces", "languages", "randomness", "validation"},
     "geometry": {"faces", "linear", "validation"},
-    "networks": {"faces", "validation"},
+    "networks": {"checks", "faces", "validation"},
     "attention": {"faces", "linear", "randomness", "validation"},
     "capacity": {"faces", "languages", "linear", "networks", "randomness", "validation"},
     "generalization": {"faces", "randomness", "validation"},
-    "planning": {"faces", "networks", "randomness", "validation"},
+    "planning": {"checks", "faces", "networks", "randomness", "validation"},
     "mlm": {"faces", "languages", "networks", "randomness", "validation"},
     # where the others meet: frozen plan → typed result
     "experiments": {
@@ -46,6 +47,7 @@ MAY_IMPORT = {
     },
     # for the types of results
     "plots": {
+        "checks",
         "faces",
         "validation",
         "languages",
@@ -212,6 +214,7 @@ def test_every_module_has_its_test_file():
         "languages/rewriting.py",  # through the samples of test_pcfg.py
         # test_train.py, test_wrong_calls.py
         "mlm/second_term.py", "mlm/train_checks.py",
+        "planning/checks.py",  # test_wrong_calls.py
         # test_execute.py starts real workers
         "workflow/notebooks/cells.py", "workflow/base/messages.py", "workflow/running/runs.py",
         # test_notebook.py, test_cli.py

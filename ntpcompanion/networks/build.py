@@ -5,10 +5,12 @@ import math
 import torch
 from torch import nn
 
+from ntpcompanion.checks import check_positive, check_seed
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.lstm import BidirectionalLSTM
 from ntpcompanion.networks.plan import ModelPlan
 from ntpcompanion.networks.transformer import Transformer
+from ntpcompanion.validation import check_device, check_flag, check_instance
 
 INITIAL_DEVIATION = 0.02  # of the entries of embeddings and weight matrices, as in BERT
 
@@ -48,7 +50,8 @@ def build_model(
     Raises
     ------
     ValueError
-        a causal LSTM: ours reads in both directions; a deviation that is not positive and finite.
+        a causal LSTM: ours reads in both directions; a deviation that is not positive and finite;
+        what is no plan, seed, device or flag.
 
     Examples
     --------
@@ -59,6 +62,11 @@ def build_model(
     >>> model(hidden, at=torch.tensor([[1]])).shape
     torch.Size([1, 1, 20])
     """
+    check_instance("plan", plan, ModelPlan)
+    check_seed(seed)
+    check_device("device", device)
+    check_flag("causal", causal)
+    check_positive("deviation", deviation)
     if not (math.isfinite(deviation) and deviation > 0):
         raise ValueError(f"`deviation` must be positive and finite, got {deviation}.")
     with torch.device("meta"):
@@ -121,4 +129,5 @@ def parameters_of(model: nn.Module) -> int:
     >>> parameters_of(torch.nn.Linear(3, 2))
     8
     """
+    check_instance("model", model, nn.Module)
     return sum(parameter.numel() for parameter in model.parameters())

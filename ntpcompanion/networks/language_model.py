@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.networks.tensor_checks import check_asked, check_tokens
 
 # Row of the embeddings that belongs to word 0. The two rows before it belong to the tokens −2 and
 # −1, which are no words: a mask and padding.
@@ -48,6 +49,8 @@ class LanguageModel(nn.Module):
         """Logits of the words at the positions `at` of each sentence. Raises ValueError unless
         `length` is `plan.positions`.
         """
+        check_tokens("tokens", tokens)
+        check_asked("at", at, tokens)
         self._refuse_length(tokens)
         hidden = self.last_norm(self._extract(tokens, at))
         return F.linear(
@@ -58,6 +61,7 @@ class LanguageModel(nn.Module):
         """The contextual vectors of all positions; a transformer's first one belongs to the symbol
         CLS before the sentence.
         """
+        check_tokens("tokens", tokens)
         self._refuse_length(tokens)
         return self.last_norm(self._extract(tokens, None))
 

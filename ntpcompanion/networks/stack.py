@@ -10,9 +10,12 @@ from torch import Tensor
 from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from ntpcompanion.checks import check_all, check_rows, check_seeds, check_size
 from ntpcompanion.networks.build import INITIAL_DEVIATION, build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.networks.tensor_checks import check_asked, check_tokens
+from ntpcompanion.validation import check_instance
 
 Parameters = Mapping[str, Tensor]
 
@@ -71,6 +74,9 @@ class Stack:
         batch: int = 1024,
     ) -> Float[Tensor, "models n asked words"]:
         """What each network says of the same sentences, `batch` at a time."""
+        check_tokens("tokens", tokens)
+        check_asked("at", at, tokens)
+        check_size("batch", batch)
         mapped = vmap(partial(functional_logits, self.network), (0, None, None))
         pairs = zip(tokens.split(batch), at.split(batch), strict=True)
         return torch.cat([mapped(self.parameters, *pair) for pair in pairs], 1)
@@ -82,11 +88,14 @@ class Stack:
         """The contextual vectors that each network gives to the same sentences, `batch` at a
         time.
         """
+        check_tokens("tokens", tokens)
+        check_size("batch", batch)
         mapped = vmap(partial(functional_features, self.network), (0, None))
         return torch.cat([mapped(self.parameters, part) for part in tokens.split(batch)], 1)
 
     def take(self, rows: Sequence[int]) -> "Stack":
         """Copies of some of the networks, in this order; one of them may be taken several times."""
+        check_rows("rows", rows, len(self))
         index = torch.as_tensor(rows, device=self.device)
         return Stack(
             self.plan, {name: p.detach()[index].clone() for name, p in self.parameters.items()}
@@ -94,6 +103,7 @@ class Stack:
 
     def model(self, row: int) -> LanguageModel:
         """One of the networks, alone."""
+        check_rows("row", row, len(self))
         model = build_model(self.plan, 0, self.device)
         model.load_state_dict({name: p.detach()[row] for name, p in self.parameters.items()})
         return model
@@ -125,7 +135,7 @@ def initial_stack(
     Raises
     ------
     ValueError
-        no seed.
+        no seed, or one that is no non-negative integer; what `build_model` refuses.
 
     Examples
     --------
@@ -134,6 +144,8 @@ def initial_stack(
     >>> len(initial_stack(plan, seeds=range(5)))
     5
     """
+    check_instance("plan", plan, ModelPlan)
+    check_seeds(seeds)
     if not seeds:
         raise ValueError("`seeds` must hold at least one seed, got none.")
     return stack_models([build_model(plan, seed, device, deviation=deviation) for seed in seeds])
@@ -155,7 +167,7 @@ def stack_models(models: Sequence[LanguageModel]) -> Stack:
     Raises
     ------
     ValueError
-        networks of several shapes, or none.
+        networks of several shapes, or none; what is no network.
 
     Examples
     --------
@@ -165,6 +177,7 @@ def stack_models(models: Sequence[LanguageModel]) -> Stack:
     >>> stack.parameters["words.weight"].shape  # 20 words, mask, padding, CLS
     torch.Size([2, 23, 8])
     """
+    check_all("models", models, LanguageModel)
     if len(plans := {model.plan for model in models}) != 1:
         raise ValueError(
             f"`models` must have one shape, got {len(plans)}: {sorted(map(str, plans))}."

@@ -8,9 +8,11 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from ntpcompanion.checks import check_size
 from ntpcompanion.networks.build import build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.plan import TransformerSize
+from ntpcompanion.networks.tensor_checks import check_as_many, check_tokens
 from ntpcompanion.planning.oracles import Predictor
 from ntpcompanion.planning.path_star import Graphs, PathStar
 from ntpcompanion.validation import as_shaped, check_flag, check_instance
@@ -103,6 +105,7 @@ def build_planner(
     202444
     """
     check_instance("task", task, PathStar)
+    check_instance("size", size, TransformerSize)
     positions = task.prefix_length + task.length - 1
     plan = size.for_sentences(task.vocabulary, positions)
     return build_model(plan, seed, device, causal=True, deviation=deviation)
@@ -148,6 +151,11 @@ def answer_logits(
     >>> answer_logits(model, task, *tokens).shape
     torch.Size([5, 4, 12])
     """
+    check_instance("model", model, LanguageModel)
+    check_instance("task", task, PathStar)
+    check_tokens("prefix", prefix)
+    check_tokens("fed", fed)
+    check_as_many("fed", fed, "prefix", prefix)
     tokens = torch.cat([prefix, fed], 1)
     spare = model.plan.positions - tokens.shape[1]
     if spare < 0:
@@ -194,6 +202,9 @@ def answer_loss(model: LanguageModel, graphs: Graphs, objective: Objective) -> F
     >>> bool(abs(loss.item() - np.log(12)) < 0.1)  # all 12 tokens are about as likely at first
     True
     """
+    check_instance("model", model, LanguageModel)
+    check_instance("graphs", graphs, Graphs)
+    check_instance("objective", objective, Objective)
     task, device = graphs.task, next(model.parameters()).device
     if len(objective.weights) != task.length:
         raise ValueError(
@@ -246,6 +257,10 @@ def network_predictor(
     >>> score_answers(graphs, network_predictor(model, task)).exact < 0.1  # not yet trained
     True
     """
+    check_instance("model", model, LanguageModel)
+    check_instance("task", task, PathStar)
+    check_flag("teacherless", teacherless)
+    check_size("batch", batch)
     device = next(model.parameters()).device
 
     @torch.no_grad()

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Int
 
+from ntpcompanion.checks import check_rows
 from ntpcompanion.validation import (
     as_integer,
     check_choice,
@@ -101,6 +102,7 @@ class PathStar:
 
     def text(self, tokens: Int[np.ndarray, " length"]) -> str:
         """Tokens as a reader writes them."""
+        check_rows("tokens", tokens, self.vocabulary)
         words = [str(t) if t < self.labels else SYMBOLS[t - self.labels] for t in map(int, tokens)]
         return " ".join(words)
 
@@ -160,10 +162,12 @@ class Graphs:
 
     def path(self, arm: int) -> Int[np.ndarray, "n l"]:
         """The nodes of an arm, from the root to its leaf; arm 0 leads to the goal."""
+        check_rows("arm", arm, self.task.arms)
         return np.concatenate([self.root[:, None], self.branches[:, arm]], 1)
 
     def take(self, rows: Int[np.ndarray, " m"]) -> "Graphs":
         """Some of the graphs."""
+        check_rows("rows", rows, len(self))
         return Graphs(self.task, self.root[rows], self.branches[rows], self.order[rows])
 
 

@@ -5,6 +5,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from ntpcompanion.networks.tensor_checks import check_tokens
+from ntpcompanion.planning.checks import check_predictions
 from ntpcompanion.planning.pauses import PAUSE
 from ntpcompanion.validation import as_integer, check_torch_generator
 
@@ -43,6 +45,7 @@ def insert_pauses(
     >>> paused.shape, paused[paused >= 0]
     (torch.Size([1, 6]), tensor([7, 5, 2, 4]))
     """
+    check_tokens("tokens", tokens)
     check_torch_generator("generator", generator)
     batch, length = tokens.shape
     longer = length + as_integer("pauses", pauses, least=0)
@@ -81,6 +84,8 @@ def pause_masked_loss(
     >>> pause_masked_loss(torch.zeros(1, 4, 20), tokens)  # one target, log 20 nats
     tensor(2.9957)
     """
+    check_tokens("tokens", tokens)
+    check_predictions("logits", logits, tokens)
     targets = tokens[:, 1:]
     if not (targets != PAUSE).any():
         raise ValueError(

@@ -10,9 +10,11 @@ from torch import Tensor, nn
 from ntpcompanion.networks.build import INITIAL_DEVIATION, build_model
 from ntpcompanion.networks.language_model import FIRST_WORD
 from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.networks.tensor_checks import check_asked, check_tokens
 from ntpcompanion.networks.transformer import Transformer
+from ntpcompanion.planning.checks import check_attends
 from ntpcompanion.randomness import torch_stream
-from ntpcompanion.validation import as_integer
+from ntpcompanion.validation import as_integer, check_instance
 
 PAUSE = -3  # stands for <pause> among tokens: it is no word, so no logit belongs to it
 
@@ -55,6 +57,8 @@ class PauseDecoder(nn.Module):
 
     def __init__(self, plan: ModelPlan, seed: int, *, deviation: float = INITIAL_DEVIATION) -> None:
         super().__init__()
+        check_instance("plan", plan, ModelPlan)
+        check_attends("plan", plan)
         model = build_model(plan, seed, causal=True, deviation=deviation)
         assert isinstance(model, Transformer), "a causal LSTM has been refused"
         self.model = model
@@ -67,6 +71,8 @@ class PauseDecoder(nn.Module):
         """The contextual vectors of the symbol CLS and of all tokens, or those at the positions
         `at` of each sequence. Raises ValueError for a sequence longer than the table of positions.
         """
+        check_tokens("tokens", tokens)
+        check_asked("at", at, tokens)
         model = self.model
         if tokens.shape[1] > model.plan.positions:
             raise ValueError(
@@ -95,6 +101,7 @@ class PauseDecoder(nn.Module):
         """Logits of the word after a prefix and `pauses` pauses: what is read is the vector of the
         last pause, or of the last token of the prefix if there is none.
         """
+        check_tokens("prefix", prefix)
         tokens = append_pauses(prefix, pauses)
         return self(tokens, torch.full_like(tokens[:, :1], tokens.shape[1] - 1))[:, 0]
 
@@ -126,4 +133,5 @@ def append_pauses(tokens: Int[Tensor, "batch length"], pauses: int) -> Int[Tenso
     >>> append_pauses(torch.tensor([[7, 5]]), 2)
     tensor([[ 7,  5, -3, -3]])
     """
+    check_tokens("tokens", tokens)
     return F.pad(tokens, (0, as_integer("pauses", pauses, least=0)), value=PAUSE)

@@ -2,7 +2,6 @@
 before anything of it is drawn.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -83,19 +82,6 @@ def check_look(colour: object, marker: Any) -> None:
         raise ValueError(
             f"`marker` must be a marker of matplotlib, such as 'o' or 's', got {described(marker)}."
         ) from error
-
-
-def check_all(name: str, values: object, kind: type) -> None:
-    """ValueError unless it is a sequence of at least one instance of a class."""
-    if isinstance(values, str) or not isinstance(values, Sequence):
-        raise ValueError(f"`{name}` must be a list of {kind.__name__}, got {described(values)}.")
-    if not values:
-        raise ValueError(f"`{name}` must hold at least one {kind.__name__}, got an empty list.")
-    for value in values:
-        if not isinstance(value, kind):
-            raise ValueError(
-                f"`{name}` must hold instances of {kind.__name__} only, got {described(value)}."
-            )
 
 
 def as_limits(name: str, value: object) -> np.ndarray:

@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from numpy.typing import ArrayLike
 
+from ntpcompanion.checks import check_all
 from ntpcompanion.dyck.downstream import LearningCurve
-from ntpcompanion.plots.checks import as_pair, check_all, check_axes, check_series
+from ntpcompanion.plots.checks import as_pair, check_axes, check_series
 from ntpcompanion.plots.style import CONTRAST, MEASUREMENT, THEORY
 from ntpcompanion.validation import as_positive, as_shaped, described
 

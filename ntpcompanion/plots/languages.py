@@ -6,8 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from ntpcompanion.checks import check_all
 from ntpcompanion.languages.counting import ContextCounts
-from ntpcompanion.plots.checks import check_all, check_axes
+from ntpcompanion.plots.checks import check_axes
 from ntpcompanion.plots.lines import draw_measured, draw_theory
 from ntpcompanion.plots.style import CONTRAST, ramp
 from ntpcompanion.plots.text import label_line

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from ntpcompanion.checks import check_all
 from ntpcompanion.planning.path_star import Graphs
-from ntpcompanion.plots.checks import check_all, check_axes, check_frame, check_numbers
+from ntpcompanion.plots.checks import check_axes, check_frame, check_numbers
 from ntpcompanion.plots.style import CONTRAST, MEASUREMENT, THEORY
 from ntpcompanion.validation import as_between, as_integer, check_flag, check_instance
 

@@ -95,5 +95,5 @@ def test_wrong_calls_are_told_in_a_sentence():
         append_pauses(PREFIX, 1.5)
     with pytest.raises(ValueError, match=r"^`tokens` must have at most 7 columns.* got 8. Build"):
         double().answer(PREFIX, 5)
-    with pytest.raises(ValueError, match=r"^`causal` must be false for an LSTM"):
+    with pytest.raises(ValueError, match=r"^`plan` must be a plan of a transformer"):
         PauseDecoder(ModelPlan("lstm", 8, layers=1), 0)

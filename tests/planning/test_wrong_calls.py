@@ -1,0 +1,146 @@
+"""Every argument of the public names of this room, wrong in every way that a user may get it
+wrong.
+"""
+
+import numpy as np
+import pytest
+import torch
+
+from ntpcompanion import planning
+from ntpcompanion.networks import ModelPlan, TransformerSize
+from ntpcompanion.randomness import stream
+from tests.mistakes import check_named, trials
+
+TASK = planning.PathStar(arms=2, length=3, labels=6)
+GRAPHS = planning.draw_graphs(TASK, 4, stream(0, "wrong calls"))
+PREFIX, ANSWER = GRAPHS.prefix, GRAPHS.answer
+FED = ANSWER[:, :-1]
+SIZE = TransformerSize(8, 1, 1)
+PLAN = ModelPlan("transformer", 8, 1, 2, 16, words=6, positions=9)
+TOKENS = torch.tensor([[0, 1, 2], [3, 4, 5]])
+LOGITS = torch.zeros(2, 3, 7)
+OBJECTIVE = planning.Objective((1.0, 1.0, 1.0))
+
+
+def model():
+    return planning.build_planner(TASK, SIZE, 0)
+
+
+def predict(prefix, fed):
+    return planning.follow_edges(TASK, prefix, fed)
+
+
+def rng():
+    return stream(0, "wrong calls")
+
+
+def generator():
+    return torch.Generator().manual_seed(0)
+
+
+AT_ONCE = {"steps": 1, "every": 1, "batch_size": 2, "learning_rate": 0.1, "seed": 0}
+RIGHT = {
+    "PathStar": (planning.PathStar, {"arms": 2, "length": 3, "labels": 6}),
+    "PathStar.symbol": (TASK.symbol, {}),
+    "PathStar.text": (TASK.text, {}),
+    "Graphs.path": (GRAPHS.path, {}),
+    "Graphs.take": (GRAPHS.take, {}),
+    "draw_graphs": (
+        planning.draw_graphs,
+        {"task": TASK, "count": 3, "rng": lambda: stream(0, "x")},
+    ),
+    "read_graphs": (planning.read_graphs, {"task": TASK, "prefix": PREFIX}),
+    "PauseDecoder": (planning.PauseDecoder, {"plan": PLAN, "seed": 0}),
+    "PauseDecoder.call": (planning.PauseDecoder(PLAN, 0), {"tokens": TOKENS}),
+    "PauseDecoder.answer": (planning.PauseDecoder(PLAN, 0).answer, {"prefix": TOKENS, "pauses": 1}),
+    "append_pauses": (planning.append_pauses, {"tokens": TOKENS, "pauses": 1}),
+    "insert_pauses": (
+        planning.insert_pauses,
+        {"tokens": TOKENS, "pauses": 1, "generator": generator},
+    ),
+    "pause_masked_loss": (planning.pause_masked_loss, {"logits": LOGITS, "tokens": TOKENS}),
+    "follow_edges": (planning.follow_edges, {"task": TASK, "prefix": PREFIX, "fed": FED}),
+    "plan_path": (planning.plan_path, {"task": TASK, "prefix": PREFIX, "fed": FED}),
+    "look_back": (planning.look_back, {"task": TASK, "prefix": PREFIX, "hops": 1}),
+    "cheat_loss": (planning.cheat_loss, {"arms": 2, "length": 3}),
+    "score_answers": (planning.score_answers, {"graphs": GRAPHS, "predict": lambda: predict}),
+    "decode_answers": (planning.decode_answers, {"graphs": GRAPHS, "predict": lambda: predict}),
+    "score_wrong_arm": (planning.score_wrong_arm, {"graphs": GRAPHS, "predict": lambda: predict}),
+    "Objective": (planning.Objective, {"weights": (1.0, 1.0)}),
+    "build_planner": (planning.build_planner, {"task": TASK, "size": SIZE, "seed": 0}),
+    "answer_logits": (
+        planning.answer_logits,
+        {"model": lambda: model(), "task": TASK}
+        | {"prefix": torch.tensor(PREFIX), "fed": torch.tensor(FED)},
+    ),
+    "answer_loss": (
+        planning.answer_loss,
+        {"model": lambda: model(), "graphs": GRAPHS, "objective": OBJECTIVE},
+    ),
+    "network_predictor": (planning.network_predictor, {"model": lambda: model(), "task": TASK}),
+    "train_planner": (
+        planning.train_planner,
+        {"model": lambda: model(), "held_out": [GRAPHS], "objectives": [OBJECTIVE], **AT_ONCE},
+    ),
+}
+KINDS = {
+    "task": (None, "task", {"arms": 2}, GRAPHS),
+    "graphs": (None, "graphs", TASK, PREFIX),
+    "several": (None, "graphs", GRAPHS, [], [3]),
+    "objective": (None, "objective", (1.0, 1.0, 1.0), 3),
+    "objectives": (None, "objective", OBJECTIVE, [], [1.0]),
+    "weights": (None, "ab", 1.0, (), (0.0, 0.0), (-1.0, 1.0), (np.nan, 1.0), ("a", "b")),
+    "model": (None, "model", SIZE, torch.nn.Linear(2, 2)),
+    "transformer": (None, "size", 8, PLAN),
+    "attends": (None, "plan", SIZE, 3, ModelPlan("lstm", 8, 1, words=6, positions=4)),
+    "seed": ("x", 1.5, True, None, -1, np.nan),
+    "flag": ("yes", 1, None),
+    "prefix": (None, "x", PREFIX / 2, PREFIX[0], PREFIX[:, :-1]),
+    "fed": (None, "x", FED / 2, FED[0], FED[:2], ANSWER),
+    "questions": (None, "x", PREFIX, torch.tensor(PREFIX) / 2, torch.tensor(PREFIX[0])),
+    "given": (None, "x", FED, torch.tensor(FED) / 2, torch.tensor(FED[:2])),
+    "words": (None, "x", TOKENS.numpy(), TOKENS / 2, TOKENS[0]),
+    "logits": (None, "x", LOGITS.numpy(), LOGITS[0], LOGITS.long(), LOGITS[:, :1]),
+    "at": ("x", 3, TOKENS.numpy(), TOKENS / 2, TOKENS[:1]),
+    "arm": ("x", 1.5, None, -1, 2),
+    "wrong_arm": ("x", 1.5, None, True, 0, 2),
+    "hops": ("x", 1.5, None, True, -1),
+    "rows": (None, "x", [0.5], [9]),
+    "path": (None, "x", [0.5, 1.5], [99]),
+    "two": ("3", 2.5, True, 1, np.nan),
+}
+WRONG = """
+PathStar: arms=two length=two labels=size query=choice separators=flag reversed=flag
+PathStar.symbol: text=choice
+PathStar.text: tokens=path
+Graphs.path: arm=arm
+Graphs.take: rows=rows
+draw_graphs: task=task count=size rng=rng
+read_graphs: task=task prefix=prefix
+PauseDecoder: plan=attends seed=seed deviation=positive
+PauseDecoder.call: tokens=words at=at
+PauseDecoder.answer: prefix=words pauses=integer
+append_pauses: tokens=words pauses=integer
+insert_pauses: tokens=words pauses=integer generator=generator
+pause_masked_loss: logits=logits tokens=words
+follow_edges: task=task prefix=prefix fed=fed
+plan_path: task=task prefix=prefix
+look_back: task=task prefix=prefix hops=hops
+cheat_loss: arms=two length=two
+score_answers: graphs=graphs predict=function
+decode_answers: graphs=graphs predict=function
+score_wrong_arm: graphs=graphs predict=function arm=wrong_arm
+Objective: weights=weights teacherless=flag
+build_planner: task=task size=transformer seed=seed device=device deviation=positive
+answer_logits: model=model task=task prefix=questions fed=given
+answer_loss: model=model graphs=graphs objective=objective
+network_predictor: model=model task=task teacherless=flag batch=size
+train_planner: model=model held_out=several objectives=objectives steps=size every=size
+train_planner: batch_size=size learning_rate=positive seed=seed
+"""
+
+
+@pytest.mark.parametrize(("call", "arguments", "argument", "value"), trials(WRONG, RIGHT, KINDS))
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_a_wrong_argument_is_named_in_a_sentence(call, arguments, argument, value):
+    check_named(call, arguments, argument, value)
