@@ -145,7 +145,7 @@ def check_separability(
     time_limit: float | None = None,
     callback: Callable[[Round], object] | None = None,
 ) -> Separability:
-    """Find W with tied in-support logits and margins of at least 1 (eq. 6), or a proof of none.
+    """Find W with tied in-support logits and margins of at least 1 (eq. 6), or prove there is none.
 
         (e_z − e_z')ᵀ W h_j = 0    z, z' in the support of context j
         (e_z − e_v)ᵀ W h_j ≥ 1     z in the support, v outside
