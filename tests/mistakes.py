@@ -82,6 +82,8 @@ def _shown(value: object) -> list[str]:
     words = ["at least", "empty", "a text", repr(value), str(value), type(value).__name__]
     if isinstance(value, pd.DataFrame):
         return [*words, "It has"]
+    if torch.is_tensor(value) and (value.is_meta or value.is_sparse):  # no array is made of it
+        return [*words, str(value.device), str(value.layout)]
     array = np.asarray(value)
     return [
         *words,

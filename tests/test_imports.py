@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "capacity": {"faces", "languages", "linear", "networks", "randomness", "validation"},
     "generalization": {"faces", "randomness", "validation"},
     "planning": {"checks", "faces", "networks", "randomness", "validation"},
-    "mlm": {"faces", "languages", "networks", "randomness", "validation"},
+    "mlm": {"checks", "faces", "languages", "networks", "randomness", "validation"},
     # where the others meet: frozen plan → typed result
     "experiments": {
         "faces",

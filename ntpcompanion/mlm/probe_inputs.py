@@ -3,7 +3,8 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.mlm.validation import check_integers, check_numbers, check_range
+from ntpcompanion.checks import check_range
+from ntpcompanion.mlm.validation import check_integers, check_numbers
 from ntpcompanion.validation import check_tensor
 
 ROUNDING = 1e-6  # of a probability in single precision

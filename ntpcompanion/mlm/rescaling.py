@@ -12,7 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.mlm.validation import check_named_tensors, check_numbers
+from ntpcompanion.checks import check_named_tensors
+from ntpcompanion.mlm.validation import check_numbers
 from ntpcompanion.validation import is_tensor
 
 STREAM = "residual stream"

@@ -10,16 +10,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.func import grad_and_value, vmap
 
+from ntpcompanion.checks import check_named_tensors, check_range
 from ntpcompanion.mlm.balanced_trace import balanced_trace, trace_infimum, unit_gain
 from ntpcompanion.mlm.example_gradients import sampled_squared_gradients
 from ntpcompanion.mlm.rescaling import layers_of, weights_at
 from ntpcompanion.mlm.tokens import MASK
-from ntpcompanion.mlm.validation import (
-    check_integers,
-    check_named_tensors,
-    check_numbers,
-    check_range,
-)
+from ntpcompanion.mlm.validation import check_integers, check_numbers
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.transformer import Transformer
 from ntpcompanion.validation import as_integer, check_instance

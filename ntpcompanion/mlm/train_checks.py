@@ -6,11 +6,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from ntpcompanion.checks import check_named_tensors
 from ntpcompanion.languages.language import Language, check_language
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.processes import Processes
 from ntpcompanion.mlm.second_term import SecondTerm
-from ntpcompanion.mlm.validation import check_named_tensors
 from ntpcompanion.networks.plan import ModelPlan
 from ntpcompanion.validation import as_integer, check_device, check_instance
 

@@ -2,7 +2,7 @@
 whose labels are known.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -15,7 +15,6 @@ from ntpcompanion.validation import (
     check_shape,
     check_tensor,
     described,
-    is_tensor,
 )
 
 
@@ -51,28 +50,6 @@ def check_numbers(name: str, value: Any, shape: tuple[int | None, ...], what: st
             f"`{name}` must be finite, got {float(value[~finite][0])}, one of "
             f"{int((~finite).sum())} entries that are not."
         )
-
-
-def check_range(name: str, value: torch.Tensor, least: float, most: float) -> None:
-    """ValueError unless all entries lie between two numbers, or equal one of them."""
-    low, high = value.min().item(), value.max().item()
-    if not (least <= low and high <= most):
-        raise ValueError(
-            f"`{name}` must lie in {least:g} … {most:g}, got {described(value)} from {low:g} to "
-            f"{high:g}."
-        )
-
-
-def check_named_tensors(name: str, value: object) -> None:
-    """ValueError unless the value maps names to tensors."""
-    if not isinstance(value, Mapping):
-        raise ValueError(f"`{name}` must map names to tensors, got {described(value)}.")
-    for key, entry in value.items():
-        if not is_tensor(entry):
-            raise ValueError(
-                f"`{name}` must map names to tensors, got {described(value)} with "
-                f"{described(entry)} under {key!r}."
-            )
 
 
 def as_list(name: str, values: object, what: str) -> list[Any]:

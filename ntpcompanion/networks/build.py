@@ -5,12 +5,12 @@ import math
 import torch
 from torch import nn
 
-from ntpcompanion.checks import check_positive, check_seed
+from ntpcompanion.checks import check_positive, check_reachable, check_seed
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.lstm import BidirectionalLSTM
 from ntpcompanion.networks.plan import ModelPlan
 from ntpcompanion.networks.transformer import Transformer
-from ntpcompanion.validation import check_device, check_flag, check_instance
+from ntpcompanion.validation import check_flag, check_instance
 
 INITIAL_DEVIATION = 0.02  # of the entries of embeddings and weight matrices, as in BERT
 
@@ -64,7 +64,7 @@ def build_model(
     """
     check_instance("plan", plan, ModelPlan)
     check_seed(seed)
-    check_device("device", device)
+    check_reachable("device", device)
     check_flag("causal", causal)
     check_positive("deviation", deviation)
     if not (math.isfinite(deviation) and deviation > 0):

@@ -9,9 +9,10 @@ def check_choices(plan: Any) -> None:
     value.
     """
     for field in fields(plan):
-        if get_origin(field.type) is Literal and (
-            value := getattr(plan, field.name)
-        ) not in get_args(field.type):
+        value = getattr(plan, field.name)
+        if get_origin(field.type) is Literal and not (
+            isinstance(value, str) and value in get_args(field.type)
+        ):
             raise ValueError(
                 f"`{field.name}` must be one of {', '.join(get_args(field.type))}, got {value!r}."
             )
@@ -23,3 +24,17 @@ def check_whole(plan: object, *names: str) -> None:
         value = getattr(plan, name)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ValueError(f"`{name}` must be a whole number of at least 1, got {value!r}.")
+
+
+def check_integer(plan: object, *names: str) -> None:
+    """Raise ValueError unless each of these fields is a whole number, of any size."""
+    for name in names:
+        value = getattr(plan, name)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError(f"`{name}` must be a whole number, got {value!r}.")
+
+
+def check_kind(name: str, plan: Any, kind: str) -> None:
+    """Raise ValueError unless a plan is of this kind."""
+    if plan.kind != kind:
+        raise ValueError(f"`{name}` must be a plan of a {kind}, got {plan}.")

@@ -8,7 +8,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ntpcompanion.networks.plan import ModelPlan
-from ntpcompanion.networks.tensor_checks import check_asked, check_tokens
+from ntpcompanion.networks.tensor_checks import (
+    check_asked,
+    check_embedded,
+    check_on_device,
+    check_tokens,
+)
+from ntpcompanion.validation import check_instance
 
 # Row of the embeddings that belongs to word 0. The two rows before it belong to the tokens −2 and
 # −1, which are no words: a mask and padding.
@@ -24,6 +30,11 @@ class LanguageModel(nn.Module):
     says where the sentence ends: sentences are padded to `plan.positions`. Two networks share this:
     `Transformer` and `BidirectionalLSTM`, made by `build_model`.
 
+    Raises
+    ------
+    ValueError
+        what is no plan; fewer rows of embeddings than words, mask and padding.
+
     Examples
     --------
     >>> import torch
@@ -37,6 +48,8 @@ class LanguageModel(nn.Module):
     """
 
     def __init__(self, plan: ModelPlan, rows: int) -> None:
+        check_instance("plan", plan, ModelPlan)
+        check_embedded("rows", rows, plan.words + FIRST_WORD)
         super().__init__()
         self.plan = plan
         self.words = nn.Embedding(rows, plan.width)
@@ -47,10 +60,11 @@ class LanguageModel(nn.Module):
         self, tokens: Int[Tensor, "batch length"], at: Int[Tensor, "batch asked"]
     ) -> Float[Tensor, "batch asked words"]:
         """Logits of the words at the positions `at` of each sentence. Raises ValueError unless
-        `length` is `plan.positions`.
+        `length` is `plan.positions` and both are integers on the device of the parameters.
         """
         check_tokens("tokens", tokens)
         check_asked("at", at, tokens)
+        check_on_device("tokens", tokens, self.bias)
         self._refuse_length(tokens)
         hidden = self.last_norm(self._extract(tokens, at))
         return F.linear(
@@ -59,9 +73,10 @@ class LanguageModel(nn.Module):
 
     def features(self, tokens: Int[Tensor, "batch length"]) -> Float[Tensor, "batch vectors width"]:
         """The contextual vectors of all positions; a transformer's first one belongs to the symbol
-        CLS before the sentence.
+        CLS before the sentence. Raises ValueError as a call does.
         """
         check_tokens("tokens", tokens)
+        check_on_device("tokens", tokens, self.bias)
         self._refuse_length(tokens)
         return self.last_norm(self._extract(tokens, None))
 

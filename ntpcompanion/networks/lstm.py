@@ -2,8 +2,10 @@
 
 from torch import Tensor, nn
 
+from ntpcompanion.networks.checks import check_kind
 from ntpcompanion.networks.language_model import FIRST_WORD, LanguageModel, take
 from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.validation import check_instance
 
 
 class BidirectionalLSTM(LanguageModel):
@@ -12,6 +14,11 @@ class BidirectionalLSTM(LanguageModel):
     The paper says only that PyTorch's LSTM was used, with widths and numbers of layers. A masked
     word needs the words on both sides, hence two directions; without the residual path stacks of
     four layers and more learn slowly.
+
+    Raises
+    ------
+    ValueError
+        a plan of another network.
 
     Examples
     --------
@@ -23,6 +30,8 @@ class BidirectionalLSTM(LanguageModel):
     """
 
     def __init__(self, plan: ModelPlan) -> None:
+        check_instance("plan", plan, ModelPlan)
+        check_kind("plan", plan, "lstm")
         super().__init__(plan, FIRST_WORD + plan.words)
         self.norms = nn.ModuleList(nn.LayerNorm(plan.width) for _ in range(plan.layers))
         self.layers = nn.ModuleList(

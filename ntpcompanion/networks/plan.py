@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ntpcompanion.networks.checks import check_choices, check_whole
+from ntpcompanion.networks.checks import check_choices, check_integer, check_whole
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class ModelPlan:
     def __post_init__(self) -> None:
         check_choices(self)
         check_whole(self, "width", "layers", "heads", "words", "positions")
+        check_integer(self, "inner")
         if self.kind == "lstm":
             self._check_lstm()
             return
@@ -89,7 +90,10 @@ class TransformerSize:
     heads: int
 
     def for_sentences(self, words: int, positions: int) -> ModelPlan:
-        """The plan of this network for a vocabulary and sentences of up to `positions` words."""
+        """The plan of this network for a vocabulary and sentences of up to `positions` words.
+        Raises ValueError for a field or a size that is not an integer of at least 1.
+        """
+        check_whole(self, "width", "layers", "heads")
         return ModelPlan(
             "transformer", self.width, self.layers, self.heads, 4 * self.width, words, positions
         )

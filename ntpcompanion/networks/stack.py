@@ -10,11 +10,26 @@ from torch import Tensor
 from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from ntpcompanion.checks import check_all, check_rows, check_seeds, check_size
+from ntpcompanion.checks import (
+    check_all,
+    check_module,
+    check_named_tensors,
+    check_range,
+    check_row,
+    check_rows,
+    check_seeds,
+    check_size,
+)
 from ntpcompanion.networks.build import INITIAL_DEVIATION, build_model
-from ntpcompanion.networks.language_model import LanguageModel
+from ntpcompanion.networks.language_model import FIRST_WORD, LanguageModel
 from ntpcompanion.networks.plan import ModelPlan
-from ntpcompanion.networks.tensor_checks import check_asked, check_tokens
+from ntpcompanion.networks.tensor_checks import (
+    check_asked,
+    check_parameters,
+    check_stackable,
+    check_stacked,
+    check_tokens,
+)
 from ntpcompanion.validation import check_instance
 
 Parameters = Mapping[str, Tensor]
@@ -53,11 +68,13 @@ class Stack:
     parameters: dict[str, Tensor]
 
     def __len__(self) -> int:
+        check_parameters("parameters", self.parameters)
         return len(self.parameters["bias"])
 
     @property
     def device(self) -> torch.device:
         """Where the parameters are."""
+        check_parameters("parameters", self.parameters)
         return self.parameters["bias"].device
 
     @cached_property
@@ -73,9 +90,15 @@ class Stack:
         *,
         batch: int = 1024,
     ) -> Float[Tensor, "models n asked words"]:
-        """What each network says of the same sentences, `batch` at a time."""
+        """What each network says of the same sentences, `batch` at a time. Raises ValueError for
+        what is no sentence or position of these networks, and for parameters of others.
+        """
+        check_stacked("parameters", self.parameters, self.network)
         check_tokens("tokens", tokens)
+        check_tokens("at", at)
         check_asked("at", at, tokens)
+        check_range("tokens", tokens, -FIRST_WORD, self.plan.words - 1)
+        check_range("at", at, 0, self.plan.positions - 1)
         check_size("batch", batch)
         mapped = vmap(partial(functional_logits, self.network), (0, None, None))
         pairs = zip(tokens.split(batch), at.split(batch), strict=True)
@@ -86,25 +109,31 @@ class Stack:
         self, tokens: Int[Tensor, "n positions"], *, batch: int = 1024
     ) -> Float[Tensor, "models n vectors width"]:
         """The contextual vectors that each network gives to the same sentences, `batch` at a
-        time.
+        time. Raises ValueError as `logits`.
         """
+        check_stacked("parameters", self.parameters, self.network)
         check_tokens("tokens", tokens)
+        check_range("tokens", tokens, -FIRST_WORD, self.plan.words - 1)
         check_size("batch", batch)
         mapped = vmap(partial(functional_features, self.network), (0, None))
         return torch.cat([mapped(self.parameters, part) for part in tokens.split(batch)], 1)
 
     def take(self, rows: Sequence[int]) -> "Stack":
-        """Copies of some of the networks, in this order; one of them may be taken several times."""
-        check_rows("rows", rows, len(self))
+        """Copies of some of the networks, in this order; one of them may be taken several times.
+        Raises ValueError for what is no list of at least one row.
+        """
+        check_instance("plan", self.plan, ModelPlan)
+        check_rows("rows", rows, len(self), least=1)
         index = torch.as_tensor(rows, device=self.device)
         return Stack(
             self.plan, {name: p.detach()[index].clone() for name, p in self.parameters.items()}
         )
 
     def model(self, row: int) -> LanguageModel:
-        """One of the networks, alone."""
-        check_rows("row", row, len(self))
+        """One of the networks, alone. Raises ValueError for what is no row."""
+        check_row("row", row, len(self))
         model = build_model(self.plan, 0, self.device)
+        check_stacked("parameters", self.parameters, model)
         model.load_state_dict({name: p.detach()[row] for name, p in self.parameters.items()})
         return model
 
@@ -167,7 +196,8 @@ def stack_models(models: Sequence[LanguageModel]) -> Stack:
     Raises
     ------
     ValueError
-        networks of several shapes, or none; what is no network.
+        networks of several shapes, or none; what is no network; networks on several devices, and
+        causal ones, as those of a stack attend to both sides.
 
     Examples
     --------
@@ -178,6 +208,7 @@ def stack_models(models: Sequence[LanguageModel]) -> Stack:
     torch.Size([2, 23, 8])
     """
     check_all("models", models, LanguageModel)
+    check_stackable("models", models)
     if len(plans := {model.plan for model in models}) != 1:
         raise ValueError(
             f"`models` must have one shape, got {len(plans)}: {sorted(map(str, plans))}."
@@ -193,14 +224,19 @@ def functional_logits(
     network: LanguageModel, parameters: Parameters, tokens: Tensor, at: Tensor
 ) -> Tensor:
     """The logits of a network whose numbers are `parameters`; they can be differentiated twice, and
-    mapped over networks and sentences.
+    mapped over networks and sentences. Raises ValueError for what are none.
     """
+    check_module("network", network, LanguageModel)
+    check_named_tensors("parameters", parameters)
     with sdpa_kernel(SDPBackend.MATH):  # fused attention has no second derivative
         return functional_call(network, dict(parameters), (tokens, at))
 
 
 def functional_features(network: LanguageModel, parameters: Parameters, tokens: Tensor) -> Tensor:
     """The contextual vectors of all positions, likewise."""
+    check_module("network", network, LanguageModel)
+    check_named_tensors("parameters", parameters)
+    check_tokens("tokens", tokens)
     with sdpa_kernel(SDPBackend.MATH):
         named = {f"network.{name}": p for name, p in parameters.items()}
         return functional_call(_Features(network), named, tokens)

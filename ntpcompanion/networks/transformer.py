@@ -4,8 +4,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ntpcompanion.networks.checks import check_kind
 from ntpcompanion.networks.language_model import FIRST_WORD, LanguageModel, take
 from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.validation import check_flag, check_instance
 
 
 class Transformer(LanguageModel):
@@ -15,6 +17,11 @@ class Transformer(LanguageModel):
     A symbol CLS stands before every sentence, for fine-tuning. The last layer is computed at the
     asked positions only. With `causal` the vector at a position depends on CLS and on the tokens up
     to this position only; its logits are those of the next word.
+
+    Raises
+    ------
+    ValueError
+        a plan of another network, a `causal` that is no flag.
 
     Examples
     --------
@@ -31,6 +38,9 @@ class Transformer(LanguageModel):
     """
 
     def __init__(self, plan: ModelPlan, *, causal: bool = False) -> None:
+        check_instance("plan", plan, ModelPlan)
+        check_kind("plan", plan, "transformer")
+        check_flag("causal", causal)
         super().__init__(plan, FIRST_WORD + plan.words + 1)
         self.causal = causal
         self.places = nn.Embedding(plan.positions + 1, plan.width)

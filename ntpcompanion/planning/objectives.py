@@ -12,7 +12,12 @@ from ntpcompanion.checks import check_size
 from ntpcompanion.networks.build import build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.plan import TransformerSize
-from ntpcompanion.networks.tensor_checks import check_as_many, check_tokens
+from ntpcompanion.planning.checks import (
+    check_asked_arrays,
+    check_planner,
+    check_questions,
+    check_vocabulary,
+)
 from ntpcompanion.planning.oracles import Predictor
 from ntpcompanion.planning.path_star import Graphs, PathStar
 from ntpcompanion.validation import as_shaped, check_flag, check_instance
@@ -137,7 +142,8 @@ def answer_logits(
     Raises
     ------
     ValueError
-        a model with fewer positions than the tokens take.
+        a model with fewer positions than the tokens take, with fewer words than the task, or that
+        is not causal; what is no question of the task.
 
     Examples
     --------
@@ -151,11 +157,10 @@ def answer_logits(
     >>> answer_logits(model, task, *tokens).shape
     torch.Size([5, 4, 12])
     """
-    check_instance("model", model, LanguageModel)
+    check_planner("model", model)
     check_instance("task", task, PathStar)
-    check_tokens("prefix", prefix)
-    check_tokens("fed", fed)
-    check_as_many("fed", fed, "prefix", prefix)
+    check_vocabulary("model", model, task)
+    check_questions(task, prefix, fed, model.bias)
     tokens = torch.cat([prefix, fed], 1)
     spare = model.plan.positions - tokens.shape[1]
     if spare < 0:
@@ -187,7 +192,8 @@ def answer_loss(model: LanguageModel, graphs: Graphs, objective: Objective) -> F
     Raises
     ------
     ValueError
-        weights for answers of another length; as `answer_logits`.
+        weights for answers of another length; what are no graphs or no objective; as
+        `answer_logits`.
 
     Examples
     --------
@@ -202,7 +208,7 @@ def answer_loss(model: LanguageModel, graphs: Graphs, objective: Objective) -> F
     >>> bool(abs(loss.item() - np.log(12)) < 0.1)  # all 12 tokens are about as likely at first
     True
     """
-    check_instance("model", model, LanguageModel)
+    check_planner("model", model)
     check_instance("graphs", graphs, Graphs)
     check_instance("objective", objective, Objective)
     task, device = graphs.task, next(model.parameters()).device
@@ -243,7 +249,7 @@ def network_predictor(
     Raises
     ------
     ValueError
-        as `answer_logits`, when it is called.
+        what is no model, task, flag or size; as `answer_logits`, when it is called.
 
     Examples
     --------
@@ -257,14 +263,16 @@ def network_predictor(
     >>> score_answers(graphs, network_predictor(model, task)).exact < 0.1  # not yet trained
     True
     """
-    check_instance("model", model, LanguageModel)
+    check_planner("model", model)
     check_instance("task", task, PathStar)
+    check_vocabulary("model", model, task)
     check_flag("teacherless", teacherless)
     check_size("batch", batch)
     device = next(model.parameters()).device
 
     @torch.no_grad()
     def predict(prefix: np.ndarray, fed: np.ndarray) -> np.ndarray:
+        check_asked_arrays(task, prefix, fed, model.plan.words)
         questions, given = (torch.as_tensor(x, device=device) for x in (prefix, fed))
         given = _seen(task, given, teacherless)
         parts = zip(questions.split(batch), given.split(batch), strict=True)

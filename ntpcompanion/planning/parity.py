@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from ntpcompanion.planning.checks import check_answer_logits
 from ntpcompanion.validation import as_integer
 
 ASK = 2  # the token after the bits, "="
@@ -34,12 +35,16 @@ class ParityQuestions:
     weights: Float[Tensor, " strings"]
 
     def accuracy(self, logits: Float[Tensor, "strings words"]) -> float:
-        """The probability that the word with the largest logit is the answer."""
+        """The probability that the word with the largest logit is the answer. Raises ValueError for
+        what are no logits, a row for each string.
+        """
+        check_answer_logits("logits", logits, self.answers)
         right = self.weights[logits.argmax(dim=1) == self.answers]
         return min(1.0, float(right.sum()))  # rounding may carry the sum of all beyond 1
 
     def loss(self, logits: Float[Tensor, "strings words"]) -> Float[Tensor, ""]:
-        """The expected cross-entropy of the answer, in nats."""
+        """The expected cross-entropy of the answer, in nats. Raises ValueError as `accuracy`."""
+        check_answer_logits("logits", logits, self.answers)
         chosen = logits.log_softmax(dim=1).gather(1, self.answers[:, None])[:, 0]
         return -(self.weights.to(logits.dtype) * chosen).sum()
 

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Int
 
-from ntpcompanion.checks import check_rows
+from ntpcompanion.checks import check_row, check_rows
 from ntpcompanion.validation import (
     as_integer,
     check_choice,
@@ -101,7 +101,7 @@ class PathStar:
         return self.labels + SYMBOLS.index(text)
 
     def text(self, tokens: Int[np.ndarray, " length"]) -> str:
-        """Tokens as a reader writes them."""
+        """Tokens as a reader writes them. Raises ValueError for what is none."""
         check_rows("tokens", tokens, self.vocabulary)
         words = [str(t) if t < self.labels else SYMBOLS[t - self.labels] for t in map(int, tokens)]
         return " ".join(words)
@@ -161,12 +161,14 @@ class Graphs:
         return np.ascontiguousarray(path[:, ::-1]) if self.task.reversed else path
 
     def path(self, arm: int) -> Int[np.ndarray, "n l"]:
-        """The nodes of an arm, from the root to its leaf; arm 0 leads to the goal."""
-        check_rows("arm", arm, self.task.arms)
+        """The nodes of an arm, from the root to its leaf; arm 0 leads to the goal. Raises
+        ValueError for what is no arm.
+        """
+        check_row("arm", arm, self.task.arms)
         return np.concatenate([self.root[:, None], self.branches[:, arm]], 1)
 
     def take(self, rows: Int[np.ndarray, " m"]) -> "Graphs":
-        """Some of the graphs."""
+        """Some of the graphs. Raises ValueError for what is no list of rows."""
         check_rows("rows", rows, len(self))
         return Graphs(self.task, self.root[rows], self.branches[rows], self.order[rows])
 

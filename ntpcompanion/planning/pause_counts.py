@@ -6,8 +6,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from ntpcompanion.checks import check_module, check_range
+from ntpcompanion.networks.tensor_checks import check_long, check_tokens
 from ntpcompanion.planning.pause_loss import pause_masked_loss
-from ntpcompanion.planning.pauses import PauseDecoder
+from ntpcompanion.planning.pauses import PAUSE, PauseDecoder
 
 
 def vectors_per_layer(
@@ -28,6 +30,11 @@ def vectors_per_layer(
         an entry for each layer that was called, in the order of the calls: the length is the depth
         of the computation. The symbol CLS before the sequence counts.
 
+    Raises
+    ------
+    ValueError
+        what is no decoder, or no sequence for it.
+
     Examples
     --------
     >>> import torch
@@ -39,6 +46,9 @@ def vectors_per_layer(
     >>> [vectors_per_layer(decoder, append_pauses(prefix, M)) for M in (0, 3)]
     [(4, 4), (7, 7)]
     """
+    check_module("decoder", decoder, PauseDecoder)
+    check_tokens("tokens", tokens)
+    check_range("tokens", tokens, PAUSE, decoder.model.plan.words - 1)
     calls: list[int] = []
     hooks = [
         block.register_forward_hook(lambda _block, _given, vectors: calls.append(vectors.shape[1]))
@@ -84,6 +94,11 @@ def trained_rows(decoder: PauseDecoder, tokens: Int[Tensor, "batch length"]) -> 
     TrainedRows
         counts of rows whose gradient has an entry other than 0.
 
+    Raises
+    ------
+    ValueError
+        what is no decoder; as `pause_masked_loss`.
+
     Examples
     --------
     >>> import torch
@@ -95,6 +110,9 @@ def trained_rows(decoder: PauseDecoder, tokens: Int[Tensor, "batch length"]) -> 
     >>> trained_rows(decoder, torch.tensor([[7, -3, -3, 5]]))  # 20 words, CLS, <pause>
     TrainedRows(tokens=22, positions=4)
     """
+    check_module("decoder", decoder, PauseDecoder)
+    check_long("tokens", tokens)
+    check_range("tokens", tokens, PAUSE, decoder.model.plan.words - 1)
     tables = [decoder.model.words.weight, decoder.pause[None], decoder.model.places.weight]
     sources = [tables[0], decoder.pause, tables[2]]
     loss = pause_masked_loss(decoder(tokens), tokens)

@@ -5,8 +5,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ntpcompanion.networks.tensor_checks import check_tokens
-from ntpcompanion.planning.checks import check_predictions
+from ntpcompanion.networks.tensor_checks import check_long
+from ntpcompanion.planning.checks import check_drawn_where, check_predictions, check_targets
 from ntpcompanion.planning.pauses import PAUSE
 from ntpcompanion.validation import as_integer, check_torch_generator
 
@@ -34,7 +34,8 @@ def insert_pauses(
     Raises
     ------
     ValueError
-        a number of pauses that is not an integer or negative; not a generator of torch.
+        a number of pauses that is not an integer or negative; not a generator of torch, or one on
+        another device; tokens that are no matrix of int64.
 
     Examples
     --------
@@ -45,8 +46,9 @@ def insert_pauses(
     >>> paused.shape, paused[paused >= 0]
     (torch.Size([1, 6]), tensor([7, 5, 2, 4]))
     """
-    check_tokens("tokens", tokens)
+    check_long("tokens", tokens)
     check_torch_generator("generator", generator)
+    check_drawn_where(generator, tokens)
     batch, length = tokens.shape
     longer = length + as_integer("pauses", pauses, least=0)
     noise = torch.rand((batch, longer), generator=generator, device=tokens.device)
@@ -74,7 +76,8 @@ def pause_masked_loss(
     Raises
     ------
     ValueError
-        sequences without a word after their first token: there is nothing to predict.
+        sequences without a word after their first token: there is nothing to predict; tokens that
+        are no words of the logits, or of another shape.
 
     Examples
     --------
@@ -84,8 +87,9 @@ def pause_masked_loss(
     >>> pause_masked_loss(torch.zeros(1, 4, 20), tokens)  # one target, log 20 nats
     tensor(2.9957)
     """
-    check_tokens("tokens", tokens)
+    check_long("tokens", tokens)
     check_predictions("logits", logits, tokens)
+    check_targets("tokens", tokens, PAUSE, logits.shape[2])
     targets = tokens[:, 1:]
     if not (targets != PAUSE).any():
         raise ValueError(

@@ -8,11 +8,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ntpcompanion.networks.build import INITIAL_DEVIATION, build_model
+from ntpcompanion.networks.checks import check_kind
 from ntpcompanion.networks.language_model import FIRST_WORD
 from ntpcompanion.networks.plan import ModelPlan
-from ntpcompanion.networks.tensor_checks import check_asked, check_tokens
+from ntpcompanion.networks.tensor_checks import check_asked, check_on_device, check_tokens
 from ntpcompanion.networks.transformer import Transformer
-from ntpcompanion.planning.checks import check_attends
+from ntpcompanion.planning.checks import check_room
 from ntpcompanion.randomness import torch_stream
 from ntpcompanion.validation import as_integer, check_instance
 
@@ -58,7 +59,7 @@ class PauseDecoder(nn.Module):
     def __init__(self, plan: ModelPlan, seed: int, *, deviation: float = INITIAL_DEVIATION) -> None:
         super().__init__()
         check_instance("plan", plan, ModelPlan)
-        check_attends("plan", plan)
+        check_kind("plan", plan, "transformer")
         model = build_model(plan, seed, causal=True, deviation=deviation)
         assert isinstance(model, Transformer), "a causal LSTM has been refused"
         self.model = model
@@ -69,10 +70,12 @@ class PauseDecoder(nn.Module):
         self, tokens: Int[Tensor, "batch length"], at: Int[Tensor, "batch asked"] | None = None
     ) -> Float[Tensor, "batch vectors width"]:
         """The contextual vectors of the symbol CLS and of all tokens, or those at the positions
-        `at` of each sequence. Raises ValueError for a sequence longer than the table of positions.
+        `at` of each sequence. Raises ValueError for a sequence longer than the table of positions,
+        and for what are no integers on the device of the parameters.
         """
         check_tokens("tokens", tokens)
         check_asked("at", at, tokens)
+        check_on_device("tokens", tokens, self.pause)
         model = self.model
         if tokens.shape[1] > model.plan.positions:
             raise ValueError(
@@ -91,7 +94,9 @@ class PauseDecoder(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "batch length"], at: Int[Tensor, "batch asked"] | None = None
     ) -> Float[Tensor, "batch asked words"]:
-        """Logits of the word after each token, or after the tokens at the positions `at`."""
+        """Logits of the word after each token, or after the tokens at the positions `at`. Raises
+        ValueError as `features`.
+        """
         model = self.model
         hidden = self.features(tokens, at)
         words = model.words.weight[FIRST_WORD : FIRST_WORD + model.plan.words]
@@ -99,9 +104,12 @@ class PauseDecoder(nn.Module):
 
     def answer(self, prefix: Int[Tensor, "batch length"], pauses: int) -> Float[Tensor, "batch _"]:
         """Logits of the word after a prefix and `pauses` pauses: what is read is the vector of the
-        last pause, or of the last token of the prefix if there is none.
+        last pause, or of the last token of the prefix if there is none. Raises ValueError where the
+        model has not as many positions.
         """
         check_tokens("prefix", prefix)
+        check_on_device("prefix", prefix, self.pause)
+        check_room(self.model, prefix, pauses)
         tokens = append_pauses(prefix, pauses)
         return self(tokens, torch.full_like(tokens[:, :1], tokens.shape[1] - 1))[:, 0]
 
@@ -124,7 +132,8 @@ def append_pauses(tokens: Int[Tensor, "batch length"], pauses: int) -> Int[Tenso
     Raises
     ------
     ValueError
-        a number of pauses that is not an integer or negative.
+        a number of pauses that is not an integer or negative; tokens that are no matrix of
+        integers.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
+from ntpcompanion.planning.checks import check_found, check_predictor
 from ntpcompanion.planning.oracles import Predictor
 from ntpcompanion.planning.path_star import Graphs
 from ntpcompanion.validation import as_integer, check_callable, check_instance
@@ -58,7 +59,7 @@ def score_answers(graphs: Graphs, predict: Predictor) -> AnswerScores:
     Raises
     ------
     ValueError
-        what are no graphs or no function.
+        what are no graphs or no function; what it returns is no array of log probabilities.
 
     Examples
     --------
@@ -73,6 +74,7 @@ def score_answers(graphs: Graphs, predict: Predictor) -> AnswerScores:
     _check(graphs, predict)
     answer = graphs.answer
     found = predict(graphs.prefix, answer[:, :-1])
+    check_found("predict", found, len(graphs), graphs.task)
     right = found.argmax(2) == answer
     likelihood = np.take_along_axis(found, answer[:, :, None], 2)[:, :, 0]
     legal = None
@@ -204,3 +206,4 @@ def _floats(values: np.ndarray) -> tuple[float, ...]:
 def _check(graphs: Graphs, predict: Predictor) -> None:
     check_instance("graphs", graphs, Graphs)
     check_callable("predict", predict)
+    check_predictor("predict", predict)

@@ -8,11 +8,16 @@ import torch
 
 from ntpcompanion.checks import check_all
 from ntpcompanion.networks.language_model import LanguageModel
+from ntpcompanion.planning.checks import (
+    check_graphs_or_none,
+    check_objectives,
+    check_planner,
+)
 from ntpcompanion.planning.objectives import Objective, answer_loss, network_predictor
 from ntpcompanion.planning.path_star import Graphs, draw_graphs
 from ntpcompanion.planning.scores import AnswerScores, WrongArm, score_answers, score_wrong_arm
 from ntpcompanion.randomness import stream
-from ntpcompanion.validation import as_integer, as_positive, check_instance
+from ntpcompanion.validation import as_integer, as_positive
 
 WARMUP = 100  # steps in which the learning rate rises to its value
 
@@ -104,9 +109,11 @@ def train_planner(
     >>> [at.step for at in train_planner(model, graphs, [Objective((1.0, 1.0, 1.0))], **run)]
     [0, 20, 40]
     """
-    check_instance("model", model, LanguageModel)
+    check_planner("model", model)
     check_all("held_out", held_out, Graphs)
     check_all("objectives", objectives, Objective)
+    check_objectives(objectives, held_out)
+    check_graphs_or_none("fixed", fixed, Graphs, held_out)
     steps, every = as_integer("steps", steps, 1), as_integer("every", every, 1)
     batch_size = as_integer("batch_size", batch_size, len(held_out), reason="(one for each task)")
     rate, rng = as_positive("learning_rate", learning_rate), stream(seed, "training graphs")

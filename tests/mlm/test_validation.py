@@ -1,15 +1,14 @@
 import pytest
 import torch
 
+from ntpcompanion.checks import check_named_tensors, check_range
 from ntpcompanion.mlm.validation import (
     as_fraction,
     as_integers,
     as_list,
     as_numbers,
     check_integers,
-    check_named_tensors,
     check_numbers,
-    check_range,
 )
 from ntpcompanion.validation import as_positive
 

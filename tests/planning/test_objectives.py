@@ -12,8 +12,10 @@ from ntpcompanion.planning import (
     answer_logits,
     answer_loss,
     build_planner,
+    decode_answers,
     draw_graphs,
     network_predictor,
+    score_answers,
 )
 
 TASK = PathStar(2, 4, 8)
@@ -149,3 +151,20 @@ def test_a_teacherless_network_sees_no_answer(model, graphs):
 def test_wrong_arguments_are_named(call, words, model, graphs):
     with pytest.raises(ValueError, match=words):
         call(model, graphs)
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_a_compiled_planner_answers_as_the_planner(model, graphs):
+    compiled = torch.compile(model, backend="eager")
+    objective = OBJECTIVES["next token"]
+    assert torch.equal(
+        answer_loss(compiled, graphs, objective), answer_loss(model, graphs, objective)
+    )
+
+
+def test_the_predictor_of_a_longer_model_is_scored(graphs):
+    """It has more words than the task."""
+    predict = network_predictor(build_planner(PathStar(2, 5, 9), SIZE, seed=0), TASK)
+    assert predict(graphs.prefix, graphs.answer[:, :-1]).shape == (3, 4, 13)
+    assert len(score_answers(graphs, predict).accuracy) == 4
+    assert decode_answers(graphs, predict).shape == (3, 4)

@@ -103,7 +103,7 @@ def test_several_tasks_divide_the_batch():
         ({"learning_rate": 0.0}, "`learning_rate`"),
         ({"seed": -1}, "`seed`"),
         ({"objectives": [EVEN, EVEN]}, "`objectives`.*1 tasks, got 2"),
-        ({"fixed": []}, "`fixed`.*got 0"),
+        ({"fixed": []}, "`fixed`.*got an empty list"),
     ],
 )
 def test_wrong_arguments_are_named(changes, words):
