@@ -60,6 +60,21 @@ def trials(
     return found
 
 
+def wrong_calls(
+    rows: str,
+    right: Mapping[str, tuple[Callable, dict]],
+    own: Mapping[str, tuple] | None = None,
+) -> Callable:
+    """The test of a room that each of its `trials` is answered by a sentence."""
+
+    @pytest.mark.parametrize(("call", "arguments", "argument", "value"), trials(rows, right, own))
+    @pytest.mark.usefixtures("unchecked_shapes")
+    def test(call: Callable, arguments: dict, argument: str, value: object) -> None:
+        check_named(call, arguments, argument, value)
+
+    return test
+
+
 def check_named(call: Callable, arguments: dict, argument: str, value: object) -> None:
     """The mistake is answered by a sentence that names the argument and says what came."""
     fresh = {name: made() if callable(made) else made for name, made in arguments.items()}

@@ -4,7 +4,6 @@ Plans of whole experiments are read by pydantic, and have tests of their own.
 """
 
 import numpy as np
-import pytest
 
 from ntpcompanion import experiments as ex
 from ntpcompanion.experiments.downstream import Plan, Result
@@ -13,7 +12,7 @@ from ntpcompanion.experiments.power import verdict_probabilities
 from ntpcompanion.mlm import ConvergedProbe, TrainingPlan
 from ntpcompanion.mlm.language_plans import HMMPlan
 from tests.experiments.study_cases import VALUES
-from tests.mistakes import check_named, trials
+from tests.mistakes import wrong_calls
 
 TRAINING = TrainingPlan(6, 8)
 SGD = TrainingPlan(6, 8, optimizer="sgd")
@@ -117,7 +116,4 @@ count_successes: runs=runs
 """
 
 
-@pytest.mark.parametrize(("call", "arguments", "argument", "value"), trials(WRONG, RIGHT, KINDS))
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_a_wrong_argument_is_named_in_a_sentence(call, arguments, argument, value):
-    check_named(call, arguments, argument, value)
+test_a_wrong_argument_is_named_in_a_sentence = wrong_calls(WRONG, RIGHT, KINDS)

@@ -3,12 +3,11 @@ wrong.
 """
 
 import numpy as np
-import pytest
 import torch
 from torch import nn
 
 from ntpcompanion import flatness as fl
-from tests.mistakes import check_named, trials
+from tests.mistakes import wrong_calls
 
 THETA = torch.tensor([2.0, 0.5], dtype=torch.float64)
 TRUTH = torch.tensor([[0.8, 0.2]], dtype=torch.float64)
@@ -92,7 +91,4 @@ at_rate_zero: rates=vector values=vector errors=vector
 """
 
 
-@pytest.mark.parametrize(("call", "arguments", "argument", "value"), trials(WRONG, RIGHT))
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_a_wrong_argument_is_named_in_a_sentence(call, arguments, argument, value):
-    check_named(call, arguments, argument, value)
+test_a_wrong_argument_is_named_in_a_sentence = wrong_calls(WRONG, RIGHT)

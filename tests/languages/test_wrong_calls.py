@@ -3,7 +3,6 @@ a user may get them wrong; the functions of the room are in tests/test_wrong_cal
 """
 
 import numpy as np
-import pytest
 import torch
 
 from ntpcompanion import languages
@@ -12,7 +11,7 @@ from ntpcompanion.languages.glue import GlueSplit, encode
 from ntpcompanion.languages.random_hmms import random_hmm
 from ntpcompanion.mlm.language_plans import HMMPlan
 from tests.languages.opt import small_opt, small_tokenizer
-from tests.mistakes import check_named, trials
+from tests.mistakes import wrong_calls
 
 PLAN = HMMPlan(2, 4, 2, 2)
 HMM = PLAN.build()
@@ -136,7 +135,4 @@ glue.encode: examples=examples tokenizer=function language=language
 """
 
 
-@pytest.mark.parametrize(("call", "arguments", "argument", "value"), trials(WRONG, RIGHT, KINDS))
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_a_wrong_argument_is_named_in_a_sentence(call, arguments, argument, value):
-    check_named(call, arguments, argument, value)
+test_a_wrong_argument_is_named_in_a_sentence = wrong_calls(WRONG, RIGHT, KINDS)

@@ -5,7 +5,6 @@ wrong.
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import torch
 
 from ntpcompanion import mlm
@@ -13,7 +12,7 @@ from ntpcompanion.mlm.adversarial import AdversarialPlan
 from ntpcompanion.mlm.downstream import LabelledExamples
 from ntpcompanion.mlm.probe import ProbePlan
 from ntpcompanion.networks.stack import initial_stack
-from tests.mistakes import check_named, trials
+from tests.mistakes import wrong_calls
 from tests.mlm.cases import SHORT, SMALL, TRANSFORMER, generator
 
 LANGUAGE = SMALL.build()
@@ -188,7 +187,4 @@ enlarge: model=model plan=plan scaling=choice zeros=choice
 """
 
 
-@pytest.mark.parametrize(("call", "arguments", "argument", "value"), trials(WRONG, RIGHT, KINDS))
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_a_wrong_argument_is_named_in_a_sentence(call, arguments, argument, value):
-    check_named(call, arguments, argument, value)
+test_a_wrong_argument_is_named_in_a_sentence = wrong_calls(WRONG, RIGHT, KINDS)

@@ -3,12 +3,11 @@ wrong.
 """
 
 import numpy as np
-import pytest
 import torch
 
 from ntpcompanion import networks
 from ntpcompanion.networks.stack import functional_features, functional_logits
-from tests.mistakes import check_named, trials
+from tests.mistakes import wrong_calls
 
 PLAN = networks.ModelPlan("transformer", 8, 1, 2, 16, words=6, positions=3)
 LSTM = networks.ModelPlan("lstm", 8, 1, words=6, positions=3)
@@ -159,7 +158,4 @@ stack_models: models=models
 """
 
 
-@pytest.mark.parametrize(("call", "arguments", "argument", "value"), trials(WRONG, RIGHT, KINDS))
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_a_wrong_argument_is_named_in_a_sentence(call, arguments, argument, value):
-    check_named(call, arguments, argument, value)
+test_a_wrong_argument_is_named_in_a_sentence = wrong_calls(WRONG, RIGHT, KINDS)

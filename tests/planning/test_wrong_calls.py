@@ -3,7 +3,6 @@ wrong.
 """
 
 import numpy as np
-import pytest
 import torch
 
 from ntpcompanion import planning
@@ -12,7 +11,7 @@ from ntpcompanion.planning.parity import parity_questions
 from ntpcompanion.planning.pause_counts import trained_rows, vectors_per_layer
 from ntpcompanion.planning.pause_training import train_with_pauses
 from ntpcompanion.randomness import stream
-from tests.mistakes import check_named, trials
+from tests.mistakes import wrong_calls
 
 TASK = planning.PathStar(arms=2, length=3, labels=6)
 GRAPHS = planning.draw_graphs(TASK, 4, stream(0, "wrong calls"))
@@ -267,7 +266,4 @@ train_planner: batch_size=size learning_rate=positive seed=any_seed fixed=fixed
 """
 
 
-@pytest.mark.parametrize(("call", "arguments", "argument", "value"), trials(WRONG, RIGHT, KINDS))
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_a_wrong_argument_is_named_in_a_sentence(call, arguments, argument, value):
-    check_named(call, arguments, argument, value)
+test_a_wrong_argument_is_named_in_a_sentence = wrong_calls(WRONG, RIGHT, KINDS)

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from matplotlib.figure import Figure
 
 from ntpcompanion import plots
 from ntpcompanion.dyck.downstream import LearningCurve
 from ntpcompanion.languages import count_contexts
-from tests.mistakes import FRAME, check_named, trials
+from tests.mistakes import FRAME, wrong_calls
 
 AX = Figure().add_subplot()
 CURVE = LearningCurve(np.array([1, 2]), np.ones(2), np.ones(2), np.ones(2), np.ones(2))
@@ -105,7 +104,4 @@ draw_ladder: ax=axes rows=text
 """
 
 
-@pytest.mark.parametrize(("call", "arguments", "argument", "value"), trials(WRONG, RIGHT))
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_a_wrong_argument_is_named_in_a_sentence(call, arguments, argument, value):
-    check_named(call, arguments, argument, value)
+test_a_wrong_argument_is_named_in_a_sentence = wrong_calls(WRONG, RIGHT)

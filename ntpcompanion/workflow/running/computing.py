@@ -6,6 +6,7 @@ passed its checks, so that one more, one less or a better sentence leaves its nu
 """
 
 import ast
+import functools
 import re
 
 CHECK = re.compile(r"_?check_")
@@ -14,8 +15,10 @@ Documented = ast.Module | ast.ClassDef | Function
 SUSPENDS = (ast.Yield, ast.YieldFrom, ast.Await)
 
 
+# of the last module: what looks for its imports and what hashes it ask one after the other
+@functools.lru_cache(maxsize=1)
 def computing(source: str | bytes) -> ast.Module:
-    """The syntax tree of a module without what cannot move a number.
+    """The syntax tree of a module without what cannot move a number; it is shared, so only to read.
 
     Taken out are docstrings; annotations, but those of the fields of a class, which a dataclass
     reads; statements that only call a check, directly in the body of a function, with arguments
@@ -31,10 +34,7 @@ def computing(source: str | bytes) -> ast.Module:
     tree = ast.parse(source)
     before = _names(tree)
     _Without().visit(tree)
-    unused = before - _names(tree)
-    for node in ast.walk(tree):
-        if isinstance(body := getattr(node, "body", None), list):
-            body[:] = [each for each in body if not _imports_only(each, unused)]
+    _Used(before - _names(tree)).visit(tree)
     return tree
 
 
@@ -76,12 +76,21 @@ def _called(node: ast.AST) -> str:
     return "?" if isinstance(node, (ast.NamedExpr, *SUSPENDS)) else ""
 
 
-def _imports_only(statement: ast.stmt, unused: set[str]) -> bool:
-    """Whether an import gives nothing but unused names, which are taken from it."""
-    if not isinstance(statement, ast.Import | ast.ImportFrom):
-        return False
-    statement.names = [each for each in statement.names if (each.asname or each.name) not in unused]
-    return not statement.names
+class _Used(ast.NodeTransformer):
+    """Takes out imports of `unused` names."""
+
+    def __init__(self, unused: set[str]) -> None:
+        self.unused = unused
+
+    def visit_Import(self, node: ast.Import) -> ast.AST | None:
+        return self._import(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        return self._import(node)
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> ast.AST | None:
+        node.names = [each for each in node.names if (each.asname or each.name) not in self.unused]
+        return node if node.names else None
 
 
 class _Without(ast.NodeTransformer):

@@ -6,11 +6,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from ntpcompanion.workflow.base.files import read_input, sha256
+from ntpcompanion.workflow.base.files import sha256
 from ntpcompanion.workflow.running.computing import computing
-from ntpcompanion.workflow.running.faces import not_python
 from ntpcompanion.workflow.running.sources import source_hashes
-from ntpcompanion.workflow.running.uses import NO_PYTHON, ONE_PARSES
+from ntpcompanion.workflow.running.uses import ONE_PARSES
 
 # the `__init__.py` of a room without a face, and of one with a face
 ROOMS = (
@@ -22,14 +21,11 @@ OWN, LOADS_FACES = __name__.partition(".")[0], "faces.py"  # the module behind `
 
 
 def source_meanings(code: str, *packages: Path) -> dict[str, str]:
-    """What `source_hashes` finds, with the hash of the meaning of every Python file instead of that
-    of its bytes, and without the files that are imported for their checks or annotations alone.
-    Raises WorkflowError for a file that is not Python.
+    """What `source_hashes` finds, with the hash of the meaning of every file instead of that of its
+    bytes, and without the files that are imported for their checks or annotations alone. Raises
+    WorkflowError for a file that is not Python.
     """
-    return {
-        name: _meaning_of(packages[0] / name) if name.endswith(".py") else digest
-        for name, digest in source_hashes(code, *packages, parse=computing).items()
-    }
+    return source_hashes(code, *packages, parse=computing, digest=meaning)
 
 
 def computing_parts(meanings: Mapping[str, str], package: str) -> dict[str, str]:
@@ -56,13 +52,6 @@ def _leads_home(entry: str, found: str) -> bool:
     """
     _, separator, name = entry.partition(": ")
     return bool(separator) and found in (name, f"{name}.{name}")
-
-
-def _meaning_of(path: Path) -> str:
-    try:
-        return meaning(read_input(path))
-    except NO_PYTHON as error:
-        raise not_python(path, error) from error
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 
 import ast
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input, sha256
@@ -10,15 +10,20 @@ from ntpcompanion.workflow.running.faces import leads_to, not_python
 from ntpcompanion.workflow.running.uses import NO_PYTHON, Parse, belonging, names_used
 
 
-def source_hashes(code: str, *packages: Path, parse: Parse = ast.parse) -> dict[str, str]:
-    """SHA-256 of every file of the `packages` that `code` imports, directly or not, by path
-    relative to the first of them; and where the names that it takes from faces are defined.
+def source_hashes(
+    code: str,
+    *packages: Path,
+    parse: Parse = ast.parse,
+    digest: Callable[[bytes], str] = sha256,
+) -> dict[str, str]:
+    """A hash of every file of the `packages` that `code` imports, directly or not, by path relative
+    to the first of them; and where the names that it takes from faces are defined.
 
     A name imported from a room's face leads to the module that defines it, not to the whole room:
     the entry `"room/__init__.pyi: name"` holds that module. Imports inside functions count. Imports
     by computed names cannot be seen here; what a run reads besides is noted by its kernel. `parse`
-    makes the syntax tree of a file in which its imports are looked for. Raises WorkflowError naming
-    a file that is not Python.
+    makes the syntax tree of a file in which its imports are looked for, `digest` the hash of its
+    bytes. Raises WorkflowError naming a file that is not Python.
     """
     folders = {package.name: package for package in packages}
     todo = _tracked(names_used(code), folders)
@@ -36,8 +41,8 @@ def source_hashes(code: str, *packages: Path, parse: Parse = ast.parse) -> dict[
             elif (file := (above / place.relative_to(package)).as_posix()) not in found:
                 # a checkout with the line ends of Windows is the same code
                 data = read_input(place).replace(b"\r\n", b"\n")
-                found[file] = sha256(data)
                 todo |= _names_in(place, data, package, folders, parse) - done
+                found[file] = digest(data)
     return dict(sorted(found.items()))
 
 
