@@ -81,11 +81,8 @@ def mutants(file: str, source: str) -> Iterator[Mutant]:
                 and not isinstance(changed, (ast.Constant, ast.Name, ast.Attribute))
                 else text
             )
-            where = (
-                ""
-                if node.end_lineno == node.lineno and lines[node.lineno - 1].strip() == before
-                else f" in `{lines[node.lineno - 1].strip()}`"
-            )
+            line = lines[node.lineno - 1].partition("  #")[0].strip()
+            where = "" if node.end_lineno == node.lineno and line == before else f" in `{line}`"
             key = f"{file} {function}: `{before}` → `{text}`{where}"
             seen[key] += 1
             key += f" ({seen[key]})" if seen[key] > 1 else ""
