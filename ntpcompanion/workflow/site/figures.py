@@ -101,7 +101,7 @@ def _tidy(element: ElementTree.Element, drawing: _Drawing) -> None:
     attributes = {_NAMESPACE.sub("", key): value for key, value in element.attrib.items()}
     element.attrib.clear()
     for key, value in attributes.items():
-        if key == "id" and value not in drawing.ids:
+        if (key == "id" and value not in drawing.ids) or _no_rotation(key, value):
             continue
         element.set(key, _attribute(key, value, drawing))
 
@@ -117,9 +117,15 @@ def _attribute(key: str, value: str, drawing: _Drawing) -> str:
         return _style(value, drawing)
     if key in _COORDINATES:
         return re.sub(r"\s+", " ", _NUMBER.sub(_rounded, value)).strip()
-    if key == "transform":
-        return re.sub(r"translate\([^)]*\)", lambda found: _NUMBER.sub(_rounded, found[0]), value)
+    if key == "transform":  # turned about a point; a factor of a scale keeps its digits
+        moves = r"(translate|rotate)\([^)]*\)"
+        return re.sub(moves, lambda found: _NUMBER.sub(_rounded, found[0]), value)
     return value
+
+
+def _no_rotation(key: str, value: str) -> bool:
+    """Matplotlib turns each text, most by an angle of zero."""
+    return key == "transform" and re.fullmatch(r"rotate\(-?0 [^)]*\)", value) is not None
 
 
 def _rounded(number: re.Match[str]) -> str:
