@@ -1,6 +1,7 @@
 """The chapters that take a text, on texts of other scripts and on what is no text for them."""
 
 import dataclasses
+import functools
 import re
 
 import nbformat
@@ -25,11 +26,17 @@ UNSPACED = "single characters of a script that is written without spaces"
 SCRIPTS = ["Latin", "Devanagari", "Chinese", "Arabic"]
 
 
+@functools.cache
+def chapters():
+    """The notebooks and their profiles. To read them takes seconds."""
+    known = find_notebooks(Project.find())
+    return known, read_profiles(Project.find(), known)
+
+
 def execute(name, folder, **given):
     """A chapter at its smoke profile; its outcome stays in the folder."""
-    project = Project.find()
-    known = find_notebooks(project)
-    run = plan(project, known[name], "smoke", read_profiles(project, known), given)
+    known, profiles = chapters()
+    run = plan(Project.find(), known[name], "smoke", profiles, given)
     run = dataclasses.replace(run, folder=folder)
     (outcome,) = runner.execute([run], jobs=1, scratch=folder / "scratch")
     return outcome

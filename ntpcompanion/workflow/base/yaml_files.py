@@ -25,13 +25,17 @@ def read_yaml(path: Path) -> object:
 
     Raises WorkflowError if the file cannot be read, or holds what `parse_yaml` refuses.
     """
+    return parse_yaml(read_text(path), str(path))
+
+
+def read_text(path: Path) -> str:
+    """The text of a file. Raises WorkflowError if it cannot be read, or is not UTF-8."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:  # ValueError: bytes that are not UTF-8
         raise WorkflowError(
             f"{path} cannot be read: {error}. It must be a text in UTF-8 that you may read."
         ) from error
-    return parse_yaml(text, str(path))
 
 
 def parse_yaml(text: str, where: str) -> object:

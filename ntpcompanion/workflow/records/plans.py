@@ -1,6 +1,8 @@
 """`book/records/plans.yml`: which experiments are recorded, and at which points."""
 
+import functools
 import re
+from collections.abc import Mapping
 from keyword import iskeyword
 from typing import Annotated, Any
 
@@ -11,7 +13,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import as_json
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.shapes import shaped
-from ntpcompanion.workflow.base.yaml_files import read_yaml
+from ntpcompanion.workflow.base.yaml_files import parse_yaml, read_text
 
 
 def _module_name(experiment: str) -> str:
@@ -36,13 +38,17 @@ class Plan(BaseModel):
 def read_plans(project: Project) -> dict[str, Plan]:
     """The plans by name. Raises WorkflowError naming the entry and what is wrong with it."""
     path = project.records / "plans.yml"
-    if not path.is_file():
-        return {}
-    table: dict[str, Plan] = shaped(read_yaml(path) or {}, dict[str, Plan], str(path))
+    return dict(_plans(read_text(path), str(path))) if path.is_file() else {}
+
+
+# a build asks for each of its records
+@functools.lru_cache(maxsize=1)
+def _plans(text: str, where: str) -> Mapping[str, Plan]:
+    table: dict[str, Plan] = shaped(parse_yaml(text, where) or {}, dict[str, Plan], where)
     for name in table:
         if not re.fullmatch(r"[\w-]+", name):  # it becomes the name of a file
             raise WorkflowError(
-                f"{path}: {name!r} is no name of a record: letters, digits, - and _ only."
+                f"{where}: {name!r} is no name of a record: letters, digits, - and _ only."
             )
     return table
 

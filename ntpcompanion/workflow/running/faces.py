@@ -7,6 +7,7 @@ solve_ntp_svm` say in which module each public name is defined, for type checker
 
 import ast
 import functools
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -14,37 +15,83 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_input
 from ntpcompanion.workflow.running.uses import NO_PYTHON, ONE_PARSES, WHOLE
 
+STUB = "__init__.pyi"
 
-def leads_to(name: str, package: Path) -> Iterator[Path | tuple[str, str]]:
-    """What decides the meaning of a name such as `house.room.chair`.
 
-    Parameters
-    ----------
-    name
-        its first part is the name of the package; with `*` as the last part, all names of a face.
-    package
-        the folder of the package.
-
-    Yields
-    ------
-    Path or tuple of str
-        the files of the modules that are loaded on the way, and for each name that a face passes on
-        the pair (`"room/__init__.pyi: chair"`, `"wood.chair"`): which name, and where it is
-        defined. The other names of a face, and the file as such, make no difference.
-
-    Raises
-    ------
-    WorkflowError
-        if the stub of a face is not Python.
+class Package:
+    """A package as it stands: each of its folders and faces is looked at once, when it is first
+    asked for.
     """
-    yield from _through_face(package, name.split(".")[1:], package)
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._face = functools.cache(read_face)
+        self._entries = functools.cache(_entries)
+
+    def leads_to(self, name: str) -> Iterator[Path | tuple[str, str]]:
+        """What decides the meaning of a name such as `house.room.chair`.
+
+        Parameters
+        ----------
+        name
+            its first part is the name of the package; with `*` as the last part, all names of a
+            face.
+
+        Yields
+        ------
+        Path or tuple of str
+            the files of the modules that are loaded on the way, and for each name that a face
+            passes on the pair (`"room/__init__.pyi: chair"`, `"wood.chair"`): which name, and where
+            it is defined. The other names of a face, and the file as such, make no difference.
+
+        Raises
+        ------
+        WorkflowError
+            if the stub of a face is not Python.
+        """
+        yield from self._through_face(self.folder, name.split(".")[1:])
+
+    def _through_face(self, room: Path, parts: Sequence[str]) -> Iterator[Path | tuple[str, str]]:
+        # both ways: a module and a function of the face may have the same name
+        yield from self._through_modules(room, parts)
+        if not parts:
+            return
+        first, *rest = parts
+        face = self._face(room)
+        for name in face if first == WHOLE else {first} & face.keys():
+            stub = (room / STUB).relative_to(self.folder).as_posix()
+            yield f"{stub}: {name}", face[name]
+            further = [WHOLE] if first == WHOLE else rest
+            yield from self._through_modules(room, [*face[name].split("."), *further])
+
+    def _through_modules(
+        self, room: Path, parts: Sequence[str]
+    ) -> Iterator[Path | tuple[str, str]]:
+        folders, files = self._entries(room)
+        if "__init__.py" in files:
+            yield room / "__init__.py"
+        if not parts or parts[0] == WHOLE:
+            return
+        first, *rest = parts
+        if first in folders:
+            yield from self._through_face(room / first, rest)
+        elif f"{first}.py" in files:
+            yield room / f"{first}.py"
+
+
+def _entries(folder: Path) -> tuple[set[str], set[str]]:
+    """The names of the folders and of the files in a folder."""
+    with os.scandir(folder) as found:
+        entries = list(found)
+    folders = {entry.name for entry in entries if entry.is_dir()}
+    return folders, {entry.name for entry in entries if entry.is_file()}
 
 
 def read_face(room: Path) -> dict[str, str]:
     """The names of a room's face, each with its place relative to the room: a module, or a module
     and what it defines. Empty if the room has no face.
     """
-    stub = room / "__init__.pyi"
+    stub = room / STUB
     if not stub.is_file():
         return {}
     try:
@@ -53,7 +100,7 @@ def read_face(room: Path) -> dict[str, str]:
         raise not_python(stub, error) from error
 
 
-# asked for every name that goes through a face; what the file says now is read each time
+# asked for again in every sweep over the package; what the file says now is read each time
 @functools.cache
 def _names_of(stub: bytes) -> Mapping[str, str]:
     with ONE_PARSES:
@@ -72,33 +119,3 @@ def not_python(path: Path, error: BaseException) -> WorkflowError:
     return WorkflowError(
         f"{path} is not Python, so nothing that imports it can run: {said}. Mend the file."
     )
-
-
-def _through_face(
-    room: Path, parts: Sequence[str], package: Path
-) -> Iterator[Path | tuple[str, str]]:
-    # both ways: a module and a function of the face may have the same name
-    yield from _through_modules(room, parts, package)
-    if not parts:
-        return
-    first, *rest = parts
-    face, stub = read_face(room), (room / "__init__.pyi").relative_to(package).as_posix()
-    for name in face if first == WHOLE else {first} & face.keys():
-        yield f"{stub}: {name}", face[name]
-        further = [WHOLE] if first == WHOLE else rest
-        yield from _through_modules(room, [*face[name].split("."), *further], package)
-
-
-def _through_modules(
-    room: Path, parts: Sequence[str], package: Path
-) -> Iterator[Path | tuple[str, str]]:
-    own = room / "__init__.py"
-    if own.is_file():
-        yield own
-    if not parts or parts[0] == WHOLE:
-        return
-    first, *rest = parts
-    if (room / first).is_dir():
-        yield from _through_face(room / first, rest, package)
-    elif (module := room / f"{first}.py").is_file():
-        yield module

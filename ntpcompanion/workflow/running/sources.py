@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input, sha256
-from ntpcompanion.workflow.running.faces import leads_to, not_python
+from ntpcompanion.workflow.running.faces import Package, not_python
 from ntpcompanion.workflow.running.uses import NO_PYTHON, Parse, belonging, names_used
 
 
@@ -25,24 +25,27 @@ def source_hashes(
     makes the syntax tree of a file in which its imports are looked for, `digest` the hash of its
     bytes. Raises WorkflowError naming a file that is not Python.
     """
-    folders = {package.name: package for package in packages}
-    todo = _tracked(names_used(code), folders)
+    known = {folder.name: Package(folder) for folder in packages}
+    # `../other/module.py` for a second package
+    above = {folder.name: Path(os.path.relpath(folder, packages[0])) for folder in packages}
+    todo = _tracked(names_used(code), known)
     done: set[str] = set()
+    read: set[Path] = set()
     found: dict[str, str] = {}
     while todo:
         name = todo.pop()
         done.add(name)
-        package = folders[name.partition(".")[0]]
-        # `../other/module.py` for a second package
-        above = Path(os.path.relpath(package, packages[0]))
-        for place in leads_to(name, package):
+        first = name.partition(".")[0]
+        for place in known[first].leads_to(name):
             if isinstance(place, tuple):
-                found[(above / place[0]).as_posix()] = place[1]
-            elif (file := (above / place.relative_to(package)).as_posix()) not in found:
+                found[(above[first] / place[0]).as_posix()] = place[1]
+            elif place not in read:
+                read.add(place)
+                file = place.relative_to(known[first].folder)
                 # a checkout with the line ends of Windows is the same code
                 data = read_input(place).replace(b"\r\n", b"\n")
-                todo |= _names_in(place, data, package, folders, parse) - done
-                found[file] = digest(data)
+                todo |= _names_in(place, data, (first, *file.parent.parts), known, parse) - done
+                found[(above[first] / file).as_posix()] = digest(data)
     return dict(sorted(found.items()))
 
 
@@ -51,10 +54,9 @@ def _tracked(names: Iterable[str], packages: Iterable[str]) -> set[str]:
 
 
 def _names_in(
-    path: Path, data: bytes, package: Path, packages: Iterable[str], parse: Parse
+    path: Path, data: bytes, parents: Iterable[str], packages: Iterable[str], parse: Parse
 ) -> set[str]:
-    parent = ".".join([package.name, *path.parent.relative_to(package).parts])
     try:
-        return _tracked(names_used(data, parent, parse), packages)
+        return _tracked(names_used(data, ".".join(parents), parse), packages)
     except NO_PYTHON as error:
         raise not_python(path, error) from error

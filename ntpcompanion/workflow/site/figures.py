@@ -2,8 +2,9 @@
 theme, wide and narrow.
 """
 
+import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
@@ -76,24 +77,27 @@ def compact(svg: str, prefix: str, name: str, colours: Mapping[str, str] = COLOU
     of Unicode.
     """
     root = ElementTree.fromstring(svg)
-    drawn = ElementTree.tostring(root, encoding="unicode")
-    used = dict.fromkeys(re.findall(r'(?:href="#|url\(#)([^")]*)', drawn))
+    used = dict.fromkeys(re.findall(r'(?:href="#|url\(#)([^")]*)', svg))
     ids = {old: f"{prefix}{count}" for count, old in enumerate(used)}
     drawing = _Drawing(name, ids, colours)
+    # the same few styles stand at thousands of marks
+    attribute = functools.cache(lambda key, value: _attribute(key, value, drawing))
     for parent in list(root.iter()):
         for child in list(parent):
             if _NAMESPACE.sub("", child.tag) in ("metadata", "style"):
                 parent.remove(child)
         _join_letters(parent)
     for element in root.iter():
-        _tidy(element, drawing)
+        _tidy(element, ids, attribute)
     for element in root.iter("g"):
         _share_style(element)
     _size(root)
     return re.sub(r"<(defs|g)\s*/>", "", ElementTree.tostring(root, encoding="unicode"))
 
 
-def _tidy(element: ElementTree.Element, drawing: _Drawing) -> None:
+def _tidy(
+    element: ElementTree.Element, ids: Mapping[str, str], attribute: Callable[[str, str], str]
+) -> None:
     element.tag = _NAMESPACE.sub("", element.tag)
     if not (element.text or "").strip() and element.tag not in ("text", "tspan"):
         element.text = None
@@ -101,9 +105,9 @@ def _tidy(element: ElementTree.Element, drawing: _Drawing) -> None:
     attributes = {_NAMESPACE.sub("", key): value for key, value in element.attrib.items()}
     element.attrib.clear()
     for key, value in attributes.items():
-        if (key == "id" and value not in drawing.ids) or _no_rotation(key, value):
+        if (key == "id" and value not in ids) or _no_rotation(key, value):
             continue
-        element.set(key, _attribute(key, value, drawing))
+        element.set(key, attribute(key, value))
 
 
 def _attribute(key: str, value: str, drawing: _Drawing) -> str:

@@ -1,7 +1,7 @@
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.running.faces import leads_to, read_face
+from ntpcompanion.workflow.running.faces import Package, read_face
 
 STUB = """from . import tools as tools
 from .wood import chair as chair, table as table
@@ -26,7 +26,7 @@ def house(tmp_path):
 
 def reached(name, package):
     """Files beside those of the packages themselves, and entries of faces."""
-    found = list(leads_to(name, package))
+    found = list(Package(package).leads_to(name))
     files = {p.relative_to(package).as_posix() for p in found if not isinstance(p, tuple)}
     assert "__init__.py" in files
     return files - {"__init__.py", "room/__init__.py"}, {p for p in found if isinstance(p, tuple)}
