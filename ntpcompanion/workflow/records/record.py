@@ -147,8 +147,8 @@ def banner(record: Record) -> str:
         changed = f"{first_of(record.outdated)} changed since"
         kind, state = "ntp-outdated", f"outdated: {changed}"
         said = f"{said} Outdated: {escape(changed)}."
-    made = escape(f"{record.name}: made {record.made}; {state}.")
-    head = f"<summary><strong>Recorded run</strong> {said}</summary>"
+    made = escape(f"Made {record.made}; {state}.")
+    head = f"<summary><strong>Recorded run</strong> <code>{record.name}</code> {said}</summary>"
     head += f"<p>{escape(record.about)}</p>" if rest else ""
     return f'<details class="ntp-record {kind}">{head}{made}</details>'
 

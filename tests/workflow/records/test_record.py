@@ -59,8 +59,8 @@ def test_a_record_says_what_no_longer_matches_it(study):
     path = make_record(study.project, "halves", Options(jobs=1))
     text = banner(load_record(study.project, "halves"))
     assert text.startswith(
-        '<details class="ntp-record ntp-current"><summary><strong>Recorded run</strong> Halves of '
-        "numbers.</summary>halves: made 2"
+        '<details class="ntp-record ntp-current"><summary><strong>Recorded run</strong> '
+        "<code>halves</code> Halves of numbers.</summary>Made 2"
     )
     source = sha256(canonical_json(json.loads(path.read_text())["sources"]))[:12]
     assert text.endswith(f", source {source}; matches the present code.</details>")
@@ -72,8 +72,8 @@ def test_a_record_says_what_no_longer_matches_it(study):
     assert f" O{changed}</summary>" in text, "seen before it is opened"
     assert text.endswith(f"; o{changed}</details>")
     long = replace(load_record(study.project, "halves"), about="Halves; of 1 < 2. And more.")
-    assert "run</strong> Halves … Outdated: two.py, " in banner(long)
-    assert "</summary><p>Halves; of 1 &lt; 2. And more.</p>halves: made 2" in banner(long)
+    assert "halves</code> Halves … Outdated: two.py, " in banner(long)
+    assert "</summary><p>Halves; of 1 &lt; 2. And more.</p>Made 2" in banner(long)
     several = replace(load_record(study.project, "halves"), outdated=list("abcd"))
     assert banner(several).endswith("; outdated: a, b, c, d changed since.</details>")
     many = replace(several, outdated=list("abcde"))

@@ -103,8 +103,8 @@ def test_cards_and_banners_are_drawn_and_the_rest_is_kept(toy, coin):
     assert "<dt>Random</dt><dd>exact for what seed 3 drew</dd>" in shown[1]
     assert shown[2] == "as it was"
     assert (
-        "<strong>Recorded run</strong> Halves.</summary>thirds: made yesterday; matches the "
-        "present code." in shown[3]
+        "<strong>Recorded run</strong> <code>thirds</code> Halves.</summary>Made yesterday; "
+        "matches the present code." in shown[3]
     )
 
 
