@@ -224,6 +224,7 @@ def draw_comparisons(ax: Axes, table: pd.DataFrame) -> Axes:
                 verdict, (1.02, row), xycoords=("axes fraction", "data"), va="center",
                 annotation_clip=False,
             )  # fmt: skip
+    ax.margins(x=0.09)  # no mark touches a label
     ax.set_yticks(rows, table["label"])
     ax.set(ylim=(len(table) - 0.5, -0.5), xlabel="effect (units as in the labels)")
     ax.tick_params(axis="y", length=0)
