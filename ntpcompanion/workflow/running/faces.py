@@ -80,7 +80,9 @@ class Package:
 
 
 def _entries(folder: Path) -> tuple[set[str], set[str]]:
-    """The names of the folders and of the files in a folder."""
+    """The names of the folders and of the files in a folder; none if it does not exist."""
+    if not folder.is_dir():
+        return set(), set()
     with os.scandir(folder) as found:
         entries = list(found)
     folders = {entry.name for entry in entries if entry.is_dir()}
@@ -100,7 +102,7 @@ def read_face(room: Path) -> dict[str, str]:
         raise not_python(stub, error) from error
 
 
-# asked for again in every sweep over the package; what the file says now is read each time
+# asked for in every scan of the package; what the file says now is read each time
 @functools.cache
 def _names_of(stub: bytes) -> Mapping[str, str]:
     with ONE_PARSES:
