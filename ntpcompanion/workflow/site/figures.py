@@ -81,23 +81,21 @@ def compact(svg: str, prefix: str, name: str, colours: Mapping[str, str] = COLOU
     ids = {old: f"{prefix}{count}" for count, old in enumerate(used)}
     drawing = _Drawing(name, ids, colours)
     # the same few styles stand at thousands of marks
-    attribute = functools.cache(lambda key, value: _attribute(key, value, drawing))
+    attribute = functools.cache(functools.partial(_attribute, drawing=drawing))
     for parent in list(root.iter()):
         for child in list(parent):
             if _NAMESPACE.sub("", child.tag) in ("metadata", "style"):
                 parent.remove(child)
         _join_letters(parent)
     for element in root.iter():
-        _tidy(element, ids, attribute)
+        _tidy(element, attribute)
     for element in root.iter("g"):
         _share_style(element)
     _size(root)
     return re.sub(r"<(defs|g)\s*/>", "", ElementTree.tostring(root, encoding="unicode"))
 
 
-def _tidy(
-    element: ElementTree.Element, ids: Mapping[str, str], attribute: Callable[[str, str], str]
-) -> None:
+def _tidy(element: ElementTree.Element, attribute: Callable[[str, str], str | None]) -> None:
     element.tag = _NAMESPACE.sub("", element.tag)
     if not (element.text or "").strip() and element.tag not in ("text", "tspan"):
         element.text = None
@@ -105,14 +103,14 @@ def _tidy(
     attributes = {_NAMESPACE.sub("", key): value for key, value in element.attrib.items()}
     element.attrib.clear()
     for key, value in attributes.items():
-        if (key == "id" and value not in ids) or _no_rotation(key, value):
-            continue
-        element.set(key, attribute(key, value))
+        if (short := attribute(key, value)) is not None:
+            element.set(key, short)
 
 
-def _attribute(key: str, value: str, drawing: _Drawing) -> str:
+def _attribute(key: str, value: str, drawing: _Drawing) -> str | None:
+    """The value as the page has it; None for an attribute that it does not need."""
     if key == "id":
-        return drawing.ids[value]
+        return drawing.ids.get(value)
     if key == "href" and value.startswith("#"):
         return f"#{drawing.ids[value[1:]]}"
     if key == "clip-path":
@@ -121,15 +119,12 @@ def _attribute(key: str, value: str, drawing: _Drawing) -> str:
         return _style(value, drawing)
     if key in _COORDINATES:
         return re.sub(r"\s+", " ", _NUMBER.sub(_rounded, value)).strip()
-    if key == "transform":  # turned about a point; a factor of a scale keeps its digits
-        moves = r"(translate|rotate)\([^)]*\)"
+    if key == "transform":
+        if re.fullmatch(r"rotate\(-?0 [^)]*\)", value):  # matplotlib turns each text, most by zero
+            return None
+        moves = r"(translate|rotate)\([^)]*\)"  # a factor of a scale keeps its digits
         return re.sub(moves, lambda found: _NUMBER.sub(_rounded, found[0]), value)
     return value
-
-
-def _no_rotation(key: str, value: str) -> bool:
-    """Matplotlib turns each text, most by an angle of zero."""
-    return key == "transform" and re.fullmatch(r"rotate\(-?0 [^)]*\)", value) is not None
 
 
 def _rounded(number: re.Match[str]) -> str:
