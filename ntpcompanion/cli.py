@@ -17,12 +17,12 @@ from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.doctor.report import examine
 from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.notebooks.lab import start_lab
-from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks
-from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
+from ntpcompanion.workflow.notebooks.notebook import find_notebooks
+from ntpcompanion.workflow.notebooks.profiles import check_profile
 from ntpcompanion.workflow.records.overview import read_sweep
 from ntpcompanion.workflow.running import history as running_history
-from ntpcompanion.workflow.running.runs import Run, plan
-from ntpcompanion.workflow.site import build
+from ntpcompanion.workflow.running.runs import Run, chosen_runs
+from ntpcompanion.workflow.site import build, unchanged
 from ntpcompanion.workflow.site.render import recover_site, require_jupyter_book_1
 from ntpcompanion.workflow.site.server import site_server
 from ntpcompanion.workflow.starting.new_book import new_book, next_steps
@@ -51,7 +51,7 @@ def common(
 @terminal.sentences
 def list_(profile: options.Profile = "book") -> None:
     """The notebooks, their state at a profile, and what the last run took."""
-    terminal.show_states(_runs(_project(), [], profile, []))
+    terminal.show_states(chosen_runs(_project(), profile))
 
 
 @app.command()
@@ -66,7 +66,7 @@ def execute(
 ) -> None:
     """Run the notebooks that are stale; a failing one does not stop the others."""
     project = _project()
-    runs = _runs(project, names or [], profile, parameter or [])
+    runs = chosen_runs(project, profile, names or (), parameter or ())
     if open_ and len(runs) != 1:
         raise WorkflowError(
             f"`--open` shows one notebook as a page, and {len(runs)} are chosen. Name one, like "
@@ -91,7 +91,12 @@ def build_(
 ) -> None:
     """Run what is stale, write ledger and status, render the book, assert that it is complete."""
     project = _project()
-    runs = _runs(project, [], profile, [])
+    page = project.html(check_profile(profile)) / "index.html"
+    sources = unchanged.sources_digest(project)
+    if not force and unchanged.is_unchanged(project, profile, sources):
+        terminal.say(f"Unchanged: {page}")
+        return
+    runs = chosen_runs(project, profile)
     # faults of claims, settings and pages are found in a second, not after the runs
     load_claims(project)
     # of two settings of one name, Jupyter Book takes the last without a word
@@ -103,8 +108,9 @@ def build_(
         write_schemas(project, {run.notebook.name: run.notebook for run in runs})
         recover_site(project.html(profile))
         terminal.execute(runs, jobs, force)
-        html, made = build.build_site(project, runs, profile)
-    terminal.say(f"{'Built' if made else 'Unchanged:'} {html / 'index.html'}")
+        made = build.build_site(project, runs, profile)[1]
+        unchanged.remember(project, profile, runs, sources)
+    terminal.say(f"{'Built' if made else 'Unchanged:'} {page}")
 
 
 @app.command()
@@ -133,7 +139,7 @@ def check(
         )
     project = _project()
     with terminal_checks.reported_error(project, profile, files, annotate):
-        results = build.current_results(_runs(project, [], profile, parameter or []))
+        results = build.current_results(chosen_runs(project, profile, (), parameter or ()))
         report = check_results(project, results, profile)
     terminal_checks.show_report(report, files)
     if update:
@@ -157,7 +163,7 @@ def schemas() -> None:
 def history(profile: options.Profile = "book") -> None:
     """Keep the values of the stored runs in book/history, for the page on drift."""
     project = _project()
-    results = build.current_results(_runs(project, [], profile, []))
+    results = build.current_results(chosen_runs(project, profile))
     commit = running_history.present_commit(project)
     made = running_history.build_of(results, load_claims(project), profile, commit)
     path = running_history.append_build(project, made)
@@ -168,7 +174,7 @@ def history(profile: options.Profile = "book") -> None:
 @terminal.sentences
 def why(name: options.Name, profile: options.Profile = "book") -> None:
     """Say why a notebook would be run again, or that it would not."""
-    terminal.show_reasons(_runs(_project(), [name], profile, [])[0])
+    terminal.show_reasons(chosen_runs(_project(), profile, [name])[0])
 
 
 @app.command()
@@ -262,7 +268,7 @@ def view(
     its claims beside the book's. The page lies in _build/views and never reaches the book.
     """
     project = _project()
-    _view(project, _runs(project, [name], profile, parameter or [])[0], force, open_)
+    _view(project, chosen_runs(project, profile, [name], parameter or ())[0], force, open_)
 
 
 @app.command()
@@ -276,7 +282,7 @@ def lab(browser: options.Browser = True, port: options.FirstPort = 8888) -> None
 
 
 def _view(project: Project, run: Run, force: bool, browse: bool) -> None:
-    book_run = _runs(project, [run.notebook.name], "book", [])[0]
+    book_run = chosen_runs(project, "book", [run.notebook.name])[0]
     require_jupyter_book_1()
     with project.lock():
         terminal.view(run, book_run, force, browse)
@@ -287,14 +293,3 @@ def _project() -> Project:
     project.require_own_package()
     make_importable(project)
     return project
-
-
-def _runs(project: Project, names: list[str], profile: str, overrides: list[str]) -> list[Run]:
-    check_profile(profile)
-    known = find_notebooks(project)
-    profiles = read_profiles(project, known)
-    chosen = choose(known, names)
-    return [
-        plan(project, notebook, profile, profiles, parse_overrides(notebook, overrides))
-        for notebook in chosen
-    ]

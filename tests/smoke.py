@@ -5,10 +5,8 @@ import functools
 import os
 
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from ntpcompanion.workflow.running import execute as runner
-from ntpcompanion.workflow.running.runs import plan
+from ntpcompanion.workflow.running.runs import chosen_runs
 from ntpcompanion.workflow.site.build import build_site
 
 
@@ -34,9 +32,7 @@ def smoke_site():
 @functools.cache
 def _runs():
     project = Project.find()
-    notebooks = find_notebooks(project)
-    profiles = read_profiles(project, notebooks)
-    runs = [plan(project, notebook, "smoke", profiles) for notebook in notebooks.values()]
+    runs = chosen_runs(project, "smoke")
     with _once(project, "runs") as made:
         outcomes = [] if made else runner.execute(runs, jobs=os.cpu_count() or 1)
         failures = [outcome.message for outcome in outcomes if outcome.status == "failed"]

@@ -110,6 +110,11 @@ class Project:
         """Everything generated except the chapters of the book."""
         return self.root / "_build"
 
+    @property
+    def schemas(self) -> Path:
+        """The JSON Schemas of claims, profiles and reports."""
+        return self.build / "schemas"
+
     def baseline(self, profile: str) -> Path:
         """The stored values of a profile, which `check` compares with."""
         return self.root / "tests" / "baselines" / f"{profile}.json"
@@ -123,6 +128,10 @@ class Project:
             if profile == "book" and not custom
             else self.build / "runs" / profile
         )
+
+    def staged(self, profile: str) -> Path:
+        """The copy of the book folder from which the site of another profile is made."""
+        return self.build / f"stage-{profile}" / "book"
 
     def html(self, profile: str) -> Path:
         """The rendered site of a profile; only the book's is called `html`."""

@@ -89,7 +89,7 @@ def write_schemas(project: Project, notebooks: Mapping[str, Notebook]) -> list[P
     """Write the schemas of a project to `_build/schemas`, where the first line of each file leads
     an editor, and that of the report of a check. Raises WorkflowError if they cannot be written.
     """
-    folder = project.build / "schemas"
+    folder = project.schemas
     made = {
         "claims": claims_schema(notebooks),
         "profiles": profiles_schema(notebooks),

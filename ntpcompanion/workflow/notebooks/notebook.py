@@ -1,6 +1,7 @@
 """Text notebooks: found, read with jupytext, and joined with outputs."""
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -113,7 +114,7 @@ def find_notebooks(project: Project) -> dict[str, Notebook]:
     }
 
 
-def choose(notebooks: dict[str, Notebook], names: list[str]) -> list[Notebook]:
+def choose(notebooks: dict[str, Notebook], names: Sequence[str]) -> list[Notebook]:
     """The named notebooks, each once, or all. A name is looked up among those found, so no path can
     leave the folder. Raises WorkflowError for a name that is not there.
     """

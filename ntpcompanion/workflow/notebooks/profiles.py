@@ -1,5 +1,7 @@
 """`notebooks/profiles.yml`: the parameters of every notebook under smoke, book and paper."""
 
+from collections.abc import Sequence
+
 from ntpcompanion.spelling import nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import PROFILES, Project
@@ -41,7 +43,7 @@ def check_profile(profile: str) -> str:
     return profile
 
 
-def parse_overrides(notebook: Notebook, texts: list[str]) -> dict[str, object]:
+def parse_overrides(notebook: Notebook, texts: Sequence[str]) -> dict[str, object]:
     """`["NAME=VALUE", ...]` of the command line by name, read by the type of each default; whoever
     plans the run checks the values. Raises WorkflowError for what is no NAME=VALUE, for an unknown
     name, and for one that is given twice.

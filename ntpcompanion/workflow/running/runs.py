@@ -3,7 +3,7 @@ still answers.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,9 +13,14 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, user_path
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.checks import run_checks
-from ntpcompanion.workflow.notebooks.notebook import Notebook
+from ntpcompanion.workflow.notebooks.notebook import Notebook, choose, find_notebooks
 from ntpcompanion.workflow.notebooks.parameters import resolve
-from ntpcompanion.workflow.notebooks.profiles import Profiles
+from ntpcompanion.workflow.notebooks.profiles import (
+    Profiles,
+    check_profile,
+    parse_overrides,
+    read_profiles,
+)
 from ntpcompanion.workflow.running.freshness import (
     FILES_READ,
     KeyParts,
@@ -74,6 +79,22 @@ def plan(
     # 1 given for a float is 1.0: the same variant
     settled = {name: parameters[name] for name in overrides or {}}
     return Run(project, notebook, profile, parameters, settled)
+
+
+def chosen_runs(
+    project: Project, profile: str, names: Sequence[str] = (), overrides: Sequence[str] = ()
+) -> list[Run]:
+    """The runs of the named notebooks (default: all) at a profile, with `-p` overrides like
+    `"seed=1"`. Raises WorkflowError for a profile, name or parameter that there is not.
+    """
+    check_profile(profile)
+    known = find_notebooks(project)
+    profiles = read_profiles(project, known)
+    chosen = choose(known, names)
+    return [
+        plan(project, notebook, profile, profiles, parse_overrides(notebook, overrides))
+        for notebook in chosen
+    ]
 
 
 def checked(run: Run) -> list[str]:

@@ -13,7 +13,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import canonical_json, files_below, sha256, write_atomically
+from ntpcompanion.workflow.base.files import (
+    canonical_json,
+    digest_of,
+    files_below,
+    sha256,
+    write_atomically,
+)
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.comparison import check_measured
 from ntpcompanion.workflow.claims.claims import load_claims
@@ -121,7 +127,7 @@ def render_changed(
     work = html.with_name(f"{html.name}-work")
     stamp, state = work / "stamp.json", _state(project, source)
     last = _read_stamp(stamp)
-    if last == {**state, "site": _digest([html])} and not outdated_pages(doctrees(html)):
+    if last == {**state, "site": digest_of([html])} and not outdated_pages(doctrees(html)):
         return html, False
     if last.get("frame") != state["frame"]:
         # the last rendering did not end, and Sphinx would keep what it cut short; or there is other
@@ -135,7 +141,7 @@ def render_changed(
         raise WorkflowError(
             "A source of the book changed while the site was built: build it again."
         )
-    write_atomically(stamp, json.dumps({**state, "site": _digest([html])}))
+    write_atomically(stamp, json.dumps({**state, "site": digest_of([html])}))
     return html, True
 
 
@@ -143,7 +149,7 @@ def _staged_copy(project: Project, profile: str) -> Path:
     """A copy of the book folder without its chapters; unchanged files keep their dates, so that
     Sphinx can skip them.
     """
-    target = project.build / f"stage-{profile}" / "book"
+    target = project.staged(profile)
     relatives = [path.relative_to(project.book) for path in files_below(project.book)]
     originals = {path for path in relatives if path.parts[0] != "chapters"}
     for relative in originals:
@@ -177,8 +183,8 @@ def _state(project: Project, source: Path) -> dict[str, str]:
         if path.suffix != ".md" and not _is_content(path.relative_to(source))
     ]
     return {
-        "frame": sha256(canonical_json([_digest([configuration, ASSETS, *frame]), installed])),
-        "sources": _digest([source, *modules]),
+        "frame": sha256(canonical_json([digest_of([configuration, ASSETS, *frame]), installed])),
+        "sources": digest_of([source, *modules]),
     }
 
 
@@ -209,19 +215,6 @@ def _is_content(path: Path) -> bool:
     one.
     """
     return path.parts[0] in ("chapters", "records", "history", "claims.yml", "landing.yml")
-
-
-def _digest(paths: list[Path]) -> str:
-    """One hash over files and over all files of folders, with their names."""
-    files = sorted(
-        {
-            file
-            for path in paths
-            for file in (files_below(path) if path.is_dir() else [path])
-            if file.is_file()
-        }
-    )
-    return sha256(canonical_json([[str(file), sha256(file.read_bytes())] for file in files]))
 
 
 def _read_stamp(path: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import files_below
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 from ntpcompanion.workflow.site import build
-from ntpcompanion.workflow.site.build import _digest, _staged_copy, build_site, prepare_pages
+from ntpcompanion.workflow.site.build import _staged_copy, build_site, prepare_pages
 from tests.toy import COIN
 
 
@@ -123,21 +123,6 @@ def test_a_staged_copy_follows_the_book_without_its_chapters(toy):
     assert (copy / "intro.md").read_text() == "changed"
     assert not (copy / "ledger.md").exists()
     assert (copy / "chapters" / "coin.ipynb").read_text() == "of smoke"
-
-
-def test_a_digest_sees_names_and_contents_of_files_and_folders(tmp_path):
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "deep" / "a").write_text("1")
-    (tmp_path / "b").write_text("2")
-    seen = {_digest([tmp_path])}
-    (tmp_path / "deep" / "a").write_text("3")
-    seen.add(_digest([tmp_path]))
-    (tmp_path / "deep" / "a").rename(tmp_path / "deep" / "c")
-    seen.add(_digest([tmp_path]))
-    (tmp_path / "b").unlink()
-    seen.add(_digest([tmp_path]))
-    assert len(seen) == 4
-    assert _digest([tmp_path / "deep", tmp_path / "missing"]) == _digest([tmp_path / "deep" / "c"])
 
 
 def test_packages_that_only_tests_need_change_no_page():

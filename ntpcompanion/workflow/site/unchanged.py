@@ -1,0 +1,96 @@
+"""The quick end of a build that has nothing to do.
+
+What a build starts from, what its runs read elsewhere and what it made are compared by content with
+a note of the last build: to find that out run by run and page by page takes ten times as long.
+"""
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import (
+    canonical_json,
+    digest_of,
+    files_below,
+    hash_of,
+    read_sealed,
+    sha256,
+    write_sealed,
+)
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.running.freshness import FILES_READ, input_files
+from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.running.runs import Run
+from ntpcompanion.workflow.site.commits import state_of_commits
+from ntpcompanion.workflow.site.render import doctrees
+from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
+
+
+def sources_digest(project: Project) -> str:
+    """One hash over all that a build starts from: book, notebooks, packages, the files beside them,
+    what git says of the notebooks, Python and the installed packages.
+    """
+    running = Path(__file__).resolve().parents[2]
+    folders = {project.notebooks, *project.packages, running}
+    files = [path for folder in folders for path in files_below(folder)]
+    files += [path for path in project.root.iterdir() if path.is_file()]
+    chapters = project.runs("book")
+    files += [path for path in files_below(project.book) if not path.is_relative_to(chapters)]
+    sources = digest_of(path for path in files if "__pycache__" not in path.parts)
+    python = [sys.version, sys.prefix, sorted(_installed())]
+    return sha256(canonical_json([sources, state_of_commits(project), python]))
+
+
+def is_unchanged(project: Project, profile: str, sources: str) -> bool:
+    """Whether a build of a profile would leave all as it is: the sources have the digest that they
+    had before the last one, and everything that it read or made is as it left it.
+    """
+    try:
+        last = read_sealed(_note(project, profile))
+    except WorkflowError:  # there is none, or it is damaged
+        return False
+    if last["sources"] != sources or last["read"] != _hashes(last["read"]):
+        return False
+    is_made = last["made"] == _made_digest(project, profile)
+    return is_made and not outdated_pages(doctrees(project.html(profile)))
+
+
+def remember(project: Project, profile: str, runs: Sequence[Run], sources: str) -> None:
+    """Note what a build has read and made; `sources` is their digest before it began. If they have
+    changed since, nothing is noted, and the next build looks at everything.
+    """
+    note = _note(project, profile)
+    note.unlink(missing_ok=True)
+    if sources_digest(project) != sources:
+        return
+    read = {str(project.root / name) for run in runs for name in _read_elsewhere(run)}
+    made = _made_digest(project, profile)
+    write_sealed(note, {"sources": sources, "read": _hashes(sorted(read)), "made": made})
+
+
+def _read_elsewhere(run: Run) -> list[str | Path]:
+    """The inputs of a stored run, and what it was seen to read besides."""
+    inputs = input_files(run.project, run.notebook, run.parameters).values()
+    return [*inputs, *Result.load(run.results).key_parts[FILES_READ]]
+
+
+def _made_digest(project: Project, profile: str) -> str:
+    sites = [project.html(profile), project.staged(profile)]
+    return digest_of([*sites, project.runs(profile), project.schemas])
+
+
+def _hashes(paths: Iterable[str]) -> dict[str, str]:
+    return {path: hash_of(Path(path)) for path in paths}
+
+
+def _installed() -> set[str]:
+    """Names and versions of the installed packages, as the folders that describe them are called:
+    to read them takes half a second.
+    """
+    places = [Path(place) for place in sys.path if place]
+    return {path.name for place in places for path in place.glob("*.*-info")}
+
+
+def _note(project: Project, profile: str) -> Path:
+    return doctrees(project.html(profile)).parents[1] / "unchanged.json"

@@ -1,0 +1,151 @@
+"""A build that has nothing to do says so from the contents of files: whatever else may have
+happened to them, each change is seen.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from ntpcompanion.workflow.base.files import read_sealed, write_sealed
+from ntpcompanion.workflow.site import unchanged
+from ntpcompanion.workflow.site.unchanged import is_unchanged, remember, sources_digest
+from tests.toy import executed, executed_once  # noqa: F401
+
+PAGES = {"index.html": "<p>One half.</p>", "chapters/coin.html": "<p>A coin.</p>"}
+NOTE = "_build/html-work/unchanged.json"
+SOURCES = [
+    "_config.yml",
+    "pyproject.toml",
+    "book/claims.yml",
+    "book/intro.md",
+    "book/records/plans.yml",
+    "notebooks/coin.md",
+    "notebooks/profiles.yml",
+    "toypkg/half.py",
+]
+READ = ["words.txt", "seen.txt"]
+MADE = [
+    "_build/html/index.html",
+    "_build/html/chapters/coin.html",
+    "_build/schemas/claims.json",
+    "book/chapters/coin.ipynb",
+    "book/chapters/coin.json",
+]
+
+
+@pytest.fixture
+def built(executed):
+    """The toy project as a build has left it: the site by a stand-in for Jupyter Book."""
+    project = executed.project
+    for name in SOURCES + READ + MADE:
+        file = project.root / name
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("")
+    for name, text in PAGES.items():
+        (project.html("book") / name).write_text(text)
+    results = project.runs("book") / "words.json"
+    data = read_sealed(results)
+    data["key_parts"]["files read"]["seen.txt"] = "as the run saw it"
+    write_sealed(results, {key: value for key, value in data.items() if key != "checksum"})
+    remember(project, "book", executed.runs(), sources_digest(project))
+    return executed
+
+
+def nothing_to_do(toy, profile="book"):
+    return is_unchanged(toy.project, profile, sources_digest(toy.project))
+
+
+def test_after_a_build_there_is_nothing_to_do(built):
+    assert nothing_to_do(built)
+    for file in built.project.root.rglob("*"):
+        os.utime(file, (1, 1))
+    (built.project.package / "__pycache__").mkdir(exist_ok=True)
+    (built.project.package / "__pycache__" / "half.pyc").write_bytes(b"compiled")
+    assert nothing_to_do(built), "dates and what Python compiles change no page"
+    assert not nothing_to_do(built, "smoke"), "another profile was not built"
+
+
+@pytest.mark.parametrize("name", SOURCES + READ + MADE)
+@pytest.mark.parametrize("how", ["changed", "removed"])
+def test_a_file_that_is_changed_or_gone_is_seen_whatever_its_date(built, name, how):
+    file = built.project.root / name
+    date = file.stat().st_mtime_ns
+    if how == "removed":
+        file.unlink()
+    else:
+        file.write_text(file.read_text() + " ")
+        os.utime(file, ns=(date, date))
+    assert not nothing_to_do(built)
+
+
+@pytest.mark.parametrize("folder", ["book", "notebooks", "toypkg", "book/chapters", "_build/html"])
+def test_a_new_file_is_seen(built, folder):
+    (built.project.root / folder / "new.txt").write_text("")
+    assert not nothing_to_do(built)
+
+
+def test_a_new_commit_is_seen(built):
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org"]
+
+    def call(*arguments):
+        subprocess.run([*git, *arguments], cwd=built.project.root, check=True, capture_output=True)
+
+    call("init", "--quiet")
+    call("add", "notebooks")
+    assert not nothing_to_do(built), "the page would say which commit holds its source"
+    call("commit", "--quiet", "-m", "Two notebooks")
+    remember(built.project, "book", built.runs(), sources_digest(built.project))
+    assert nothing_to_do(built)
+    call("commit", "--quiet", "--allow-empty", "-m", "Nothing")
+    assert not nothing_to_do(built)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("sys.version", "3.99"), ("sys.prefix", "/elsewhere"), ("sys.path", ["packages"])],
+)
+def test_another_python_and_another_package_are_seen(built, tmp_path, monkeypatch, name, value):
+    if name == "sys.path":
+        (tmp_path / "numpy-9.9.dist-info").mkdir()
+        value = [str(tmp_path)]
+    monkeypatch.setattr(f"ntpcompanion.workflow.site.unchanged.{name}", value)
+    assert not nothing_to_do(built)
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "[]", '{"sources": "x"}'])
+def test_a_damaged_note_is_none(built, content):
+    note = built.project.root / NOTE
+    if content is None:
+        note.unlink()
+    else:
+        note.write_text(content)
+    assert not nothing_to_do(built)
+
+
+def test_an_edited_note_is_none(built):
+    note = built.project.root / NOTE
+    data = json.loads(note.read_text())
+    note.write_text(json.dumps({**data, "read": {}}))
+    assert not nothing_to_do(built)
+
+
+def test_nothing_is_noted_of_a_build_whose_sources_changed_meanwhile(built):
+    before = sources_digest(built.project)
+    built.edit("notebooks/coin.md", "Prose with", "Other prose with")
+    remember(built.project, "book", built.runs(), before)
+    assert not (built.project.root / NOTE).exists()
+    assert not nothing_to_do(built)
+
+
+def test_what_the_last_rendering_read_elsewhere_counts(built, monkeypatch):
+    monkeypatch.setattr(unchanged, "outdated_pages", lambda folder: {"intro"})
+    assert not nothing_to_do(built)
+
+
+def test_a_site_put_aside_by_an_interrupted_build_is_no_site(built):
+    shutil.move(built.project.html("book"), built.project.build / "html-old")
+    assert not nothing_to_do(built)
