@@ -147,6 +147,8 @@ def test_what_a_killed_rendering_left_is_not_published(executed):
     for name, content in whole.items():
         (work / "_build" / "html" / name).write_bytes(content[:1000])
     (work / "stamp.json").unlink()
+    assert "Unchanged" in executed.command("build"), "the site is whole, and nothing reads the rest"
+    executed.edit("notebooks/coin.md", "Prose with", "Other prose with")
     assert "Built" in executed.command("build")
     for name, content in whole.items():
         assert (executed.project.html("book") / name).read_bytes() == content
