@@ -14,7 +14,7 @@ from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running.job import Job
-from tests.toy import importable, no_kernel, toy  # noqa: F401
+from tests.toy import executed, executed_once, importable, no_kernel, toy  # noqa: F401
 
 MEASURED = {"coin": {"toy.half": 0.5, "toy.powers": [1.0, 2.0, 4.0]}, "words": {"toy.words": 3.0}}
 INJECTED = {
@@ -49,8 +49,8 @@ def instant(toy, monkeypatch):  # noqa: F811
         job = Job.read(Path(command[-1]))
         for cell in (1, 2):
             progress(cell)
-        executed = executed_by_hand(run.notebook.name, job.notebook)
-        Path(job.output).write_text(executed)
+        ran = executed_by_hand(run.notebook.name, job.notebook)
+        Path(job.output).write_text(ran)
         return Done([0.1, 0.2], 2**25, {})
 
     monkeypatch.setattr(runner, "_run_worker", run_worker)

@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,21 +38,6 @@ def files_below(folder: Path) -> Iterator[Path]:
             name for name in folders if os.path.realpath(os.path.join(place, name)) not in above
         ]
         yield from (path for name in names if (path := Path(place, name)).is_file())
-
-
-def digest_of(paths: Iterable[Path]) -> str:
-    """One hash over files and over all files of folders, with their names; what is missing does not
-    count.
-    """
-    files = sorted(
-        {
-            file
-            for path in paths
-            for file in (files_below(path) if path.is_dir() else [path])
-            if file.is_file()
-        }
-    )
-    return sha256(canonical_json([[str(file), sha256(file.read_bytes())] for file in files]))
 
 
 def canonical_json(data: object) -> str:

@@ -1,6 +1,7 @@
 """From executed notebooks to the pages of the book.
 
 - `build`: the whole of it: pages, ledger, status, rendering, checks
+- `unchanged`: whether a build has nothing to do
 - `pages`: present text joined with stored outputs
 - `code_folds`: which code a page shows, and where
 - `cards`: a claim as a line of HTML that opens

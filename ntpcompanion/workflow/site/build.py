@@ -12,10 +12,10 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from ntpcompanion.workflow.base.digests import digest_of
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
     canonical_json,
-    digest_of,
     files_below,
     sha256,
     write_atomically,

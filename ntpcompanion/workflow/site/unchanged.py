@@ -8,10 +8,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from ntpcompanion.workflow.base.digests import digest_of
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
     canonical_json,
-    digest_of,
     files_below,
     hash_of,
     read_sealed,

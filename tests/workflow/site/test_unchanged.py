@@ -12,7 +12,6 @@ import pytest
 from ntpcompanion.workflow.base.files import read_sealed, write_sealed
 from ntpcompanion.workflow.site import unchanged
 from ntpcompanion.workflow.site.unchanged import is_unchanged, remember, sources_digest
-from tests.toy import executed, executed_once  # noqa: F401
 
 PAGES = {"index.html": "<p>One half.</p>", "chapters/coin.html": "<p>A coin.</p>"}
 NOTE = "_build/html-work/unchanged.json"
