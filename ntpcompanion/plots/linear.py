@@ -84,20 +84,21 @@ def draw_verdict_shares(ax: Axes, frame: pd.DataFrame, draws: int) -> Axes:
     as_integer("draws", draws, 1)
     lemma = draw_theory(ax, [1, 1], [0, 1])
     label_line(ax, lemma, "$d = m$", at=0, offset=(-4.0, 26.0))
-    for column, colour, marker in (
-        ("compatible", IN_SUPPORT, "s"),
-        ("separable", MEASUREMENT, "o"),
-    ):
-        line = draw_share(ax, frame["d/m"], frame[column], draws, colour=colour, marker=marker)
-        ax.annotate(
-            column,
-            half_way(line),
-            xytext=(9, 0),
-            textcoords="offset points",
-            color=line.get_color(),
-            va="center",
-        )
-    undecided = draw_share(ax, frame["d/m"], frame["undecided"], draws, colour=CONTRAST, marker="x")
+    x = frame["d/m"]
+    compatible = draw_share(ax, x, frame["compatible"], draws, colour=IN_SUPPORT, marker="s")
+    # above the panel: on a phone there is no room between the two lines
+    top = int(np.argmax(frame["compatible"]))
+    label_line(ax, compatible, "compatible", at=top, offset=(0.0, 8.0))
+    separable = draw_share(ax, x, frame["separable"], draws, colour=MEASUREMENT, marker="o")
+    ax.annotate(
+        "separable",
+        half_way(separable),
+        xytext=(9, 0),
+        textcoords="offset points",
+        color=separable.get_color(),
+        va="center",
+    )
+    undecided = draw_share(ax, x, frame["undecided"], draws, colour=CONTRAST, marker="x")
     label_line(ax, undecided, "undecided", at=5 * len(frame) // 6, offset=(0.0, 8.0))
     return ax
 
