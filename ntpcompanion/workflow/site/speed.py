@@ -69,8 +69,8 @@ def _ratios(run: Bench, entries: Sequence[Entry]) -> str:
     axis = ratio_axis([*ratios, *(ratio for ratio in busy.values() if ratio)])
     rows = "".join(_ratio_row(entry, busy[entry.name], axis) for entry in ordered)
     caption = (
-        "How many times as fast as the peer that is named, both in the same run, in turns: the "
-        "median of the turns, with its 95 % interval (with fewer than six turns: their range), on "
+        "How many times as fast this package is as the named peer. Both run in turns, in the same "
+        "run; shown is the median of the turns, with its 95 % interval (with fewer than six turns: their range), on "
         "a logarithmic axis. Right of the line at 1 this package is faster. Open dots: the same "
         "beside busy processes. A tick marks the goal; where it is below 1 the peer is a bound, "
         "such as one pass over the data, not a rival."
@@ -110,8 +110,9 @@ def _answer(run: Bench, entries: Sequence[Entry]) -> str:
         faster = sum(ratio.low > 1 for ratio in ratios)
         worst, *_, best = sorted(2 * rivals, key=lambda e: pair_of(e).ratio.value)
         lines.append(
-            f"In {faster} of {len(rivals)} comparisons with another program this package is "
-            "faster; the other rows compare it with a bound, or with its own best setting. The "
+            f"In {faster} of {len(rivals)} comparisons with what it is meant to outrun this package "
+            "is faster; the other rows compare it with a bound, with its own best setting, or with "
+            "a program that does less. The "
             f"median ratio is {figures(statistics.median(r.value for r in ratios))}."
         )
         lines.append(f"The largest ratio: {_one(best)}. The smallest: {_one(worst)}.")
