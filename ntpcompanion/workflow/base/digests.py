@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from ntpcompanion.workflow.base.files import canonical_json, files_below, sha256
+from ntpcompanion.workflow.base.files import canonical_json, files_below, hash_of, sha256
 
 
 def digest_of(paths: Iterable[Path]) -> str:
@@ -18,4 +18,4 @@ def digest_of(paths: Iterable[Path]) -> str:
             if file.is_file()
         }
     )
-    return sha256(canonical_json([[str(file), sha256(file.read_bytes())] for file in files]))
+    return sha256(canonical_json([[str(file), hash_of(file)] for file in files]))

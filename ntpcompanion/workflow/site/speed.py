@@ -70,10 +70,10 @@ def _ratios(run: Bench, entries: Sequence[Entry]) -> str:
     rows = "".join(_ratio_row(entry, busy[entry.name], axis) for entry in ordered)
     caption = (
         "How many times as fast this package is as the named peer. Both run in turns, in the same "
-        "run; shown is the median of the turns, with its 95 % interval (with fewer than six turns: their range), on "
-        "a logarithmic axis. Right of the line at 1 this package is faster. Open dots: the same "
-        "beside busy processes. A tick marks the goal; where it is below 1 the peer is a bound, "
-        "such as one pass over the data, not a rival."
+        "run; shown is the median of the turns, with its 95 % interval (with fewer than six turns: "
+        "their range), on a logarithmic axis. Right of the line at 1 this package is faster. Open "
+        "dots: the same beside busy processes. A tick marks the goal; where it is below 1 the peer "
+        "is a bound, such as one pass over the data, not a rival."
     )
     return (
         f'<figure class="ntp-ratios"><ul>{rows}<li aria-hidden="true"><span></span>'
@@ -110,10 +110,10 @@ def _answer(run: Bench, entries: Sequence[Entry]) -> str:
         faster = sum(ratio.low > 1 for ratio in ratios)
         worst, *_, best = sorted(2 * rivals, key=lambda e: pair_of(e).ratio.value)
         lines.append(
-            f"In {faster} of {len(rivals)} comparisons with what it is meant to outrun this package "
-            "is faster; the other rows compare it with a bound, with its own best setting, or with "
-            "a program that does less. The "
-            f"median ratio is {figures(statistics.median(r.value for r in ratios))}."
+            f"In {faster} of {len(rivals)} comparisons with what this package is meant to outrun "
+            "it is faster; the other rows compare it with a bound, with its own best setting, or "
+            "with a program that does less. The median ratio is "
+            f"{figures(statistics.median(r.value for r in ratios))}."
         )
         lines.append(f"The largest ratio: {_one(best)}. The smallest: {_one(worst)}.")
     goals = [entry for entry in run.quiet() if entry.met is not None]

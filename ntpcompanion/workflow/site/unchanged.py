@@ -28,15 +28,22 @@ from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
 
 
 def sources_digest(project: Project) -> str:
-    """One hash over all that a build starts from: book, notebooks, packages, the files beside them,
-    what git says of the notebooks, Python and the installed packages.
+    """One hash over all that a build starts from: book, notebooks, settings, modules of the
+    packages, what git says of the notebooks, Python and the installed packages.
+
+    What else lies beside these is an input of a run, or nothing to a page.
     """
-    running = Path(__file__).resolve().parents[2]
-    folders = {project.notebooks, *project.packages, running}
-    files = [path for folder in folders for path in files_below(folder)]
-    files += [path for path in project.root.iterdir() if path.is_file()]
+    modules = [
+        path
+        for folder in project.packages
+        for path in files_below(folder)
+        if path.suffix in (".py", ".pyi")
+    ]
+    running = files_below(Path(__file__).resolve().parents[2])  # its styles and scripts, too
+    settings = [project.root / name for name in ("_config.yml", "pyproject.toml")]
     chapters = project.runs("book")
-    files += [path for path in files_below(project.book) if not path.is_relative_to(chapters)]
+    pages = [path for path in files_below(project.book) if not path.is_relative_to(chapters)]
+    files = [*settings, project.notebooks, *modules, *running, *pages]
     sources = digest_of(path for path in files if "__pycache__" not in path.parts)
     python = [sys.version, sys.prefix, sorted(_installed())]
     return sha256(canonical_json([sources, state_of_commits(project), python]))

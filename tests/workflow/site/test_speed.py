@@ -88,7 +88,7 @@ def test_rivals_come_first_by_their_ratio_and_bounds_last(page):
 def test_the_answer_is_computed(page):
     lines = re.findall(r"<p>(.*?)</p>", page)
     assert lines[0].startswith(
-        "In 1 of 2 comparisons with what it is meant to outrun this package is faster; "
+        "In 1 of 2 comparisons with what this package is meant to outrun it is faster; "
     )
     assert lines[0].endswith("median ratio is 10.4.")
     assert "The largest ratio: 20 times as fast as HiGHS (What linear.fast does)." in lines[1]

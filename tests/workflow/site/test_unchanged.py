@@ -83,8 +83,14 @@ def test_a_file_that_is_changed_or_gone_is_seen_whatever_its_date(built, name, h
 
 @pytest.mark.parametrize("folder", ["book", "notebooks", "toypkg", "book/chapters", "_build/html"])
 def test_a_new_file_is_seen(built, folder):
-    (built.project.root / folder / "new.txt").write_text("")
+    (built.project.root / folder / "new.py").write_text("")
     assert not nothing_to_do(built)
+
+
+def test_what_lies_beside_the_sources_is_not_read(built):
+    for name in ("data.bin", "toypkg/data.bin"):
+        (built.project.root / name).write_bytes(b"a large file of the user's own")
+    assert nothing_to_do(built)
 
 
 def test_a_new_commit_is_seen(built):
