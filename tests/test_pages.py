@@ -20,8 +20,9 @@ SCRIPT = re.compile(r'<script[^>]* src="([^"]*/widgets/[^"]*)"')
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 SERIOUS = ("serious", "critical")
 # the themes differ in colours alone
+COLOURS = "{type: 'rule', values: ['color-contrast', 'link-in-text-block']}"
 RULES = {"light": "{resultTypes: ['violations']}"}
-RULES["dark"] = "{resultTypes: ['violations'], runOnly: ['cat.color']}"
+RULES["dark"] = f"{{resultTypes: ['violations'], runOnly: {COLOURS}}}"
 
 
 @pytest.fixture(scope="module")
