@@ -14,12 +14,7 @@ from packaging.utils import canonicalize_name
 
 from ntpcompanion.workflow.base.digests import digest_of
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import (
-    canonical_json,
-    files_below,
-    sha256,
-    write_atomically,
-)
+from ntpcompanion.workflow.base.files import canonical_json, files_below, sha256, write_atomically
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.comparison import check_measured
 from ntpcompanion.workflow.claims.claims import load_claims
