@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 IMPORT = re.compile(r"^(?:import ([\w.]+)|from ([\w.]+) import ([\w, ]*))", re.MULTILINE)
+# what is imported only when a part of a library is first used, and takes a second
+LATE = {"torch.optim": "torch._dynamo", "torch.func": "torch._dynamo"}
 NAME = re.compile(r"(?:^|,) *(\w+)")
 
 
@@ -25,4 +27,4 @@ def _imported(text: str) -> frozenset[str]:
     found = set()
     for module, package, names in IMPORT.findall(text):
         found |= {module or package, *(f"{package}.{name}" for name in NAME.findall(names))}
-    return frozenset(found)
+    return frozenset(found | {late for used, late in LATE.items() if used in text})

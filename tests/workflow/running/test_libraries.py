@@ -46,6 +46,7 @@ def test_every_import_at_the_top_of_a_file_is_found(path):
         ("from scipy.stats import (\n    norm,\n)", ["scipy.stats"]),
         ("def f():\n    import torch", []),
         ("import numpydoc, torchvision\nfrom . import numpy\nfrom .torch import x", []),
+        ("import torch\ntorch.optim.SGD", ["torch", "torch._dynamo"]),
         ("important = 1\nfrom_numpy = 2\n# import numpy", []),
     ],
 )

@@ -3,7 +3,6 @@ safe.
 """
 
 import contextlib
-import os
 import threading
 import time
 from pathlib import Path
@@ -14,8 +13,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from ntpcompanion.workflow.base.files import sha256
-from ntpcompanion.workflow.base.messages import MARK, Done, Failed, heard
-from ntpcompanion.workflow.running import fork_server, workers
+from ntpcompanion.workflow.base.messages import Done, Failed, heard
+from ntpcompanion.workflow.running import workers
 from ntpcompanion.workflow.running.job import Job
 from ntpcompanion.workflow.running.workers import FORKS, Workers
 
@@ -175,14 +174,3 @@ class _Deaf:
 
     def run(self, command, libraries, _):
         return self.crew.run(command, libraries, self.listen)
-
-
-def test_messages_are_marked_as_those_of_workers():
-    assert fork_server.MARK == MARK
-
-
-def test_the_server_holds_no_module_of_the_package():
-    source = Path(fork_server.__file__).read_text()
-    assert "import ntpcompanion" not in source
-    assert "from ntpcompanion" not in source
-    assert os.path.basename(fork_server.WORKER.replace(".", "/")) == "worker"
