@@ -45,7 +45,7 @@ def executed_by_hand(name, text):
 def instant(toy, monkeypatch):  # noqa: F811
     """The toy project, whose notebooks are executed by hand, at once."""
 
-    def run_worker(run, command, progress, lifeline):
+    def run_worker(run, command, libraries, progress, workers):
         job = Job.read(Path(command[-1]))
         for cell in (1, 2):
             progress(cell)

@@ -1,5 +1,5 @@
-"""What a worker says to its runner: JSON lines on standard output behind a mark, so that what a
-kernel prints there does no harm.
+"""What a worker, or its fork server, says to the runner: JSON lines on standard output behind a
+mark, so that what a kernel prints there does no harm.
 """
 
 import json
@@ -43,7 +43,15 @@ class Failed:
     traceback: str
 
 
-Message = Cell | Done | Failed
+@with_config(_WHOLE)
+@dataclass(frozen=True)
+class Exited:
+    """A fork server says that its worker has ended, and how: a signal is a negative code."""
+
+    code: int
+
+
+Message = Cell | Done | Failed | Exited
 _MESSAGES: TypeAdapter[Message] = TypeAdapter(Message)
 
 

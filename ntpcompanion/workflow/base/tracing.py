@@ -49,7 +49,7 @@ def import_from_sources(folders: Sequence[str]) -> None:
     Installed packages are left out, also where an environment lies in one of the folders: they keep
     their quick imports.
     """
-    belongs = _membership(folders)
+    belongs = membership(folders)
     details = (ExtensionFileLoader, EXTENSION_SUFFIXES), (SourceLoader, SOURCE_SUFFIXES)
 
     def find(path: str) -> FileFinder:
@@ -71,10 +71,10 @@ def write_down_opened_files(folders: Sequence[str], log: str) -> None:
     names used count (`workflow/running/faces.py`).
     """
     target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    sys.addaudithook(_OpenedFiles(_membership(folders), target).hear)
+    sys.addaudithook(OpenedFiles(membership(folders), target).hear)
 
 
-class _OpenedFiles:
+class OpenedFiles:
     """An audit hook of Python that writes the files that `belongs` accepts to the file `target`."""
 
     def __init__(self, belongs: Callable[[str], bool], target: int) -> None:
@@ -132,9 +132,9 @@ def read_log(log: Path) -> dict[str, list[str]]:
     return found
 
 
-def _membership(folders: Sequence[str]) -> Callable[[str], bool]:
-    """Whether a path is one of `folders` or below one, and not that of an installed package or of a
-    cache.
+def membership(folders: Sequence[str]) -> Callable[[str], bool]:
+    """A function: whether a path is one of `folders` or below one, and not that of an installed
+    package or of a cache.
     """
     # a virtual environment, and the caches of the project's own, may lie below a folder of the
     # project
@@ -158,6 +158,12 @@ def _membership(folders: Sequence[str]) -> Callable[[str], bool]:
     return lambda path: any(holds(folder, path) for folder in own)
 
 
+def leave_out_what_serves_people() -> None:
+    """From now on these packages are as if they were not installed."""
+    for name in FOR_PEOPLE:
+        sys.modules[name] = None  # type: ignore[assignment]  # how Python marks what is not there
+
+
 def main() -> None:
     """Start the kernel: of its arguments, the log and the folders as JSON are ours, the rest is for
     ipykernel.
@@ -166,8 +172,7 @@ def main() -> None:
     del sys.argv[1:3]
     import_from_sources(folders)
     write_down_opened_files(folders, log)
-    for name in FOR_PEOPLE:
-        sys.modules[name] = None  # type: ignore[assignment]  # as if it were not installed
+    leave_out_what_serves_people()
     sys.path.insert(0, "")  # as `python -m` does; the launcher removes it
     runpy.run_module("ipykernel_launcher", run_name="__main__", alter_sys=True)
 

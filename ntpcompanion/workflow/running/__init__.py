@@ -9,7 +9,11 @@
 - `computing`: what of it can move a number: no docstrings, annotations and checks
 - `execute`: the stale runs, several at a time, each outcome stored whole or not at all
 - `job`: what a worker is told
+- `workers`: how workers are started, and end with the runner
+- `fork_server`: the process that has the libraries loaded, of which workers and kernels are forked
+- `libraries`: which modules of libraries a notebook is going to import
 - `worker`: the process that executes one notebook with papermill
+- `forked_kernel`: the kernel beside a forked worker, as jupyter_client starts kernels
 - `sockets`: the folder for the sockets of its kernel
 - `results`: the results file beside an executed notebook
 - `history`: the values of claims, kept for each build and machine

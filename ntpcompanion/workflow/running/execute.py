@@ -11,23 +11,23 @@ from typing import Literal
 
 import nbformat
 
-from ntpcompanion.workflow.base.environment import clean_environment, folders
+from ntpcompanion.workflow.base.environment import folders
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.messages import Cell, Done, Failed, Message, heard
-from ntpcompanion.workflow.base.processes import Lifeline
-from ntpcompanion.workflow.base.processes import run as run_program
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
-from ntpcompanion.workflow.notebooks.notebook import Notebook
+from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
 from ntpcompanion.workflow.running.freshness import (
     FILES_READ,
+    KeyParts,
     input_files,
     key,
     key_parts,
     other_files,
 )
 from ntpcompanion.workflow.running.job import Job
+from ntpcompanion.workflow.running.libraries import library_modules
 from ntpcompanion.workflow.running.results import (
     Result,
     collect_measurements,
@@ -42,6 +42,7 @@ from ntpcompanion.workflow.running.runs import (
     stale_reasons,
     unused_defaults,
 )
+from ntpcompanion.workflow.running.workers import Workers
 
 Report = Callable[[Run, str, int, int], None]  # run, state, cell, cells
 
@@ -85,10 +86,10 @@ def execute(
         return []
     scratch = scratch or runs[0].project.build / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)  # left by a run that was killed
-    with Lifeline() as lifeline, ThreadPoolExecutor(max_workers=jobs) as pool:
+    with Workers(runs[0].project) as workers, ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
             futures = {
-                run.stem: pool.submit(_bring_up_to_date, run, scratch, force, tell, lifeline)
+                run.stem: pool.submit(_bring_up_to_date, run, scratch, force, tell, workers)
                 for run in sorted(runs, key=_seconds_before, reverse=True)
             }
             for future in as_completed(futures.values()):
@@ -96,7 +97,7 @@ def execute(
                     ended(future.result())
             return [futures[run.stem].result() for run in runs]
         finally:
-            lifeline.cut()  # before the pool waits for its threads: Ctrl-C ends the workers
+            workers.cut()  # before the pool waits for its threads: Ctrl-C ends the workers
 
 
 def _seconds_before(run: Run) -> float:
@@ -108,7 +109,7 @@ def _seconds_before(run: Run) -> float:
 
 
 def _bring_up_to_date(
-    run: Run, scratch: Path, force: bool, tell: Report, lifeline: Lifeline
+    run: Run, scratch: Path, force: bool, tell: Report, workers: Workers
 ) -> Outcome:
     cells = len(code_cells(run.notebook.node))
     began = time.perf_counter()
@@ -119,7 +120,7 @@ def _bring_up_to_date(
         # before the results that know the old defaults are replaced
         notes = [*unused_defaults(run), *checked(run)]
         own = scratch / f"{run.profile}-{run.stem.name}"
-        notes += _execute_one(run, own, lambda cell: tell(run, "cell", cell, cells), lifeline)
+        notes += _execute_one(run, own, lambda cell: tell(run, "cell", cell, cells), workers)
     except (WorkflowError, OSError) as error:  # OSError: a full or read-only disk below _build
         tell(run, "failed", 0, cells)
         where = "" if isinstance(error, WorkflowError) else f"{_name(run)}: "
@@ -129,14 +130,15 @@ def _bring_up_to_date(
 
 
 def _execute_one(
-    run: Run, scratch: Path, progress: Callable[[int], None], lifeline: Lifeline
+    run: Run, scratch: Path, progress: Callable[[int], None], workers: Workers
 ) -> list[str]:
     """Run a notebook in a worker and store its outcome; notes for the user."""
     # before the run: an edit made meanwhile leaves it stale
     parts = key_parts(run.project, run.notebook, run.parameters)
     job = _job(run, scratch / "executed.ipynb")
     started, began = now(), time.perf_counter()
-    done = _run_worker(run, job.write(scratch / "job.json"), progress, lifeline)
+    command = job.write(scratch / "job.json")
+    done = _run_worker(run, command, _libraries(run, parts), progress, workers)
     node = tidy(load_executed(Path(job.output)), run.notebook)
     require_listed_records(node, run.notebook)
     others = other_files(run.project, run.notebook, run.parameters, parts, done.read)
@@ -203,8 +205,20 @@ def _name(run: Run) -> str:
     return f"Notebook {run.notebook.name!r} ({run.profile})"
 
 
+def _libraries(run: Run, parts: KeyParts) -> list[str]:
+    names = [name for name in parts["package source"] if name.endswith(".py")]
+    files = [run.project.package / name for name in names]
+    return library_modules(
+        imported_modules(run.notebook.node), files, run.project.settings.libraries
+    )
+
+
 def _run_worker(
-    run: Run, command: list[str], progress: Callable[[int], None], lifeline: Lifeline
+    run: Run,
+    command: list[str],
+    libraries: list[str],
+    progress: Callable[[int], None],
+    workers: Workers,
 ) -> Done:
     last: Message | None = None
 
@@ -214,8 +228,7 @@ def _run_worker(
         if isinstance(last, Cell):
             progress(last.cell)
 
-    environment = clean_environment(run.project)
-    ended = run_program(command, environment=environment, lifeline=lifeline, each_line=hear)
+    ended = workers.run(command, libraries, hear)
     if isinstance(last, Done):
         return last
     where = _name(run)

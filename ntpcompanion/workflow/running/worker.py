@@ -1,5 +1,5 @@
 """One notebook, one process: `python -m ntpcompanion.workflow.running.worker JOB.json`, started by
-the runner and by nobody else.
+the runner or forked by its `fork_server`.
 """
 
 import contextlib
@@ -7,9 +7,11 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import nbformat
 
@@ -28,6 +30,7 @@ from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.messages import Cell, Done, Failed, say
 from ntpcompanion.workflow.base.processes import end_with_parent
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
+from ntpcompanion.workflow.running.forked_kernel import forked_kernel
 from ntpcompanion.workflow.running.job import Job
 from ntpcompanion.workflow.running.sockets import socket_folder
 
@@ -59,14 +62,22 @@ class CellFailed(Exception):
         self.failed = failed
 
 
-def main(job_file: str) -> int:
+def main(job_file: str, *forked: str) -> int:
     """Execute the notebook that the job names; write it to the job's output and tell the runner
     what it took; 0 if every cell ran.
+
+    A worker that a fork server has made is given three numbers besides: of the pipe that ends with
+    the server, of the process that is to be the kernel, and of the socket where that waits.
     """
     end_with_parent(grace=GRACE)
+    kernel = {}
+    if forked:
+        server, child, orders = map(int, forked)
+        end_with_parent(lambda: os.read(server, 1), grace=GRACE)
+        kernel = forked_kernel(child, orders)
     job = Job.read(Path(job_file))
     try:
-        done = execute(job)
+        done = execute(job, kernel)
         write_atomically(Path(job.output), nbformat.writes(done.node))
     except CellFailed as failure:
         say(failure.failed)
@@ -77,13 +88,15 @@ def main(job_file: str) -> int:
     return 0
 
 
-def execute(job: Job) -> Executed:
-    """Run the notebook of a job with papermill in a kernel of its own. Raises CellFailed."""
+def execute(job: Job, kernel: Mapping[str, Any] = MappingProxyType({})) -> Executed:
+    """Run the notebook of a job with papermill in a kernel of its own, whose specification has the
+    metadata `kernel`. Raises CellFailed.
+    """
     node = nbformat.reads(job.notebook, as_version=4)
     clock = _Clock(len(code_cells(node)))
     with socket_folder() as sockets:
         log = Path(sockets, "opened")
-        manager = _own_kernel(sockets, job.watched, log)
+        manager = _own_kernel(sockets, job.watched, log, kernel)
         with _failures_told(clock, job.cell_timeout):
             node = papermill.execute_notebook(
                 node,
@@ -105,7 +118,9 @@ def execute(job: Job) -> Executed:
     return Executed(node, clock.seconds, read)
 
 
-def _own_kernel(sockets: str, watched: list[str], log: Path) -> dict[str, str]:
+def _own_kernel(
+    sockets: str, watched: list[str], log: Path, metadata: Mapping[str, Any]
+) -> dict[str, str]:
     """Install a kernel of this interpreter in the folder `sockets`, where this process finds it
     first; the settings of a kernel manager that starts it.
     """
@@ -115,7 +130,8 @@ def _own_kernel(sockets: str, watched: list[str], log: Path) -> dict[str, str]:
     os.environ["JUPYTER_PATH"] = os.environ["IPYTHONDIR"] = sockets
     arguments = [str(log), json.dumps(watched), "-f", "{connection_file}"]
     command = [sys.executable, "-P", tracing.__file__, *arguments]
-    write_kernel_spec(f"{sockets}/kernels/python3", overrides={"argv": command})
+    overrides = {"argv": command, "metadata": dict(metadata)}
+    write_kernel_spec(f"{sockets}/kernels/python3", overrides=overrides)
     # its file would else be in the common temporary folder, where a killed run leaves it
     manager = {"connection_file": f"{sockets}/kernel.json"}
     if sys.platform != "win32":
@@ -172,4 +188,4 @@ def _peak_memory() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))
