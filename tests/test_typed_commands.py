@@ -115,7 +115,7 @@ def _made(word, project):
 
 def _collected(word):
     """Whether the file, and the test in it, that an argument of pytest names are there."""
-    path, _, test = word.partition("=")[2].partition("::")
+    path, _, test = word.rpartition("=")[2].partition("::")
     return (ROOT / path).exists() and f"def {test}" in (ROOT / path).read_text(encoding="utf-8")
 
 

@@ -38,7 +38,8 @@ class TrainingState:
         mean training loss of the masked words since the state before, in nats; NaN if there was no
         step since.
     seconds
-        of training so far, those before a kill included, without what was done with the states.
+        of training so far, those before a kill included, without what was done with the states; on
+        a GPU also without the wait, at a state, for the steps that it has not finished.
     model
         as it is now: the next state changes it.
     term

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -35,7 +35,7 @@ from ntpcompanion.workflow.timing.bench import (
     write_bench,
 )
 from ntpcompanion.workflow.timing.medians import median
-from tests.benchmarks.registry import Benchmark, all_benchmarks
+from tests.benchmarks.registry import FILES, Benchmark, all_benchmarks, benchmarks
 from tests.portable import busy_processes
 
 BUSY, LIMIT = 4, 120.0  # processes that keep a core busy; seconds of a benchmark on a quiet machine
@@ -147,6 +147,16 @@ def timed(
     return found
 
 
+def known_for(names: Sequence[str]) -> dict[str, Benchmark]:
+    """All benchmarks; if some are named, those of their files only: a machine that lacks the peers
+    of the others, such as one with a GPU, runs them as well.
+    """
+    files = dict.fromkeys(name.partition(".")[0] for name in names)
+    if not files or set(files) - set(FILES):
+        return all_benchmarks()
+    return {name: each for file in files for name, each in benchmarks(file).items()}
+
+
 def select(known: dict[str, Benchmark], names: Sequence[str]) -> list[Benchmark]:
     """Those named, by themselves or by their file; without names those that are listed."""
     if not names:
@@ -158,9 +168,9 @@ def select(known: dict[str, Benchmark], names: Sequence[str]) -> list[Benchmark]
     return found
 
 
-def merged(path: Path, made: Bench, known: Container[str]) -> Bench:
-    """A run of some benchmarks with the others of the same day that are still known, if machine and
-    versions agree.
+def merged(path: Path, made: Bench, known: Collection[str]) -> Bench:
+    """A run of some benchmarks with the others of the same day, if machine and versions agree. Of a
+    file that some of the `known` are of, only what is still known is kept.
     """
     if not path.is_file():
         return made
@@ -168,10 +178,12 @@ def merged(path: Path, made: Bench, known: Container[str]) -> Bench:
     if (old.hardware, old.versions) != (made.hardware, made.versions):
         return made
     new = {(entry.name, entry.busy) for entry in made.entries}
+    files = {name.partition(".")[0] for name in known}
     entries = [
         entry
         for entry in old.entries
-        if entry.name in known and (entry.name, entry.busy) not in new
+        if entry.name in known or entry.name.partition(".")[0] not in files
+        if (entry.name, entry.busy) not in new
     ]
     return made.model_copy(update={"started": old.started, "entries": entries + made.entries})
 
@@ -186,7 +198,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="what is kept of an earlier run, too")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of a benchmark")
     given = parser.parse_args()
-    project, known = Project.find(), all_benchmarks()
+    project, known = Project.find(), known_for(given.names)
     chosen, started, commit = select(known, given.names), now(), present_commit(project)
     made = versions((*project.settings.libraries, *PEERS))
     machine = hardware()

@@ -8,7 +8,7 @@ from ntpcompanion.workflow.base.processes import run
 from ntpcompanion.workflow.timing.bench import Amount, Failed, Growth, Pair, bench_of, write_bench
 from tests.benchmarks import __main__ as main
 from tests.benchmarks.memory import peak_memory
-from tests.benchmarks.registry import Benchmark
+from tests.benchmarks.registry import Benchmark, all_benchmarks
 from tests.workflow.timing.test_bench import entry, machine
 
 ONE = Benchmark("toy.one", "One", "Toys", 1, True, True, lambda: None)
@@ -103,6 +103,14 @@ def test_a_benchmark_is_chosen_by_its_name_or_its_file():
         main.select(KNOWN, ["toy.lage"])
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+def test_of_those_that_are_named_only_the_files_are_read():
+    assert {name.partition(".")[0] for name in main.known_for(["training.gpu_share"])} == {
+        "training"
+    }
+    assert main.known_for(["lineer.one"]) == main.known_for([]) == all_benchmarks()
+
+
 def made(*entries, hardware=None, versions=None):
     hardware, versions = hardware or machine(), versions or {"numpy": "2"}
     return bench_of("2026-11-23", "2026-11-23", hardware, versions, entries)
@@ -110,14 +118,15 @@ def made(*entries, hardware=None, versions=None):
 
 def test_some_that_are_run_again_replace_those_of_the_file(tmp_path):
     path = tmp_path / "b.json"
-    assert main.merged(path, made(entry("a")), "ab").entries == [entry("a")]
-    write_bench(path, made(entry("a"), entry("b"), entry("gone")))
-    found = main.merged(path, made(entry("b", title="new")), "ab")
+    known = ["toy.a", "toy.b"]
+    assert main.merged(path, made(entry("toy.a")), known).entries == [entry("toy.a")]
+    write_bench(path, made(*map(entry, ("toy.a", "toy.b", "toy.gone", "other.file"))))
+    found = main.merged(path, made(entry("toy.b", title="new")), known)
     assert [(each.name, each.title) for each in found.entries] == [
-        ("a", "What a does"), ("b", "new")
+        ("toy.a", "What toy.a does"), ("other.file", "What other.file does"), ("toy.b", "new")
     ]  # fmt: skip
-    alone = made(entry("b"), versions={"numpy": "3"})
-    assert main.merged(path, alone, "ab") == alone, "other versions are another run"
+    alone = made(entry("toy.b"), versions={"numpy": "3"})
+    assert main.merged(path, alone, known) == alone, "other versions are another run"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from ntpcompanion.mlm import stacked_training
 from ntpcompanion.mlm.adversarial import AdversarialPlan
 from ntpcompanion.mlm.downstream import LabelledExamples
 from ntpcompanion.mlm.example_gradients import log_trace
@@ -10,7 +11,7 @@ from ntpcompanion.mlm.ridge import validation_loss
 from ntpcompanion.mlm.stacked_data import draw_steps
 from ntpcompanion.mlm.stacked_terms import adversary, trace_penalty
 from ntpcompanion.mlm.stacked_training import train_stack
-from ntpcompanion.networks.stack import initial_stack
+from ntpcompanion.networks.stack import Stack, initial_stack
 from tests.mlm.cases import SHORT, SMALL, TRANSFORMER, generator
 
 LANGUAGE = SMALL.build()
@@ -101,3 +102,34 @@ def test_more_examples_than_there_are_are_refused():
     many = [replace(ATTACK, first=50, second=11)] * 3
     with pytest.raises(ValueError, match="= 61 must be at most the 60 downstream examples"):
         adversary(many, SEEDS, DOWNSTREAM)
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        "cpu",
+        pytest.param(
+            "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["penalty", "adversary"])
+def test_a_step_that_is_captured_is_the_step_that_is_computed(monkeypatch, kind, device):
+    language = LANGUAGE.to(torch.device(device))
+    start = Stack(STACK.plan, {name: p.to(device) for name, p in STACK.parameters.items()})
+    there = LabelledExamples(TOKENS.to(device), DOWNSTREAM.labels.to(device), 2)
+
+    def trained():
+        if kind == "adversary":
+            term = adversary(PLANS, SEEDS, there)
+        else:
+            term = trace_penalty(torch.tensor([0.0, 0.2, -0.2], device=device), SEEDS, 8)
+        *_, end = train_stack(start, SHORT, language, SEEDS, "test", term=term)
+        return end
+
+    graph = trained()
+    monkeypatch.setattr(stacked_training, "captured", lambda compute, _: compute)
+    plain = trained()
+    torch.testing.assert_close(graph.term, plain.term, rtol=1e-5, atol=1e-6)
+    for name, p in graph.stack.parameters.items():
+        torch.testing.assert_close(p, plain.stack.parameters[name], rtol=0, atol=1e-5)

@@ -22,7 +22,9 @@ NOTHING = "No benchmarks have been run: `make bench` runs them, which takes a qu
 
 
 def speed_page(runs: Sequence[Bench]) -> str:
-    """The newest run in full, those of other machines folded below it, as one block of HTML.
+    """The newest run in full, those of other machines folded below it, as one block of HTML. A run
+    of a few benchmarks, such as those of a GPU, is never the one that is shown in full beside one
+    of many.
 
     Parameters
     ----------
@@ -31,19 +33,25 @@ def speed_page(runs: Sequence[Bench]) -> str:
     """
     if not runs:
         return NOTHING
-    parts = [STYLE, _run(runs[0], 1)]
-    for number, run in enumerate(runs[1:], 2):
+    many = max(len(run.quiet()) for run in runs) / 2
+    first, *others = sorted(runs, key=lambda run: len(run.quiet()) < many)
+    parts = [STYLE, _run(first, 1)]
+    for number, run in enumerate(others, 2):
+        few = len(run.quiet()) < many
+        what = "Some benchmarks" if few else "The same"
         head = f"{escape(run.hardware.line)}, {run.started[:10]}"
         parts.append(
-            f'<details class="ntp-group"><summary>The same on another machine: {head}</summary>'
-            f"{_run(run, number)}</details>"
+            f'<details class="ntp-group"><summary>{what} on another machine: {head}</summary>'
+            f"{_run(run, number, summed_up=not few)}</details>"
         )
     return "````{raw} html\n" + "\n".join(parts) + "\n````\n"
 
 
-def _run(run: Bench, number: int) -> str:
+def _run(run: Bench, number: int, *, summed_up: bool = True) -> str:
+    """A run; `summed_up`: with a sentence on all its comparisons, which a few are too few for."""
     pairs = [entry for entry in run.quiet() if isinstance(entry.outcome, Pair)]
-    parts = [_ratios(run, pairs), _answer(run, pairs), _made(run), _growths(run)]
+    answer = _answer(run, pairs if summed_up else [])
+    parts = [_ratios(run, pairs), answer, _made(run), _growths(run)]
     parts += [_costs(run, number), _failures(run)]
     return "\n".join(filter(None, parts))
 
@@ -209,6 +217,8 @@ def _cost_row(run: Bench, entry: Entry) -> str:
         _goal(entry),
     ]
     what = escape(_named(entry))
+    if isinstance(entry.outcome, Amount) and entry.outcome.note:
+        what += f" <small>({escape(entry.outcome.note)})</small>"
     return f'<tr><th scope="row">{what}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 

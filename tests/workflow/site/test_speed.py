@@ -80,6 +80,22 @@ def test_the_newest_machine_is_shown_and_the_other_folded_below(page):
     assert newest.count("<li>") + folded.count("<li>") == 5, "three ratios, one failure; one"
 
 
+def test_a_newer_run_of_a_few_benchmarks_is_folded_below_one_of_many(toy):
+    share = Amount(unit="of the rate", values=[0.4], note="300 of 750 TFLOP/s")
+    for day, processor, entries in (
+        ("21", "Small", QUIET),
+        ("22", "With a GPU", [entry("training.gpu_share", share), entry("training.graph")]),
+    ):
+        made = run(*entries, started=f"2026-11-{day}T00:00:00+00:00", hardware=machine(processor))
+        write_bench(folder(toy.project) / file_name(made.started, made.hardware), made)
+    first, below = speed_page(read_benches(toy.project)).split("<details", 1)
+    assert "Measured on Small, 2 cores" in first
+    assert "Some benchmarks on another machine: With a GPU, 2 cores" in below
+    assert "<small>(300 of 750 TFLOP/s)</small>" in below
+    assert "comparisons with" in first
+    assert "comparisons with" not in below
+
+
 def test_rivals_come_first_by_their_ratio_and_bounds_last(page):
     rows = re.findall(r"<em>against (.*?)</em>", page)
     assert rows == ["HiGHS", "&lt;SCS&gt;", "one pass", "HiGHS"]
