@@ -27,6 +27,8 @@ from typing import Any
 INSTALLED = ("site-packages", "dist-packages", ".egg-info", ".dist-info")
 # of no use to cells that nobody types or steps through, and slow to import
 FOR_PEOPLE = ("debugpy", "jedi")
+# with what a kernel starts
+STARTS = (__file__, str(Path(__file__).parents[1] / "running" / "fork_server.py"))
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -66,8 +68,8 @@ def write_down_opened_files(folders: Sequence[str], log: str) -> None:
     process opens from now on.
 
     A line is `[path, SHA-256 of the content]`, or `[path, null]` if it is opened for writing or
-    takes the place of another. Files of installed packages and of caches, compiled copies and this
-    file, the start of every kernel, are left out; so are the stubs of faces, of which only the
+    takes the place of another. Files of installed packages and of caches, compiled copies and the
+    two with which a kernel starts are left out; so are the stubs of faces, of which only the
     names used count (`workflow/running/faces.py`).
     """
     target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -102,7 +104,7 @@ class OpenedFiles:
 
     def note(self, place: str, written: bool) -> None:
         """Write the line of a file that is opened, unless it has the state of an earlier one."""
-        if not self.belongs(place) or place.endswith((".pyc", ".pyi")) or place == __file__:
+        if not self.belongs(place) or place.endswith((".pyc", ".pyi")) or place in STARTS:
             return
         digest = None
         if not written:

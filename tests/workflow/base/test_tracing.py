@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from ntpcompanion.workflow.base import tracing
+from ntpcompanion.workflow.base import processes, tracing
 from ntpcompanion.workflow.base.files import sha256
 
 
@@ -83,6 +83,14 @@ def test_the_stub_of_a_face_is_not_noted_as_read(inside):
         (inside.folder / name).write_text("x")
     inside("open('__init__.pyi').close(); open('words').close()")
     assert list(inside.log()) == [str(inside.folder / "words")]
+
+
+def test_the_files_with_which_a_kernel_starts_are_no_inputs(inside):
+    assert all(map(os.path.isfile, tracing.STARTS))
+    names = [*tracing.STARTS, processes.__file__]
+    package = os.path.dirname(os.path.dirname(tracing.STARTS[0]))
+    inside(f"for name in {names!r}:\n    open(name).close()", package)
+    assert set(inside.log()) == {processes.__file__}
 
 
 def test_installed_packages_keep_their_compiled_copies(inside):
