@@ -23,7 +23,7 @@ book: $(READY)
 test: $(TOOLS) browser
 	$(BIN)/pytest
 
-# every page in every view; with `make test` it is all that continuous integration runs
+# every page in every view, and most drills; with `make test` it is all that continuous integration runs
 test-slow: $(TOOLS) browser
 	$(BIN)/pytest -m slow
 

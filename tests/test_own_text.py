@@ -72,6 +72,7 @@ def check_floors(values):
     assert values["ntp.appc.flattening"] < 1e-9
 
 
+@pytest.mark.slow
 def test_contexts_of_a_script_without_spaces(tmp_path):
     values, about = measured("sparse_contexts", "Chinese", tmp_path)
     check_floors(values)

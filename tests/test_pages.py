@@ -1,5 +1,6 @@
 """The built pages as a strict reader of HTML, a screen reader and a slow line meet them."""
 
+import itertools
 import re
 from collections import Counter
 from pathlib import Path
@@ -82,9 +83,20 @@ def test_all_figures_to_touch_together_are_light(any_site):
     assert shared + sum(len(figure.encode()) for figure in figures) <= 400 * 2**10
 
 
+def axe_cases():
+    """Every page in both themes; of the kinds of pages all but the longest are looked at when they
+    are light, and one when it is dark.
+    """
+    often = {(page, "light") for page in KINDS} - {("ledger", "light")}
+    often |= {("chapters/ntp_svm", "dark")}
+    return [
+        pytest.param(*case, marks=() if case in often else pytest.mark.slow, id="-".join(case))
+        for case in itertools.product(toc_pages(Project.find()), ("light", "dark"))
+    ]
+
+
 @needs_browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("page", pages())
+@pytest.mark.parametrize(("page", "theme"), axe_cases())
 def test_axe_finds_nothing_serious(browser, site, page, theme):
     # axe-core is put into the page, which the page's own policy would refuse
     context = browser.new_context(bypass_csp=True, color_scheme=theme)

@@ -59,6 +59,7 @@ def test_it_holds_what_git_knows_and_nothing_else(known, unpacked):
     assert wanted <= files
 
 
+@pytest.mark.slow
 def test_its_tests_run(unpacked):
     options = ["-q", "-n", "0", "-p", "no:cacheprovider"]
     said = run(

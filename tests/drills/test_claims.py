@@ -42,6 +42,7 @@ def test_what_is_measured_and_what_is_claimed_must_agree(executed):
     assert "error: " in toy.command("check", "--profile", "book", code=1)
 
 
+@pytest.mark.slow
 def test_a_missing_glue_key_stops_the_build(executed):
     toy = executed
     toy.edit(
@@ -73,8 +74,8 @@ def test_a_missing_glue_key_stops_the_build(executed):
     ("old", "new", "words"),
     [
         ("# Intro", "# Intro\n\n{prf:ref}`nowhere`", "nowhere"),
-        ("liu2023same", "liu2032same", "liu2032same"),
-        ("# Intro", "# Intro\n\n![x](no.png)", "no.png"),
+        pytest.param("liu2023same", "liu2032same", "liu2032same", marks=pytest.mark.slow),
+        pytest.param("# Intro", "# Intro\n\n![x](no.png)", "no.png", marks=pytest.mark.slow),
     ],
     ids=["reference", "citation", "picture"],
 )

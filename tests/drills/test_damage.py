@@ -80,6 +80,7 @@ def test_a_flipped_bit_is_found_or_makes_no_difference(executed, suffix):
     assert stale_reasons(run) == []
 
 
+@pytest.mark.slow
 def test_a_damaged_site_is_made_again(executed):
     executed.command("build")
     html = executed.project.html("book")
@@ -137,6 +138,7 @@ def test_a_page_without_its_number_is_a_fault(executed, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_what_a_killed_rendering_left_is_not_published(executed):
     executed.command("build")
     work = executed.project.html("book").with_name("html-work")

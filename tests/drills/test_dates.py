@@ -43,6 +43,7 @@ def replace_with_an_old_file(path, old, new):
     os.utime(path, (10**9, 10**9))
 
 
+@pytest.mark.slow
 def test_pages_show_the_present_content_whatever_the_dates_say(built, no_kernel, monkeypatch):
     no_kernel()
     html = built.project.html("book")
@@ -74,6 +75,7 @@ def test_references_and_styles_with_an_old_date_are_taken(built, no_kernel):
     assert "#909090" in (html / "_static" / "logo.svg").read_text()
 
 
+@pytest.mark.slow
 def test_a_source_that_changes_during_the_rendering_is_red(built, no_kernel, monkeypatch):
     no_kernel()
     built.edit("book/intro.md", "# Intro", "# Begin")
@@ -93,6 +95,7 @@ def test_a_source_that_changes_during_the_rendering_is_red(built, no_kernel, mon
     assert "Title" in (built.project.html("book") / "intro.html").read_text()
 
 
+@pytest.mark.slow
 @POSIX
 def test_chapters_behind_a_link_are_seen_to_change(toy, tmp_path):
     (tmp_path / "disk").mkdir()

@@ -45,6 +45,7 @@ def test_full_while_a_notebook_runs(executed):
     assert "coin (book): executed" in executed.run("execute")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["pages", "rendering", "copying"])
 def test_full_while_the_book_is_built(executed, stage):
     executed.command("build")
@@ -69,6 +70,7 @@ def run(plan):
 """
 
 
+@pytest.mark.slow
 def test_full_while_a_sweep_is_made(toy):
     toy.write_experiment("long", LONG)
     arguments, build = ["sweep", "long", "--grid", "n=0:3", "--jobs", "1"], toy.project.build
@@ -82,6 +84,7 @@ def test_full_while_a_sweep_is_made(toy):
     assert (toy.project.root / "calls.txt").read_text().split() == ["0", "1", "2", "2"]
 
 
+@pytest.mark.slow
 def test_full_while_a_record_is_made(toy):
     toy.write_experiment("long", LONG)
     plan = {"experiment": "long", "about": "Long texts.", "grid": {"n": [0, 1, 2]}}
@@ -147,6 +150,7 @@ def test_read_only_for_what_is_kept(executed, command, folder):
     assert "Read-only file system" in output
 
 
+@pytest.mark.slow
 def test_a_finished_book_can_be_read_from_a_disk_that_cannot_be_written(executed):
     executed.command("check", "--profile", "book", "--update")
     root = executed.project.root

@@ -88,7 +88,14 @@ def chain(process):
     return found[1:]
 
 
-@pytest.mark.parametrize("victim", [-3, -2, -1], ids=["server", "worker", "kernel"])
+@pytest.mark.parametrize(
+    "victim",
+    [
+        pytest.param(-3, marks=pytest.mark.slow, id="server"),
+        pytest.param(-2, id="worker"),
+        pytest.param(-1, marks=pytest.mark.slow, id="kernel"),
+    ],
+)
 def test_a_killed_worker_or_kernel_is_an_error_and_can_be_repeated(slow, victim):
     process = slow.start("execute", "coin")
     wait_for(lambda: (slow.project.root / "started").exists())
@@ -133,7 +140,7 @@ def test_an_interrupted_run_ends_its_workers_at_once_and_can_be_repeated(slow):
     )
 
 
-@pytest.mark.parametrize("interrupt", [kill, stop])
+@pytest.mark.parametrize("interrupt", [kill, pytest.param(stop, marks=pytest.mark.slow)])
 def test_a_killed_or_interrupted_record_resumes_from_its_last_task(toy, interrupt):
     root = toy.project.root
     toy.write_experiment(
@@ -167,6 +174,7 @@ def test_a_killed_or_interrupted_record_resumes_from_its_last_task(toy, interrup
     assert calls.read_text().split() == ["0", "1", "2", "2"], "finished tasks are not run again"
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_ends_its_notebooks_at_once_and_goes_on(slow):
     arguments = ["sweep", "coin", "--seeds", "0:2", "--jobs", "2"]
     process = slow.start(*arguments)
@@ -179,6 +187,7 @@ def test_an_interrupted_sweep_ends_its_notebooks_at_once_and_goes_on(slow):
     assert "2 done Wrote" in output
 
 
+@pytest.mark.slow
 def test_a_killed_build_leaves_the_old_site_and_can_be_repeated(executed):
     toy = executed
     toy.command("build")
@@ -206,6 +215,7 @@ def test_a_build_that_is_killed_while_it_publishes_leaves_a_site(toy, monkeypatc
     assert not html.with_name(".html-old").exists()
 
 
+@pytest.mark.slow
 def test_two_builds_at_once_wait_for_each_other(slow):
     (slow.project.root / "slow").unlink()
     builds = [slow.start("build"), slow.start("build")]

@@ -85,6 +85,7 @@ socket.getaddrinfo = lambda *_, **__: refuse(socket.socket(), _)
 """
 
 
+@pytest.mark.slow
 def test_nothing_needs_the_network(toy, tmp_path):
     log = tmp_path / "asked"
     # in the root of the project, where all processes that it starts look; they are not given the
@@ -106,6 +107,7 @@ def test_nothing_needs_the_network(toy, tmp_path):
     assert "192.0.2.1" in log.read_text(), "the drill does notice"
 
 
+@pytest.mark.slow
 def test_a_folder_and_a_notebook_with_spaces_and_accents(toy, tmp_path):
     moved = shutil.copytree(toy.project.root, tmp_path / "Prêt à lire" / "ein Buch")
     project = Toy(Project(moved, moved / "toypkg"))
@@ -143,6 +145,7 @@ def test_a_page_outside_of_the_book_is_no_page(toy, no_kernel):
     assert not (toy.project.root / "outside.html").exists()
 
 
+@pytest.mark.slow
 def test_no_optimization_unwritable_home_or_long_temporary_folder_reaches_a_page(toy, tmp_path):
     toy.edit(
         "notebooks/coin.md",

@@ -30,6 +30,7 @@ def test_a_notebook_does_not_say_how_it_is_executed(toy, no_kernel, entry):
     )
 
 
+@pytest.mark.slow
 def test_a_page_of_the_book_is_not_executed_and_has_no_cards_of_its_own(executed):
     toy = executed
     toy.edit("book/_toc.yml", "- file: ledger", "- file: typed\n- file: ledger")

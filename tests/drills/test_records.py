@@ -31,6 +31,7 @@ def page(toy):
     return (toy.project.html("book") / "chapters" / "words.html").read_text()
 
 
+@pytest.mark.slow
 def test_an_outdated_record_is_shown_as_outdated(recorded):
     recorded.command("build")
     assert "matches the present code" in page(recorded)

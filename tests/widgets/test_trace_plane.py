@@ -94,7 +94,10 @@ def test_the_quantile_is_that_of_student(plane, opened):
     assert found == pytest.approx(stats.t.ppf(0.975, np.arange(1, 41)).tolist(), rel=1e-9)
 
 
-@pytest.mark.parametrize(("language", "with_slope"), [(0, 312), (1, 280), (2, 136)])
+@pytest.mark.parametrize(
+    ("language", "with_slope"),
+    [(0, 312), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((1, 280), (2, 136)))],
+)
 def test_every_choice_has_the_slope_and_interval_of_the_package(
     plane, opened, language, with_slope
 ):

@@ -61,6 +61,7 @@ def survey(importable):
     return importable
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_sweep_whose_worker_and_client_are_killed_is_complete_and_makes_nothing_twice(survey):
     root = survey.project.root

@@ -51,6 +51,7 @@ def test_a_configuration_that_jupyter_book_refuses_is_shown(toy):
         export_sources(toy.project, toy.project.book, toy.project.build / "source")
 
 
+@pytest.mark.slow
 def test_the_same_pages_show_the_same_numbers(toy, monkeypatch):
     toy.execute()
     html = build_with_sphinx(toy.project, toy.runs(), HERE)

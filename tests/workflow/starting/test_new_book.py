@@ -250,6 +250,7 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_changes_are_red_and_green_as_promised(made):
     command(made, "execute", "--profile", "smoke", "-j", "1")
     assert "1 measured value agrees" in command(made, "check")
