@@ -1,5 +1,8 @@
 """What the machine itself can do: no computation is faster than these."""
 
+import subprocess
+import sys
+
 import numpy as np
 import torch
 
@@ -31,3 +34,38 @@ def product_double():
 def product_single():
     a = torch.rand(2000, 2000, generator=torch.Generator().manual_seed(0))
     return _rate(lambda: a @ a, 2000)
+
+
+# what the runs of a sweep do: Python and small arrays; prints seconds
+ALONE = """import time
+import numpy as np
+a = np.random.default_rng(0).random((300, 20))
+print("ready", flush=True)
+input()
+began = time.perf_counter()
+for _ in range(6000):
+    a @ (a.T @ (a @ np.ones(20)))
+    sorted(range(2000), key=lambda n: -n)
+print(time.perf_counter() - began)"""
+
+
+@benchmark("Two processes at a time that share nothing", PART, busy=False, threads=2)
+def two_processes():
+    """Twice the work in the seconds of the slower one, against one process by itself."""
+    found = []
+    for _ in range(5):
+        (one,), two = together(1), together(2)
+        found.append(2 * one / max(two))
+    return amount("times as fast as one", found, note="No sweep with two workers is faster.")
+
+
+def together(number):
+    """Seconds of so many processes that begin at the same time."""
+    command = [sys.executable, "-c", ALONE]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    running = [subprocess.Popen(command, **pipes) for _ in range(number)]
+    assert [each.stdout.readline() for each in running] == ["ready\n"] * number
+    for each in running:
+        each.stdin.write("\n")
+        each.stdin.flush()
+    return [float(each.communicate()[0]) for each in running]

@@ -109,9 +109,10 @@ def _be_kernel(tracing: ModuleType, worker: socket.socket, opened: BinaryIO) -> 
     os.environ.update(order["environment"])
     os.chdir(order["folder"])
     sys.argv = order["arguments"]
+    size = os.fstat(opened.fileno()).st_size
     with open(sys.argv[1], "ab") as log:
-        opened.seek(0)
-        log.write(opened.read())
+        # not `read`: the position in the file is shared with the server, which writes
+        log.write(os.pread(opened.fileno(), size, 0))
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()  # or all kernels would draw alike without a seed
     tracing.main()
