@@ -48,7 +48,8 @@ def examine(project: Project) -> list[Check]:
 
 def shown(check: Check, width: int) -> str:
     """A check as lines of text: state, name, what was found, and below it the way to mend it."""
-    head, indent = f"{check.state:<9}{check.name:<19}", " " * 9
+    # an extra may have any name
+    head, indent = f"{check.state:<9}{check.name:<22} ", " " * 9
     # paths and commands can be copied
     fill = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
     fill.initial_indent, fill.subsequent_indent = head, " " * len(head)

@@ -156,14 +156,17 @@ def test_lines_are_aligned_and_leave_paths_and_commands_whole():
     lines = report.shown(
         Check("write access", "fault", f"refused: {path}", "Run `x`. " * 9), 60
     ).splitlines()
-    assert lines[0] == "fault    write access       refused:"
-    assert lines[1] == " " * 28 + path
+    assert lines[0] == "fault    write access           refused:"
+    assert lines[1] == " " * 32 + path
     assert " ".join(lines[2:]).split() == ["Run", "`x`."] * 9
     assert all(
         line.startswith(" " * 9 + "Run") or line.startswith(" " * 9 + "`x`") for line in lines[2:]
     )
     assert all(len(line) <= 60 for line in lines[2:])
-    assert report.shown(Check("torch", "ok", "2.13.0"), 60) == "ok       torch              2.13.0"
+    assert report.shown(Check("torch", "ok", "2.13"), 60) == f"ok       torch{' ' * 18}2.13"
+    long = Check("packages for a-book-of-theirs", "ok", "all 2 installed")
+    assert " theirs" not in report.shown(long, 60)
+    assert "theirs all 2 installed" in report.shown(long, 60)
 
 
 @pytest.mark.parametrize(
