@@ -3,6 +3,7 @@ safe.
 """
 
 import contextlib
+import signal
 import threading
 import time
 from pathlib import Path
@@ -155,6 +156,20 @@ def test_cut_ends_what_was_started(started, monkeypatch, forks):
     assert found
     assert found[0].code != 0
     wait_for(lambda: all(gone(int(pid)) for pid in pids.read_text().split()))
+
+
+@LINUX
+def test_cut_does_not_wait_for_libraries_that_are_being_loaded(started):
+    found = []
+    with Workers(started.project) as crew:
+        thread = threading.Thread(
+            target=lambda: found.append(started(crew, "", ["torch._dynamo"])[0])
+        )
+        thread.start()
+        wait_for(lambda: crew._servers)
+        crew.cut()
+        thread.join(LIMIT)
+    assert [ended.code for ended in found] == [-signal.SIGTERM]
 
 
 def test_what_a_listener_raises_ends_the_worker(started):
