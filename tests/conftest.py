@@ -32,6 +32,11 @@ NUMERICAL = {
 }  # fmt: skip
 
 
+# its tests share one reading of the pages: among the slow ones that of every page in every look,
+# which takes a quarter of an hour
+LONGEST = "test_site.py"
+
+
 def pytest_configure() -> None:
     """A script's background job ignores Ctrl-C, and so would all that the tests start. They get one
     thread each, unless more are asked for: two processes that test fill two cores.
@@ -66,11 +71,12 @@ def dealt(items: list[pytest.Item]) -> list[pytest.Item]:
     those that compute; of either first the files with most tests.
 
     The smoke site takes a minute or two to make. One file that reads it comes before all others,
-    and the rest after those that start programs: what would wait for it has something else to do.
+    the one that takes longest if it is there, and the rest after those that start programs: what
+    would wait for it has something else to do.
     """
     tests = Counter(item.path for item in items)
     readers = {item.path for item in items if _reads_site(item)}
-    first = min(readers, key=lambda path: (-tests[path], path), default=None)
+    first = min(readers, key=lambda path: (path.name != LONGEST, -tests[path], path), default=None)
 
     def place(item: pytest.Item) -> tuple[bool, bool, bool, int, Path]:
         path = item.path

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-from tests.conftest import dealt
+from tests.conftest import LONGEST, dealt
 
 ROOT = Path(__file__).resolve().parents[1]
 PLANTED = """
@@ -68,3 +68,6 @@ def test_one_file_makes_the_smoke_site_while_others_have_something_else_to_do():
     order = [item.path.name for item in dealt(items_of(given, readers))]
     assert list(dict.fromkeys(order)) == ["three", "many", "few", "two", "one", "a"]
     assert order == sorted(order, key=order.index), "the tests of a file stay together"
+    longest = dealt(items_of([*given, LONGEST], [*readers, LONGEST]))
+    names = list(dict.fromkeys(item.path.name for item in longest))
+    assert names == [LONGEST, "many", "few", "three", "two", "one", "a"]
