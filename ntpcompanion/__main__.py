@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Run the command line; ends with a sentence where the packages it needs are not installed."""
     # jupytext would import it for JupyterLab, which takes a fifth of the start of a command
-    sys.modules["jupyter_server"] = None  # type: ignore[assignment]  # as if it were not installed
+    sys.modules.setdefault("jupyter_server", None)  # type: ignore[arg-type]  # as if not installed
     try:
         from ntpcompanion import cli
     except ModuleNotFoundError as error:

@@ -9,8 +9,26 @@ from ntpcompanion import __main__, cli
 def test_the_command_line_is_that_of_cli(monkeypatch):
     started = []
     monkeypatch.setattr(cli, "app", lambda: started.append(True))
+    # which it leaves out for the rest of the process
+    monkeypatch.setitem(sys.modules, "jupyter_server", None)
     __main__.main()
     assert started == [True]
+
+
+WITHOUT_JUPYTER_SERVER = """
+import atexit, sys
+atexit.register(lambda: print("jupytext" in sys.modules, sys.modules["jupyter_server"]))
+sys.argv[1:] = ["--version"]
+import ntpcompanion.__main__ as command
+command.main()
+"""
+
+
+def test_a_command_starts_without_what_only_jupyterlab_needs():
+    command = [sys.executable, "-c", WITHOUT_JUPYTER_SERVER]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "True None"
 
 
 INTERRUPTED_WHILE_LOADING = """

@@ -5,7 +5,6 @@ two builds at once.
 import contextlib
 import json
 import signal
-import time
 from unittest import mock
 
 import psutil
@@ -13,6 +12,7 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from tests.drills.machine import POSIX
+from tests.waiting import LIMIT, ended, wait_for
 
 pytestmark = POSIX
 IMPORT = "from toypkg.half import half"
@@ -21,14 +21,6 @@ import time, pathlib
 with open("started", "a") as file:
     _ = file.write("x")
 time.sleep(pathlib.Path("slow").exists() * 600)"""
-LIMIT = 120  # seconds: long for a busy machine, short beside what is ended
-
-
-def wait_for(condition):
-    deadline = time.monotonic() + LIMIT
-    while not condition():
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.05)
 
 
 def below(process, word=""):
@@ -40,20 +32,13 @@ def below(process, word=""):
     return found
 
 
-def ended(process):
-    try:
-        return process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
 def kill(process):
     """`kill -9` of a command alone; what it has started must end by itself."""
     children = below(process)
     assert children
     process.kill()
     process.communicate()
-    wait_for(lambda: all(ended(child) for child in children))
+    wait_for(lambda: all(ended(child.pid) for child in children))
 
 
 def stop(process, said=""):
@@ -67,7 +52,7 @@ def stop(process, said=""):
     assert process.returncode == 130
     words = "interrupted. What was finished is kept, nothing is half-written"
     assert output.startswith(said + words), output
-    wait_for(lambda: all(ended(child) for child in children))
+    wait_for(lambda: all(ended(child.pid) for child in children))
 
 
 @pytest.fixture
@@ -111,7 +96,7 @@ def test_a_killed_worker_or_kernel_is_an_error_and_can_be_repeated(slow, victim)
         if victim == -1
         else "its process ended with code -9 in code cell 2"
     ) in output
-    wait_for(lambda: all(ended(each) for each in started))
+    wait_for(lambda: all(ended(each.pid) for each in started))
     assert not (slow.project.book / "chapters").exists()
     (slow.project.root / "slow").unlink()
     assert "coin (book): executed" in slow.run("execute", "coin")
@@ -130,9 +115,9 @@ def test_a_killed_run_leaves_nothing_behind_and_can_be_repeated(slow):
 
 
 def test_an_interrupted_run_ends_its_workers_at_once_and_can_be_repeated(slow):
-    process = slow.start("execute", "coin")
+    process = slow.start("execute", "--jobs", "1")
     wait_for(lambda: (slow.project.root / "started").exists())
-    stop(process, "coin (book): running, 2 code cells\n")
+    stop(process, "coin (book): running, 2 code cells\n")  # and the other one never began
     assert not (slow.project.book / "chapters").exists()
     (slow.project.root / "slow").unlink()
     assert slow.command("execute", "coin", "coin").count("coin (book): executed") == 1, (

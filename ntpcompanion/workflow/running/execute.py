@@ -96,8 +96,9 @@ def execute(
                 if ended:
                     ended(future.result())
             return [futures[run.stem].result() for run in runs]
-        finally:
-            workers.cut()  # before the pool waits for its threads: Ctrl-C ends the workers
+        finally:  # before the pool waits for its threads: Ctrl-C ends the workers, and starts none
+            pool.shutdown(wait=False, cancel_futures=True)
+            workers.cut()
 
 
 def _seconds_before(run: Run) -> float:

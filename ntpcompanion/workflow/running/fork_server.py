@@ -63,7 +63,11 @@ def serve(tracing: ModuleType, folders: list[str]) -> Role | None:
 
 
 def load_papermill() -> None:
-    """Import papermill without pyarrow, which it would import for a file system of clusters."""
+    """Import papermill without pyarrow, which it would import for a file system of clusters: that
+    is a quarter of the start of a worker.
+    """
+    if "papermill" in sys.modules:
+        return
     sys.modules["pyarrow"] = None  # type: ignore[assignment]  # how Python marks what is not there
     importlib.import_module("papermill")
     del sys.modules["pyarrow"]  # a notebook may need it

@@ -15,9 +15,10 @@ from typing import Any
 
 import nbformat
 
+from ntpcompanion.workflow.running.fork_server import load_papermill
+
 if __name__ == "__main__":
-    # papermill would import it for a file system of clusters: a quarter of this process's start
-    sys.modules["pyarrow"] = None  # type: ignore[assignment]  # as if it were not installed
+    load_papermill()
 import papermill
 from ipykernel.kernelspec import write_kernel_spec
 from nbclient.exceptions import CellTimeoutError, DeadKernelError

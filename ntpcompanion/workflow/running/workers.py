@@ -5,6 +5,7 @@ elsewhere, where a fork is not safe, each started anew.
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,7 +34,7 @@ class Workers:
         self._lifeline = Lifeline()
         self._servers: list[_Server] = []
         self._idle: list[_Server] = []
-        self._lock = threading.Lock()
+        self._lock, self._is_cut = threading.Lock(), False
 
     def __enter__(self) -> "Workers":
         return self
@@ -45,9 +46,10 @@ class Workers:
             server.close()
 
     def cut(self) -> None:
-        """End all workers, and what they have started."""
+        """End all workers, and what they have started; those that would begin later end at once."""
         self._lifeline.cut()
         with self._lock:
+            self._is_cut = True
             for server in self._servers:
                 server.process.terminate()
 
@@ -71,6 +73,8 @@ class Workers:
                 command, environment=environment, lifeline=self._lifeline, each_line=each_line
             )
         with self._lock:
+            if self._is_cut:
+                return Ended(-signal.SIGTERM, "", "")
             server = self._idle.pop() if self._idle else None
             if server is None:
                 server = _Server(environment, folders(self._project))
@@ -133,5 +137,6 @@ class _Server:
 
     def close(self) -> None:
         """Wait for its end, which the caller has brought about."""
-        self.process.communicate()
-        self._errors.close()
+        # a job that it has ended without is still to be written; its output may be held by others
+        with contextlib.suppress(BrokenPipeError), self._errors, self.process:
+            pass

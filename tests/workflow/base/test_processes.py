@@ -13,6 +13,7 @@ import pytest
 
 from ntpcompanion.workflow.base import processes
 from ntpcompanion.workflow.base.processes import Ended, Lifeline, end_with_parent, run
+from tests.waiting import ended, wait_for
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="the programs are shell scripts")
 WAITS = """
@@ -58,26 +59,12 @@ def test_a_program_that_is_not_there():
         run(["no-such-program"])
 
 
-def ended(pid):
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
-def wait_until_ended(pid):
-    deadline = time.monotonic() + 60
-    while not ended(pid):
-        assert time.monotonic() < deadline, "it sleeps 100 s"
-        time.sleep(0.01)
-
-
 @POSIX
 def test_a_program_that_takes_too_long_is_ended_with_what_it_started(tmp_path):
     script = "sleep 100 & echo $! > pid; wait"
     with pytest.raises(TimeoutError, match=r"no answer within 0\.5 s"):
         run(["sh", "-c", script], folder=tmp_path, limit=0.5)
-    wait_until_ended(int((tmp_path / "pid").read_text()))
+    wait_for(lambda: ended(int((tmp_path / "pid").read_text())))
 
 
 @POSIX
@@ -90,7 +77,7 @@ def test_a_listener_that_raises_ends_the_program():
 
     with pytest.raises(KeyboardInterrupt):
         run(["sh", "-c", "echo $$; sleep 100"], each_line=refuse)
-    wait_until_ended(heard[0])
+    wait_for(lambda: ended(heard[0]))
 
 
 @POSIX

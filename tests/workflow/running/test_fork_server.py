@@ -43,7 +43,7 @@ def test_papermill_is_loaded_without_pyarrow_which_a_notebook_can_still_import()
 
 @POSIX
 def test_without_jobs_it_ends_and_nothing_of_the_package_is_loaded(tmp_path):
-    # what a library reads when it is imported
+    # Python imports it first
     (tmp_path / "sitecustomize.py").write_text(
         "import atexit, sys\natexit.register(lambda: print(*map(str, sys.modules)))"
     )

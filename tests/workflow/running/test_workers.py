@@ -2,7 +2,6 @@
 safe.
 """
 
-import contextlib
 import signal
 import threading
 import time
@@ -18,10 +17,10 @@ from ntpcompanion.workflow.base.messages import Done, Failed, heard
 from ntpcompanion.workflow.running import workers
 from ntpcompanion.workflow.running.job import Job
 from ntpcompanion.workflow.running.workers import FORKS, Workers
+from tests.waiting import LIMIT, ended, wait_for
 
 LINUX = pytest.mark.skipif(not FORKS, reason="workers are forked on Linux")
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-LIMIT = 60
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ def started(toy):
     the last cell printed.
     """
 
-    def run(crew, code, libraries=()):
+    def run(crew, code, libraries=(), listen=lambda line: None):
         scratch = toy.project.build / f"tmp/{time.monotonic_ns()}"
         cells = [
             new_code_cell("n = 1", metadata={"tags": ["parameters"]}),
@@ -45,27 +44,19 @@ def started(toy):
             output=str(scratch / "executed.ipynb"),
         )
         said = []
-        ended = crew.run(job.write(scratch / "job.json"), libraries, said.append)
+
+        def hear(line):
+            said.append(line)
+            listen(line)
+
+        end = crew.run(job.write(scratch / "job.json"), libraries, hear)
         printed = ""
         if Path(job.output).exists():
             printed = nbformat.read(job.output, as_version=4).cells[-1].outputs[0].text
-        return ended, [message for line in said if (message := heard(line))], printed.split()
+        return end, [message for line in said if (message := heard(line))], printed.split()
 
     run.project = toy.project
     return run
-
-
-def wait_for(condition):
-    deadline = time.monotonic() + LIMIT
-    while not condition():
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.02)
-
-
-def gone(pid):
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    return True
 
 
 ASKED = """import os, sys, numpy as np, toypkg.two
@@ -155,7 +146,7 @@ def test_cut_ends_what_was_started(started, monkeypatch, forks):
         thread.join(LIMIT)
     assert found
     assert found[0].code != 0
-    wait_for(lambda: all(gone(int(pid)) for pid in pids.read_text().split()))
+    wait_for(lambda: all(ended(int(pid)) for pid in pids.read_text().split()))
 
 
 @LINUX
@@ -180,12 +171,26 @@ def test_what_a_listener_raises_ends_the_worker(started):
         raise Bored
 
     with Workers(started.project) as crew, pytest.raises(Bored):
-        started(_Deaf(crew, listen), "import time; time.sleep(600)")
+        started(crew, "import time; time.sleep(600)", listen=listen)
 
 
-class _Deaf:
-    def __init__(self, crew, listen):
-        self.crew, self.listen = crew, listen
+@pytest.mark.parametrize("forks", [pytest.param(True, marks=LINUX), False])
+def test_after_the_cut_nothing_begins(started, monkeypatch, forks):
+    monkeypatch.setattr(workers, "FORKS", forks)
+    with Workers(started.project) as crew:
+        crew.cut()
+        end, said, printed = started(crew, ASKED)
+    assert end.code != 0
+    assert (said, printed) == ([], [])
 
-    def run(self, command, libraries, _):
-        return self.crew.run(command, libraries, self.listen)
+
+@LINUX
+def test_what_a_cell_leaves_running_is_not_waited_for(started):
+    left = (
+        "import os, time\npid = os.fork()\nif not pid:\n    os.setsid()\n    time.sleep(600)\n"
+        "print(pid)"
+    )
+    with Workers(started.project) as crew:
+        end, said, (pid,) = started(crew, left)
+    assert (end.code, type(said[-1])) == (0, Done), end.errors
+    psutil.Process(int(pid)).kill()
