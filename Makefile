@@ -11,6 +11,8 @@ UV := $(shell command -v uv)
 AS_PIP := UV_FIND_LINKS="$${PIP_FIND_LINKS:-}" UV_EXTRA_INDEX_URL="$${PIP_EXTRA_INDEX_URL:-}" UV_INDEX_STRATEGY=unsafe-best-match
 # pip compiles one file after the other, which is half of its work; all cores do it sooner. A file that another Python is needed for stays as it is
 COMPILE_ALL := { $(BIN)/python -m compileall -qq -j 0 .venv/lib || true; }
+# where it is set, each of the hundreds of processes of a test run would compile all sources once more
+unexport PYTHONDONTWRITEBYTECODE
 define install
 	$(if $(UV),$(AS_PIP) $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e '.[$(1)]' ||) \
 	{ $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[$(1)]' && $(COMPILE_ALL); }

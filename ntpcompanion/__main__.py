@@ -1,5 +1,6 @@
 """The command `ntpcompanion`, also as `python -m ntpcompanion`."""
 
+import contextlib
 import sys
 
 
@@ -7,16 +8,20 @@ def main() -> None:
     """Run the command line; ends with a sentence where the packages it needs are not installed."""
     # jupytext would import it for JupyterLab, which takes a fifth of the start of a command
     sys.modules.setdefault("jupyter_server", None)  # type: ignore[arg-type]  # as if not installed
-    try:
-        from ntpcompanion import cli
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "ntpcompanion":
-            raise
-        sys.exit(_missing(error.name))
-    except KeyboardInterrupt:  # packages are loaded for a second
-        print("interrupted before anything was begun.", file=sys.stderr)
-        sys.exit(130)
-    cli.app()
+    with contextlib.ExitStack() as until_the_end:
+        try:
+            from ntpcompanion.workflow.running.ahead import started_ahead
+
+            server = until_the_end.enter_context(started_ahead(sys.argv[1:]))
+            from ntpcompanion import cli
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.partition(".")[0] == "ntpcompanion":
+                raise
+            sys.exit(_missing(error.name))
+        except KeyboardInterrupt:  # packages are loaded for a second
+            print("interrupted before anything was begun.", file=sys.stderr)
+            sys.exit(130)
+        cli.app(obj=server)
 
 
 def _missing(package: str) -> str:

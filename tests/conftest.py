@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 from jaxtyping import config
 
+from tests.array_checks import checks  # before a module of the package is loaded
 from tests.browsing import BROWSER, FLAGS, PATIENCE
 
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ def pytest_collection_modifyitems(
     yield
     if hasattr(config, "workerinput"):  # of pytest-xdist, which takes the files in their order
         items[:] = dealt(items)
+
+
+def pytest_runtest_logstart() -> None:
+    """Each test has its own share of checks of types and shapes."""
+    checks.start()
 
 
 def _computes(path: Path) -> bool:

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from typing import Any
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -84,7 +85,10 @@ def narrowed(fig: Figure) -> Iterator[Figure]:
 def _layout_kept(fig: Figure) -> Iterator[None]:
     """Within the context nothing is laid out, which takes longer than drawing."""
     engine = fig.get_layout_engine()
-    fig.set_layout_engine("none")
+    # not "none": that leaves an engine which does nothing, and as long as there is any, a figure is
+    # drawn once more before it is printed
+    with rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+        fig.set_layout_engine(None)
     try:
         yield
     finally:

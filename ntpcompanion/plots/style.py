@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
+from ntpcompanion.plots.formulas import keep_formulas
 from ntpcompanion.plots.narrow import METADATA, WIDTH, narrow_bundle
 from ntpcompanion.validation import as_integer, as_positive
 
@@ -80,6 +81,7 @@ def use_style() -> None:
             **_typeface(),
         }
     )
+    keep_formulas()
     shell = get_ipython()
     if shell is not None and shell.display_formatter is not None:
         set_matplotlib_formats("svg", bbox_inches=None, metadata=METADATA)

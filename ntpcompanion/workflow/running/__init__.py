@@ -11,6 +11,7 @@
 - `job`: what a worker is told
 - `workers`: how workers are started, and end with the runner
 - `fork_server`: the process that has the libraries loaded, of which workers and kernels are forked
+- `ahead`: such a process, started while the command is still being loaded
 - `libraries`: which modules of libraries a notebook is going to import
 - `worker`: the process that executes one notebook with papermill
 - `forked_kernel`: the kernel beside a forked worker, as jupyter_client starts kernels

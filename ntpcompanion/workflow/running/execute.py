@@ -42,7 +42,7 @@ from ntpcompanion.workflow.running.runs import (
     stale_reasons,
     unused_defaults,
 )
-from ntpcompanion.workflow.running.workers import Workers
+from ntpcompanion.workflow.running.workers import Server, Workers
 
 Report = Callable[[Run, str, int, int], None]  # run, state, cell, cells
 
@@ -68,6 +68,7 @@ def execute(
     scratch: Path | None = None,
     report: Report | None = None,
     ended: Callable[[Outcome], None] | None = None,
+    ahead: Server | None = None,
 ) -> list[Outcome]:
     """Bring every run up to date; a failing one does not stop the others.
 
@@ -76,8 +77,9 @@ def execute(
     the end; before them those that have never been run.
 
     `report(run, state, cell, cells)` is called from worker threads with state `"fresh"`, `"cell"`,
-    `"done"` or `"failed"`, and `ended(outcome)` when a run has ended, one after the other. Raises
-    WorkflowError for fewer jobs than one.
+    `"done"` or `"failed"`, and `ended(outcome)` when a run has ended, one after the other. `ahead`
+    is a fork server of the project that has been started before. Raises WorkflowError for fewer
+    jobs than one.
     """
     if jobs < 1:
         raise WorkflowError(f"`--jobs` must be at least 1, got {jobs}.")
@@ -86,7 +88,7 @@ def execute(
         return []
     scratch = scratch or runs[0].project.build / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)  # left by a run that was killed
-    with Workers(runs[0].project) as workers, ThreadPoolExecutor(max_workers=jobs) as pool:
+    with Workers(runs[0].project, ahead) as workers, ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
             futures = {
                 run.stem: pool.submit(_bring_up_to_date, run, scratch, force, tell, workers)

@@ -26,14 +26,15 @@ class Workers:
     """Starts workers for the notebooks of a project; none of them outlives this process.
 
     As many servers are started as workers run at a time, and each is used again for the next
-    notebook. Both methods may be called from any thread.
+    notebook; `ahead` is one of this project that has been started before. Both methods may be
+    called from any thread.
     """
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, ahead: "Server | None" = None) -> None:
         self._project = project
         self._lifeline = Lifeline()
-        self._servers: list[_Server] = []
-        self._idle: list[_Server] = []
+        self._servers = [ahead] if ahead else []
+        self._idle = [*self._servers]
         self._lock, self._is_cut = threading.Lock(), False
 
     def __enter__(self) -> "Workers":
@@ -67,8 +68,8 @@ class Workers:
         each_line
             is given each line that the worker writes to its standard output.
         """
-        environment = clean_environment(self._project)
         if not FORKS:
+            environment = clean_environment(self._project)
             return run(
                 command, environment=environment, lifeline=self._lifeline, each_line=each_line
             )
@@ -77,7 +78,7 @@ class Workers:
                 return Ended(-signal.SIGTERM, "", "")
             server = self._idle.pop() if self._idle else None
             if server is None:
-                server = _Server(environment, folders(self._project))
+                server = Server(self._project)
                 self._servers.append(server)
         ended = server.run(command[-1], libraries, each_line)
         if server.process.poll() is None:
@@ -86,10 +87,11 @@ class Workers:
         return ended
 
 
-class _Server:
+class Server:
     """A fork server, and the files behind its standard streams, which its workers share."""
 
-    def __init__(self, environment: dict[str, str], watched: list[str]) -> None:
+    def __init__(self, project: Project) -> None:
+        watched = folders(project)
         # a file, not a pipe: nobody reads it before the end of a worker
         self._errors, self._heard = tempfile.TemporaryFile(), 0
         script = [sys.executable, "-P", fork_server.__file__]
@@ -98,7 +100,7 @@ class _Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env=environment,
+            env=clean_environment(project),
             cwd=watched[0],
             encoding="utf-8",
             errors="replace",
@@ -135,8 +137,15 @@ class _Server:
             each_line(line)
         return self.process.wait()
 
+    def end(self) -> None:
+        """End it, and what it has started."""
+        self.process.terminate()
+        self.close()
+
     def close(self) -> None:
-        """Wait for its end, which the caller has brought about."""
+        """Wait for its end, which the caller has brought about; once is enough."""
+        if self._errors.closed:
+            return
         # a job that it has ended without is still to be written; its output may be held by others
         with contextlib.suppress(BrokenPipeError), self._errors, self.process:
             pass
