@@ -12,7 +12,7 @@ def main() -> None:
         try:
             from ntpcompanion.workflow.running.ahead import started_ahead
 
-            server = until_the_end.enter_context(started_ahead(sys.argv[1:]))
+            until_the_end.enter_context(started_ahead(sys.argv[1:]))
             from ntpcompanion import cli
         except ModuleNotFoundError as error:
             if error.name is None or error.name.partition(".")[0] == "ntpcompanion":
@@ -21,7 +21,7 @@ def main() -> None:
         except KeyboardInterrupt:  # packages are loaded for a second
             print("interrupted before anything was begun.", file=sys.stderr)
             sys.exit(130)
-        cli.app(obj=server)
+        cli.app()
 
 
 def _missing(package: str) -> str:

@@ -57,7 +57,6 @@ def list_(profile: options.Profile = "book") -> None:
 @app.command()
 @terminal.sentences
 def execute(
-    context: typer.Context,
     names: options.Names = None,
     profile: options.Profile = "book",
     parameter: options.Overrides = None,
@@ -77,7 +76,7 @@ def execute(
         _view(project, runs[0], force, True)
     else:
         with project.lock():
-            terminal.execute(runs, jobs, force, context.obj)
+            terminal.execute(runs, jobs, force)
     if parameter:
         for run in runs:
             terminal.say(f"{run.notebook.name}: {run.page}")

@@ -35,10 +35,10 @@ from ntpcompanion.workflow.records.sweep import run_sweep
 from ntpcompanion.workflow.records.verification import verify_record
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running import freshness
+from ntpcompanion.workflow.running.ahead import present_workers
 from ntpcompanion.workflow.running.history import present_commit
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, present_parts, stale_reasons, unused_defaults
-from ntpcompanion.workflow.running.workers import Server
 from ntpcompanion.workflow.site.views import make_view, view_folder
 
 P = ParamSpec("P")
@@ -125,9 +125,9 @@ def bars() -> Progress:
     )
 
 
-def execute(runs: Sequence[Run], jobs: int, force: bool, ahead: Server | None = None) -> None:
-    """Bring runs up to date behind progress bars, and say what became of each; `ahead` is a fork
-    server that has been started. Raises WorkflowError with the messages of those that failed.
+def execute(runs: Sequence[Run], jobs: int, force: bool) -> None:
+    """Bring runs up to date behind progress bars, and say what became of each. Raises WorkflowError
+    with the messages of those that failed.
     """
     began = time.perf_counter()
     told = not Console().is_terminal  # in a log a line for each as it begins and ends, no bars
@@ -146,7 +146,7 @@ def execute(runs: Sequence[Run], jobs: int, force: bool, ahead: Server | None = 
             force=force,
             report=report,
             ended=_show_outcome if told else None,
-            ahead=ahead,
+            workers=present_workers(),
         )
     for outcome in outcomes if not told else ():
         _show_outcome(outcome)

@@ -1,5 +1,5 @@
-"""Types and shapes of arrays, checked while tests run: `pyproject.toml` names `checked` to jaxtyping
-for the functions of the package.
+"""Types and shapes of arrays, checked while tests run: `pyproject.toml` gives jaxtyping the name of
+`checked`, for the functions of the package.
 """
 
 import functools

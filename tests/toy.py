@@ -155,7 +155,7 @@ class Toy:
         # a command makes the packages of its project importable, for as long as it lives
         with found, mock.patch.object(sys, "path", list(sys.path)):
             done = CliRunner().invoke(cli.app, list(arguments))
-        assert done.exit_code == code, done.output
+        assert done.exit_code == code, (done.output, done.exception)
         return " ".join(done.output.split())
 
     def start(self, *arguments, before=(), **environment):

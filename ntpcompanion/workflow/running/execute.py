@@ -1,5 +1,6 @@
 """Run what is stale: one process per notebook, several at a time, each outcome whole or absent."""
 
+import contextlib
 import math
 import shutil
 import time
@@ -42,7 +43,7 @@ from ntpcompanion.workflow.running.runs import (
     stale_reasons,
     unused_defaults,
 )
-from ntpcompanion.workflow.running.workers import Server, Workers
+from ntpcompanion.workflow.running.workers import Workers
 
 Report = Callable[[Run, str, int, int], None]  # run, state, cell, cells
 
@@ -68,7 +69,7 @@ def execute(
     scratch: Path | None = None,
     report: Report | None = None,
     ended: Callable[[Outcome], None] | None = None,
-    ahead: Server | None = None,
+    workers: Workers | None = None,
 ) -> list[Outcome]:
     """Bring every run up to date; a failing one does not stop the others.
 
@@ -77,9 +78,9 @@ def execute(
     the end; before them those that have never been run.
 
     `report(run, state, cell, cells)` is called from worker threads with state `"fresh"`, `"cell"`,
-    `"done"` or `"failed"`, and `ended(outcome)` when a run has ended, one after the other. `ahead`
-    is a fork server of the project that has been started before. Raises WorkflowError for fewer
-    jobs than one.
+    `"done"` or `"failed"`, and `ended(outcome)` when a run has ended, one after the other.
+    `workers` are those of the project, which are left for its next notebooks; by default they are
+    started here. Raises WorkflowError for fewer jobs than one.
     """
     if jobs < 1:
         raise WorkflowError(f"`--jobs` must be at least 1, got {jobs}.")
@@ -88,19 +89,21 @@ def execute(
         return []
     scratch = scratch or runs[0].project.build / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)  # left by a run that was killed
-    with Workers(runs[0].project, ahead) as workers, ThreadPoolExecutor(max_workers=jobs) as pool:
+    own = contextlib.nullcontext(workers) if workers else Workers(runs[0].project)
+    with own as crew, ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
             futures = {
-                run.stem: pool.submit(_bring_up_to_date, run, scratch, force, tell, workers)
+                run.stem: pool.submit(_bring_up_to_date, run, scratch, force, tell, crew)
                 for run in sorted(runs, key=_seconds_before, reverse=True)
             }
             for future in as_completed(futures.values()):
                 if ended:
                     ended(future.result())
             return [futures[run.stem].result() for run in runs]
-        finally:  # before the pool waits for its threads: Ctrl-C ends the workers, and starts none
+        except BaseException:  # Ctrl-C ends the workers before the pool waits for its threads
             pool.shutdown(wait=False, cancel_futures=True)
-            workers.cut()
+            crew.cut()
+            raise
 
 
 def _seconds_before(run: Run) -> float:

@@ -26,15 +26,14 @@ class Workers:
     """Starts workers for the notebooks of a project; none of them outlives this process.
 
     As many servers are started as workers run at a time, and each is used again for the next
-    notebook; `ahead` is one of this project that has been started before. Both methods may be
-    called from any thread.
+    notebook. `cut` and `run` may be called from any thread.
     """
 
-    def __init__(self, project: Project, ahead: "Server | None" = None) -> None:
+    def __init__(self, project: Project) -> None:
         self._project = project
         self._lifeline = Lifeline()
-        self._servers = [ahead] if ahead else []
-        self._idle = [*self._servers]
+        self._servers: list[_Server] = []
+        self._idle: list[_Server] = []
         self._lock, self._is_cut = threading.Lock(), False
 
     def __enter__(self) -> "Workers":
@@ -45,6 +44,12 @@ class Workers:
         self._lifeline.stdin.close()
         for server in self._servers:
             server.close()
+
+    def begin(self) -> None:
+        """Have a server load the libraries of every notebook before one is there to be run."""
+        if FORKS:
+            self._servers.append(_Server(self._project))
+            self._idle.append(self._servers[-1])
 
     def cut(self) -> None:
         """End all workers, and what they have started; those that would begin later end at once."""
@@ -78,7 +83,7 @@ class Workers:
                 return Ended(-signal.SIGTERM, "", "")
             server = self._idle.pop() if self._idle else None
             if server is None:
-                server = Server(self._project)
+                server = _Server(self._project)
                 self._servers.append(server)
         ended = server.run(command[-1], libraries, each_line)
         if server.process.poll() is None:
@@ -87,7 +92,7 @@ class Workers:
         return ended
 
 
-class Server:
+class _Server:
     """A fork server, and the files behind its standard streams, which its workers share."""
 
     def __init__(self, project: Project) -> None:
@@ -137,15 +142,8 @@ class Server:
             each_line(line)
         return self.process.wait()
 
-    def end(self) -> None:
-        """End it, and what it has started."""
-        self.process.terminate()
-        self.close()
-
     def close(self) -> None:
-        """Wait for its end, which the caller has brought about; once is enough."""
-        if self._errors.closed:
-            return
+        """Wait for its end, which the caller has brought about."""
         # a job that it has ended without is still to be written; its output may be held by others
         with contextlib.suppress(BrokenPipeError), self._errors, self.process:
             pass

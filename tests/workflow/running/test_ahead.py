@@ -5,9 +5,9 @@ import psutil
 import pytest
 
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.running import ahead
-from ntpcompanion.workflow.running.ahead import started_ahead
-from ntpcompanion.workflow.running.workers import FORKS, Server
+from ntpcompanion.workflow.running import workers
+from ntpcompanion.workflow.running.ahead import present_workers, started_ahead
+from ntpcompanion.workflow.running.workers import FORKS
 
 LINUX = pytest.mark.skipif(not FORKS, reason="workers are forked on Linux")
 
@@ -20,39 +20,42 @@ def found(toy, monkeypatch):
 
 
 @LINUX
-def test_it_runs_what_the_command_would_have_started_a_server_for(found, monkeypatch):
-    used, run = [], Server.run
-
-    def noted(self, *arguments):
-        used.append(self)
-        return run(self, *arguments)
-
-    monkeypatch.setattr(Server, "run", noted)
-    with started_ahead(["execute", "coin"]) as server:
-        outcomes = found.execute(names=["coin", "words"], ahead=server)
-        assert {outcome.status for outcome in outcomes.values()} == {"done"}
-        assert server in used
-        assert len(set(used)) <= 2, "one of them is started for each job, two by default"
+def test_the_command_uses_it_and_leaves_it_for_its_next_notebooks(found):
+    with started_ahead(["execute", "coin"]):
+        (server,) = present_workers()._servers
+        for _ in range(2):
+            assert "coin (book): executed" in found.command("execute", "coin", "--force")
+        assert present_workers()._servers == [server]
+        assert server.process.poll() is None
+    assert present_workers() is None
 
 
 @LINUX
 def test_it_ends_with_the_command_whatever_becomes_of_that(found):
-    with pytest.raises(KeyboardInterrupt), started_ahead(["execute"]) as server:
-        assert psutil.pid_exists(server.process.pid)
-        raise KeyboardInterrupt
-    assert not psutil.pid_exists(server.process.pid)
+    found_pid = []
+
+    def command():
+        with started_ahead(["execute"]):
+            found_pid.append(present_workers()._servers[0].process.pid)
+            assert psutil.pid_exists(*found_pid)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        command()
+    assert not psutil.pid_exists(*found_pid)
+    assert present_workers() is None
 
 
 @pytest.mark.parametrize("arguments", [[], ["list"], ["build"], ["execute", "--help"]])
 def test_no_other_command_starts_one(found, arguments):
-    with started_ahead(arguments) as server:
-        assert server is None
+    with started_ahead(arguments):
+        assert present_workers() is None
 
 
-def test_where_workers_start_anew_there_is_none(found, monkeypatch):
-    monkeypatch.setattr(ahead, "FORKS", False)
-    with started_ahead(["execute"]) as server:
-        assert server is None
+def test_where_workers_start_anew_nothing_is_begun(found, monkeypatch):
+    monkeypatch.setattr(workers, "FORKS", False)
+    with started_ahead(["execute"]):
+        assert present_workers()._servers == []
 
 
 def test_what_is_wrong_with_a_project_is_said_by_the_command(tmp_path):
