@@ -1,5 +1,6 @@
 """Shared by all tests: draws that are the same in every run."""
 
+import gc
 import os
 import signal
 from collections import Counter
@@ -37,15 +38,36 @@ NUMERICAL = {
 # which takes a quarter of an hour
 LONGEST = "test_site.py"
 
+MOST = 8  # processes that test: each holds up to two GiB
+
 
 def pytest_configure() -> None:
     """A script's background job ignores Ctrl-C, and so would all that the tests start. They get one
-    thread each, unless more are asked for: two processes that test fill two cores.
+    thread each, unless more are asked for: the processes that test fill the cores.
     """
     # of NumPy, SciPy and torch in all processes that are started from now on
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores, as some test waits for a program most of the time."""
+    from ntpcompanion.workflow.base.provenance import usable_cores
+
+    return min(usable_cores() + 1, MOST)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """While modules are loaded and tests are made, all of which stay, there is no garbage; to look
+    for it would take a seventh of the time.
+    """
+    gc.disable()
+    found = yield
+    gc.freeze()
+    gc.enable()
+    return found
 
 
 @pytest.hookimpl(wrapper=True)

@@ -30,7 +30,7 @@ CHOSEN = "numerical and not slow"
 SHOWN = 20  # last lines of a command that failed
 # those of pyproject.toml but for the types and shapes of arrays: they are the same under every
 # kernel, `make test` checks them, and to check them takes two fifths of the time
-OPTIONS = "--strict-markers --strict-config -n=2 --dist=loadfile --no-loadscope-reorder -rs"
+OPTIONS = "--strict-markers --strict-config -n=auto --dist=loadfile --no-loadscope-reorder -rs"
 
 
 @dataclass(frozen=True)

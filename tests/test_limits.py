@@ -56,7 +56,7 @@ def items_of(names, readers=()):
 
 
 def test_files_that_may_start_programs_are_dealt_out_before_those_that_compute():
-    """At the end of a run by two processes there are short files only."""
+    """At the end of a run by several processes there are short files only."""
     given = ["linear/a", "linear/b", "linear/b", "drills/few", "workflow/many", "workflow/many"]
     found = [item.path.name for item in dealt(items_of(given))]
     assert found == ["many", "many", "few", "b", "b", "a"]
