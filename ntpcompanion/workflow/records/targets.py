@@ -7,7 +7,6 @@ say what is `kept` of its result, and know `durations` of runs that other comman
 
 import ast
 import dataclasses
-import functools
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +35,7 @@ from ntpcompanion.workflow.running.freshness import FILES_READ, input_hashes, ke
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, plan
 from ntpcompanion.workflow.running.sources import source_hashes
-from ntpcompanion.workflow.running.workers import Workers
+from ntpcompanion.workflow.running.workers import lasting_workers
 
 
 @dataclass(frozen=True)
@@ -250,9 +249,8 @@ def run_notebook(
     run = plan(project, target.notebook, profile, target.profiles, given)
     run = dataclasses.replace(run, folder=folder)
     try:
-        (outcome,) = execute(
-            [run], jobs=1, force=True, scratch=folder / "making", workers=_workers(project)
-        )
+        making, workers = folder / "making", lasting_workers(project)
+        (outcome,) = execute([run], jobs=1, force=True, scratch=making, workers=workers)
         if outcome.status == "failed":
             raise WorkflowError(outcome.message)
         result = Result.load(run.results)
@@ -263,12 +261,6 @@ def run_notebook(
         }
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@functools.cache
-def _workers(project: Project) -> Workers:
-    """Those of this process, which executes one notebook after the other and ends them with it."""
-    return Workers(project)
 
 
 def run_experiment(

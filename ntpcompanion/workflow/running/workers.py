@@ -3,6 +3,7 @@ elsewhere, where a fork is not safe, each started anew.
 """
 
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -90,6 +91,12 @@ class Workers:
             with self._lock:
                 self._idle.append(server)
         return ended
+
+
+@functools.cache
+def lasting_workers(project: Project) -> Workers:
+    """Those of a process that executes one notebook after the other, and ends them with itself."""
+    return Workers(project)
 
 
 class _Server:
