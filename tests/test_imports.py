@@ -66,7 +66,7 @@ MAY_IMPORT = {
     "terminal_checks": {"workflow", "terminal"},
     "options": {"workflow"},
     "cli": {"workflow", "terminal", "terminal_checks", "options"},
-    "__main__": {"cli"},
+    "__main__": {"cli", "workflow"},  # of which it has something begun while cli is loaded
 }
 # each imports those before it
 WORKFLOW = (
