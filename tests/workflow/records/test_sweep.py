@@ -146,11 +146,13 @@ def test_notebooks_are_executed_as_by_the_command_execute(toy):
 
 @pytest.mark.skipif(not FORKS, reason="workers are forked on Linux")
 def test_notebooks_of_a_process_share_its_fork_server(toy):
-    who = (
-        "import os, psutil\nwith open('who', 'a') as file:\n    ids = os.getppid(), psutil.Process"
-    )
-    who += "(os.getppid()).ppid()\n    print(*ids, file=file)\n"
-    toy.edit("notebooks/coin.md", 'measure("toy.powers', f'{who}measure("toy.powers')
+    code = """import os, psutil
+worker = psutil.Process().parent()
+with open("who", "a") as file:
+    print(worker.pid, worker.ppid(), file=file)
+measure("toy.powers",
+"""
+    toy.edit("notebooks/coin.md", 'measure("toy.powers", ', code)
     toy.command("sweep", "coin", "--grid", "n=4,6", "--profile", "smoke", "--jobs", "1")
     lines = (toy.project.root / "who").read_text().splitlines()
     workers, servers = map(set, zip(*map(str.split, lines), strict=True))
