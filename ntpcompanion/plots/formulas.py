@@ -31,4 +31,4 @@ def keep_formulas() -> None:
     def parse(self: Any, *arguments: object) -> object:
         return kept(self._output_type, *arguments)
 
-    MathTextParser._parse_cached = parse  # type: ignore[attr-defined]
+    MathTextParser._parse_cached = parse  # type: ignore[attr-defined]  # its stubs leave it out
