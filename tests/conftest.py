@@ -53,7 +53,7 @@ def pytest_configure() -> None:
 
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than there are cores, as some test waits for a program most of the time."""
-    from ntpcompanion.workflow.base.provenance import usable_cores
+    from ntpcompanion.workflow.base.provenance import usable_cores  # after array_checks
 
     return min(usable_cores() + 1, MOST)
 

@@ -14,8 +14,8 @@ def keep_formulas() -> None:
     """Have Matplotlib remember the formulas that it has set, from one drawing to the next.
 
     By itself it remembers 50, and only while a figure is drawn once. The tick labels of logarithmic
-    axes are formulas, and each figure is measured and drawn five times: to set them anew takes a
-    third of that. What is drawn is the same.
+    axes are formulas, and a page measures and draws each figure five times: to set them anew would
+    take a third of that, or more. What is drawn is the same.
     """
     method: Any = getattr(MathTextParser, "_parse_cached", None)
     # a name of Matplotlib's own: where it means something else, nothing is changed

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.planar import planar_tables, widest_margin
+from ntpcompanion.linear.planar import ROUGH, planar_tables, widest_margin
+from ntpcompanion.linear.svm import solve_ntp_svm
 from tests.oracles import largest_margin
 
 
@@ -29,6 +30,24 @@ def test_the_widest_margin_is_that_of_the_solution_of_least_norm(rng):
     assert np.linalg.norm(solution.weights) <= np.linalg.norm(rough.weights) * (1 + 1e-12)
     for table in tables:
         assert np.linalg.norm(widest_margin([table])[1].weights) >= np.linalg.norm(solution.weights)
+
+
+def test_the_order_of_rough_solutions_does_not_decide(rng):
+    tables = planar_tables(60, rng)
+    exact, rough = (
+        np.array([np.linalg.norm(solve_ntp_svm(table, tol=tol).weights) for table in tables])
+        for tol in (1e-12, ROUGH)
+    )
+    excess = rough / exact
+    first, second = excess.argmax(), excess.argmin()
+    # longer embeddings make a solution shorter: here it is longer by half of what a rough one hides
+    half = np.sqrt(excess[first] / excess[second])
+    other = tables[second]
+    longer = exact[second] / (half * exact[first]) * other.embeddings
+    near = [tables[first], ContextTable(longer, other.next_token, other.weight)]
+    roughly = [np.linalg.norm(solve_ntp_svm(table, tol=ROUGH).weights) for table in near]
+    assert roughly[1] < 0.999 * roughly[0]
+    assert widest_margin(near)[0] is near[0]
 
 
 def test_what_cannot_be_drawn_or_solved_is_named(rng):

@@ -35,7 +35,7 @@ class Workers:
         self._lifeline = Lifeline()
         self._servers: list[_Server] = []
         self._idle: list[_Server] = []
-        self._lock, self._is_cut = threading.Lock(), False
+        self._lock, self.is_cut = threading.Lock(), False
 
     def __enter__(self) -> "Workers":
         return self
@@ -56,7 +56,7 @@ class Workers:
         """End all workers, and what they have started; those that would begin later end at once."""
         self._lifeline.cut()
         with self._lock:
-            self._is_cut = True
+            self.is_cut = True
             for server in self._servers:
                 server.process.terminate()
 
@@ -80,12 +80,11 @@ class Workers:
                 command, environment=environment, lifeline=self._lifeline, each_line=each_line
             )
         with self._lock:
-            if self._is_cut:
+            if self.is_cut:
                 return Ended(-signal.SIGTERM, "", "")
-            server = self._idle.pop() if self._idle else None
-            if server is None:
-                server = _Server(self._project)
-                self._servers.append(server)
+            if not self._idle:
+                self.begin()
+            server = self._idle.pop()
         ended = server.run(command[-1], libraries, each_line)
         if server.process.poll() is None:
             with self._lock:
@@ -93,10 +92,16 @@ class Workers:
         return ended
 
 
-@functools.cache
 def lasting_workers(project: Project) -> Workers:
-    """Those of a process that executes one notebook after the other, and ends them with itself."""
-    return Workers(project)
+    """Those of a process that executes one notebook after the other, and ends them with itself;
+    new ones after a cut.
+    """
+    if _lasting(project).is_cut:
+        _lasting.cache_clear()
+    return _lasting(project)
+
+
+_lasting = functools.cache(Workers)
 
 
 class _Server:

@@ -16,7 +16,7 @@ from ntpcompanion.workflow.base.files import sha256
 from ntpcompanion.workflow.base.messages import Done, Failed, heard
 from ntpcompanion.workflow.running import workers
 from ntpcompanion.workflow.running.job import Job
-from ntpcompanion.workflow.running.workers import FORKS, Workers
+from ntpcompanion.workflow.running.workers import FORKS, Workers, lasting_workers
 from tests.waiting import LIMIT, ended, wait_for
 
 LINUX = pytest.mark.skipif(not FORKS, reason="workers are forked on Linux")
@@ -194,3 +194,13 @@ def test_what_a_cell_leaves_running_is_not_waited_for(started):
         end, said, (pid,) = started(crew, left)
     assert (end.code, type(said[-1])) == (0, Done), end.errors
     psutil.Process(int(pid)).kill()
+
+
+def test_lasting_workers_are_the_same_ones_until_they_are_cut(toy):
+    first = lasting_workers(toy.project)
+    with first:
+        assert lasting_workers(toy.project) is first
+    second = lasting_workers(toy.project)
+    with second:
+        assert second is not first
+        assert not second.is_cut
