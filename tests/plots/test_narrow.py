@@ -142,3 +142,13 @@ def test_equal_figures_have_equal_narrow_versions():
     one, other = drawn(), drawn()
     assert one == other
     assert ElementTree.fromstring(one).get("viewBox") == "0 0 244.8 201.6"
+
+
+def test_a_narrow_figure_is_drawn_once_when_it_is_printed(monkeypatch):
+    fig, _ = plots.figure()
+    times, draw = [], fig.draw
+    with narrow.narrowed(fig):
+        monkeypatch.setattr(fig, "draw", lambda renderer: times.append(draw(renderer)))
+        narrow.to_svg(fig)
+    assert len(times) == 1
+    assert fig.get_layout_engine() is not None
