@@ -106,9 +106,10 @@ def build_prose():
         return amount("s", found, note="No notebook is executed: its page is made again.")
 
 
-def speedup(workers, runs=32, budget=40):
+def speedup(workers, runs=32, budget=60):
     """How many times as fast so many workers are as one, for two sweeps of so many runs each; again
-    with other seeds, if the first two took no more than the budget.
+    with other seeds, if the first two took no more than the budget, as one pair can be off by a
+    quarter.
     """
     options = ["-p", "n=64", "-p", "means=60000", "--seeds"]
     found: list[float] = []
