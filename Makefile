@@ -6,15 +6,17 @@ TOOLS := .venv/tools
 LAB := .venv/lab
 FOR_BOOK := book,science,workflow
 FOR_TESTS := book,lab,opt,plots,science,test,workflow
-# uv is quicker where there is one; it is given the places where pip looks, and where it fails, pip is asked
-UV := $(shell command -v uv)
-AS_PIP := UV_FIND_LINKS="$${PIP_FIND_LINKS:-}" UV_EXTRA_INDEX_URL="$${PIP_EXTRA_INDEX_URL:-}" UV_INDEX_STRATEGY=unsafe-best-match
+# uv installs in a third of the time: that of the machine, or one which pip gets first. It looks where pip does, and where it fails or there is
+# none, pip is asked
+UV := $(shell command -v uv || echo $(BIN)/uv)
+AS_PIP = UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$($(BIN)/python -m pip config get global.index-url 2>/dev/null)}}" \
+	UV_FIND_LINKS="$${PIP_FIND_LINKS:-}" UV_EXTRA_INDEX_URL="$${PIP_EXTRA_INDEX_URL:-}" UV_INDEX_STRATEGY=unsafe-best-match
 # pip compiles one file after the other, which is half of its work; all cores do it sooner. A file that another Python is needed for stays as it is
 COMPILE_ALL := { $(BIN)/python -m compileall -qq -j 0 .venv/lib || true; }
 # where it is set, each of the hundreds of processes of a test run would compile all sources once more
 unexport PYTHONDONTWRITEBYTECODE
 define install
-	$(if $(UV),$(AS_PIP) $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e '.[$(1)]' ||) \
+	{ test -x $(UV) && $(AS_PIP) $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e '.[$(1)]'; } || \
 	{ $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[$(1)]' && $(COMPILE_ALL); }
 endef
 SPHINX := _build/sphinx/env
@@ -76,6 +78,7 @@ browser:
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed, this is ' + sys.version.split()[0] + '. Name another: make PYTHON=python3.12 book')"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	test -x $(UV) || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv || true
 	$(call install,$(FOR_BOOK))
 	touch $@
 

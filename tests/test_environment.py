@@ -197,7 +197,7 @@ NOT_IMPORTED = {
     "scikit-learn": "its data sets are read by notebooks",
     "setuptools": "builds wheel and sdist",
     "zizmor": "a command",
-    "uv": "a command, of `make constraints`",
+    "uv": "a command, by which `make` installs",
     "jsonschema": "in `lab` kept below a version that is slow beside JupyterLab",
     "jupyterlab": "a command",
     "jupyterlab-myst": "an extension of JupyterLab",
