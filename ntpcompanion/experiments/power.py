@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 from scipy import integrate, stats
 
 from ntpcompanion.experiments.effects import quantile_of_t
@@ -89,7 +90,7 @@ def verdict_probabilities(
 
     Notes
     -----
-    Costs about a millisecond.
+    Costs about ten milliseconds.
     """
     sigma, count = as_positive("sd", sd), as_integer("seeds", seeds, least=2)
     true, least = as_number("effect", effect) * _direction(delta), abs(delta)
@@ -97,25 +98,25 @@ def verdict_probabilities(
     spread = stats.chi(count - 1, scale=error / (count - 1) ** 0.5)  # the estimated standard error
     kink = least / 2 / quantile  # from where on the sign is harder to meet than the size
 
-    def above(estimate: float) -> float:
+    def above(estimate: np.ndarray) -> np.ndarray:
         half = quantile * estimate
-        return float(stats.norm.sf(max(half, least - half), true, error))
+        return np.asarray(stats.norm.sf(np.maximum(half, least - half), true, error))
 
-    def below(estimate: float) -> float:
-        return float(stats.norm.cdf(least - quantile * estimate, true, error))
+    def below(estimate: np.ndarray) -> np.ndarray:
+        return np.asarray(stats.norm.cdf(least - quantile * estimate, true, error))
 
     supported, refuted = _mean_over(spread, above, kink), _mean_over(spread, below, kink)
     return VerdictProbabilities(supported, refuted, max(0.0, 1 - supported - refuted))
 
 
-def _mean_over(spread: Any, of: Callable[[float], float], kink: float) -> float:
+def _mean_over(spread: Any, of: Callable[[np.ndarray], np.ndarray], kink: float) -> float:
     """The mean of a function with a kink over a distribution, without tails of 1e-12."""
     low, high = spread.ppf(1e-12), spread.isf(1e-12)
     middle = min(max(kink, low), high)
-    pieces = ((low, middle), (middle, high))
-    return float(
-        sum(integrate.quad(lambda s: spread.pdf(s) * of(s), *piece)[0] for piece in pieces)
-    )
+    # both pieces at once
+    ends = [low, middle], [middle, high]
+    found = integrate.tanhsinh(lambda s: spread.pdf(s) * of(s), *ends, atol=1e-12)
+    return float(found.integral.sum())
 
 
 def power(sd: float, seeds: int, effect: float, delta: float) -> float:

@@ -9,7 +9,6 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
 from matplotlib.text import Annotation
-from matplotlib.transforms import Bbox, BboxBase
 from numpy.typing import ArrayLike
 
 _DISTANCES = (8.0, 16.0, 26.0, 38.0, 52.0)  # of a label from its point, in points (1/72 inch)
@@ -83,64 +82,63 @@ class PlacedLabels(Artist):
         ax: Any = self.axes  # set by then
         ax.figure.draw_without_rendering()  # settles the layout: pixels are meant from here on
         covered = ax.transData.transform(self.avoid)
-        taken: list[Bbox] = []
+        taken = np.empty((0, 4))
         self.labels = []
         for points, text, colour in self.wanted:
-            places = product(np.asarray(points, dtype=float), _DISTANCES, _ANGLES)
-            label, box, leader = _cheapest(ax, list(places), text, colour, covered, taken)
+            anchors = np.asarray(points, dtype=float).reshape(-1, 2)
+            label, box, leader = _cheapest(ax, anchors, text, colour, covered, taken)
             self.labels.append(label)
-            taken.append(box)
-            covered = np.concatenate([covered, leader])
+            taken = np.vstack([taken, box])
+            covered = np.vstack([covered, leader])
 
 
 def _cheapest(
     ax: Axes,
-    places: list[tuple[Any, float, float]],
+    anchors: np.ndarray,
     text: str,
     colour: str,
     covered: np.ndarray,
-    taken: list[Bbox],
-) -> tuple[Annotation, Bbox, np.ndarray]:
-    """The label where it costs least, its box and points along its leader, both in pixels."""
+    taken: np.ndarray,
+) -> tuple[Annotation, np.ndarray, np.ndarray]:
+    """The label where it costs least, its box and points along its leader, both in pixels.
+
+    A box is (left, bottom, right, top).
+    """
+    places = list(product(anchors, _DISTANCES, _ANGLES))
     sample = _annotate(ax, *places[0], text, colour)
     extent = sample.get_window_extent()
     sample.remove()
-    boxes = [_box(ax, *place, extent.width, extent.height) for place in places]
+    boxes, leaders = _around(ax, anchors, np.array([extent.width, extent.height]))
     frame = ax.get_window_extent()
-    leaders = [_leader(ax, *place) for place in places]
-    costs = [
-        _cost(*pair, frame, covered, taken) + distance / 60
-        for pair, (_, distance, _) in zip(zip(boxes, leaders, strict=True), places, strict=True)
-    ]
+    outside = ((boxes[:, :2] < frame.min) | (boxes[:, 2:] > frame.max)).any(1)
+    crossed = _inside(taken, leaders.reshape(-1, 2)).reshape(len(taken), *leaders.shape[:2])
+    met = (boxes[:, None, :2] <= taken[:, 2:]) & (taken[:, :2] <= boxes[:, None, 2:])
+    overlaps = outside + crossed.any(2).sum(0) + met.all(2).sum(1)
+    distances = np.array([distance for _, distance, _ in places])
+    costs = 1000.0 * overlaps + _inside(boxes, covered).sum(1) + distances / 60
     best = int(np.argmin(costs))
     return _annotate(ax, *places[best], text, colour), boxes[best], leaders[best]
 
 
-def _cost(
-    box: Bbox, leader: np.ndarray, frame: BboxBase, covered: np.ndarray, taken: list[Bbox]
-) -> float:
-    outside = box.x0 < frame.x0 or box.x1 > frame.x1 or box.y0 < frame.y0 or box.y1 > frame.y1
-    crossed = sum(other.count_contains(leader) > 0 for other in taken)
-    overlaps = outside + crossed + sum(map(box.overlaps, taken))
-    return 1000.0 * overlaps + float(box.count_contains(covered))
+def _around(ax: Axes, anchors: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The boxes of a label of this size at all places, and 10 points along each leader: not numbers
+    where there is none. The end of a leader lies on the side of the box that faces the point.
+    """
+    points = ax.transData.transform(anchors)[:, None, None]  # then distances, then angles
+    per_point, distances = ax.figure.dpi / 72, np.array(_DISTANCES)
+    directions, shares = (np.array([of(angle) for angle in _ANGLES]) for of in (_direction, _share))
+    ends = points + per_point * distances[:, None, None] * directions
+    low = ends - size * shares
+    boxes = np.concatenate([low - _MARGIN, low + size + _MARGIN], axis=-1)
+    reach = per_point * np.linspace(3, distances, 10, axis=-1)
+    leaders = points[..., None, :] + reach[:, None, :, None] * directions[:, None]
+    leaders[:, distances < _LEADER] = np.nan
+    return boxes.reshape(-1, 4), leaders.reshape(-1, 10, 2)
 
 
-def _leader(ax: Axes, point: np.ndarray, distance: float, angle: float) -> np.ndarray:
-    """Points along the line from a label to its point, in pixels; none where it has none."""
-    if distance < _LEADER:
-        return np.empty((0, 2))
-    reach = ax.figure.dpi / 72 * np.linspace(3, distance, 10)
-    return ax.transData.transform(point) + reach[:, None] * _direction(angle)
-
-
-def _box(
-    ax: Axes, point: np.ndarray, distance: float, angle: float, width: float, height: float
-) -> Bbox:
-    """The label in pixels: the end of its leader lies on the side that faces the point."""
-    per_point = ax.figure.dpi / 72
-    x, y = ax.transData.transform(point) + per_point * distance * _direction(angle)
-    left, bottom = x - width * _share(angle)[0], y - height * _share(angle)[1]
-    return Bbox.from_bounds(left, bottom, width, height).padded(_MARGIN)
+def _inside(boxes: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Which points each box contains, a row for each box."""
+    return np.all((boxes[:, None, :2] < points) & (points < boxes[:, None, 2:]), axis=2)
 
 
 def _annotate(
