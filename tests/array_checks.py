@@ -29,16 +29,16 @@ class Checks:
 
     def checked(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function that jaxtyping has made to be called with what a function is given, and what
-        it returns.
+        it returns. Its checks are made for its first call: most tests call few functions.
         """
-        checking = _check(function)
+        checking = functools.cache(lambda: _check(function))
 
         @functools.wraps(function)
         def spend(*args: Any, **kwargs: Any) -> Any:
             self.left -= 1
             if self.left == 0:
                 config.update("jaxtyping_disable", True)
-            return checking(*args, **kwargs)
+            return checking()(*args, **kwargs)
 
         return spend
 

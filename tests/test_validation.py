@@ -398,17 +398,20 @@ def test_lists_arrays_and_data_frames_are_the_same_language():
     transition = [[0.9, 0.1], [0.3, 0.7]]  # sums that single precision misses
     emission = [[0.2, 0.3, 0.5], [0.6, 0.1, 0.3]]
     tokens = torch.tensor([[0, 1, 2]])
-    scores = {
-        float(HMM([0.4, 0.6], kind(transition), kind(emission), 3).log_prob(tokens))
-        for kind in (list, np.array, pd.DataFrame, lambda x: torch.tensor(x, dtype=torch.float64))
-    }
-    assert len(scores) == 1
+    kinds = (list, np.array, pd.DataFrame, lambda x: torch.tensor(x, dtype=torch.float64))
+    languages = [HMM([0.4, 0.6], kind(transition), kind(emission), 3) for kind in kinds]
+    for language in languages[1:]:
+        assert language.transition.equal(languages[0].transition)
+        assert language.emission.equal(languages[0].emission)
+        # the columns of a data frame lie one after the other: its products may round otherwise
+        expected = pytest.approx(float(languages[0].log_prob(tokens)), rel=1e-14)
+        assert float(language.log_prob(tokens)) == expected
     binary, lexical = np.full((1, 1, 1), 0.4), [[0.35, 0.25]]
-    likelihoods = {
+    likelihoods = [
         float(PCFG([1.0], kind(binary), lexical).log_prob(torch.tensor([[0, 1]])))
         for kind in (np.array, np.ndarray.tolist, torch.tensor)
-    }
-    assert len(likelihoods) == 1
+    ]
+    assert likelihoods == pytest.approx([likelihoods[0]] * 3, rel=1e-14)
 
 
 def test_a_table_of_single_precision_is_told_so():

@@ -8,7 +8,6 @@ from statistics import median
 from unittest.mock import patch
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from ntpcompanion.languages.pretrained import needed
 from ntpcompanion.mlm import stacked_training
@@ -117,6 +116,8 @@ def gpu_share():
     """FLOPs of the matrix products of both passes, as torch counts them, over the rate of a large
     product; its own process needs a GPU.
     """
+    from torch.utils.flop_counter import FlopCounterMode  # loads much that only this needs
+
     spec, batch, count, parts = LANGUAGE_PLANS["hmm-100"], 2048, 30, 7
     language = spec.build("cuda")
     plan = ModelPlan("transformer", 1024, 8, 16, 4096, words=spec.words, positions=spec.length)

@@ -1,3 +1,4 @@
+import functools
 import itertools
 import math
 
@@ -16,18 +17,18 @@ from ntpcompanion.languages.language import (
 from tests.languages.opt import generator, probability, small_gpt2, small_opt
 from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
-OPT = small_opt()
+opt = functools.cache(small_opt)
 
 
-def language(length=3, end=None, words=(7, 4, 9), chunk=256, model=OPT):
-    return CausalLanguage(model, list(words), 2, length, end, chunk)
+def language(length=3, end=None, words=(7, 4, 9), chunk=256, model=None):
+    return CausalLanguage(model or opt(), list(words), 2, length, end, chunk)
 
 
 def sentences(length, end, words):
     """All of them, and their probabilities by the oracle."""
     lengths = [length] if end is None else range(1, length + 1)
     strings = [s for n in lengths for s in itertools.product(range(len(words)), repeat=n)]
-    return {s: probability(OPT, s, words, 2, length, end) for s in strings}
+    return {s: probability(opt(), s, words, 2, length, end) for s in strings}
 
 
 def padded(strings):
@@ -209,7 +210,7 @@ def test_its_floor_is_the_expected_surprise(end):
 
 def test_frequencies_of_the_first_word_are_its_law():
     shares = language(1, 2).word_frequencies(3, generator())
-    distribution = [probability(OPT, (i,), (7, 4, 9), 2, 1) for i in range(3)]
+    distribution = [probability(opt(), (i,), (7, 4, 9), 2, 1) for i in range(3)]
     assert shares.tolist() == pytest.approx(distribution, abs=1e-12)
 
 
