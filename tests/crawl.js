@@ -5,6 +5,8 @@ window.crawl = {
     await crawl.settled(width, colours);
     const folded = crawl.folded();
     for (const moving of document.getAnimations()) if (moving.effect.getComputedTiming().endTime < Infinity) moving.finish();
+    crawl.grounds = new Map(); // of this look
+    crawl.opacities = new Map();
     return [folded, crawl.structure(), crawl.mathematics(), crawl.images(), crawl.width(), crawl.colours(), crawl.figures()].flat();
   },
 
@@ -80,15 +82,23 @@ window.crawl = {
     ].filter(Boolean));
   },
 
-  // What is folded opens by a click, shows something, and stays open, so that it is measured with the rest.
+  // What is folded opens by a click, shows something, and stays open, so that it is measured with the rest. Those of one depth are closed
+  // and opened together: to measure one by one, the page would be laid out again for each. Whether a click opens them is asked in the first
+  // look; scripts of the theme search the whole page at each.
   folded() {
-    return [...document.querySelectorAll("details")].filter(fold => {
-      fold.open = false;
-      const closed = fold.offsetHeight;
-      fold.querySelector(":scope > summary")?.click();
-      const seen = [...fold.children].some(child => child.localName !== "summary" && child.offsetHeight);
-      return !fold.open || !(seen || fold.offsetHeight > closed);
-    }).map(fold => `does not open: ${crawl.named(fold)}`);
+    const depth = fold => { let deep = 0; for (let at = fold; at; at = at.parentElement) deep += at.localName === "details"; return deep; };
+    const folds = Map.groupBy(document.querySelectorAll("details"), depth), shut = new Set();
+    for (const deep of [...folds.keys()].sort((one, other) => one - other)) {
+      folds.get(deep).forEach(fold => { fold.open = false; });
+      const closed = new Map(folds.get(deep).map(fold => [fold, fold.offsetHeight]));
+      folds.get(deep).forEach(crawl.opened ? fold => { fold.open = true; } : fold => fold.querySelector(":scope > summary")?.click());
+      for (const fold of folds.get(deep)) {
+        const seen = [...fold.children].some(child => child.localName !== "summary" && child.offsetHeight);
+        if (!fold.open || !(seen || fold.offsetHeight > closed.get(fold))) shut.add(fold);
+      }
+    }
+    crawl.opened = true;
+    return [...shut].map(fold => `does not open: ${crawl.named(fold)}`);
   },
 
   width() {
@@ -138,8 +148,8 @@ window.crawl = {
         if (said) judge("word", said.slice(0, 40), crawl.least(part), [fill], crawl.under(plot, areas, ...middle, true));
       } else if (part.localName === "use") {
         judge("mark", getComputedStyle(part).fill, 3, [fill, stroke], crawl.under(plot, areas, ...middle));
-        if (box.width > 12 && fill[3] > 0) areas.push([part, fill]); // a mark with a word in it
-      } else if (part.localName === "image" || fill[3] > 0) areas.push([part, fill]);
+        if (box.width > 12 && fill[3] > 0) areas.push([part, fill, box]); // a mark with a word in it
+      } else if (part.localName === "image" || fill[3] > 0) areas.push([part, fill, box]);
       else if (part.getTotalLength?.()) {
         const middle = part.getPointAtLength(part.getTotalLength() / 2).matrixTransform(part.getScreenCTM());
         judge("line", getComputedStyle(part).stroke, 3, [stroke], crawl.under(plot, areas, middle.x, middle.y));
@@ -173,17 +183,15 @@ window.crawl = {
   ink(part, kind) {
     const style = getComputedStyle(part), drawn = style[kind] !== "none" && (kind === "fill" || parseFloat(style.strokeWidth) > 0);
     const [r, g, b, alpha] = drawn ? crawl.rgba(style[kind]) : [0, 0, 0, 0];
-    let share = alpha * style[`${kind}Opacity`];
-    for (let at = part; at.localName !== "body"; at = at.parentElement) share *= getComputedStyle(at).opacity;
-    return [r, g, b, share];
+    return [r, g, b, alpha * style[`${kind}Opacity`] * crawl.opacity(part)];
   },
 
   // What the bands and bars of a figure, and for words its nodes, in the order in which they were drawn, leave at a point of the window;
   // nothing on pixels.
   under(plot, areas, x, y, word = false) {
     let ground = crawl.behind(plot);
-    for (const [area, colour] of areas) {
-      const box = area.getBoundingClientRect(), node = ["image", "use"].includes(area.localName);
+    for (const [area, colour, box] of areas) {
+      const node = ["image", "use"].includes(area.localName);
       if (x < box.left || x > box.right || y < box.top || y > box.bottom) continue;
       const inside = (right, down) => area.isPointInFill(new DOMPoint(x + right, y + down).matrixTransform(area.getScreenCTM().inverse()));
       if (!node && !inside(0, 0)) continue;
@@ -202,9 +210,14 @@ window.crawl = {
 
   contrast(element) {
     const behind = crawl.behind(element), [r, g, b, alpha] = crawl.rgba(getComputedStyle(element).color);
-    let share = alpha;
-    for (let at = element; at; at = at.parentElement) share *= getComputedStyle(at).opacity;
-    return crawl.ratio(crawl.over([r, g, b, share], behind), behind);
+    return crawl.ratio(crawl.over([r, g, b, alpha * crawl.opacity(element)], behind), behind);
+  },
+
+  // With which opacity an element is painted.
+  opacity(element) {
+    if (!element) return 1;
+    if (!crawl.opacities.has(element)) crawl.opacities.set(element, getComputedStyle(element).opacity * crawl.opacity(element.parentElement));
+    return crawl.opacities.get(element);
   },
 
   bright(box) {
@@ -217,8 +230,11 @@ window.crawl = {
   // The colour on which an element's content is painted.
   behind(element) {
     if (!element) return [255, 255, 255, 1];
-    const own = crawl.rgba(getComputedStyle(element).backgroundColor);
-    return own[3] === 1 ? own : crawl.over(own, crawl.behind(element.parentElement));
+    if (!crawl.grounds.has(element)) {
+      const own = crawl.rgba(getComputedStyle(element).backgroundColor);
+      crawl.grounds.set(element, own[3] === 1 ? own : crawl.over(own, crawl.behind(element.parentElement)));
+    }
+    return crawl.grounds.get(element);
   },
 
   over: ([r, g, b, alpha], under) => [...[r, g, b].map((value, i) => alpha * value + (1 - alpha) * under[i]), 1],

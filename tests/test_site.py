@@ -118,6 +118,11 @@ PLANTED = {
         "no language.*no title",
     ),
     "shut": ("<details><summary>a card</summary></details>", "does not open: details"),
+    "shut-inside": (
+        "<details><summary>a card</summary><details class='in'><summary>more</summary></details>"
+        "</details>",
+        r"does not open: details\.in",
+    ),
     "faint": (
         '<p style="color: #bbb; background: #fff">whisper</p>',
         r"text hard to read, contrast 1\.9: whisper",
@@ -184,6 +189,7 @@ SOUND = """<h2 id="here">Sound</h2><a href="#here">up</a>
 <span class="math"><mjx-container>x</mjx-container></span>
 <div style="overflow: auto"><p style="width: 900px">a wide table</p></div>
 <details><summary>a card</summary><p>its body</p></details>
+<details><summary>a card</summary><details><summary>more</summary>its body</details></details>
 {plot}<img alt="A dot" src="{dot}">""".replace("{dot}", DOT).replace("{plot}", plotted(IN_SIGHT))
 FILES = {
     "empty.md": "",
