@@ -83,21 +83,19 @@ window.crawl = {
   },
 
   // What is folded opens by a click, shows something, and stays open, so that it is measured with the rest. Those of one depth are closed
-  // and opened together: to measure one by one, the page would be laid out again for each. Whether a click opens them is asked in the first
-  // look; scripts of the theme search the whole page at each.
+  // and opened together: to measure one by one, the page would be laid out again for each.
   folded() {
     const depth = fold => { let deep = 0; for (let at = fold; at; at = at.parentElement) deep += at.localName === "details"; return deep; };
     const folds = Map.groupBy(document.querySelectorAll("details"), depth), shut = new Set();
     for (const deep of [...folds.keys()].sort((one, other) => one - other)) {
       folds.get(deep).forEach(fold => { fold.open = false; });
       const closed = new Map(folds.get(deep).map(fold => [fold, fold.offsetHeight]));
-      folds.get(deep).forEach(crawl.opened ? fold => { fold.open = true; } : fold => fold.querySelector(":scope > summary")?.click());
+      folds.get(deep).forEach(fold => fold.querySelector(":scope > summary")?.click());
       for (const fold of folds.get(deep)) {
         const seen = [...fold.children].some(child => child.localName !== "summary" && child.offsetHeight);
         if (!fold.open || !(seen || fold.offsetHeight > closed.get(fold))) shut.add(fold);
       }
     }
-    crawl.opened = true;
     return [...shut].map(fold => `does not open: ${crawl.named(fold)}`);
   },
 

@@ -407,11 +407,11 @@ def test_lists_arrays_and_data_frames_are_the_same_language():
         expected = pytest.approx(float(languages[0].log_prob(tokens)), rel=1e-14)
         assert float(language.log_prob(tokens)) == expected
     binary, lexical = np.full((1, 1, 1), 0.4), [[0.35, 0.25]]
-    likelihoods = [
+    likelihoods = {
         float(PCFG([1.0], kind(binary), lexical).log_prob(torch.tensor([[0, 1]])))
         for kind in (np.array, np.ndarray.tolist, torch.tensor)
-    ]
-    assert likelihoods == pytest.approx([likelihoods[0]] * 3, rel=1e-14)
+    }
+    assert len(likelihoods) == 1
 
 
 def test_a_table_of_single_precision_is_told_so():
