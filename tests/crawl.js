@@ -83,10 +83,15 @@ window.crawl = {
   },
 
   // What is folded opens by a click, shows something, and stays open, so that it is measured with the rest. Those of one depth are closed
-  // and opened together: to measure one by one, the page would be laid out again for each.
+  // and opened together: to measure one by one, the page would be laid out again for each. Meanwhile the page keeps what it finds in itself:
+  // Bootstrap looks for each of its buttons in the whole page at every click, and a fold that opens adds no element.
   folded() {
     const depth = fold => { let deep = 0; for (let at = fold; at; at = at.parentElement) deep += at.localName === "details"; return deep; };
-    const folds = Map.groupBy(document.querySelectorAll("details"), depth), shut = new Set();
+    const folds = Map.groupBy(document.querySelectorAll("details"), depth), shut = new Set(), found = new Map();
+    document.querySelectorAll = css => {
+      if (!found.has(css)) found.set(css, Document.prototype.querySelectorAll.call(document, css));
+      return found.get(css);
+    };
     for (const deep of [...folds.keys()].sort((one, other) => one - other)) {
       folds.get(deep).forEach(fold => { fold.open = false; });
       const closed = new Map(folds.get(deep).map(fold => [fold, fold.offsetHeight]));
@@ -96,6 +101,7 @@ window.crawl = {
         if (!fold.open || !(seen || fold.offsetHeight > closed.get(fold))) shut.add(fold);
       }
     }
+    delete document.querySelectorAll;
     return [...shut].map(fold => `does not open: ${crawl.named(fold)}`);
   },
 

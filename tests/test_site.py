@@ -123,6 +123,11 @@ PLANTED = {
         "</details>",
         r"does not open: details\.in",
     ),
+    "click-refused": (
+        "<script>document.addEventListener('click', event => event.preventDefault())</script>"
+        "<details><summary>a card</summary>its body</details>",
+        "does not open: details",
+    ),
     "faint": (
         '<p style="color: #bbb; background: #fff">whisper</p>',
         r"text hard to read, contrast 1\.9: whisper",
