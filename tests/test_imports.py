@@ -189,7 +189,9 @@ print(json.dumps(loaded))
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = json.loads(run.stdout)
     assert list(loaded) == modules
-    assert {name: found for name, found in loaded.items() if set(found) - set(may_load.split())} == {}
+    assert {
+        name: found for name, found in loaded.items() if set(found) - set(may_load.split())
+    } == {}
 
 
 def test_every_module_has_its_test_file():

@@ -35,9 +35,9 @@ def test_outside_of_a_project_nothing_is_completed(tmp_path, monkeypatch):
     ("typed", "offered"),
     [
         (["execute", "co"], {"coin"}),
-        (["why", ""], {"coin", "words"}),
-        (["build", "--profile", "s"], {"smoke"}),
-        (["doct"], {"doctor"}),
+        pytest.param(["why", ""], {"coin", "words"}, marks=pytest.mark.slow),
+        pytest.param(["build", "--profile", "s"], {"smoke"}, marks=pytest.mark.slow),
+        pytest.param(["doct"], {"doctor"}, marks=pytest.mark.slow),
     ],
 )
 def test_a_shell_is_offered_them(toy, typed, offered):

@@ -69,6 +69,7 @@ def test_its_tests_run(unpacked):
     assert "failed" not in said
 
 
+@pytest.mark.slow
 def test_a_wheel_that_is_built_from_it_can_be_used(known, unpacked):
     folder = known.parent
     (archive,) = folder.glob("*.tar.gz")

@@ -62,6 +62,7 @@ def test_it_holds_the_package_whole_and_nothing_else(unpacked):
     assert {name for name in files if name.endswith(".py")} == own
 
 
+@pytest.mark.slow
 def test_the_rooms_work_without_the_repository(run, unpacked):
     code = (
         "import numpy as np, ntpcompanion\n"
@@ -80,7 +81,14 @@ def test_the_rooms_work_without_the_repository(run, unpacked):
 
 
 @pytest.mark.parametrize(
-    "command", [("execute",), ("check",), ("record", "phase"), ("build",), ("why", "dyck")]
+    "command",
+    [
+        ("build",),
+        *(
+            pytest.param(words, marks=pytest.mark.slow)
+            for words in (("execute",), ("check",), ("record", "phase"), ("why", "dyck"))
+        ),
+    ],
 )
 def test_commands_say_that_they_need_the_folder_of_a_book(run, tmp_path, command):
     said = run("-m", "ntpcompanion", *command, code=1)

@@ -31,7 +31,7 @@ CALL = 'measure("toy.half", half(n) / n, seed=seed)'
             f"{IMPORT}\n{TOO_MUCH_MEMORY}",
             "code cell 2: MemoryError",
             id="out of memory",
-            marks=LINUX,
+            marks=[LINUX, pytest.mark.slow],
         ),
         pytest.param(
             IMPORT,
@@ -45,6 +45,7 @@ CALL = 'measure("toy.half", half(n) / n, seed=seed)'
             f"{IMPORT}\nimport sys; sys.exit()",
             "code cell 2: SystemExit: the cell ended the notebook",
             id="leaves",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             CALL,
@@ -57,6 +58,7 @@ CALL = 'measure("toy.half", half(n) / n, seed=seed)'
             '"toy.half"',
             "measures toy.half more than once. One claim, one number.",
             id="measures twice",
+            marks=pytest.mark.slow,
         ),
     ],
 )

@@ -15,14 +15,29 @@ from tests.toy import ROOT, write_claims
     ("path", "old", "new", "name", "reason"),
     [
         ("toypkg/two.py", "TWO = 2", "TWO = 2.0", "coin", "package source: two.py changed"),
-        ("notebooks/coin.md", "half(8)", "half(16)", "coin", "code cells: changed"),
-        ("notebooks/coin.md", "n = 1000", "n = 2000", "coin", "parameters: n: 1000 → 2000"),
-        (
+        pytest.param(
+            "notebooks/coin.md",
+            "half(8)",
+            "half(16)",
+            "coin",
+            "code cells: changed",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "notebooks/coin.md",
+            "n = 1000",
+            "n = 2000",
+            "coin",
+            "parameters: n: 1000 → 2000",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             "notebooks/profiles.yml",
             "coin: {smoke: {n: 10}}",
             "coin: {book: {n: 10}}",
             "coin",
             "parameters: n: 1000 → 10",
+            marks=pytest.mark.slow,
         ),
         ("words.txt", "one", "zero one", "words", "inputs: text changed"),
     ],
@@ -99,6 +114,7 @@ def test_of_the_face_that_a_notebook_imports_from_only_the_used_names_count(toy,
     assert toy.command("why", "coin") == "coin (book): package source: room/halves.py changed"
 
 
+@pytest.mark.slow
 def test_prose_and_expectations_change_the_page_without_a_kernel(executed, no_kernel):
     assert "Built" in executed.command("build")
     page, ledger = (

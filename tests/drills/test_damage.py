@@ -22,14 +22,25 @@ FLIPS = 300
     ("suffix", "damage", "words"),
     [
         (".json", lambda t: t[: len(t) // 2], "cannot be read as JSON"),
-        (".json", lambda t: "", "cannot be read as JSON"),
-        (
+        pytest.param(".json", lambda t: "", "cannot be read as JSON", marks=pytest.mark.slow),
+        pytest.param(
             ".json",
             lambda t: t.replace('"value": 0.5', '"value": 0.7'),
             "does not match its own checksum",
+            marks=pytest.mark.slow,
         ),
-        (".ipynb", lambda t: t[: len(t) // 2], "missing or damaged"),
-        (".ipynb", lambda t: t.replace("half(n)", "half(m)"), "does not match"),
+        pytest.param(
+            ".ipynb",
+            lambda t: t[: len(t) // 2],
+            "missing or damaged",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            ".ipynb",
+            lambda t: t.replace("half(n)", "half(m)"),
+            "does not match",
+            marks=pytest.mark.slow,
+        ),
         (".ipynb", lambda t: t.replace("0.5", "0.7"), "does not match"),
     ],
 )

@@ -65,6 +65,7 @@ def test_pages_show_the_present_content_whatever_the_dates_say(built, no_kernel,
     assert "Unchanged" in built.command("build")
 
 
+@pytest.mark.slow
 def test_references_and_styles_with_an_old_date_are_taken(built, no_kernel):
     no_kernel()
     html = built.project.html("book")

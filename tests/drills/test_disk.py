@@ -35,6 +35,7 @@ def test_full_while_a_run_is_stored(executed):
     assert "coin (book): executed" in executed.run("execute")
 
 
+@pytest.mark.slow
 def test_full_while_a_notebook_runs(executed):
     executed.edit("notebooks/coin.md", "half(8)", "half(16)")
     build = executed.project.build
@@ -122,7 +123,10 @@ def test_full_while_a_record_is_made(toy):
     )
 
 
-@pytest.mark.parametrize("folder", ["_build", "book/chapters", "book"])
+@pytest.mark.parametrize(
+    "folder",
+    ["_build", *(pytest.param(name, marks=pytest.mark.slow) for name in ("book/chapters", "book"))],
+)
 def test_read_only(executed, folder):
     before = snapshot(executed.project.book / "chapters")
     executed.edit("notebooks/coin.md", "half(8)", "half(16)")
@@ -133,7 +137,11 @@ def test_read_only(executed, folder):
 
 
 @pytest.mark.parametrize(
-    ("command", "folder"), [("record", "book/records"), ("check", "tests/baselines")]
+    ("command", "folder"),
+    [
+        pytest.param("record", "book/records", marks=pytest.mark.slow),
+        ("check", "tests/baselines"),
+    ],
 )
 def test_read_only_for_what_is_kept(executed, command, folder):
     executed.plan_halves()

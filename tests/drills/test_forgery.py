@@ -34,11 +34,22 @@ def test_a_baseline_that_is_no_number_switches_nothing_off(executed):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"stderr": -1}, "`stderr` of 'toy.half' must not be negative"),
-        ({"value": "0.5"}, "`value` of 'toy.half' must be a number"),
-        ({"seed": "<script>"}, "`seed` of 'toy.half' must be an integer or None"),
+        pytest.param(
+            {"stderr": -1}, "`stderr` of 'toy.half' must not be negative", id="negative error"
+        ),
+        pytest.param(
+            {"value": "0.5"},
+            "`value` of 'toy.half' must be a number",
+            id="text",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            {"seed": "<script>"},
+            "`seed` of 'toy.half' must be an integer or None",
+            id="script",
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=["negative error", "text", "script"],
 )
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_an_output_that_measure_did_not_make_fails_the_run(toy, change, words):

@@ -102,6 +102,7 @@ def test_a_killed_worker_or_kernel_is_an_error_and_can_be_repeated(slow, victim)
     assert "coin (book): executed" in slow.run("execute", "coin")
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_nothing_behind_and_can_be_repeated(slow):
     process = slow.start("execute", "coin")
     wait_for(lambda: (slow.project.root / "started").exists())

@@ -35,6 +35,7 @@ def test_jupyter_book_2_is_refused_before_it_builds_nothing(toy, tmp_path):
     assert not toy.project.html("book").exists()
 
 
+@pytest.mark.slow
 def test_a_kernel_of_another_python_is_not_used(toy, tmp_path):
     stranger = {
         "argv": ["/bin/false", "{connection_file}"],
@@ -57,7 +58,7 @@ def test_what_a_user_runs_at_the_start_of_ipython_is_left_out(toy, tmp_path):
     assert '"value": 3.0' in (toy.project.book / "chapters" / "words.json").read_text()
 
 
-@pytest.mark.parametrize("module", ["ipykernel", "papermill"])
+@pytest.mark.parametrize("module", ["ipykernel", pytest.param("papermill", marks=pytest.mark.slow)])
 def test_a_missing_package_is_named(toy, module):
     put(
         toy.project.root,

@@ -51,22 +51,35 @@ def test_an_outdated_record_is_shown_as_outdated(recorded):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (
+        pytest.param(
             lambda data: data | {"results": []},
             "halves.json does not match its own checksum: it was edited or damaged",
+            id="edited",
         ),
-        (
+        pytest.param(
             lambda data: sealed(data | {"schema": 1}),
             "is no record 'halves' of schema 2. Make it again with `ntpcompanion record halves`",
+            id="other schema",
         ),
-        (lambda data: sealed(data | {"name": "other"}), "is no record 'halves' of schema 2"),
-        (
+        pytest.param(
+            lambda data: sealed(data | {"name": "other"}),
+            "is no record 'halves' of schema 2",
+            id="other name",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             lambda data: sealed({k: v for k, v in data.items() if k != "hardware"}),
             "is no record 'halves' of schema 2",
+            id="no hardware",
+            marks=pytest.mark.slow,
         ),
-        (lambda data: [data], "does not match its own checksum"),
+        pytest.param(
+            lambda data: [data],
+            "does not match its own checksum",
+            id="no object",
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=["edited", "other schema", "other name", "no hardware", "no object"],
 )
 def test_a_record_that_cannot_be_trusted_stops_the_build(recorded, change, words):
     recorded.command("execute")
@@ -88,7 +101,16 @@ def test_a_missing_record_is_named(recorded):
     assert "Make it with `ntpcompanion record halves`" in output
 
 
-@pytest.mark.parametrize("name", ["../../outside", "a/b", "/tmp/outside", "a name", ""])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../outside",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("a/b", "/tmp/outside", "a name", "")
+        ),
+    ],
+)
 def test_no_record_is_written_outside_of_its_folder(recorded, name):
     plan = {"experiment": "halves", "about": "Halves of numbers.", "grid": {"n": [1]}}
     recorded.plan_records(**{name: plan})
@@ -106,7 +128,7 @@ def run(plan):
 """
 
 
-@pytest.mark.parametrize("bad", ["math.nan", "object()"])
+@pytest.mark.parametrize("bad", ["math.nan", pytest.param("object()", marks=pytest.mark.slow)])
 def test_a_result_that_no_record_can_hold_fails_its_task_and_no_other(importable, bad):
     importable.write_experiment("study", STUDY.replace("BAD", bad))
     importable.plan_records(

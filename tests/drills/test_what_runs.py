@@ -88,6 +88,7 @@ def test_settings_of_the_user_reach_neither_numbers_nor_figures(toy, tmp_path):
     assert "image/" in (toy.project.book / "chapters" / "coin.ipynb").read_text()
 
 
+@pytest.mark.slow
 def test_a_record_is_made_by_the_present_code_without_settings_of_the_user(importable, tmp_path):
     toy, root = importable, str(importable.project.root)
     toy.write_experiment(

@@ -123,6 +123,7 @@ def test_a_run_that_kills_its_process_is_a_row_and_the_rest_goes_on(importable):
     assert table.attrs["name"] == "fatal"
 
 
+@pytest.mark.slow
 def test_notebooks_are_executed_as_by_the_command_execute(toy):
     toy.edit("notebooks/coin.md", "half(n) / n", "half(n) / n + 1 / (n - 5) * 0")
     arguments = ["sweep", "coin", "--grid", "n=4,5", "-p", "seed=7", "--profile", "smoke"]

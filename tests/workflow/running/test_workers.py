@@ -100,7 +100,10 @@ def test_what_libraries_read_of_the_project_while_they_are_loaded_is_noted_by_ev
 
 
 @LINUX
-@pytest.mark.parametrize("victim", ["kernel", "worker", "server"])
+@pytest.mark.parametrize(
+    "victim",
+    ["worker", *(pytest.param(name, marks=pytest.mark.slow) for name in ("kernel", "server"))],
+)
 def test_after_a_process_was_killed_the_next_worker_runs(started, victim):
     number = {"kernel": "os.getpid()", "worker": "os.getppid()"}.get(
         victim, "psutil.Process(os.getppid()).ppid()"
