@@ -38,10 +38,6 @@ NUMERICAL = {
 # which takes a quarter of an hour
 LONGEST = "test_site.py"
 
-# from where to where, as parts of all files, those are dealt out that may start programs, that read
-# the smoke site and that compute
-STARTING, READING, COMPUTING = (0.0, 0.8), (0.4, 0.8), (0.0, 1.0)
-
 MOST = 8  # processes that test: each holds up to two GiB
 
 
@@ -99,27 +95,22 @@ def _computes(path: Path) -> bool:
 
 
 def dealt(items: list[pytest.Item]) -> list[pytest.Item]:
-    """The tests file by file, of each kind first the files with most tests: those that compute all
-    along, between those that may start programs and wait for them, which end before, as a few of
-    their tests may take long.
+    """The tests file by file: first the files whose tests may start programs, be they few, then
+    those that compute; of either first the files with most tests.
 
     The smoke site takes a minute or two to make. One file that reads it comes before all others,
-    the one that takes longest if it is there, and the rest late: what would wait for it has
-    something else to do.
+    the one that takes longest if it is there, and the rest after those that start programs: what
+    would wait for it has something else to do.
     """
     tests = Counter(item.path for item in items)
     readers = {item.path for item in items if _reads_site(item)}
     first = min(readers, key=lambda path: (path.name != LONGEST, -tests[path], path), default=None)
-    kinds: dict[tuple[float, float], list[Path]] = {STARTING: [], READING: [], COMPUTING: []}
-    for path in sorted(tests, key=lambda path: (-tests[path], path)):
-        kind = COMPUTING if _computes(path) else READING if path in readers else STARTING
-        kinds[kind].append(path)
-    place = {
-        path: begin + (end - begin) * rank / len(paths)
-        for (begin, end), paths in kinds.items()
-        for rank, path in enumerate(paths)
-    }
-    return sorted(items, key=lambda item: (item.path != first, place[item.path], item.path))
+
+    def place(item: pytest.Item) -> tuple[bool, bool, bool, int, Path]:
+        path = item.path
+        return path != first, _computes(path), path in readers, -tests[path], path
+
+    return sorted(items, key=place)
 
 
 def _reads_site(item: pytest.Item) -> bool:
