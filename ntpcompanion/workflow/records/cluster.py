@@ -44,6 +44,9 @@ LOCAL: dict[str, object] = {
     "distributed.scheduler.worker-saturation": 1.0,
     # a worker may compute for hours without a sign of life
     "distributed.scheduler.worker-ttl": None,
+    # Dask gives up a process that was killed and has not been replaced in 15 seconds, which a busy
+    # machine needs; how long to wait is decided by whoever sends the calls
+    "distributed.deploy.lost-worker-timeout": "1 day",
     # nobody reads what Dask asks a GPU, and the question fails where CUDA_VISIBLE_DEVICES=-1
     # hides them all
     "distributed.diagnostics.nvml": False,
@@ -87,7 +90,7 @@ def local_workers(jobs: int, project: Project, opened: Path) -> Iterator[Workers
     """
     own = Preparation(tuple(folders(project)), tuple(python_path(project)), str(opened))
     # for as long as the cluster lives: a process that was killed is replaced
-    with _quiet(), started_in(clean_environment(project)):
+    with _quiet(), started_in(clean_environment(project)), dask.config.set(LOCAL):
         scratch = opened.with_suffix(".dask")
         with running_loop() as loop:
             cluster = _started(jobs, own, scratch, loop)
@@ -133,18 +136,17 @@ def running_loop() -> Iterator[IOLoop]:
 
 def _started(jobs: int, own: Preparation, scratch: Path, loop: IOLoop) -> LocalCluster:
     try:
-        with dask.config.set(LOCAL):
-            return LocalCluster(
-                loop=loop,
-                n_workers=jobs,
-                threads_per_worker=1,
-                processes=True,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",  # any port: a fixed one may be in use
-                memory_limit=0,  # a task may need more than its share; the system decides
-                local_directory=str(scratch),
-                plugins=[_Prepared(own)],
-            )
+        return LocalCluster(
+            loop=loop,
+            n_workers=jobs,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # any port: a fixed one may be in use
+            memory_limit=0,  # a task may need more than its share; the system decides
+            local_directory=str(scratch),
+            plugins=[_Prepared(own)],
+        )
     except (OSError, RuntimeError) as error:
         causes = _causes(error)
         reason = next((cause for cause in causes if isinstance(cause, OSError)), causes[-1])

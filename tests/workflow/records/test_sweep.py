@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 
+import dask
 import pandas as pd
 import pytest
 from distributed import LocalCluster
@@ -116,7 +117,9 @@ def test_what_failed_is_made_again_on_request_and_after_an_edit_only(survey):
 
 def test_a_run_that_kills_its_process_is_a_row_and_the_rest_goes_on(importable):
     importable.write_experiment("fatal", FATAL)
-    table = sweep("fatal", {"n": [2, 1]}, jobs=1, project=importable.project)
+    # a machine on which no process is replaced as soon as Dask would have it
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "10ms"}):
+        table = sweep("fatal", {"n": [2, 1]}, jobs=1, project=importable.project)
     assert list(table["state"]) == ["killed", "done"]
     assert table["error"][0].startswith("A process of the sweep was killed; the machine may be out")
     assert table["value"][1] == 1
@@ -219,6 +222,7 @@ def started(**options):
         yield existing
 
 
+@pytest.mark.slow
 def test_an_existing_cluster_makes_the_same_runs_unless_its_sources_differ(survey, tmp_path):
     survey.plan_halves()
     with started(threads_per_worker=1, local_directory=str(tmp_path)) as existing:
