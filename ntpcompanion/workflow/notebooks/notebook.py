@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import jupytext
 import nbformat
 
 from ntpcompanion.spelling import nearest
@@ -102,6 +101,11 @@ class Notebook:
 
 
 def find_notebooks(project: Project) -> dict[str, Notebook]:
+    """Every notebook of `notebook_paths`, read."""
+    return {name: read_notebook(path) for name, path in notebook_paths(project).items()}
+
+
+def notebook_paths(project: Project) -> dict[str, Path]:
     """Every `notebooks/*.md` by name, in the order of the table of contents; those it does not list
     come last.
     """
@@ -109,9 +113,7 @@ def find_notebooks(project: Project) -> dict[str, Notebook]:
     # link to nothing
     paths = {path.stem: path for path in sorted(project.notebooks.glob("[!.]*.md"))}
     order = [name for name in toc_chapters(project) if name in paths]
-    return {
-        name: read_notebook(paths[name]) for name in [*order, *(n for n in paths if n not in order)]
-    }
+    return {name: paths[name] for name in [*order, *(n for n in paths if n not in order)]}
 
 
 def choose(notebooks: dict[str, Notebook], names: Sequence[str]) -> list[Notebook]:
@@ -147,6 +149,8 @@ def read_notebook(path: Path) -> Notebook:
 
 
 def _read_node(path: Path) -> nbformat.NotebookNode:
+    import jupytext  # takes a third of a second, which a record or its sweep need not wait for
+
     try:
         text = path.read_text(encoding="utf-8")
         # before jupytext reads it: of a null, that says nothing but the key

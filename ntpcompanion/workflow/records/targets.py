@@ -18,7 +18,7 @@ from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.notebooks.checks import run_checks
-from ntpcompanion.workflow.notebooks.notebook import Notebook, find_notebooks
+from ntpcompanion.workflow.notebooks.notebook import Notebook, find_notebooks, notebook_paths
 from ntpcompanion.workflow.notebooks.parameters import lookup, parse_value
 from ntpcompanion.workflow.notebooks.profiles import Profiles, check_profile, read_profiles
 from ntpcompanion.workflow.records.calls import Call, OtherSources
@@ -203,7 +203,7 @@ def find_target(project: Project, name: str, profile: str | None) -> Target:
         an unknown name or profile, a name of both, a profile for an experiment.
     """
     room, _, bare = name.rpartition("/")
-    notebooks = find_notebooks(project) if room in ("", "notebooks") else {}
+    notebooks = notebook_paths(project) if room in ("", "notebooks") else {}
     experiments = known_experiments(project) if room in ("", "experiments") else []
     if bare in notebooks and bare in experiments:
         raise WorkflowError(
@@ -211,14 +211,13 @@ def find_target(project: Project, name: str, profile: str | None) -> Target:
             f"experiments/{bare}."
         )
     if bare in notebooks:
-        profile = check_profile(profile or "book")
-        profiles = read_profiles(project, find_notebooks(project))
-        return NotebookTarget(project, notebooks[bare], profile, profiles)
+        profile, known = check_profile(profile or "book"), find_notebooks(project)
+        return NotebookTarget(project, known[bare], profile, read_profiles(project, known))
     if bare not in experiments:
-        known = [*notebooks, *experiments]
+        names = [*notebooks, *experiments]
         raise WorkflowError(
-            f"No notebook and no experiment {name!r}.{nearest(bare, known)} Known: "
-            f"{', '.join(known) or 'none'}."
+            f"No notebook and no experiment {name!r}.{nearest(bare, names)} Known: "
+            f"{', '.join(names) or 'none'}."
         )
     if profile is not None:
         raise WorkflowError(
