@@ -35,10 +35,10 @@ class MeanGradient:
         if batch_size is not None:
             as_integer("batch_size", batch_size, 1, reason="or None for the population loss")
         check_generator("rng", rng)
-        self.model, self.batch_size, self.replicas, self.rng = model, batch_size, replicas, rng
+        self.model, self.replicas, self.rng = model, replicas, rng
         # the last is 1, up to rounding
         self.cumulative = model.joint.flatten().cumsum(0).numpy()[:-1]
-        self.batches: Iterator[Tensor] = iter(())
+        self.batches = None if batch_size is None else self._draw(batch_size)
 
     def __call__(self, thetas: Float[Tensor, "replicas d"]) -> Float[Tensor, "replicas d"]:
         """The gradient of a fresh batch in every replica."""
@@ -51,21 +51,19 @@ class MeanGradient:
         """How often each pair (x, v) is in the batch of each replica, over the batch size:
         (replicas, n, c).
         """
-        if self.batch_size is None:
+        if self.batches is None:
             return self.model.joint.expand(self.replicas, *self.model.distributions.shape)
-        if (batch := next(self.batches, None)) is None:
-            self.batches = iter(self._draw(self.batch_size))
-            batch = next(self.batches)
+        batch = next(self.batches)
         empty = torch.zeros(self.replicas, self.model.distributions.numel(), dtype=torch.float64)
-        counts = empty.scatter_add_(
-            1,
-            batch,
-            torch.full((1, 1), 1 / self.batch_size, dtype=torch.float64).expand(batch.shape),
-        )
+        share = torch.full((1, 1), 1 / batch.shape[1], dtype=torch.float64)
+        counts = empty.scatter_add_(1, batch, share.expand(batch.shape))
         return counts.view(self.replicas, *self.model.distributions.shape)
 
-    def _draw(self, batch_size: int) -> Tensor:
-        """Pairs as indices into the flat joint distribution, (steps, replicas, batch)."""
+    def _draw(self, batch_size: int) -> Iterator[Tensor]:
+        """Batches without end, as indices (replicas, batch) into the flat joint distribution."""
         steps = max(1, BLOCK_DRAWS // (self.replicas * batch_size))
-        uniform = self.rng.random((steps, self.replicas, batch_size))
-        return torch.tensor(np.searchsorted(self.cumulative, uniform, side="right"))
+        while True:
+            uniform = self.rng.random((steps, self.replicas, batch_size))
+            drawn = torch.tensor(np.searchsorted(self.cumulative, uniform, side="right"))
+            # not `yield from drawn`, which makes all views at once: a million for one replica
+            yield from (drawn[step] for step in range(steps))

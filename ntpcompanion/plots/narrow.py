@@ -60,8 +60,6 @@ def narrowed(fig: Figure) -> Iterator[Figure]:
         for labels in placed:
             undo.callback(labels.place)  # the last: when everything else is back
         # labels are measured and broken first: with long ones a narrow layout may find no room
-        with _layout_kept(fig):
-            fig.draw_without_rendering()
         panel = fig.get_size_inches()[1] / _rows(fig)
         for legend in _legends(fig):
             _fit_legend(legend, undo)
