@@ -11,9 +11,18 @@ from tests.test_faces import SCIENCE, found_at
 # interfaces and results, which the examples of others show; and what needs a download
 WITHOUT = {"Language", "ContextCounts", "EntropyFloor", "Verdict", "TraceEstimate"}
 WITHOUT |= {"CausalLanguage", "WordModel", "load_opt", "load_glue", "ConvergedProbe"}
+# runs of Adam at the smallest size that their plans take: seconds each
+LONG = {"adam_rate.run", "adam_bias.run", "adam_limit.run"}
 
 
-@pytest.mark.parametrize(("room", "name"), [each for each in SCIENCE if each[1] not in WITHOUT])
+@pytest.mark.parametrize(
+    ("room", "name"),
+    [
+        pytest.param(*each, marks=pytest.mark.slow) if each[1] in LONG else each
+        for each in SCIENCE
+        if each[1] not in WITHOUT
+    ],
+)
 def test_an_example_prints_what_it_says(room, name):
     found = inspect.unwrap(found_at(room, name))
     module = importlib.import_module(found.__module__)

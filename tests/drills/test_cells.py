@@ -52,6 +52,7 @@ CALL = 'measure("toy.half", half(n) / n, seed=seed)'
             'measure("toy.half", float("nan"))',
             "`value` of 'toy.half' is nan, and no verdict",
             id="measures nan",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             '"toy.powers"',

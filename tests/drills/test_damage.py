@@ -184,6 +184,7 @@ def test_smoke_output_never_reaches_the_book(toy):
     assert "coin (book): executed" in toy.command("execute"), "what was smuggled in is replaced"
 
 
+@pytest.mark.slow
 def test_a_smoke_page_says_what_it_is_however_its_title_is_written(toy):
     toy.edit("notebooks/words.md", "# Words", "Words\n=====")
     toy.command("execute", "--profile", "smoke")

@@ -107,6 +107,7 @@ def test_chapters_behind_a_link_are_seen_to_change(toy, tmp_path):
     assert ">4</strong>" in (toy.project.html("book") / "chapters" / "words.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_renamed_chapter_leaves_no_value_behind(built):
     assert "500.0" in (built.project.html("book") / "intro.html").read_text()
     (built.project.notebooks / "coin.md").rename(built.project.notebooks / "penny.md")

@@ -169,6 +169,7 @@ def test_a_finished_book_can_be_read_from_a_disk_that_cannot_be_written(executed
     assert "up to date" in executed.run("list", before=read_only(root))
 
 
+@pytest.mark.slow
 def test_a_shared_memory_that_cannot_be_written(toy):
     if not Path("/dev/shm").is_dir():
         pytest.skip("this system has no /dev/shm")

@@ -112,6 +112,7 @@ def test_a_measuring_cell_that_shows_nothing_is_refused(executed, tag):
     )
 
 
+@pytest.mark.slow
 def test_text_is_never_live_html(importable):
     """In a statement, a paper's value, a title, and what a record says of itself; two ids that
     differ in one sign.

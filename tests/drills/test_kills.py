@@ -73,12 +73,13 @@ def chain(process):
     return found[1:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "victim",
     [
-        pytest.param(-3, marks=pytest.mark.slow, id="server"),
+        pytest.param(-3, id="server"),
         pytest.param(-2, id="worker"),
-        pytest.param(-1, marks=pytest.mark.slow, id="kernel"),
+        pytest.param(-1, id="kernel"),
     ],
 )
 def test_a_killed_worker_or_kernel_is_an_error_and_can_be_repeated(slow, victim):

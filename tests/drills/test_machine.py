@@ -49,6 +49,7 @@ def test_a_kernel_of_another_python_is_not_used(toy, tmp_path):
     assert "coin (book): executed" in output
 
 
+@pytest.mark.slow
 def test_what_a_user_runs_at_the_start_of_ipython_is_left_out(toy, tmp_path):
     folder = put(
         tmp_path / "ipython",
@@ -175,6 +176,7 @@ def test_no_optimization_unwritable_home_or_long_temporary_folder_reaches_a_page
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the locale of a POSIX system")
 def test_a_terminal_that_knows_only_ascii(toy):
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

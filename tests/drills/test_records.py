@@ -60,6 +60,7 @@ def test_an_outdated_record_is_shown_as_outdated(recorded):
             lambda data: sealed(data | {"schema": 1}),
             "is no record 'halves' of schema 2. Make it again with `ntpcompanion record halves`",
             id="other schema",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             lambda data: sealed(data | {"name": "other"}),
@@ -128,7 +129,8 @@ def run(plan):
 """
 
 
-@pytest.mark.parametrize("bad", ["math.nan", pytest.param("object()", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("bad", ["math.nan", "object()"])
 def test_a_result_that_no_record_can_hold_fails_its_task_and_no_other(importable, bad):
     importable.write_experiment("study", STUDY.replace("BAD", bad))
     importable.plan_records(

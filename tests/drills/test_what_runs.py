@@ -23,6 +23,7 @@ def value(toy, name="coin", profile="book"):
     ]
 
 
+@pytest.mark.slow
 def test_a_compiled_copy_of_equal_size_and_date_is_not_run(toy):
     source = toy.project.package / "two.py"
     py_compile.compile(str(source), invalidation_mode=py_compile.PycInvalidationMode.TIMESTAMP)
@@ -107,6 +108,7 @@ def test_a_record_is_made_by_the_present_code_without_settings_of_the_user(impor
     assert stored["result"] == {"value": 7.0}
 
 
+@pytest.mark.slow
 def test_a_source_edited_while_a_record_is_made_and_restored_is_noticed(importable, monkeypatch):
     importable.plan_halves(grid={"n": [1]})
     source, run_tasks = importable.project.package / "two.py", making.run_tasks
@@ -138,6 +140,7 @@ helper = importlib.import_module("helper")
 _ = open("extra.txt").read(), open("own.txt", "w").write("written"), open("own.txt").read()"""
 
 
+@pytest.mark.slow
 def test_what_a_run_loads_by_other_ways_is_seen_to_change(toy):
     root = toy.project.root
     files = {"notebooks/helper.py": "X = 1\n", "toypkg/unrelated.py": "X = 1\n", "extra.txt": "one"}

@@ -164,6 +164,7 @@ def test_a_large_epsilon_makes_the_weighted_solution_the_frobenius_one():
     assert result.weighted == pytest.approx(1, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_one_hot_runs_are_cut_where_squares_would_underflow(monkeypatch):
     # for the cosine with the solution in the max norm no other is needed
     monkeypatch.setattr(module, "least_weighted_norm", lambda table, scale: scale)

@@ -48,6 +48,10 @@ A second text cell.
 """
 CONFIG = load_jupytext_config(str(ROOT / "notebooks"))  # that of pyproject.toml
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.md"))
+MOST_SLOW = [
+    path if path in NOTEBOOKS[::6] else pytest.param(path, marks=pytest.mark.slow)
+    for path in NOTEBOOKS
+]
 
 
 def opened(text):
@@ -77,7 +81,7 @@ def test_a_notebook_that_was_run_and_not_changed_keeps_every_byte(path):
     assert keep_lines(text, written(node)) == text
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", MOST_SLOW, ids=lambda path: path.stem)
 def test_a_change_of_one_cell_changes_its_lines_only(path):
     text = path.read_text(encoding="utf-8")
     node = opened(text)

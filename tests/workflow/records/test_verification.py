@@ -46,6 +46,7 @@ def test_what_made_the_record_is_kept(made):
     assert first["sources"] != before["sources"]
 
 
+@pytest.mark.slow
 def test_a_record_whose_sources_were_hashed_again_matches_until_they_change(made):
     """As when another definition of what a file means came: nothing was run for it."""
     path = made.project.records / "halves.json"
@@ -82,6 +83,7 @@ def test_a_code_that_moves_a_number_is_noticed_and_the_record_left_as_it_is(made
     assert "outdated: two.py changed since" in shown(made)
 
 
+@pytest.mark.slow
 def test_a_value_that_was_changed_and_sealed_again_is_noticed(made):
     path = made.project.records / "halves.json"
     data = read_sealed(path)

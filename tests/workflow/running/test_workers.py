@@ -64,7 +64,9 @@ print(os.getppid(), toypkg.two.TWO, np.random.random(), os.getcwd(), "torch" in 
       "ntpcompanion" in sys.modules, sys.stdin.read() == "", os.environ.get("SEEN"))"""
 
 
-@pytest.mark.parametrize("forks", [pytest.param(True, marks=LINUX), False])
+@pytest.mark.parametrize(
+    "forks", [pytest.param(True, marks=LINUX), pytest.param(False, marks=pytest.mark.slow)]
+)
 def test_workers_one_after_the_other_share_nothing_but_what_is_loaded(started, monkeypatch, forks):
     monkeypatch.setattr(workers, "FORKS", forks)
     root = started.project.root
@@ -87,6 +89,7 @@ def test_workers_one_after_the_other_share_nothing_but_what_is_loaded(started, m
     }
 
 
+@pytest.mark.slow
 @LINUX
 def test_what_libraries_read_of_the_project_while_they_are_loaded_is_noted_by_every_kernel(started):
     settings = started.project.root / "matplotlibrc"

@@ -69,7 +69,7 @@ def test_after_a_build_there_is_nothing_to_do(built):
 
 
 @pytest.mark.parametrize("name", SOURCES + READ + MADE)
-@pytest.mark.parametrize("how", ["changed", "removed"])
+@pytest.mark.parametrize("how", ["changed", pytest.param("removed", marks=pytest.mark.slow)])
 def test_a_file_that_is_changed_or_gone_is_seen_whatever_its_date(built, name, how):
     file = built.project.root / name
     date = file.stat().st_mtime_ns

@@ -112,6 +112,7 @@ def test_a_page_that_was_cut_short_is_no_view(viewed):
     assert viewed.view({"n": 10})[1], "and is made again"
 
 
+@pytest.mark.slow
 def test_views_of_two_profiles_do_not_meet(viewed):
     assert viewed.view({"n": 10}, "smoke")[0] != viewed.view({"n": 10}, "book")[0]
     assert "one with the profile smoke" in viewed.rendered[0]
