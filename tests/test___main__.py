@@ -1,9 +1,11 @@
+# ruff: noqa: F811  # an argument has the name of its fixture
 import subprocess
 import sys
 
 import pytest
 
 from ntpcompanion import __main__, cli
+from tests.toy import toy  # noqa: F401
 
 
 def test_the_command_line_is_that_of_cli(monkeypatch):
@@ -19,17 +21,21 @@ def test_the_command_line_is_that_of_cli(monkeypatch):
 WITHOUT_JUPYTER_SERVER = """
 import atexit, sys
 atexit.register(lambda: print("jupytext" in sys.modules, sys.modules["jupyter_server"]))
-sys.argv[1:] = ["--version"]
 import ntpcompanion.__main__ as command
 command.main()
 """
 
 
-def test_a_command_starts_without_what_only_jupyterlab_needs():
-    command = [sys.executable, "-c", WITHOUT_JUPYTER_SERVER]
-    done = subprocess.run(command, capture_output=True, text=True)
+@pytest.mark.parametrize(
+    ("words", "reads_notebooks"), [(["list"], True), (["sweep", "halves", "--help"], False)]
+)
+def test_a_command_loads_nothing_for_jupyterlab_and_reads_notebooks_if_it_must(
+    toy, words, reads_notebooks
+):
+    command = [sys.executable, "-P", "-c", WITHOUT_JUPYTER_SERVER, *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=toy.project.root)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == "True None"
+    assert done.stdout.splitlines()[-1] == f"{reads_notebooks} None"
 
 
 INTERRUPTED_WHILE_LOADING = """
