@@ -35,7 +35,7 @@ NUMERICAL = {
 
 
 # its tests share one reading of the pages: among the slow ones that of every page in every look,
-# which takes a quarter of an hour
+# which takes longer than any other file
 LONGEST = "test_site.py"
 
 MOST = 8  # processes that test: each holds up to two GiB
