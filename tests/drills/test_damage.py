@@ -167,6 +167,7 @@ def test_what_a_killed_rendering_left_is_not_published(executed):
         assert (executed.project.html("book") / name).read_bytes() == content
 
 
+@pytest.mark.slow
 def test_smoke_output_never_reaches_the_book(toy):
     toy.command("execute", "--profile", "smoke")
     chapters = toy.project.book / "chapters"

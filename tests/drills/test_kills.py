@@ -116,6 +116,7 @@ def test_a_killed_run_leaves_nothing_behind_and_can_be_repeated(slow):
     )
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_ends_its_workers_at_once_and_can_be_repeated(slow):
     process = slow.start("execute", "--jobs", "1")
     wait_for(lambda: (slow.project.root / "started").exists())

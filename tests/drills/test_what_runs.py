@@ -67,6 +67,7 @@ def test_what_is_edited_during_a_run_and_restored_is_noticed(toy, monkeypatch):
     assert not (toy.project.book / "chapters").exists()
 
 
+@pytest.mark.slow
 def test_settings_of_the_user_reach_neither_numbers_nor_figures(toy, tmp_path):
     toy.edit(
         "notebooks/coin.md",

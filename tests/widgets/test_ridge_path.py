@@ -84,5 +84,6 @@ def test_a_reader_lowers_the_penalty_by_keyboard(touched, opened):
         page.wait_for_function("document.querySelector('.ntp-plot svg').clientWidth < 300")
 
 
+@pytest.mark.slow
 def test_the_picture_stands_for_it_in_print(touched, shown_as_picture):
     shown_as_picture(touched, "Logits of seven contexts")

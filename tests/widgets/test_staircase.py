@@ -145,5 +145,6 @@ def test_a_reader_chooses_by_keyboard(staircase, opened):
         page.wait_for_function("document.querySelector('.ntp-plot svg').clientWidth < 300")
 
 
+@pytest.mark.slow
 def test_the_picture_stands_for_it_in_print(staircase, shown_as_picture):
     shown_as_picture(staircase, "Terms of the proof")

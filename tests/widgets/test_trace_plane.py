@@ -170,5 +170,6 @@ def test_a_reader_chooses_by_keyboard(plane, opened):
         page.wait_for_function("document.querySelector('.ntp-plot svg').clientWidth < 300")
 
 
+@pytest.mark.slow
 def test_the_picture_stands_for_it_in_print(plane, shown_as_picture):
     shown_as_picture(plane, "Accuracy on projected features")

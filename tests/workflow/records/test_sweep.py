@@ -104,6 +104,7 @@ def test_a_sweep_whose_worker_and_client_are_killed_is_complete_and_makes_nothin
         assert list(row["draws"]) == alone.draws
 
 
+@pytest.mark.slow
 def test_what_failed_is_made_again_on_request_and_after_an_edit_only(survey):
     arguments = ["sweep", "survey", "--grid", "n=5", "--seeds", "1:3", "--jobs", "1"]
     output = survey.command(*arguments)
