@@ -1,7 +1,11 @@
 """The command `ntpcompanion`, also as `python -m ntpcompanion`."""
 
 import contextlib
+import importlib.util
 import sys
+
+# loaded only by commands that use them; that they are there is asked by all
+LATER = ("distributed", "jupytext")
 
 
 def main() -> None:
@@ -14,6 +18,8 @@ def main() -> None:
 
             until_the_end.enter_context(started_ahead(sys.argv[1:]))
             from ntpcompanion import cli
+
+            _require_later()
         except ModuleNotFoundError as error:
             if error.name is None or error.name.partition(".")[0] == "ntpcompanion":
                 raise
@@ -22,6 +28,12 @@ def main() -> None:
             print("interrupted before anything was begun.", file=sys.stderr)
             sys.exit(130)
         cli.app()
+
+
+def _require_later() -> None:
+    for package in LATER:
+        if importlib.util.find_spec(package) is None:
+            raise ModuleNotFoundError(name=package)
 
 
 def _missing(package: str) -> str:

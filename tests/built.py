@@ -8,6 +8,7 @@ import pytest
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
+from tests.marks import rest_slow
 
 # The landing page, a chapter with a figure to touch and one without, the ledger, a page of the
 # package and one that a build makes: every kind of page that the book has.
@@ -18,10 +19,7 @@ def pages():
     """Every page of the table of contents as a parameter of a test; those that stand for no kind
     are slow.
     """
-    return [
-        page if page in KINDS else pytest.param(page, marks=pytest.mark.slow)
-        for page in toc_pages(Project.find())
-    ]
+    return rest_slow(toc_pages(Project.find()), KINDS)
 
 
 def built_book() -> Path:

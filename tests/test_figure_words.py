@@ -9,6 +9,7 @@ from ntpcompanion.workflow.notebooks.contents import toc_pages
 from tests.browsing import PATIENCE, SETTLED, needs_browser
 from tests.built import KINDS, built_book
 from tests.crawl import SCRIPT
+from tests.marks import rest_slow
 
 pytestmark = needs_browser
 CHAPTERS = [page for page in toc_pages(Project.find()) if page.startswith("chapters/")]
@@ -52,9 +53,6 @@ def test_a_crowded_figure_is_named(browser, ticks, drawn, faults):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize(
-    "page",
-    [page if page in KINDS else pytest.param(page, marks=pytest.mark.slow) for page in CHAPTERS],
-)
+@pytest.mark.parametrize("page", rest_slow(CHAPTERS, KINDS))
 def test_words_of_figures_stand_apart(browser, page, width):
     assert said_of(browser, (built_book() / f"{page}.html").as_uri(), width) == []

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from jupytext.config import load_jupytext_config
 
 from ntpcompanion.workflow.notebooks.saving import FORMAT, blocks, cells, keep_lines
+from tests.marks import rest_slow
 from tests.toy import ROOT
 
 TEXT = """---
@@ -48,10 +49,7 @@ A second text cell.
 """
 CONFIG = load_jupytext_config(str(ROOT / "notebooks"))  # that of pyproject.toml
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.md"))
-MOST_SLOW = [
-    path if path in NOTEBOOKS[::6] else pytest.param(path, marks=pytest.mark.slow)
-    for path in NOTEBOOKS
-]
+MOST_SLOW = rest_slow(NOTEBOOKS, quick=NOTEBOOKS[::6])
 
 
 def opened(text):
