@@ -18,6 +18,7 @@ from pathlib import Path
 import dask
 import psutil
 from distributed import Client, LocalCluster, WorkerPlugin
+from distributed.comm import connect
 from tornado.ioloop import IOLoop
 
 from ntpcompanion.workflow.base.environment import (
@@ -199,6 +200,7 @@ def existing_workers(
     """
     with _quiet():
         try:
+            _require_answer(address)
             client = Client(address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise WorkflowError(
@@ -210,6 +212,22 @@ def existing_workers(
             ours = environment(packages, libraries)
             _require_equal(client, ours, packages, libraries)
             yield Workers(client, address, 1, None, packages, libraries, digest(ours))
+
+
+def _require_answer(address: str) -> None:
+    """Connect, or raise what Dask raises, before there is a client.
+
+    One that finds no scheduler is closed when it is collected as garbage. Where that happens while
+    Dask starts another loop, the process waits for its own lock, for ever.
+    """
+
+    async def ask() -> None:
+        comm = await connect(address, timeout=PATIENCE)
+        await comm.close()
+
+    with running_loop() as loop:
+        own = loop.asyncio_loop  # type: ignore[attr-defined]  # tornado: any loop has one
+        asyncio.run_coroutine_threadsafe(ask(), own).result()
 
 
 def _require_equal(

@@ -204,7 +204,9 @@ def test_mistakes_are_sentences_before_anything_is_started(survey, monkeypatch, 
     assert not (survey.project.build / "sweeps").exists()
 
 
-def test_a_scheduler_that_does_not_answer_is_a_sentence_within_seconds(survey):
+def test_a_scheduler_that_does_not_answer_is_a_sentence_within_seconds(survey, monkeypatch):
+    clients: list[object] = []
+    monkeypatch.setattr(cluster, "Client", lambda *given, **_: clients.append(given))
     for address in ("tcp://127.0.0.1:1", "nonsense"):
         began = time.perf_counter()
         arguments = ["sweep", "survey", "--grid", "n=1", "--scheduler", address]
@@ -212,6 +214,7 @@ def test_a_scheduler_that_does_not_answer_is_a_sentence_within_seconds(survey):
         assert f"No scheduler of Dask answers at `--scheduler {address}` within 5 s (" in output
         assert "Give the address that `dask scheduler` prints, like tcp://10.0.0.1:8786" in output
         assert time.perf_counter() - began < 20
+    assert clients == [], "one that is not connected may hang the process when it is collected"
     assert not (survey.project.build / "sweeps" / "survey.parquet").exists()
 
 
