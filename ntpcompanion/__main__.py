@@ -6,12 +6,14 @@ import sys
 
 # loaded only by commands that use them; that they are there is asked by all
 LATER = ("distributed", "jupytext")
+# what jupytext and jsonschema would import for JupyterLab where it is there: a quarter of the start
+FOR_LAB = ("jupyter_server", "isoduration")
 
 
 def main() -> None:
     """Run the command line; ends with a sentence where the packages it needs are not installed."""
-    # jupytext would import it for JupyterLab, which takes a fifth of the start of a command
-    sys.modules.setdefault("jupyter_server", None)  # type: ignore[arg-type]  # as if not installed
+    for package in FOR_LAB:
+        sys.modules.setdefault(package, None)  # type: ignore[arg-type]  # as if not installed
     with contextlib.ExitStack() as until_the_end:
         try:
             from ntpcompanion.workflow.running.ahead import started_ahead

@@ -13,14 +13,16 @@ def test_the_command_line_is_that_of_cli(monkeypatch):
     monkeypatch.setattr(cli, "app", lambda: started.append(True))
     monkeypatch.setattr(sys, "argv", ["ntpcompanion", "list"])
     # which it leaves out for the rest of the process
-    monkeypatch.setitem(sys.modules, "jupyter_server", None)
+    for package in __main__.FOR_LAB:
+        monkeypatch.setitem(sys.modules, package, None)
     __main__.main()
     assert started == [True]
 
 
-WITHOUT_JUPYTER_SERVER = """
+FOR_JUPYTERLAB = """
 import atexit, sys
-atexit.register(lambda: print("jupytext" in sys.modules, sys.modules["jupyter_server"]))
+left_out = {"jupyter_server", "isoduration", "arrow"}
+atexit.register(lambda: print("jupytext" in sys.modules, *map(sys.modules.get, left_out)))
 import ntpcompanion.__main__ as command
 command.main()
 """
@@ -32,10 +34,10 @@ command.main()
 def test_a_command_loads_nothing_for_jupyterlab_and_reads_notebooks_if_it_must(
     toy, words, reads_notebooks
 ):
-    command = [sys.executable, "-P", "-c", WITHOUT_JUPYTER_SERVER, *words]
+    command = [sys.executable, "-P", "-c", FOR_JUPYTERLAB, *words]
     done = subprocess.run(command, capture_output=True, text=True, cwd=toy.project.root)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == f"{reads_notebooks} None"
+    assert done.stdout.splitlines()[-1] == f"{reads_notebooks} None None None"
 
 
 INTERRUPTED_WHILE_LOADING = """

@@ -11,8 +11,8 @@ from tests.test_faces import SCIENCE, found_at
 # interfaces and results, which the examples of others show; and what needs a download
 WITHOUT = {"Language", "ContextCounts", "EntropyFloor", "Verdict", "TraceEstimate"}
 WITHOUT |= {"CausalLanguage", "WordModel", "load_opt", "load_glue", "ConvergedProbe"}
-# runs of Adam at the smallest size that their plans take: seconds each
-LONG = {"adam_rate.run", "adam_bias.run", "adam_limit.run"}
+# trainings, of Adam at the smallest size that their plans take: seconds each
+LONG = {"adam_rate.run", "adam_bias.run", "adam_limit.run", "train_jointly", "fit_decoders"}
 
 
 @pytest.mark.parametrize(

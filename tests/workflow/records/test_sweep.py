@@ -149,6 +149,7 @@ def test_notebooks_are_executed_as_by_the_command_execute(toy):
     assert "2 runs, 2 of them finished earlier" in toy.command(*arguments, "--notebooks")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FORKS, reason="workers are forked on Linux")
 def test_notebooks_of_a_process_share_its_fork_server(toy):
     code = """import os, psutil
