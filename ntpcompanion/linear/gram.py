@@ -19,7 +19,7 @@ POWER_STEPS, HEADROOM = 60, 1.02
 # Conjugate gradients stop when the squared residual has fallen to rounding.
 FALLEN = {torch.float64: 1e-28, torch.float32: 1e-12}
 # The level of a projection is found when no Newton step lowers it by more than this fraction.
-ROUNDING, NEWTON_STEPS = 1e-15, 100
+ROUNDING, NEWTON_STEPS = {torch.float64: 1e-15, torch.float32: 5e-7}, 100
 # Blocks of K may need this many times its memory.
 BLOCKS = 4
 
@@ -141,10 +141,9 @@ def project_(
     falling = False
     for _ in range(NEWTON_STEPS):
         torch.sub(values, level[:, None], out=out).clamp_(max=0.0)
-        step = (out.sum(1) + total - problem.sizes * level) / (
-            problem.sizes + torch.count_nonzero(out, 1)
-        )
-        if falling and bool((step >= -ROUNDING * level.abs()).all()):
+        # nothing is above 0, so that signs count what is below: three times as fast as a comparison
+        step = (out.sum(1) + total - problem.sizes * level) / (problem.sizes - out.sign().sum(1))
+        if falling and bool((step >= -ROUNDING[level.dtype] * level.abs()).all()):
             break
         level, falling = level + (step.clamp(max=0.0) if falling else step), True
     out.view(-1)[problem.inside] = on_support - level[problem.row]

@@ -45,13 +45,28 @@ def test_the_projection_is_that_of_the_search_wherever_it_starts(problem, rng):
 
 def test_a_projection_that_is_repeated_ends_at_the_second_look(problem, rng, monkeypatch):
     values, looks = torch.as_tensor(rng.standard_normal(SUPPORT.shape)), []
-    first, second, count = torch.empty_like(values), torch.empty_like(values), torch.count_nonzero
+    first, second, below = torch.empty_like(values), torch.empty_like(values), torch.sub
     level = torch.zeros_like(problem.threshold)
     level = project_(problem, values.clone(), level, out=first)
-    monkeypatch.setattr(torch, "count_nonzero", lambda *given: looks.append(1) or count(*given))
+    monkeypatch.setattr(torch, "sub", lambda *x, **to: looks.append(1) or below(*x, **to))
     project_(problem, values.clone(), level, out=second)
     torch.testing.assert_close(first, second)
     assert len(looks) == 2
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (50, 400)])
+def test_in_single_precision_it_ends_as_soon_and_at_the_same_place(rng, monkeypatch, shape):
+    support = np.arange(shape[1]) < rng.integers(1, shape[1], shape[0])[:, None]
+    values, looks, below = rng.standard_normal(shape), [], torch.sub
+    monkeypatch.setattr(torch, "sub", lambda *x, **to: looks.append(1) or below(*x, **to))
+    for dtype, error in ((torch.float64, 1e-12), (torch.float32, 1e-5)):
+        zero = torch.zeros(shape[0], dtype=dtype)
+        problem = DualProblem(torch.eye(shape[0], dtype=dtype), torch.tensor(support), zero)
+        found = torch.empty(shape, dtype=dtype)
+        project_(problem, torch.tensor(values, dtype=dtype), zero, out=found)
+        np.testing.assert_allclose(found.numpy(), project_signs(values, support), atol=error)
+    # a few Newton steps each, not as many as there may be
+    assert len(looks) <= 16
 
 
 def test_height_and_gradient_are_those_of_the_dual(problem, rng):

@@ -33,7 +33,9 @@ def differences(stored: object, found: object) -> list[Difference]:
 
 
 def largest_deviation(stored: object, found: object) -> float:
-    """The largest relative difference of two numbers at one place: 0 if all are equal."""
+    """The largest relative difference of two numbers at one place: 0 if all are equal, and at most
+    `RELATIVE` if there are no `differences`.
+    """
     return max((_deviation(old, new) for _, old, new in _leaves(stored, found, "")), default=0.0)
 
 
@@ -59,4 +61,5 @@ def _equal_to_rounding(old: object, new: object) -> bool:
 def _deviation(old: object, new: object) -> float:
     if not (isinstance(old, float) and isinstance(new, float)) or old == new:
         return 0.0
-    return abs(old - new) / max(abs(old), abs(new))
+    # numbers so small that the absolute tolerance decides: relative to the size where it begins
+    return abs(old - new) / max(abs(old), abs(new), ABSOLUTE / RELATIVE)

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from ntpcompanion.workflow.records.comparison import differences, largest_deviation
+from ntpcompanion.workflow.records.comparison import RELATIVE, differences, largest_deviation
 
 STORED = {"d": 12, "curve": [{"kl": 0.25, "seconds": 3.0}, {"kl": 0.125, "seconds": 4.0}]}
 
@@ -36,6 +36,13 @@ def test_rounding_is_no_difference_but_is_reported():
 def test_what_is_almost_zero_may_round_to_zero():
     assert differences({"gap": 3e-17}, {"gap": 0.0}) == []
     assert differences({"gap": 3e-7}, {"gap": 0.0})
+
+
+@pytest.mark.parametrize("old", [0.0, 1e-9, 1e-4, 1e-3, 0.7, 12.0])
+def test_the_deviation_is_within_the_tolerance_where_there_is_no_difference(old):
+    for step in (0, 3e-17, 0.9e-9, 1.1e-9, 1e-7 * old, 0.9e-6 * old, 1.1e-6 * old, old):
+        equal = not differences({"tie": old}, {"tie": old + step})
+        assert (largest_deviation({"tie": old}, {"tie": old + step}) <= RELATIVE) == equal
 
 
 @pytest.mark.parametrize(
