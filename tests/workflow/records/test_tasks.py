@@ -50,7 +50,8 @@ ASKS = """
 import dask
 
 def run(plan):
-    return Result(value=dask.config.get("distributed.diagnostics.nvml"))
+    asked = ("distributed.diagnostics.nvml", "distributed.worker.profile.enabled")
+    return Result(value=[name for name in asked if dask.config.get(name)])
 """
 TRIMS = """
 import os
@@ -166,7 +167,7 @@ def test_a_gpu_that_is_hidden_is_not_asked_for(study, tmp_path, monkeypatch):
     monkeypatch.setattr(nvml, "NVML_STATE", nvml.NVMLState.UNINITIALIZED)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
     (line,) = computed(study, "asks", [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
-    assert line["result"] == {"value": False}, "the process of the task has the setting, too"
+    assert line["result"] == {"value": []}, "the process of the task has the settings, too"
     driver.nvmlInit.assert_not_called()
 
 
