@@ -46,7 +46,7 @@ window.crawl = {
       headings.length !== 1 && `${headings.length} headings of the first level`,
       !document.documentElement.lang && "no language",
       !document.title.trim() && "no title",
-      ...hosts.map(host => `request leaves: ${host.href}`),
+      ...[...hosts.map(host => host.href), ...crawl.sockets].map(url => `request leaves: ${url}`),
     ].filter(Boolean);
   },
 
@@ -265,4 +265,13 @@ window.crawl = {
     }
     return crawl.known.get(colour);
   },
+};
+
+// A browser tells of a socket when it connects, which may be after its page was left.
+crawl.sockets = [];
+window.WebSocket = class extends WebSocket {
+  constructor(...given) {
+    super(...given);
+    crawl.sockets.push(this.url);
+  }
 };
