@@ -267,7 +267,7 @@ window.crawl = {
   },
 };
 
-// A browser tells of a socket when it connects, which may be after its page was left.
+// A browser tells of a socket when it connects, which may be after its page was left: the page tells of its own.
 crawl.sockets = [];
 window.WebSocket = class extends WebSocket {
   constructor(...given) {

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote, urldefrag, urlsplit
 
 import nbformat
-from playwright.sync_api import Browser, ConsoleMessage, Request, Response
+from playwright.sync_api import Browser, ConsoleMessage, Request, Response, WebSocket
 
 from tests.browsing import PATIENCE
 
@@ -83,7 +83,7 @@ class Crawl:
         self._listen()
 
     def _listen(self) -> None:
-        def leaving(request: Request) -> None:
+        def leaving(request: Request | WebSocket) -> None:
             if self.foreign.match(request.url):
                 self.heard.append(f"request leaves: {request.url}")
 
@@ -98,6 +98,7 @@ class Crawl:
                 )
 
         self.page.on("request", leaving)
+        self.page.on("websocket", leaving)
         self.page.on("response", refused)
         self.page.on("console", console)
         self.page.on("pageerror", lambda error: self.heard.append(f"script error: {error}"))

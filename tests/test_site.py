@@ -14,7 +14,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 from tests.browsing import needs_browser
 from tests.built import KINDS
-from tests.crawl import EVERY, NARROW_FIRST, USUAL, Crawl, crawl, read, served
+from tests.crawl import EVERY, NARROW_FIRST, SCRIPT, USUAL, Crawl, crawl, read, served
 from tests.smoke import smoke_site
 
 pytestmark = needs_browser
@@ -321,6 +321,15 @@ def test_a_planted_fault_is_named_from_disk_and_over_http(planted, page):
             for fault in faults
         )
         assert re.search(PLANTED[page][1], said), said
+
+
+def test_a_page_tells_of_a_socket_whenever_the_browser_does(browser):
+    body, words = PLANTED["socket-elsewhere"]
+    page = browser.new_page()
+    page.add_init_script(path=SCRIPT)
+    page.goto(f"data:text/html,{body}")
+    assert words in page.evaluate("crawl.structure()")
+    page.close()
 
 
 @pytest.mark.parametrize("page", PLANTED_IN_ONE_LOOK)

@@ -110,8 +110,8 @@ def solve_ntp_svm(
     norm
         "frobenius", or "max" for the largest absolute entry: a linear program for HiGHS.
     dtype, device
-        of the ascent; float64 on the CPU by default. float32 is for a `tol` of 1e-4: half the time
-        of a product. The clean-up and the proof are always float64.
+        of the ascent; float64 on the CPU by default. float32 halves the time of a product and is
+        for a `tol` of 1e-4 or more. The clean-up and the proof are always float64.
     max_iterations
         products of K with an (m, V) matrix that the dual method may spend, 20,000 by default.
     time_limit
@@ -139,8 +139,8 @@ def solve_ntp_svm(
     conjugate gradients on the face it found (`ntpcompanion.linear.dual_ascent`), then a clean-up
     that makes W feasible: its part in F is removed and W is divided by its smallest margin. That W
     against Γ is the certificate. While no feasible W is known, the normalized Γ of an unbounded
-    dual is finished into a Farkas certificate. Cost: m² V multiplications an iteration, 70 to 300
-    of them far from the threshold of separability, thousands near it; m² + 16 m V numbers at once.
+    dual is finished into a Farkas certificate. Cost: m² V multiplications an iteration; 70 to 300
+    iterations far from the threshold of separability, thousands near it; m² + 16 m V numbers.
 
     Examples
     --------

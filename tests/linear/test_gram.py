@@ -43,22 +43,29 @@ def test_the_projection_is_that_of_the_search_wherever_it_starts(problem, rng):
         np.testing.assert_allclose(found.numpy(), expected, atol=1e-12 * size)
 
 
-def test_a_projection_that_is_repeated_ends_at_the_second_look(problem, rng, monkeypatch):
-    values, looks = torch.as_tensor(rng.standard_normal(SUPPORT.shape)), []
-    first, second, below = torch.empty_like(values), torch.empty_like(values), torch.sub
+@pytest.fixture
+def looks(monkeypatch):
+    """An entry for each Newton step of a projection."""
+    found, below = [], torch.sub
+    monkeypatch.setattr(torch, "sub", lambda *x, **to: found.append(1) or below(*x, **to))
+    return found
+
+
+def test_a_projection_that_is_repeated_ends_at_the_second_look(problem, rng, looks):
+    values = torch.as_tensor(rng.standard_normal(SUPPORT.shape))
+    first, second = torch.empty_like(values), torch.empty_like(values)
     level = torch.zeros_like(problem.threshold)
     level = project_(problem, values.clone(), level, out=first)
-    monkeypatch.setattr(torch, "sub", lambda *x, **to: looks.append(1) or below(*x, **to))
+    looks.clear()
     project_(problem, values.clone(), level, out=second)
     torch.testing.assert_close(first, second)
     assert len(looks) == 2
 
 
 @pytest.mark.parametrize("shape", [(4, 6), (50, 400)])
-def test_in_single_precision_it_ends_as_soon_and_at_the_same_place(rng, monkeypatch, shape):
+def test_in_single_precision_it_ends_as_soon_and_at_the_same_place(rng, looks, shape):
     support = np.arange(shape[1]) < rng.integers(1, shape[1], shape[0])[:, None]
-    values, looks, below = rng.standard_normal(shape), [], torch.sub
-    monkeypatch.setattr(torch, "sub", lambda *x, **to: looks.append(1) or below(*x, **to))
+    values = rng.standard_normal(shape)
     for dtype, error in ((torch.float64, 1e-12), (torch.float32, 1e-5)):
         zero = torch.zeros(shape[0], dtype=dtype)
         problem = DualProblem(torch.eye(shape[0], dtype=dtype), torch.tensor(support), zero)

@@ -48,7 +48,7 @@ LOCAL: dict[str, object] = {
     # Dask gives up a process that was killed and has not been replaced in 15 seconds, which a busy
     # machine needs; how long to wait is decided by whoever sends the calls
     "distributed.deploy.lost-worker-timeout": "1 day",
-    # nobody reads where Dask finds a task when it looks every 10 ms, which takes 3 % of two workers
+    # Dask would sample every 10 ms what a task does, for a page that nobody opens: 3 % of the time
     "distributed.worker.profile.enabled": False,
     # nobody reads what Dask asks a GPU, and the question fails where CUDA_VISIBLE_DEVICES=-1
     # hides them all
