@@ -1,6 +1,5 @@
 """The command `ntpcompanion`, also as `python -m ntpcompanion`."""
 
-import contextlib
 import importlib.util
 import sys
 
@@ -14,22 +13,18 @@ def main() -> None:
     """Run the command line; ends with a sentence where the packages it needs are not installed."""
     for package in FOR_LAB:
         sys.modules.setdefault(package, None)  # type: ignore[arg-type]  # as if not installed
-    with contextlib.ExitStack() as until_the_end:
-        try:
-            from ntpcompanion.workflow.running.ahead import started_ahead
+    try:
+        from ntpcompanion import cli
 
-            until_the_end.enter_context(started_ahead(sys.argv[1:]))
-            from ntpcompanion import cli
-
-            _require_later()
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.partition(".")[0] == "ntpcompanion":
-                raise
-            sys.exit(_missing(error.name))
-        except KeyboardInterrupt:  # packages are loaded for a second
-            print("interrupted before anything was begun.", file=sys.stderr)
-            sys.exit(130)
-        cli.app()
+        _require_later()
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "ntpcompanion":
+            raise
+        sys.exit(_missing(error.name))
+    except KeyboardInterrupt:  # packages are loaded for a second
+        print("interrupted before anything was begun.", file=sys.stderr)
+        sys.exit(130)
+    cli.app()
 
 
 def _require_later() -> None:

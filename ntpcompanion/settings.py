@@ -67,6 +67,12 @@ class Settings:
         of `[project.optional-dependencies]`, those without which the book cannot be built.
     constraints
         the file that pins versions; by default `constraints.txt`, if it is there.
+    environment
+        variables of the user's environment that runs may read; a change makes runs stale. By
+        default none: a run has an environment of its own.
+    readable
+        files and folders outside of the project that runs may read, besides the inputs that they
+        name. What programs read there is not noticed when it changes.
     cell_seconds
         how long a cell may take, by profile; 0: as long as it needs.
     colours
@@ -81,6 +87,8 @@ class Settings:
     libraries: tuple[str, ...] = USUAL
     extras: tuple[str, ...] = ()
     constraints: str | None = None
+    environment: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
     cell_seconds: Mapping[Profile, Seconds] = field(default_factory=lambda: dict(CELL_SECONDS))
     colours: Mapping[Colour, Variable] = field(default_factory=lambda: dict(COLOURS))
 
@@ -128,7 +136,7 @@ def settings_of(given: Mapping[str, Any], project: Mapping[str, Any], path: Path
             near = nearest(key, KNOWN)
             raise ValueError(f"{where}: no setting `{key}`.{near} Known: {', '.join(KNOWN)}.")
     values = {"name": project.get("name", ""), "version": project.get("version", ""), **given}
-    for key in ("package", "libraries", "extras"):
+    for key in ("package", "libraries", "extras", "environment", "readable"):
         if isinstance(values.get(key), str):
             values[key] = [values[key]]
     values.setdefault("libraries", _required(project.get("dependencies", [])))

@@ -35,7 +35,6 @@ from ntpcompanion.workflow.records.sweep import run_sweep
 from ntpcompanion.workflow.records.verification import verify_record
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running import freshness
-from ntpcompanion.workflow.running.ahead import present_workers
 from ntpcompanion.workflow.running.history import present_commit
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, present_parts, stale_reasons, unused_defaults
@@ -146,7 +145,6 @@ def execute(runs: Sequence[Run], jobs: int, force: bool) -> None:
             force=force,
             report=report,
             ended=_show_outcome if told else None,
-            workers=present_workers(),
         )
     for outcome in outcomes if not told else ():
         _show_outcome(outcome)

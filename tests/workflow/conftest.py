@@ -45,13 +45,13 @@ def executed_by_hand(name, text):
 def instant(toy, monkeypatch):  # noqa: F811
     """The toy project, whose notebooks are executed by hand, at once."""
 
-    def run_worker(run, command, libraries, progress, workers):
+    def run_worker(run, command, progress, workers, undeclared):
         job = Job.read(Path(command[-1]))
         for cell in (1, 2):
             progress(cell)
         ran = executed_by_hand(run.notebook.name, job.notebook)
         Path(job.output).write_text(ran)
-        return Done([0.1, 0.2], 2**25, {})
+        return Done([0.1, 0.2], 2**25, {}, [], [], [], [])
 
     monkeypatch.setattr(runner, "_run_worker", run_worker)
     return toy

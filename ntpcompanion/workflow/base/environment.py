@@ -15,42 +15,71 @@ from ntpcompanion.workflow.base.project import ONE_THREAD, Project
 
 # with another backend the figures of a notebook vanish without a word
 INLINE = "module://matplotlib_inline.backend_inline"
+# what a machine needs to run programs: where they and their libraries lie, which devices there are,
+# and which kernels of a processor to use. Nothing that says what to compute
+OF_THE_MACHINE = (
+    "PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR", "CI",
+    "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "TEMP", "TMP", "NUMBER_OF_PROCESSORS",
+    "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+    "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "MKL_CBWR", "MKL_DYNAMIC", "ATEN_CPU_CAPABILITY",
+    "ONEDNN_MAX_CPU_ISA", "NPY_DISABLE_CPU_FEATURES",
+)  # fmt: skip
 
 
 def clean_environment(project: Project) -> dict[str, str]:
-    """The user's environment without his settings of Python, in which the package of the project
-    comes first.
+    """An environment of the project's own: of the user's only what the machine needs and what the
+    settings of the book name. The package of the project comes first.
 
-    PYTHONPATH, PYTHONSTARTUP and the user's own site-packages can replace any function;
-    PYTHONOPTIMIZE drops assertions.
+    Time zone, language and home are the same for everybody.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    # the package whose sources decide freshness, not another installed copy; then the one that runs
-    # this
-    own = dict.fromkeys([*map(str, package_parents(project)), *_running()])
-    # figures carry no date and sets no random order, so that equal runs give equal bytes
-    fixed = {
-        "PYTHONPATH": os.pathsep.join(own),
+    own = dict.fromkeys([*map(str, package_parents(project)), *running()])
+    passed = {name: os.environ[name] for name in OF_THE_MACHINE if name in os.environ}
+    home = project.build / "cache" / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    return {**passed, **fixed_environment(list(own)), **homes(home), **named(project)}
+
+
+def fixed_environment(import_path: list[str]) -> dict[str, str]:
+    """What is the same for all processes: figures carry no date and sets no random order, so that
+    equal runs give equal bytes.
+    """
+    return {
+        **ONE_THREAD,
+        "PYTHONPATH": os.pathsep.join(import_path),
         "PYTHONNOUSERSITE": "1",
         "PYTHONHASHSEED": "0",
         "SOURCE_DATE_EPOCH": "0",
+        "MPLBACKEND": INLINE,
+        "TZ": "UTC",
+        "LC_ALL": "C.UTF-8",
     }
-    return {**kept, **ONE_THREAD, **_caches(project), **fixed, "MPLBACKEND": INLINE}
 
 
-def _caches(project: Project) -> dict[str, str]:
-    """Caches below `_build`: of a home that cannot be written Matplotlib and fontconfig complain,
-    and that would stand on a page.
-    """
-    folder = project.build / "cache"
-    theirs = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
-    # where models that are already there are found
-    models = os.environ.get("HF_HOME") or str(theirs / "huggingface")
+def homes(folder: Path) -> dict[str, str]:
+    """Settings and caches of all programs lie below a folder."""
     return {
+        "HOME": str(folder),
+        "USERPROFILE": str(folder),
+        "XDG_CACHE_HOME": str(folder / ".cache"),
+        "XDG_CONFIG_HOME": str(folder / ".config"),
+        "XDG_DATA_HOME": str(folder / ".local" / "share"),
         "MPLCONFIGDIR": str(folder / "matplotlib"),
-        "XDG_CACHE_HOME": str(folder),
-        "HF_HOME": models,
+        "IPYTHONDIR": str(folder / "ipython"),
+        "JUPYTER_CONFIG_DIR": str(folder / "jupyter"),
     }
+
+
+def named(project: Project) -> dict[str, str]:
+    """The variables of the user that the settings of the book name, as far as they are set; for
+    `HF_HOME` the usual place of models where it is not.
+    """
+    wanted = project.settings.environment
+    given = {name: os.environ[name] for name in wanted if name in os.environ}
+    if "HF_HOME" in wanted:
+        usual = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        given.setdefault("HF_HOME", str(Path(usual, "huggingface")))
+    return given
 
 
 def folders(project: Project) -> list[str]:
@@ -72,7 +101,7 @@ def make_importable(project: Project) -> None:
             sys.path.insert(0, str(folder))
 
 
-def _running() -> list[str]:
+def running() -> list[str]:
     """Where the package that runs this is imported from; nothing if every interpreter of this
     environment finds it there: installed packages must not come before the standard library.
     """

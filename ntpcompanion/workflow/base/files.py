@@ -20,7 +20,8 @@ def sha256(data: bytes | str) -> str:
 def hash_of(path: Path) -> str:
     """SHA-256 of a file, or a word where there is none."""
     try:
-        return sha256(path.read_bytes())
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return "missing"
 

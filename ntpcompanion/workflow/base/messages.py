@@ -1,9 +1,9 @@
-"""What a worker, or its fork server, says to the runner: JSON lines on standard output behind a
+"""What a worker says to the runner: JSON lines on standard output behind a
 mark, so that what a kernel prints there does no harm.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
@@ -23,35 +23,34 @@ class Cell:
 @with_config(_WHOLE)
 @dataclass(frozen=True)
 class Done:
-    """Every cell ran: seconds of each code cell, peak memory of the kernel in bytes, and the hashes
-    of each watched file that it read.
+    """Every cell ran: seconds of each code cell, peak memory of the kernel in bytes, what its
+    processes wrote down (`tracing.Log`), and notes for the user.
     """
 
     cell_seconds: list[float]
     peak_memory: int
     read: dict[str, list[str]]
+    absent: list[str]
+    modules: list[str]
+    measured: list[str]
+    notes: list[str]
 
 
 @with_config(_WHOLE)
 @dataclass(frozen=True)
 class Failed:
-    """The code cell number `cell`, with this `source`, did not end well."""
+    """The code cell number `cell`, with this `source`, did not end well; `absent` are the relative
+    paths that were opened and do not exist.
+    """
 
     cell: int
     source: str
     error: str
     traceback: str
+    absent: list[str] = field(default_factory=list)
 
 
-@with_config(_WHOLE)
-@dataclass(frozen=True)
-class Exited:
-    """A fork server says that its worker has ended, and how: a signal is a negative code."""
-
-    code: int
-
-
-Message = Cell | Done | Failed | Exited
+Message = Cell | Done | Failed
 _MESSAGES: TypeAdapter[Message] = TypeAdapter(Message)
 
 

@@ -1,17 +1,17 @@
-"""What a process reads of the project: modules from their sources, and every file that it opens
-traced in a log.
+"""What a process that makes numbers does before anything else: it imports modules of the project
+from their sources, and writes down what it reads besides the folder that was laid out for it.
 
-Run as a script it is the start of a kernel, `python -P tracing.py LOG FOLDERS -f CONNECTION`. It
-imports nothing of the project: that would be loaded before the rule holds.
+A run has a copy of this file in its start folder (`workflow/running/start.py`). It imports the
+standard library only: whatever it imported of the project would be loaded before its rules hold.
 """
 
 import hashlib
 import json
 import os
-import runpy
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.machinery import (
     EXTENSION_SUFFIXES,
     SOURCE_SUFFIXES,
@@ -25,11 +25,8 @@ from typing import Any
 
 # how a folder of theirs ends
 INSTALLED = ("site-packages", "dist-packages", ".egg-info", ".dist-info")
-# of no use to cells that nobody types or steps through, and slow to import
-FOR_PEOPLE = ("debugpy", "jedi")
-# with what a kernel starts
-STARTS = (__file__, str(Path(__file__).parents[1] / "running" / "fork_server.py"))
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+MEASURED = "ntpcompanion.measure"  # the audit event of `measure`
 
 
 class SourceLoader(SourceFileLoader):
@@ -55,7 +52,7 @@ def import_from_sources(folders: Sequence[str]) -> None:
     details = (ExtensionFileLoader, EXTENSION_SUFFIXES), (SourceLoader, SOURCE_SUFFIXES)
 
     def find(path: str) -> FileFinder:
-        if not belongs(os.path.abspath(path)):
+        if not belongs(path) or not os.path.isdir(path):
             raise ImportError("not of the project")  # the next hook of `sys.path_hooks` is asked
         return FileFinder(path, *details)
 
@@ -63,75 +60,154 @@ def import_from_sources(folders: Sequence[str]) -> None:
     sys.path_importer_cache.clear()
 
 
-def write_down_opened_files(folders: Sequence[str], log: str) -> None:
-    """Append a line of JSON to `log` for each file below `folders` (or equal to one) that this
-    process opens from now on.
-
-    A line is `[path, SHA-256 of the content]`, or `[path, null]` if it is opened for writing or
-    takes the place of another. Files of installed packages and of caches, compiled copies and the
-    two with which a kernel starts are left out; so are the stubs of faces, of which only the
-    names used count (`workflow/running/faces.py`).
+def record_reads(belongs: Callable[[str], bool], log: str) -> None:
+    """Append a line of JSON to `log` for each file that `belongs` accepts and this process reads
+    from now on, for each folder that it lists, package that it imports, and call of `measure`.
     """
     target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    sys.addaudithook(OpenedFiles(membership(folders), target).hear)
+    sys.addaudithook(Recorder(belongs, target).record)
 
 
-class OpenedFiles:
-    """An audit hook of Python that writes the files that `belongs` accepts to the file `target`."""
+def write_down_opened_files(folders: Sequence[str], log: str) -> None:
+    """`record_reads` of what lies below `folders`, installed packages left out."""
+    record_reads(membership(folders), log)
+
+
+class Recorder:
+    """An audit hook of Python that writes what it learns to the file with the descriptor `target`.
+
+    Lines are `["read", path, SHA-256]`, `["written", path]`, `["listed", path, SHA-256 of the
+    names]`, `["absent", path]` for a relative path that does not exist, `["module", name]` for the
+    first part of an imported name, and `["measured", claim]`.
+    """
 
     def __init__(self, belongs: Callable[[str], bool], target: int) -> None:
         self.belongs, self.target = belongs, target
-        self.known: set[tuple[str, int, int, int, int]] = set()
+        self.written: set[object] = set()
         self.busy = threading.local()  # the hook opens files itself
 
-    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note the file of an event; what else happens is ignored."""
-        if event not in ("open", "os.rename") or getattr(self.busy, "now", False):
+    def record(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Write the line of an event; of what cannot be opened whoever asks for it will hear."""
+        if event not in EVENTS or getattr(self.busy, "now", False):
             return
-        if event == "open":
-            path, written = arguments[0], bool(arguments[2] & WRITING)
-        else:
-            path, written = arguments[1], True
-        if not isinstance(path, (str, bytes, os.PathLike)):
-            return  # the number of a file that is open already
         self.busy.now = True
         try:
-            self.note(os.path.abspath(os.fsdecode(path)), written)
-        except (OSError, ValueError):
-            pass  # it cannot be opened: whoever asked for it will be told
+            EVENTS[event](self, *arguments)
+        except (OSError, ValueError, TypeError):
+            pass  # the number of a file that is open already, a path that cannot be
         finally:
             self.busy.now = False
 
-    def note(self, place: str, written: bool) -> None:
-        """Write the line of a file that is opened, unless it has the state of an earlier one."""
-        if not self.belongs(place) or place.endswith((".pyc", ".pyi")) or place in STARTS:
-            return
-        digest = None
-        if not written:
-            state = os.stat(place)
-            version = (place, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
-            if version in self.known or not os.path.isfile(place):
-                return
-            self.known.add(version)
-            digest = hashlib.sha256(Path(place).read_bytes()).hexdigest()
-        os.write(self.target, (json.dumps([os.path.realpath(place), digest]) + "\n").encode())
+    def opened(self, path: Any, mode: object, flags: int) -> None:
+        self._file(path, written=bool(flags & WRITING))
+
+    def renamed(self, source: object, target: Any, *_: object) -> None:
+        self._file(target, written=True)
+
+    def connected(self, database: Any) -> None:
+        self._file(database, written=False)
+
+    def listed(self, folder: Any = None) -> None:
+        place = os.path.realpath(os.fsdecode(folder or "."))
+        # the import system lists where it looks for modules
+        code = place in map(os.path.realpath, sys.path) or place.endswith("__pycache__")
+        if self.belongs(place) and not code and not os.path.exists(f"{place}/__init__.py"):
+            self._line("listed", place, digest_of_names(os.listdir(place)))
+
+    def imported(self, name: str, *_: object) -> None:
+        first = name.partition(".")[0]
+        if first not in sys.stdlib_module_names:
+            self._line("module", first)
+
+    def measured(self, claim: str) -> None:
+        # not once for each claim: the second call is a mistake of its own
+        os.write(self.target, (json.dumps(["measured", claim]) + "\n").encode())
+
+    def _file(self, path: Any, *, written: bool) -> None:
+        given = os.fsdecode(path)
+        place = os.path.realpath(given)
+        if place.endswith(".pyc"):  # of code that lies elsewhere
+            folder, name = os.path.split(place)
+            place = os.path.join(os.path.dirname(folder), name.partition(".")[0] + ".py")
+        if not written and not os.path.exists(place):
+            if not os.path.isabs(given) and not given.startswith(":"):
+                self._line("absent", given)
+        # a stub is read for the names of a package: of these only the used ones count
+        elif self.belongs(place) and not place.endswith(".pyi"):
+            if written:
+                self._line("written", place)
+            elif os.path.isfile(place):
+                state = os.stat(place)
+                version = (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+                if (place, version) not in self.written:
+                    self.written.add((place, version))
+                    self._line("read", place, hashlib.sha256(Path(place).read_bytes()).hexdigest())
+
+    def _line(self, *parts: str) -> None:
+        if parts not in self.written:
+            self.written.add(parts)
+            os.write(self.target, (json.dumps(parts) + "\n").encode())
+
+
+EVENTS: dict[str, Callable[..., None]] = {
+    "open": Recorder.opened,
+    "os.rename": Recorder.renamed,
+    "sqlite3.connect": Recorder.connected,
+    "os.listdir": Recorder.listed,
+    "os.scandir": Recorder.listed,
+    "import": Recorder.imported,
+    MEASURED: Recorder.measured,
+}
+
+
+@dataclass(frozen=True)
+class Log:
+    """What processes wrote down: the distinct digests of each file or folder that was read before
+    it was written, relative paths that do not exist, first parts of imported names, and the claims
+    that were measured, in order.
+    """
+
+    read: dict[str, list[str]]
+    absent: frozenset[str]
+    modules: frozenset[str]
+    measured: tuple[str, ...]
+
+
+def read_events(log: Path) -> Log:
+    """Everything that stands in a log; nothing if there is none."""
+    text = log.read_text(encoding="utf-8") if log.is_file() else ""
+    lines = [json.loads(line) for line in text.split("\n") if line]
+    written: set[str] = set()
+    read: dict[str, list[str]] = {}
+    for kind, name, *digest in lines:
+        if kind == "written":
+            written.add(name)
+        elif kind in ("read", "listed") and name not in written:
+            known = read.setdefault(name, [])
+            known += [each for each in digest if each not in known]
+
+    def named(kind: str) -> list[str]:
+        return [line[1] for line in lines if line[0] == kind]
+
+    return Log(
+        read, frozenset(named("absent")), frozenset(named("module")), tuple(named("measured"))
+    )
 
 
 def read_log(log: Path) -> dict[str, list[str]]:
-    """What `write_down_opened_files` wrote: the distinct hashes of each file that was read and not
-    written.
-    """
-    lines = (
-        [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-        if log.is_file()
-        else []
-    )
-    written = {path for path, digest in lines if digest is None}
-    found: dict[str, list[str]] = {}
-    for path, digest in lines:
-        if path not in written and digest not in found.setdefault(path, []):
-            found[path].append(digest)
-    return found
+    """The distinct hashes of each file that was read before it was written."""
+    return read_events(log).read
+
+
+def digest_of_names(names: Sequence[str]) -> str:
+    """SHA-256 of what a folder holds, by name."""
+    return hashlib.sha256("\0".join(sorted(names)).encode(errors="surrogateescape")).hexdigest()
+
+
+def outside(folders: Sequence[str]) -> Callable[[str], bool]:
+    """A function: whether a path is none of `folders` and below none."""
+    below = tuple(os.path.realpath(folder).rstrip(os.sep) + os.sep for folder in folders)
+    return lambda path: not f"{path}{os.sep}".startswith(below)
 
 
 def membership(folders: Sequence[str]) -> Callable[[str], bool]:
@@ -141,7 +217,7 @@ def membership(folders: Sequence[str]) -> Callable[[str], bool]:
     # a virtual environment, and the caches of the project's own, may lie below a folder of the
     # project
     foreign = [
-        os.path.abspath(place).rstrip(os.sep) + os.sep
+        os.path.realpath(place).rstrip(os.sep) + os.sep
         for place in (sys.prefix, os.environ.get("XDG_CACHE_HOME"))
         if place
     ]
@@ -156,28 +232,5 @@ def membership(folders: Sequence[str]) -> Callable[[str], bool]:
             return False
         return not any(part.endswith(INSTALLED) for part in path[len(below) :].split(os.sep))
 
-    own = [os.path.abspath(folder) for folder in folders]
-    return lambda path: any(holds(folder, path) for folder in own)
-
-
-def leave_out_what_serves_people() -> None:
-    """From now on these packages are as if they were not installed."""
-    for name in FOR_PEOPLE:
-        sys.modules[name] = None  # type: ignore[assignment]  # how Python marks what is not there
-
-
-def main() -> None:
-    """Start the kernel: of its arguments, the log and the folders as JSON are ours, the rest is for
-    ipykernel.
-    """
-    log, folders = sys.argv[1], json.loads(sys.argv[2])
-    del sys.argv[1:3]
-    import_from_sources(folders)
-    write_down_opened_files(folders, log)
-    leave_out_what_serves_people()
-    sys.path.insert(0, "")  # as `python -m` does; the launcher removes it
-    runpy.run_module("ipykernel_launcher", run_name="__main__", alter_sys=True)
-
-
-if __name__ == "__main__":
-    main()
+    own = [os.path.realpath(folder) for folder in folders]
+    return lambda path: any(holds(folder, os.path.realpath(path)) for folder in own)

@@ -5,11 +5,13 @@ outputs; the page renders them beside the expectation in `book/claims.yml`. Ther
 store, and nothing is written here.
 """
 
+import sys
 from collections.abc import Sequence
 from typing import SupportsFloat, SupportsIndex
 
 from ntpcompanion.workflow.claims.measurement import Measurement
 
+MEASURED = "ntpcompanion.measure"  # an audit event of Python, which `tracing` knows
 MEASUREMENT_MIME = "application/vnd.ntpcompanion.measurement+json"
 RECORD_MIME = "application/vnd.ntpcompanion.record+json"
 
@@ -55,6 +57,8 @@ def measure(
     item = Measurement.of(
         claim, value, stderr=stderr, replicates=replicates, seed=seed, records=records
     )
+    # heard by the runner, whatever becomes of the display
+    sys.audit(MEASURED, claim)
     try:
         from IPython.core.getipython import get_ipython
         from IPython.display import display

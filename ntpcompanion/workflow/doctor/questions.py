@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nbformat
 
-from ntpcompanion.workflow.base.environment import clean_environment, folders
+from ntpcompanion.workflow.base.environment import clean_environment, package_parents, running
 from ntpcompanion.workflow.base.errors import plain
 from ntpcompanion.workflow.base.messages import Failed, heard
 from ntpcompanion.workflow.base.processes import Ended, run
@@ -46,12 +46,16 @@ def ask_kernel(project: Project) -> KernelAnswer:
     cell = nbformat.v4.new_code_cell(IN_THE_KERNEL.format(name=project.package.name))
     # what a worker that is given up leaves lies below its temporary folder
     with tempfile.TemporaryDirectory(prefix="ntp-") as folder:
-        output = Path(folder, "executed.ipynb")
+        output, own = Path(folder, "executed.ipynb"), Path(folder, "run")
+        own.mkdir()
         job = Job(
             notebook=nbformat.writes(nbformat.v4.new_notebook(cells=[cell])),
             parameters={},
-            root=str(project.root),
-            watched=folders(project),
+            folder=str(own),
+            import_path=[*map(str, package_parents(project)), *running()],
+            readable=[],
+            fonts=str(own),
+            environment={},
             cell_timeout=LIMIT,
             output=str(output),
         )

@@ -53,16 +53,16 @@ class Notebook:
 
     @cached_property
     def settings(self) -> dict[str, list[str]]:
-        """The `ntp` entry of the front matter: `inputs` (parameters that name a file or module),
-        `records` (names) and `checks` (calls). Raises WorkflowError for another entry, and for an
-        input that is no parameter.
+        """The `ntp` entry of the front matter: `inputs` (parameters that name a file, folder or
+        module), `files` (paths of files and folders), `records` (names) and `checks` (calls).
+        Raises WorkflowError for another entry, and for an input that is not a parameter.
         """
         settings = _settings(self.node.metadata.get("ntp", {}), self.path)
-        stray = set(settings) - {"inputs", "records", "checks"}
+        stray = set(settings) - {"inputs", "files", "records", "checks"}
         if stray:
             raise WorkflowError(
                 f"{self.path}: unknown front matter entry {sorted(stray)} under `ntp`; known: "
-                "inputs, records, checks."
+                "inputs, files, records, checks."
             )
         for name in settings.get("inputs", []):
             if name not in self.parameters:

@@ -35,7 +35,6 @@ from ntpcompanion.workflow.running.freshness import FILES_READ, input_hashes, ke
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, plan
 from ntpcompanion.workflow.running.sources import source_hashes
-from ntpcompanion.workflow.running.workers import lasting_workers
 
 
 @dataclass(frozen=True)
@@ -248,8 +247,7 @@ def run_notebook(
     run = plan(project, target.notebook, profile, target.profiles, given)
     run = dataclasses.replace(run, folder=folder)
     try:
-        making, workers = folder / "making", lasting_workers(project)
-        (outcome,) = execute([run], jobs=1, force=True, scratch=making, workers=workers)
+        (outcome,) = execute([run], jobs=1, force=True, scratch=folder / "making")
         if outcome.status == "failed":
             raise WorkflowError(outcome.message)
         result = Result.load(run.results)

@@ -1,7 +1,7 @@
 """Run what is stale: one process per notebook, several at a time, each outcome whole or absent."""
 
-import contextlib
 import math
+import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -12,29 +12,33 @@ from typing import Literal
 
 import nbformat
 
-from ntpcompanion.workflow.base.environment import folders
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.files import write_atomically
+from ntpcompanion.workflow.base.installed import distributions_of, library_states
 from ntpcompanion.workflow.base.messages import Cell, Done, Failed, Message, heard
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
-from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
+from ntpcompanion.workflow.notebooks.notebook import Notebook
+from ntpcompanion.workflow.running.declared import elsewhere, laid_out_files
 from ntpcompanion.workflow.running.freshness import (
     FILES_READ,
+    LIBRARIES_USED,
     KeyParts,
     input_files,
     key,
     key_parts,
     other_files,
+    require_laid_out,
 )
 from ntpcompanion.workflow.running.job import Job
-from ntpcompanion.workflow.running.libraries import library_modules
+from ntpcompanion.workflow.running.layout import Layout, lay_out
 from ntpcompanion.workflow.running.results import (
     Result,
     collect_measurements,
     complaints,
     outputs_digest,
     require_listed_records,
+    require_measured,
 )
 from ntpcompanion.workflow.running.runs import (
     Run,
@@ -43,6 +47,7 @@ from ntpcompanion.workflow.running.runs import (
     stale_reasons,
     unused_defaults,
 )
+from ntpcompanion.workflow.running.undeclared import Undeclared
 from ntpcompanion.workflow.running.workers import Workers
 
 Report = Callable[[Run, str, int, int], None]  # run, state, cell, cells
@@ -69,7 +74,6 @@ def execute(
     scratch: Path | None = None,
     report: Report | None = None,
     ended: Callable[[Outcome], None] | None = None,
-    workers: Workers | None = None,
 ) -> list[Outcome]:
     """Bring every run up to date; a failing one does not stop the others.
 
@@ -78,9 +82,8 @@ def execute(
     the end; before them those that have never been run.
 
     `report(run, state, cell, cells)` is called from worker threads with state `"fresh"`, `"cell"`,
-    `"done"` or `"failed"`, and `ended(outcome)` when a run has ended, one after the other.
-    `workers` are those of the project, which are left for its next notebooks; by default they are
-    started here. Raises WorkflowError for fewer jobs than one.
+    `"done"` or `"failed"`, and `ended(outcome)` when a run has ended, one after the other. Raises
+    WorkflowError for fewer jobs than one.
     """
     if jobs < 1:
         raise WorkflowError(f"`--jobs` must be at least 1, got {jobs}.")
@@ -89,11 +92,10 @@ def execute(
         return []
     scratch = scratch or runs[0].project.build / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)  # left by a run that was killed
-    own = contextlib.nullcontext(workers) if workers else Workers(runs[0].project)
-    with own as crew, ThreadPoolExecutor(max_workers=jobs) as pool:
+    with Workers(runs[0].project) as workers, ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
             futures = {
-                run.stem: pool.submit(_bring_up_to_date, run, scratch, force, tell, crew)
+                run.stem: pool.submit(_bring_up_to_date, run, scratch, force, tell, workers)
                 for run in sorted(runs, key=_seconds_before, reverse=True)
             }
             for future in as_completed(futures.values()):
@@ -102,7 +104,7 @@ def execute(
             return [futures[run.stem].result() for run in runs]
         except BaseException:  # Ctrl-C ends the workers before the pool waits for its threads
             pool.shutdown(wait=False, cancel_futures=True)
-            crew.cut()
+            workers.cut()
             raise
 
 
@@ -141,31 +143,40 @@ def _execute_one(
     """Run a notebook in a worker and store its outcome; notes for the user."""
     # before the run: an edit made meanwhile leaves it stale
     parts = key_parts(run.project, run.notebook, run.parameters)
-    job = _job(run, scratch / "executed.ipynb")
+    inputs = input_files(run.project, run.notebook, run.parameters)
+    declared = laid_out_files(run.project, run.notebook, inputs)
+    layout = lay_out(run.project, scratch / "run", parts["package source"], declared)
+    require_laid_out(run.project, run.notebook, inputs, parts, layout)
+    job = _job(run, scratch / "executed.ipynb", layout, elsewhere(run.project, inputs), workers)
+    undeclared = Undeclared(run, job)
     started, began = now(), time.perf_counter()
-    command = job.write(scratch / "job.json")
-    done = _run_worker(run, command, _libraries(run, parts), progress, workers)
+    done = _run_worker(run, job.write(scratch / "job.json"), progress, workers, undeclared)
     node = tidy(load_executed(Path(job.output)), run.notebook)
     require_listed_records(node, run.notebook)
+    require_measured(node, run.notebook.name, done.measured)
     others = other_files(run.project, run.notebook, run.parameters, parts, done.read)
-    parts = {**parts, FILES_READ: others}
+    notes = [*complaints(node), *done.notes, *undeclared.after_success(done, others)]
+    libraries = distributions_of(done.modules) - set(run.project.settings.libraries)
+    parts = {**parts, FILES_READ: others, LIBRARIES_USED: library_states(libraries)}
     result = _result(run, node, done, parts, started, time.perf_counter() - began)
     write_atomically(run.page, nbformat.writes(node))
     result.save(run.results)  # last: until it is there, the notebook above counts as stale
+    notes += _keep_written_files(run, layout)
     shutil.rmtree(scratch, ignore_errors=True)
-    packages = [folder.resolve() for folder in run.project.packages]
-    # what belongs to a package, such as a typeface, is no input of a notebook
-    undeclared = [
-        name
-        for name in others
-        if not name.endswith(".py")
-        and not any((run.project.root / name).resolve().is_relative_to(own) for own in packages)
-    ]
-    mend = "let a parameter name it, and list that under `ntp: {inputs: [...]}`"
-    return [
-        *complaints(node),
-        *(f"it read {name}, which is no input: {mend}." for name in undeclared),
-    ]
+    return notes
+
+
+def _keep_written_files(run: Run, layout: Layout) -> list[str]:
+    """Files that a run has written in its folder lie beside its outcome from now on."""
+    folder = run.stem.with_name(f"{run.stem.name}-files")
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in layout.written():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(layout.folder / name, folder / name)
+    if not folder.is_dir():
+        return []
+    where = os.path.relpath(folder, run.project.root)
+    return [f"it wrote files in its own folder, which is removed; they are in {where}."]
 
 
 def _result(
@@ -195,13 +206,16 @@ def _result(
     )
 
 
-def _job(run: Run, output: Path) -> Job:
-    inputs = input_files(run.project, run.notebook, run.parameters).values()
+def _job(run: Run, output: Path, layout: Layout, inputs: list[str], workers: Workers) -> Job:
+    around = workers.surroundings
     return Job(
         notebook=nbformat.writes(run.notebook.node),
         parameters=run.parameters,
-        root=str(run.project.root),
-        watched=[*folders(run.project), *map(str, inputs)],
+        folder=str(layout.folder),
+        import_path=[*map(str, layout.import_path), *around.code],
+        readable=[*around.readable, *inputs],
+        fonts=str(around.fonts),
+        environment=around.variables,
         cell_timeout=run.project.settings.cell_limit(run.profile),
         output=str(output),
     )
@@ -211,20 +225,12 @@ def _name(run: Run) -> str:
     return f"Notebook {run.notebook.name!r} ({run.profile})"
 
 
-def _libraries(run: Run, parts: KeyParts) -> list[str]:
-    names = [name for name in parts["package source"] if name.endswith(".py")]
-    files = [run.project.package / name for name in names]
-    return library_modules(
-        imported_modules(run.notebook.node), files, run.project.settings.libraries
-    )
-
-
 def _run_worker(
     run: Run,
     command: list[str],
-    libraries: list[str],
     progress: Callable[[int], None],
     workers: Workers,
+    undeclared: Undeclared,
 ) -> Done:
     last: Message | None = None
 
@@ -234,13 +240,14 @@ def _run_worker(
         if isinstance(last, Cell):
             progress(last.cell)
 
-    ended = workers.run(command, libraries, hear)
+    ended = workers.run(command, hear)
     if isinstance(last, Done):
         return last
     where = _name(run)
     if isinstance(last, Failed):
         shown = plain(last.traceback) or last.source
-        raise WorkflowError(f"{where}, code cell {last.cell}: {last.error}\n{shown}")
+        hints = "".join(f"\n{hint}" for hint in undeclared.after_failure(last))
+        raise WorkflowError(f"{where}, code cell {last.cell}: {last.error}\n{shown}{hints}")
     at = f" in code cell {last.cell}" if isinstance(last, Cell) else ""
     said = plain(ended.errors)[-2000:]
     raise WorkflowError(f"{where}: its process ended with code {ended.code}{at}.\n{said}")

@@ -8,6 +8,7 @@ from typing import Any
 
 from ntpcompanion.spelling import nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.environment import named, package_parents
 from ntpcompanion.workflow.base.files import (
     canonical_json,
     hash_of,
@@ -16,35 +17,60 @@ from ntpcompanion.workflow.base.files import (
     sha256,
     user_path,
 )
+from ntpcompanion.workflow.base.installed import library_states, plug_ins, start_up_files
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
+from ntpcompanion.workflow.base.tracing import digest_of_names
 from ntpcompanion.workflow.claims.baselines import RECORD
 from ntpcompanion.workflow.notebooks.domains import FILE
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
+from ntpcompanion.workflow.running.declared import file_digests, listed_files
+from ntpcompanion.workflow.running.layout import Layout, package_data
 from ntpcompanion.workflow.running.sources import source_hashes
 
-FILES_READ = "files read"
+FILES_READ, LIBRARIES_USED = "files read", "libraries used"
 KeyParts = Mapping[str, Any]  # what decides the numbers of a run, by name, as JSON has it
 
 
 def key_parts(
-    project: Project, notebook: Notebook, parameters: Mapping[str, object], read: Iterable[str] = ()
+    project: Project,
+    notebook: Notebook,
+    parameters: Mapping[str, object],
+    read: Iterable[str] = (),
+    used: Iterable[str] = (),
 ) -> KeyParts:
-    """Everything that decides the numbers of a run, by name. Prose, captions and expectations are
-    not among it.
+    """Everything that decides the numbers of a run, by name: what is laid out for it, the
+    environment in which it runs, and what else it was seen to read. Prose, captions and
+    expectations are not among it.
 
-    `read` names the other files that the last run was seen to read, relative to the project's root
-    where they lie below it.
+    `read` names the other files and folders that the last run was seen to read, relative to the
+    project's root where they lie below it, and `used` the distributions that it imported.
     """
+    sources = source_hashes(imported_modules(notebook.node), *project.packages)
+    libraries = project.settings.libraries
     return {
         "code cells": notebook.code_digest(),
         "parameters": dict(parameters),
-        "package source": source_hashes(imported_modules(notebook.node), *project.packages),
-        "libraries": library_versions(project.settings.libraries),
+        "package source": sources,
+        "package data": package_data(project, sources),
+        "libraries": library_versions(libraries),
+        "library files": library_states(libraries),
+        LIBRARIES_USED: library_states(set(used) - set(libraries)),
+        "start-up files": {**start_up_files(), "plug-ins": plug_ins()},
+        "environment": {name: sha256(value) for name, value in named(project).items()},
         "python": python_minor(),
+        "files": file_digests(listed_files(project, notebook)),
         "inputs": input_hashes(project, notebook, parameters),
-        FILES_READ: {name: hash_of(project.root / name) for name in read},
+        FILES_READ: {name: state_of(project.root / name) for name in read},
     }
+
+
+def state_of(path: Path) -> str:
+    """SHA-256 of a file, or of the names in a folder, as `tracing` writes them down."""
+    try:
+        return digest_of_names(os.listdir(path)) if path.is_dir() else hash_of(path)
+    except OSError:
+        return "missing"
 
 
 def key(parts: KeyParts) -> str:
@@ -73,15 +99,21 @@ def what_changed(old: KeyParts, new: KeyParts) -> list[str]:
 def input_hashes(
     project: Project, notebook: Notebook, parameters: Mapping[str, object]
 ) -> dict[str, str]:
-    """SHA-256 of the content of every input that the front matter names, whatever its file is
-    called; of a record that of its results: who made or verified them moves no number.
+    """SHA-256 of the content of every input that the front matter names, whatever its file or
+    folder is called; of a record that of its results: who made or verified them moves no number.
 
     Raises WorkflowError for a file that is missing, and for a record that was edited.
     """
     return {
-        name: _results_hash(path) if name.startswith(RECORD) else sha256(read_input(path))
+        name: _results_hash(path) if name.startswith(RECORD) else _content_hash(path)
         for name, path in input_files(project, notebook, parameters).items()
     }
+
+
+def _content_hash(path: Path) -> str:
+    if path.is_dir():
+        return sha256(canonical_json(file_digests({"": path})))
+    return sha256(read_input(path))
 
 
 def _results_hash(path: Path) -> str:
@@ -110,6 +142,27 @@ def input_files(
     return files
 
 
+def require_laid_out(
+    project: Project, notebook: Notebook, inputs: Mapping[str, Path], parts: KeyParts, layout: Layout
+) -> None:
+    """Raises WorkflowError if what was laid out for a run is not what its key says."""
+    parents = dict(zip(package_parents(project), layout.import_path, strict=True))
+    packages = [parents[folder.parent] / folder.name for folder in project.packages]
+    sources = source_hashes(imported_modules(notebook.node), *packages)
+    same = [sorted(each.values()) for each in (sources, parts["package source"])]
+    files = {name: layout.files.get(name, digest) for name, digest in parts["files"].items()}
+    within = {
+        name: layout.files.get(os.path.relpath(path, project.root), parts["inputs"][name])
+        for name, path in inputs.items()
+        if not path.is_dir() and not name.startswith(RECORD)
+    }
+    if same[0] != same[1] or files != parts["files"] or not within.items() <= parts["inputs"].items():
+        raise WorkflowError(
+            f"Notebook {notebook.name!r}: its files or modules changed while they were copied. "
+            "Nothing was stored; run it again."
+        )
+
+
 def other_files(
     project: Project,
     notebook: Notebook,
@@ -117,25 +170,22 @@ def other_files(
     parts: KeyParts,
     read: Mapping[str, list[str]],
 ) -> dict[str, str]:
-    """The hashes of what a run read besides the package files and inputs that its key names; `read`
-    is what its kernel wrote down.
+    """The digests of what a run read outside of its folder, its inputs left out; `read` is what its
+    processes wrote down.
 
-    Raises WorkflowError if a file was not what the key says when the kernel read it, or is no
-    longer what the kernel read: the outcome would be stored as if the present sources had made it.
+    Raises WorkflowError if an input was not what the key says when it was read, or if a file is no
+    longer what it was: the outcome would be stored as if the present files had made it.
     """
-    known = {
-        str((project.package / name).resolve()): digest
-        for name, digest in parts["package source"].items()
-    }
     inputs = input_files(project, notebook, parameters)
-    known |= {
-        str(path.resolve()): hash_of(path) if name.startswith(RECORD) else parts["inputs"][name]
+    known = {
+        str(path.resolve()): parts["inputs"][name]
         for name, path in inputs.items()
+        if not path.is_dir() and not name.startswith(RECORD)
     }
     changed = [
         path
         for path, digests in read.items()
-        if digests != [known.get(path) or hash_of(Path(path))]
+        if digests != [known.get(path) or state_of(Path(path))]
     ]
     if changed:
         names = ", ".join(_name(project, path) for path in changed)
@@ -143,10 +193,11 @@ def other_files(
             f"Notebook {notebook.name!r}: {names} changed while it ran. Nothing was stored; run it "
             "again."
         )
+    whole = tuple(f"{path.resolve()}{os.sep}" for path in inputs.values() if path.is_dir())
     return {
         _name(project, path): digests[0]
         for path, digests in sorted(read.items())
-        if path not in known
+        if path not in known and not f"{path}{os.sep}".startswith(whole)
     }
 
 
@@ -155,10 +206,17 @@ def _name(project: Project, path: str) -> str:
     return place.relative_to(root).as_posix() if place.is_relative_to(root) else path
 
 
+def is_whole_folder(project: Project, path: Path) -> bool:
+    """Whether a path is that of a folder that an input may name: not one that holds the project."""
+    return os.path.isdir(path) and not project.root.resolve().is_relative_to(
+        os.path.realpath(path)
+    )
+
+
 def _input_path(project: Project, name: str, value: object, notebook: Notebook) -> Path:
     path = project.root / user_path(value)
     # unlike `Path.is_file`, it takes every text: one that is too long for a name is none
-    if os.path.isfile(path):
+    if os.path.isfile(path) or is_whole_folder(project, path):
         return path
     try:
         spec = importlib.util.find_spec(str(value))
@@ -172,7 +230,7 @@ def _input_path(project: Project, name: str, value: object, notebook: Notebook) 
             + (
                 f"none of {', '.join(words)}, and no file.{nearest(str(value), words)}"
                 if words
-                else "neither a file nor a Python module. Give the path of a UTF-8 text."
+                else "neither a file nor a Python module. Give the path of a file or folder."
             )
         )
     return Path(spec.origin)

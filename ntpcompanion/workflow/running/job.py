@@ -19,10 +19,12 @@ class Job:
         the notebook in the format of Jupyter (JSON), without outputs.
     parameters
         the values that papermill injects.
-    root
-        the current folder of the kernel.
-    watched
-        files and folders: the hash of what the kernel reads there is logged.
+    folder, import_path, readable
+        of the kernel, as `Start` has them.
+    fonts
+        a folder with the list of typefaces that Matplotlib has made on this machine.
+    environment
+        variables of the kernel besides its usual ones.
     cell_timeout
         seconds that a cell may take; None: as long as it needs.
     output
@@ -31,8 +33,11 @@ class Job:
 
     notebook: str
     parameters: Mapping[str, object]
-    root: str
-    watched: list[str]
+    folder: str
+    import_path: list[str]
+    readable: list[str]
+    fonts: str
+    environment: Mapping[str, str]
     cell_timeout: float | None
     output: str
 

@@ -1,6 +1,7 @@
 """The results file beside every executed notebook."""
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,19 @@ def collect_measurements(node: nbformat.NotebookNode, name: str) -> list[Measure
             f"Notebook {name!r} measures {', '.join(twice)} more than once. One claim, one number."
         )
     return found
+
+
+def require_measured(
+    node: nbformat.NotebookNode, name: str, measured: Sequence[str]
+) -> None:
+    """Raises WorkflowError if a call of `measure` left no value in the executed notebook."""
+    shown = {item.claim for item in collect_measurements(node, name)}
+    if lost := sorted(set(measured) - shown):
+        raise WorkflowError(
+            f"Notebook {name!r} called measure({lost[0]!r}, ...), and its value reached no output of "
+            "a cell: `clear_output`, `%%capture`, a display hook, a widget or another process or "
+            "thread has taken it. Call it at the end of a cell, outside of these."
+        )
 
 
 def complaints(node: nbformat.NotebookNode) -> list[str]:

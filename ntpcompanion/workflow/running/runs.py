@@ -23,7 +23,9 @@ from ntpcompanion.workflow.notebooks.profiles import (
 )
 from ntpcompanion.workflow.running.freshness import (
     FILES_READ,
+    LIBRARIES_USED,
     KeyParts,
+    is_whole_folder,
     key,
     key_parts,
     what_changed,
@@ -148,12 +150,11 @@ def stale_reasons(run: Run) -> list[str]:
 
 
 def present_parts(run: Run, result: Result) -> KeyParts:
-    """What decides the numbers of a run now, with the present content of the files that the stored
-    run was seen to read.
+    """What decides the numbers of a run now, with the present content of the files and libraries
+    that the stored run was seen to read.
     """
-    return key_parts(
-        run.project, run.notebook, run.parameters, result.key_parts.get(FILES_READ, {})
-    )
+    read, used = (result.key_parts.get(part, {}) for part in (FILES_READ, LIBRARIES_USED))
+    return key_parts(run.project, run.notebook, run.parameters, read, used)
 
 
 def load_executed(path: Path) -> nbformat.NotebookNode:
@@ -171,17 +172,27 @@ def load_executed(path: Path) -> nbformat.NotebookNode:
 def _absolute_inputs(
     notebook: Notebook, parameters: Mapping[str, object], project: Project
 ) -> dict[str, object]:
-    """Paths given on the command line are relative to the user's folder; the kernel runs in the
-    project's root.
+    """Paths given on the command line are relative to the user's folder; the kernel runs in a folder
+    of its own, where a path below the project's root means the same as there.
     """
     settled = dict(parameters)
     for name in notebook.settings.get("inputs", []):
         if not notebook.parameters[name].names_file(settled[name]):
             continue
-        here = user_path(settled[name])
-        if not os.path.isfile(project.root / here) and os.path.isfile(here):
+        here, root = user_path(settled[name]), project.root
+        place = Path(os.path.normpath(root / here))
+        if _exists(project, place):
+            if not place.is_relative_to(root) or str(here) != str(settled[name]):
+                settled[name] = str(place)
+            elif here.is_absolute():  # it is laid out by its path below the root
+                settled[name] = place.relative_to(root).as_posix()
+        elif _exists(project, here):
             settled[name] = str(here.resolve())
     return settled
+
+
+def _exists(project: Project, path: Path) -> bool:
+    return os.path.isfile(path) or is_whole_folder(project, path)
 
 
 def _require_listed_inputs(

@@ -1,25 +1,24 @@
 """One notebook, one process: `python -m ntpcompanion.workflow.running.worker JOB.json`, started by
-the runner or forked by its `fork_server`.
+the runner. The kernel is a process of its own, started anew for each notebook.
 """
 
 import contextlib
-import json
 import os
+import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
 import nbformat
 
-from ntpcompanion.workflow.running.fork_server import load_papermill
-
-if __name__ == "__main__":
-    load_papermill()
+# papermill would import pyarrow for a file system of clusters: a quarter of the start of a worker
+_pyarrow = sys.modules.setdefault("pyarrow", None)  # type: ignore[arg-type]  # as if not installed
 import papermill
+
+if _pyarrow is None:
+    del sys.modules["pyarrow"]
 from ipykernel.kernelspec import write_kernel_spec
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.exceptions import PapermillExecutionError
@@ -31,9 +30,10 @@ from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.messages import Cell, Done, Failed, say
 from ntpcompanion.workflow.base.processes import end_with_parent
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
-from ntpcompanion.workflow.running.forked_kernel import forked_kernel
+from ntpcompanion.workflow.running import bounded
 from ntpcompanion.workflow.running.job import Job
 from ntpcompanion.workflow.running.sockets import socket_folder
+from ntpcompanion.workflow.running.start import Start, kernel_file
 
 try:
     import resource
@@ -46,13 +46,13 @@ GRACE = 10.0  # seconds in which a worker whose runner has ended may shut its ke
 
 @dataclass(frozen=True)
 class Executed:
-    """An executed notebook, the seconds that each code cell took, and the hashes of what its kernel
-    read of the watched files and folders.
+    """An executed notebook, the seconds that each code cell took, and what the processes of its
+    kernel wrote down.
     """
 
     node: nbformat.NotebookNode
     cell_seconds: list[float]
-    read: dict[str, list[str]]
+    log: tracing.Log
 
 
 class CellFailed(Exception):
@@ -63,55 +63,50 @@ class CellFailed(Exception):
         self.failed = failed
 
 
-def main(job_file: str, *forked: str) -> int:
+def main(job_file: str) -> int:
     """Execute the notebook that the job names; write it to the job's output and tell the runner
     what it took; 0 if every cell ran.
-
-    A worker that a fork server has made is given three numbers besides: of the pipe that ends with
-    the server, of the process that is to be the kernel, and of the socket where that waits.
     """
     end_with_parent(grace=GRACE)
-    kernel = {}
-    if forked:
-        server, child, orders = map(int, forked)
-        end_with_parent(lambda: os.read(server, 1), grace=GRACE)
-        kernel = forked_kernel(child, orders)
     job = Job.read(Path(job_file))
     try:
-        done = execute(job, kernel)
+        done = execute(job)
+        notes = done.node.metadata.pop(bounded.NOTES, [])
         write_atomically(Path(job.output), nbformat.writes(done.node))
     except CellFailed as failure:
         say(failure.failed)
         return 1
     except WorkflowError as error:
         sys.exit(str(error))
-    say(Done(done.cell_seconds, _peak_memory(), done.read))
+    log = done.log
+    measured, names = list(log.measured), (sorted(log.absent), sorted(log.modules))
+    say(Done(done.cell_seconds, _peak_memory(), log.read, *names, measured, notes))
     return 0
 
 
-def execute(job: Job, kernel: Mapping[str, Any] = MappingProxyType({})) -> Executed:
-    """Run the notebook of a job with papermill in a kernel of its own, whose specification has the
-    metadata `kernel`. Raises CellFailed.
-    """
+def execute(job: Job) -> Executed:
+    """Run the notebook of a job with papermill in a kernel of its own. Raises CellFailed."""
     node = nbformat.reads(job.notebook, as_version=4)
     clock = _Clock(len(code_cells(node)))
+    bounded.register()
     with socket_folder() as sockets:
-        log = Path(sockets, "opened")
-        manager = _own_kernel(sockets, job.watched, log, kernel)
-        with _failures_told(clock, job.cell_timeout):
+        log = Path(sockets, "log")
+        manager = _own_kernel(Path(sockets), job, log)
+        with _failures_told(clock, job.cell_timeout, log):
             node = papermill.execute_notebook(
                 node,
                 None,
                 job.parameters,
                 progress_bar=False,
-                cwd=job.root,
+                cwd=job.folder,
                 kernel_name="python3",
+                engine_name=bounded.NAME,
                 execution_timeout=job.cell_timeout,
                 config=Config(KernelManager=manager),
                 on_cell_start=clock.start,
                 on_cell_executed=clock.stop,
             )
-        read = tracing.read_log(log)
+        read = tracing.read_events(log)
     outputs = [output for cell in code_cells(node) for output in cell.outputs]
     if left := [output for output in outputs if output.output_type == "error"]:
         # papermill takes `sys.exit()` for an early end that went well; the cells below were not run
@@ -119,31 +114,32 @@ def execute(job: Job, kernel: Mapping[str, Any] = MappingProxyType({})) -> Execu
     return Executed(node, clock.seconds, read)
 
 
-def _own_kernel(
-    sockets: str, watched: list[str], log: Path, metadata: Mapping[str, Any]
-) -> dict[str, str]:
-    """Install a kernel of this interpreter in the folder `sockets`, where this process finds it
+def _own_kernel(scratch: Path, job: Job, log: Path) -> dict[str, str]:
+    """Install a kernel of this interpreter in the folder `scratch`, where this process finds it
     first; the settings of a kernel manager that starts it.
     """
-    os.environ["JUPYTER_RUNTIME_DIR"] = sockets
-    # before any of that name a user may have installed: another Python would give other numbers;
-    # nor what a user runs at the start of IPython
-    os.environ["JUPYTER_PATH"] = os.environ["IPYTHONDIR"] = sockets
-    arguments = [str(log), json.dumps(watched), "-f", "{connection_file}"]
-    command = [sys.executable, "-P", tracing.__file__, *arguments]
-    overrides = {"argv": command, "metadata": dict(metadata)}
-    write_kernel_spec(f"{sockets}/kernels/python3", overrides=overrides)
+    start = Start(tuple(job.import_path), tuple(job.readable), job.folder)
+    # before any kernel of that name a user may have installed: another Python would give other
+    # numbers
+    for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_PATH", "IPYTHONDIR"):
+        os.environ[name] = str(scratch)
+    variables = {**start.environment(scratch, log), **job.environment}
+    shutil.copytree(job.fonts, variables["MPLCONFIGDIR"], dirs_exist_ok=True)
+    command = start.command(scratch, str(kernel_file(scratch)), "-f", "{connection_file}")
+    overrides = {"argv": command, "env": variables}
+    write_kernel_spec(f"{scratch}/kernels/python3", overrides=overrides)
     # its file would else be in the common temporary folder, where a killed run leaves it
-    manager = {"connection_file": f"{sockets}/kernel.json"}
+    manager = {"connection_file": f"{scratch}/kernel.json"}
     if sys.platform != "win32":
         # sockets rather than TCP ports: those warn, and other users of the machine could reach them
-        manager |= {"transport": "ipc", "ip": f"{sockets}/kernel"}
+        manager |= {"transport": "ipc", "ip": f"{scratch}/kernel"}
     return manager
 
 
 @contextlib.contextmanager
-def _failures_told(clock: "_Clock", cell_timeout: float | None) -> Iterator[None]:
+def _failures_told(clock: "_Clock", cell_timeout: float | None, log: Path) -> Iterator[None]:
     """What papermill raises becomes a CellFailed of the cell that runs."""
+    clock.log = log
     try:
         yield
     except PapermillExecutionError as error:
@@ -163,6 +159,7 @@ class _Clock:
         self.total = total
         self.seconds: list[float] = []
         self._number, self._source, self._began = 0, "", 0.0
+        self.log = Path()
 
     def start(self, cell: nbformat.NotebookNode, cell_index: int) -> None:
         if cell.cell_type == "code" and not is_injected(cell):
@@ -175,7 +172,8 @@ class _Clock:
             self.seconds.append(round(time.perf_counter() - self._began, 4))
 
     def failure(self, error: str, traceback: str) -> CellFailed:
-        return CellFailed(Failed(self._number, self._source, error, traceback))
+        absent = sorted(tracing.read_events(self.log).absent)
+        return CellFailed(Failed(self._number, self._source, error, traceback, absent))
 
 
 def _peak_memory() -> int:
@@ -188,5 +186,15 @@ def _peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
 
 
+def _keep_output_to_itself() -> None:
+    """What kernels start and leave behind must not hold the pipe to the runner open: they get the
+    file of errors as their standard output.
+    """
+    own = os.dup(1)  # is not inherited
+    os.dup2(2, 1)
+    sys.stdout = open(own, "w", encoding="utf-8", buffering=1)
+
+
 if __name__ == "__main__":
+    _keep_output_to_itself()
     sys.exit(main(*sys.argv[1:]))

@@ -21,7 +21,11 @@ def test_a_message_leaves_at_once_and_is_told_from_other_lines(monkeypatch):
 
 @pytest.mark.parametrize(
     "message",
-    [Cell(1, 2), Done([0.1, 2], 1, {"a": ["b"]}), Failed(1, "f()", "E: x\n", "\u2028\x1e")],
+    [
+        Cell(1, 2),
+        Done([0.1, 2], 1, {"a": ["b"]}, ["c"], ["d"], ["e"], ["f"]),
+        Failed(1, "f()", "E: x\n", "\u2028\x1e", ["g"]),
+    ],
 )
 def test_what_a_kernel_printed_before_a_message_is_left_out(capsys, message):
     say(message)

@@ -85,14 +85,6 @@ def test_the_stub_of_a_face_is_not_noted_as_read(inside):
     assert list(inside.log()) == [str(inside.folder / "words")]
 
 
-def test_the_files_with_which_a_kernel_starts_are_no_inputs(inside):
-    assert all(map(os.path.isfile, tracing.STARTS))
-    names = [*tracing.STARTS, processes.__file__]
-    package = os.path.dirname(os.path.dirname(tracing.STARTS[0]))
-    inside(f"for name in {names!r}:\n    open(name).close()", package)
-    assert set(inside.log()) == {processes.__file__}
-
-
 def test_installed_packages_keep_their_compiled_copies(inside):
     site = inside.folder / "env" / "site-packages"
     site.mkdir(parents=True)
@@ -127,6 +119,7 @@ def test_what_is_read_is_written_down_and_what_is_made_is_not(inside, tmp_path):
     assert inside.log() == {
         str(inside.folder / "read.txt"): one,
         str(inside.folder / "again.txt"): one,
+        str(inside.folder / "both.txt"): one,  # before it was written
         str(outside): [sha256("two")],
     }
 
@@ -142,9 +135,28 @@ def test_a_file_that_changes_between_two_reads_has_two_hashes(inside, tmp_path):
 
 def test_without_a_log_nothing_was_read(tmp_path):
     assert tracing.read_log(tmp_path / "none") == {}
-    (tmp_path / "log").write_text(
-        "".join(
-            json.dumps(line) + "\n" for line in (["a", "1"], ["a", "1"], ["b", "2"], ["b", None])
-        )
+    lines = [["read", "a", "1"], ["read", "a", "1"], ["written", "b"], ["read", "b", "2"]]
+    lines += [["listed", "c", "3"], ["absent", "d"], ["module", "e"], ["measured", "f"]] * 2
+    (tmp_path / "log").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert tracing.read_events(tmp_path / "log") == tracing.Log(
+        {"a": ["1"], "c": ["3"]}, frozenset("d"), frozenset("e"), ("f", "f")
     )
-    assert tracing.read_log(tmp_path / "log") == {"a": ["1"]}
+
+
+def test_databases_folders_packages_and_measurements_are_written_down(inside, tmp_path):
+    (inside.folder / "base").touch()
+    (inside.folder / "many").mkdir()
+    inside(
+        "import os, sqlite3, numpy\nsqlite3.connect('base'), sqlite3.connect(':memory:')\n"
+        "os.listdir('many'), list(os.scandir('many')), os.listdir(sys.path[0])\n"
+        "from ntpcompanion.workflow.claims.measure import measure\nmeasure('toy.half', 1)\n"
+        "try:\n    open('not/there')\nexcept OSError:\n    pass"
+    )
+    found = tracing.read_events(tmp_path / "log")
+    assert found.read == {
+        str(inside.folder / "base"): [sha256("")],
+        str(inside.folder / "many"): [tracing.digest_of_names([])],
+    }
+    assert found.absent == {"not/there"}
+    assert {"numpy", "ntpcompanion"} <= found.modules
+    assert found.measured == ("toy.half",)

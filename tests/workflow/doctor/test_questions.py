@@ -35,7 +35,7 @@ SILENT_KERNEL = (
 
 
 def test_a_kernel_that_dies_says_why(toy):
-    (toy.project.root / "ipykernel_launcher.py").write_text("import missing_thing")
+    (toy.project.root / "comm.py").write_text("import missing_thing")
     assert (
         "ModuleNotFoundError: No module named 'missing_thing'"
         in questions.ask_kernel(toy.project).failed
@@ -64,13 +64,13 @@ def assert_given_up(toy, scratch):
 
 
 def test_a_kernel_that_never_answers_is_given_up_and_ended(toy, scratch, monkeypatch):
-    (toy.project.root / "ipykernel_launcher.py").write_text(SILENT_KERNEL)
+    (toy.project.root / "comm.py").write_text(SILENT_KERNEL)
     monkeypatch.setattr(questions, "LIMIT", 2)
     assert_given_up(toy, scratch)
 
 
 def test_a_worker_given_up_before_it_has_a_kernel_leaves_none(toy, scratch, monkeypatch):
-    (toy.project.root / "ipykernel_launcher.py").write_text(SILENT_KERNEL)
+    (toy.project.root / "comm.py").write_text(SILENT_KERNEL)
     (toy.project.root / "sitecustomize.py").write_text("import time\ntime.sleep(1.5)")
     monkeypatch.setattr(questions, "LIMIT", 1)
     assert_given_up(toy, scratch)

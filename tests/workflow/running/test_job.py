@@ -9,8 +9,11 @@ def test_a_job_is_what_was_written_and_its_worker_is_told_where(tmp_path):
     job = Job(
         notebook="{}",
         parameters={"n": 3, "text": "→"},
-        root=str(tmp_path),
-        watched=["a"],
+        folder=str(tmp_path),
+        import_path=["a"],
+        readable=["b"],
+        fonts="c",
+        environment={"D": "e"},
         cell_timeout=None,
         output="out.ipynb",
     )

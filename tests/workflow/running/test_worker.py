@@ -39,9 +39,12 @@ BEGUN = [Cell(1, 2), Cell(2, 2)]
 
 def job_of(folder, **changes):
     """The notebook above as a job in a folder."""
-    facts = {"notebook": NOTEBOOK, "parameters": {"n": 3}, "root": str(folder), "watched": []}
-    output = str(folder / "executed.ipynb")
-    return Job(**{**facts, "cell_timeout": 9.0, "output": output, **changes})
+    facts = {"notebook": NOTEBOOK, "parameters": {"n": 3}, "folder": str(folder)}
+    facts |= {"import_path": [], "readable": [], "environment": {"NAMED": "7"}}
+    fonts, output = folder / "fonts", str(folder / "executed.ipynb")
+    fonts.mkdir(exist_ok=True)
+    facts |= {"fonts": str(fonts), "cell_timeout": 9.0, "output": output}
+    return Job(**{**facts, **changes})
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +95,7 @@ def test_in_a_kernel(tmp_path, monkeypatch, capfd):
     )
     (tmp_path / "text.txt").write_text("read by a cell")
     done = worker.execute(
-        job_of(tmp_path, notebook=source, watched=[str(tmp_path)], cell_timeout=60.0)
+        job_of(tmp_path, notebook=source, cell_timeout=60.0)
     )
     n, interpreter, folder, sockets, ipython, transport, slow = ast.literal_eval(
         done.node.cells[-1].outputs[0].text
@@ -107,7 +110,8 @@ def test_in_a_kernel(tmp_path, monkeypatch, capfd):
     written = capfd.readouterr()
     assert [message for line in written.out.split("\n") if (message := heard(line))] == BEGUN
     assert "Executing" not in written.err, "no progress bar: the runner tells of cells"
-    assert done.read == {str(tmp_path / "text.txt"): [sha256("read by a cell")]}
+    assert done.log.read == {}, "what lies in its folder was laid out for it"
+    assert {"ipykernel", "numpy"} <= done.log.modules | {"numpy"}
     assert len(done.cell_seconds) == 2
     assert all(0 <= each < 30 for each in done.cell_seconds)
 

@@ -1,0 +1,173 @@
+"""The folder in which a run lives: it holds only what the run declares, by content.
+
+What is not declared is not there. A relative path, a listing, a database or a program that the run
+starts meets that at once, whichever way it reads: nobody has to watch.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ntpcompanion.workflow.base.environment import package_parents
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import hash_of, read_input, sha256
+from ntpcompanion.workflow.base.project import Project
+
+SOURCES = (".py", ".pyi", ".pyc")
+INIT = "__init__.py"
+EMPTY = "empty folder"
+# of every file there: the date at which it was copied is no property of its content. ZIP files know
+# no earlier year than 1980
+DATE = 315532800
+
+
+@dataclass(frozen=True)
+class Layout:
+    """`folder` is the current folder of the run, in which files lie as below the project's root;
+    modules are imported from `import_path`. `files` are the digests of what was laid out.
+    """
+
+    folder: Path
+    import_path: tuple[Path, ...]
+    files: Mapping[str, str]
+
+    def written(self) -> list[str]:
+        """The files that the run has made or changed, relative to the folder."""
+        below = [name for name, digest in contents(self.folder) if digest != EMPTY]
+        return [name for name in below if self.files.get(name) != hash_of(self.folder / name)]
+
+
+def lay_out(
+    project: Project, folder: Path, modules: Iterable[str], declared: Mapping[str, Path]
+) -> Layout:
+    """Copy to a new folder the files of packages and the `declared` files and folders of a run.
+
+    Parameters
+    ----------
+    folder
+        is emptied first.
+    modules
+        files relative to the first package, as `source_hashes` names them; an entry with a colon
+        stands for the public names of a package, whose stub is needed.
+    declared
+        where each file or folder is copied from, by its path below the root of the project.
+
+    Raises
+    ------
+    WorkflowError
+        a file that cannot be read.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    places = _import_places(project)
+    digests = {}
+    for source in _package_files(project, modules):
+        parent = next(parent for parent in places if source.is_relative_to(parent))
+        name = Path(places[parent], source.relative_to(parent)).as_posix()
+        digests[name] = _copy(source, folder / name)
+    for name, source in declared.items():
+        for below, digest in contents(source) if source.is_dir() else [("", "")]:
+            place = folder / name / below
+            if digest == EMPTY:
+                place.mkdir(parents=True, exist_ok=True)
+            else:
+                digests[Path(name, below).as_posix()] = _copy(source / below, place)
+    return Layout(folder, tuple(folder / place for place in places.values()), digests)
+
+
+def contents(folder: Path) -> Iterator[tuple[str, str]]:
+    """The files below a folder, those behind links too, and its empty folders: relative names in
+    order, each with `EMPTY` or an empty text. A link to a folder that holds it is not followed.
+
+    Raises WorkflowError for a name that is not UTF-8.
+    """
+    for place, folders, names in os.walk(folder, followlinks=True):
+        here = os.path.realpath(place)
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not f"{here}{os.sep}".startswith(
+                os.path.join(os.path.realpath(os.path.join(place, name)), "")
+            )
+        )
+        relative = Path(place).relative_to(folder)
+        for name in sorted(names):
+            yield _utf8(relative / name), ""
+        if not names and not folders:
+            yield _utf8(relative), EMPTY
+
+
+def package_data(project: Project, modules: Iterable[str]) -> dict[str, str]:
+    """SHA-256 of each file of data that lies beside one of the modules, or in a folder there without
+    modules of its own, such as typefaces; by path relative to the first package.
+    """
+    found = {}
+    for folder in sorted({(project.package / _file(name)).parent for name in modules}):
+        for path in _data_beside(Path(os.path.normpath(folder))):
+            found[Path(os.path.relpath(path, project.package)).as_posix()] = sha256(
+                read_input(path)
+            )
+    return found
+
+
+def _package_files(project: Project, modules: Iterable[str]) -> list[Path]:
+    named = {Path(os.path.normpath(project.package / _file(name))) for name in modules}
+    beside = [path for folder in {each.parent for each in named} for path in _data_beside(folder)]
+    stubs = [stub for each in named if (stub := each.with_name("__init__.pyi")).is_file()]
+    # the packages above: their modules can be imported without them, but not in the same way
+    return sorted({*named, *beside, *stubs})
+
+
+def _file(name: str) -> str:
+    return name.partition(":")[0]
+
+
+def _data_beside(folder: Path) -> Iterator[Path]:
+    if not folder.is_dir():
+        return
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith((".", "__pycache__")):
+            continue
+        if entry.is_file() and entry.suffix not in SOURCES:
+            yield entry
+        elif entry.is_dir() and (modules := list(entry.glob("*.py"))) in ([], [entry / INIT]):
+            yield from modules  # a package of data
+            yield from _data_beside(entry)
+
+
+def _import_places(project: Project) -> dict[Path, str]:
+    """Where modules of a folder lie in a layout: as below the root; those from elsewhere apart."""
+    return {
+        parent: parent.relative_to(project.root).as_posix()
+        if parent.is_relative_to(project.root)
+        else f".packages/{number}"
+        for number, parent in enumerate(package_parents(project))
+    }
+
+
+def _copy(source: Path, target: Path) -> str:
+    """Copy a file, with its permission to be run and a date of its own; SHA-256 of the copy."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+        shutil.copymode(source, target)
+        os.utime(target, (DATE, DATE))
+    except OSError as error:
+        raise WorkflowError(
+            f"{source} cannot be copied for the run: {error.strerror or error}. Correct its "
+            "permissions, or free some space."
+        ) from error
+    return hash_of(target)
+
+
+def _utf8(path: Path) -> str:
+    name = path.as_posix()
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise WorkflowError(
+            f"The name of a declared file is not UTF-8: {ascii(name)}. Rename it."
+        ) from None
+    return name

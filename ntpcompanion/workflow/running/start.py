@@ -1,0 +1,97 @@
+"""How a process of a run begins: with an environment of its own, a log of what it reads elsewhere,
+and rules that close all other places.
+"""
+
+import json
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ntpcompanion.workflow.base import tracing
+from ntpcompanion.workflow.base.environment import fixed_environment, homes
+from ntpcompanion.workflow.running import confine, kernel
+
+# where programs, libraries, devices and the settings of a machine lie
+SYSTEM = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/proc", "/sys",
+    "/dev", "/run", "/nix", "/gnu", "/snap", "/var/lib", "/var/cache/fontconfig", "/System",
+    "/Library",
+)  # fmt: skip
+SHARED_MEMORY = "/dev/shm"  # may hold data of a user
+# what every interpreter runs at its start, with the modules `tracing` and `kernel` beside it
+AT_START = """import sys
+import ntp_tracing
+folder, sources, read, log = {arguments!r}
+ntp_tracing.import_from_sources(sources)
+ntp_tracing.record_reads(ntp_tracing.outside(read), log)
+sys.path[:] = [place for place in sys.path if place != folder]
+"""
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a run may use: the folders from which it imports, its own before others; further places
+    that it may read; and the folder in which it lives.
+    """
+
+    import_path: tuple[str, ...]
+    readable: tuple[str, ...]
+    folder: str
+
+    def command(self, scratch: Path, *program: str) -> list[str]:
+        """The command that starts a Python program of the run, closed to what is not named."""
+        places = [*SYSTEM, *interpreter(), *self.import_path, *self.readable]
+        rules = json.dumps([*places, self.folder, str(scratch)])
+        return [sys.executable, "-I", "-S", confine.__file__, rules, sys.executable, "-P", *program]
+
+    def environment(self, scratch: Path, log: Path) -> dict[str, str]:
+        """Write the start folder below `scratch`, a new private folder; the variables with which
+        the run begins.
+        """
+        folder = scratch / "start"
+        folder.mkdir()
+        shutil.copyfile(tracing.__file__, folder / "ntp_tracing.py")
+        shutil.copyfile(kernel.__file__, kernel_file(scratch))
+        known = [place for place in SYSTEM if place != "/dev"] + ["/dev/null", *interpreter()]
+        arguments = (str(folder), [self.folder], [*known, self.folder, str(scratch)], str(log))
+        (folder / "sitecustomize.py").write_text(AT_START.format(arguments=arguments))
+        temporary = scratch / "tmp"
+        temporary.mkdir()
+        places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary))
+        path = [str(folder), *self.import_path]
+        return {**fixed_environment(path), **homes(scratch / "home"), **places}
+
+
+def kernel_file(scratch: Path) -> Path:
+    """The program that is the kernel, in the start folder of a run."""
+    return scratch / "start" / "ntp_kernel.py"
+
+
+def interpreter() -> list[str]:
+    """The folders of this interpreter and of its installed packages."""
+    paths = map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
+    places = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.executable, *filter(None, paths)]
+    libraries = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+    return list(dict.fromkeys([*places, os.path.realpath(sys.executable), *filter(None, libraries)]))
+
+
+def others(import_path: Iterable[str], root: Path) -> list[str]:
+    """The folders of an import path in which code outside of the project lies: what was installed
+    to be edited.
+    """
+    below = os.path.join(os.path.realpath(root), "")
+    installed = tracing.outside(interpreter())
+    places = [os.path.realpath(place) for place in import_path if place]
+    return [
+        place
+        for place in dict.fromkeys(places)
+        if installed(place)
+        and not below.startswith(os.path.join(place, ""))
+        and not os.path.join(place, "").startswith(below)
+    ]
+
+
