@@ -4,6 +4,7 @@ import json
 import shutil
 import sqlite3
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 from tests.toy import HEAD
 
 # each way gives the number that the data hold; `here` is the folder of the data
-WAYS = '''
+WAYS = """
 import builtins, ctypes, glob, json, os, pathlib, shutil, sqlite3, subprocess, sys
 from concurrent.futures import ProcessPoolExecutor
 import numpy as np, pandas as pd, pyarrow.parquet, pyarrow.dataset
@@ -68,7 +69,7 @@ def asked(folder):
         except Exception as error:
             found[name] = type(error).__name__
     return found
-'''
+"""
 NOTEBOOK = (
     HEAD
     + """---
@@ -171,3 +172,169 @@ def test_whichever_way_a_run_reads_a_change_of_what_it_declares_is_seen(asking):
     write_data(data, 3)
     assert "coin (book): executed" in asking.command("execute", "coin")
     assert set(answers(asking).values()) == {3.0, 2.0}, "that a flag is there is still 2"
+
+
+CELL = """from ntpcompanion.workflow import measure
+{code}
+measure("toy.half", value)
+measure("toy.powers", [1, 2])
+"""
+
+
+@pytest.fixture
+def given(toy):
+    """A function: have the notebook of the toy project compute `value` by some code."""
+
+    def write(code, front=""):
+        head = NOTEBOOK.partition("import builtins")[0]
+        text = head + CELL.format(code=code) + "```\n"
+        (toy.project.notebooks / "coin.md").write_text(
+            text.replace("---\n(coin)", f"{front}---\n(coin)")
+        )
+        (toy.project.notebooks / "profiles.yml").write_text("{}\n")
+        return toy
+
+    return write
+
+
+def value_of(toy):
+    """The first number of the stored run."""
+    stored = json.loads((toy.project.book / "chapters" / "coin.json").read_text())
+    return stored["measurements"][0]["value"]
+
+
+@pytest.mark.parametrize(
+    ("files", "code", "named"),
+    [
+        (["data/d.txt"], "value = float(open('data/d.txt').read())", "data/d.txt"),
+        (["data/d.txt"], "value = float(open('data' + '/d.txt').read())", "data/d.txt"),
+        (
+            ["data/t.db"],
+            "import sqlite3\nsqlite3.connect('data/t.db').execute('select')",
+            "data/t.db",
+        ),
+        (["helper.py"], "from helper import value", "helper.py"),
+        (["notebooks/helper.py"], "import helper\nvalue = 1", "notebooks/helper.py"),
+        (["toypkg/late.py"], "__import__('toypkg.late')\nvalue = 1", "toypkg/late.py"),
+    ],
+)
+def test_what_is_missing_is_named_with_how_to_declare_it(given, files, code, named):
+    toy = given(code)
+    for name in files:
+        (toy.project.root / name).parent.mkdir(exist_ok=True)
+        (toy.project.root / name).write_text("1.0")
+    output = toy.command("execute", "coin", code=1)
+    assert f"a cell names {named}, which lies in the project and is not declared" in output
+    assert f"Add it to the front matter, `ntp: {{files: [{named}]}}`" in output
+
+
+def test_a_variable_of_the_user_is_named_and_counts_where_the_settings_name_it(given, monkeypatch):
+    toy = given("import os\nvalue = float(os.environ['LAB_VALUE'])")
+    monkeypatch.setenv("LAB_VALUE", "3")
+    output = toy.command("execute", "coin", code=1)
+    assert (
+        "a cell names 'LAB_VALUE', a variable of your environment that a run does not have"
+        in output
+    )
+    settings = replace(toy.project.settings, environment=("LAB_VALUE",))
+    toy.project = replace(toy.project, settings=settings)
+    toy.command("execute", "coin")
+    assert value_of(toy) == 3
+    monkeypatch.setenv("LAB_VALUE", "4")
+    assert toy.command("why", "coin") == "coin (book): environment: LAB_VALUE changed"
+
+
+def test_code_that_was_installed_to_be_edited_is_noted_and_counts(given, tmp_path, monkeypatch):
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab" / "lab_utils_xyz.py").write_text("X = 5.0\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "lab"))  # as a `.pth` file does
+    toy = given("from lab_utils_xyz import X as value")
+    assert f"note: it imports {tmp_path / 'lab'}" in toy.command("execute", "coin")
+    assert value_of(toy) == 5
+    (tmp_path / "lab" / "lab_utils_xyz.py").write_text("X = 6.0\n")
+    assert "lab_utils_xyz.py changed" in toy.command("why", "coin")
+    toy.command("execute", "coin")
+    assert value_of(toy) == 6
+
+
+def test_a_declared_path_must_be_one_of_the_project(given, tmp_path):
+    for path, words in {
+        "none.txt": "but there is no",
+        "../words.txt": "is not a path below",
+        "/etc/passwd": "is not a path below",
+        ".": "is not a path below",
+    }.items():
+        toy = given("value = 1", f"ntp: {{files: [{path!r}]}}\n")
+        assert words in toy.command("execute", "coin", code=1)
+
+
+def test_what_a_run_writes_is_handed_to_its_user(given):
+    toy = given("open('out.txt', 'w').write('mine')\nvalue = 1")
+    output = toy.command("execute", "coin")
+    assert (
+        "note: it wrote files in its own folder, which is removed; they are in "
+        "book/chapters/coin-files." in output
+    )
+    assert (toy.project.book / "chapters" / "coin-files" / "out.txt").read_text() == "mine"
+    assert not (toy.project.root / "out.txt").exists()
+
+
+# what a library may do to the interpreter that imports it
+LEAKS = {
+    "patches.py": "import math\nmath.hypot = lambda *_: 9.0\n",
+    "pools.py": "import threading as t\nt.Thread(target=t.Event().wait, daemon=True).start()\n",
+    "exits.py": "import atexit, os\natexit.register(os._exit, 3)\n",
+    "hides.py": "import sys, types\nsys.modules['json.tool'] = types.ModuleType('json.tool')\n",
+}
+
+
+def test_what_a_library_does_on_import_ends_with_its_run(given):
+    toy = given("import math, json.tool\nvalue = math.hypot(3, 4) if json.tool.main else 0")
+    for name, code in LEAKS.items():
+        (toy.project.root / name).write_text(code)
+    names = ", ".join(LEAKS)
+    toy.edit("notebooks/words.md", "{inputs: [text]}", f"{{inputs: [text], files: [{names}]}}")
+    modules = ", ".join(name.removesuffix(".py") for name in LEAKS)
+    toy.edit("notebooks/words.md", "from pathlib", f"import {modules}\nfrom pathlib")
+    output = toy.command("execute", "words", "coin", "--jobs", "1")
+    assert output.count("executed") == 2
+    assert value_of(toy) == 5
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "%%capture\nmeasure('toy.half', 1)",
+        "measure('toy.half', 1)\nfrom IPython.display import clear_output\nclear_output()",
+        "from IPython.utils.capture import capture_output\nwith capture_output():\n"
+        "    measure('toy.half', 1)",
+        "import multiprocessing\nprocess = multiprocessing.get_context('fork').Process("
+        "target=measure, args=('toy.half', 1))\nprocess.start()\nprocess.join()",
+    ],
+    ids=["capture", "cleared", "captured", "forked"],
+)
+def test_a_measurement_that_reaches_no_output_is_an_error(given, code):
+    toy = given("value = 1")
+    text = (toy.project.notebooks / "coin.md").read_text()
+    cell = f"```{{code-cell}} ipython3\n{code}\n```\n"
+    text = text.replace('measure("toy.half", value)\n', "") + "\n" + cell
+    (toy.project.notebooks / "coin.md").write_text(text)
+    output = toy.command("execute", "coin", code=1)
+    assert "called measure('toy.half', ...), and its value reached no output of a cell" in output
+    assert not (toy.project.book / "chapters").exists()
+
+
+def test_a_flood_of_outputs_is_bounded_and_no_measurement_is_lost(given):
+    toy = given(
+        "from IPython.display import display\nfor i in range(20_000):\n    print(i)\n"
+        "for i in range(300):\n    display(i)\nvalue = 1"
+    )
+    output = toy.command("execute", "coin")
+    assert "note: code cell 2 showed more than 1000 lines or 200 outputs" in output
+    node = json.loads((toy.project.book / "chapters" / "coin.ipynb").read_text())
+    kinds = [output["output_type"] for output in node["cells"][-1]["outputs"]]
+    assert kinds.count("display_data") == 202
+    text = "".join("".join(output.get("text", "")) for output in node["cells"][-1]["outputs"])
+    assert text.count("\n") < 1010
+    assert "more, which are not kept." in text
+    assert value_of(toy) == 1

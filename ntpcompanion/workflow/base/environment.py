@@ -19,7 +19,7 @@ INLINE = "module://matplotlib_inline.backend_inline"
 # and which kernels of a processor to use. Nothing that says what to compute
 OF_THE_MACHINE = (
     "PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR", "CI",
-    "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "TEMP", "TMP", "NUMBER_OF_PROCESSORS",
+    "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "TEMP", "TMP",
     "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES",
     "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
     "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "MKL_CBWR", "MKL_DYNAMIC", "ATEN_CPU_CAPABILITY",
@@ -36,7 +36,6 @@ def clean_environment(project: Project) -> dict[str, str]:
     own = dict.fromkeys([*map(str, package_parents(project)), *running()])
     passed = {name: os.environ[name] for name in OF_THE_MACHINE if name in os.environ}
     home = project.build / "cache" / "home"
-    home.mkdir(parents=True, exist_ok=True)
     return {**passed, **fixed_environment(list(own)), **homes(home), **named(project)}
 
 

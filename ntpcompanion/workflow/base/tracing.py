@@ -98,28 +98,28 @@ class Recorder:
         finally:
             self.busy.now = False
 
-    def opened(self, path: Any, mode: object, flags: int) -> None:
+    def _opened(self, path: Any, mode: object, flags: int) -> None:
         self._file(path, written=bool(flags & WRITING))
 
-    def renamed(self, source: object, target: Any, *_: object) -> None:
+    def _renamed(self, source: object, target: Any, *_: object) -> None:
         self._file(target, written=True)
 
-    def connected(self, database: Any) -> None:
+    def _connected(self, database: Any) -> None:
         self._file(database, written=False)
 
-    def listed(self, folder: Any = None) -> None:
+    def _listed(self, folder: Any = None) -> None:
         place = os.path.realpath(os.fsdecode(folder or "."))
         # the import system lists where it looks for modules
         code = place in map(os.path.realpath, sys.path) or place.endswith("__pycache__")
         if self.belongs(place) and not code and not os.path.exists(f"{place}/__init__.py"):
             self._line("listed", place, digest_of_names(os.listdir(place)))
 
-    def imported(self, name: str, *_: object) -> None:
+    def _imported(self, name: str, *_: object) -> None:
         first = name.partition(".")[0]
         if first not in sys.stdlib_module_names:
             self._line("module", first)
 
-    def measured(self, claim: str) -> None:
+    def _measured(self, claim: str) -> None:
         # not once for each claim: the second call is a mistake of its own
         os.write(self.target, (json.dumps(["measured", claim]) + "\n").encode())
 
@@ -150,13 +150,13 @@ class Recorder:
 
 
 EVENTS: dict[str, Callable[..., None]] = {
-    "open": Recorder.opened,
-    "os.rename": Recorder.renamed,
-    "sqlite3.connect": Recorder.connected,
-    "os.listdir": Recorder.listed,
-    "os.scandir": Recorder.listed,
-    "import": Recorder.imported,
-    MEASURED: Recorder.measured,
+    "open": Recorder._opened,
+    "os.rename": Recorder._renamed,
+    "sqlite3.connect": Recorder._connected,
+    "os.listdir": Recorder._listed,
+    "os.scandir": Recorder._listed,
+    "import": Recorder._imported,
+    MEASURED: Recorder._measured,
 }
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ntpcompanion.workflow.base.environment import clean_environment
+from ntpcompanion.workflow.base.environment import fixed_environment, package_parents, running
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
@@ -74,8 +74,8 @@ def lab_command(project: Project, arguments: Sequence[str] = ()) -> list[str]:
 
 
 def lab_environment(project: Project) -> dict[str, str]:
-    """The environment of JupyterLab and of the kernels that it starts: that of a run of the book,
-    and folders of its own for what it keeps.
+    """The environment of JupyterLab and of the kernels that it starts: that of its user, who has a
+    screen and a home, with what is fixed for all runs, and folders of its own for what it keeps.
     """
     folder = project.build / "lab"
     own = ("config", "data", "runtime")
@@ -85,5 +85,8 @@ def lab_environment(project: Project) -> dict[str, str]:
         "JUPYTER_CONFIG_PATH", "JUPYTER_PATH", "JUPYTERLAB_DIR",
         "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR",
     }  # fmt: skip
-    usual = {k: v for k, v in clean_environment(project).items() if k not in foreign}
-    return usual | kept | {"IPYTHONDIR": str(folder / "ipython")}
+    of_user = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    fixed = fixed_environment([*map(str, package_parents(project)), *running()])
+    usual = {k: v for k, v in (of_user | fixed).items() if k not in foreign}
+    caches = {"MPLCONFIGDIR": str(folder / "matplotlib"), "IPYTHONDIR": str(folder / "ipython")}
+    return usual | kept | caches

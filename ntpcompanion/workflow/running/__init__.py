@@ -4,18 +4,21 @@
 - `freshness`: the key of a run: everything that decides its numbers, and what changed in it
 - `sources`: which files of the package a piece of code depends on
 - `uses`: the names that a piece of code uses of the modules it imports
-- `faces`: the modules that define the names of a room's face
+- `faces`: the modules that define the public names of a package
 - `meaning`: what a source file means, for the records that it made
 - `computing`: what of it can move a number: no docstrings, annotations and checks
 - `execute`: the stale runs, several at a time, each outcome stored whole or not at all
-- `job`: what a worker is told
+- `declared`: the files and folders that a run declares
+- `layout`: the folder in which it lives, which holds these and the modules that it imports
+- `start`: its environment, and the places that it may read besides
+- `confine`: the program that closes all other places
+- `undeclared`: what a run asked for and did not declare, in sentences
+- `job`: what a worker receives
 - `workers`: how workers are started, and end with the runner
-- `fork_server`: the process that has the libraries loaded, of which workers and kernels are forked
-- `ahead`: such a process, started while the command is still being loaded
-- `libraries`: which modules of libraries a notebook is going to import
 - `worker`: the process that executes one notebook with papermill
-- `forked_kernel`: the kernel beside a forked worker, as jupyter_client starts kernels
-- `sockets`: the folder for the sockets of its kernel
+- `bounded`: papermill's engine with a bound on the outputs of a cell
+- `kernel`: the kernel, without configuration of the user or the machine
+- `sockets`: the private folder of a kernel, for its sockets, home and temporary files
 - `results`: the results file beside an executed notebook
 - `history`: the values of claims, kept for each build and machine
 """

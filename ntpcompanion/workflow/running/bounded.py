@@ -34,9 +34,10 @@ class BoundedClient(PapermillNotebookClient):  # type: ignore[misc]  # papermill
             stream["text"] = self._first_lines(outs, stream["name"], stream["text"])
             if not stream["text"]:
                 return None
-        elif sum(out.output_type != "stream" for out in outs) >= OUTPUTS and not {MEASUREMENT_MIME, RECORD_MIME} & set(
-            msg["content"].get("data", {})
-        ):
+        elif sum(out.output_type != "stream" for out in outs) >= OUTPUTS and not {
+            MEASUREMENT_MIME,
+            RECORD_MIME,
+        } & set(msg["content"].get("data", {})):
             if msg["msg_type"] != "error":
                 self._left_out["outputs"] += 1
                 return None

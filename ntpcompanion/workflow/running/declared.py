@@ -52,7 +52,9 @@ def file_digests(places: Mapping[str, Path]) -> dict[str, str]:
     return found
 
 
-def laid_out_files(project: Project, notebook: Notebook, inputs: Mapping[str, Path]) -> dict[str, Path]:
+def laid_out_files(
+    project: Project, notebook: Notebook, inputs: Mapping[str, Path]
+) -> dict[str, Path]:
     """What a run finds in its folder, by path below the root of the project: the listed files, its
     inputs and records that lie in the project, and its own text.
     """

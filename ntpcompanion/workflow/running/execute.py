@@ -23,7 +23,6 @@ from ntpcompanion.workflow.running.declared import elsewhere, laid_out_files
 from ntpcompanion.workflow.running.freshness import (
     FILES_READ,
     LIBRARIES_USED,
-    KeyParts,
     input_files,
     key,
     key_parts,

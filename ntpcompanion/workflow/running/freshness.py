@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ntpcompanion.spelling import nearest
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.environment import named, package_parents
+from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
     canonical_json,
     hash_of,
@@ -143,7 +143,11 @@ def input_files(
 
 
 def require_laid_out(
-    project: Project, notebook: Notebook, inputs: Mapping[str, Path], parts: KeyParts, layout: Layout
+    project: Project,
+    notebook: Notebook,
+    inputs: Mapping[str, Path],
+    parts: KeyParts,
+    layout: Layout,
 ) -> None:
     """Raises WorkflowError if what was laid out for a run is not what its key says."""
     parents = dict(zip(package_parents(project), layout.import_path, strict=True))
@@ -156,7 +160,11 @@ def require_laid_out(
         for name, path in inputs.items()
         if not path.is_dir() and not name.startswith(RECORD)
     }
-    if same[0] != same[1] or files != parts["files"] or not within.items() <= parts["inputs"].items():
+    if (
+        same[0] != same[1]
+        or files != parts["files"]
+        or not within.items() <= parts["inputs"].items()
+    ):
         raise WorkflowError(
             f"Notebook {notebook.name!r}: its files or modules changed while they were copied. "
             "Nothing was stored; run it again."
@@ -208,9 +216,7 @@ def _name(project: Project, path: str) -> str:
 
 def is_whole_folder(project: Project, path: Path) -> bool:
     """Whether a path is that of a folder that an input may name: not one that holds the project."""
-    return os.path.isdir(path) and not project.root.resolve().is_relative_to(
-        os.path.realpath(path)
-    )
+    return os.path.isdir(path) and not project.root.resolve().is_relative_to(os.path.realpath(path))
 
 
 def _input_path(project: Project, name: str, value: object, notebook: Notebook) -> Path:

@@ -100,8 +100,8 @@ def contents(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def package_data(project: Project, modules: Iterable[str]) -> dict[str, str]:
-    """SHA-256 of each file of data that lies beside one of the modules, or in a folder there without
-    modules of its own, such as typefaces; by path relative to the first package.
+    """SHA-256 of each file of data that lies beside one of the modules, or in a folder there
+    without modules of its own, such as typefaces; by path relative to the first package.
     """
     found = {}
     for folder in sorted({(project.package / _file(name)).parent for name in modules}):
@@ -168,6 +168,6 @@ def _utf8(path: Path) -> str:
         name.encode()
     except UnicodeEncodeError:
         raise WorkflowError(
-            f"The name of a declared file is not UTF-8: {ascii(name)}. Rename it."
+            f"The name of a declared file is not UTF-8: {name!a}. Rename it."
         ) from None
     return name

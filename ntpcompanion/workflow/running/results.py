@@ -129,16 +129,14 @@ def collect_measurements(node: nbformat.NotebookNode, name: str) -> list[Measure
     return found
 
 
-def require_measured(
-    node: nbformat.NotebookNode, name: str, measured: Sequence[str]
-) -> None:
+def require_measured(node: nbformat.NotebookNode, name: str, measured: Sequence[str]) -> None:
     """Raises WorkflowError if a call of `measure` left no value in the executed notebook."""
     shown = {item.claim for item in collect_measurements(node, name)}
     if lost := sorted(set(measured) - shown):
         raise WorkflowError(
-            f"Notebook {name!r} called measure({lost[0]!r}, ...), and its value reached no output of "
-            "a cell: `clear_output`, `%%capture`, a display hook, a widget or another process or "
-            "thread has taken it. Call it at the end of a cell, outside of these."
+            f"Notebook {name!r} called measure({lost[0]!r}, ...), and its value reached no "
+            "output of a cell: `clear_output`, `%%capture`, a display hook, a widget, a thread or "
+            "another process has taken it. Call it at the end of a cell, outside of these."
         )
 
 

@@ -172,8 +172,8 @@ def load_executed(path: Path) -> nbformat.NotebookNode:
 def _absolute_inputs(
     notebook: Notebook, parameters: Mapping[str, object], project: Project
 ) -> dict[str, object]:
-    """Paths given on the command line are relative to the user's folder; the kernel runs in a folder
-    of its own, where a path below the project's root means the same as there.
+    """Paths given on the command line are relative to the user's folder; the kernel runs in a
+    folder of its own, where a path below the project's root means the same as there.
     """
     settled = dict(parameters)
     for name in notebook.settings.get("inputs", []):

@@ -59,11 +59,12 @@ class Start:
         known = [place for place in SYSTEM if place != "/dev"] + ["/dev/null", *interpreter()]
         arguments = (str(folder), [self.folder], [*known, self.folder, str(scratch)], str(log))
         (folder / "sitecustomize.py").write_text(AT_START.format(arguments=arguments))
-        temporary = scratch / "tmp"
+        temporary, home = scratch / "tmp", scratch / "home"
         temporary.mkdir()
+        home.mkdir()
         places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary))
         path = [str(folder), *self.import_path]
-        return {**fixed_environment(path), **homes(scratch / "home"), **places}
+        return {**fixed_environment(path), **homes(home), **places}
 
 
 def kernel_file(scratch: Path) -> Path:
@@ -76,7 +77,9 @@ def interpreter() -> list[str]:
     paths = map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
     places = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.executable, *filter(None, paths)]
     libraries = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
-    return list(dict.fromkeys([*places, os.path.realpath(sys.executable), *filter(None, libraries)]))
+    return list(
+        dict.fromkeys([*places, os.path.realpath(sys.executable), *filter(None, libraries)])
+    )
 
 
 def others(import_path: Iterable[str], root: Path) -> list[str]:
@@ -93,5 +96,3 @@ def others(import_path: Iterable[str], root: Path) -> list[str]:
         and not below.startswith(os.path.join(place, ""))
         and not os.path.join(place, "").startswith(below)
     ]
-
-

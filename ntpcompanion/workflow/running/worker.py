@@ -3,6 +3,7 @@ the runner. The kernel is a process of its own, started anew for each notebook.
 """
 
 import contextlib
+import importlib
 import os
 import shutil
 import sys
@@ -14,11 +15,11 @@ from pathlib import Path
 import nbformat
 
 # papermill would import pyarrow for a file system of clusters: a quarter of the start of a worker
-_pyarrow = sys.modules.setdefault("pyarrow", None)  # type: ignore[arg-type]  # as if not installed
-import papermill
-
-if _pyarrow is None:
+if "pyarrow" not in sys.modules:
+    sys.modules["pyarrow"] = None  # type: ignore[assignment]  # as if it were not installed
+    importlib.import_module("papermill")
     del sys.modules["pyarrow"]
+import papermill
 from ipykernel.kernelspec import write_kernel_spec
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.exceptions import PapermillExecutionError

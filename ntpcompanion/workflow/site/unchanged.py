@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ntpcompanion.workflow.base.digests import digest_of
+from ntpcompanion.workflow.base.environment import named
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
     canonical_json,
@@ -18,7 +19,9 @@ from ntpcompanion.workflow.base.files import (
     sha256,
     write_sealed,
 )
+from ntpcompanion.workflow.base.installed import library_states, plug_ins, start_up_files
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.running.declared import listed_files
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_files
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run
@@ -29,7 +32,8 @@ from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
 
 def sources_digest(project: Project) -> str:
     """One hash over all that a build starts from: book, notebooks, settings, modules of the
-    packages, what git says of the notebooks, Python and the installed packages.
+    packages, what git says of the notebooks, Python, the installed packages and libraries, and the
+    variables that the settings name.
 
     What else lies beside these is an input of a run, or nothing to a page.
     """
@@ -46,7 +50,11 @@ def sources_digest(project: Project) -> str:
     files = [*settings, project.notebooks, *modules, *running, *pages]
     sources = digest_of(path for path in files if "__pycache__" not in path.parts)
     python = [sys.version, sys.prefix, sorted(_installed())]
-    return sha256(canonical_json([sources, state_of_commits(project), python]))
+    surroundings = [library_states(project.settings.libraries), start_up_files(), plug_ins()]
+    variables = sorted((name, sha256(value)) for name, value in named(project).items())
+    return sha256(
+        canonical_json([sources, state_of_commits(project), python, surroundings, variables])
+    )
 
 
 def is_unchanged(project: Project, profile: str, sources: str) -> bool:
@@ -77,9 +85,10 @@ def remember(project: Project, profile: str, runs: Sequence[Run], sources: str) 
 
 
 def _read_elsewhere(run: Run) -> list[str | Path]:
-    """The inputs of a stored run, and what it was seen to read besides."""
+    """The inputs and declared files of a stored run, and what it was seen to read besides."""
     inputs = input_files(run.project, run.notebook, run.parameters).values()
-    return [*inputs, *Result.load(run.results).key_parts[FILES_READ]]
+    listed = listed_files(run.project, run.notebook).values()
+    return [*inputs, *listed, *Result.load(run.results).key_parts[FILES_READ]]
 
 
 def _made_digest(project: Project, profile: str) -> str:
@@ -88,7 +97,10 @@ def _made_digest(project: Project, profile: str) -> str:
 
 
 def _hashes(paths: Iterable[str]) -> dict[str, str]:
-    return {path: hash_of(Path(path)) for path in paths}
+    return {
+        path: digest_of([Path(path)]) if Path(path).is_dir() else hash_of(Path(path))
+        for path in paths
+    }
 
 
 def _installed() -> set[str]:

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from ntpcompanion.workflow.base import processes, tracing
+from ntpcompanion.workflow.base import tracing
 from ntpcompanion.workflow.base.files import sha256
 
 

@@ -14,7 +14,6 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from papermill.exceptions import PapermillExecutionError
 
-from ntpcompanion.workflow.base.files import sha256
 from ntpcompanion.workflow.base.messages import Cell, Done, Failed, heard
 from ntpcompanion.workflow.running import worker
 from ntpcompanion.workflow.running.job import Job
@@ -94,9 +93,7 @@ def test_in_a_kernel(tmp_path, monkeypatch, capfd):
         new_notebook(cells=[*CELLS[:3], new_code_cell(ASKED)], metadata=KERNEL)
     )
     (tmp_path / "text.txt").write_text("read by a cell")
-    done = worker.execute(
-        job_of(tmp_path, notebook=source, cell_timeout=60.0)
-    )
+    done = worker.execute(job_of(tmp_path, notebook=source, cell_timeout=60.0))
     n, interpreter, folder, sockets, ipython, transport, slow = ast.literal_eval(
         done.node.cells[-1].outputs[0].text
     )

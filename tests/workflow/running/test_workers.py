@@ -61,7 +61,9 @@ def started(toy):
 def test_after_a_process_was_killed_the_next_worker_runs(started, victim):
     number = {"kernel": "os.getpid()", "worker": "os.getppid()"}[victim]
     with Workers(started.project) as crew:
-        end, said, _ = started(crew, f"import os\nprint('cut', end='')\nos.kill({number}, 9)\ninput()")
+        end, said, _ = started(
+            crew, f"import os\nprint('cut', end='')\nos.kill({number}, 9)\ninput()"
+        )
         assert end.code == (1 if victim == "kernel" else -9)
         assert isinstance(said[-1], Failed) == (victim == "kernel")
         end, said, printed = started(crew, "import sys; print(sys.stdin.read() == '')")

@@ -1,0 +1,63 @@
+"""The sentences on what a run did not have."""
+
+import pytest
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.messages import Done, Failed
+from ntpcompanion.workflow.running.job import Job
+from ntpcompanion.workflow.running.undeclared import Undeclared, named_in
+
+DONE = Done([], 0, {}, [], [], [], [])
+
+
+@pytest.fixture
+def run(toy, tmp_path, monkeypatch):
+    """What a run of the toy project may read, and the run."""
+    monkeypatch.delenv("CI", raising=False)
+    (toy.project.root / "extra.txt").touch()
+    (tmp_path / "run").mkdir()
+    job = Job(
+        notebook="",
+        parameters={},
+        folder=str(tmp_path / "run"),
+        import_path=[],
+        readable=[str(tmp_path / "given")],
+        fonts="",
+        environment={},
+        cell_timeout=None,
+        output="",
+    )
+    return Undeclared(toy.runs(names=["words"])[0], job)
+
+
+def test_names_are_taken_from_messages():
+    error = "FileNotFoundError: [Errno 2] No such file or directory: 'data/d.txt'"
+    assert named_in(error)[0] == "data/d.txt"
+    assert set(named_in("No module named 'a.b'")) == {"a.b", "a/b.py", "notebooks/a/b.py"}
+
+
+@pytest.mark.parametrize("name", ["", "x" * 400, "a\nb", "\0", "none.txt", "..", ".", "words", "/"])
+def test_a_text_that_means_no_file_is_left_alone(run, name):
+    assert run.after_failure(Failed(1, "", "", "", [name])) == []
+
+
+def test_a_file_that_was_opened_and_lies_in_the_project_is_named(run, toy):
+    (sentence,) = run.after_success(DONE, {}) or [""]
+    assert sentence.startswith("a cell names words.txt"), "the run of this test has an empty folder"
+    (run.folder / "words.txt").touch()
+    assert run.after_success(DONE, {}) == []
+    failed = Failed(1, "", "E: it failed", "", [f"{run.folder}/extra.txt"])
+    (sentence,) = run.after_failure(failed)
+    assert "ntp: {files: [extra.txt]}" in sentence
+
+
+def test_what_was_read_elsewhere_is_a_note_and_under_ci_an_error(run, tmp_path, monkeypatch):
+    (run.folder / "words.txt").touch()
+    far, given = str(tmp_path / "far.txt"), str(tmp_path / "given" / "a.txt")
+    assert run.after_success(DONE, {given: ""}) == []
+    (note,) = run.after_success(DONE, {far: ""})
+    assert note.startswith(f"it read {far}, which it does not declare. Let a parameter name it")
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(WorkflowError, match=r"Notebook 'words' read .*far.txt, which it does not"):
+        run.after_success(DONE, {far: ""})
+    assert run.after_success(DONE, {given: ""}) == []
