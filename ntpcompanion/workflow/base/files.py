@@ -40,6 +40,14 @@ def files_below(folder: Path) -> Iterator[Path]:
         yield from (path for name in names if (path := Path(place, name)).is_file())
 
 
+def names_beside(path: Path) -> list[str]:
+    """The names of the files and folders where `path` is, or should be; none if nobody can tell."""
+    try:
+        return os.listdir(path.parent)
+    except (OSError, ValueError):  # ValueError: a null in the name
+        return []
+
+
 def canonical_json(data: object) -> str:
     """JSON with sorted keys and no spaces: equal data, equal text. NaN and infinities are
     refused.

@@ -11,6 +11,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
     canonical_json,
     hash_of,
+    names_beside,
     read_input,
     read_sealed,
     sha256,
@@ -103,8 +104,9 @@ def input_files(
         path = project.records / f"{name}.json"
         if not path.is_file():
             raise WorkflowError(
-                f"Notebook {notebook.name!r} shows the record {name!r}, but {path} is missing. "
-                f"Make it with `ntpcompanion record {name}`."
+                f"Notebook {notebook.name!r} shows the record {name!r}, but {path} is missing."
+                f"{nearest(path.name, names_beside(path))} Make it with `ntpcompanion record "
+                f"{name}`."
             )
         files[f"{RECORD}{name}"] = path
     return files
@@ -172,7 +174,9 @@ def _input_path(project: Project, name: str, value: object, notebook: Notebook) 
             + (
                 f"none of {', '.join(words)}, and no file.{nearest(str(value), words)}"
                 if words
-                else "neither a file nor a Python module. Give the path of a UTF-8 text."
+                else "neither a file nor a Python module."
+                f"{nearest(path.name, names_beside(path))} Give the "
+                "path of a UTF-8 text."
             )
         )
     return Path(spec.origin)
