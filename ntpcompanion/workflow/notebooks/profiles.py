@@ -55,7 +55,8 @@ def parse_overrides(notebook: Notebook, texts: Sequence[str]) -> dict[str, objec
         name, equals, value = text.partition("=")
         if not equals:
             raise WorkflowError(f"`-p {text}` must have the form NAME=VALUE.")
-        if name in overrides:
+        parameter = lookup(notebook.parameters, name, where)
+        if parameter.name in overrides:
             raise WorkflowError(f"`-p {name}=...` is given twice. Give it once.")
-        overrides[name] = parse_value(lookup(notebook.parameters, name, where), value, where)
+        overrides[parameter.name] = parse_value(parameter, value, where)
     return overrides
