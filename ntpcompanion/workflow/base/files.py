@@ -92,7 +92,7 @@ def read_json(path: Path) -> object:
     infinities are none.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+        return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_refuse)
     except OSError as error:
         raise WorkflowError(
             f"{path} cannot be read: {error.strerror or error}. Mend its permissions, or what "

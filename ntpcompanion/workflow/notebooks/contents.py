@@ -87,14 +87,15 @@ def _prose_fault(project: Project, page: str) -> str:
     """What is wrong with a page of prose; nothing if it is a MyST text that is not run.
 
     A notebook would be published with whatever outputs it holds, or be executed without our checks.
+    Raises WorkflowError for a text that cannot be read.
     """
     text, notebook = project.book / f"{page}.md", project.book / f"{page}.ipynb"
     pages = [name for name in names_beside(text) if name.endswith(".md")]
     if not text.is_file() or not text.resolve().is_relative_to(project.book.resolve()):
         return (
             f"book/_toc.yml lists {page!r}, but there is no book/{page}.md."
-            f"{nearest(text.name, pages)} A page is a "
-            "MyST text (.md), or a chapter made from notebooks/."
+            f"{nearest(text.name, pages)} A page is a MyST text (.md), or a chapter made from "
+            "notebooks/."
         )
     if notebook.exists():
         return (

@@ -1,6 +1,7 @@
 """What a notebook in an editor of cells would lose in a text notebook."""
 
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
@@ -41,9 +42,17 @@ def require_whole(
     for place, cell in zip(places, node.cells, strict=True):
         require_plain_lines(cell.source, place)
         _require_no_picture(cell, place)
-    text = write(node)
-    require_plain_lines(text, f"{where}, as it would be saved")
-    stored = iter([_essence(cell) for cell in read(text).cells])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what jupytext leaves out is seen below
+        try:
+            require_plain_lines(text := write(node), f"{where}, as it would be saved")
+            stored = iter([_essence(cell) for cell in read(text).cells])
+        except WorkflowError:
+            raise
+        except Exception as error:  # jupytext raises whatever YAML, JSON or it itself meets
+            raise WorkflowError(
+                f"{where}: a text notebook of these cells could not be read again: {error}"
+            ) from error
     for place, cell in zip(places, node.cells, strict=True):
         if _counts(cell) and _essence(cell) not in stored:
             raise WorkflowError(
