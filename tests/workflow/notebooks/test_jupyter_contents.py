@@ -123,8 +123,9 @@ def lab(tmp_path):
 def test_a_mark_and_the_line_ends_of_windows_stay_after_an_edit(lab):
     manager, path, content = lab
     path.write_bytes(before := b"\xef\xbb\xbf" + COIN.replace("\n", "\r\n").encode())
-    assert opened(manager, "coin.md") | {"metadata": 0} == content | {"metadata": 0}
+    cells = [*map(essence, content["cells"])]
     content = opened(manager, "coin.md")
+    assert [*map(essence, content["cells"])] == cells
     saved(manager, "coin.md", content)
     assert path.read_bytes() == before
     content["cells"][-1]["source"] += "\nadded = 1"
@@ -198,14 +199,14 @@ TEXTS += [
 ]
 TAKE_IN = ["```\nopen", "~~~", "<!-- open", "<script>", "+++ {a"]  # the cells below
 ODD = {"code": CODE, "markdown": [*TEXTS, *TAKE_IN], "raw": ["", "raw $x$", FENCED, "---\na\n---"]}
-METADATA = [{}, {"tags": ["a"]}, {"format": "text/latex"}, {"raw_mimetype": "text/html"}]
-METADATA += [{"slideshow": {"slide_type": "skip"}}, {"a": "2026-01-01"}, {"1": None}, {"a b": 1}]
+PRESENT = {"tags": ["a"], "format": "text/latex", "raw_mimetype": "text/html", "1": None}
+PRESENT |= {"slideshow": {"slide_type": "skip"}, "a": "2026-01-01"}
 
 
 @pytest.mark.parametrize(
     ("kind", "source", "metadata"),
     [(kind, source, {}) for kind in ODD for source in ODD[kind]]
-    + [(kind, "x", metadata) for kind in ODD for metadata in METADATA],
+    + [(kind, "x", metadata) for kind in ODD for metadata in (PRESENT, {"a b": 1})],
     ids=ascii,
 )
 def test_every_cell_comes_back_or_the_save_says_so(lab, kind, source, metadata):
