@@ -179,9 +179,9 @@ def _typed(parameter: Parameter, given: object, where: str) -> object:
     if default is not None and type(value) is not type(default):
         raise _wrong_type(parameter, given, where)
     if not _storable(value):
-        kinds = "a finite number, a text, a truth value, none, or a list of these"
         raise WorkflowError(
-            f"{where}: parameter `{parameter.name}` must be {kinds}, got {given!r}."
+            f"{where}: parameter `{parameter.name}` must be a finite number, a text, a truth "
+            f"value, none, or a list of these, got {given!r}."
         )
     return value
 

@@ -177,57 +177,5 @@ def test_a_pasted_picture_is_named_and_nothing_is_saved(lab):
     assert "../assets/a%20b.png" in path.read_text()
 
 
-FENCED = "```\ncode\n```"
-CODE = ["", "   ", ":x", "\n:x", "\n\n:x", "---\nx: 1\n---", "\n---\na", ":tags: [a]\nx = 1", "```"]
-CODE += [f"x = '''\n{FENCED}\n'''", "%%html\n<p>", "\n\nx = 1\n\n", "x = 1   \ny", "\tx", "# +++"]
-TEXTS = [
-    "",
-    "a  \nb",
-    "+++",
-    "a\n+++\nb",
-    '+++ {"a": 1}',
-    FENCED,
-    "   indented",
-    "\n\na",
-    "---\na: 1",
-]
-TEXTS += [
-    "```{code-cell}\n1\n```",
-    "1. x\n\n   ```{code-cell}\n   1",
-    "$$\nopen",
-    ":::{note}\nopen",
-]
-TAKE_IN = ["```\nopen", "~~~", "<!-- open", "<script>", "+++ {a"]  # the cells below
-ODD = {"code": CODE, "markdown": [*TEXTS, *TAKE_IN], "raw": ["", "raw $x$", FENCED, "---\na\n---"]}
-PRESENT = {"tags": ["a"], "format": "text/latex", "raw_mimetype": "text/html", "1": None}
-PRESENT |= {"slideshow": {"slide_type": "skip"}, "a": "2026-01-01"}
-
-
-@pytest.mark.parametrize(
-    ("kind", "source", "metadata"),
-    [(kind, source, {}) for kind in ODD for source in ODD[kind]]
-    + [(kind, "x", metadata) for kind in ODD for metadata in (PRESENT, {"a b": 1})],
-    ids=ascii,
-)
-def test_every_cell_comes_back_or_the_save_says_so(lab, kind, source, metadata):
-    manager, path, content = lab
-    cell = {"cell_type": kind, "source": source, "metadata": metadata}
-    if kind == "code":
-        cell |= {"outputs": [], "execution_count": None}
-    content["cells"].insert(2, cell)
-    try:
-        saved(manager, "coin.md", content)
-    except HTTPError:
-        assert path.read_text() == COIN
-        assert source in TAKE_IN or "a b" in metadata
-        return
-    free = kind == "markdown" and not metadata  # a text may come back as two, or with another
-    stays = [each for each in content["cells"] if not (free and each is cell)]
-    back = [essence(each) for each in opened(manager, "coin.md")["cells"]]
-    assert [each for each in back if each in map(essence, stays)] == [*map(essence, stays)]
-    text = path.read_text()  # where `+++` divides two texts or nothing
-    assert all(line in text for line in source.strip().split("\n") if not line.startswith("+++"))
-
-
 def essence(cell):
     return cell["cell_type"], cell["source"].strip(), cell["metadata"]
