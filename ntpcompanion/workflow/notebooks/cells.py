@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import functools
 
 import nbformat
 
@@ -59,6 +60,9 @@ def as_python(source: str) -> str:
     return above + code
 
 
+# asked for whenever a notebook is looked at; threads that parse at a time disturb each other in
+# CPython 3.11, and find here what was parsed when the notebook was read
+@functools.cache
 def used_python(source: str) -> str:
     """The Python of a cell, and below it that in the arguments of magics such as `%timeit`: all
     from which it can be read which modules the cell uses. Raises SyntaxError as `as_python`.

@@ -14,7 +14,7 @@ from tornado.web import HTTPError
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.texts import MARK, require_plain_lines
 from ntpcompanion.workflow.notebooks.losses import require_whole
-from ntpcompanion.workflow.notebooks.saving import keep_lines
+from ntpcompanion.workflow.notebooks.saving import FORMAT, keep_lines
 
 
 class TextNotebooks(TextFileContentsManager):  # type: ignore[misc]  # jupytext has no types
@@ -73,7 +73,7 @@ class TextNotebooks(TextFileContentsManager):  # type: ignore[misc]  # jupytext 
     def _require_whole(self, node: Any, path: str) -> None:
         config = self.get_config(path)
         formats = notebook_formats(node, config, path)
-        fmt = next(each for each in formats if each["extension"] == ".md")
+        fmt = next((each for each in formats if each["extension"] == ".md"), FORMAT)
         require_whole(
             node,
             lambda node: str(jupytext.writes(node, fmt=fmt, config=config)),

@@ -13,7 +13,7 @@ from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.texts import read_text
-from ntpcompanion.workflow.notebooks.cells import as_python, code_cells, tags, used_python
+from ntpcompanion.workflow.notebooks.cells import code_cells, tags, used_python
 from ntpcompanion.workflow.notebooks.checks import Check, parse_check
 from ntpcompanion.workflow.notebooks.contents import toc_chapters
 from ntpcompanion.workflow.notebooks.front_matter import read_front_matter
@@ -160,7 +160,7 @@ def _read_node(path: Path) -> nbformat.NotebookNode:
             _settings(front["ntp"], path)
         node: nbformat.NotebookNode = jupytext.reads(text, fmt="md:myst")
         for cell in code_cells(node):
-            as_python(cell.source)
+            used_python(cell.source)
     except SyntaxError as error:
         raise WorkflowError(
             f"{path}: a code cell is not Python ({error.msg}: `{(error.text or '').strip()}`)."
