@@ -113,7 +113,7 @@ def read_settings(root: Path) -> Settings:
     """
     path = root / FILE
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         table = {}
     except (OSError, ValueError) as error:

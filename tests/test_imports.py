@@ -217,7 +217,7 @@ def test_every_module_has_its_test_file():
         "mlm/second_term.py", "mlm/train_checks.py",
         "planning/checks.py",  # test_wrong_calls.py
         # test_execute.py starts real workers
-        "workflow/notebooks/cells.py", "workflow/base/messages.py", "workflow/running/runs.py",
+        "workflow/base/messages.py", "workflow/running/runs.py",
         # test_notebook.py, test_cli.py
         "workflow/base/errors.py", "workflow/notebooks/profiles.py",
         "workflow/records/show.py",  # test_record.py

@@ -58,6 +58,12 @@ def test_what_a_book_says(settings):
     ]
 
 
+def test_a_file_with_a_byte_order_mark_is_read(settings, tmp_path):
+    before = settings(text := '[project]\nname = "mine"\n')
+    (tmp_path / "pyproject.toml").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert read_settings(tmp_path) == before
+
+
 def test_what_the_project_says_is_taken_over(settings, tmp_path):
     text = "[project]\nname = 'My-Coins'\nversion = '1.2'\ndependencies = ['Msprime>=1', '???']\n"
     found = settings(text)

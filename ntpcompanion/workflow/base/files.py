@@ -41,6 +41,14 @@ def files_below(folder: Path) -> Iterator[Path]:
         yield from (path for name in names if (path := Path(place, name)).is_file())
 
 
+def names_beside(path: Path) -> list[str]:
+    """The names of the files and folders where `path` is, or should be; none if nobody can tell."""
+    try:
+        return os.listdir(path.parent)
+    except (OSError, ValueError):  # ValueError: a null in the name
+        return []
+
+
 def canonical_json(data: object) -> str:
     """JSON with sorted keys and no spaces: equal data, equal text. NaN and infinities are
     refused.
@@ -85,7 +93,7 @@ def read_json(path: Path) -> object:
     infinities are none.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+        return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_refuse)
     except OSError as error:
         raise WorkflowError(
             f"{path} cannot be read: {error.strerror or error}. Mend its permissions, or what "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.texts import read_text
 
 DEEPEST = 100  # mappings and lists inside of each other
 # dates, and keys that are taken from elsewhere
@@ -26,16 +27,6 @@ def read_yaml(path: Path) -> object:
     Raises WorkflowError if the file cannot be read, or holds what `parse_yaml` refuses.
     """
     return parse_yaml(read_text(path), str(path))
-
-
-def read_text(path: Path) -> str:
-    """The text of a file. Raises WorkflowError if it cannot be read, or is not UTF-8."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:  # ValueError: bytes that are not UTF-8
-        raise WorkflowError(
-            f"{path} cannot be read: {error}. It must be a text in UTF-8 that you may read."
-        ) from error
 
 
 def parse_yaml(text: str, where: str) -> object:

@@ -5,6 +5,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.texts import read_text
+from ntpcompanion.workflow.notebooks.cells import as_python
+
 _FENCE = re.compile(r"^(`{3,}|~{3,})\s*\{code-cell\}")
 
 
@@ -16,15 +20,15 @@ def measure_lines(path: Path) -> dict[str, int]:
     A cell that is not Python has none; nor has a file that cannot be read.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):
+        lines = read_text(path).split("\n")
+    except WorkflowError:
         return {}
     calls: dict[str, int] = {}
     names: dict[str, int] = {}
     for start, source in _cells(lines):
         try:
-            nodes = list(ast.walk(ast.parse(source)))
-        except (SyntaxError, ValueError):
+            nodes = list(ast.walk(ast.parse(as_python(source))))
+        except SyntaxError:
             continue
         for node in nodes:
             if isinstance(node, ast.Call) and node.args and _called(node) == "measure":
@@ -35,9 +39,7 @@ def measure_lines(path: Path) -> dict[str, int]:
 
 
 def _cells(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """How many lines stand before the code of each cell, and the code, in which options and lines
-    for IPython are empty.
-    """
+    """How many lines stand before the code of each cell, and its code, options empty."""
     fence, start, code = "", 0, list[str]()
     for number, line in enumerate(lines, 1):
         if not fence and (opening := _FENCE.match(line)):
@@ -46,7 +48,7 @@ def _cells(lines: list[str]) -> Iterator[tuple[int, str]]:
             yield start, "\n".join(code)
             fence = ""
         elif fence:
-            code.append("" if line.startswith((":", "%", "!")) else line)
+            code.append("" if line.startswith(":") else line)
 
 
 def _called(node: ast.Call) -> str:

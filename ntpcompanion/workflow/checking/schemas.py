@@ -70,9 +70,9 @@ def _profiles(notebook: Notebook) -> dict[str, Any]:
 def _parameter(parameter: Parameter) -> dict[str, Any]:
     default, domain = parameter.default, parameter.domain
     described: dict[str, Any] = {"description": parameter.meaning, "default": default}
-    item = default[0] if isinstance(default, list) and default else default
-    kind = JSON_TYPES.get(type(item))
-    allowed: dict[str, Any] = {"type": kind} if kind else {}
+    items = default if isinstance(default, list) and default else [default]
+    kinds = [JSON_TYPES.get(kind) for kind in dict.fromkeys(map(type, items))]
+    allowed: dict[str, Any] = {"type": kinds[0] if len(kinds) == 1 else kinds} if all(kinds) else {}
     if domain and domain.words:
         allowed["enum"] = list(domain.words)
     elif domain:

@@ -79,7 +79,7 @@ def read_baseline(path: Path) -> Entries:
     if not path.is_file():
         return {}
     try:
-        return _baselines(json.loads(path.read_text(encoding="utf-8")))
+        return _baselines(json.loads(path.read_text(encoding="utf-8-sig")))
     except (OSError, ValueError, RecursionError) as error:
         raise WorkflowError(f"{path} cannot be read: {error}. Restore it from git.") from error
 

@@ -12,6 +12,7 @@ from pydantic import (
     model_validator,
 )
 
+from ntpcompanion.spelling import known_as
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
@@ -119,6 +120,7 @@ def load_claims(project: Project) -> dict[str, Claim]:
         raise WorkflowError(
             f"{project.claims} must be a list of items `- id: ...`, got {type(items).__name__}."
         )
+    notebooks = {path.stem for path in project.notebooks.glob("*.md")}
     claims: dict[str, Claim] = {}
     faults: list[str] = []
     for number, item in enumerate(items, 1):
@@ -132,7 +134,8 @@ def load_claims(project: Project) -> dict[str, Claim]:
             continue
         if claim.id in claims:
             faults.append(f"{name}: the id is used twice")
-        if not (project.notebooks / f"{claim.notebook}.md").is_file():
+        claim = claim.model_copy(update={"notebook": known_as(claim.notebook, notebooks)})
+        if claim.notebook not in notebooks:
             faults.append(f"{name}: notebook: there is no notebooks/{claim.notebook}.md")
         claims[claim.id] = claim
     if faults:

@@ -71,7 +71,7 @@ def _asked(project: Project) -> dict[str, Any]:
     the installed package: pip wrote those before the last `git pull`.
     """
     path = project.root / FILE
-    table = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    table = tomllib.loads(path.read_text(encoding="utf-8-sig")) if path.is_file() else {}
     return dict(table.get("project", {}))
 
 
@@ -94,7 +94,9 @@ def _packages(project: Project) -> Iterator[Check]:
         yield checks.check_packages(extra, required, version_of, install, needed=needed)
     pins = root / install.constraints if install.constraints else None
     if pins and pins.is_file():
-        yield checks.check_pins(pins.read_text(encoding="utf-8").splitlines(), version_of, install)
+        yield checks.check_pins(
+            pins.read_text(encoding="utf-8-sig").splitlines(), version_of, install
+        )
     for file in filter(None, (root / FILE, pins)):
         if not file.is_file():
             yield Check(

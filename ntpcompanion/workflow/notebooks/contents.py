@@ -5,9 +5,12 @@ them.
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from ntpcompanion.spelling import nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import names_beside
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.notebooks.front_matter import read_front_matter
 
@@ -67,6 +70,7 @@ def page_faults(project: Project, notebooks: Collection[str]) -> list[str]:
     chapters = toc_chapters(project)
     faults = [
         f"book/_toc.yml lists chapters/{name}, but there is no notebooks/{name}.md."
+        f"{nearest(name, notebooks)}"
         for name in sorted(set(chapters) - set(notebooks))
     ]
     faults += [
@@ -83,19 +87,22 @@ def _prose_fault(project: Project, page: str) -> str:
     """What is wrong with a page of prose; nothing if it is a MyST text that is not run.
 
     A notebook would be published with whatever outputs it holds, or be executed without our checks.
+    Raises WorkflowError for a text that cannot be read.
     """
     text, notebook = project.book / f"{page}.md", project.book / f"{page}.ipynb"
+    pages = [name for name in names_beside(text) if name.endswith(".md")]
     if not text.is_file() or not text.resolve().is_relative_to(project.book.resolve()):
         return (
-            f"book/_toc.yml lists {page!r}, but there is no book/{page}.md. A page is a MyST text "
-            "(.md), or a chapter made from notebooks/."
+            f"book/_toc.yml lists {page!r}, but there is no book/{page}.md."
+            f"{nearest(text.name, pages)} A page is a MyST text (.md), or a chapter made from "
+            "notebooks/."
         )
     if notebook.exists():
         return (
             f"book/{page}.ipynb stands beside book/{page}.md, and may be published in its place: "
             "remove it. Numbers come from notebooks/*.md only."
         )
-    if read_front_matter(text.read_text(encoding="utf-8"), text).keys() & OF_NOTEBOOKS:
+    if read_front_matter(read_text(text), text).keys() & OF_NOTEBOOKS:
         return (
             f"book/{page}.md has the front matter of a notebook: put it into notebooks/, or "
             "remove that, as pages are not run."

@@ -1,5 +1,6 @@
-"""The values a parameter may take, written as mathematicians do at the end of its comment: `[1,
-inf)` or `{fast, exact}`; with `FILE` among the words, any text may be the path of a file.
+"""The values a parameter may take, written as mathematicians do at the end of its comment, best
+behind two spaces: `[1, inf)` or `{fast, exact}`; with `FILE` among the words, any text may be the
+path of a file.
 """
 
 import re
@@ -17,13 +18,15 @@ _INTERVAL = re.compile(r"[\[(]\s*(\S+)\s*,\s*(\S+?)\s*[\])]$")
 @dataclass(frozen=True)
 class Domain:
     """An interval or a set of words; `text` is how it was written, and its brackets say which ends
-    belong to it.
+    belong to it. `apart` says that nothing but a domain can have been meant: two spaces or nothing
+    stand before it, or brackets or ends that prose does not have.
     """
 
     text: str
     low: float = float("-inf")
     high: float = float("inf")
     words: tuple[str, ...] = ()
+    apart: bool = True
 
     def __contains__(self, value: object) -> bool:
         if self.words or not isinstance(value, (int, float)):
@@ -42,19 +45,23 @@ def parse_domain(comment: str, where: str) -> Domain | None:
     meant = _MEANT.search(comment)
     if not meant:
         return None
-    text = meant[0]
+    text, before = meant[0], comment[: meant.start()]
+    behind = not before or before.endswith("  ")
+    if not behind and text.count(",") > 1 and text[0] in "[(":
+        return None  # a list or a tuple in prose
+    apart = behind or text[0] + text[-1] in ("[)", "(]") or "inf" in text
     if text.startswith("{"):
         words = tuple(word.strip() for word in text[1:-1].split(","))
         if all(words):
-            return Domain(text, words=words)
+            return Domain(text, words=words, apart=apart)
     elif interval := _INTERVAL.fullmatch(text):
         try:
             low, high = map(float, interval.groups())
         except ValueError:
             low = high = 0.0  # no numbers
         if low < high:
-            return Domain(text, low, high)
+            return Domain(text, low, high, apart=apart)
     raise WorkflowError(
         f"{where}: its comment ends in {text!r}, which is no domain. Write an interval like [1, "
-        f"inf) or words like {{fast, exact}}."
+        f"inf) or words like {{fast, exact}}; if it is prose, end it with a full stop."
     )

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from ntpcompanion.workflow.base.texts import MARK
 from ntpcompanion.workflow.base.yaml_files import parse_yaml
 
 
@@ -11,7 +12,7 @@ def read_front_matter(text: str, path: Path) -> dict[str, object]:
     It is read strictly: of two entries of one name, a plain reader drops the first without a word.
     Raises WorkflowError naming `path`.
     """
-    lines = text.removeprefix("\ufeff").splitlines()
+    lines = text.removeprefix(MARK).split("\n")
     if not lines or not lines[0].startswith("---"):
         return {}
     end = next(

@@ -1,6 +1,5 @@
 """Text notebooks: found, read with jupytext, and joined with outputs."""
 
-import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,12 +7,13 @@ from pathlib import Path
 
 import nbformat
 
-from ntpcompanion.spelling import nearest
+from ntpcompanion.spelling import known_as, nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.shapes import shaped
-from ntpcompanion.workflow.notebooks.cells import code_cells, tags
+from ntpcompanion.workflow.base.texts import read_text
+from ntpcompanion.workflow.notebooks.cells import code_cells, tags, used_python
 from ntpcompanion.workflow.notebooks.checks import Check, parse_check
 from ntpcompanion.workflow.notebooks.contents import toc_chapters
 from ntpcompanion.workflow.notebooks.front_matter import read_front_matter
@@ -120,6 +120,7 @@ def choose(notebooks: dict[str, Notebook], names: Sequence[str]) -> list[Noteboo
     """The named notebooks, each once, or all. A name is looked up among those found, so no path can
     leave the folder. Raises WorkflowError for a name that is not there.
     """
+    names = [known_as(name, notebooks) for name in names]
     for name in names:
         if name not in notebooks:
             raise WorkflowError(
@@ -152,14 +153,14 @@ def _read_node(path: Path) -> nbformat.NotebookNode:
     import jupytext  # takes a third of a second, which a record or its sweep need not wait for
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         # before jupytext reads it: of a null, that says nothing but the key
         front = read_front_matter(text, path)
         if "ntp" in front:
             _settings(front["ntp"], path)
         node: nbformat.NotebookNode = jupytext.reads(text, fmt="md:myst")
         for cell in code_cells(node):
-            ast.parse(without_magics(cell.source))
+            used_python(cell.source)
     except SyntaxError as error:
         raise WorkflowError(
             f"{path}: a code cell is not Python ({error.msg}: `{(error.text or '').strip()}`)."
@@ -182,12 +183,5 @@ def _settings(given: object, path: Path) -> dict[str, list[str]]:
 
 
 def imported_modules(node: nbformat.NotebookNode) -> str:
-    """The Python text of all code cells, magics left out, for the import scanner."""
-    return "\n".join(without_magics(cell.source) for cell in code_cells(node))
-
-
-def without_magics(source: str) -> str:
-    """The Python of a cell: lines for IPython left out."""
-    return "\n".join(
-        line for line in source.splitlines() if not line.lstrip().startswith(("%", "!"))
-    )
+    """The Python text of all code cells, for the import scanner."""
+    return "\n".join(used_python(cell.source) for cell in code_cells(node))

@@ -7,6 +7,7 @@ import io
 import tokenize
 from collections.abc import Mapping
 from dataclasses import dataclass
+from unicodedata import normalize
 
 from ntpcompanion.spelling import nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
@@ -66,10 +67,39 @@ def _parameter(statement: ast.stmt, comments: Mapping[int, str], where: str) -> 
             f"{where}: the default of parameter `{name}` must be a literal, got "
             f"`{ast.unparse(value)}`."
         ) from error
+    if _has_tuple(default):
+        raise WorkflowError(
+            f"{where}: the default of parameter `{name}` holds a tuple, {ast.unparse(value)}: "
+            "profiles and results hold lists only. Write a list in brackets; where the code needs "
+            f"a tuple, `tuple({name})`."
+        )
+    annotation = getattr(statement, "annotation", None)
+    default = _with_floats(default, ast.unparse(annotation).strip("'\"") if annotation else "")
     comment = comments.get(statement.end_lineno or statement.lineno, "")
     domain = parse_domain(comment, f"{where}: parameter `{name}`")
-    listed = list(default) if isinstance(default, tuple) else default
-    return Parameter(name, listed, comment, domain)
+    if domain and not domain.apart and not _inside(default, domain):
+        domain = None  # prose, such as "of Table (3, 4)"
+    return Parameter(name, default, comment, domain)
+
+
+def _has_tuple(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_tuple, [*value, *value.values()]))
+    return isinstance(value, tuple) or (isinstance(value, list) and any(map(_has_tuple, value)))
+
+
+def _with_floats(default: object, annotation: str) -> object:
+    """The default, in which whole numbers are floats where they stand beside floats in a list, or
+    where the annotation says so.
+    """
+    if isinstance(default, list) and (annotation == "list[float]" or float in map(type, default)):
+        return [_as_float(item) for item in default]
+    return _as_float(default) if annotation == "float" else default
+
+
+def _inside(value: object, domain: Domain) -> bool:
+    items = value if isinstance(value, list) else [value]
+    return value is None or all(item in domain for item in items)
 
 
 def resolve(
@@ -88,29 +118,28 @@ def resolve(
         an unknown name; a value of another type, outside of its domain, or of a kind that no
         results file could hold (an infinity, a set).
     """
-    for name in given:
-        lookup(parameters, name, where)
+    given = {lookup(parameters, name, where).name: value for name, value in given.items()}
     values = {
         name: _typed(parameter, given.get(name, parameter.default), where)
         for name, parameter in parameters.items()
     }
     for name, value in values.items():
         domain = parameters[name].domain
-        if (
-            domain
-            and value is not None
-            and not all(item in domain for item in (value if isinstance(value, list) else [value]))
-        ):
+        if domain and not _inside(value, domain):
             meaning = parameters[name].meaning.removesuffix(str(domain)).strip()
             raise WorkflowError(
                 f"{where}: parameter `{name}` must be in {domain}, got {value!r}. Meaning: "
-                f"{meaning or 'not said'}."
+                f"{meaning or 'not given'}."
+                + ("" if domain.apart else " If its comment ends in prose, add a full stop.")
             )
     return values
 
 
 def lookup(parameters: Mapping[str, Parameter], name: str, where: str) -> Parameter:
-    """The parameter of that name. Raises WorkflowError with the nearest name and all known ones."""
+    """The parameter of that name, which Python spells in one way: `µ` (micro sign) is the Greek
+    letter. Raises WorkflowError with the nearest name and all known ones.
+    """
+    name = normalize("NFKC", name)
     if name not in parameters:
         known = "\n".join(f"  {p.name} = {p.default!r}   {p.meaning}" for p in parameters.values())
         raise WorkflowError(
@@ -122,7 +151,7 @@ def lookup(parameters: Mapping[str, Parameter], name: str, where: str) -> Parame
 
 def parse_value(parameter: Parameter, text: str, where: str) -> object:
     """A value from the command line, read by the type of the default: text stays text, the rest is
-    a Python literal.
+    a Python literal. Where the default is None, what is not a literal is text.
     """
     if isinstance(parameter.default, str):
         return text
@@ -132,6 +161,8 @@ def parse_value(parameter: Parameter, text: str, where: str) -> object:
     try:
         value = ast.literal_eval(text)
     except NO_LITERAL:
+        if parameter.default is None:
+            return text
         raise _wrong_type(parameter, text, where) from None
     return list(value) if isinstance(value, tuple) else value
 
@@ -141,15 +172,16 @@ def _typed(parameter: Parameter, given: object, where: str) -> object:
     if isinstance(default, float):
         value = _as_float(given)
     elif isinstance(default, list) and isinstance(given, list) and default:
-        value = [_as_float(item) for item in given] if isinstance(default[0], float) else given
-        if not all(type(item) is type(default[0]) for item in value):
+        kinds = set(map(type, default))
+        value = [_as_float(item) for item in given] if float in kinds else given
+        if not kinds.issuperset(map(type, value)):
             raise _wrong_type(parameter, given, where)
     if default is not None and type(value) is not type(default):
         raise _wrong_type(parameter, given, where)
     if not _storable(value):
-        kinds = "a finite number, a text, a truth value, none, or a list of these"
         raise WorkflowError(
-            f"{where}: parameter `{parameter.name}` must be {kinds}, got {given!r}."
+            f"{where}: parameter `{parameter.name}` must be a finite number, a text, a truth "
+            f"value, none, or a list of these, got {given!r}."
         )
     return value
 
@@ -172,7 +204,8 @@ def _storable(value: object) -> bool:
 def _wrong_type(parameter: Parameter, value: object, where: str) -> WorkflowError:
     kind = type(parameter.default).__name__
     if isinstance(parameter.default, list) and parameter.default:
-        kind = f"list of {type(parameter.default[0]).__name__}"
+        kinds = dict.fromkeys(type(item).__name__ for item in parameter.default)
+        kind = f"list of {' or '.join(kinds)}"
     return WorkflowError(
         f"{where}: parameter `{parameter.name}` must be of type {kind}, like "
         f"{parameter.default!r}, got {value!r}."

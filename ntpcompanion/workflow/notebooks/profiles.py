@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ntpcompanion.spelling import nearest
+from ntpcompanion.spelling import known_as, nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import PROFILES, Project
 from ntpcompanion.workflow.base.shapes import shaped
@@ -22,9 +22,11 @@ def read_profiles(project: Project, known: dict[str, Notebook]) -> Profiles:
         read_yaml(path) or {}, dict[str, dict[str, dict[str, object] | None] | None], str(path)
     )
     given = {
-        name: {profile: values or {} for profile, values in (profiles or {}).items()}
+        known_as(name, known): {key: values or {} for key, values in (profiles or {}).items()}
         for name, profiles in table.items()
     }
+    if len(given) < len(table):
+        raise WorkflowError(f"{path} names one notebook twice: {', '.join(map(ascii, table))}.")
     for name, profiles in given.items():
         if name not in known:
             raise WorkflowError(f"{path}: no notebook {name!r}.{nearest(name, known)}")
@@ -53,7 +55,8 @@ def parse_overrides(notebook: Notebook, texts: Sequence[str]) -> dict[str, objec
         name, equals, value = text.partition("=")
         if not equals:
             raise WorkflowError(f"`-p {text}` must have the form NAME=VALUE.")
-        if name in overrides:
+        parameter = lookup(notebook.parameters, name, where)
+        if parameter.name in overrides:
             raise WorkflowError(f"`-p {name}=...` is given twice. Give it once.")
-        overrides[name] = parse_value(lookup(notebook.parameters, name, where), value, where)
+        overrides[parameter.name] = parse_value(parameter, value, where)
     return overrides

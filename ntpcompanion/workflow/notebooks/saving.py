@@ -5,6 +5,7 @@ jupytext writes a notebook anew from its cells, and lays out front matter, tags 
 likes: opening and saving a notebook would change a hundred lines.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -15,6 +16,7 @@ import jupytext
 from jupytext.myst import myst_to_notebook
 
 from ntpcompanion.workflow.base.files import canonical_json
+from ntpcompanion.workflow.base.texts import MARK, plain_lines
 
 # what jupytext, a kernel and an editor write into the front matter of their own accord
 _OF_TOOLS = {"text_representation", "default_lexer", "notebook_metadata_filter"}
@@ -62,8 +64,23 @@ def keep_lines(before: str, after: str) -> str:
     -------
     str
         `before` itself where no cell has changed; `after` itself where the lines of both cannot be
-        put together without changing a cell.
+        put together without changing a cell. Lines end as most of `before` do.
+
+    Raises
+    ------
+    WorkflowError
+        a text that holds what some programs take for the end of a line.
     """
+    lines, mark = plain_lines(before, "The stored notebook"), before[: before.startswith(MARK)]
+    merged = _merged(lines, plain_lines(after, "The notebook to be saved"))
+    if merged == lines:
+        return before
+    of_windows = 2 * before.count("\r\n") > before.count("\n")
+    return mark + (merged.replace("\n", "\r\n") if of_windows else merged)
+
+
+def _merged(before: str, after: str) -> str:
+    """As `keep_lines`, of texts whose lines end in a line feed."""
     old, new = blocks(before), blocks(after)
     if new and new[0].about == _BARE and not (old and old[0].about.startswith(_FRONT)):
         new = new[1:]  # a text without front matter gets none that only says what tools know
@@ -98,7 +115,7 @@ def cells(text: str) -> list[tuple[str, str, str]]:
 def blocks(text: str) -> list[Block]:
     """The front matter of a text notebook, if it has one, and its cells, in order."""
     node = myst_to_notebook(text, add_source_map=True)
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     starts = [
         _opening(lines, line, cell.cell_type)
         for line, cell in zip(node.metadata.pop("source_map"), node.cells, strict=True)
@@ -122,8 +139,8 @@ def blocks(text: str) -> list[Block]:
 
 def _head(text: str, source: str) -> str:
     """What stands above the source of a cell: its fence and its options."""
-    inside = text.splitlines(keepends=True)[:-1]
-    return "".join(inside[: len(inside) - len(source.splitlines())])
+    inside = _lines(text)[:-1]
+    return "".join(inside[: len(inside) - len(_lines(source))])
 
 
 def _with_head(was: Block | None, block: Block) -> Block:
@@ -172,9 +189,16 @@ def _gap(lines: Sequence[str], start: int) -> str:
     return "".join(lines[first:start])
 
 
+def _lines(text: str) -> list[str]:
+    """The lines with their ends: not those of `str.splitlines`, which ends them in other places
+    than MyST does.
+    """
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
 def _stripped(text: str) -> str:
     """Without the empty lines at both ends; the indentation of its first line stays."""
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     while lines and not lines[-1].strip():
         lines.pop()
     while lines and not lines[0].strip():

@@ -62,5 +62,5 @@ def insert_below_title(node: nbformat.NotebookNode, text: str, where: str) -> No
     begins with `where`, if there is no title.
     """
     title = require_title(node, where)
-    lines = title.cell.source.splitlines()
+    lines = title.cell.source.split("\n")
     title.cell.source = "\n".join([*lines[: title.lines], "", text, "", *lines[title.lines :]])

@@ -5,15 +5,17 @@ import re
 from collections.abc import Mapping
 from keyword import iskeyword
 from typing import Annotated, Any
+from unicodedata import normalize
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from ntpcompanion.spelling import nearest
+from ntpcompanion.spelling import known_as, nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import as_json
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.shapes import shaped
-from ntpcompanion.workflow.base.yaml_files import parse_yaml, read_text
+from ntpcompanion.workflow.base.texts import read_text
+from ntpcompanion.workflow.base.yaml_files import parse_yaml
 
 
 def _module_name(experiment: str) -> str:
@@ -44,7 +46,8 @@ def read_plans(project: Project) -> dict[str, Plan]:
 # a build asks for each of its records
 @functools.lru_cache(maxsize=1)
 def _plans(text: str, where: str) -> Mapping[str, Plan]:
-    table: dict[str, Plan] = shaped(parse_yaml(text, where) or {}, dict[str, Plan], where)
+    given: dict[str, Plan] = shaped(parse_yaml(text, where) or {}, dict[str, Plan], where)
+    table = {normalize("NFC", name): plan for name, plan in given.items()}
     for name in table:
         if not re.fullmatch(r"[\w-]+", name):  # it becomes the name of a file
             raise WorkflowError(
@@ -56,6 +59,7 @@ def _plans(text: str, where: str) -> Mapping[str, Plan]:
 def plan_of(project: Project, name: str) -> Plan:
     """The plan of that name. Raises WorkflowError with the nearest one if there is none."""
     plans = read_plans(project)
+    name = known_as(name, plans)
     if name not in plans:
         raise WorkflowError(
             f"No record {name!r}.{nearest(name, plans)} Known: {', '.join(plans) or 'none'}."

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ntpcompanion.spelling import nearest
+from ntpcompanion.spelling import known_as, nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.project import Project
@@ -204,6 +204,7 @@ def find_target(project: Project, name: str, profile: str | None) -> Target:
     room, _, bare = name.rpartition("/")
     notebooks = notebook_paths(project) if room in ("", "notebooks") else {}
     experiments = known_experiments(project) if room in ("", "experiments") else []
+    bare = known_as(bare, [*notebooks, *experiments])
     if bare in notebooks and bare in experiments:
         raise WorkflowError(
             f"{bare!r} is a notebook and an experiment. Write notebooks/{bare} or "

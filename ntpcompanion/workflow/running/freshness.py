@@ -12,6 +12,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
     canonical_json,
     hash_of,
+    names_beside,
     read_input,
     read_sealed,
     sha256,
@@ -135,8 +136,9 @@ def input_files(
         path = project.records / f"{name}.json"
         if not path.is_file():
             raise WorkflowError(
-                f"Notebook {notebook.name!r} shows the record {name!r}, but {path} is missing. "
-                f"Make it with `ntpcompanion record {name}`."
+                f"Notebook {notebook.name!r} shows the record {name!r}, but {path} is missing."
+                f"{nearest(path.name, names_beside(path))} Make it with `ntpcompanion record "
+                f"{name}`."
             )
         files[f"{RECORD}{name}"] = path
     return files
@@ -236,7 +238,8 @@ def _input_path(project: Project, name: str, value: object, notebook: Notebook) 
             + (
                 f"none of {', '.join(words)}, and no file.{nearest(str(value), words)}"
                 if words
-                else "neither a file nor a Python module. Give the path of a file or folder."
+                else "neither a file nor a Python module."
+                f"{nearest(path.name, names_beside(path))} Give the path of a file or folder."
             )
         )
     return Path(spec.origin)

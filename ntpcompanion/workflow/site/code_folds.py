@@ -8,13 +8,12 @@ import ast
 
 import nbformat
 
-from ntpcompanion.workflow.notebooks.cells import tags
-from ntpcompanion.workflow.notebooks.notebook import without_magics
+from ntpcompanion.workflow.notebooks.cells import as_python, tags
 
 # whoever calls one of these draws, measures or keeps books
 BOOKKEEPING = {"measure", "glue", "csv_link", "show_record", "widget"}
-# calls that stand among imports
-SETUP = {"use_style"}
+# calls that stand among imports; IPython's own are the magics and shell commands of a cell
+SETUP = {"use_style", "run_line_magic", "system"}
 GLUED = "application/papermill.record/"
 _NO_INPUT = {"remove-input", "remove_input", "remove-cell", "remove_cell"}
 _NO_OUTPUT = {"remove-output", "remove_output", "remove-cell", "remove_cell"}
@@ -63,7 +62,7 @@ def is_shown(cell: nbformat.NotebookNode) -> bool:
         return False
     if cell.metadata.get("mystnb", {}).get("figure") is not None:
         return False
-    tree = ast.parse(without_magics(cell.source))
+    tree = ast.parse(as_python(cell.source))
     called = {_name(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     return not called & BOOKKEEPING and not all(map(_sets_up, tree.body))
 
@@ -82,7 +81,7 @@ def shows_output(cell: nbformat.NotebookNode) -> bool:
 def fold(sources: list[str]) -> str:
     """MyST of code that opens; it needs no script."""
     code = "\n\n".join(sources)
-    count = len(code.splitlines())
+    count = len(code.split("\n"))
     lines = "1 line" if count == 1 else f"{count} lines"
     fence = "```"
     while fence in code:

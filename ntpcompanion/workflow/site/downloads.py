@@ -5,6 +5,7 @@ import json
 
 import nbformat
 
+from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, written_cells
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.running.results import Result, as_run
@@ -23,7 +24,7 @@ def downloads(
     told["measurements"] = [item.to_json() for item in result.measurements]
     return {
         f"{notebook.name}.ipynb": nbformat.writes(with_outputs(notebook, executed)) + "\n",
-        f"{notebook.name}.md": notebook.path.read_text(encoding="utf-8"),
+        f"{notebook.name}.md": read_text(notebook.path),
         f"{notebook.name}.json": json.dumps(told, indent=1, ensure_ascii=False) + "\n",
     }
 

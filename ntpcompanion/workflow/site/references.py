@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.texts import read_text
 
 _FIELD = r"^\s*{name}\s*=\s*[{{\"](.*?)[}}\"],?\s*$"
 
@@ -36,7 +37,7 @@ def read_papers(project: Project) -> dict[str, Paper]:
     Read for names only: faults of the file are reported where pages cite from it.
     """
     path = project.book / "references.bib"
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    text = read_text(path) if path.is_file() else ""
     entries = re.findall(r"^@\w+\{([^,\s]+),(.*?)(?=^@|\Z)", text, re.MULTILINE | re.DOTALL)
     return {key: _paper(key, body) for key, body in entries}
 

@@ -15,6 +15,7 @@ from pprint import pformat
 from typing import Any, TypedDict
 
 from ntpcompanion.workflow.base.files import hash_of, sha256
+from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.site import formulas, numbering, symbols
 from ntpcompanion.workflow.site.formulas import with_their_punctuation
 from ntpcompanion.workflow.site.numbering import with_papers_numbers
@@ -62,7 +63,7 @@ def _complete(app: Any, page: str, template: str, context: dict[str, Any], tree:
     """What is written into the body of a page when all else of it is known."""
     if body := context.get("body"):
         notation = _notation(app.env)
-        entries = read_notation(notation.read_text(encoding="utf-8")) if notation.is_file() else []
+        entries = read_notation(read_text(notation)) if notation.is_file() else []
         body = with_symbols(with_papers_numbers(body), entries, page)
         context["body"] = with_their_punctuation(body)
 

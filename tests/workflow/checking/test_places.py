@@ -46,6 +46,12 @@ def test_an_id_in_a_table_has_the_line_of_its_name_and_a_call_goes_first(tmp_pat
     assert lines[found["toy.c"] - 1] == "measure("
 
 
+def test_a_magic_or_a_continued_line_moves_no_line(tmp_path):
+    text = "```{code-cell}\n%%time\nrest = (7\n    % 5)\nmeasure('toy.a', 1)\n```\n"
+    (tmp_path / "a.md").write_text("\ufeff" + text.replace("\n", "\r\n"), newline="")
+    assert measure_lines(tmp_path / "a.md")["toy.a"] == 5
+
+
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b'```{code-cell}\nmeasure("a.b"\n```\n'])
 def test_what_cannot_be_read_has_no_lines(tmp_path, content):
     path = tmp_path / "broken.md"

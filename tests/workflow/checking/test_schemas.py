@@ -180,6 +180,7 @@ x = 0.5  # a share (0, 1]
 how = "gd"  # {gd, adam}
 many = [0.1, 0.2]  # shares [0, inf)
 none = None  # anything
+some = [True, "a"]  # of two types
 seed = 0
 ```
 """
@@ -189,6 +190,8 @@ seed = 0
     ("values", "accepted"),
     [
         ({"n": 1, "x": 1, "how": "adam", "many": [0, 5.5], "none": None}, True),
+        ({"some": ["b", False], "none": "a bare text"}, True),
+        ({"some": [1]}, False),
         ({"n": 9}, False),
         ({"n": 0}, False),
         ({"x": 0}, False),

@@ -48,6 +48,17 @@ def test_a_page_of_the_book_is_prose(toy, text, words):
     assert [fault.partition(":")[0] for fault in found] == ([words] if words else [])
 
 
+def test_a_page_that_is_not_plain_text_or_has_another_name_is_a_sentence(toy):
+    page = toy.project.book / "intro.md"
+    page.write_text("# A page\nA sentence\u2028# More\n", encoding="utf-8")
+    with pytest.raises(WorkflowError, match=r"intro.md, line 2: U\+2028 \(line separator\)"):
+        page_faults(toy.project, ["coin", "words"])
+    page.rename(toy.project.book / "caf\u00e9.md")
+    toy.edit("book/_toc.yml", "root: intro", "root: cafe\u0301")
+    (fault,) = page_faults(toy.project, ["coin", "words"])
+    assert "'caf\u00e9.md' looks the same, but its accented letters are encoded" in fault
+
+
 def test_a_notebook_beside_a_page_is_one_fault(toy):
     (toy.project.book / "intro.bib").touch()
     assert page_faults(toy.project, ["coin", "words"]) == []

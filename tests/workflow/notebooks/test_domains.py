@@ -34,6 +34,8 @@ def test_values_are_inside_or_outside(comment, inside, outside):
         "a set {} of",
         "[1, 2] first",
         "the paper's size (20)",
+        "a power of two in [1, 2, 4]",
+        "the sizes of Table (1, 2, 3)",
     ],
 )
 def test_prose_is_no_domain(comment):
@@ -52,6 +54,7 @@ def test_prose_is_no_domain(comment):
         "rule {gd,}",
         "rule {}",
         "n [inf, 3]",
+        "n  [1, 2, 4]",
     ],
 )
 def test_what_is_meant_as_a_domain_and_is_none_is_an_error(comment):

@@ -6,11 +6,14 @@ import shutil
 
 import pytest
 
-from tests.toy import ROOT
+from tests.toy import COIN, ROOT
+from tests.workflow.base.test_texts import AMBIGUOUS
 from tests.workflow.notebooks.test_saving import MOST_SLOW, NOTEBOOKS, changed_lines
 
 if not os.environ.get("CI"):
     pytest.importorskip("jupyter_server", reason="no JupyterLab here; `make test` installs it")
+from tornado.web import HTTPError
+
 from ntpcompanion.workflow.notebooks.jupyter_contents import TextNotebooks
 
 
@@ -104,3 +107,75 @@ def test_a_new_notebook_and_an_ipynb_are_jupytexts_business(tmp_path):
     (tmp_path / "latin.md").write_bytes("# Caf\u00e9\n".encode("latin-1"))
     saved(manager, "latin.md", content)  # over what was no text in UTF-8
     assert (tmp_path / "latin.md").read_text().startswith("---\njupyter")
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """A manager of a folder with the notebook of the toy project, the path of that, and what an
+    editor holds of it.
+    """
+    path = tmp_path / "coin.md"
+    path.write_text(COIN)
+    manager = TextNotebooks(root_dir=str(tmp_path))
+    return manager, path, opened(manager, "coin.md")
+
+
+def test_a_mark_and_the_line_ends_of_windows_stay_after_an_edit(lab):
+    manager, path, content = lab
+    path.write_bytes(before := b"\xef\xbb\xbf" + COIN.replace("\n", "\r\n").encode())
+    cells = [*map(essence, content["cells"])]
+    content = opened(manager, "coin.md")
+    assert [*map(essence, content["cells"])] == cells
+    saved(manager, "coin.md", content)
+    assert path.read_bytes() == before
+    content["cells"][-1]["source"] += "\nadded = 1"
+    saved(manager, "coin.md", content)
+    assert path.read_bytes() == before[: -len("```\r\n")] + b"added = 1\r\n```\r\n"
+
+
+def caption(text):
+    return {"mystnb": {"figure": {"caption": text}}}
+
+
+@pytest.mark.parametrize("character", AMBIGUOUS, ids=ascii)
+def test_what_may_end_a_line_is_neither_opened_nor_saved(lab, character):
+    manager, path, content = lab
+    text, words = f"one\ntwo{character}three", rf"line \d+: U\+{ord(character):04X} \("
+    for cell, change in ((0, {"source": text}), (-1, {"source": text})):
+        changed = [*content["cells"]]
+        changed[cell] = changed[cell] | change
+        with pytest.raises(HTTPError, match=r"coin.md, cell \d \('one.*" + words):
+            saved(manager, "coin.md", content | {"cells": changed})
+    changed = [*content["cells"][:-1], content["cells"][-1] | {"metadata": caption(text)}]
+    try:
+        saved(manager, "coin.md", content | {"cells": changed})
+    except HTTPError:
+        assert path.read_text() == COIN
+    else:
+        assert opened(manager, "coin.md")["cells"][-1]["metadata"] == caption(text)
+    path.write_text(stored := COIN.replace("Prose", text), encoding="utf-8", newline="")
+    with pytest.raises(HTTPError, match=rf"coin.md, {words}"):
+        opened(manager, "coin.md")
+    with pytest.raises(HTTPError, match=rf"coin.md, as it is stored, {words}"):
+        saved(manager, "coin.md", content)
+    assert path.read_bytes() == stored.encode(), "a text editor opens it, and can mend it"
+    assert manager.get("coin.md", type="file")["content"] == stored
+
+
+def test_a_pasted_picture_is_named_and_nothing_is_saved(lab):
+    manager, path, content = lab
+    cell = content["cells"][0]
+    cell["attachments"] = {"a b.png": {"image/png": "iVBORw0KGgo="}}
+    cell["source"] += "\n\n![image](attachment:a%20b.png)"
+    with pytest.raises(
+        HTTPError, match=r"cell 1 .*the picture 'a b.png' .*as a file in book/assets"
+    ):
+        saved(manager, "coin.md", content)
+    assert path.read_text() == COIN
+    cell["source"] = cell["source"].replace("attachment:", "../assets/")  # nothing shows it now
+    saved(manager, "coin.md", content)
+    assert "../assets/a%20b.png" in path.read_text()
+
+
+def essence(cell):
+    return cell["cell_type"], cell["source"].strip(), cell["metadata"]

@@ -1,8 +1,16 @@
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks, read_notebook
+from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.notebooks.contents import page_faults
+from ntpcompanion.workflow.notebooks.notebook import (
+    choose,
+    find_notebooks,
+    imported_modules,
+    read_notebook,
+)
 from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
+from tests.workflow.base.test_texts import AMBIGUOUS
 
 
 def test_found_in_the_order_of_the_toc(toy):
@@ -124,6 +132,62 @@ def test_faults_of_the_profiles(toy, text, words):
     (toy.project.notebooks / "profiles.yml").write_text(text)
     with pytest.raises(WorkflowError, match=words):
         read_profiles(toy.project, find_notebooks(toy.project))
+
+
+@pytest.mark.parametrize("character", AMBIGUOUS, ids=ascii)
+@pytest.mark.parametrize(("old", "line"), [("Prose with", 8), ("import measure", 17)])
+def test_what_may_end_a_line_is_named_wherever_it_stands(toy, character, old, line):
+    path = toy.project.notebooks / "coin.md"
+    text = path.read_text().replace(old, f"{old}{character}# more", 1)
+    path.write_text(text, encoding="utf-8", newline="")
+    with pytest.raises(WorkflowError, match=rf"coin.md, line {line}: U\+{ord(character):04X} "):
+        read_notebook(path)
+
+
+def test_a_mark_and_line_ends_of_windows_make_no_difference(toy):
+    before = find_notebooks(toy.project)["coin"]
+    for path in toy.project.root.rglob("*.*ml"):
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    path = before.path
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    notebooks = find_notebooks(toy.project)
+    assert list(notebooks) == ["coin", "words"]
+    assert notebooks["coin"] == before
+    assert read_profiles(toy.project, notebooks)
+    assert load_claims(toy.project)
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["rest = (17\n        % 5)", "files = !ls", "%%html\n<p>", "if seed:\n    %time 1\nseed?"],
+)
+def test_ipython_decides_what_a_cell_is(toy, code):
+    first = "from ntpcompanion.workflow import"
+    cell = f"{code}\n```\n\n```{{code-cell}} ipython3\n{first}"
+    toy.edit("notebooks/coin.md", first, cell)
+    assert "toypkg.half" in imported_modules(read_notebook(toy.project.notebooks / "coin.md").node)
+
+
+NFC, NFD = "caf\u00e9", "cafe\u0301"
+
+
+@pytest.mark.parametrize(("disk", "other"), [(NFC, NFD), (NFD, NFC)], ids=["NFC", "NFD"])
+def test_a_name_is_matched_whichever_way_its_accents_are_encoded(toy, disk, other):
+    (toy.project.notebooks / "coin.md").rename(toy.project.notebooks / f"{disk}.md")
+    (toy.project.notebooks / "profiles.yml").write_text(
+        f"{other}: {{smoke: {{n: 10}}}}", encoding="utf-8"
+    )
+    known = find_notebooks(toy.project)
+    assert [notebook.name for notebook in choose(known, [other])] == [disk]
+    assert read_profiles(toy.project, known) == {disk: {"smoke": {"n": 10}}}
+    toy.edit("book/claims.yml", "notebook: coin", f"notebook: {other}")
+    assert load_claims(toy.project)["toy.half"].notebook == disk
+    toy.edit("book/_toc.yml", "chapters/coin", f"chapters/{other}")
+    fault = page_faults(toy.project, list(known))[0]  # Sphinx reads the table of contents itself
+    assert f"no notebooks/{other}.md. {disk!r} looks the same, but" in fault
+    (toy.project.notebooks / "profiles.yml").write_text(f"{NFC}: {{}}\n{NFD}: {{}}")
+    with pytest.raises(WorkflowError, match="names one notebook twice"):
+        read_profiles(toy.project, known)
 
 
 def test_overrides_are_strict(toy):

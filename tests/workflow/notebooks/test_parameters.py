@@ -153,6 +153,78 @@ def test_values_outside_of_the_domain_are_refused(given, words):
         resolve(parse_parameters(DOMAINS, "here"), given, "N")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "n = 3  # size of the figure (2, 3)",
+        "n = [2, 4]  # of Table (3, 4)",
+        "n = 5  # see eq. (3, 4)",
+        "n = 3  # as in Fig. 2 {a, b}",
+        "n = 'a.txt'  # see [1, 2]",
+        "n = 2  # a power of two in [1, 2, 4]",
+        "n = 2.5  # as in Fig. (2, 3).",
+    ],
+)
+def test_prose_in_brackets_is_not_a_domain(line):
+    (n, _) = parse_parameters(f"{line}\nseed = 0", "here").values()
+    assert n.domain is None
+    assert resolve({"n": n}, {}, "N") == {"n": n.default}
+
+
+def test_a_domain_that_might_be_prose_says_so():
+    parameters = parse_parameters("p = 0.5  # a probability [0, 1]\nseed = 0", "here")
+    with pytest.raises(WorkflowError, match=r"\[0, 1\], got 2.0.*ends in prose, add a full stop"):
+        resolve(parameters, {"p": 2}, "N")
+    for line in ("p = 0.5  # of it  (1, 2)", "p = 0.5  # (1, 2)", "p = 0.5  # of it (1, 2]"):
+        parameters = parse_parameters(f"{line}\nseed = 0", "here")
+        with pytest.raises(WorkflowError, match=r"`p` must be in \(1, 2.*not given|of it\.$"):
+            resolve(parameters, {}, "N")
+
+
+@pytest.mark.parametrize(
+    ("line", "default", "given", "value"),
+    [
+        ("x = [0, 0.01, 0.1]", [0.0, 0.01, 0.1], [1, 2], [1.0, 2.0]),
+        ("x = [0.1, 0, None]", [0.1, 0.0, None], [None, 1], [None, 1.0]),
+        ("x = ['a', None]", ["a", None], [None, "b"], [None, "b"]),
+        ("x: float = 1", 1.0, 2, 2.0),
+        ("x: 'list[float]' = [1]", [1.0], [2], [2.0]),
+        ("x = {'rate': 0.1, 'sizes': [1]}", {"rate": 0.1, "sizes": [1]}, {}, {}),
+    ],
+)
+def test_lists_and_numbers_have_one_type(line, default, given, value):
+    parameters = parse_parameters(f"{line}\nseed = 0", "here")
+    assert repr(parameters["x"].default) == repr(default)
+    assert repr(resolve(parameters, {}, "N")["x"]) == repr(default)
+    assert repr(resolve(parameters, {"x": given}, "N")["x"]) == repr(value)
+
+
+@pytest.mark.parametrize(
+    "default", ["(64, 64)", "[(1, 2), (3, 4)]", "{'a': (1, 2)}", "()", "[[(1,)]]"]
+)
+def test_a_tuple_would_arrive_as_a_list_and_is_named(default):
+    with pytest.raises(WorkflowError, match=r"`x` holds a tuple, .*Write a list in brackets"):
+        parse_parameters(f"x = {default}\nseed = 0", "here")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *((text, text) for text in ("adam", "007", "a, b", "[1", "", "a'b")),
+        *(("12", 12), ("none", None), ("'a b'", "a b"), ("(1, 2)", [1, 2])),
+    ],
+)
+def test_a_default_of_none_takes_any_value_and_a_bare_text(parameters, text, value):
+    given = parse_value(parameters["limit"], text, "N")
+    assert given == value
+    assert resolve(parameters, {"limit": given}, "N")["limit"] == value
+
+
+def test_a_name_is_that_which_python_knows():
+    parameters = parse_parameters("\u00b5 = 1\nseed = 0", "here")  # the micro sign
+    assert resolve(parameters, {"\u00b5": 2}, "N") == {"\u03bc": 2, "seed": 0}
+
+
 def test_values_inside_of_the_domain_pass_and_a_default_outside_does_not():
     given = {"n": 1, "rates": [1.0], "rule": "adam", "limit": None, "seed": -5}
     assert resolve(parse_parameters(DOMAINS, "here"), given, "N") == given

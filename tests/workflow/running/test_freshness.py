@@ -39,6 +39,9 @@ def test_an_input_is_a_file_or_a_module(toy, monkeypatch):
             WorkflowError, match=r"parameter `text` = '.*' is neither a file nor a Python module"
         ):
             _input_path(toy.project, "text", value, words)
+    (toy.project.root / "caf\u00e9.txt").touch()
+    with pytest.raises(WorkflowError, match=r"'café.txt' looks the same, but its accented letters"):
+        _input_path(toy.project, "text", "cafe\u0301.txt", words)
 
 
 def test_inputs_and_records_are_known_by_their_content(toy):

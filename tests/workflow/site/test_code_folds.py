@@ -40,6 +40,8 @@ def skeleton(cells):
         "plots.csv_link(frame, 'a.csv')",
         "frame = g()\nshow_record('phase')",
         "plots.widget('plane', data, picture=fig)",
+        "%%html\n<p>",
+        "%load_ext memory_profiler\n!mkdir -p folder",
         "",
     ],
 )
@@ -54,6 +56,9 @@ def test_what_imports_draws_measures_or_keeps_books_has_no_fold(source):
         "import numpy as np\nx = np.ones(3)",
         "measured = measure.value",  # no call
         "!ls\nx = 1",
+        "%%time\nx = 1",
+        "files = !ls",
+        "rest = (17\n    % 5)",
         "frame",
         "plots.show_table(frame)",
     ],
