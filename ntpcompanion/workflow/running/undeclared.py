@@ -94,7 +94,9 @@ class Undeclared:
                 "a number."
             )
         if Path(name).is_absolute():
-            if os.path.exists(name) and self.closed(os.path.realpath(name)):
+            above = os.path.join(name, "")  # of the run itself, such as "/": a separator
+            inside = str(self.folder).startswith(above)
+            if os.path.exists(name) and not inside and self.closed(os.path.realpath(name)):
                 yield f"a cell names {name}, which lies outside of what a run may read. {ELSEWHERE}"
             return
         for above in dict.fromkeys([project.root, *package_parents(project)]):

@@ -16,11 +16,14 @@ def client(monkeypatch):
     monkeypatch.setattr(bounded, "CHARACTERS", 20)
     monkeypatch.setattr(bounded, "OUTPUTS", 2)
     node = new_notebook(cells=[new_code_cell("")])
-    return bounded.BoundedClient(SimpleNamespace(nb=node, autosave_cell=lambda: None))
+    client = bounded.BoundedClient(SimpleNamespace(nb=node, autosave_cell=lambda: None))
+    client.reset_execution_trackers()
+    return client
 
 
 def sent(client, kind, **content):
-    message = {"msg_type": kind, "parent_header": {}, "content": content}
+    message = {"msg_type": kind, "header": {"msg_type": kind}, "parent_header": {}}
+    message["content"] = content
     client.process_message(message, client.nb.cells[0], 0)
 
 

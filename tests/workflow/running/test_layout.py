@@ -19,6 +19,8 @@ MODULES = ["__init__.py", "half.py", "two.py", "__init__.pyi: half"]
 def laid(toy):
     """A function: lay out some declared files of the toy project; all files by relative name."""
 
+    (toy.project.package / "__init__.pyi").touch()
+
     def lay(**declared):
         root = toy.project.root
         places = {name.replace("__", "/"): root / path for name, path in declared.items()}
@@ -32,8 +34,7 @@ def laid(toy):
     return lay
 
 
-def test_modules_and_declared_files_lie_there_and_nothing_else(toy, laid):
-    (toy.project.package / "__init__.pyi").touch()
+def test_modules_and_declared_files_lie_there_and_nothing_else(laid):
     layout, files = laid(words="words.txt")
     packages = {f"toypkg/{name}" for name in ("__init__.py", "half.py", "two.py", "__init__.pyi")}
     assert set(files) == packages | {"words"} == set(layout.files)

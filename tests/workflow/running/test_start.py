@@ -60,7 +60,8 @@ def test_what_it_reads_elsewhere_is_written_down_also_by_its_children(begun):
     given = begun.folder / "given"
     begun(
         f"import subprocess, sys\nopen({str(given / 'a.txt')!r}), open('own.txt')\n"
-        f"subprocess.run([sys.executable, '-c', 'import mine; open({str(given / 'b.txt')!r})'])\n"
+        f"code = 'import mine, sys; open(sys.argv[1])'\n"
+        f"subprocess.run([sys.executable, '-c', code, {str(given / 'b.txt')!r}])\n"
         "print('[]')"
     )
     names = {str(given / "a.txt"), str(given / "b.txt"), str(begun.folder / "code" / "mine.py")}

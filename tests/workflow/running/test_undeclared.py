@@ -16,6 +16,7 @@ def run(toy, tmp_path, monkeypatch):
     monkeypatch.delenv("CI", raising=False)
     (toy.project.root / "extra.txt").touch()
     (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "words.txt").touch()
     job = Job(
         notebook="",
         parameters={},
@@ -42,17 +43,17 @@ def test_a_text_that_means_no_file_is_left_alone(run, name):
 
 
 def test_a_file_that_was_opened_and_lies_in_the_project_is_named(run, toy):
-    (sentence,) = run.after_success(DONE, {}) or [""]
-    assert sentence.startswith("a cell names words.txt"), "the run of this test has an empty folder"
-    (run.folder / "words.txt").touch()
     assert run.after_success(DONE, {}) == []
+    (run.folder / "words.txt").unlink()
+    (sentence,) = run.after_success(DONE, {})
+    assert sentence.startswith("a cell names words.txt"), "its parameter does"
+    (run.folder / "words.txt").touch()
     failed = Failed(1, "", "E: it failed", "", [f"{run.folder}/extra.txt"])
     (sentence,) = run.after_failure(failed)
     assert "ntp: {files: [extra.txt]}" in sentence
 
 
 def test_what_was_read_elsewhere_is_a_note_and_under_ci_an_error(run, tmp_path, monkeypatch):
-    (run.folder / "words.txt").touch()
     far, given = str(tmp_path / "far.txt"), str(tmp_path / "given" / "a.txt")
     assert run.after_success(DONE, {given: ""}) == []
     (note,) = run.after_success(DONE, {far: ""})
