@@ -290,6 +290,8 @@ def _by_program(
         verdict = found.verdict if found.certificate is not None else Verdict.UNDECIDED
         return _solution(verdict, None, 0, found.certificate)
     proof = check_weights(table, answer.weights)
+    if not proof.smallest_margin > 0:
+        return _solution(Verdict.UNDECIDED, None, answer.iterations)
     weights = answer.weights / proof.smallest_margin
     size = dual_norm(answer.dual.T @ table.embeddings)
     linear = -float(answer.dual[~table.support.toarray()].sum())
