@@ -63,10 +63,10 @@ def check_logits(embeddings: Float[np.ndarray, "m d"], W: Float[np.ndarray, "V d
     """
     limit = 1e307  # sums and differences of two are numbers
     largest = float(np.abs(embeddings).max()) * embeddings.shape[1] * float(np.abs(W).max())
-    if largest > limit:
+    if not largest <= limit:  # NaN, too
         with np.errstate(over="ignore", invalid="ignore"):
             largest = float((np.abs(embeddings) @ np.abs(W).T).max())
-    if largest > limit:
+    if not largest <= limit:  # NaN, too
         raise ValueError(
             f"`W` has entries up to {np.abs(W).max():.3g}, with which logits may be as large as "
             f"{largest:.3g}: they must stay below {limit:g}. Divide W, or the embeddings."
