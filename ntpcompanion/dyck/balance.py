@@ -131,7 +131,8 @@ def wide_limits(T: int) -> WideLimits:
     The support is symmetric and spans all 2T coordinates, so that u_j → (2T/m) (1; 0)·w_j, and E
     σ(w·z)² is half of wᵀ E[zzᵀ] w. With g the part of w along (1; 0)/√T, Q = wᵀ E[zzᵀ] w = g²/T + r
     χ²_{T−1} + χ²_T / T, r = (T − 1)/T + (T − 2)/(T(T − 1)), independent. The expectation is the
-    integral of (1 − e^{−sQ}) s^{−3/2} / (2√π) = √Q, over s.
+    integral of (1 − e^{−sQ}) s^{−3/2} / (2√π) = √Q, over s. Raises RuntimeError where this is
+    uncertain by more than a millionth.
     """
     check_even(T)
     r = (T - 1) / T + (T - 2) / (T * (T - 1))

@@ -80,7 +80,7 @@ def test_a_run_that_was_interrupted_has_the_same_curve(tmp_path):
     assert torch.load(folder / "training.pt", weights_only=True)["step"] == 8
     # the training is the same, the sentences of the curve are others
     with pytest.raises(
-        ValueError, match=r"curve\.json is the curve of another plan, or on other te"
+        ValueError, match=r"curve\.json is the curve of another plan, or on other test "
     ):
         run(plan.model_copy(update={"sentences": plan.sentences + 1}), checkpoint=folder)
 
