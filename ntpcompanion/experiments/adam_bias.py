@@ -163,7 +163,7 @@ def run(plan: Plan) -> Result:
     kept = _snapshots(table, plan)
     frobenius = least_weighted_norm(table, np.ones((VOCAB_SIZE, DIM)))
     largest = solve_ntp_svm(table, norm="max")
-    if largest.verdict is not Verdict.SEPARABLE:
+    if largest.verdict is not Verdict.SEPARABLE or largest.weights is None:
         raise RuntimeError(
             f"HiGHS proves no solution in the max norm: the gap is {largest.duality_gap:.3g}. Take "
             "another `seed`."
