@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from ntpcompanion.attention.data import TokenSequences, as_best, as_decoder
 from ntpcompanion.attention.wsvm import WSVMSolution, differences, solve_w_svm
+from ntpcompanion.linear.separability import Verdict
 from ntpcompanion.validation import check_instance
 
 
@@ -79,8 +80,14 @@ def _support_vectors(
     found: WSVMSolution, others: Bool[np.ndarray, "n T"]
 ) -> tuple[np.ndarray, np.ndarray]:
     """W_mm / ‖W_mm‖ and the multipliers of the pairs, all positive; ValueError otherwise."""
-    if found.weights is None or found.margins is None or found.multipliers is None:
-        raise ValueError(f"`sequences` has no W_mm: `solve_w_svm` says {found.verdict.name}.")
+    if found.verdict is not Verdict.SEPARABLE:
+        raise ValueError(
+            f"`sequences` has no W_mm: `solve_w_svm` says {found.verdict.name} (relative gap "
+            f"{found.duality_gap:.3g})."
+        )
+    assert found.weights is not None
+    assert found.margins is not None
+    assert found.multipliers is not None
     largest, alpha = found.margins[others].max(), found.multipliers[others]
     if largest > 1 + 1e-4 or alpha.min() <= 0:
         raise ValueError(

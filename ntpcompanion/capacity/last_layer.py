@@ -153,7 +153,8 @@ def least_last_width(
 
     Notes
     -----
-    Cost about log₂ m fits.
+    A width counts as too small where the search ends above the criterion; the `bound` of
+    `fit_last_layer` proves it where it lies above, too. Cost about log₂ m fits.
 
     Examples
     --------

@@ -13,7 +13,8 @@ from ntpcompanion.experiments import experiment
 from ntpcompanion.linear.alignment import cosine_distance, measure_alignment
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.descent import Snapshot, descend
-from ntpcompanion.linear.margin_programs import least_max_norm, least_weighted_norm
+from ntpcompanion.linear.margin_programs import least_weighted_norm
+from ntpcompanion.linear.svm import Verdict, solve_ntp_svm
 from ntpcompanion.randomness import stream
 
 Decoder = Float[np.ndarray, "V d"]
@@ -161,10 +162,14 @@ def run(plan: Plan) -> Result:
     )
     kept = _snapshots(table, plan)
     frobenius = least_weighted_norm(table, np.ones((VOCAB_SIZE, DIM)))
-    if (found := least_max_norm(table)) is None:
-        raise RuntimeError("HiGHS finds no solution in the max norm. Take another `seed`.")
-    curves = _curves(table, kept[::-THIN][::-1], frobenius, found.weights)
-    growth = _growth(table, kept, plan.epsilon, frobenius, found.weights)
+    largest = solve_ntp_svm(table, norm="max")
+    if largest.verdict is not Verdict.SEPARABLE or largest.weights is None:
+        raise RuntimeError(
+            f"HiGHS proves no solution in the max norm: the gap is {largest.duality_gap:.3g}. Take "
+            "another `seed`."
+        )
+    curves = _curves(table, kept[::-THIN][::-1], frobenius, largest.weights)
+    growth = _growth(table, kept, plan.epsilon, frobenius, largest.weights)
     return Result.model_validate(curves | growth)
 
 

@@ -11,6 +11,9 @@ from scipy import integrate, stats
 from ntpcompanion.experiments.effects import quantile_of_t
 from ntpcompanion.validation import as_between, as_integer, as_number, as_positive
 
+# the largest error of a probability, by the estimate of the integrator
+UNCERTAIN = 1e-6
+
 Decision = Literal["supported", "refuted", "inconclusive"]
 
 
@@ -116,6 +119,10 @@ def _mean_over(spread: Any, of: Callable[[np.ndarray], np.ndarray], kink: float)
     # both pieces at once
     ends = [low, middle], [middle, high]
     found = integrate.tanhsinh(lambda s: spread.pdf(s) * of(s), *ends, atol=1e-12)
+    if not found.error.sum() <= UNCERTAIN:
+        raise RuntimeError(
+            f"the mean over standard errors is uncertain by {found.error.sum():.2g}."
+        )
     return float(found.integral.sum())
 
 

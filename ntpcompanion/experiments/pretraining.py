@@ -16,6 +16,7 @@ from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.named import NamedLanguage, NamedModel, OneLanguage
 from ntpcompanion.languages.language import PADDING
 from ntpcompanion.mlm.evaluate import SUBSETS, TestSet, draw_test_set, evaluate
+from ntpcompanion.mlm.fingerprint import fingerprint
 from ntpcompanion.mlm.named_plans import PAPER_TOKENS
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.processes import Processes, checked_device
@@ -175,7 +176,9 @@ def train_and_measure(
         checkpoint.mkdir(parents=True, exist_ok=True)
     language = plan.language.build(device)
     test = draw_test_set(language, plan.sentences, plan.language.length, plan.training.seed, device)
-    history = _History(checkpoint / "curve.json" if checkpoint else None)
+    history = _History(
+        checkpoint / "curve.json" if checkpoint else None, fingerprint((repr(plan), test))
+    )
     file = checkpoint / "training.pt" if checkpoint else None
     for state in train(
         plan.shape,
@@ -213,20 +216,29 @@ def _point(state: TrainingState, test: TestSet) -> CurvePoint:
 
 
 class _History:
-    """Points by step, kept in a file so that a run that resumes has those from before."""
+    """Points by step, stored in a file so that a run that resumes has those from before.
 
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        kept: list[dict[str, Any]] = (
-            json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else []
-        )
-        self.points = {point["step"]: CurvePoint(**point) for point in kept}
+    Raises ValueError for a file of another plan or other test sentences.
+    """
+
+    def __init__(self, path: Path | None, belongs_to: str) -> None:
+        self.path, self.belongs_to = path, belongs_to
+        stored: Any = {"identity": belongs_to, "points": []}
+        if path and path.exists():
+            stored = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(stored, dict) or stored.get("identity") != belongs_to:
+            raise ValueError(
+                f"{path} is the curve of another plan, or on other test sentences. Name another "
+                "folder, or delete this one to start again."
+            )
+        self.points = {point["step"]: CurvePoint(**point) for point in stored["points"]}
 
     def add(self, point: CurvePoint) -> CurvePoint:
         self.points[point.step] = point
         if self.path:
             temporary = self.path.with_suffix(".tmp")
             rows = [asdict(own) for own in self.points.values()]
-            temporary.write_text(json.dumps(rows), encoding="utf-8")
+            stored = {"identity": self.belongs_to, "points": rows}
+            temporary.write_text(json.dumps(stored), encoding="utf-8")
             temporary.replace(self.path)
         return point

@@ -65,7 +65,8 @@ def decode_text(data: bytes, name: str) -> str:
 
 def _not_utf8(data: bytes, error: UnicodeDecodeError, name: str) -> ValueError:
     at = f"`text` = {name!r} is not UTF-8 (byte {error.start + 1})"
-    if error.reason == "unexpected end of data":
+    cut = error.reason == "unexpected end of data"
+    if cut and not data[: error.start].isascii():
         return ValueError(f"{at}: it ends within a character. Copy the whole file.")
     accents = sum(byte > 127 for byte in data) / len(data)
     controls = any(127 < byte < 160 for byte in data)  # letters of Windows, controls in Latin-1
@@ -78,7 +79,8 @@ def _not_utf8(data: bytes, error: UnicodeDecodeError, name: str) -> ValueError:
             f"convert it: iconv -f ENCODING -t utf-8 {name!r} > utf8.txt"
         )
     reads, option = ("Windows-1252", "cp1252") if controls else ("Latin-1", "latin1")
-    return ValueError(f"{at}: it reads as {reads}. {_convert(option, name)}")
+    end = " If it was cut within its last character, copy the whole file." if cut else ""
+    return ValueError(f"{at}: it reads as {reads}. {_convert(option, name)}{end}")
 
 
 def _in_other(encoding: str, name: str, sign: str) -> ValueError:

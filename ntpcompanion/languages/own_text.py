@@ -3,12 +3,13 @@ starts.
 """
 
 from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Float
 
 from ntpcompanion.languages.corpus import read_text
 from ntpcompanion.languages.segmentation import TOKENIZERS, split_text
+from ntpcompanion.languages.words import UNKNOWN
 
 # Beyond a half, the unknown token is more frequent than all others together: most contexts hold it.
 WARNED_UNKNOWN = 0.5
@@ -84,34 +85,38 @@ def check_text(
             f"{has}, of which {len(used)} are read; with `context_length` = {context_length}, at "
             f"least {least} are needed. Give a longer text."
         )
-    counts = sorted(Counter(used).values(), reverse=True)
-    if len(counts) == 1:
+    found = Counter(used)
+    if len(found) == 1:
         raise ValueError(f"{has}, all the same: nothing is left to predict. Give another text.")
+    del found[UNKNOWN]  # by the tokenizer's own account
+    counts = sorted(found.values(), reverse=True)
     if not 2 <= vocab_size <= len(counts) + 1:
         raise ValueError(
             f"`vocab_size` = {vocab_size} does not fit `text` = {text!r}: the {len(used)} "
             f"{unit} that are read are {len(counts)} different ones. Give `vocab_size` from 2 to "
             f"{len(counts) + 1}, or a longer text."
         )
-    said = _about_unknown(counts, unit, vocab_size)
-    if num_sequences is not None and num_sequences > (found := len(used) // (context_length + 1)):
+    said = _about_unknown(np.cumsum(counts) / len(used), unit, vocab_size)
+    if num_sequences is not None and num_sequences > (cut := len(used) // (context_length + 1)):
         said.append(
-            f"`num_sequences` = {num_sequences}, but the text is cut into {found} sequences of "
+            f"`num_sequences` = {num_sequences}, but the text is cut into {cut} sequences of "
             f"{context_length + 1} {unit}: all of them are used."
         )
     return said
 
 
-def _about_unknown(counts: Sequence[int], unit: str, vocab_size: int) -> list[str]:
-    """A sentence if most tokens are unknown; ValueError if nearly all are."""
-    known = np.cumsum(counts) / sum(counts)  # by the number of tokens that are kept
+def _about_unknown(known: Float[np.ndarray, " kinds"], unit: str, vocab_size: int) -> list[str]:
+    """A sentence if most tokens are unknown; ValueError if nearly all are. `known` is the fraction
+    that is known by the number of tokens in the vocabulary.
+    """
     share = 1 - known[vocab_size - 2]
     if share <= WARNED_UNKNOWN:
         return []
-    enough = 2 + int(np.searchsorted(known, 1 - WARNED_UNKNOWN))
-    said = (
-        f"with `vocab_size` = {vocab_size}, {100 * share:.0f} % of the {unit} are unknown; "
-        f"`vocab_size` = {enough} leaves a half."
+    enough = int(np.searchsorted(known, 1 - WARNED_UNKNOWN))
+    said = f"with `vocab_size` = {vocab_size}, {100 * share:.0f} % of the {unit} are unknown; " + (
+        f"`vocab_size` = {enough + 2} leaves a half."
+        if enough < len(known)
+        else f"{100 * (1 - known[-1]):.0f} % are unknown to the tokenizer itself."
     )
     if share > MOST_UNKNOWN:
         raise ValueError(

@@ -1,15 +1,17 @@
 """From a text to tokens: words, characters, bytes, or what a tokenizer file says."""
 
 import importlib
+import json
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import regex
 
-from ntpcompanion.languages.words import count_unspaced, split_words
-from ntpcompanion.validation import check_instance
+from ntpcompanion.languages.words import UNKNOWN, count_unspaced, split_words
+from ntpcompanion.validation import check_instance, described
 
 TOKENIZERS = ("words", "characters", "bytes")
 # Below this share of the words, characters of scripts without spaces are names and quotations.
@@ -59,7 +61,8 @@ def split_text(text: str, tokenizer: str = "words") -> Segmentation:
         letter with its accents), white space and punctuation included, as they stand. "bytes": of
         UTF-8; printable ones of ASCII as they stand, others like "0xE2". Anything else is the path
         of a `tokenizer.json` of Hugging Face, which is read without any download; of its settings
-        truncation, padding and special tokens are left out.
+        truncation, padding and special tokens are left out. Its own token for unknown words,
+        whatever its name, becomes "<unk>", which `encode` takes for unknown.
 
     Returns
     -------
@@ -73,14 +76,15 @@ def split_text(text: str, tokenizer: str = "words") -> Segmentation:
     ImportError
         a file is given, and the library `tokenizers` is not installed.
     ValueError
-        the file holds no tokenizer.
+        the file does not hold a tokenizer, or one that has no token for a word of the text, not
+        even one for unknown words.
 
     Notes
     -----
-    A word is a run of letters, digits and underscores with their marks, and with apostrophes inside
-    it. These are Unicode's word boundaries (UAX 29), but for full stops, commas and colons, which
-    always separate. Where a script has no spaces between words, as in Chinese, Japanese and Thai,
-    each character is a word.
+    A word is what lies between two of Unicode's word boundaries (UAX 29) and begins with a letter,
+    a digit or an underscore. Exceptions: full stops, commas, colons, semicolons and spaces always
+    separate, and apostrophes join digits and underscores as they join letters. Where a script has
+    no spaces between words, as in Chinese, Japanese and Thai, each character is a word.
 
     Cost O(N): 0.2 s for half a million letters.
 
@@ -110,7 +114,10 @@ def split_text(text: str, tokenizer: str = "words") -> Segmentation:
 
 def _words(text: str) -> tuple[list[str], str]:
     words = split_words(text)
-    about = "Tokens are words in lower case, by Unicode's rules for word boundaries (UAX 29)."
+    about = (
+        "Tokens are words in lower case, by Unicode's rules for word boundaries (UAX 29), but full "
+        "stops, commas, colons and semicolons always separate, and apostrophes also join digits."
+    )
     unspaced = count_unspaced(words)
     if unspaced > MENTIONED * len(words):
         share = 100 * unspaced / len(words)
@@ -157,6 +164,53 @@ def _from_file(text: str, tokenizer: str) -> tuple[list[str], str]:
     found.no_truncation()
     found.no_padding()
     kind, size = type(found.model).__name__, found.get_vocab_size()
-    return found.encode(text, add_special_tokens=False).tokens, (
+    return _encoded(found, text, tokenizer), (
         f"Tokens are those of {path.name}, a {kind} tokenizer of {size:,} tokens."
     )
+
+
+def _encoded(found: Any, text: str, tokenizer: str) -> list[str]:
+    """The tokens of a text, UNKNOWN for the tokenizer's own unknown one. By its number: some models
+    write the word there instead of the name.
+    """
+    settings = json.loads(found.to_str())["model"]
+    name = settings.get("unk_token")
+    unknown = found.model.token_to_id(name) if name else settings.get("unk_id")
+    fault = ""
+    try:
+        encoded = found.encode(text, add_special_tokens=False)
+    except Exception as error:  # as above
+        fault = f" ({error})"
+    # a model of byte pairs without an unknown token leaves out what it does not know
+    if fault or (unknown is None and settings["type"] == "BPE"):
+        word = next((word for word in _pieces(found, text) if not _covered(found, word)), None)
+        if fault or word is not None:
+            raise ValueError(
+                f"`tokenizer` = {tokenizer!r} has no token for {described(word)} of the text, "
+                f"and none for unknown words{fault}. Add one to the file, or give another one."
+            )
+    return [
+        UNKNOWN if number == unknown else token
+        for number, token in zip(encoded.ids, encoded.tokens, strict=True)
+    ]
+
+
+def _pieces(found: Any, text: str) -> Iterator[str]:
+    """The words into which a tokenizer cuts a text before it looks them up, each once; without
+    those of tokens that were added to its model, which are looked up before.
+    """
+    added = " ".join(token.content for token in found.get_added_tokens_decoder().values())
+    if found.normalizer is not None:
+        text = found.normalizer.normalize_str(text)
+    cut = found.pre_tokenizer
+    words = [text] if cut is None else [word for word, _ in cut.pre_tokenize_str(text)]
+    return (word for word in dict.fromkeys(words) if word not in added)
+
+
+def _covered(found: Any, word: str) -> bool:
+    """Whether every byte of a word lies in one of its tokens."""
+    try:
+        parts = found.model.tokenize(word)
+    except Exception:  # as above
+        return False
+    return sum(end - start for start, end in (part.offsets for part in parts)) == len(word.encode())

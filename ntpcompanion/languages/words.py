@@ -12,28 +12,56 @@ from jaxtyping import Int
 from ntpcompanion.validation import as_integer, check_instance, described
 
 UNKNOWN = "<unk>"
+
+
+def _having(*values: str) -> str:
+    """The characters with one of these values of Unicode's property Word_Break."""
+    return "[" + "".join(rf"\p{{Word_Break={value}}}" for value in values) + "]"
+
+
+# The rules of UAX 29 in terms of its property Word_Break; in brackets their numbers. (The `\b` of
+# `regex` misses some of them: it sees no boundary in "'a".)
+_MARK = _having("Extend", "ZWJ")  # accents, vowel signs, the joiners of Persian and Indic (WB4)
+_LETTER, _HEBREW = _having("ALetter", "Hebrew_Letter"), _having("Hebrew_Letter")
+_LINE = rf"[{_having('ExtendNumLet')}--\s]"  # "_"; French has a space that would count as one
+_PLAIN = f"[{_LETTER}{_having('Numeric')}{_LINE}]"
+_KANA = _having("Katakana")
+# (WB5, WB8, WB9, WB10 and WB13; WB13a and WB13b)
+_PLAINS, _KANAS = f"{_PLAIN}[{_PLAIN}{_MARK}]*+", f"{_KANA}[{_KANA}{_MARK}]*+"
+_RUN = (
+    f"(?:{_PLAINS}|{_KANAS})"
+    f"(?:(?={_KANA})(?<={_LINE}{_MARK}*){_KANAS}|(?={_LINE})(?<={_KANA}{_MARK}*){_PLAINS})*+"
+)
+_INSIDE = "|".join(  # (WB6, WB7; WB7b, WB7c)
+    rf"(?<={side}{_MARK}*){sign}{_MARK}*+(?={side})"
+    for side, sign in (
+        (_PLAIN, "['‘’＇]"),
+        (_LETTER, f"[{_having('MidLetter')}--[:︓﹕：]]"),
+        (_HEBREW, '"'),
+    )
+)
+_AFTER = rf"(?:(?<={_HEBREW}{_MARK}*)'{_MARK}*+)?+"  # (WB7a)
 # Scripts that put no spaces between words (Han, kana, Thai, Khmer …): UAX 29 has a boundary on both
 # sides of each of their letters, and leaves it to dictionaries to join some.
-_ALONE = r"[[\p{L}\p{Nl}]&&\p{Word_Break=Other}]"
-_LETTER = rf"[[\p{{L}}\p{{N}}_]--{_ALONE}]"
-# vowel signs, accents, and the joiners of Persian and of Indic scripts
-_MARK = r"[\p{M}\u200C\u200D]"
-_RUN = rf"{_LETTER}(?:{_LETTER}|{_MARK})*+"
-_WORD = regex.compile(rf"{_RUN}(?:['’·‧״]{_RUN})*+|{_ALONE}{_MARK}*+", regex.V1)
-_UNSPACED = regex.compile(_ALONE, regex.V1)
+_ALONE = r"[[\p{L}\p{N}]&&\p{Word_Break=Other}]"
+_WORD = regex.compile(rf"{_RUN}(?:(?:{_INSIDE}){_RUN})*+{_AFTER}|{_ALONE}{_MARK}*+", regex.V1)
+_UNSPACED = regex.compile(r"[[\p{L}\p{Nl}]&&\p{Word_Break=Other}]", regex.V1)
 _INVISIBLE = regex.compile(r"\p{Word_Break=Format}+")  # soft hyphens, marks of direction
 
 
 def split_words(text: str) -> list[str]:
     """The words of a text, in order and in lower case.
 
-    A word is a run of letters, digits and underscores with the marks that belong to them, and with
-    apostrophes inside it ("doesn't" is one word). Everything else separates. These are Unicode's
-    word boundaries (UAX 29), with one exception: full stops, commas and colons always separate
-    ("sys.path" are two words). Where a script has no spaces between words, as in Chinese, Japanese
-    and Thai, each character is a word. Letters are composed (NFC) first, and soft hyphens and marks
-    of direction left out, so that a word is one word however it was typed. Raises ValueError for
-    what is no text.
+    A word is what lies between two of Unicode's word boundaries (UAX 29) and begins with a letter,
+    a digit or an underscore. Exceptions:
+
+    - Full stops, commas, colons, semicolons and spaces always separate ("sys.path" are two words).
+    - Apostrophes join digits and underscores, too, as they join letters ("2's" is one word).
+    - Letters are composed (NFC) first, and soft hyphens and marks of direction left out, so that a
+      word is one word however it was typed.
+
+    Where a script has no spaces between words, as in Chinese, Japanese and Thai, each character is
+    a word, but runs of Katakana stay together. Raises ValueError for what is not a text.
 
     Parameters
     ----------
@@ -59,8 +87,8 @@ def split_words(text: str) -> list[str]:
 
 
 def count_unspaced(words: Iterable[str]) -> int:
-    """How many of the words that `split_words` found are single characters of a script without
-    spaces between words.
+    """How many of the words of `split_words` are single characters of a script without spaces
+    between words.
     """
     return sum(_UNSPACED.match(word) is not None for word in words)
 
@@ -74,8 +102,7 @@ class Encoding:
     tokens
         (N,) the number of each word of the text; 0 is the unknown token.
     vocabulary
-        the V words by number; `vocabulary[0]` is "<unk>", then the kept words from the most
-        frequent on.
+        the V words by number; `vocabulary[0]` is "<unk>", then the most frequent words.
     """
 
     tokens: Int[np.ndarray, " N"]
@@ -88,11 +115,12 @@ class Encoding:
 
 
 def encode(words: Sequence[str], vocab_size: int) -> Encoding:
-    """Number the words: the `vocab_size` − 1 most frequent ones keep their own token, all others
+    """Number the words: the `vocab_size` − 1 most frequent ones have their own token, all others
     share the unknown token 0.
 
-    Equally frequent words are taken in alphabetical order, so that the encoding depends on the
-    words only. Cost O(N) plus a sort of the distinct words.
+    The word "<unk>" is unknown from the start: a tokenizer's own mark (see `split_text`), or that
+    of whoever prepared the text. Equally frequent words are taken in alphabetical order, so that
+    the encoding depends on the words only. Cost O(N) plus a sort of the distinct words.
 
     Parameters
     ----------
@@ -110,7 +138,7 @@ def encode(words: Sequence[str], vocab_size: int) -> Encoding:
     ------
     ValueError
         no words, or a text that was not split; `vocab_size` below 2, or larger than the number of
-        distinct words plus one.
+        distinct known words plus one.
 
     Examples
     --------
@@ -128,12 +156,15 @@ def encode(words: Sequence[str], vocab_size: int) -> Encoding:
         raise ValueError(f"`words` must hold strings, got {described(odd[0])}.")
     if not counts:
         raise ValueError("`words` is empty: the text holds no words. Give a longer text.")
-    if not 2 <= as_integer("vocab_size", vocab_size) <= len(counts) + 1:
+    if not (known := len(counts) - (UNKNOWN in counts)):
+        raise ValueError(f"`words` holds {UNKNOWN!r} only, the unknown word. Give another text.")
+    if not 2 <= as_integer("vocab_size", vocab_size) <= known + 1:
         raise ValueError(
-            f"`vocab_size` must lie in 2 … {len(counts) + 1} (the text has {len(counts)} distinct "
-            f"words), got {vocab_size}."
+            f"`vocab_size` must lie in 2 … {known + 1} (the text has {known} distinct words), got "
+            f"{vocab_size}."
         )
-    kept = sorted(counts, key=lambda word: (-counts[word], word))[: vocab_size - 1]
+    frequent = sorted(counts.keys() - {UNKNOWN}, key=lambda word: (-counts[word], word))
+    kept = frequent[: vocab_size - 1]
     number = {word: index for index, word in enumerate(kept, 1)}
     return Encoding(
         np.array([number.get(word, 0) for word in words], dtype=np.int64), (UNKNOWN, *kept)

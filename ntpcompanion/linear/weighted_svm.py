@@ -9,10 +9,15 @@ from scipy.optimize import nnls
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.margin_programs import constraint_pairs
 from ntpcompanion.linear.memory import check_dense
+from ntpcompanion.linear.ties import unit_rows
 from ntpcompanion.validation import as_matrix, check_instance
 
 # A system of margins whose best combination is shorter than this is contradictory.
 CONTRADICTION = 1e-9
+# The largest gap of an answer that is given.
+PROVED = 1e-6
+# Rounding of a product of two unit vectors, beyond which a margin is missed.
+ROUNDING = 64 * np.finfo(float).eps
 # Singular values below this fraction of the largest belong to ties that repeat others.
 RANK_TOLERANCE = 1e-10
 
@@ -49,8 +54,10 @@ def solve_weighted_svm(table: ContextTable, scale: Float[np.ndarray, "V d"]) -> 
     Raises
     ------
     ValueError
-        `scale` is no positive (V, d) matrix, the table is not separable, or the constraints do not
-        fit in memory.
+        `scale` is not a positive (V, d) matrix, the table is not separable, or the constraints do
+        not fit in memory.
+    RuntimeError
+        rounding leaves a gap above 1e-6.
 
     Notes
     -----
@@ -76,9 +83,15 @@ def solve_weighted_svm(table: ContextTable, scale: Float[np.ndarray, "V d"]) -> 
     check_dense("table", 4, (table.next_token.shape[0] * table.vocab_size, scale.size))
     root = np.sqrt(scale / np.exp(np.log(scale).mean())).ravel()
     ties, margins = (_contrasts(table, pairs) / root for pairs in constraint_pairs(table))
-    free = margins - margins @ (tied := _row_space(ties)).T @ tied
-    u, gap = _least_norm_point(free)
-    return WeightedSolution((u / root).reshape(scale.shape), gap)
+    tied, (rows, lengths) = _row_space(unit_rows(ties)[0]), unit_rows(margins)
+    shortest = lengths.min()  # its threshold is the largest, and the unit of length
+    u, gap = _least_norm_point(rows - rows @ tied.T @ tied, shortest / lengths)
+    if not gap <= PROVED:
+        raise RuntimeError(
+            f"rounding leaves a relative gap of {gap:.3g}, more than {PROVED:g}. Are lengths of "
+            "embeddings in `table`, or entries of `scale`, of very different size?"
+        )
+    return WeightedSolution((u / root / shortest).reshape(scale.shape), gap)
 
 
 def _contrasts(table: ContextTable, pairs: np.ndarray) -> Float[np.ndarray, "constraints n"]:
@@ -96,15 +109,22 @@ def _row_space(matrix: Float[np.ndarray, "k n"]) -> Float[np.ndarray, "r n"]:
     return vectors[size > RANK_TOLERANCE * size.max(initial=0)]
 
 
-def _least_norm_point(margins: Float[np.ndarray, "k n"]) -> tuple[Float[np.ndarray, " n"], float]:
-    """The u of least norm with `margins` u ≥ 1, and its relative gap in ‖u‖²."""
-    system = np.vstack([margins.T, np.ones(len(margins))])
+def _least_norm_point(
+    margins: Float[np.ndarray, "k n"], thresholds: Float[np.ndarray, " k"]
+) -> tuple[Float[np.ndarray, " n"], float]:
+    """The u of least norm with `margins` u ≥ `thresholds` to rounding, and its relative gap in
+    ‖u‖², infinite if there is no such u; rows have length 1 or less, the largest threshold is 1.
+    """
+    system = np.vstack([margins.T, thresholds])
     target = np.zeros(len(system))
     target[-1] = 1.0
     multipliers, distance = nnls(system, target)
     if distance < CONTRADICTION:
         raise ValueError("`table` must be separable: no decoder ties its supports with margins.")
     along = margins.T @ multipliers
-    u = along / (margins @ along).min()
-    # by weak duality no feasible u is shorter than (Σ μ / |Aᵀμ|)
-    return u, float(u @ u * (along @ along) / multipliers.sum() ** 2) - 1
+    square = float(along @ along)
+    factor = ((margins @ along + ROUNDING * np.sqrt(square)) / thresholds).min()
+    if factor <= 0:
+        return along, np.inf
+    # by weak duality no feasible u is shorter than (Σ μ t / |Aᵀμ|)
+    return along / factor, (square / factor / (thresholds @ multipliers)) ** 2 - 1

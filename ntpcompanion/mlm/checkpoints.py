@@ -12,8 +12,9 @@ from ntpcompanion.languages.language import Language
 
 
 def identity(language: Language, *plans: object) -> str:
-    """What a checkpoint belongs to: the plans, and the language, told by the first sentences that
-    it draws and their probabilities.
+    """What a checkpoint belongs to: the plans, and the first sentences that the language draws.
+    These tell a change of how sentences are drawn; `plans` must hold the `fingerprint` of the
+    language, as others may begin with the same ones.
     """
     tokens = language.sample(32, torch.Generator().manual_seed(0), "cpu")
     drawn = [language.vocab_size, tokens.tolist()]

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from ntpcompanion.languages.language import PADDING, Language
-from ntpcompanion.mlm.checkpoints import digest, identity, load_checkpoint, save_checkpoint
+from ntpcompanion.mlm.checkpoints import identity, load_checkpoint, save_checkpoint
 from ntpcompanion.mlm.data import MaskedBatch, batch_generator, draw_batch
+from ntpcompanion.mlm.fingerprint import fingerprint
 from ntpcompanion.mlm.optimizer import optimizer_of
 from ntpcompanion.mlm.plan import TrainingPlan
 from ntpcompanion.mlm.processes import Processes
@@ -140,7 +141,7 @@ def train(
     stops = checked_stops(model_plan, plan, language, stops, second, processes)
     model = _started(build_model(model_plan, plan.seed, device), start)
     optimizer = optimizer_of(dict(model.named_parameters()), plan)
-    belongs = _identity(language, model_plan, plan, start, second)
+    belongs = _identity(language, model_plan, plan, start, second) if checkpoint else ""
     saved = load_checkpoint(checkpoint, belongs) if checkpoint else None
     run = _resumed(saved, model, optimizer, device)
     forward, first_step = _prepared(model, plan, processes), run.step
@@ -176,7 +177,8 @@ def _identity(
     second: SecondTerm | None,
 ) -> str:
     beside = (second.weight, second.identity) if second else None
-    return identity(language, model_plan, plan, beside, digest(*(start or {}).values()))
+    told = fingerprint((language, dict(start or {})))
+    return identity(language, model_plan, plan, beside, told)
 
 
 def _started(model: LanguageModel, start: Mapping[str, Tensor] | None) -> LanguageModel:

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy
 
 from ntpcompanion.dyck.balance import balance_globally, balance_neurons, wide_limits
 from ntpcompanion.dyck.bound import lower_bound, residuals, squared_gradient_norm
@@ -66,6 +67,20 @@ def test_the_third_limit_is_an_expectation_over_gaussian_neurons(T, rng):
     assert wide_limits(2000).neuron_balanced / lower_bound(2000) == pytest.approx(
         2000 * (2 / np.pi) ** 0.5, rel=1e-3
     )
+
+
+@pytest.mark.parametrize("T", [10**6, 10**8])
+def test_the_limits_of_long_sentences_are_integrated_without_cancellation(T):
+    assert wide_limits(T).neuron_balanced == pytest.approx(2 * (2 * T / np.pi) ** 0.5, rel=3e-7)
+    assert wide_limits(100 * T).neuron_balanced == pytest.approx(
+        2 * (200 * T / np.pi) ** 0.5, rel=1e-8
+    )
+
+
+def test_an_uncertain_integral_is_not_given(monkeypatch):
+    monkeypatch.setattr(scipy.integrate, "quad", lambda *_: (1.0, 0.1))
+    with pytest.raises(RuntimeError, match=r"^`T` = 6: the integral 1 is uncertain by 0\.1\."):
+        wide_limits(6)
 
 
 def test_limits_of_odd_lengths_are_refused():

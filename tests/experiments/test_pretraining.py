@@ -78,6 +78,11 @@ def test_a_run_that_was_interrupted_has_the_same_curve(tmp_path):
     assert numbers(result) == numbers(expected)
     assert [point.step for point in again] == [8]  # what was measured is not measured again
     assert torch.load(folder / "training.pt", weights_only=True)["step"] == 8
+    # the training is the same, the sentences of the curve are others
+    with pytest.raises(
+        ValueError, match=r"curve\.json is the curve of another plan, or on other test "
+    ):
+        run(plan.model_copy(update={"sentences": plan.sentences + 1}), checkpoint=folder)
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,18 @@ def test_a_file_that_was_cut_is_told_from_another_encoding():
         decode_text("ein Text für Größen, und zuletzt ß".encode()[:-1], "mine.txt")
 
 
+@pytest.mark.parametrize("end", ["é", "é»", "Ã", "ß"])
+def test_latin_1_that_ends_in_an_accent_is_not_called_cut(end):
+    """Or cut UTF-8 whose only accent is the last character: nobody can tell, so both are named."""
+    data = f"a long text without accents, but for its last caf{end}".encode("latin-1")
+    with pytest.raises(
+        ValueError,
+        match=r"it reads as Latin-1\. Convert it: iconv -f latin1 .* If it was cut within its last "
+        r"character, copy the whole file\.$",
+    ):
+        decode_text(data, "mine.txt")
+
+
 @pytest.mark.parametrize(
     "data",
     [

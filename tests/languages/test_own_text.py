@@ -1,6 +1,9 @@
 import random
 
 import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
 
 from ntpcompanion.languages.own_text import check_text
 from ntpcompanion.languages.segmentation import split_text
@@ -71,6 +74,19 @@ def test_unknown_words_are_announced_and_then_refused(written):
         ValueError, match=r"hardly a context of known tokens: .* 91 % .* At most 90 %"
     ):
         check_text(path, vocab_size=10, context_length=2)
+
+
+def test_what_a_tokenizer_does_not_know_is_unknown(written, tmp_path):
+    tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "w0": 1, "w1": 2, "w2": 3}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.save(str(path := tmp_path / "mine.json"))
+    text = written(" ".join(f"w{i % 7}" for i in range(70)))  # of each 10
+    (said,) = check_text(text, str(path), vocab_size=4, context_length=2)
+    assert said.startswith(
+        "with `vocab_size` = 4, 57 % of the tokens are unknown; 57 % are unknown to the tokenizer "
+    )
+    with pytest.raises(ValueError, match=r"the 70 tokens that are read are 3 different ones\."):
+        check_text(text, str(path), vocab_size=5, context_length=2)
 
 
 def test_fewer_sequences_are_announced(written):

@@ -1,5 +1,9 @@
+import sys
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ntpcompanion.languages.counting import count_contexts
 from ntpcompanion.languages.passages import passage_with_repeat
@@ -32,6 +36,34 @@ def test_the_passage_has_the_fewest_unknown_tokens_of_those_with_a_repeat(length
     assert len(after) > 1
     rest = [tuple(row) for row in counts.contexts[passage.contexts[1:]].tolist()]
     assert rest == [window for window in dict.fromkeys(windows) if window != first]
+
+
+@given(st.lists(st.integers(0, 3), min_size=8, max_size=60), st.integers(0, 2), st.integers(0, 8))
+def test_the_passage_is_the_best_of_any_text(tokens, length, size):
+    size = min(length + 1 + size, len(tokens))
+    counts = count_contexts(np.array(tokens), 4, [length])[0]
+    try:
+        wanted = by_search(tokens, length, size, 0)[1]
+    except ValueError:  # of an empty list: the first with the fewest unknown tokens
+        wanted = min(range(len(tokens) - size + 1), key=lambda k: tokens[k : k + size].count(0))
+    assert passage_with_repeat(counts, np.array(tokens), size).start == wanted
+
+
+def test_a_long_periodic_text_takes_no_more_calls_than_a_short_one():
+    """Such a text has no context with two next tokens: every passage is looked at in vain."""
+
+    def calls(repeats):
+        tokens = np.tile(np.arange(1, 11), repeats)
+        counts, events = count_contexts(tokens, 11, [2])[0], []
+        sys.setprofile(lambda frame, event, argument: events.append(event))
+        try:
+            passage_with_repeat(counts, tokens, 12)
+        finally:
+            sys.setprofile(None)
+        return len(events)
+
+    calls(10)
+    assert calls(2000) == calls(10)
 
 
 def test_a_text_without_a_repeat_gives_its_first_passage():

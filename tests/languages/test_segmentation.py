@@ -3,8 +3,8 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
-from tokenizers.models import BPE, WordLevel
-from tokenizers.pre_tokenizers import ByteLevel, Whitespace
+from tokenizers.models import BPE, Unigram, WordLevel, WordPiece
+from tokenizers.pre_tokenizers import ByteLevel, Whitespace, WhitespaceSplit
 from tokenizers.processors import TemplateProcessing
 from tokenizers.trainers import BpeTrainer
 
@@ -31,7 +31,8 @@ def test_words_are_the_default_and_say_so():
     found = split_text("The cat, the CAT.")
     assert (found.tokens, found.tokenizer) == (["the", "cat", "the", "cat"], "words")
     assert found.about == (
-        "Tokens are words in lower case, by Unicode's rules for word boundaries (UAX 29)."
+        "Tokens are words in lower case, by Unicode's rules for word boundaries (UAX 29), but full "
+        "stops, commas, colons and semicolons always separate, and apostrophes also join digits."
     )
 
 
@@ -89,6 +90,74 @@ def test_a_tokenizer_of_bytes_loses_nothing(tmp_path):
     found = split_text(text, str(path))
     assert len("".join(found.tokens)) == len(text.encode())
     assert len(encode(found.tokens, 10).tokens) == len(found.tokens)
+
+
+NAME = "[UNK]"
+PIECES = {"a": 0, "b": 1, NAME: 2}
+SCORES = [("a", -1.0), ("b", -1.0), (NAME, -9.0)]
+KNOWING = [
+    WordLevel(PIECES, unk_token=NAME),
+    WordPiece(PIECES, unk_token=NAME),
+    BPE(PIECES, [], unk_token=NAME, fuse_unk=True),
+    Unigram(SCORES, unk_id=2),
+]
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(model):
+        tokenizer = Tokenizer(model)
+        tokenizer.pre_tokenizer = WhitespaceSplit()
+        tokenizer.save(str(path := tmp_path / "mine.json"))
+        return str(path)
+
+    return write
+
+
+@pytest.mark.parametrize("model", KNOWING, ids=lambda model: type(model).__name__)
+def test_a_tokenizers_own_unknown_token_is_the_unknown_one(model, written):
+    """Also where the text holds the word by which we or the tokenizer call it."""
+    tokens = split_text("a xyz b a <unk> xyz", written(model)).tokens
+    assert tokens == ["a", "<unk>", "b", "a", "<unk>", "<unk>"]
+    encoding = encode(tokens, 3)
+    assert encoding.vocabulary == ("<unk>", "a", "b")
+    assert encoding.share_unknown == 0.5
+
+
+def test_a_word_of_the_vocabulary_that_is_written_like_our_unknown_one(written):
+    model = WordLevel({"<unk>": 0, "a": 1, NAME: 2}, unk_token=NAME)
+    encoding = encode(split_text("a <unk> a x a", written(model)).tokens, 2)
+    assert (encoding.vocabulary, encoding.tokens.tolist()) == (("<unk>", "a"), [1, 0, 1, 0, 1])
+
+
+WITHOUT = [
+    WordLevel({"a": 0, "b": 1}, unk_token=NAME),
+    WordPiece({"a": 0, "b": 1}, unk_token=NAME),
+    BPE({"a": 0, "b": 1}, [], unk_token=NAME),
+    BPE({"a": 0, "b": 1}, []),  # leaves out what it does not know, without a word
+    Unigram(SCORES[:2]),
+]
+
+
+@pytest.mark.parametrize("model", WITHOUT, ids=lambda model: type(model).__name__)
+def test_a_word_without_a_token_is_named(model, written):
+    path = written(model)
+    assert split_text("a b", path).tokens == ["a", "b"]
+    with pytest.raises(
+        ValueError,
+        match=r"^`tokenizer` = '.*mine\.json' has no token for 'aéb' of the text, and none",
+    ):
+        split_text("a b aéb xyz b", path)
+
+
+def test_added_tokens_and_bytes_need_no_unknown_one(tmp_path):
+    byte = {f"<0x{i:02X}>": i for i in range(256)} | {"a": 256}
+    for model, text in ((BPE(byte, [], byte_fallback=True), "a é"), (BPE({"a": 0}, []), "a [x] a")):
+        tokenizer = Tokenizer(model)
+        tokenizer.add_tokens(["[x]"])
+        tokenizer.pre_tokenizer = WhitespaceSplit()
+        tokenizer.save(str(path := tmp_path / "bytes.json"))
+        assert len(split_text(text, str(path)).tokens) == 3
 
 
 def test_what_is_no_tokenizer_is_refused(tmp_path, saved, monkeypatch):

@@ -9,11 +9,18 @@ from ntpcompanion.linear.margin_programs import (
     least_max_norm,
     least_weighted_norm,
 )
-from ntpcompanion.linear.svm import solve_ntp_svm
+from ntpcompanion.linear.proofs import check_weights
+from ntpcompanion.linear.svm import Verdict, solve_ntp_svm
 from ntpcompanion.linear.ties import project_onto_F
 from tests.linear.cases import table
 
 CASE = table([[3, 4]], [[1, 1, 0]])
+UNIT = ContextTable.random(6, 5, 2, 8, np.random.default_rng(0))
+SCALE = np.random.default_rng(1).uniform(0.1, 10, (5, 8))
+
+
+def rescaled(case, factors):
+    return ContextTable(case.embeddings * factors, case.next_token, case.weight)
 
 
 def test_each_tie_and_margin_is_said_once():
@@ -49,14 +56,52 @@ def test_without_a_solution_there_is_no_answer(program):
     assert program(table([[1.0], [1.0]], [[1, 0], [0, 1]])) is None
 
 
-def test_with_equal_weights_it_is_the_next_token_svm(rng):
-    table = ContextTable.random(12, 6, 3, 14, rng)
-    for scale in (1.0, 1e-9, 1e9):
-        assert np.allclose(
-            least_weighted_norm(table, np.full((6, 14), scale)),
-            solve_ntp_svm(table, tol=1e-12).weights,
-            atol=1e-6,
-        )
+@pytest.mark.parametrize("power", [-8, -6, -3, 3, 5, 8])
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda case: least_frobenius_norm(case).weights,
+        lambda case: least_weighted_norm(case, np.ones((5, 8))),
+        lambda case: least_weighted_norm(case, SCALE),
+        lambda case: solve_ntp_svm(case, method="cvxpy", tol=1e-9).weights,
+    ],
+)
+def test_decoders_shrink_as_embeddings_grow(solve, power):
+    np.testing.assert_allclose(
+        solve(rescaled(UNIT, 10.0**power)) * 10.0**power, solve(UNIT), rtol=1e-6, atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("power", [-8, -4, 4, 8])
+def test_the_largest_entry_shrinks_as_embeddings_grow(power):
+    """The solution in the max norm need not be unique; its norm and its proof are."""
+    answer = solve_ntp_svm(rescaled(UNIT, 10.0**power), norm="max", tol=1e-9)
+    assert answer.verdict is Verdict.SEPARABLE
+    best = np.abs(solve_ntp_svm(UNIT, norm="max", tol=1e-9).weights).max()
+    assert np.abs(answer.weights).max() * 10.0**power == pytest.approx(best, rel=1e-8)
+
+
+@pytest.mark.parametrize("spread", [1, 3, 5])
+@pytest.mark.parametrize("support_size", [1, 2])
+def test_embeddings_of_very_different_lengths(spread, support_size, rng):
+    case = ContextTable.random(6, 5, support_size, 8, rng)
+    case = rescaled(case, 10 ** rng.uniform(-spread, spread, (6, 1)))
+    exact = solve_ntp_svm(case, tol=1e-9)
+    for options in ({"method": "cvxpy"}, {"norm": "max"}):
+        assert solve_ntp_svm(case, **options).verdict is Verdict.SEPARABLE
+    weights = least_weighted_norm(case, np.ones((5, 8)))
+    assert check_weights(case, weights * (1 + 1e-9)).holds
+    assert np.linalg.norm(weights) == pytest.approx(np.linalg.norm(exact.weights), rel=1e-8)
+    assert np.linalg.norm(weights - exact.weights) < 1e-4 * np.linalg.norm(weights)
+
+
+def test_what_rounding_hides_is_not_called_solved(rng):
+    """Lengths 1e16 apart: margins of 1 are smaller than the rounding of a logit."""
+    case = rescaled(UNIT, 10.0 ** np.linspace(-8, 8, 6)[:, None])
+    for options in ({"method": "cvxpy"}, {"norm": "max"}):
+        answer = solve_ntp_svm(case, **options)
+        assert answer.verdict is Verdict.UNDECIDED
+        assert answer.weights is None or answer.margin > 0
 
 
 @pytest.mark.parametrize("support_size", [1, 3])
@@ -71,9 +116,7 @@ def test_the_weighted_solution_is_optimal(rng, support_size):
         other /= smallest_margins(table, other[None])[0]
         assert (scale * W**2).sum() <= (scale * other**2).sum() + 1e-7
     table_not_separable = ContextTable(np.ones((2, 1)), np.eye(2), np.full(2, 0.5))
-    with pytest.raises(
-        RuntimeError, match=r"Clarabel ends with 'infeasible.*'\. Is the table separable\?"
-    ):
+    with pytest.raises(ValueError, match=r"^`table` must be separable: no decoder ties"):
         least_weighted_norm(table_not_separable, np.ones((2, 1)))
 
 
