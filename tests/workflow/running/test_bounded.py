@@ -18,6 +18,7 @@ def client(monkeypatch):
     node = new_notebook(cells=[new_code_cell("")])
     client = bounded.BoundedClient(SimpleNamespace(nb=node, autosave_cell=lambda: None))
     client.reset_execution_trackers()
+    client.clear_before_next_output = False
     return client
 
 
@@ -39,7 +40,7 @@ def test_the_first_lines_of_each_stream_are_kept(client):
     for text in ("1\n2\n", "3\n4\n", "5\n"):
         printed(client, text)
     printed(client, "to stderr\n", "stderr")
-    assert texts(client) == ["1\n2\n3\n", "to stderr\n"]
+    assert texts(client) == ["1\n2\n", "3\n", "to stderr\n"]
 
 
 def test_a_line_without_end_is_cut(client):
