@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ntpcompanion.argument_check import argument_check
+
 # Rows that were divided by their sum in float64 miss 1 by about 1e-16 times their length; rows that
 # were divided in single precision (1e-7) are refused.
 SUM_TOLERANCE = 1e-8
@@ -192,6 +194,7 @@ def check_probabilities(name: str, entries: np.ndarray, sums: np.ndarray | np.fl
     check_sums(name, sums)
 
 
+@argument_check
 def check_not_negative(name: str, entries: np.ndarray) -> None:
     """ValueError if an entry is below zero."""
     if entries.size and entries.min() < 0:
@@ -220,6 +223,7 @@ def check_choice(name: str, value: object, known: Collection[str]) -> None:
         )
 
 
+@argument_check
 def check_flag(name: str, value: object) -> None:
     """ValueError unless the value is True or False: words such as "yes" and "no" would both count
     as true.
@@ -228,18 +232,21 @@ def check_flag(name: str, value: object) -> None:
         raise ValueError(f"`{name}` must be True or False, got {described(value)}.")
 
 
+@argument_check
 def check_instance(name: str, value: object, kind: type) -> None:
     """ValueError unless the value is of a class."""
     if not isinstance(value, kind):
         raise ValueError(f"`{name}` must be a {kind.__name__}, got {described(value)}.")
 
 
+@argument_check
 def check_callable(name: str, value: object) -> None:
     """ValueError unless the value can be called."""
     if not callable(value):
         raise ValueError(f"`{name}` must be a function, got {described(value)}.")
 
 
+@argument_check
 def check_generator(name: str, value: object) -> None:
     """ValueError unless the value is a generator of NumPy."""
     if not isinstance(value, np.random.Generator):
@@ -267,6 +274,7 @@ def check_tensor(name: str, value: object) -> None:
         )
 
 
+@argument_check
 def check_device(name: str, value: object) -> None:
     """ValueError unless torch knows a device of this name; None is the CPU."""
     import torch
