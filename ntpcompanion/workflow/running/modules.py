@@ -3,28 +3,18 @@
 import ast
 import dataclasses
 import functools
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_input
-from ntpcompanion.workflow.running.statements import (
-    Import,
-    Reference,
-    Statement,
-    last_name,
-    read_statement,
-)
+from ntpcompanion.workflow.running.bindings import Import, last_name
+from ntpcompanion.workflow.running.faces import not_python
+from ntpcompanion.workflow.running.statements import Reference, Statement, read_statement
+from ntpcompanion.workflow.running.uses import NO_PYTHON, ONE_PARSES
 
-# CPython 3.11 counts the depth of a syntax tree once for all threads: two that parse at a time can
-# end in a SystemError.
-ONE_PARSES = threading.Lock()
 Seen = tuple[tuple[str, str], ...]  # modules and names on the way, against circles
 UNKNOWN = "?"  # what a module does not show to have
-# what `ast.parse` raises for faults, null bytes and deep nesting
-NO_PYTHON = (SyntaxError, ValueError, MemoryError, RecursionError)
 
 
 @dataclass(eq=False)
@@ -68,6 +58,8 @@ class Packages:
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = {folder.name: folder for folder in folders}
         self._modules: dict[str, Module | None] = {}
+        self.looked_at: dict[Statement, frozenset[str] | None] = {}  # of functions, as asked for
+        self.hashes: dict[tuple[object, ...], str] = {}  # of statements, as asked for
         self._bounds: dict[tuple[Module, Reference], list[Bound]] = {}
 
     def module(self, name: str) -> Module | None:
@@ -214,11 +206,3 @@ def _lazy_names(stub: Path) -> dict[str, Import]:
         return {}
     imports = [each for statement in _parsed(stub) for each in statement.imports]
     return {each.local: each for each in imports if each.target.startswith(".")}
-
-
-def not_python(path: Path, error: BaseException) -> WorkflowError:
-    """The sentence for a file that cannot be parsed."""
-    said = str(error).replace("<unknown>", path.name) or type(error).__name__
-    return WorkflowError(
-        f"{path} is not Python, so nothing that imports it can run: {said}. Correct the file."
-    )

@@ -4,16 +4,13 @@ When in doubt, a call counts.
 """
 
 import ast
-import builtins
-import functools
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
-from ntpcompanion.workflow.running.modules import Bound, Module
-from ntpcompanion.workflow.running.statements import Reference, Statement, last_name
+from ntpcompanion.workflow.running.bindings import last_name
+from ntpcompanion.workflow.running.modules import Bound, Module, Packages
+from ntpcompanion.workflow.running.statements import Reference, Statement
 
-MARK = "argument_check"
-Resolve = Callable[[Module, Reference], list[Bound]]
+MARK = "ntpcompanion.argument_check"  # the module of the mark
+NONE: frozenset[Statement] = frozenset()
 BUILTINS = frozenset(
     "isinstance issubclass len type str int float bool complex repr ascii abs round callable "
     "hasattr getattr range divmod ValueError TypeError NotImplementedError".split()
@@ -33,111 +30,16 @@ METHODS = frozenset(
     "startswith endswith lower upper isidentifier isdigit replace format removeprefix "
     "removesuffix detach cpu astype reshape ravel flatten".split()
 )
+CHANGES = (
+    *(ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await, ast.AugAssign, ast.Delete),
+    *(ast.Starred, ast.With, ast.AsyncWith, ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef),
+    ast.ClassDef,
+)
+SIMPLE = (
+    *(ast.Name, ast.Attribute, ast.Constant, ast.Tuple, ast.List, ast.keyword, ast.Load),
+    *(ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop),
+)
 LIBRARIES = frozenset({"numpy", "torch", "math", "operator", "typing"})
-# what a handler can name without catching what a check raises
-OTHER_ERRORS = frozenset(
-    "OSError FileNotFoundError PermissionError ImportError ModuleNotFoundError UnicodeDecodeError "
-    "UnicodeEncodeError TimeoutError KeyboardInterrupt".split()
-)
-# contexts of libraries through which errors pass
-CONTEXTS = frozenset(
-    "errstate no_grad enable_grad inference_mode catch_warnings open autocast device stream graph "
-    "sdpa_kernel nullcontext limit threadpool_limits localcontext Lock set_grad_enabled no_sync "
-    "TemporaryDirectory closing".split()
-)
-# by these an error may end anywhere
-SWALLOW = frozenset(
-    "suppress ExitStack AsyncExitStack __exit__ __aexit__ exception return_exceptions Thread "
-    "error_callback excepthook".split()
-)
-CALLS_NOTHING = frozenset({"operator", "math", "os"})
-
-
-@dataclass(frozen=True, eq=False)
-class Trap:
-    """Where an error may be caught: the nodes within, by id, the attributes that they name, and
-    whether they call what cannot be known.
-    """
-
-    nodes: frozenset[int]
-    attributes: tuple[ast.Attribute, ...]
-    wild: bool
-
-
-@functools.cache
-def traps(statement: Statement) -> tuple[Trap, ...]:
-    """The places of a statement in which an error may be caught and not raised again."""
-    return tuple(_traps(statement))
-
-
-def _traps(statement: Statement) -> Iterator[Trap]:
-    free = {id(call) for call in statement.free_calls}
-    for node in ast.walk(statement.node):
-        if isinstance(node, ast.Try | ast.TryStar) and _catches(node):
-            inside = [each for part in node.body for each in ast.walk(part)]
-        elif isinstance(node, ast.With | ast.AsyncWith) and not all(map(_passes, node.items)):
-            inside = list(ast.walk(node))
-        else:
-            continue
-        wild = any(
-            id(each) in free or isinstance(each, ast.Yield | ast.YieldFrom) or _hands_on(each)
-            for each in inside
-        )
-        yield Trap(frozenset(map(id, inside)), attributes_in(inside), wild)
-
-
-def attributes_in(nodes: Iterable[ast.AST]) -> tuple[ast.Attribute, ...]:
-    """The attributes among nodes."""
-    return tuple(each for each in nodes if isinstance(each, ast.Attribute))
-
-
-def _catches(node: ast.Try | ast.TryStar) -> bool:
-    leaves = (ast.Return, ast.Break, ast.Continue)
-    if any(isinstance(each, leaves) for part in node.finalbody for each in ast.walk(part)):
-        return True
-    return any(
-        not _other_errors(handler.type)
-        and not (
-            isinstance(handler.body[-1], ast.Raise)
-            and not any(isinstance(each, leaves) for each in ast.walk(handler))
-        )
-        for handler in node.handlers
-    )
-
-
-def _other_errors(kind: ast.expr | None) -> bool:
-    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    # an attribute, such as `numpy.linalg.LinAlgError`, names an error of a library
-    return all(
-        isinstance(each, ast.Name | ast.Attribute)
-        and (
-            last_name(each) in OTHER_ERRORS
-            or (isinstance(each, ast.Attribute) and not hasattr(builtins, each.attr))
-        )
-        for each in kinds
-    )
-
-
-def _passes(item: ast.withitem) -> bool:
-    call = item.context_expr
-    if last_name(call) == "suppress" and isinstance(call, ast.Call):
-        return all(map(_other_errors, call.args))
-    # an own context has its own `try`, or an `__exit__`
-    return last_name(call) in CONTEXTS or isinstance(getattr(call, "func", call), ast.Name)
-
-
-def _hands_on(node: ast.AST) -> bool:
-    """Whether a call hands a variable to what may call it."""
-    if not isinstance(node, ast.Call):
-        return False
-    function = node.func
-    root = function
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    known = last_name(root) in CALLS_NOTHING or (
-        isinstance(function, ast.Name) and hasattr(builtins, function.id)
-    )
-    return not known and any(isinstance(each, ast.Name) for each in node.args)
 
 
 def is_simple_call(node: ast.AST) -> bool:
@@ -146,87 +48,71 @@ def is_simple_call(node: ast.AST) -> bool:
     """
     call = getattr(node, "value", None)
     return isinstance(call, ast.Call) and all(
-        isinstance(
-            each,
-            ast.Name
-            | ast.Attribute
-            | ast.Constant
-            | ast.Tuple
-            | ast.List
-            | ast.keyword
-            | ast.Load
-            | ast.UnaryOp
-            | ast.BinOp
-            | ast.operator
-            | ast.unaryop,
-        )
-        or (isinstance(each, ast.Call) and last_name(each) == "len")
+        isinstance(each, SIMPLE) or (isinstance(each, ast.Call) and last_name(each) == "len")
         for part in (*call.args, *call.keywords)
         for each in ast.walk(part)
     )
 
 
-def is_marked(module: Module, statement: Statement, resolve: Resolve) -> bool:
+def is_marked(packages: Packages, module: Module, statement: Statement) -> bool:
     """Whether a statement defines a function that `argument_check` alone decorates."""
     node = statement.node
     if not isinstance(node, ast.FunctionDef) or len(node.decorator_list) != 1:
         return False
-    roots = {id(node.decorator_list[0])}
-    marks = [each for each in statement.references if id(each.nodes[-1]) in roots]
-    names = [bound for each in marks for bound in resolve(module, each)]
+    marks = [each for each in statement.references if each.nodes[-1] is node.decorator_list[0]]
+    names = [bound for each in marks for bound in packages.resolve(module, each)]
     return bool(names) and all(
-        bound.outside == f"ntpcompanion.{MARK}.{MARK}"
-        or (bound.module is not None and bound.module.name == f"ntpcompanion.{MARK}")
+        bound.outside == f"{MARK}.argument_check"
+        or (bound.module is not None and bound.module.name == MARK)
         for bound in names
     )
 
 
-def is_pure(
-    module: Module,
-    statement: Statement,
-    resolve: Resolve,
-    properties: frozenset[str] = frozenset(),
-    seen: frozenset[int] = frozenset(),
-) -> bool:
-    """Whether a function only looks at its arguments, and returns or raises.
-
-    `properties` are names of attributes that run code of the book's packages.
+def looked_at(
+    packages: Packages, module: Module, statement: Statement, seen: frozenset[Statement] = NONE
+) -> frozenset[str] | None:
+    """The names of all attributes that a function looks at; None if it may do more than to look at
+    its arguments and raise, or if it has an answer. A function that it calls may have one.
     """
+    if statement in seen:
+        return frozenset()
+    if seen or statement not in packages.looked_at:
+        found = _looked_at(packages, module, statement, seen)
+        if seen:
+            return found
+        packages.looked_at[statement] = found
+    return packages.looked_at[statement]
+
+
+def _looked_at(
+    packages: Packages, module: Module, statement: Statement, seen: frozenset[Statement]
+) -> frozenset[str] | None:
     node = statement.node
-    if id(statement) in seen:
-        return True
-    if not isinstance(node, ast.FunctionDef) or (
-        statement.deferred and _binds_own(statement, module)
-    ):
-        return False
-    if len(node.decorator_list) > 1 or (
-        node.decorator_list and not is_marked(module, statement, resolve)
-    ):
-        return False
+    if not isinstance(node, ast.FunctionDef) or _binds_own(statement, module):
+        return None
+    if node.decorator_list and not is_marked(packages, module, statement):
+        return None
     inside = [each for part in node.body for each in ast.walk(part)]
-    if any(map(_changes, inside)) or {each.attr for each in attributes_in(inside)} & properties:
-        return False
     answers = any(isinstance(each, ast.Return) and each.value is not None for each in inside)
-    if answers and not seen:  # a check has no answer, a function that it asks may have one
-        return False
+    if any(map(_changes, inside)) or (answers and not seen):
+        return None
     own = _made_here(node)
+    if not all(_may_go_through(one, own) for each in inside for one in _gone_through(each)):
+        return None
+    names = {each.attr for each in inside if isinstance(each, ast.Attribute)}
     by_node = {id(each.nodes[-1]): each for each in statement.references}
-    for each in inside:
-        if any(not _may_go_through(one, own) for one in _gone_through(each)):
-            return False
-        if isinstance(each, ast.Call):
-            reference = by_node.get(id(each.func))
-            bound = resolve(module, reference) if reference else []
-            if not _only_looks(each, reference, bound):
-                return False
-            for one in bound:
-                deeper = seen | {id(statement)}
-                if one.statement is not None and not (
-                    one.module is not None
-                    and is_pure(one.module, one.statement, resolve, properties, deeper)
-                ):
-                    return False
-    return True
+    for call in (each for each in inside if isinstance(each, ast.Call)):
+        reference = by_node.get(id(call.func))
+        bound = packages.resolve(module, reference) if reference else []
+        if not _only_looks(call, reference, bound):
+            return None
+        for one in bound:
+            if one.statement is not None and one.module is not None:
+                below = looked_at(packages, one.module, one.statement, seen | {statement})
+                if below is None:
+                    return None
+                names |= below
+    return frozenset(names)
 
 
 def _binds_own(statement: Statement, module: Module) -> bool:
@@ -235,30 +121,11 @@ def _binds_own(statement: Statement, module: Module) -> bool:
 
 
 def _changes(node: ast.AST) -> bool:
-    place = isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
-    return (
-        place
-        or isinstance(
-            node,
-            ast.Global
-            | ast.Nonlocal
-            | ast.Yield
-            | ast.YieldFrom
-            | ast.Await
-            | ast.AugAssign
-            | ast.Delete
-            | ast.Starred
-            | ast.With
-            | ast.AsyncWith
-            | ast.Lambda
-            | ast.FunctionDef
-            | ast.AsyncFunctionDef
-            | ast.ClassDef,
-        )
-        or any(
-            each.arg in ("out", "where", "inplace", "key") for each in getattr(node, "keywords", [])
-        )
-    )
+    if isinstance(node, ast.Attribute | ast.Subscript):
+        return not isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.Call):
+        return any(each.arg in ("out", "where", "inplace", "key") for each in node.keywords)
+    return isinstance(node, CHANGES)
 
 
 def _gone_through(node: ast.AST) -> list[ast.expr]:
@@ -314,17 +181,4 @@ def _only_looks(call: ast.Call, reference: Reference | None, bound: list[Bound])
         if not each.outside
         else each.outside.partition(".")[0] in LIBRARIES and name in OUTSIDE
         for each in bound
-    )
-
-
-def swallows(statement: Statement, outside: Iterable[str]) -> bool:
-    """Whether by what a statement names, errors of anything may end; `outside` are names of
-    libraries.
-    """
-    words = (statement.words - {"suppress"}) | {each.rpartition(".")[2] for each in outside}
-    if words - {"suppress"} & SWALLOW or (words & SWALLOW and "suppress" not in statement.words):
-        return True
-    calls = (each for each in ast.walk(statement.node) if last_name(each) == "suppress")
-    return any(
-        isinstance(each, ast.Call) and not all(map(_other_errors, each.args)) for each in calls
     )

@@ -12,52 +12,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ntpcompanion.workflow.base.files import files_below, sha256
+from ntpcompanion.workflow.base.files import sha256
+from ntpcompanion.workflow.running.bindings import Import
+from ntpcompanion.workflow.running.catching import Trap, attributes_in, swallows, traps
+from ntpcompanion.workflow.running.elsewhere import (
+    BLIND_BUILTINS,
+    IMPORTERS,
+    INTROSPECTS,
+    OF_THE_MODULE,
+    REGISTERS,
+    acts,
+    folder_hash,
+    imported_by_name,
+    looks_anywhere,
+)
 from ntpcompanion.workflow.running.modules import Bound, Module, Packages, is_lazy
-from ntpcompanion.workflow.running.purity import (
-    Trap,
-    attributes_in,
-    is_marked,
-    is_pure,
-    is_simple_call,
-    swallows,
-    traps,
-)
-from ntpcompanion.workflow.running.statements import (
-    PLAIN_DECORATORS,
-    Import,
-    Reference,
-    Statement,
-    last_name,
-)
-
-# who uses these reads docstrings or annotations of anything
-INTROSPECTS = frozenset(
-    "__doc__ __annotations__ inspect get_type_hints get_annotations getdoc singledispatch "
-    "singledispatchmethod validate_call validate_arguments beartype typechecked jaxtyped pydoc "
-    "doctest help model_json_schema create_model use_attribute_docstrings beartype_this_package "
-    "install_import_hook".split()
-)
-# who uses these may depend on any file of the package
-LOOKS_ANYWHERE = frozenset(
-    "getsource getsourcelines getsourcefile getfile getmodule getmembers findsource getcomments "
-    "linecache tokenize currentframe _getframe extract_stack __code__ __globals__ f_globals "
-    "__file__ __path__ __spec__ __loader__ listdir scandir iterdir rglob iglob walk_packages "
-    "iter_modules pkgutil entry_points spec_from_file_location runpy run_path run_module "
-    "SourceFileLoader meta_path path_hooks reload load_module __subclasses__ __module__".split()
-)
-BLIND_BUILTINS = frozenset({"exec", "eval", "compile", "globals"})
-IMPORTERS = frozenset({"import_module", "__import__"})
-OF_THE_MODULE = frozenset({"__name__", "__package__"})
-REGISTERS = frozenset({"__init_subclass__", "metaclass", "__set_name__"})
-# calls at the top of a module that change nothing
-MAKES = frozenset(
-    "TypeVar ParamSpec NewType namedtuple compile frozenset set tuple dict list range len min max "
-    "sum float int str bool abs sorted zip enumerate Path array asarray zeros ones eye arange "
-    "linspace geomspace logspace sqrt log exp pi getLogger MappingProxyType partial Fraction "
-    "Decimal finfo iinfo dtype device split join format cast dedent items keys values "
-    "attrgetter itemgetter field Field ConfigDict".split()
-)
+from ntpcompanion.workflow.running.purity import is_marked, is_simple_call, looked_at
+from ntpcompanion.workflow.running.statements import Reference, Statement
 
 
 @dataclass
@@ -67,12 +38,12 @@ class _Choice:
     handed: set[str] = field(default_factory=set)
     introspected: bool = False
     registers: bool = False
-    properties: frozenset[str] = frozenset()
+    methods: set[str] = field(default_factory=set)  # of classes: what looks like data may run
     caught: set[int] = field(default_factory=set)  # statements whose calls of checks count
     all_caught: bool = False
 
     def state(self) -> tuple[object, ...]:
-        sizes = (len(self.handed), len(self.properties), len(self.caught))
+        sizes = (len(self.handed), len(self.methods), len(self.caught))
         return (*sizes, self.introspected, self.registers, self.all_caught)
 
 
@@ -111,7 +82,8 @@ def definition_hashes(
     only called, unless the program introspects anything, and calls of functions that
     `ntpcompanion.argument_check` marks and that can be seen to be pure.
     """
-    packages, choice = Packages(folders), _Choice()
+    state = tuple(map(folder_hash, folders))
+    packages, choice = _packages(folders, state), _Choice()
     while True:
         before = choice.state()
         reach = _Reach(packages, choice, texts)
@@ -119,6 +91,13 @@ def definition_hashes(
         reach.learn()
         if choice.state() == before:
             return reach.hashes()
+
+
+# records of a book share most of their definitions
+@functools.lru_cache(maxsize=1)
+def _packages(folders: tuple[Path, ...], state: tuple[str, ...]) -> Packages:
+    """The packages while their files are in one `state`."""
+    return Packages(folders)
 
 
 class _Reach:
@@ -138,7 +117,7 @@ class _Reach:
         self.calls: dict[Statement, list[int]] = {}
         self.loaded: set[str] = set()
         self.whole: set[str] = set()
-        self.computed: set[str] = set()
+        self.computed = False
 
     def start(self, module: str, names: Iterable[str]) -> None:
         self.load(module)
@@ -166,6 +145,12 @@ class _Reach:
                             self.follow(statement, module, reference)
                 elif self.acts(module, statement):
                     self.label(module, statement)
+
+    def acts(self, module: Module, statement: Statement) -> bool:
+        """Whether a statement counts because its module is imported."""
+        if self.choice.registers and isinstance(statement.node, ast.ClassDef):
+            return True
+        return acts(self.packages, module, statement.node, statement)
 
     def load_all(self, module: Module, imports: Sequence[Import]) -> None:
         for each in imports:
@@ -210,19 +195,20 @@ class _Reach:
             or not is_simple_call(node)
         ):
             return False
-        if {each.attr for each in attributes_in(ast.walk(node))} & self.choice.properties:
+        if {each.attr for each in attributes_in(ast.walk(node))} & self.choice.methods:
             return False
         called = node.value.func  # type: ignore[attr-defined]
         found = [each for each in statement.references if each.nodes[-1] is called]
-        resolve = self.packages.resolve
-        bound = [one for each in found for one in resolve(module, each)]
-        return bool(bound) and all(
-            one.statement is not None
-            and one.module is not None
-            and is_marked(one.module, one.statement, resolve)
-            and is_pure(one.module, one.statement, resolve, self.choice.properties)
-            for one in bound
-        )
+        bound = [one for each in found for one in self.packages.resolve(module, each)]
+        return bool(bound) and all(map(self._may_only_raise, bound))
+
+    def _may_only_raise(self, bound: Bound) -> bool:
+        if bound.statement is None or bound.module is None:
+            return False
+        if not is_marked(self.packages, bound.module, bound.statement):
+            return False
+        names = looked_at(self.packages, bound.module, bound.statement)
+        return names is not None and not names & self.choice.methods
 
     def follow(self, statement: Statement, module: Module, reference: Reference) -> None:
         bounds = self.packages.resolve(module, reference)
@@ -275,92 +261,30 @@ class _Reach:
 
     def look(self, module: Module, statement: Statement) -> None:
         """What a statement names that leads where nothing can be seen."""
-        parts = {part for name in self.outside.get(statement, ()) for part in name.split(".")}
-        words = statement.words | parts | {*statement.texts}
+        outside = self.outside.get(statement, set())
+        words = statement.words | {part for name in outside for part in name.split(".")}
         package = module.name.partition(".")[0]
-        if words & LOOKS_ANYWHERE or ("__getattr__" in statement.names and not is_lazy(statement)):
+        if looks_anywhere(statement, outside, self.packages.folders):
             self.whole.add(package)
-        if {"glob", "walk"} & parts & {"glob", "walk"} or "glob" in statement.words:
-            self.whole.add(package)
-        if (
-            "modules" in words
-            and "sys" in words | parts
-            and not _literal_modules(statement, self.packages)
-        ):
-            self.whole.add(package)
-        self.choice.introspected |= bool(words & INTROSPECTS)
+        self.choice.introspected |= bool((words | {*statement.texts}) & INTROSPECTS)
         self.choice.registers |= bool(words & REGISTERS)
         if words & IMPORTERS:
-            self._imports_by_name(module, statement)
-
-    def _imports_by_name(self, module: Module, statement: Statement) -> None:
-        calls = [n for n in ast.walk(statement.node) if isinstance(n, ast.Call)]
-        calls = [call for call in calls if last_name(call) in IMPORTERS]
-        named = [call.args[0] for call in calls if len(call.args) == 1 and not call.keywords]
-        texts = [each.value for each in named if isinstance(each, ast.Constant)]
-        texts = [text for text in texts if isinstance(text, str) and text[:1] != "."]
-        if not calls or len(texts) < len(calls):
-            self.computed.add(module.name)
-            if any(len(call.args) + len(call.keywords) > 1 for call in calls):  # a relative import
-                self.whole.add(module.name.partition(".")[0])
-        for text in texts:
-            *_, last = [None, *self.packages.above(text)]
-            if last is not None:
-                self.reach(Bound(0, last))
+            names, computed, relative = imported_by_name(statement)
+            self.computed |= computed
+            self.whole |= {package} if relative else set()
+            for module in (each for name in names for each in [*self.packages.above(name)][-1:]):
+                self.reach(Bound(0, module))
 
     def _is_spelled(self, package: str) -> bool:
         """Whether some text may be the name of a module of a package."""
         pattern = re.compile(rf"\b{re.escape(package)}(\.|$)")
         return any(map(pattern.search, self.texts))
 
-    def acts(self, module: Module, statement: Statement) -> bool:
-        """Whether a statement that runs at import may change anything but its own names."""
-        return any(self._acts(module, statement, node) for node in [statement.node])
-
-    def _acts(self, module: Module, statement: Statement, node: ast.AST) -> bool:
-        match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                names = {last_name(each) for each in node.decorator_list}
-                is_class = isinstance(node, ast.ClassDef)
-                return not names <= PLAIN_DECORATORS or (is_class and self.choice.registers)
-            case ast.Import() | ast.ImportFrom() | ast.Pass():
-                return False
-            case ast.Expr():
-                return not isinstance(node.value, ast.Constant)
-            case ast.Assign() | ast.AnnAssign():
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                places = (each for target in targets for each in ast.walk(target))
-                if any(isinstance(each, ast.Attribute | ast.Subscript) for each in places):
-                    return True
-                return node.value is not None and self._calls(module, statement, node.value)
-            case ast.If() if last_name(node.test) == "TYPE_CHECKING":
-                return any(self._acts(module, statement, each) for each in node.orelse)
-            case ast.If() if "__main__" in [getattr(n, "value", 0) for n in ast.walk(node.test)]:
-                return False
-            case ast.If() | ast.Try():
-                if isinstance(node, ast.If) and self._calls(module, statement, node.test):
-                    return True
-                inside = [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt)]
-                inside += [each for one in getattr(node, "handlers", []) for each in one.body]
-                return any(self._acts(module, statement, each) for each in inside)
-        return True
-
-    def _calls(self, module: Module, statement: Statement, node: ast.expr) -> bool:
-        """Whether an expression calls what may change something."""
-        inside = [n for n in _now(node) if isinstance(n, ast.Call)]
-        own = {id(each.nodes[-1]): each for each in statement.references}
-        for call in inside:
-            reference = own.get(id(call.func))
-            bound = self.packages.resolve(module, reference) if reference else []
-            if last_name(call) not in MAKES or any(each.module is not None for each in bound):
-                return not _is_own_class(bound)
-        return False
-
     def learn(self) -> None:
         """What this pass says about the next one."""
         choice = self.choice
         choice.handed |= {name for each in self.labels for name in each.handed}
-        choice.properties |= frozenset(n for each in self.labels for n in _properties(each.node))
+        choice.methods |= {name for each in self.labels for name in _methods(each)}
         seeds: list[Statement] = []
         for each in self.labels:
             if swallows(each, self.outside.get(each, ())):
@@ -394,24 +318,21 @@ class _Reach:
             todo += self._with_methods(self._attributes(attributes_of(statement)))
         self.choice.caught |= {id(each) for each in seen}
 
+    def _hash(self, statement: Statement) -> str:
+        names = {id(node) for each in statement.references for node in each.nodes}
+        labels = tuple((name, self.nodes[name]) for name in sorted(names) if name in self.nodes)
+        parts = {id(each.node) for each in statement.parts} & self.left_out
+        key = (statement, labels, tuple(sorted(parts)))
+        if key not in self.packages.hashes:
+            plain = _plain(statement.node, self.nodes, self.left_out)
+            self.packages.hashes[key] = sha256(json.dumps(plain))
+        return self.packages.hashes[key]
+
     def hashes(self) -> dict[str, str]:
-        found = {
-            label: sha256(json.dumps(_plain(statement.node, self.nodes, self.left_out)))
-            for statement, label in self.labels.items()
-        }
+        found = {label: self._hash(statement) for statement, label in self.labels.items()}
         for name in self.whole:
             found[f"all files of {name}"] = folder_hash(self.packages.folders[name])
         return dict(sorted(found.items()))
-
-
-def folder_hash(folder: Path) -> str:
-    """Of the names and contents of all files below a folder, but those that Python makes itself."""
-    files = (path for path in files_below(folder) if "__pycache__" not in path.parts)
-    named = {
-        path.relative_to(folder).as_posix(): sha256(path.read_bytes().replace(b"\r\n", b"\n"))
-        for path in files
-    }
-    return sha256(json.dumps(named, sort_keys=True))
 
 
 @functools.cache
@@ -426,43 +347,6 @@ def _methods(statement: Statement) -> frozenset[str]:
         return frozenset()
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     return frozenset(n.name for n in ast.walk(statement.node) if isinstance(n, kinds))
-
-
-def _properties(node: ast.stmt) -> Iterable[str]:
-    if isinstance(node, ast.ClassDef):
-        for each in node.body:
-            if isinstance(each, ast.FunctionDef) and each.decorator_list:
-                yield each.name
-
-
-def _is_own_class(bound: Sequence[Bound]) -> bool:
-    return False
-
-
-def _now(node: ast.AST) -> Iterable[ast.AST]:
-    """A node and those below that run with it: not the body of a lambda."""
-    yield node
-    if not isinstance(node, ast.Lambda):
-        for each in ast.iter_child_nodes(node):
-            yield from _now(each)
-
-
-def _literal_modules(statement: Statement, packages: Packages) -> bool:
-    """Whether `sys.modules` is asked for libraries by their names only."""
-    keys: list[ast.expr] = []
-    uses = 0
-    for node in ast.walk(statement.node):
-        uses += isinstance(node, ast.Attribute) and node.attr == "modules"
-        if isinstance(node, ast.Subscript) and last_name(node.value) == "modules":
-            keys.append(node.slice)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "get" and last_name(node.func.value) == "modules":
-                keys.append(node.args[0])
-        if isinstance(node, ast.Compare) and last_name(node.comparators[0]) == "modules":
-            keys.append(node.left)
-    names = [each.value for each in keys if isinstance(each, ast.Constant)]
-    tops = {str(name).partition(".")[0] for name in names}
-    return len(names) == uses and not tops & packages.folders.keys()
 
 
 def _plain(node: object, labels: Mapping[int, str], left_out: set[int]) -> object:
