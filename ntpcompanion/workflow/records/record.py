@@ -144,8 +144,8 @@ def experiment_sources(project: Project, plan: Mapping[str, Any]) -> dict[str, s
 
 def banner(record: Record) -> str:
     """HTML that says what is recorded, up to the first stop; or that it no longer matches the code,
-    with the first of the definitions that changed. It opens to tell the rest, and when and where the
-    record was made.
+    with the first of the definitions that changed. It opens to tell the rest, and when and where
+    the record was made.
     """
     kind, state = "ntp-current", "matches the present code"
     first, *rest = re.split(r"(?<=[.;]) ", record.about, maxsplit=1)

@@ -72,3 +72,25 @@ def last_name(node: ast.AST) -> str:
     if isinstance(node, ast.Call):
         node = node.func
     return getattr(node, "attr", getattr(node, "id", ""))
+
+
+def arguments_of(arguments: ast.arguments) -> list[ast.arg]:
+    """All arguments of a function."""
+    several = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return several + [each for each in (arguments.vararg, arguments.kwarg) if each]
+
+
+def asked_for_package(node: ast.Subscript) -> ast.expr | None:
+    """Of `kind.__module__.split(".")[0]`, which no move changes, the `kind`."""
+    match node:
+        case ast.Subscript(
+            value=ast.Call(
+                func=ast.Attribute(
+                    value=ast.Attribute(value=owner, attr="__module__"), attr="split" | "partition"
+                ),
+                args=[ast.Constant(value=".")],
+            ),
+            slice=ast.Constant(value=0),
+        ):
+            return owner
+    return None

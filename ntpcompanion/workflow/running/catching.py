@@ -6,11 +6,11 @@ When in doubt, an error may be caught.
 import ast
 import builtins
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from ntpcompanion.workflow.running.bindings import last_name
-from ntpcompanion.workflow.running.statements import Statement
+from ntpcompanion.workflow.running.statements import Reference, Statement
 
 # what a handler can name without catching what a check raises
 OTHER_ERRORS = frozenset(
@@ -131,3 +131,64 @@ def swallows(statement: Statement, outside: Iterable[str]) -> bool:
     return any(
         isinstance(each, ast.Call) and not all(map(_other_errors, each.args)) for each in calls
     )
+
+
+@functools.cache
+def methods(statement: Statement) -> frozenset[str]:
+    """The names of all functions in a class; none of another statement."""
+    if not isinstance(statement.node, ast.ClassDef):
+        return frozenset()
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return frozenset(each.name for each in ast.walk(statement.node) if isinstance(each, kinds))
+
+
+def caught_in(
+    reached: Iterable[Statement],
+    leads_to: Mapping[Statement, Sequence[tuple[Reference, Statement]]],
+    outside: Mapping[Statement, Iterable[str]],
+    of_libraries: Set[int],
+) -> set[Statement] | None:
+    """Which of the statements that are `reached` may run where an error of theirs is caught; None
+    if any may.
+
+    Parameters
+    ----------
+    leads_to
+        where the references of each lead.
+    outside
+        the names of libraries in each.
+    of_libraries
+        ids of the nodes of such names.
+    """
+    reached = list(reached)
+    if any(swallows(each, outside.get(each, ())) for each in reached):
+        return None
+
+    def with_methods(nodes: Iterable[ast.Attribute]) -> list[Statement]:
+        names = {each.attr for each in nodes if id(each) not in of_libraries}
+        return [each for each in reached if methods(each) & names]
+
+    todo: list[Statement] = []
+    for each in reached:
+        for trap in traps(each):
+            if trap.wild:
+                return None
+            todo += with_methods(trap.attributes)
+            leads = leads_to.get(each, ())
+            todo += [to for by, to in leads if id(by.nodes[0]) in trap.nodes]
+    found: set[Statement] = set()
+    while todo:
+        statement = todo.pop()
+        if statement in found:
+            continue
+        if statement.free_calls:
+            return None
+        found.add(statement)
+        todo += [to for _, to in leads_to.get(statement, ())]
+        todo += with_methods(_attributes(statement))
+    return found
+
+
+@functools.cache
+def _attributes(statement: Statement) -> tuple[ast.Attribute, ...]:
+    return attributes_in(ast.walk(statement.node))

@@ -1,13 +1,15 @@
 """What a statement does beyond what it names: it runs at import, or looks where nothing is seen."""
 
 import ast
+import functools
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import files_below, sha256
 from ntpcompanion.workflow.running.bindings import last_name
-from ntpcompanion.workflow.running.modules import Module, Packages
+from ntpcompanion.workflow.running.modules import Module, Packages, is_lazy, statements_of
 from ntpcompanion.workflow.running.statements import PLAIN_DECORATORS, Statement
 
 # who uses these reads docstrings or annotations of anything
@@ -25,6 +27,12 @@ LOOKS_ANYWHERE = frozenset(
     "iter_modules pkgutil entry_points spec_from_file_location runpy run_path run_module "
     "SourceFileLoader meta_path path_hooks reload load_module __subclasses__ __module__".split()
 )
+# a notebook reads files before the eyes of its runner, but a list of modules is no file
+FINDS_MODULES = frozenset(
+    "pkgutil iter_modules walk_packages entry_points __subclasses__ spec_from_file_location "
+    "runpy run_path run_module SourceFileLoader meta_path path_hooks".split()
+)
+LISTS = frozenset("listdir scandir iterdir glob rglob iglob walk".split())
 BLIND_BUILTINS = frozenset({"exec", "eval", "compile", "globals"})
 IMPORTERS = frozenset({"import_module", "__import__"})
 OF_THE_MODULE = frozenset({"__name__", "__package__"})
@@ -141,9 +149,49 @@ def _literal_modules(statement: Statement, packages: set[str]) -> bool:
 
 def folder_hash(folder: Path) -> str:
     """Of the names and contents of all files below a folder, but those that Python makes itself."""
-    files = (path for path in files_below(folder) if "__pycache__" not in path.parts)
-    named = {
-        path.relative_to(folder).as_posix(): sha256(path.read_bytes().replace(b"\r\n", b"\n"))
-        for path in files
+    return sha256(json.dumps(file_hashes(folder)))
+
+
+def file_hashes(folder: Path) -> dict[str, str]:
+    """The hash of every file below a folder, but of those that Python makes itself."""
+    files = [path for path in files_below(folder) if "__pycache__" not in path.parts]
+    named = {path.relative_to(folder).as_posix(): path for path in files}
+    # a checkout with the line ends of Windows is the same code
+    return {
+        name: sha256(path.read_bytes().replace(b"\r\n", b"\n"))
+        for name, path in sorted(named.items())
     }
-    return sha256(json.dumps(named, sort_keys=True))
+
+
+def _lists(statement: Statement) -> bool:
+    """Whether a statement lists a folder, and not only files of another kind than modules."""
+    calls = [each for each in ast.walk(statement.node) if isinstance(each, ast.Call)]
+    patterns = [call.args[:1] for call in calls if last_name(call) in LISTS]
+    texts = [str(getattr(each, "value", "")) for pattern in patterns for each in pattern]
+    others = [re.search(r"\.\w+$", text) and not re.search(r"\.py\w?$", text) for text in texts]
+    imports = {part for one in statement.imports for part in one.target.split(".")}
+    return bool(imports & LISTS) or len(list(filter(None, others))) < len(patterns)
+
+
+@functools.cache
+def _may_look(source: bytes | str, packages: frozenset[str]) -> bool:
+    statements = [each for each in statements_of(source) if not is_lazy(each)]
+    words = {word for each in statements for word in each.words}
+    imports = [one for each in statements for one in (*each.imports, *each.deferred)]
+    words |= {part for one in imports for part in one.target.split(".")}
+    names = {each.parts[0] for one in statements for each in one.references if not each.parts[1:]}
+    if any("__getattr__" in each.names for each in statements) or names & BLIND_BUILTINS:
+        return True
+    place = rf"\b({'|'.join(map(re.escape, packages))})([./]|$)"
+    own = any(re.search(place, text) for each in statements for text in each.texts)
+    here = own or "__name__" in names or words & {"__file__", "__path__", "__package__", "__spec__"}
+    by_name = [imported_by_name(each) for each in statements if each.words & IMPORTERS]
+    looks = any(computed for _, computed, _ in by_name) or any(map(_lists, statements))
+    return bool(words & FINDS_MODULES or (here and looks))
+
+
+def may_look_for_modules(source: bytes | str, packages: Iterable[str]) -> bool:
+    """Whether a file may load, list or read modules of the packages that it does not name: a coarse
+    sign for the sources of a notebook.
+    """
+    return _may_look(source, frozenset(packages))

@@ -188,14 +188,15 @@ def _parsed(file: Path) -> list[Statement]:
     # a checkout with the line ends of Windows is the same code
     data = read_input(file).replace(b"\r\n", b"\n")
     try:
-        return _statements(data)
+        return statements_of(data)
     except NO_PYTHON as error:
         raise not_python(file, error) from error
 
 
 # what a file holds now is read each time; notebooks and records share most of their modules
 @functools.cache
-def _statements(source: bytes | str) -> list[Statement]:
+def statements_of(source: bytes | str) -> list[Statement]:
+    """The statements at the top of a module. Raises what NO_PYTHON lists."""
     with ONE_PARSES:
         tree = ast.parse(source)
     return [read_statement(node) for node in tree.body]

@@ -6,15 +6,13 @@ it counts as the definition that it is bound to, so that a move changes nothing.
 
 import ast
 import functools
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ntpcompanion.workflow.base.files import sha256
 from ntpcompanion.workflow.running.bindings import Import
-from ntpcompanion.workflow.running.catching import Trap, attributes_in, swallows, traps
+from ntpcompanion.workflow.running.catching import attributes_in, caught_in, methods
 from ntpcompanion.workflow.running.elsewhere import (
     BLIND_BUILTINS,
     IMPORTERS,
@@ -29,6 +27,7 @@ from ntpcompanion.workflow.running.elsewhere import (
 from ntpcompanion.workflow.running.modules import Bound, Module, Packages, is_lazy
 from ntpcompanion.workflow.running.purity import is_marked, is_simple_call, looked_at
 from ntpcompanion.workflow.running.statements import Reference, Statement
+from ntpcompanion.workflow.running.tree_hash import tree_hash
 
 
 @dataclass
@@ -107,7 +106,6 @@ class _Reach:
         self.packages, self.choice, self.texts = packages, choice, list(texts)
         self.todo: list[tuple[Module, Statement]] = []
         self.labels: dict[Statement, str] = {}
-        self.homes: dict[Statement, Module] = {}
         self.counts: dict[str, int] = {}
         self.next: dict[Statement, list[tuple[Reference, Statement]]] = {}
         self.outside: dict[Statement, set[str]] = {}
@@ -139,18 +137,17 @@ class _Reach:
             for statement in module.statements:
                 self.load_all(module, statement.imports)
                 if is_lazy(statement):
-                    self.homes.setdefault(statement, module)
                     for reference in statement.references:
-                        if reference.nodes[-1] is statement.node.value.func:  # type: ignore
+                        if reference.nodes[-1] is statement.node.value.func:  # type: ignore[attr-defined]
                             self.follow(statement, module, reference)
                 elif self.acts(module, statement):
                     self.label(module, statement)
 
     def acts(self, module: Module, statement: Statement) -> bool:
         """Whether a statement counts because its module is imported."""
-        if self.choice.registers and isinstance(statement.node, ast.ClassDef):
-            return True
-        return acts(self.packages, module, statement.node, statement)
+        is_class = isinstance(statement.node, ast.ClassDef)
+        registers = is_class and self.choice.registers
+        return registers or acts(self.packages, module, statement.node, statement)
 
     def load_all(self, module: Module, imports: Sequence[Import]) -> None:
         for each in imports:
@@ -165,7 +162,6 @@ class _Reach:
             self.labels[statement] = (
                 name if self.counts[name] == 1 else f"{name} ({self.counts[name]})"
             )
-            self.homes[statement] = module
             self.todo.append((module, statement))
         return self.labels[statement]
 
@@ -284,39 +280,10 @@ class _Reach:
         """What this pass says about the next one."""
         choice = self.choice
         choice.handed |= {name for each in self.labels for name in each.handed}
-        choice.methods |= {name for each in self.labels for name in _methods(each)}
-        seeds: list[Statement] = []
-        for each in self.labels:
-            if swallows(each, self.outside.get(each, ())):
-                choice.all_caught = True
-            for trap in traps(each):
-                seeds += self._within(each, trap)
-                choice.all_caught |= trap.wild
-        self._catch(seeds)
-
-    def _within(self, statement: Statement, trap: Trap) -> list[Statement]:
-        pairs = self.next.get(statement, [])
-        found = [to for reference, to in pairs if id(reference.nodes[0]) in trap.nodes]
-        return found + self._with_methods(self._attributes(trap.attributes))
-
-    def _attributes(self, nodes: Iterable[ast.Attribute]) -> frozenset[str]:
-        return frozenset(node.attr for node in nodes if id(node) not in self.of_libraries)
-
-    def _with_methods(self, names: frozenset[str]) -> list[Statement]:
-        return [each for each in self.labels if _methods(each) & names]
-
-    def _catch(self, todo: list[Statement]) -> None:
-        """Everything that may run where its errors are caught keeps its checks."""
-        seen: set[Statement] = set()
-        while todo:
-            statement = todo.pop()
-            if statement in seen:
-                continue
-            seen.add(statement)
-            self.choice.all_caught |= bool(statement.free_calls)
-            todo += [to for _, to in self.next.get(statement, [])]
-            todo += self._with_methods(self._attributes(attributes_of(statement)))
-        self.choice.caught |= {id(each) for each in seen}
+        choice.methods |= {name for each in self.labels for name in methods(each)}
+        caught = caught_in(self.labels, self.next, self.outside, self.of_libraries)
+        choice.all_caught |= caught is None
+        choice.caught |= {id(each) for each in caught or ()}
 
     def _hash(self, statement: Statement) -> str:
         names = {id(node) for each in statement.references for node in each.nodes}
@@ -324,8 +291,7 @@ class _Reach:
         parts = {id(each.node) for each in statement.parts} & self.left_out
         key = (statement, labels, tuple(sorted(parts)))
         if key not in self.packages.hashes:
-            plain = _plain(statement.node, self.nodes, self.left_out)
-            self.packages.hashes[key] = sha256(json.dumps(plain))
+            self.packages.hashes[key] = tree_hash(statement.node, self.nodes, self.left_out)
         return self.packages.hashes[key]
 
     def hashes(self) -> dict[str, str]:
@@ -333,37 +299,3 @@ class _Reach:
         for name in self.whole:
             found[f"all files of {name}"] = folder_hash(self.packages.folders[name])
         return dict(sorted(found.items()))
-
-
-@functools.cache
-def attributes_of(statement: Statement) -> tuple[ast.Attribute, ...]:
-    """All attributes in a statement."""
-    return attributes_in(ast.walk(statement.node))
-
-
-@functools.cache
-def _methods(statement: Statement) -> frozenset[str]:
-    if not isinstance(statement.node, ast.ClassDef):
-        return frozenset()
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return frozenset(n.name for n in ast.walk(statement.node) if isinstance(n, kinds))
-
-
-def _plain(node: object, labels: Mapping[int, str], left_out: set[int]) -> object:
-    """A tree as lists and texts. Empty fields are left out: later versions of Python add some."""
-    if isinstance(node, list):
-        return [_plain(each, labels, left_out) for each in node if id(each) not in left_out]
-    if isinstance(node, ast.Constant):
-        return ["Constant", ascii(node.value)]
-    if not isinstance(node, ast.AST):
-        return ascii(node)
-    if id(node) in labels:
-        return ["Name", labels[id(node)]]
-    fields = {
-        name: _plain(value, labels, left_out)
-        for name, value in ast.iter_fields(node)
-        if value not in (None, []) and name not in ("ctx", "simple") and id(value) not in left_out
-    }
-    if isinstance(node, ast.Module):
-        return [type(node).__name__, fields]
-    return [type(node).__name__, {name: value for name, value in fields.items() if value != []}]

@@ -5,20 +5,19 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input, sha256
+from ntpcompanion.workflow.running.elsewhere import file_hashes, may_look_for_modules
 from ntpcompanion.workflow.running.faces import Package, not_python
 from ntpcompanion.workflow.running.uses import NO_PYTHON, belonging, names_used
 
 
-def source_hashes(
-    code: str,
-    *packages: Path,
-) -> dict[str, str]:
+def source_hashes(code: str, *packages: Path) -> dict[str, str]:
     """A hash of every file of the `packages` that `code` imports, directly or not, by path relative
-    to the first of them; and where the names that it takes from faces are defined.
+    to the first of them; and where the names that it takes from public names are defined.
 
-    A name imported from a room's face leads to the module that defines it, not to the whole room:
-    the entry `"room/__init__.pyi: name"` holds that module. Imports inside functions count. Imports
-    by computed names cannot be seen here; what a run reads besides is noted by its kernel. Raises WorkflowError naming a file that is not Python.
+    A name imported from a package that loads its names late leads to the module that defines it,
+    not to the whole package: the entry `"room/__init__.pyi: name"` holds that module. Imports
+    inside functions count. Where a file may look for modules by names that cannot be seen here, all
+    files of its package count. Raises WorkflowError naming a file that is not Python.
     """
     known = {folder.name: Package(folder) for folder in packages}
     # `../other/module.py` for a second package
@@ -41,7 +40,17 @@ def source_hashes(
                 data = read_input(place).replace(b"\r\n", b"\n")
                 todo |= _names_in(place, data, (first, *file.parent.parts), known) - done
                 found[(above[first] / file).as_posix()] = sha256(data)
+                if may_look_for_modules(data, known):
+                    found |= _all_files(packages[0], known[first].folder)
+    if may_look_for_modules(code, known):
+        for folder in packages:
+            found |= _all_files(packages[0], folder)
     return dict(sorted(found.items()))
+
+
+def _all_files(first: Path, folder: Path) -> dict[str, str]:
+    above = Path(os.path.relpath(folder, first))
+    return {(above / name).as_posix(): hash_ for name, hash_ in file_hashes(folder).items()}
 
 
 def _tracked(names: Iterable[str], packages: Iterable[str]) -> set[str]:

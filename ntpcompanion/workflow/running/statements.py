@@ -9,6 +9,8 @@ from ntpcompanion.workflow.running.bindings import (
     Comprehension,
     Function,
     Import,
+    arguments_of,
+    asked_for_package,
     bound_by,
     imports_of,
     last_name,
@@ -133,7 +135,7 @@ class _Reader(ast.NodeVisitor):
         before = self._enter(node)
         arguments = node.args
         self._all([*arguments.defaults, *filter(None, arguments.kw_defaults)])
-        every = _arguments(arguments)
+        every = arguments_of(arguments)
         for annotation in [*(each.annotation for each in every), node.returns]:
             self._optional("annotation", annotation)
         names, imports = bound_by(node.body)
@@ -156,7 +158,7 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self._all([*node.args.defaults, *filter(None, node.args.kw_defaults)])
-        self.scopes.append(_Scope({each.arg for each in _arguments(node.args)}, []))
+        self.scopes.append(_Scope({each.arg for each in arguments_of(node.args)}, []))
         self.visit(node.body)
         self.scopes.pop()
 
@@ -195,8 +197,9 @@ class _Reader(ast.NodeVisitor):
             self._all([*node.args, *node.keywords])
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
-        if (owner := _asked_for_package(node)) is not None:
-            return self.visit(owner)
+        if (owner := asked_for_package(node)) is not None:
+            self.visit(owner)
+            return
         self._quietly([node.value])
         self.visit(node.slice)
 
@@ -292,24 +295,3 @@ class _Reader(ast.NodeVisitor):
             self.part = outer or node
         self.visit(node)
         self.part = outer
-
-
-def _arguments(arguments: ast.arguments) -> list[ast.arg]:
-    several = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return several + [each for each in (arguments.vararg, arguments.kwarg) if each]
-
-
-def _asked_for_package(node: ast.Subscript) -> ast.expr | None:
-    """Of `kind.__module__.split(".")[0]`, which no move changes, the `kind`."""
-    match node:
-        case ast.Subscript(
-            value=ast.Call(
-                func=ast.Attribute(
-                    value=ast.Attribute(value=owner, attr="__module__"), attr="split" | "partition"
-                ),
-                args=[ast.Constant(value=".")],
-            ),
-            slice=ast.Constant(value=0),
-        ):
-            return owner
-    return None
