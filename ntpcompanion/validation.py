@@ -19,11 +19,7 @@ SUM_TOLERANCE = 1e-8
 
 
 def as_integer(
-    name: str,
-    value: Any,
-    least: int | None = None,
-    most: int | None = None,
-    reason: str = "",
+    name: str, value: Any, least: int | None = None, most: int | None = None, reason: str = ""
 ) -> int:
     """`value` as a Python integer in `least` … `most`.
 
@@ -53,9 +49,7 @@ def as_integer(
 
 
 def as_number(name: str, value: object, least: float = -np.inf) -> float:
-    """`value` as a finite Python float of at least `least`. ValueError for strings, booleans,
-    arrays, complex numbers, NaN and infinity.
-    """
+    """`value` as a finite Python float of at least `least`; ValueError for all but real numbers."""
     number = _real(name, value)
     if not np.isfinite(number):
         raise ValueError(f"`{name}` must be a finite number, got {number}.")
@@ -110,9 +104,7 @@ def as_array(name: str, value: object) -> np.ndarray:
 
 
 def as_integer_array(name: str, value: object) -> np.ndarray:
-    """`value` as an int64 array. Raises ValueError for masked entries, and for an array of anything
-    but integers: floats and booleans are refused.
-    """
+    """`value` as an int64 array. ValueError for masked entries, and for floats and booleans."""
     array = _any_array(name, value)
     if array.dtype.kind not in "iu" and array.size:
         got = described(value if hasattr(value, "dtype") else array)
@@ -225,9 +217,7 @@ def check_choice(name: str, value: object, known: Collection[str]) -> None:
 
 @argument_check
 def check_flag(name: str, value: object) -> None:
-    """ValueError unless the value is True or False: words such as "yes" and "no" would both count
-    as true.
-    """
+    """ValueError unless the value is True or False: "yes" and "no" would both count as true."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"`{name}` must be True or False, got {described(value)}.")
 

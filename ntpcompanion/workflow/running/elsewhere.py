@@ -179,14 +179,14 @@ def _may_look(source: bytes | str, packages: frozenset[str]) -> bool:
     words = {word for each in statements for word in each.words}
     imports = [one for each in statements for one in (*each.imports, *each.deferred)]
     words |= {part for one in imports for part in one.target.split(".")}
-    names = {each.parts[0] for one in statements for each in one.references if not each.parts[1:]}
+    names = {each.parts[0] for one in statements for each in one.references}
     if any("__getattr__" in each.names for each in statements) or names & BLIND_BUILTINS:
         return True
     place = rf"\b({'|'.join(map(re.escape, packages))})([./]|$)"
     own = any(re.search(place, text) for each in statements for text in each.texts)
     here = own or "__name__" in names or words & {"__file__", "__path__", "__package__", "__spec__"}
     by_name = [imported_by_name(each) for each in statements if each.words & IMPORTERS]
-    looks = any(computed for _, computed, _ in by_name) or any(map(_lists, statements))
+    looks = any(computed or known for known, computed, _ in by_name) or any(map(_lists, statements))
     return bool(words & FINDS_MODULES or (here and looks))
 
 

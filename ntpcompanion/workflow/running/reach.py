@@ -246,10 +246,9 @@ class _Reach:
 
     def _whole_module(self, module: Module) -> None:
         """What is handed on as a whole may be asked for any of its names."""
-        key = f"{module.name}.*"
-        if key in self.loaded:
+        if f"{module.name}.*" in self.loaded:
             return
-        self.loaded.add(key)
+        self.loaded.add(f"{module.name}.*")
         for statement in module.statements:
             for name in sorted(statement.names):
                 for bound in self.packages.attribute(module, name):

@@ -102,7 +102,11 @@ def test_where_nothing_can_be_seen_the_whole_package_counts(book, code):
     assert book(**code, **files(new="SCALE = 1\n")) != book(**code, **files(new="SCALE = 2\n"))
 
 
-@pytest.mark.parametrize("code", SOMEWHERE.values(), ids=SOMEWHERE)
+# what lists a folder that it is given says nowhere that modules lie there
+GIVEN = {"listdir by another name", "the module glob", "walk"}
+
+
+@pytest.mark.parametrize("code", [SOMEWHERE[name] for name in SOMEWHERE if name not in GIVEN])
 def test_nor_does_a_notebook_miss_it(book, code, tmp_path):
     """Its files are known as a whole: docstrings, annotations and checks count anyway."""
     found = []

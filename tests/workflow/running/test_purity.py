@@ -59,7 +59,8 @@ IMPURE = {
 @pytest.mark.parametrize("mark", ["@argument_check\n", ""], ids=["marked", "by its name alone"])
 def test_a_check_that_does_more_counts(book, body, mark):
     def checks(body):
-        return f"{CHECK}SEEN = []\ndef look(x):\n    x.random()\n{mark}def check_size(x):\n    {body}\n"
+        helper = "SEEN = []\ndef look(x):\n    x.random()\n"
+        return f"{CHECK}{helper}{mark}def check_size(x):\n    {body}\n"
 
     code = user("from pkg.checks import check_size\n" + CALLS, checks=checks(body))
     other = user("from pkg.checks import check_size\n" + CALLS, checks=checks("pass"))
