@@ -188,15 +188,17 @@ def _parsed(file: Path) -> list[Statement]:
     # a checkout with the line ends of Windows is the same code
     data = read_input(file).replace(b"\r\n", b"\n")
     try:
-        return statements_of(data)
+        return statements_of(data, str(file))
     except NO_PYTHON as error:
         raise not_python(file, error) from error
 
 
 # what a file holds now is read each time; notebooks and records share most of their modules
 @functools.cache
-def statements_of(source: bytes | str) -> list[Statement]:
-    """The statements at the top of a module. Raises what NO_PYTHON lists."""
+def statements_of(source: bytes | str, file: str = "") -> list[Statement]:
+    """The statements at the top of a module, not shared with a `file` that happens to be equal:
+    there the same names may be bound to something else. Raises what NO_PYTHON lists.
+    """
     with ONE_PARSES:
         tree = ast.parse(source)
     return [read_statement(node) for node in tree.body]

@@ -148,6 +148,17 @@ def test_local_names_are_no_definitions(book):
     assert "k" in book(**user("k = {}\ndef half(x):\n    return [k for k in x] + [k]"))
 
 
+def test_equal_files_are_told_apart_by_what_their_names_mean(book):
+    use = "from .value import VALUE\ndef get():\n    return VALUE\n"
+    both = {f"{name}/{file}.py": "" for name in "ab" for file in ("__init__",)}
+    both |= {f"{name}/use.py": use for name in "ab"} | {"a/value.py": "VALUE = 1\n"}
+    code = user("from pkg.a.use import get\nfrom pkg.b.use import get as other\n"
+                "def half(x):\n    return get() - other()")  # fmt: skip
+    one = book(**code, **both, **{"b/value.py": "VALUE = 2\n"})
+    assert {"get", "get (2)", "VALUE", "VALUE (2)"} <= one.keys()
+    assert one != book(**code, **both, **{"b/value.py": "VALUE = 3\n"})
+
+
 def test_a_file_that_is_not_python_is_named(book):
     with pytest.raises(WorkflowError, match=r"tools\.py is not Python"):
         book(**files(tools="def ="))
