@@ -7,6 +7,7 @@ They change nothing, draw nothing, and return nothing. torch is imported where i
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ntpcompanion.argument_check import argument_check
 from ntpcompanion.validation import (
     as_integer,
     as_integer_array,
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
 LAST_SEED = 2**64 - 1  # of a generator of torch
 
 
+@argument_check
 def check_seed(seed: object) -> None:
     """ValueError unless a generator of torch takes the seed: a non-negative integer of Python."""
     _check_seed("seed", seed)
 
 
+@argument_check
 def _check_seed(name: str, seed: object) -> None:
     number = as_integer(name, seed, 0)
     if number > LAST_SEED:
@@ -38,11 +41,13 @@ def _check_seed(name: str, seed: object) -> None:
         )
 
 
+@argument_check
 def check_size(name: str, value: object) -> None:
     """ValueError unless the value is an integer of at least 1."""
     as_integer(name, value, 1)
 
 
+@argument_check
 def check_positive(name: str, value: object) -> None:
     """ValueError unless the value is a positive, finite number."""
     as_positive(name, value)
@@ -72,6 +77,7 @@ def check_all(name: str, values: object, kind: type) -> None:
             )
 
 
+@argument_check
 def check_row(name: str, row: object, count: int) -> None:
     """ValueError unless the value is an integer in 0 … `count` − 1; an array of one is none."""
     if getattr(row, "ndim", 0):
@@ -91,6 +97,7 @@ def check_rows(name: str, rows: object, count: int, least: int = 0) -> None:
         raise ValueError(f"`{name}` must lie in 0 … {count - 1}, got {wrong}.")
 
 
+@argument_check
 def check_module(name: str, value: object, kind: type) -> None:
     """ValueError unless the value is of a class of modules, or what torch.compile makes of one."""
     check_instance(name, getattr(value, "_orig_mod", value), kind)
@@ -114,6 +121,7 @@ def check_reachable(name: str, device: Any) -> None:
         ) from error
 
 
+@argument_check
 def check_range(name: str, value: "torch.Tensor", least: float, most: float) -> None:
     """ValueError unless all entries lie between two numbers, or equal one of them. Entries that
     cannot be looked at pass: there are none, or they stand for many under `torch.func.vmap`.

@@ -11,17 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from ntpcompanion.argument_check import argument_check
+
 # Rows that were divided by their sum in float64 miss 1 by about 1e-16 times their length; rows that
 # were divided in single precision (1e-7) are refused.
 SUM_TOLERANCE = 1e-8
 
 
 def as_integer(
-    name: str,
-    value: Any,
-    least: int | None = None,
-    most: int | None = None,
-    reason: str = "",
+    name: str, value: Any, least: int | None = None, most: int | None = None, reason: str = ""
 ) -> int:
     """`value` as a Python integer in `least` … `most`.
 
@@ -51,9 +49,7 @@ def as_integer(
 
 
 def as_number(name: str, value: object, least: float = -np.inf) -> float:
-    """`value` as a finite Python float of at least `least`. ValueError for strings, booleans,
-    arrays, complex numbers, NaN and infinity.
-    """
+    """`value` as a finite Python float of at least `least`; ValueError for all but real numbers."""
     number = _real(name, value)
     if not np.isfinite(number):
         raise ValueError(f"`{name}` must be a finite number, got {number}.")
@@ -108,9 +104,7 @@ def as_array(name: str, value: object) -> np.ndarray:
 
 
 def as_integer_array(name: str, value: object) -> np.ndarray:
-    """`value` as an int64 array. Raises ValueError for masked entries, and for an array of anything
-    but integers: floats and booleans are refused.
-    """
+    """`value` as an int64 array. ValueError for masked entries, and for floats and booleans."""
     array = _any_array(name, value)
     if array.dtype.kind not in "iu" and array.size:
         got = described(value if hasattr(value, "dtype") else array)
@@ -192,6 +186,7 @@ def check_probabilities(name: str, entries: np.ndarray, sums: np.ndarray | np.fl
     check_sums(name, sums)
 
 
+@argument_check
 def check_not_negative(name: str, entries: np.ndarray) -> None:
     """ValueError if an entry is below zero."""
     if entries.size and entries.min() < 0:
@@ -220,26 +215,28 @@ def check_choice(name: str, value: object, known: Collection[str]) -> None:
         )
 
 
+@argument_check
 def check_flag(name: str, value: object) -> None:
-    """ValueError unless the value is True or False: words such as "yes" and "no" would both count
-    as true.
-    """
+    """ValueError unless the value is True or False: "yes" and "no" would both count as true."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"`{name}` must be True or False, got {described(value)}.")
 
 
+@argument_check
 def check_instance(name: str, value: object, kind: type) -> None:
     """ValueError unless the value is of a class."""
     if not isinstance(value, kind):
         raise ValueError(f"`{name}` must be a {kind.__name__}, got {described(value)}.")
 
 
+@argument_check
 def check_callable(name: str, value: object) -> None:
     """ValueError unless the value can be called."""
     if not callable(value):
         raise ValueError(f"`{name}` must be a function, got {described(value)}.")
 
 
+@argument_check
 def check_generator(name: str, value: object) -> None:
     """ValueError unless the value is a generator of NumPy."""
     if not isinstance(value, np.random.Generator):
@@ -267,6 +264,7 @@ def check_tensor(name: str, value: object) -> None:
         )
 
 
+@argument_check
 def check_device(name: str, value: object) -> None:
     """ValueError unless torch knows a device of this name; None is the CPU."""
     import torch

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Int
 
+from ntpcompanion.argument_check import argument_check
 from ntpcompanion.validation import as_integer, as_integer_array, check_choice, check_shape
 
 MASK_SIGNS = ("random", "fixed")
@@ -16,6 +17,7 @@ MASK_SIGNS = ("random", "fixed")
 MAX_LENGTH = 12
 
 
+@argument_check
 def check_even(T: int) -> None:
     """Raise ValueError unless T is an integer, even and at least 2."""
     if as_integer("T", T) % 2 or T < 2:
@@ -24,6 +26,7 @@ def check_even(T: int) -> None:
         )
 
 
+@argument_check
 def check_length(T: int) -> None:
     """Raise ValueError unless T is even and so small that everything can be enumerated: 2 …
     MAX_LENGTH.

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ntpcompanion.argument_check import argument_check
 from ntpcompanion.flatness.manifold import nearest_minimizer
 from ntpcompanion.flatness.model import ConditionalModel
 from ntpcompanion.validation import (
@@ -178,6 +179,7 @@ def sparse_linear(
     )
 
 
+@argument_check
 def _check_sizes(**sizes: int) -> None:
     for name, value in sizes.items():
         as_integer(name, value, 1)

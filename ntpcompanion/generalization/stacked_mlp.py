@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from ntpcompanion.argument_check import argument_check
 from ntpcompanion.validation import (
     as_integer,
     as_number,
@@ -172,6 +173,7 @@ def _check_examples(start: StackedMLP, inputs: Tensor, labels: Tensor, order: Te
     _check_indices("order", order, inputs.shape[1], "rows of `inputs`")
 
 
+@argument_check
 def _check_indices(name: str, given: Tensor, count: int, what: str) -> None:
     if given.dtype != torch.int64:
         raise ValueError(f"`{name}` must be of torch.int64, got {given.dtype}.")

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
+from ntpcompanion.argument_check import argument_check
 from ntpcompanion.validation import (
     as_integer,
     as_integer_array,
@@ -65,6 +66,7 @@ class Language(Protocol):
         ...
 
 
+@argument_check
 def check_language(language: object) -> None:
     """Raise ValueError unless the value is a `Language`; a plan of one is not."""
     if not isinstance(language, Language):

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Integer
 from scipy.sparse import csr_array, vstack
 
+from ntpcompanion.argument_check import argument_check
 from ntpcompanion.languages.counting import refine, tally
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.validation import (
@@ -149,6 +150,7 @@ def flatten_sequences(
     return _table(np.concatenate(embeddings), csr_array(vstack(counts, format="csr")))
 
 
+@argument_check
 def _check_range(name: str, tokens: Integer[np.ndarray, "n T"], vocab_size: int) -> None:
     if tokens.size and (tokens.min() < 0 or tokens.max() >= vocab_size):
         raise ValueError(

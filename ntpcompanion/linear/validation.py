@@ -57,6 +57,7 @@ def _sparse_distributions(name: str, value: sparray | spmatrix, rows: int) -> cs
     return distributions
 
 
+@argument_check
 def check_logits(embeddings: Float[np.ndarray, "m d"], W: Float[np.ndarray, "V d"]) -> None:
     """ValueError if differences of the logits E Wᵀ could overflow. O(m d + V d), where they are far
     from it.

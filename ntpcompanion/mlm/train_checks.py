@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from ntpcompanion.argument_check import argument_check
 from ntpcompanion.checks import check_named_tensors
 from ntpcompanion.languages.language import Language, check_language
 from ntpcompanion.mlm.plan import TrainingPlan
@@ -34,6 +35,7 @@ def check_kinds(
         check_instance("second", second, SecondTerm)
 
 
+@argument_check
 def check_where(device: torch.device | str, checkpoint: Path | None, save_every: int) -> None:
     """ValueError for what is no device or no file, and for a number of steps below 1."""
     check_device("device", device)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ntpcompanion.argument_check import argument_check
 from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.pcfg import PCFG
 from ntpcompanion.validation import (
@@ -18,6 +19,7 @@ from ntpcompanion.validation import (
 )
 
 
+@argument_check
 def check_hmm_or_pcfg(language: object) -> None:
     """ValueError unless the language is one of the two whose hidden states or symbols are known."""
     if not isinstance(language, HMM | PCFG):

@@ -3,6 +3,8 @@
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin
 
+from ntpcompanion.argument_check import argument_check
+
 
 def check_choices(plan: Any) -> None:
     """Raise ValueError for a field of a dataclass that is annotated `Literal[...]` and has another
@@ -34,6 +36,7 @@ def check_integer(plan: object, *names: str) -> None:
             raise ValueError(f"`{name}` must be a whole number, got {value!r}.")
 
 
+@argument_check
 def check_kind(name: str, plan: Any, kind: str) -> None:
     """Raise ValueError unless a plan is of this kind."""
     if plan.kind != kind:

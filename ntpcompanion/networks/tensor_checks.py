@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ntpcompanion.argument_check import argument_check
 from ntpcompanion.checks import check_named_tensors
 from ntpcompanion.validation import as_integer, check_tensor, described
 
@@ -36,6 +37,7 @@ def check_long(name: str, tokens: Any) -> None:
         raise ValueError(f"`{name}` must be of torch.int64, got {described(tokens)}. Use .long().")
 
 
+@argument_check
 def check_on_device(name: str, value: Tensor, other: Tensor, what: str = "the model") -> None:
     """ValueError unless a tensor is where another one is, a parameter of the model unless `what`
     says otherwise.
@@ -47,6 +49,7 @@ def check_on_device(name: str, value: Tensor, other: Tensor, what: str = "the mo
         )
 
 
+@argument_check
 def check_embedded(name: str, rows: object, least: int) -> None:
     """ValueError unless so many rows of embeddings are enough."""
     as_integer(name, rows, least, reason="(words, mask and padding)")
@@ -111,6 +114,7 @@ def check_asked(name: str, at: Any, tokens: Tensor) -> None:
     check_on_device(name, at, tokens, "`tokens`")
 
 
+@argument_check
 def check_as_many(name: str, value: object, other: str, rows: Tensor) -> None:
     """ValueError unless the value has as many rows as another tensor, which is named."""
     if not isinstance(value, Tensor) or len(value) != len(rows):

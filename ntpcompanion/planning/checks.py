@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ntpcompanion.argument_check import argument_check
 from ntpcompanion.checks import check_all, check_module
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.tensor_checks import check_as_many, check_on_device, check_tokens
@@ -20,6 +21,7 @@ from ntpcompanion.validation import (
 )
 
 
+@argument_check
 def check_planner(name: str, model: Any) -> None:
     """ValueError unless the value is a causal language model: one that is not would see the tokens
     it is to predict.
@@ -32,6 +34,7 @@ def check_planner(name: str, model: Any) -> None:
         )
 
 
+@argument_check
 def check_vocabulary(name: str, model: Any, task: Any) -> None:
     """ValueError unless the model has a word for each token of the task."""
     if model.plan.words < task.vocabulary:
@@ -73,6 +76,7 @@ def check_asked_arrays(task: Any, prefix: Any, fed: Any, words: int) -> None:
         )
 
 
+@argument_check
 def _check_columns(name: str, tokens: Any, columns: int, task: Any) -> None:
     if tokens.ndim != 2 or tokens.shape[1] != columns:
         raise ValueError(
@@ -81,6 +85,7 @@ def _check_columns(name: str, tokens: Any, columns: int, task: Any) -> None:
         )
 
 
+@argument_check
 def check_found(name: str, found: Any, count: int, task: Any) -> None:
     """ValueError unless a predictor has returned an array of log probabilities (n, l, V)."""
     fits = isinstance(found, np.ndarray) and found.ndim == 3 and found.dtype.kind == "f"
@@ -120,6 +125,7 @@ def check_graphs_or_none(name: str, values: Any, kind: type, held_out: Sequence[
             )
 
 
+@argument_check
 def check_predictor(name: str, predict: Any) -> None:
     """ValueError if the value is a network, which takes other arguments than a predictor."""
     if isinstance(getattr(predict, "_orig_mod", predict), LanguageModel):
@@ -129,6 +135,7 @@ def check_predictor(name: str, predict: Any) -> None:
         )
 
 
+@argument_check
 def check_stops(stops: Any) -> None:
     """ValueError unless the value is a list of numbers, which are not looked at. Arrays are
     refused: whether they hold any is no question to them.
@@ -138,6 +145,7 @@ def check_stops(stops: Any) -> None:
         raise ValueError(f"`stops` must be a list of integers, got {described(stops)}.")
 
 
+@argument_check
 def check_room(model: Any, prefix: Tensor, pauses: int) -> None:
     """ValueError unless the positions of a model are enough for a prefix and pauses."""
     spare = model.plan.positions - prefix.shape[1]
@@ -153,6 +161,7 @@ def check_room(model: Any, prefix: Tensor, pauses: int) -> None:
         )
 
 
+@argument_check
 def check_drawn_where(generator: torch.Generator, tokens: Tensor) -> None:
     """ValueError unless a generator is on the device of the tokens."""
     if tokens.device.type not in (generator.device.type, "meta"):
@@ -162,6 +171,7 @@ def check_drawn_where(generator: torch.Generator, tokens: Tensor) -> None:
         )
 
 
+@argument_check
 def check_targets(name: str, tokens: Tensor, pause: int, words: int) -> None:
     """ValueError unless every token but the first of a row is a word of the logits or a pause."""
     targets = tokens[:, 1:]

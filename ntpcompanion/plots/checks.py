@@ -10,9 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import is_color_like
 from matplotlib.markers import MarkerStyle
 
+from ntpcompanion.argument_check import argument_check
 from ntpcompanion.validation import as_array, as_integer, as_shaped, check_instance, described
 
 
+@argument_check
 def check_axes(ax: object) -> None:
     """ValueError unless `ax` are axes of matplotlib."""
     if not isinstance(ax, Axes):
@@ -64,6 +66,7 @@ def as_pair(name: str, value: object) -> tuple[float, float]:
     return first, second
 
 
+@argument_check
 def check_point(name: str, index: object, number: int) -> None:
     """ValueError unless `index` counts one of so many points, from 0 or, negative, from the end."""
     as_integer(name, index, -number, number - 1, f"(a line of {number} points)")

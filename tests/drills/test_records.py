@@ -39,11 +39,11 @@ def test_an_outdated_record_is_shown_as_outdated(recorded):
     assert "words (book): up to date" in recorded.command("build"), (
         "the record did not change, so its notebook does not run"
     )
-    assert "outdated: two.py changed since" in page(recorded)
+    assert "outdated: TWO changed since" in page(recorded)
     # other numbers: two runs of one plan may take equally long, and then nothing has changed
     recorded.plan_halves(about="Other words.", grid={"n": [1, 3]})
     recorded.command("build")
-    assert "outdated: two.py, book/records/plans.yml changed since" in page(recorded)
+    assert "outdated: TWO, book/records/plans.yml changed since" in page(recorded)
     assert "Wrote" in recorded.command("record", "halves", "--jobs", "1")
     assert recorded.command("why", "words") == "words (book): inputs: record halves changed"
 

@@ -40,7 +40,7 @@ def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path
     """
     plan = plan_of(project, name).model_dump()
     with project.lock(f"record-{name}"):
-        sources, started = experiment_sources(project, plan["experiment"]), now()
+        sources, started = experiment_sources(project, plan), now()
         tasks = grid_tasks(plan["fixed"], plan["grid"])
         path = project.records / f"{name}.json"
         with computed(project, name, plan, tasks, options) as results:

@@ -1,7 +1,7 @@
 """A recorded run: sealed JSON with its provenance, read, checked and described."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -14,9 +14,9 @@ from ntpcompanion.workflow.base.files import canonical_json, read_sealed, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.base.shapes import shaped
-from ntpcompanion.workflow.records.experiment import experiment_module
+from ntpcompanion.workflow.records.experiment import PARTS, experiment_module
 from ntpcompanion.workflow.records.plans import Plan, read_plans
-from ntpcompanion.workflow.running.meaning import computing_parts, source_meanings
+from ntpcompanion.workflow.running.reach import definition_hashes
 
 Schema = Literal[2]
 SCHEMA = get_args(Schema)[0]
@@ -53,11 +53,14 @@ class _Verified(BaseModel):
 
 
 class _Rehashed(BaseModel):
-    """The sources of the last entry of a record, as the meaning of a file was defined later."""
+    """The sources of the last entry of a record, as what a record rests on was defined later: a
+    `note` says what was done.
+    """
 
     model_config = ConfigDict(extra="forbid")
     sources: dict[str, str]
     date: str
+    note: str = ""
 
 
 class _Stored(BaseModel):
@@ -91,7 +94,7 @@ class Record:
     made
         when, on what and by which sources it was made, and which tasks were verified since.
     outdated
-        the files whose meaning differs from that of the sources which made it or last verified it.
+        the definitions that differ from those which made it or last verified it.
     """
 
     name: str
@@ -129,16 +132,20 @@ def read_stored(project: Project, name: str) -> tuple[Path, dict[str, Any]]:
     return path, data
 
 
-def experiment_sources(project: Project, experiment: str) -> dict[str, str]:
-    """The meaning of every package file that an experiment imports: what its record depends on."""
-    module = experiment_module(project, experiment)
-    return source_meanings(f"import {module}", *project.packages)
+def experiment_sources(project: Project, plan: Mapping[str, Any]) -> dict[str, str]:
+    """The hash of every definition that the experiment of a plan reaches: what its record rests on.
+
+    The values of the plan are looked at for names of modules that it may import.
+    """
+    module = experiment_module(project, plan["experiment"])
+    texts = re.findall(r'"([^"]*)"', canonical_json([plan["fixed"], plan["grid"]]))
+    return definition_hashes(module, PARTS, *project.packages, texts=texts)
 
 
 def banner(record: Record) -> str:
     """HTML that says what is recorded, up to the first stop; or that it no longer matches the code,
-    with the first of the files that changed. It opens to tell the rest, and when and where the
-    record was made.
+    with the first of the definitions that changed. It opens to tell the rest, and when and where
+    the record was made.
     """
     kind, state = "ntp-current", "matches the present code"
     first, *rest = re.split(r"(?<=[.;]) ", record.about, maxsplit=1)
@@ -153,18 +160,17 @@ def banner(record: Record) -> str:
     return f'<details class="ntp-record {kind}">{head}{made}</details>'
 
 
-def first_of(files: Sequence[str], shown: int = 3) -> str:
+def first_of(names: Sequence[str], shown: int = 3) -> str:
     """The first few names of a list, and how many more there are."""
-    more = len(files) - shown
-    return ", ".join(files) if more < 2 else f"{', '.join(files[:shown])} and {more} more files"
+    more = len(names) - shown
+    return ", ".join(names) if more < 2 else f"{', '.join(names[:shown])} and {more} more"
 
 
 def _outdated(project: Project, name: str, data: dict[str, Any]) -> list[str]:
-    package, experiment = project.package.name, data["plan"]["experiment"]
-    present = computing_parts(experiment_sources(project, experiment), package)
+    present = experiment_sources(project, data["plan"])
     last = data.get("rehashed") or [data, *data["verified"]][-1]
-    known = computing_parts(last["sources"], package)
-    found = sorted(file for file in {*present, *known} if present.get(file) != known.get(file))
+    known = last["sources"]
+    found = sorted(name for name in {*present, *known} if present.get(name) != known.get(name))
     plan = read_plans(project).get(name)
     if plan is None or plan.model_dump() != data["plan"]:
         found.append("book/records/plans.yml")

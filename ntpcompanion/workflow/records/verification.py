@@ -39,7 +39,7 @@ def verify_record(
     with project.lock(f"record-{name}"):
         path, data = read_stored(project, name)
         _require_plan(project, name, data)
-        sources = experiment_sources(project, data["plan"]["experiment"])
+        sources = experiment_sources(project, data["plan"])
         drawn = [data["results"][i] for i in _draw(data, sources, count)]
         tasks = [line["parameters"] for line in drawn]
         with computed(project, f"{name}-verify", data["plan"], tasks, options) as found:

@@ -3,7 +3,7 @@
 import ast
 import functools
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 # CPython 3.11 counts the depth of a syntax tree once for all threads: two that parse at a time can
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 ONE_PARSES = threading.Lock()
 # what `ast.parse` raises for faults, null bytes and deep nesting
 NO_PYTHON = (SyntaxError, ValueError, MemoryError, RecursionError)
-Parse = Callable[[str | bytes], ast.Module]
 WHOLE = "*"  # as the last part of a name: everything that stands there
 
 
@@ -28,9 +27,7 @@ class Binding:
 
 # the notebooks and records of a book share most of their modules; to parse one takes milliseconds
 @functools.cache
-def names_used(
-    code: str | bytes, parent: str | None = None, parse: Parse = ast.parse
-) -> frozenset[str]:
+def names_used(code: str | bytes, parent: str | None = None) -> frozenset[str]:
     """The dotted names that `code` imports, or reaches as attributes of what it imports.
 
     After `from house import room`, the code `room.chair` uses `house.room` and `house.room.chair`.
@@ -44,8 +41,6 @@ def names_used(
         Python source.
     parent
         the dotted name of the package that relative imports start from; None if there is none.
-    parse
-        makes the syntax tree that is read.
 
     Returns
     -------
@@ -55,10 +50,10 @@ def names_used(
     Raises
     ------
     SyntaxError, ValueError, MemoryError, RecursionError
-        if `code` is not Python; as `parse` does.
+        if `code` is not Python; as `ast.parse` does.
     """
     with ONE_PARSES:
-        nodes = list(ast.walk(parse(code)))
+        nodes = list(ast.walk(ast.parse(code)))
     imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
     bindings = [binding for node in imports for binding in _bindings(node, parent)]
     chains: dict[str, set[str]] = {binding.local: set() for binding in bindings}

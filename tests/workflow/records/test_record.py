@@ -67,19 +67,19 @@ def test_a_record_says_what_no_longer_matches_it(study):
     study.edit("toypkg/two.py", "TWO = 2", "TWO = 3")
     study.plan_records(halves={**plan, "about": "Thirds."})
     text = banner(load_record(study.project, "halves"))
-    changed = "utdated: two.py, book/records/plans.yml changed since."
+    changed = "utdated: TWO, book/records/plans.yml changed since."
     assert text.startswith('<details class="ntp-record ntp-outdated"><summary>')
     assert f" O{changed}</summary>" in text, "seen before it is opened"
     assert text.endswith(f"; o{changed}</details>")
     long = replace(load_record(study.project, "halves"), about="Halves; of 1 < 2. And more.")
-    assert "halves</code> Halves … Outdated: two.py, " in banner(long)
+    assert "halves</code> Halves … Outdated: TWO, " in banner(long)
     assert "</summary><p>Halves; of 1 &lt; 2. And more.</p>Made 2" in banner(long)
     several = replace(load_record(study.project, "halves"), outdated=list("abcd"))
     assert banner(several).endswith("; outdated: a, b, c, d changed since.</details>")
     many = replace(several, outdated=list("abcde"))
-    assert banner(many).endswith("; outdated: a, b, c and 2 more files changed since.</details>")
+    assert banner(many).endswith("; outdated: a, b, c and 2 more changed since.</details>")
     study.plan_records()
-    assert load_record(study.project, "halves").outdated == ["two.py", "book/records/plans.yml"]
+    assert load_record(study.project, "halves").outdated == ["TWO", "book/records/plans.yml"]
     path.unlink()
     with pytest.raises(
         WorkflowError,
@@ -88,17 +88,21 @@ def test_a_record_says_what_no_longer_matches_it(study):
         load_record(study.project, "halves")
 
 
-def test_a_record_outlives_the_face_that_its_rooms_are_given(study):
+def test_a_record_outlives_moves_and_public_names(study):
     study.plan_records(halves={"about": "Halves.", "experiment": "study", "grid": {"n": [1]}})
     path = make_record(study.project, "halves", Options(jobs=1))
-    assert load_record(study.project, "halves").outdated == []
-    init = study.project.package / "experiments" / "__init__.py"
-    assert "experiments/__init__.py" in json.loads(path.read_text())["sources"]
+    assert set(json.loads(path.read_text())["sources"]) == {
+        *("Plan", "Plan (2)", "Result", "Result (2)", "run", "half", "TWO")
+    }
+    package = study.project.package
+    (package / "two.py").rename(package / "three.py")
+    study.edit("toypkg/half.py", "toypkg.two", "toypkg.three")
+    init = package / "experiments" / "__init__.py"
     init.write_text(
         "from ntpcompanion.faces import attach_face\n\n"
         '__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")\n'
     )
     init.with_suffix(".pyi").write_text("from . import study as study\n")
     assert load_record(study.project, "halves").outdated == []
-    init.write_text(f"{init.read_text()}MORE = 1\n")
-    assert load_record(study.project, "halves").outdated == ["experiments/__init__.py"]
+    init.write_text(f"{init.read_text()}print()\n")
+    assert load_record(study.project, "halves").outdated == ["print()"]

@@ -53,4 +53,4 @@ def test_a_record_is_listed_before_and_after_it_is_made_and_when_outdated(import
     make_record(project, "halves", Options(1))
     assert "  - up to date\n  - –\n" in table()
     importable.edit("toypkg/two.py", "TWO = 2", "TWO = 3")
-    assert "  - **outdated**: two&#46;py\n" in table()
+    assert "  - **outdated**: TWO\n" in table()
