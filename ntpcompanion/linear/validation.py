@@ -57,23 +57,6 @@ def _sparse_distributions(name: str, value: sparray | spmatrix, rows: int) -> cs
     return distributions
 
 
-@argument_check
-def check_logits(embeddings: Float[np.ndarray, "m d"], W: Float[np.ndarray, "V d"]) -> None:
-    """ValueError if differences of the logits E Wᵀ could overflow. O(m d + V d), where they are far
-    from it.
-    """
-    limit = 1e307  # sums and differences of two are numbers
-    largest = float(np.abs(embeddings).max()) * embeddings.shape[1] * float(np.abs(W).max())
-    if not largest <= limit:  # NaN, too
-        with np.errstate(over="ignore", invalid="ignore"):
-            largest = float((np.abs(embeddings) @ np.abs(W).T).max())
-    if not largest <= limit:  # NaN, too
-        raise ValueError(
-            f"`W` has entries up to {np.abs(W).max():.3g}, with which logits may be as large as "
-            f"{largest:.3g}: they must stay below {limit:g}. Divide W, or the embeddings."
-        )
-
-
 def as_weight(name: str, value: ArrayLike, rows: int) -> Float[np.ndarray, " rows"]:
     """A read-only copy of positive context frequencies that sum to one within SUM_TOLERANCE. Raises
     ValueError otherwise.

@@ -50,7 +50,7 @@ def fingerprint(value: object) -> str:
 
 def _parts(value: object) -> Iterator[bytes]:
     kind = type(value)
-    yield f"{kind.__module__}.{kind.__qualname__}".encode()
+    yield str(kind).encode()
     if isinstance(value, Tensor):
         yield f"{value.dtype} {tuple(value.shape)}".encode()
         # bfloat16 has no array, but bytes
