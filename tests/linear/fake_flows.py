@@ -223,7 +223,8 @@ def measured_in_plane(path):
     return {
         "ntp.fig1.loss": power(times, [PLANE.excess(W) for W in weights[last]]),
         "ntp.fig1.finite": power(times, error[last]),
-        "ntp.fig1.norm": np.polyfit(DECADE, np.linalg.norm(weights[last], axis=(1, 2)), 1)[0] / size,
+        "ntp.fig1.norm": np.polyfit(DECADE, np.linalg.norm(weights[last], axis=(1, 2)), 1)[0]
+        / size,
         "ntp.fig1.direction": cosine_distance(weights[[1, 2, 3, -1]], IN_PLANE.weights),
     }
 
@@ -310,11 +311,7 @@ STRICT = Family(
             [[1.0, 0.0], [-1.0, -1.0], [-1.0, -2.0]], [[1, 0], [0, 1], [0, 1]]
         ),
     },
-    {
-        "ntp.thm2.strict": lambda table: complementarity_gap(
-            table, solve_ntp_svm(table, tol=1e-12)
-        )
-    },
+    {"ntp.thm2.strict": lambda table: complementarity_gap(table, solve_ntp_svm(table, tol=1e-12))},
 )
 
 

@@ -48,7 +48,9 @@ def test_a_constant_that_is_read_where_it_is_measured_would_be_rejected():
     claim, flow = CLAIMS["ntp.thm2.alignment-constant"], fake_flows.FLOW
     near = partial(fake_flows.moved, lambda t: 0.01 * t * fake_flows.ACROSS)
     fakes = {"a limit beside it": partial(fake_flows.follow, near)}
-    fakes |= {name: flow.fakes[name] for name in ("an offset without a limit", "another finite part")}
+    fakes |= {
+        name: flow.fakes[name] for name in ("an offset without a limit", "another finite part")
+    }
     circular = Family(flow.truth, fakes, {claim.id: read_at_the_end})
     assert unchanged(claim, circular) == list(fakes)
     assert not can_fail(claim, circular)
