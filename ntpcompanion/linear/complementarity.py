@@ -3,19 +3,28 @@ the smallest tables with and without it.
 """
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
+from scipy.optimize import linprog
+from scipy.sparse import coo_array, eye_array, hstack, vstack
 
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.svm import NTPSVMSolution
 from ntpcompanion.validation import as_number, check_instance
 
+# Margins that exceed 1 by less than this count as 1, and multipliers below it as zero: what
+# `solve_ntp_svm` leaves open at a `tol` of 1e-12.
+TIGHT = 1e-7
+
 
 def complementarity_gap(table: ContextTable, solution: NTPSVMSolution) -> float:
-    """The smallest max(−Γ_jv, margin_jv − 1) over contexts j and tokens v off their supports.
+    """How far complementarity is from failing: the smallest max(−Γ_jv, margin_jv − 1) over contexts
+    j and tokens v off their supports, for the dual solution Γ of `solution` or, where that is zero,
+    for the dual solution with the largest one.
 
     Complementary slackness makes one of the two numbers zero at the solution. Complementarity is
-    strict if the other one is positive for every pair (j, v): no margin is 1 with a multiplier of
-    zero. The angle between gradient flow and W^mm then falls like 1 / log t; it need not otherwise.
+    strict if the other one is positive for every pair (j, v) and *some* dual solution Γ: no margin
+    is 1 with a multiplier that is zero in all of them. The angle between gradient flow and W^mm
+    then falls like 1 / log t; it need not otherwise.
 
     Parameters
     ----------
@@ -27,8 +36,8 @@ def complementarity_gap(table: ContextTable, solution: NTPSVMSolution) -> float:
     Returns
     -------
     float
-        positive if complementarity is strict, zero to the accuracy of the solution if not; infinity
-        if all tokens are on all supports.
+        positive if complementarity is strict, zero to the accuracy of the solution (1e-7) if not;
+        infinity if all tokens are on all supports.
 
     Raises
     ------
@@ -43,9 +52,41 @@ def complementarity_gap(table: ContextTable, solution: NTPSVMSolution) -> float:
     >>> [round(complementarity_gap(t, solve_ntp_svm(t, tol=1e-12)), 6) for t in tables]
     [0.1, 0.0]
     """
-    beyond, multipliers = slack_and_multipliers(table, solution)
+    slack, multipliers = slack_and_multipliers(table, solution)
     outside = ~table.support.toarray()
-    return float(np.maximum(multipliers, beyond)[outside].min(initial=np.inf))
+    smallest = float(np.maximum(multipliers, slack)[outside].min(initial=np.inf))
+    if smallest > TIGHT:
+        return smallest
+    tight = outside & (slack < TIGHT)
+    others = float(slack[outside & ~tight].min(initial=np.inf))
+    return min(others, _largest_multiplier(table, multipliers, tight))
+
+
+def _largest_multiplier(
+    table: ContextTable, multipliers: Float[np.ndarray, "m V"], tight: Bool[np.ndarray, "m V"]
+) -> float:
+    """The largest possible value of the smallest multiplier of the margins of 1, over all dual
+    solutions.
+
+    They are Γ + Δ with Eᵀ Δ = 0 and Δ 1 = 0, for one Γ, and zero where a margin exceeds 1. So this
+    is a linear program in Δ and the smallest multiplier t: maximize t with −(Γ + Δ)_jv ≥ t.
+    """
+    j, v = np.nonzero(table.support.toarray() | tight)
+    entry, dim = np.arange(len(j)), table.dim
+    rows = (v[:, None] * dim + np.arange(dim)).ravel()  # of Eᵀ Δ, one for each token and coordinate
+    moments = coo_array((table.embeddings[j].ravel(), (rows, entry.repeat(dim))))
+    sums = coo_array((np.ones(len(j)), (j, entry)))
+    equations = vstack([moments, sums])
+    of_tight = eye_array(len(j), format="csr")[tight[j, v]]
+    solved = linprog(
+        np.append(np.zeros(len(j)), -1.0),
+        A_ub=hstack([of_tight, np.ones((of_tight.shape[0], 1))]),
+        b_ub=multipliers[tight],
+        A_eq=hstack([equations, np.zeros((equations.shape[0], 1))]),
+        b_eq=np.zeros(equations.shape[0]),
+        bounds=(None, None),
+    )
+    return max(0.0, float(solved.x[-1]))
 
 
 def slack_and_multipliers(

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ntpcompanion.linear.complementarity import complementarity_gap, slack_and_multipliers
+from ntpcompanion.linear.complementarity import TIGHT, complementarity_gap, slack_and_multipliers
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.svm import NTPSVMSolution
 from ntpcompanion.linear.ties import project_onto_F
@@ -18,9 +18,10 @@ def growth_exponent(table: ContextTable, solution: NTPSVMSolution) -> float:
 
     The offset ρ of W = W^mm log t + W* + ρ settles like a gradient flow in log t. Near its limit
     this is linear, with the matrix Σ |Γ_jv| G_jv G_jvᵀ over the margins of 1, where G_jv is the
-    part of (e_z − e_v) h_jᵀ, z in S_j, orthogonal to F. Its smallest positive eigenvalue is one of
-    three candidates; the others are the amount by which the next margin exceeds 1, and 1, the power
-    with which the part in F settles. The least of the three counts.
+    part of (e_z − e_v) h_jᵀ, z in S_j, orthogonal to F. The smaller counts of its smallest positive
+    eigenvalue and of the amount by which the next margin exceeds 1. The part in F settles like 1/t,
+    which is never slower: W^mm is an eigenvector with the eigenvalue 1, because its inner product
+    with each of these G_jv is 1 and their sum with the weights |Γ_jv| is W^mm.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def growth_exponent(table: ContextTable, solution: NTPSVMSolution) -> float:
         )
     slack, multipliers = slack_and_multipliers(table, solution)
     support = table.support.toarray()
-    tight = ~support & (multipliers > slack)
+    tight = ~support & ((multipliers > slack) | (slack < TIGHT))
     contrasts = _contrasts(table, support, tight)
     gram = contrasts @ contrasts.T
     sizes = np.linalg.eigvalsh(gram)
@@ -73,7 +74,7 @@ def growth_exponent(table: ContextTable, solution: NTPSVMSolution) -> float:
         )
     roots = np.sqrt(multipliers[tight])
     settles = np.linalg.eigvalsh(roots[:, None] * gram * roots)[0]
-    return float(min(settles, slack[~support & ~tight].min(initial=np.inf), 1.0))
+    return float(min(settles, slack[~support & ~tight].min(initial=np.inf)))
 
 
 def _contrasts(

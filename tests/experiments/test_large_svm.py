@@ -1,8 +1,10 @@
+import json
+
 import pytest
 
 from ntpcompanion.experiments import large_svm
 from ntpcompanion.experiments.large_svm import Plan, Result, run, table_of
-from tests.experiments.cases import check_refusals, check_stored
+from tests.experiments.cases import RECORDS, check_refusals, check_stored
 
 SIZES = {"num_contexts": 30, "vocab_size": 9, "dim": 12, "support_size": 2}
 RIGHT = {
@@ -30,6 +32,17 @@ def test_every_wrong_field_is_named():
 @pytest.mark.parametrize("name", ["large_svm", "large_svm_growth"])
 def test_stored_results_are_read(name):
     check_stored(large_svm, name)
+
+
+@pytest.mark.parametrize(
+    "name", ["large_svm", "large_svm_full", "large_svm_growth", "large_svm_wide"]
+)
+def test_recorded_tables_are_solved_to_the_tolerance(name):
+    rows = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))["results"]
+    solved = [Result.from_json(row["result"]) for row in rows]
+    assert max(each.gap for each in solved) <= 1e-6
+    if name != "large_svm_wide":
+        assert max(each.tie_violation for each in solved) <= 1e-7
 
 
 @pytest.mark.parametrize("table", ["planted", "gaussian"])

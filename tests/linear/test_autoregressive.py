@@ -37,6 +37,18 @@ def test_one_context_for_each_length_and_prefix(rng):
     assert table.weight[:3].sum() == pytest.approx(1 / 4)
 
 
+def test_its_entropy_follows_the_chain_rule(rng):
+    """That of a whole sequence less that of its first token, over the number of predictions."""
+    sequences, states, _ = draw(rng, n=60)
+
+    def entropy(items):
+        share = np.unique(items, axis=0, return_counts=True)[1] / len(items)
+        return -(share * np.log(share)).sum()
+
+    rest = entropy(sequences) - entropy(sequences[:, 0])
+    assert flatten_sequences(sequences, states, 3).entropy == pytest.approx(rest / 4, abs=1e-12)
+
+
 def test_states_depend_on_the_past_only(rng):
     tokens = rng.integers(0, 3, (2, 6))
     changed = tokens.copy()

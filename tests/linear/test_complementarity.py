@@ -35,6 +35,19 @@ def test_a_margin_above_one_counts_as_much_as_a_multiplier():
     assert complementarity_gap(full, solve_ntp_svm(full, tol=1e-12)) > 0
 
 
+@pytest.mark.parametrize("tilt", [0.25, 0.0])
+def test_any_dual_solution_that_is_strict_will_do(tilt):
+    """The first context twice: its multiplier may be divided at will, also as all and nothing."""
+    once = tilted_pair(tilt)
+    solved = solve_ntp_svm(once, tol=1e-12)
+    twice = table_of(once.embeddings[[0, 0, 1]], once.next_token[[0, 0, 1]])
+    dual = np.array([solved.dual[0], [0, 0], solved.dual[1]])
+    uneven = replace(solved, dual=dual)
+    assert np.abs(dual.T @ twice.embeddings - SVM).max() < 1e-6, "a dual solution"
+    expected = tilt / (2 * (1 + tilt))
+    assert complementarity_gap(twice, uneven) == pytest.approx(expected, abs=1e-9)
+
+
 def test_a_solution_that_cannot_be_judged_is_refused(rng):
     table = tilted_pair(0.5)
     solved = solve_ntp_svm(table)

@@ -42,7 +42,11 @@ BASES = {
     "secondary": "a secondary source",
     "derived": "derived in this book",
 }
-SCOPES = {"same": "the paper's setting", "smaller": "a smaller setting than the paper's"}
+SCOPES = {
+    "same": "the paper's setting",
+    "smaller": "a smaller setting than the paper's",
+    "text": "one text, the default text of the chapter",
+}
 
 
 class _Strict(BaseModel):
@@ -68,7 +72,7 @@ class Claim(_Strict):
     locator: Text
     kind: Literal["stated", "reading", "slip", "ours"]
     basis: Literal["text", "code", "abstract", "secondary", "derived"]
-    scope: Literal["same", "smaller"]
+    scope: Literal["same", "smaller", "text"]
     statement: Text
     short: Line | None = None
     quantity: Words | None = None

@@ -15,6 +15,9 @@ from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site.citation import Chapter, claim_entry
 
+# What is added to a verdict that says nothing about the paper's own setting.
+REACHES = {"smaller": "at our scale", "text": "on the default text"}
+
 
 def card(
     claim: Claim,
@@ -85,9 +88,9 @@ def badge(verdict: str, claim: Claim) -> str:
 
 
 def verdict_badge(verdict: str, claim: Claim) -> str:
-    """The verdict as text, and whether the setting is smaller; the colour only repeats it."""
+    """The verdict as text, and how far it reaches; the colour only repeats it."""
     judged = verdict in ("supported", "refuted", "inconclusive")
-    words = f"{verdict} at our scale" if judged and claim.scope == "smaller" else verdict
+    words = f"{verdict} {REACHES[claim.scope]}" if judged and claim.scope in REACHES else verdict
     return f'<span class="ntp-badge ntp-{verdict.replace(" ", "-")}">{words}</span>'
 
 

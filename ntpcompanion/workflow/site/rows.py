@@ -43,7 +43,8 @@ class Row(BaseModel):
         Field(description="What the statement was read from."),
     ]
     scope: Annotated[
-        Literal["same", "smaller"], Field(description="Our setting, compared with the paper's.")
+        Literal["same", "smaller", "text"],
+        Field(description="Our setting: the paper's, a smaller one, or one text only."),
     ]
     short: Annotated[str, Field(description="The claim in plain words.")]
     statement: Annotated[str, Field(description="The claim in full; `$...$` is TeX.")]

@@ -185,7 +185,7 @@ def test_the_distance_from_the_edge_is_in_standard_errors(expectation, value, st
             r"toy.half: kind: Input should be 'stated', 'reading', 'slip' or 'ours'",
         ),
         ({"basis": "memory"}, r"toy.half: basis: Input should be 'text'"),
-        ({"scope": "larger"}, r"toy.half: scope: Input should be 'same' or 'smaller'"),
+        ({"scope": "larger"}, r"toy.half: scope: Input should be 'same', 'smaller' or 'text'"),
         ({"expect": {"bock": {"at_least": 1}}}, r"toy.half: expect.bock"),
         ({"band": {"relative": 2.0}}, r"toy.half: band.relative"),
         ({"verdict": "supported"}, r"toy.half: verdict: Extra inputs are not permitted"),

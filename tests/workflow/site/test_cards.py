@@ -44,6 +44,9 @@ def test_a_badge_is_text_and_says_whose_claim_it_is():
         "what is not judged holds at no scale"
     )
     assert '"ntp-badge ntp-refuted">refuted at our scale</span>' in cards.badge("refuted", ours)
+    one = ours.model_copy(update={"scope": "text"})
+    assert ">supported on the default text</span>" in cards.badge("supported", one)
+    assert ">not measured</span>" in cards.badge("not measured", one)
     assert '"ntp-badge ntp-refuted">refuted</span>' in cards.badge("refuted", stated)
 
 
