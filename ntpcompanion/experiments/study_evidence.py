@@ -8,8 +8,9 @@ from scipy.special import expit, logit
 
 from ntpcompanion.experiments.effects import Effect, slope_within_seeds
 from ntpcompanion.experiments.study_table import SATURATED, arm, change, log_ratio
+from ntpcompanion.mlm.blind import ContextGaps
 from ntpcompanion.mlm.validation import as_list
-from ntpcompanion.validation import as_between, as_number
+from ntpcompanion.validation import as_between, as_number, check_instance
 
 
 def with_interval(effect: Effect, digits: int = 2) -> str:
@@ -158,3 +159,19 @@ def condition_table(
 def _plain(effect: Effect) -> str:
     half = effect.interval[1] - effect.mean
     return f"{effect.mean:.3g} ± {half:.1g}"
+
+
+def gap_effects(gaps: ContextGaps, sentences: int) -> dict[str, Effect]:
+    """What the context is worth in a language, in nats, as numbers with an error: "learnable gap"
+    and "neighbours' gap", each a mean over so many drawn `sentences`.
+
+    Raises ValueError for what is no `ContextGaps`.
+    """
+    check_instance("gaps", gaps, ContextGaps)
+    error = float(np.hypot(gaps.floor_stderr, gaps.neighbours_stderr))
+    found = {"learnable gap": gaps.floor_stderr, "neighbours' gap": error}
+    values = gaps.learnable_gap, gaps.neighbours_gap
+    return {
+        name: Effect(value, stderr, sentences, stderr * sentences**0.5)
+        for value, (name, stderr) in zip(values, found.items(), strict=True)
+    }

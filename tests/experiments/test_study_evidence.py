@@ -5,6 +5,7 @@ from ntpcompanion.experiments import study_evidence as evidence
 from ntpcompanion.experiments import study_table as tables
 from ntpcompanion.experiments.downstream import Result
 from ntpcompanion.experiments.effects import Effect, paired_effect
+from ntpcompanion.mlm.blind import ContextGaps
 from tests.experiments.test_study_table import SEEDS, TABLE, rows
 
 PENALTIES = [-0.1, 0.0, 0.1]
@@ -71,3 +72,10 @@ def test_a_condition_nobody_measured_is_refused(conditions):
 
 def test_a_number_stands_with_its_interval():
     assert evidence.with_interval(Effect(-0.456, 0.0, 8, 0.0), 1) == "−0.5 [−0.5, −0.5]"
+
+
+def test_the_gaps_of_a_language_have_the_error_of_the_sentences():
+    gaps = ContextGaps(3.25, 0.003, 4.07, 4.05, 3.4, 0.004)
+    found = evidence.gap_effects(gaps, 100)
+    assert found["learnable gap"] == Effect(gaps.learnable_gap, 0.003, 100, pytest.approx(0.03))
+    assert found["neighbours' gap"].stderr == pytest.approx(0.005)
