@@ -41,7 +41,9 @@ def test_every_error_of_a_paper_has_its_section():
         assert [part for part in parts if part not in section] == []
         assert "mystnb:" in section, "the counter-example is drawn"
         verdicts = {CLAIMS[name].expected_verdict for name in linked(section)}
-        assert "refuted" in verdicts, "as printed; where a correction is more than the same number, it too"
+        assert "refuted" in verdicts, (
+            "as printed; where a correction is more than the same number, it too"
+        )
         assert verdicts <= {"refuted", "supported"}
 
 

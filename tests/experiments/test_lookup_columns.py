@@ -23,7 +23,6 @@ def test_a_wrong_field_is_named(name, value, words):
         Plan.from_json(RIGHT | {name: value})
 
 
-
 def test_of_a_word_that_shows_its_state_a_probe_reads_the_words_and_not_the_table():
     """Two states that are drawn anew at every word, and share no word: the context says nothing."""
     language = {**VALUES["language"], "transition": 1e18, "emission": 1e-3, "words": 12, "seed": 3}
