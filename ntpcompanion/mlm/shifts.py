@@ -20,8 +20,8 @@ from ntpcompanion.validation import is_tensor
 def shift_last_norm(
     parameters: Mapping[str, Tensor], shift: Float[Tensor, "*models width"]
 ) -> dict[str, Tensor]:
-    """The parameters of a transformer after its last LayerNorm's bias has grown by c and its decoder's
-    by -E c, E the rows of the embeddings that belong to words: E (h + c) + b - E c = E h + b.
+    """The parameters of a transformer after the bias of its last LayerNorm has grown by c and that
+    of its decoder by -E c, E the rows of embeddings that belong to words: E (h + c) - E c = E h.
 
     Parameters
     ----------

@@ -77,5 +77,7 @@ def test_a_number_stands_with_its_interval():
 def test_the_gaps_of_a_language_have_the_error_of_the_sentences():
     gaps = ContextGaps(3.25, 0.003, 4.07, 4.05, 3.4, 0.004)
     found = evidence.gap_effects(gaps, 100)
-    assert found["learnable gap"] == Effect(gaps.learnable_gap, 0.003, 100, pytest.approx(0.03))
-    assert found["neighbours' gap"].stderr == pytest.approx(0.005)
+    own, beside = found["learnable gap"], found["neighbours' gap"]
+    assert (own.mean, own.stderr, own.replicates) == (gaps.learnable_gap, 0.003, 100)
+    assert own.sd == pytest.approx(0.03)
+    assert (beside.mean, beside.stderr) == (gaps.neighbours_gap, pytest.approx(0.005))
