@@ -3,7 +3,6 @@
 from math import inf
 
 from ntpcompanion.workflow.claims.claims import Claim
-from ntpcompanion.workflow.claims.intervals import half_widths
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.predicate import Slack
 
@@ -16,17 +15,11 @@ def distance_from_edge(claim: Claim, profile: str, measurement: Measurement) -> 
     if measurement.exact or expectation is None:
         return inf
     # with its standard errors in place of the half widths of its interval
-    slacks = expectation.slack(measurement.values, measurement.errors)
-    intervals = expectation.slack(measurement.values, half_widths(measurement))
-    return abs(min(map(_errors_to_edge, slacks, intervals)))
+    return abs(min(map(_errors_to_edge, expectation.slack(measurement.values, measurement.errors))))
 
 
-def _errors_to_edge(slack: Slack, interval: Slack) -> float:
-    """The distance from the edge of one inequality in standard errors, negative where it fails.
-
-    An inequality that need hold at one point only fails where the far end of the interval fails it.
-    """
-    spare = 0 if interval.whole or interval.refutes else interval.half_width
+def _errors_to_edge(slack: Slack) -> float:
+    """The distance from the edge of one inequality in standard errors, negative where it fails."""
     if not slack.half_width:
         return inf if slack.value >= 0 else -inf
-    return (slack.value + spare) / slack.half_width
+    return slack.value / slack.half_width

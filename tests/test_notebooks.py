@@ -12,6 +12,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.comparison import compare
 from ntpcompanion.workflow.claims import baselines
 from ntpcompanion.workflow.claims.claims import Band, load_claims
+from ntpcompanion.workflow.claims.expectation import Effect
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
@@ -98,6 +99,21 @@ def test_mathematics_of_a_claim_is_marked_as_such():
         for field in fields:
             text = re.sub(r"\$[^$]*\$|`[^`]*`", "", str(getattr(claim, field) or ""))
             assert not raw.search(text), f"{claim.id}: `{field}` has {text!r}: write it in $…$."
+
+
+def test_a_sentence_on_an_expected_effect_says_how_large_it_is():
+    """Where an interval falls short of δ, "refuted" stands beside what may be true in sign."""
+    judged = {
+        claim.id: (claim, expected.effect)
+        for claim in load_claims(Project.find()).values()
+        for expected in [claim.expectation_at("book") or claim.expectation_at("paper")]
+        if isinstance(expected, Effect)
+    }
+    assert judged
+    for claim, delta in judged.values():
+        assert "at least" in claim.statement, claim.id
+        assert "at least" in claim.short, claim.id
+        assert f"{abs(delta):g}" in claim.statement, claim.id
 
 
 def test_every_id_stands_literally_in_one_cell():

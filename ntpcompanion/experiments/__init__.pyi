@@ -10,6 +10,7 @@ from . import geometry_text as geometry_text
 from . import geometry_transformer as geometry_transformer
 from . import pretraining as pretraining
 from . import downstream as downstream
+from . import lookup_columns as lookup_columns
 from . import pause_tokens as pause_tokens
 from . import path_star as path_star
 from . import path_star_graph as path_star_graph
@@ -46,6 +47,7 @@ __all__ = [
     "geometry_transformer",
     "pretraining",
     "downstream",
+    "lookup_columns",
     "pause_tokens",
     "path_star",
     "path_star_graph",

@@ -151,9 +151,7 @@ def judge(claim: Claim, profile: str, measurement: Measurement | None) -> Judgem
     """The verdict on a claim at a profile, from the measured value and its 95 % interval.
 
     Supported: the whole interval meets the expectation; refuted: no part of it does; inconclusive:
-    some part. An expected effect is one exception: its sign must hold on the whole interval, its
-    size at one point (see `expectation.Effect`). What has no expectation at the profile is shown
-    without being judged: exploratory.
+    some part. What has no expectation at the profile is shown without being judged: exploratory.
     """
     expectation = claim.expectation_at(profile)
     if measurement is None:

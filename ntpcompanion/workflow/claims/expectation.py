@@ -1,6 +1,5 @@
 """What a claim expects of its number: one predicate, read from `book/claims.yml`."""
 
-from dataclasses import replace
 from itertools import pairwise
 from math import hypot
 from typing import Annotated, Literal
@@ -138,15 +137,12 @@ class Sign(Predicate):
 
 
 class Effect(Predicate):
-    """A difference or slope that has the sign of `effect` and may be as large as it.
+    """A difference or slope that has the sign of `effect` and is at least as large.
 
     `effect` is δ, the smallest effect of interest; its sign is the direction that the paper states.
-    With δ > 0 a claim is supported if the whole interval lies above 0 and its upper end reaches δ,
-    and refuted if its upper end lies below δ: the effect is smaller than δ. An interval that holds
-    both 0 and δ, or reaches from below 0 to above δ, is inconclusive. For δ < 0 all is mirrored.
-
-    Two inequalities say so: `value > 0` on the whole interval, `value >= δ` at one point of it.
-    An exact value is a point: supported from δ on, refuted below.
+    With δ > 0 a claim is supported if its whole interval lies at or above δ, refuted if all of it
+    lies below, and else inconclusive. For δ < 0 all is mirrored. So "refuted" says that the effect,
+    if there is one, is smaller than δ: its sign may still be that of the paper.
     """
 
     effect: Finite
@@ -162,26 +158,15 @@ class Effect(Predicate):
 
     @property
     def bounds(self) -> tuple[float, ...]:
-        """No effect, and the smallest of interest."""
-        return (0.0, self.effect)
+        """The smallest effect of interest."""
+        return (self.effect,)
 
     def describe(self) -> str:
         """`an effect of at least +1.4` or `an effect of at most -1.4`."""
         return f"an effect of at {'least' if self.effect > 0 else 'most'} {self.effect:+g}"
 
-    @property
-    def strict(self) -> bool:
-        """An interval that holds 0 does not have the sign."""
-        return True
-
-    def slack(self, values: tuple[float, ...], half_widths: tuple[float, ...]) -> list[Slack]:
-        """The sign, on the whole interval, and the size, at one point of it."""
-        (sign,) = super().slack(values, half_widths)
-        size = replace(sign, value=sign.value - abs(self.effect), strict=False, whole=False)
-        return [sign, size]
-
     def _slack_of_one(self, value: float) -> list[float]:
-        return [value if self.effect > 0 else -value]
+        return [value - self.effect if self.effect > 0 else self.effect - value]
 
 
 class _Monotone(Predicate):

@@ -26,14 +26,12 @@ class Slack:
     interval.
 
     The inequality reads `value >= 0`, or `value > 0` where it is strict. A claim is supported if it
-    holds on the whole interval, or, where `whole` is False, at one point of it; a claim is refuted
-    if it holds nowhere on the interval.
+    holds on the whole interval, and refuted if it holds nowhere on it.
     """
 
     value: float
     half_width: float
     strict: bool = False
-    whole: bool = True
 
     def holds(self, end: Literal["low", "high"]) -> bool:
         """Whether the inequality holds at the low or the high end of the interval."""
@@ -42,8 +40,8 @@ class Slack:
 
     @property
     def supports(self) -> bool:
-        """Whether the inequality holds on as much of the interval as it has to."""
-        return self.holds("low" if self.whole else "high")
+        """Whether the inequality holds on the whole interval."""
+        return self.holds("low")
 
     @property
     def refutes(self) -> bool:

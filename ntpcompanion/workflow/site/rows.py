@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ntpcompanion.workflow.claims.claims import Claim, Judgement, Verdict, judge
-from ntpcompanion.workflow.claims.expectation import Effect
 from ntpcompanion.workflow.claims.intervals import half_widths
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running.results import Result
@@ -166,9 +165,8 @@ def _effect(judgement: Judgement, values: Sequence[float], widths: Sequence[floa
     expectation = judgement.expectation
     if expectation is None or len(values) != 1:
         return None
-    slacks = expectation.slack(tuple(values), tuple(widths))
-    # of an effect, the size counts; of an interval, the nearer edge
-    least = slacks[-1].value if isinstance(expectation, Effect) else min(s.value for s in slacks)
+    # of an interval, the nearer edge counts
+    least = min(slack.value for slack in expectation.slack(tuple(values), tuple(widths)))
     unit = getattr(expectation, "within", None) or max(map(abs, expectation.bounds), default=0.0)
     return least / unit if unit else None
 

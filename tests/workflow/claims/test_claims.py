@@ -42,10 +42,10 @@ def verdict(expectation, value, stderr=0.0, profile="book", replicates=MANY):
         ({"interval": [1.0, 2.0]}, (1.5, 0.2), (0.9, 0.04), (1.1, 0.1)),
         ({"sign": "positive"}, (1e-300, 0.0), (0.0, 0.0), (0.1, 0.06)),
         ({"sign": "negative"}, (-1.0, 0.4), (1.0, 0.4), (-1.0, 0.6)),
-        ({"effect": 1.0}, (0.6, 0.25), (-0.1, 0.5), (0.4, 0.4)),
-        ({"effect": 1.0}, (1.0, 0.0), (0.999, 0.0), (0.9, 0.5)),
+        ({"effect": 1.0}, (1.6, 0.25), (-0.1, 0.5), (0.4, 0.4)),
+        ({"effect": 1.0}, (1.0, 0.0), (0.999, 0.0), (0.6, 0.25)),
         ({"effect": 1.0}, (3.0, 0.5), (0.5, 0.2), (3.0, 1.6)),
-        ({"effect": -1.0}, (-0.6, 0.25), (0.1, 0.5), (-0.4, 0.4)),
+        ({"effect": -1.0}, (-1.6, 0.25), (0.1, 0.5), (-0.6, 0.25)),
         ({"increasing": "weakly"}, ([1, 1, 2], 0.0), ([1, 3, 2], 0.0), ([1.0, 2.0, 1.8], 0.1)),
         (
             {"increasing": "strictly"},
@@ -102,14 +102,14 @@ def test_exactly_one_verdict_falls_on_an_effect(value, stderr, replicates, delta
     half = stats.t.ppf(0.975, replicates - 1) * stderr
     low, far = sign * value - half, sign * value + half
     holds = {
-        "supported": low > 0 and far >= abs(delta),
+        "supported": low >= abs(delta),
         "refuted": far < abs(delta),
-        "inconclusive": low <= 0 and far >= abs(delta),
+        "inconclusive": low < abs(delta) <= far,
     }
     assert sum(holds.values()) == 1
     found = verdict({"effect": delta}, value, stderr, replicates=replicates)
     assert found == verdict({"effect": -delta}, -value, stderr, replicates=replicates)
-    edges = np.array([low, far - abs(delta)])
+    edges = np.array([low, far]) - abs(delta)
     if (np.abs(edges) > 1e-9 * (abs(value) + half + abs(delta))).all():  # rounding decides nothing
         assert holds[found]
 
@@ -152,9 +152,8 @@ def test_the_kind_of_value_must_fit():
         ({"increasing": "strictly"}, [0.0, 1.0, 3.0], [0.3, 0.4, 0.0], 2.0),
         ({"effect": 1.0}, 0.5, 0.1, 5.0),
         ({"effect": -1.0}, -0.5, 0.1, 5.0),
-        ({"effect": 1.0}, 3.0, 0.5, 6.0 - 2.0 + T),
-        ({"effect": 1.0}, 0.95, 0.25, T - 0.2),
-        ({"effect": 1.0}, 5.0, 1.0, 5.0),
+        ({"effect": 1.0}, 3.0, 0.5, 4.0),
+        ({"effect": 1.0}, 0.95, 0.25, 0.2),
         ({"at_least": 1.0}, 1.0, 0.0, float("inf")),
     ],
 )

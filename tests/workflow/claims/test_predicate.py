@@ -11,10 +11,3 @@ def test_an_interval_supports_an_inequality_or_refutes_it_or_neither():
     inside, across, outside = Slack(2.0, 1.0), Slack(0.5, 1.0), Slack(-2.0, 1.0)
     assert [s.supports for s in (inside, across, outside)] == [True, False, False]
     assert [s.refutes for s in (inside, across, outside)] == [False, False, True]
-
-
-def test_where_one_point_is_enough_an_inequality_is_supported_or_refuted():
-    for value in (2.0, 0.5, -1.0, -1.5):
-        slack = Slack(value, 1.0, whole=False)
-        assert slack.supports == (value >= -1)
-        assert slack.refutes != slack.supports
