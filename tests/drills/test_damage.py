@@ -189,7 +189,7 @@ def test_smoke_output_never_reaches_the_book(toy):
 def test_a_smoke_page_says_what_it_is_however_its_title_is_written(toy):
     toy.edit("notebooks/words.md", "# Words", "Words\n=====")
     toy.command("execute", "--profile", "smoke")
-    source, _ = prepare_pages(toy.project, toy.runs("smoke"), "smoke")
+    source, *_ = prepare_pages(toy.project, toy.runs("smoke"), "smoke")
     assert source == toy.project.build / "stage-smoke" / "book"
     for name in ("coin", "words"):
         assert "Its numbers are not results" in (source / "chapters" / f"{name}.ipynb").read_text()

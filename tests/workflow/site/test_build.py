@@ -2,6 +2,9 @@
 only puts the sources together.
 """
 
+import json
+import shutil
+
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
@@ -10,6 +13,14 @@ from ntpcompanion.workflow.notebooks.contents import toc_pages
 from ntpcompanion.workflow.site import build
 from ntpcompanion.workflow.site.build import _staged_copy, build_site, prepare_pages
 from tests.toy import COIN
+
+
+def shown(part):
+    """The HTML of a text, or of the outputs of a notebook."""
+    if part.suffix == ".md":
+        return part.read_text()
+    outputs = [o for cell in json.loads(part.read_text())["cells"] for o in cell.get("outputs", [])]
+    return "".join("".join(output["data"]["text/html"]) for output in outputs)
 
 
 @pytest.fixture
@@ -25,16 +36,18 @@ def book(instant, monkeypatch):
         work.mkdir(parents=True, exist_ok=True)
         instant.rendered.append(sorted(path.name for path in work.iterdir()))
         (work / "doctrees").touch()
+        made = html.with_name("made")
+        shutil.rmtree(made, ignore_errors=True)
         for page in {*toc_pages(project), "index"} - instant.lost:
             parts = [
                 source / f"{page}.md",
                 source / f"{page}.ipynb",
                 source / "chapters" / f"_{page}.md",
             ]
-            (html / f"{page}.html").parent.mkdir(parents=True, exist_ok=True)
-            # what a notebook shows, unquoted
-            text = "".join(part.read_text() for part in parts if part.is_file()).replace('\\"', '"')
-            (html / f"{page}.html").write_text(f"{text}</html>")
+            (made / f"{page}.html").parent.mkdir(parents=True, exist_ok=True)
+            texts = [shown(part) for part in parts if part.is_file()]
+            (made / f"{page}.html").write_text(f"{''.join(texts)}</html>")
+        return made
 
     monkeypatch.setattr(build, "render", render)
     return instant
@@ -93,7 +106,7 @@ def test_pages_of_another_profile_do_not_touch_the_book(book):
     before = {path: path.read_bytes() for path in files_below(chapters)}
     assert (chapters / "_files" / "coin.md").read_text() == COIN
     book.execute("smoke")
-    source, results = prepare_pages(book.project, book.runs("smoke"), "smoke")
+    source, results, _ = prepare_pages(book.project, book.runs("smoke"), "smoke")
     assert {name: result.profile for name, result in results.items()} == {
         "coin": "smoke",
         "words": "smoke",

@@ -9,7 +9,8 @@ import subprocess
 
 import pytest
 
-from ntpcompanion.workflow.base.files import read_sealed, write_sealed
+from ntpcompanion.workflow.base.files import hash_of, read_sealed, write_sealed
+from ntpcompanion.workflow.running.freshness import key
 from ntpcompanion.workflow.site import unchanged
 from ntpcompanion.workflow.site.unchanged import is_unchanged, remember, sources_digest
 
@@ -48,7 +49,8 @@ def built(executed):
         (project.html("book") / name).write_text(text)
     results = project.runs("book") / "words.json"
     data = read_sealed(results)
-    data["key_parts"]["files read"]["seen.txt"] = "as the run saw it"
+    data["key_parts"]["files read"]["seen.txt"] = hash_of(project.root / "seen.txt")
+    data["key"] = key(data["key_parts"])
     write_sealed(results, {key: value for key, value in data.items() if key != "checksum"})
     remember(project, "book", executed.runs(), sources_digest(project))
     return executed
