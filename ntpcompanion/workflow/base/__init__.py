@@ -7,6 +7,7 @@
 - `errors`: the exception that a command shows as a sentence
 - `environment`: the environment variables of processes that make numbers
 - `processes`: programs started, heard, given up after a time, ended with their parent
+- `git`: git on the folder of a project
 - `messages`: what a worker says to its runner
 - `tracing`: a process that imports from sources and logs the files it opens
 - `browser`: the browser that reads and prints the pages

@@ -159,6 +159,28 @@ def check_locks(build: Path) -> Check:
     )
 
 
+def check_git(root: Path, ask: Callable[[Path], tuple[int, str]]) -> Check:
+    """Whether git reads the repository of a folder: pages name the commits of their sources."""
+    without = "pages and the history name no commit"
+    try:
+        code, answer = ask(root)
+    except OSError as error:
+        reason = error.strerror or error
+        return Check("git", "warning", f"{reason}: {without}", "Install it, if they should.")
+    if not code:
+        return Check("git", "ok", f"commit {answer}")
+    if "dubious ownership" in answer or "unsafe repository" in answer:
+        place = shlex.quote(str(root))
+        return Check(
+            "git",
+            "warning",
+            f"rejects {root}, because another user owns it: {without}",
+            f"If you trust its files: `git config --global --add safe.directory {place}`. Or make "
+            f'them yours: `sudo chown -R "$USER" {place}`.',
+        )
+    return Check("git", "ok", f"no commit of {root}: {without}")
+
+
 def _refusal(folder: Path) -> str:
     place = nearest_existing(folder)
     try:

@@ -166,6 +166,7 @@ def _folders(project: Project) -> Iterator[Check]:
     memory = psutil.virtual_memory()
     yield machine.check_memory(memory.available, memory.total)
     yield machine.check_locks(project.build)
+    yield machine.check_git(project.root, questions.ask_git)
 
 
 def _guarded(name: str, part: Callable[[], Iterator[Check]]) -> list[Check]:

@@ -5,7 +5,6 @@ happened to them, each change is seen.
 import json
 import os
 import shutil
-import subprocess
 
 import pytest
 
@@ -95,16 +94,9 @@ def test_what_lies_beside_the_sources_is_not_read(built):
     assert nothing_to_do(built)
 
 
-def test_a_new_commit_is_seen(built):
-    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org"]
-
-    def call(*arguments):
-        subprocess.run([*git, *arguments], cwd=built.project.root, check=True, capture_output=True)
-
-    call("init", "--quiet")
-    call("add", "notebooks")
+def test_a_new_commit_is_seen(built, repository):
+    call = repository(built.project.root, "notebooks")
     assert not nothing_to_do(built), "the page would say which commit holds its source"
-    call("commit", "--quiet", "-m", "Two notebooks")
     remember(built.project, "book", built.runs(), sources_digest(built.project))
     assert nothing_to_do(built)
     call("commit", "--quiet", "--allow-empty", "-m", "Nothing")
