@@ -294,5 +294,6 @@ def _view(project: Project, run: Run, force: bool, browse: bool) -> None:
 def _project() -> Project:
     project = Project.find()
     project.require_own_package()
+    project.require_usable()
     make_importable(project)
     return project

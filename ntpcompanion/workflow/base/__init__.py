@@ -1,6 +1,7 @@
 """What every part of the workflow stands on; imports nothing of the rest.
 
 - `project`: where the things of one checkout are, and its locks
+- `ownership`: whose a generated folder is, and paths that other programs can take
 - `files`: files that are either whole or absent, hashes, JSON with a checksum
 - `digests`: one hash over many files
 - `yaml_files`, `shapes`: YAML read strictly, and data checked against a type

@@ -11,6 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from ntpcompanion.workflow.base.browser import BROWSERS
+from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.doctor.checks import Check, Install, TorchAnswer
 
 GIB = 2**30
@@ -157,6 +158,16 @@ def check_locks(build: Path) -> Check:
     return Check(
         "other runs", "warning", f"another ntpcompanion is at work: {', '.join(held)}", mend
     )
+
+
+def check_place(require: Callable[[], None]) -> Check:
+    """Whether the folders of a project can be worked in; `require` raises WorkflowError if not."""
+    try:
+        require()
+    except WorkflowError as error:
+        reason, _, advice = str(error).rpartition(". ")
+        return Check("place", "fault", reason, advice)
+    return Check("place", "ok", "a folder of its own, whose name every program takes")
 
 
 def check_git(root: Path, ask: Callable[[Path], tuple[int, str]]) -> Check:

@@ -160,6 +160,7 @@ def _folders(project: Project) -> Iterator[Check]:
         project.records,
         project.baseline("book").parent,
     )
+    yield machine.check_place(project.require_usable)
     yield machine.check_writing(project.root, written)
     for folder in (project.build, Path(tempfile.gettempdir())):
         yield machine.check_disk(folder, shutil.disk_usage(machine.nearest_existing(folder)).free)

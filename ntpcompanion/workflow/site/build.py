@@ -178,6 +178,8 @@ def _staged_copy(project: Project, profile: str) -> Path:
         (target / relative).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(project.book / relative, target / relative)
     for path in list(files_below(target)):
+        if not path.resolve().is_relative_to(target.resolve()):
+            continue  # behind a link: not what a build has made
         if (
             path.relative_to(target) not in originals
             and path.relative_to(target).parts[0] != "chapters"

@@ -1,7 +1,6 @@
 """The code of another commit, unpacked beside the checkout."""
 
 import contextlib
-import os
 import shutil
 import tarfile
 import tempfile
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.git import git
+from ntpcompanion.workflow.base.ownership import search_path
 from ntpcompanion.workflow.base.project import Project
 
 
@@ -65,9 +65,9 @@ def _unpack(project: Project, commit: str, target: Path) -> None:
     archive.unlink()
 
 
-def search_path(project: Project, root: Path) -> str:
+def tree_path(project: Project, root: Path) -> str:
     """The PYTHONPATH that leads to the book's packages in a tree of its files."""
     folders = [package.parent for package in project.packages]
     inside = [folder for folder in folders if folder.is_relative_to(project.root)]
     places = [root / folder.relative_to(project.root) for folder in inside] or [root]
-    return os.pathsep.join(dict.fromkeys(map(str, places)))
+    return search_path(places)
