@@ -16,6 +16,7 @@ from ntpcompanion.workflow.site.mending import mend
 from ntpcompanion.workflow.site.previews import write_previews
 from ntpcompanion.workflow.site.security import with_policy
 
+READERS = ("pybtex", "tinycss2", "tinyhtml5")
 # the API page shows docstrings of the present sources: what is imported before that is said is not
 # shown there
 START = """
@@ -93,7 +94,9 @@ def finish_pages(html: Path) -> None:
 
 
 def require_jupyter_book_1() -> None:
-    """Raises WorkflowError unless a Jupyter Book of version 1 is installed."""
+    """Raises WorkflowError unless a Jupyter Book of version 1 is installed, and what reads the
+    pages and the bibliography besides.
+    """
     try:
         found = version("jupyter-book")
     except PackageNotFoundError:
@@ -105,6 +108,11 @@ def require_jupyter_book_1() -> None:
         raise WorkflowError(
             f"jupyter-book {found} is installed: version 2 ignores `_config.yml`, builds nothing "
             "and exits 0. Install `jupyter-book<2`."
+        )
+    if absent := [name for name in READERS if importlib.util.find_spec(name) is None]:
+        raise WorkflowError(
+            f"{', '.join(absent)} is not installed. Run `pip install 'ntpcompanion[book]'`; "
+            "`ntpcompanion doctor` says which versions this book asks for."
         )
 
 

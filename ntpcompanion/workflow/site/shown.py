@@ -48,13 +48,13 @@ def prose_marks(
     that it includes.
     """
     known = {name: marks_of_text(text) for name, text in texts.items() if name.endswith(".md")}
-    found = {}
+    allowed = {}
     for page in pages:
         path = source / f"{page}.md"
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
         included = [each for name, each in known.items() if f"chapters/{name}" in text]
-        found[page] = sum(included, Counter[Mark]())
-    return {page: each for page, each in found.items() if not page.startswith(CHAPTERS)}
+        allowed[page] = sum(included, Counter[Mark]())
+    return {page: each for page, each in allowed.items() if not page.startswith(CHAPTERS)}
 
 
 def site_faults(
@@ -96,11 +96,11 @@ def _mark_faults(html: Path, expected: Mapping[str, Mapping[Mark, int]]) -> list
         page, text = path.relative_to(html).with_suffix("").as_posix(), _raw(path)
         own = expected.get(page, {})
         digest = sha256(canonical_json([page, text, sorted(own.items()), hash_of(_CODE)]))
-        found: list[str] = []
+        own_faults: list[str] = []
         if digest not in known:
-            found = marks.page_faults(text, own, chapter=page.startswith(CHAPTERS))
-        faults += [f"{page}.html {fault}" for fault in found]
-        checked += [] if found else [digest]
+            own_faults = marks.page_faults(text, own, chapter=page.startswith(CHAPTERS))
+        faults += [f"{page}.html {fault}" for fault in own_faults]
+        checked += [] if own_faults else [digest]
     write_sealed(html.parent / CHECKED, {"pages": checked})
     return faults
 

@@ -33,12 +33,12 @@ def stamps(project: Project) -> dict[str, tuple[int, ...]]:
     """For each file that a build starts from what tells one state of it from any other, also from
     one that has the same content again: the file itself, its size, and when it was last written.
     """
-    found = {}
+    states: dict[str, tuple[int, ...]] = {}
     for path in source_files(project):
         with contextlib.suppress(FileNotFoundError):
             at = path.stat()
-            found[str(path)] = (at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
-    return found
+            states[str(path)] = (at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
+    return states
 
 
 def changes(project: Project, before: Mapping[str, object], runs: Sequence[Run]) -> list[str]:
