@@ -147,8 +147,8 @@ def _aside(target: Path) -> Path:
 
 
 def publish(made: Path, target: Path) -> None:
-    """Put a complete copy in place of the old site; the old one stays until the new one is
-    whole.
+    """Put a complete copy in place of the old site; the old one stays until the new one is whole.
+    Raises WorkflowError if it cannot be copied.
     """
     recover_site(target)
     fresh = target.with_name(f".{target.name}-new")
