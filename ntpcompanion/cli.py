@@ -2,6 +2,7 @@
 `terminal` and `terminal_checks`.
 """
 
+import functools
 from typing import Annotated
 
 import typer
@@ -90,7 +91,8 @@ def build_(
     force: options.Force = False,
 ) -> None:
     """Run what is stale, write ledger and status, render the book, assert that it is complete."""
-    project = _project()
+    before = unchanged.stamps(_project())
+    project = _project()  # again: its settings are a source, too
     page = project.html(check_profile(profile)) / "index.html"
     sources = unchanged.sources_digest(project)
     if not force and unchanged.is_unchanged(project, profile, sources):
@@ -108,7 +110,8 @@ def build_(
         write_schemas(project, {run.notebook.name: run.notebook for run in runs})
         recover_site(project.html(profile))
         terminal.execute(runs, jobs, force)
-        made = build.build_site(project, runs, profile)[1]
+        seen = functools.partial(unchanged.changes, project, before, runs)
+        made = build.build_site(project, runs, profile, seen)[1]
         unchanged.remember(project, profile, runs, sources)
     terminal.say(f"{'Built' if made else 'Unchanged:'} {page}")
 
@@ -291,5 +294,6 @@ def _view(project: Project, run: Run, force: bool, browse: bool) -> None:
 def _project() -> Project:
     project = Project.find()
     project.require_own_package()
+    project.require_usable()
     make_importable(project)
     return project

@@ -12,8 +12,9 @@ from ntpcompanion.workflow.running.runs import load_executed, stale_reasons
 from ntpcompanion.workflow.site.build import current_results, prepare_pages
 from ntpcompanion.workflow.site.citation import Book
 from ntpcompanion.workflow.site.ending import Source
+from ntpcompanion.workflow.site.marks import marks_of
 from ntpcompanion.workflow.site.pages import make_page
-from ntpcompanion.workflow.site.render import site_faults
+from ntpcompanion.workflow.site.shown import site_faults
 
 FLIPS = 300
 
@@ -109,15 +110,22 @@ def test_a_damaged_site_is_made_again(executed):
 
 
 def test_a_page_without_its_number_is_a_fault(executed, tmp_path):
-    results = current_results(executed.runs())
-    (tmp_path / "chapters").mkdir()
+    results, html = current_results(executed.runs()), tmp_path / "html"
+    (html / "chapters").mkdir(parents=True)
     for page in ("intro", "index", "ledger", "status", "chapters/coin", "chapters/words"):
-        (tmp_path / f"{page}.html").write_text("<p>0.<b>5</b> 1, 2, 4 and nothing else</p></html>")
+        (html / f"{page}.html").write_text("<p>0.<b>5</b> 1, 2, 4 and nothing else</p></html>")
     card = '<details class="ntp-card mathjax_process" id="claim-toy_{}"></details>'
+    expected = {}
     for page, claims in {"coin": ["half", "powers"], "words": ["words"]}.items():
-        with (tmp_path / "chapters" / f"{page}.html").open("a") as file:
-            file.write("".join(map(card.format, claims)))
-    assert site_faults(executed.project, tmp_path, results) == [
+        drawn = "".join(map(card.format, claims))
+        expected[f"chapters/{page}"] = marks_of(drawn)
+        with (html / "chapters" / f"{page}.html").open("a") as file:
+            file.write(drawn)
+
+    def faults():
+        return site_faults(executed.project, html, results, expected)
+
+    assert faults() == [
         "chapters/words.html does not show toy.words = 3",
         "ledger.html does not show toy.words = 3",
     ]
@@ -126,23 +134,19 @@ def test_a_page_without_its_number_is_a_fault(executed, tmp_path):
         "chapters/words": "words",
         "chapters/coin": "words",
     }.items():
-        with (tmp_path / f"{page}.html").open("a") as file:
+        with (html / f"{page}.html").open("a") as file:
             file.write(card.format(claim))
-    assert [
-        fault for fault in site_faults(executed.project, tmp_path, results) if "card" in fault
-    ] == [
+    assert [fault.partition(". ")[0] for fault in faults() if "card" in fault] == [
         "chapters/coin.html shows a card #claim-toy_words that no stored run has measured for it",
         "chapters/words.html shows a card #claim-toy_words that no stored run has measured for it",
         "intro.html shows a card #claim-toy_half that no stored run has measured for it",
     ]
-    (tmp_path / "chapters" / "words.html").write_text("</html>")
-    assert "chapters/words.html lacks the card #claim-toy_words" in site_faults(
-        executed.project, tmp_path, results
-    )
-    (tmp_path / "chapters" / "coin.html").unlink()
-    (tmp_path / "intro.html").write_text("<p>half a pa")
-    (tmp_path / "index.html").write_text("")
-    assert site_faults(executed.project, tmp_path, results)[:3] == [
+    (html / "chapters" / "words.html").write_text("</html>")
+    assert "chapters/words.html lacks the card #claim-toy_words" in faults()
+    (html / "chapters" / "coin.html").unlink()
+    (html / "intro.html").write_text("<p>half a pa")
+    (html / "index.html").write_text("")
+    assert faults()[:3] == [
         "intro.html is missing or cut short",
         "chapters/coin.html is missing or cut short",
         "index.html is missing or empty",
@@ -189,7 +193,7 @@ def test_smoke_output_never_reaches_the_book(toy):
 def test_a_smoke_page_says_what_it_is_however_its_title_is_written(toy):
     toy.edit("notebooks/words.md", "# Words", "Words\n=====")
     toy.command("execute", "--profile", "smoke")
-    source, _ = prepare_pages(toy.project, toy.runs("smoke"), "smoke")
+    source, *_ = prepare_pages(toy.project, toy.runs("smoke"), "smoke")
     assert source == toy.project.build / "stage-smoke" / "book"
     for name in ("coin", "words"):
         assert "Its numbers are not results" in (source / "chapters" / f"{name}.ipynb").read_text()

@@ -13,7 +13,7 @@ TYPED = (
     'measure("toy.half", 0.777)\n```\n'
 )
 CARD = (
-    '# Typed\n\n<details class="ntp-card mathjax_process" id="claim-toy_half">'
+    "# Typed\n\n<DETAILS id='claim-toy_half' class='mathjax_process ntp-card'>"
     "<summary>supported</summary></details>\n"
 )
 

@@ -1,5 +1,8 @@
 """The toy project, for the tests of this folder, and ways to run its notebooks without a kernel."""
 
+import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -78,3 +81,35 @@ def worker_that(monkeypatch, tmp_path):
         monkeypatch.setattr(sys, "executable", str(path))
 
     return install
+
+
+@pytest.fixture
+def repository():
+    """A function: make a folder a repository of git whose one commit has the named paths; git in
+    it.
+    """
+    if shutil.which("git") is None:
+        pytest.skip("no git on this machine")
+
+    def make(folder, *paths):
+        environment = {key: text for key, text in os.environ.items() if key[:4] != "GIT_"}
+        names = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+
+        def call(*arguments):
+            done = subprocess.run(
+                ["git", *names, *arguments],
+                cwd=folder,
+                env=environment,
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+            return done.stdout.strip()
+
+        call("init", "--quiet")
+        if paths:
+            call("add", *paths)
+        call("commit", "--quiet", "--allow-empty", "-m", "First")
+        return call
+
+    return make

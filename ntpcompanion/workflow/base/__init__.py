@@ -1,6 +1,7 @@
 """What every part of the workflow stands on; imports nothing of the rest.
 
 - `project`: where the things of one checkout are, and its locks
+- `ownership`: whose a generated folder is, and paths that other programs can take
 - `files`: files that are either whole or absent, hashes, JSON with a checksum
 - `digests`: one hash over many files
 - `texts`: texts in UTF-8 whose lines every program counts alike
@@ -8,6 +9,7 @@
 - `errors`: the exception that a command shows as a sentence
 - `environment`: the environment variables of processes that make numbers
 - `processes`: programs started, heard, given up after a time, ended with their parent
+- `git`: git on the folder of a project
 - `messages`: what a worker says to its runner
 - `tracing`: a process that imports from sources and logs what it reads
 - `installed`: what is installed in this environment, by content

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import ntpcompanion
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.ownership import search_path
 from ntpcompanion.workflow.base.processes import run
 from ntpcompanion.workflow.base.project import ONE_THREAD, Project
 
@@ -45,7 +46,7 @@ def fixed_environment(import_path: list[str]) -> dict[str, str]:
     """
     return {
         **ONE_THREAD,
-        "PYTHONPATH": os.pathsep.join(import_path),
+        "PYTHONPATH": search_path(import_path),
         "PYTHONNOUSERSITE": "1",
         "PYTHONHASHSEED": "0",
         "SOURCE_DATE_EPOCH": "0",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.ownership import require_utf8
 
 
 def sha256(data: bytes | str) -> str:
@@ -28,7 +29,7 @@ def hash_of(path: Path) -> str:
 
 def files_below(folder: Path) -> Iterator[Path]:
     """All files below a folder, those below linked folders too. A link to a folder that holds it is
-    not followed again.
+    not followed again. Raises WorkflowError for a name that is not UTF-8.
     """
     for place, folders, names in os.walk(folder, followlinks=True):
         above = {
@@ -38,7 +39,10 @@ def files_below(folder: Path) -> Iterator[Path]:
         folders[:] = [
             name for name in folders if os.path.realpath(os.path.join(place, name)) not in above
         ]
-        yield from (path for name in names if (path := Path(place, name)).is_file())
+        for path in (Path(place, name) for name in names):
+            require_utf8(path)
+            if path.is_file():
+                yield path
 
 
 def names_beside(path: Path) -> list[str]:

@@ -10,6 +10,13 @@ from filelock import FileLock, Timeout
 
 from ntpcompanion.settings import Settings, package_folder, read_settings
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import files_below
+from ntpcompanion.workflow.base.ownership import (
+    mark_own,
+    require_own,
+    require_utf8,
+    search_path,
+)
 
 log = logging.getLogger(__name__)
 PATIENCE = 1.0  # seconds of waiting for another command before a word is said
@@ -84,6 +91,16 @@ class Project:
                 f"those of the other. Use {self.root / '.venv' / 'bin' / 'ntpcompanion'} (made by "
                 "`make book`), or change into the other."
             )
+
+    def require_usable(self) -> None:
+        """Raises WorkflowError if the folders of this project cannot be worked in: their names, or
+        because another checkout works there.
+        """
+        search_path([self.root, *(folder.parent for folder in self.packages)])
+        for path in (self.root, *self.packages, *files_below(self.notebooks)):
+            require_utf8(path)
+        for folder in (self.build, self.runs("book")):
+            require_own(self.root, folder)
 
     @property
     def notebooks(self) -> Path:
@@ -167,4 +184,7 @@ class Project:
                 "or free some space."
             ) from error
         with held:
+            for folder in (self.build, self.runs("book")):
+                require_own(self.root, folder)
+                mark_own(self.root, folder)
             yield

@@ -11,6 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from ntpcompanion.workflow.base.browser import BROWSERS
+from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.doctor.checks import Check, Install, TorchAnswer
 
 GIB = 2**30
@@ -157,6 +158,38 @@ def check_locks(build: Path) -> Check:
     return Check(
         "other runs", "warning", f"another ntpcompanion is at work: {', '.join(held)}", mend
     )
+
+
+def check_place(require: Callable[[], None]) -> Check:
+    """Whether the folders of a project can be worked in; `require` raises WorkflowError if not."""
+    try:
+        require()
+    except WorkflowError as error:
+        reason, _, advice = str(error).rpartition(". ")
+        return Check("place", "fault", reason, advice)
+    return Check("place", "ok", "a folder of its own, whose name every program takes")
+
+
+def check_git(root: Path, ask: Callable[[Path], tuple[int, str]]) -> Check:
+    """Whether git reads the repository of a folder: pages name the commits of their sources."""
+    without = "pages and the history name no commit"
+    try:
+        code, answer = ask(root)
+    except OSError as error:
+        reason = error.strerror or error
+        return Check("git", "warning", f"{reason}: {without}", "Install it, if they should.")
+    if not code:
+        return Check("git", "ok", f"commit {answer}")
+    if "dubious ownership" in answer or "unsafe repository" in answer:
+        place = shlex.quote(str(root))
+        return Check(
+            "git",
+            "warning",
+            f"rejects {root}, because another user owns it: {without}",
+            f"If you trust its files: `git config --global --add safe.directory {place}`. Or make "
+            f'them yours: `sudo chown -R "$USER" {place}`.',
+        )
+    return Check("git", "ok", f"no commit of {root}: {without}")
 
 
 def _refusal(folder: Path) -> str:

@@ -12,6 +12,7 @@ import nbformat
 
 from ntpcompanion.workflow.base.environment import clean_environment, package_parents, running
 from ntpcompanion.workflow.base.errors import plain
+from ntpcompanion.workflow.base.git import git
 from ntpcompanion.workflow.base.messages import Failed, heard
 from ntpcompanion.workflow.base.processes import Ended, run
 from ntpcompanion.workflow.base.project import Project
@@ -107,3 +108,11 @@ def _reason(text: str) -> str:
     lines = [line.strip() for line in plain(text).splitlines() if line.strip()]
     named = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Exit|Interrupt)\b", line)]
     return "; ".join(dict.fromkeys(named[-2:] or lines[-1:]))[:300]
+
+
+def ask_git(root: Path) -> tuple[int, str]:
+    """The exit code of git in the folder of a project, and what it says there: the commit, or why
+    it names none. Raises OSError without git.
+    """
+    ended = git(root, "rev-parse", "--short=12", "HEAD", limit=LIMIT)
+    return ended.code, (ended.errors if ended.code else ended.output).strip()

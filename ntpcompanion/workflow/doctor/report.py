@@ -162,12 +162,14 @@ def _folders(project: Project) -> Iterator[Check]:
         project.records,
         project.baseline("book").parent,
     )
+    yield machine.check_place(project.require_usable)
     yield machine.check_writing(project.root, written)
     for folder in (project.build, Path(tempfile.gettempdir())):
         yield machine.check_disk(folder, shutil.disk_usage(machine.nearest_existing(folder)).free)
     memory = psutil.virtual_memory()
     yield machine.check_memory(memory.available, memory.total)
     yield machine.check_locks(project.build)
+    yield machine.check_git(project.root, questions.ask_git)
 
 
 def _guarded(name: str, part: Callable[[], Iterator[Check]]) -> list[Check]:

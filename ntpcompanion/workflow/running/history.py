@@ -16,7 +16,7 @@ from ntpcompanion.workflow.base.files import (
     sha256,
     write_atomically,
 )
-from ntpcompanion.workflow.base.processes import run
+from ntpcompanion.workflow.base.git import git, holds_project
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.claims.claims import Claim, judge
@@ -121,14 +121,14 @@ def folder(project: Project) -> Path:
 
 
 def present_commit(project: Project) -> str:
-    """The commit of the checkout, with `+` where a tracked file differs; empty without git."""
-    if shutil.which("git") is None:
+    """The commit of the checkout, with `+` where a tracked file differs; empty without git, and
+    where the repository does not hold this project.
+    """
+    if shutil.which("git") is None or not holds_project(project.root):
         return ""
-    found = run(["git", "rev-parse", "--short=12", "HEAD"], folder=project.root, limit=30)
-    if found.code:
-        return ""
-    changed = run(["git", "diff", "--quiet", "HEAD"], folder=project.root, limit=60).code
-    return found.output.strip() + ("+" if changed else "")
+    head = git(project.root, "rev-parse", "--short=12", "HEAD").output.strip()
+    changed = git(project.root, "diff", "--quiet", "HEAD").code
+    return head + ("+" if changed else "")
 
 
 def _numbers(data: Mapping[str, Any]) -> list[object]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from ntpcompanion.workflow.base.environment import package_parents
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import hash_of, read_input, sha256
+from ntpcompanion.workflow.base.ownership import require_utf8
 from ntpcompanion.workflow.base.project import Project
 
 SOURCES = (".py", ".pyi", ".pyc")
@@ -94,9 +95,11 @@ def contents(folder: Path) -> Iterator[tuple[str, str]]:
         )
         relative = Path(place).relative_to(folder)
         for name in sorted(names):
-            yield _utf8(relative / name), ""
+            require_utf8(folder / relative / name)
+            yield (relative / name).as_posix(), ""
         if not names and not folders:
-            yield _utf8(relative), EMPTY
+            require_utf8(folder / relative)
+            yield relative.as_posix(), EMPTY
 
 
 def package_data(project: Project, modules: Iterable[str]) -> dict[str, str]:
@@ -160,14 +163,3 @@ def _copy(source: Path, target: Path) -> str:
             "permissions, or free some space."
         ) from error
     return hash_of(target)
-
-
-def _utf8(path: Path) -> str:
-    name = path.as_posix()
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise WorkflowError(
-            f"The name of a declared file is not UTF-8: {name!a}. Rename it."
-        ) from None
-    return name

@@ -5,6 +5,7 @@ its own was killed.
 import contextlib
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -16,6 +17,7 @@ from filelock import FileLock, Timeout
 from ntpcompanion.workflow.base.errors import WorkflowError
 
 PREFIX = "ntp-"
+MARK = ".made-by-ntpcompanion"  # holds the path of the folder: a copy of it is not ours
 # bytes of the folder above: macOS and Linux allow 103 for a socket, and /ntp-12345678/kernel-1
 # comes on top
 LONGEST = 80
@@ -34,6 +36,7 @@ def socket_folder() -> Iterator[str]:
         tempfile.TemporaryDirectory(prefix=PREFIX, dir=above) as folder,
         FileLock(Path(folder, "lock")),
     ):
+        Path(folder, MARK).write_bytes(os.fsencode(folder))
         yield folder
 
 
@@ -50,12 +53,21 @@ def _short_folder(given: str) -> str:
 
 
 def _remove_abandoned(above: Path) -> None:
-    """Remove the folders whose owner does not hold their lock any more: it ends with a process,
-    however that ends.
+    """Remove the folders that `socket_folder` has made and whose owner does not hold their lock any
+    more: it ends with a process, however that ends.
     """
-    for lock in above.glob(f"{PREFIX}*/lock"):
+    for mark in above.glob(f"{PREFIX}*/{MARK}"):
         # in use, or another user's, or just removed by another worker
         with contextlib.suppress(Timeout, OSError):
-            if time.time() - lock.parent.stat().st_mtime > YOUNG:
-                with FileLock(lock, timeout=0):
-                    shutil.rmtree(lock.parent, ignore_errors=True)
+            if _is_ours(mark) and time.time() - mark.parent.stat().st_mtime > YOUNG:
+                with FileLock(mark.with_name("lock"), timeout=0):
+                    shutil.rmtree(mark.parent, ignore_errors=True)
+
+
+def _is_ours(mark: Path) -> bool:
+    """Whether the folder of a mark is the one that the mark names, private, and this user's."""
+    folder = mark.parent.lstat()
+    is_private = stat.S_ISDIR(folder.st_mode) and not stat.S_IMODE(folder.st_mode) & 0o077
+    if sys.platform != "win32" and not (is_private and folder.st_uid == os.geteuid()):
+        return False
+    return mark.read_bytes() == os.fsencode(mark.parent)

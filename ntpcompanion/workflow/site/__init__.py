@@ -1,7 +1,7 @@
 """From executed notebooks to the pages of the book.
 
 - `build`: the whole of it: pages, ledger, status, rendering, checks
-- `unchanged`: whether a build has nothing to do
+- `unchanged`: whether sources changed during a build, or there is nothing to do
 - `pages`: present text joined with stored outputs
 - `code_folds`: which code a page shows, and where
 - `cards`: a claim as a line of HTML that opens
@@ -28,7 +28,9 @@
 - `speed_pictures`: its ratios and growths as pictures
 - `theorems`: the index of definitions and theorems
 - `places`: what the papers state, where it stands in the book, and the claims about it
-- `render`: Jupyter Book called, and its site checked
+- `render`: Jupyter Book called, and its site put in place
+- `shown`: whether a site shows what it should
+- `marks`: what on a page shows a verdict, read as a browser reads it
 - `views`: one run as a page of its own, outside of the book
 - `chapters`: a stored run as a chapter, of the book or of a view
 - `list_tables`: tables as MyST

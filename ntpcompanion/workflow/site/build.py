@@ -5,9 +5,11 @@ assertions.
 import functools
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
+from typing import NamedTuple
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -18,7 +20,7 @@ from ntpcompanion.workflow.base.files import canonical_json, files_below, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.comparison import check_measured
 from ntpcompanion.workflow.claims.claims import load_claims
-from ntpcompanion.workflow.notebooks.contents import page_faults
+from ntpcompanion.workflow.notebooks.contents import CHAPTERS, page_faults, toc_pages
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
@@ -27,7 +29,9 @@ from ntpcompanion.workflow.site.citation import read_book
 from ntpcompanion.workflow.site.commits import commit_of
 from ntpcompanion.workflow.site.generated import write_generated
 from ntpcompanion.workflow.site.look import ASSETS
-from ntpcompanion.workflow.site.render import doctrees, recover_site, render, site_faults
+from ntpcompanion.workflow.site.marks import Mark
+from ntpcompanion.workflow.site.render import doctrees, publish, recover_site, render
+from ntpcompanion.workflow.site.shown import chapter_marks, prose_marks, site_faults
 from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
 from ntpcompanion.workflow.site.widgets import known_widgets
 
@@ -50,11 +54,18 @@ def current_results(runs: list[Run]) -> dict[str, Result]:
     return {run.notebook.name: Result.load(run.results) for run in runs}
 
 
-def prepare_pages(
-    project: Project, runs: list[Run], profile: str
-) -> tuple[Path, dict[str, Result]]:
-    """Write every generated page of the book at a profile; return the folder that Jupyter Book is
-    to build, and the results.
+class Prepared(NamedTuple):
+    """The folder that Jupyter Book is to build, the stored results by notebook, and by page the
+    marks of verdicts that were written for it.
+    """
+
+    source: Path
+    results: dict[str, Result]
+    marks: dict[str, Counter[Mark]]
+
+
+def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
+    """Write every generated page of the book at a profile.
 
     The book profile is prepared in place. Any other is prepared in a copy: its output cannot reach
     the book's folder. Raises WorkflowError with the faults of claims, pages and stored runs.
@@ -80,8 +91,9 @@ def prepare_pages(
         chapter = make_chapter(run, results[name], claims, record, book, widgets, commit)
         chapter.write(chapters)
         pages[name] = chapter.page
-    write_generated(project, source, claims, results, notebooks, profile, record, pages)
-    return source, results
+    texts = write_generated(project, source, claims, results, notebooks, profile, record, pages)
+    marks = {f"{CHAPTERS}{name}": chapter_marks(page) for name, page in pages.items()}
+    return Prepared(source, results, marks | prose_marks(source, toc_pages(project), texts))
 
 
 def built_site(project: Project, profile: str) -> Path:
@@ -100,24 +112,35 @@ def built_site(project: Project, profile: str) -> Path:
     return html
 
 
-def build_site(project: Project, runs: list[Run], profile: str) -> tuple[Path, bool]:
+def build_site(
+    project: Project,
+    runs: list[Run],
+    profile: str,
+    check: Callable[[], list[str]] = list,
+) -> tuple[Path, bool]:
     """Render the site of a profile from its stored results; return its folder, and whether anything
-    had to be rendered. Raises WorkflowError with the faults of its sources or of the site, or if a
-    source changed meanwhile.
+    had to be rendered. `check` says, before the site is published, which sources have changed.
+    Raises WorkflowError with the faults of its sources or of the site, or if a source changed
+    meanwhile.
     """
-    source, results = prepare_pages(project, runs, profile)
+    source, results, marks = prepare_pages(project, runs, profile)
     html = project.html(profile)
-    return render_changed(project, source, html, lambda: site_faults(project, html, results))
+
+    def finish(made: Path) -> list[str]:
+        return site_faults(project, made, results, marks) or check()
+
+    return render_changed(project, source, html, finish)
 
 
 def render_changed(
-    project: Project, source: Path, html: Path, finish: Callable[[], list[str]]
+    project: Project, source: Path, html: Path, finish: Callable[[Path], list[str]]
 ) -> tuple[Path, bool]:
     """Render the book folder `source` into `html` unless the site there was rendered from the same
     sources; the site, and whether it had to be rendered.
 
-    `finish` completes a rendered site and tells its faults. Raises WorkflowError with these, with
-    what Jupyter Book complains of, or if a source changed meanwhile.
+    `finish` completes a rendered site, whose folder it is given, and returns its faults. Raises
+    WorkflowError with these, with what Jupyter Book complains of, or if a source changed meanwhile;
+    the old site then stays.
     """
     work = html.with_name(f"{html.name}-work")
     stamp, state = work / "stamp.json", _state(project, source)
@@ -129,13 +152,17 @@ def render_changed(
         # input than pages
         shutil.rmtree(work, ignore_errors=True)
     stamp.unlink(missing_ok=True)
-    render(project, source, html)
-    if faults := finish():
-        raise WorkflowError("The site was built, but:\n" + "\n".join(faults))
+    made = render(project, source, html)
+    if faults := finish(made):
+        raise WorkflowError(
+            "The site was built, but:\n" + "\n".join(faults) + "\nThe old site, if any, stays."
+        )
     if _state(project, source) != state:
         raise WorkflowError(
-            "A source of the book changed while the site was built: build it again."
+            "A source of the book changed while the site was built: build it again. The old site, "
+            "if any, stays."
         )
+    publish(made, html)
     write_atomically(stamp, json.dumps({**state, "site": digest_of([html])}))
     return html, True
 
@@ -151,6 +178,8 @@ def _staged_copy(project: Project, profile: str) -> Path:
         (target / relative).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(project.book / relative, target / relative)
     for path in list(files_below(target)):
+        if not path.resolve().is_relative_to(target.resolve()):
+            continue  # behind a link: not what a build has made
         if (
             path.relative_to(target) not in originals
             and path.relative_to(target).parts[0] != "chapters"

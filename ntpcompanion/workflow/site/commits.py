@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ntpcompanion.workflow.base.processes import run
+from ntpcompanion.workflow.base.git import git
 from ntpcompanion.workflow.base.project import Project
 
 
@@ -12,8 +12,8 @@ def state_of_commits(project: Project) -> list[str]:
     """
     names = str(project.notebooks.relative_to(project.root))
     try:
-        head = run(["git", "rev-parse", "HEAD"], folder=project.root, limit=20)
-        changed = run(["git", "status", "--porcelain", "--", names], folder=project.root, limit=20)
+        head = git(project.root, "rev-parse", "HEAD", limit=20)
+        changed = git(project.root, "status", "--porcelain", "--", names, limit=20)
     except OSError:  # no git; a TimeoutError is one
         return []
     return [head.output, changed.output]
@@ -21,14 +21,16 @@ def state_of_commits(project: Project) -> list[str]:
 
 def commit_of(project: Project, path: Path) -> str | None:
     """The commit that last changed a file; None where there is no git or no commit of it, or where
-    the file has changed since.
+    the file differs from it.
     """
-    name = str(path.relative_to(project.root))
+    name = path.relative_to(project.root).as_posix()
     try:
-        changed = run(["git", "status", "--porcelain", "--", name], folder=project.root, limit=20)
-        last = run(["git", "log", "-1", "--format=%H", "--", name], folder=project.root, limit=20)
+        # by content: `git status` can be made to overlook a file
+        stored = git(project.root, "rev-parse", "--verify", "--quiet", f"HEAD:./{name}", limit=20)
+        present = git(project.root, "hash-object", "--", name, limit=20)
+        last = git(project.root, "log", "-1", "--format=%H", "--", name, limit=20)
     except OSError:  # no git; a TimeoutError is one
         return None
-    if changed.code or changed.output.strip() or last.code:
+    if stored.code or stored.output != present.output or last.code:
         return None
     return last.output.strip() or None

@@ -35,9 +35,9 @@ def write_generated(
     profile: str,
     record: Callable[[str], Record],
     pages: Mapping[str, nbformat.NotebookNode],
-) -> None:
-    """Write them into `source`, the book folder that is rendered; `record(name)` loads a record,
-    `pages` are the chapters as they are shown.
+) -> dict[str, str]:
+    """Write them into `source`, the book folder that is rendered, and return the texts by file
+    name; `record(name)` loads a record, `pages` are the chapters as they are shown.
 
     Texts begin with an underscore: pages include them, and Sphinx reads them nowhere else. Raises
     WorkflowError with what is wrong with the files that they are made from.
@@ -63,3 +63,4 @@ def write_generated(
         texts |= landing_page(landing, read_parts(project), stored, profile)
     for name, text in texts.items():
         write_atomically(source / "chapters" / name, text)
+    return texts

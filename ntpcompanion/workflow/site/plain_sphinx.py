@@ -14,7 +14,7 @@ from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from ntpcompanion.workflow.running.runs import Run, plan
 from ntpcompanion.workflow.site.build import prepare_pages
 from ntpcompanion.workflow.site.previews import write_previews
-from ntpcompanion.workflow.site.render import site_faults
+from ntpcompanion.workflow.site.shown import site_faults
 
 # Jupyter Book's own extension only declares two settings that nobody else reads; the other brings
 # MathJax, as our rendering does by hand. Ours decides what is read again on top of an earlier
@@ -61,7 +61,7 @@ def build_with_sphinx(project: Project, runs: list[Run], python: Path) -> Path:
         raise WorkflowError(
             f"There is no {python}. Run `make sphinx`: it makes that environment first."
         )
-    source, results = prepare_pages(project, runs, "book")
+    source, results, marks = prepare_pages(project, runs, "book")
     work = project.build / "sphinx"
     html, doctrees = work / "html", work / "doctrees"
     export_sources(project, source, work / "source")
@@ -75,7 +75,7 @@ def build_with_sphinx(project: Project, runs: list[Run], python: Path) -> Path:
         project.root,
     )
     write_previews(html)
-    faults = site_faults(project, html, results)
+    faults = site_faults(project, html, results, marks)
     if faults:
         raise WorkflowError("Sphinx built the site, but:\n" + "\n".join(faults))
     return html

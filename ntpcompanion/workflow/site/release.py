@@ -10,9 +10,10 @@ import json
 import tarfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
+from pydantic import BaseModel, ConfigDict, Field
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
@@ -34,6 +35,22 @@ SUMS = "SHA256SUMS"  # as `sha256sum --check` reads them
 DATA = ("ledger.json", "ledger.csv", SCHEMA_NAME)
 
 
+class Citation(BaseModel):
+    """What `CITATION.cff` says of the book, as far as a deposit repeats it: title and authors are
+    required by its format, all else may be missing.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    title: str
+    authors: Annotated[list[dict[str, Any]], Field(min_length=1)]
+    abstract: str = ""
+    type: str = "software"
+    version: str | int | float = ""
+    license: str | list[str] = ""
+    date: Annotated[str, Field(alias="date-released")] = ""
+
+
 def make_release(project: Project, target: Path) -> list[Path]:
     """Write the files of a release to `target`, the sums last, and return them.
 
@@ -49,8 +66,10 @@ def make_release(project: Project, target: Path) -> list[Path]:
     write_bytes_atomically(target / archive, packed(html, archive.removesuffix(".tar.gz")))
     texts = {name: (data / name).read_text(encoding="utf-8") for name in DATA}
     path = project.root / "CITATION.cff"
-    citation = shaped(read_yaml(path), dict[str, Any], str(path))
-    texts["zenodo.json"] = json.dumps(zenodo(citation, rows, papers), indent=2) + "\n"
+    citation = shaped(read_yaml(path), Citation, str(path))
+    version = {"version": project.settings.version} if project.settings.version else {}
+    deposit = version | zenodo(citation, rows, papers)
+    texts["zenodo.json"] = json.dumps(deposit, indent=2, ensure_ascii=False) + "\n"
     for key in dict.fromkeys(row["paper"] for row in rows):
         texts[f"codecheck-{key}.yml"] = codecheck(papers[key], rows)
     for name, text in texts.items():
@@ -106,23 +125,28 @@ def codecheck(paper: Paper, rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def zenodo(
-    citation: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], papers: Mapping[str, Paper]
+    citation: Citation, rows: Sequence[Mapping[str, Any]], papers: Mapping[str, Paper]
 ) -> dict[str, Any]:
     """The metadata of a deposit at Zenodo, from `CITATION.cff` and the ledger."""
     reproduced = [papers[key] for key in dict.fromkeys(row["paper"] for row in rows)]
-    return {
-        "title": citation["title"],
-        "version": str(citation["version"]),
-        "upload_type": citation["type"],
-        "description": f"{citation['abstract'].strip()} {verdicts(rows)}.",
-        "creators": [{"name": _name(author)} for author in citation["authors"]],
-        "license": citation["license"],
+    about = citation.abstract.strip() or f"{citation.title.rstrip('.')}."
+    # Zenodo knows one licence of a deposit; of several any may be chosen
+    licences = [citation.license] if isinstance(citation.license, str) else citation.license
+    data = {
+        "title": citation.title,
+        "version": str(citation.version),
+        "upload_type": citation.type,
+        "publication_date": citation.date,
+        "description": f"{about} {verdicts(rows)}.",
+        "creators": [_creator(author) for author in citation.authors],
+        "license": next(iter(licences), ""),
         "related_identifiers": [
             {"identifier": paper.reference, "relation": "isSupplementTo"}
             for paper in reproduced
             if paper.reference
         ],
     }
+    return {name: value for name, value in data.items() if value}
 
 
 def verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -131,9 +155,24 @@ def verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{len(rows)} {'claim' if len(rows) == 1 else 'claims'}: {told}"
 
 
-def _name(author: Mapping[str, str]) -> str:
-    people = [author[part] for part in ("family-names", "given-names") if part in author]
-    return ", ".join(people) or author["name"]
+def _creator(author: Mapping[str, Any]) -> dict[str, str]:
+    """A person or an entity of `CITATION.cff` as Zenodo writes them: surname with its particle and
+    suffix, then the given names. Raises WorkflowError for one without any name.
+    """
+
+    def text(*parts: str) -> str:
+        return " ".join(str(author[part]).strip() for part in parts if author.get(part))
+
+    surname = text("name-particle", "family-names", "name-suffix")
+    name = ", ".join(filter(None, (surname, text("given-names")))) or text("name") or text("alias")
+    if not name:
+        raise WorkflowError(
+            f"CITATION.cff: the author {dict(author)!r} has no name. Write `family-names` and "
+            "`given-names`, or the `name` of a group."
+        )
+    orcid = text("orcid").rstrip("/").rpartition("/")[2]
+    fields = {"name": name, "affiliation": text("affiliation"), "orcid": orcid}
+    return {field: value for field, value in fields.items() if value}
 
 
 def main() -> None:

@@ -1,12 +1,9 @@
-"""Jupyter Book on the executed notebooks, and proof that the site holds what it should."""
+"""Jupyter Book on the executed notebooks, and its site put in place as a whole."""
 
 import importlib.util
 import re
 import shutil
 import sys
-from collections import Counter
-from collections.abc import Mapping
-from html import unescape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -14,14 +11,12 @@ from ntpcompanion.workflow.base.environment import clean_environment, folders
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.processes import Ended, run
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.claims.claims import judge, load_claims
 from ntpcompanion.workflow.notebooks.contents import toc_pages
-from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.site import cards
 from ntpcompanion.workflow.site.mending import mend
 from ntpcompanion.workflow.site.previews import write_previews
 from ntpcompanion.workflow.site.security import with_policy
 
+READERS = ("pybtex", "tinycss2", "tinyhtml5")
 # the API page shows docstrings of the present sources: what is imported before that is said is not
 # shown there
 START = """
@@ -34,9 +29,9 @@ main()
 """
 
 
-def render(project: Project, source: Path, html: Path) -> None:
-    """Build `source` (a book folder) into `html` with warnings as errors. Raises WorkflowError with
-    the warnings.
+def render(project: Project, source: Path, html: Path) -> Path:
+    """Build `source` (a book folder) with warnings as errors into a folder beside `html`, which is
+    returned; `publish` puts it in place. Raises WorkflowError with the warnings.
     """
     require_jupyter_book_1()
     output = doctrees(html).parents[1]  # Jupyter Book writes to OUTPUT/_build/html
@@ -47,11 +42,12 @@ def render(project: Project, source: Path, html: Path) -> None:
     if ended.code:
         said = _warnings(ended.output + ended.errors)
         raise WorkflowError(f"Jupyter Book stopped with code {ended.code}:\n{said}")
-    drop_removed_pages(output / "_build" / "html", toc_pages(project))
-    _add_mathjax(output / "_build" / "html")
-    write_previews(output / "_build" / "html")
-    finish_pages(output / "_build" / "html")
-    _replace_folder(output / "_build" / "html", html)
+    made = output / "_build" / "html"
+    drop_removed_pages(made, toc_pages(project))
+    _add_mathjax(made)
+    write_previews(made)
+    finish_pages(made)
+    return made
 
 
 def doctrees(html: Path) -> Path:
@@ -97,54 +93,10 @@ def finish_pages(html: Path) -> None:
             path.write_text(finished, encoding="utf-8")
 
 
-def site_faults(project: Project, html: Path, results: Mapping[str, Result]) -> list[str]:
-    """Pages of the table of contents that are missing or cut short, measured numbers that their
-    page does not show, and cards of claims that stand on another page than that of their notebook,
-    or more than once, or were measured nowhere.
-    """
-    faults = [
-        f"{page}.html is missing or cut short"
-        for page in toc_pages(project)
-        if "</html>" not in _raw(html / f"{page}.html")
-    ]
-    if not _raw(html / "index.html"):
-        faults.append("index.html is missing or empty")
-    claims, ledger = load_claims(project), _text(html / "ledger.html")
-    for name, result in results.items():
-        page = _text(html / "chapters" / f"{name}.html")
-        for item in result.measurements:
-            number = cards.shown(item, judge(claims[item.claim], result.profile, item))
-            faults += [
-                f"{where} does not show {item.claim} = {number}"
-                for where, text in ((f"chapters/{name}.html", page), ("ledger.html", ledger))
-                if number not in text
-            ]
-    return faults + _card_faults(html, results)
-
-
-def _card_faults(html: Path, results: Mapping[str, Result]) -> list[str]:
-    faults = []
-    for path in sorted(html.rglob("*.html")):
-        page = path.relative_to(html).with_suffix("").as_posix()
-        result = (
-            results.get(page.removeprefix("chapters/")) if page.startswith("chapters/") else None
-        )
-        measured = (
-            Counter(cards.anchor(item.claim) for item in result.measurements)
-            if result
-            else Counter()
-        )
-        shown = Counter(re.findall(r'<details class="ntp-card[^>]*? id="([^"]*)"', _raw(path)))
-        faults += [f"{page}.html lacks the card #{anchor}" for anchor in measured - shown]
-        faults += [
-            f"{page}.html shows a card #{anchor} that no stored run has measured for it"
-            for anchor in shown - measured
-        ]
-    return faults
-
-
 def require_jupyter_book_1() -> None:
-    """Raises WorkflowError unless a Jupyter Book of version 1 is installed."""
+    """Raises WorkflowError unless a Jupyter Book of version 1 is installed, and what reads the
+    pages and the bibliography besides.
+    """
     try:
         found = version("jupyter-book")
     except PackageNotFoundError:
@@ -156,6 +108,11 @@ def require_jupyter_book_1() -> None:
         raise WorkflowError(
             f"jupyter-book {found} is installed: version 2 ignores `_config.yml`, builds nothing "
             "and exits 0. Install `jupyter-book<2`."
+        )
+    if absent := [name for name in READERS if importlib.util.find_spec(name) is None]:
+        raise WorkflowError(
+            f"{', '.join(absent)} is not installed. Run `pip install 'ntpcompanion[book]'`; "
+            "`ntpcompanion doctor` says which versions this book asks for."
         )
 
 
@@ -189,9 +146,9 @@ def _aside(target: Path) -> Path:
     return target.with_name(f".{target.name}-old")
 
 
-def _replace_folder(made: Path, target: Path) -> None:
-    """Put a complete copy in place of the old site; the old one stays until the new one is
-    whole.
+def publish(made: Path, target: Path) -> None:
+    """Put a complete copy in place of the old site; the old one stays until the new one is whole.
+    Raises WorkflowError if it cannot be copied.
     """
     recover_site(target)
     fresh = target.with_name(f".{target.name}-new")
@@ -209,14 +166,6 @@ def _replace_folder(made: Path, target: Path) -> None:
         target.rename(old)
     fresh.rename(target)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _raw(page: Path) -> str:
-    return page.read_text(encoding="utf-8") if page.is_file() else ""
-
-
-def _text(page: Path) -> str:
-    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", _raw(page))))
 
 
 def _warnings(log: str) -> str:

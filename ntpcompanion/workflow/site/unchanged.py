@@ -1,11 +1,13 @@
-"""The quick end of a build that has nothing to do.
+"""What a build starts from: whether it is as it was when the build began, and the quick end of a
+build that has nothing to do.
 
 What a build starts from, what its runs read elsewhere and what it made are compared by content with
 a note of the last build: to find that out run by run and page by page takes ten times as long.
 """
 
+import contextlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ntpcompanion.workflow.base.digests import digest_of
@@ -24,16 +26,39 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.running.declared import listed_files
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_files
 from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.running.runs import Run
+from ntpcompanion.workflow.running.runs import Run, stale_reasons
 from ntpcompanion.workflow.site.commits import state_of_commits
 from ntpcompanion.workflow.site.render import doctrees
 from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
 
 
-def sources_digest(project: Project) -> str:
-    """One hash over all that a build starts from: book, notebooks, settings, modules of the
-    packages, what git says of the notebooks, Python, the installed packages and libraries, and the
-    variables that the settings name.
+def stamps(project: Project) -> dict[str, tuple[int, ...]]:
+    """For each file that a build starts from what tells one state of it from any other, also from
+    one that has the same content again: the file itself, its size, and when it was last written.
+    """
+    states: dict[str, tuple[int, ...]] = {}
+    for path in source_files(project):
+        with contextlib.suppress(FileNotFoundError):
+            at = path.stat()
+            states[str(path)] = (at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
+    return states
+
+
+def changes(project: Project, before: Mapping[str, object], runs: Sequence[Run]) -> list[str]:
+    """A sentence for each file that a build starts from and that was written since the stamps
+    `before`, and for each run that does not answer for its inputs any more.
+    """
+    now = stamps(project)
+    written = [path for path in {**before, **now} if before.get(path) != now.get(path)]
+    faults = [f"{path} was written while the book was built" for path in sorted(written)]
+    for run in runs:
+        reasons = [] if written else stale_reasons(run)
+        faults += [f"{run.notebook.name}: {reason} while the book was built" for reason in reasons]
+    return [*faults, "Build it again, from sources that stay as they are."] if faults else []
+
+
+def source_files(project: Project) -> list[Path]:
+    """The files that a build starts from: book, notebooks, settings, modules of the packages.
 
     What else lies beside these is an input of a run, or nothing to a page.
     """
@@ -47,8 +72,15 @@ def sources_digest(project: Project) -> str:
     settings = [project.root / name for name in ("_config.yml", "pyproject.toml")]
     chapters = project.runs("book")
     pages = [path for path in files_below(project.book) if not path.is_relative_to(chapters)]
-    files = [*settings, project.notebooks, *modules, *running, *pages]
-    sources = digest_of(path for path in files if "__pycache__" not in path.parts)
+    files = [*settings, *files_below(project.notebooks), *modules, *running, *pages]
+    return [path for path in files if "__pycache__" not in path.parts]
+
+
+def sources_digest(project: Project) -> str:
+    """One hash over all that a build starts from: its files, what git says of the notebooks,
+    Python, the installed packages and libraries, and the variables that the settings name.
+    """
+    sources = digest_of(source_files(project))
     python = [sys.version, sys.prefix, sorted(_installed())]
     surroundings = [library_states(project.settings.libraries), start_up_files(), plug_ins()]
     variables = sorted((name, sha256(value)) for name, value in named(project).items())
@@ -73,15 +105,16 @@ def is_unchanged(project: Project, profile: str, sources: str) -> bool:
 
 def remember(project: Project, profile: str, runs: Sequence[Run], sources: str) -> None:
     """Note what a build has read and made; `sources` is their digest before it began. If they have
-    changed since, nothing is noted, and the next build looks at everything.
+    changed since, or what the runs have read has, nothing is noted, and the next build looks at
+    everything.
     """
     note = _note(project, profile)
     note.unlink(missing_ok=True)
-    if sources_digest(project) != sources:
-        return
-    read = {str(project.root / name) for run in runs for name in _read_elsewhere(run)}
-    made = _made_digest(project, profile)
-    write_sealed(note, {"sources": sources, "read": _hashes(sorted(read)), "made": made})
+    paths = {str(project.root / name) for run in runs for name in _read_elsewhere(run)}
+    read, made = _hashes(sorted(paths)), _made_digest(project, profile)
+    # after their hashes: else one could be noted that no run has seen
+    if sources_digest(project) == sources and not any(map(stale_reasons, runs)):
+        write_sealed(note, {"sources": sources, "read": read, "made": made})
 
 
 def _read_elsewhere(run: Run) -> list[str | Path]:

@@ -28,7 +28,9 @@ from ntpcompanion.workflow.site.beside import banner, comparison
 from ntpcompanion.workflow.site.build import render_changed
 from ntpcompanion.workflow.site.chapters import Chapter, make_chapter
 from ntpcompanion.workflow.site.citation import read_book
+from ntpcompanion.workflow.site.marks import Mark, marks_of_text, page_faults
 from ntpcompanion.workflow.site.render import doctrees
+from ntpcompanion.workflow.site.shown import chapter_marks
 from ntpcompanion.workflow.site.widgets import known_widgets
 
 # what a chapter needs of the folder of the book, beside itself
@@ -60,21 +62,25 @@ def make_view(run: Run, book_run: Run) -> tuple[Path, bool]:
     alone = replace(project, root=folder)
     _write_sources(project, alone, name)
     result = Result.load(run.results)
-    _chapter(run, result, book_run).write(alone.book / "chapters")
-    html = folder / "html"
-    _, made = render_changed(alone, alone.book, html, lambda: _finish(project, html, name))
+    chapter, above = _chapter(run, result, book_run)
+    chapter.write(alone.book / "chapters")
+    html, expected = folder / "html", chapter_marks(chapter.page) + marks_of_text(above)
+    _, made = render_changed(
+        alone, alone.book, html, lambda built: _finish(project, built, name, expected)
+    )
     return html / "chapters" / f"{name}.html", made
 
 
-def _chapter(run: Run, result: Result, book_run: Run) -> Chapter:
-    """The chapter, with what it says of itself above all else."""
+def _chapter(run: Run, result: Result, book_run: Run) -> tuple[Chapter, str]:
+    """The chapter, with what it says of itself above all else, and that."""
     project = run.project
     claims, widgets = load_claims(project), known_widgets(project.book)
     record = functools.cache(lambda name: load_record(project, name))
     made = make_chapter(run, result, claims, record, read_book(project), widgets)
     book, notes = _of_the_book(book_run)
-    insert_below_title(made.page, _above(result, book, notes, claims), made.name)
-    return made
+    above = _above(result, book, notes, claims)
+    insert_below_title(made.page, above, made.name)
+    return made, above
 
 
 def _of_the_book(run: Run) -> tuple[Result | None, list[str]]:
@@ -124,7 +130,7 @@ def _configuration(project: Project) -> dict[str, Any]:
     return entries
 
 
-def _finish(project: Project, html: Path, name: str) -> list[str]:
+def _finish(project: Project, html: Path, name: str, expected: Mapping[Mark, int]) -> list[str]:
     """Lead links to pages that a view does not have to the book; the faults of the page."""
     page = html / "chapters" / f"{name}.html"
     if not page.is_file() or "</html>" not in (text := page.read_text(encoding="utf-8")):
@@ -141,4 +147,4 @@ def _finish(project: Project, html: Path, name: str) -> list[str]:
         return f'{before} href="{outside.BOOK}{relative.as_posix()}{anchor}"'
 
     write_atomically(page, _LINK.sub(led, text))
-    return []
+    return [f"{page} {fault}" for fault in page_faults(text, expected, chapter=False)]

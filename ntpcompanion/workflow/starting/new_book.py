@@ -15,6 +15,7 @@ from keyword import iskeyword
 from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.ownership import require_utf8, search_path
 
 TEMPLATE = Path(__file__).with_name("template")
 # what the template calls itself; both are words that stand nowhere else in it
@@ -44,10 +45,13 @@ def new_book(folder: Path, package: str | None = None, title: str | None = None)
     Raises
     ------
     WorkflowError
-        a folder that holds something or cannot be written; a package that cannot be imported under
-        that name or would hide another; a title of no or several lines.
+        a folder that holds something, cannot be written, or has a name that programs do not take; a
+        package that cannot be imported under that name or would hide another; a title of no or
+        several lines.
     """
     target = Path(os.path.abspath(folder.expanduser()))
+    require_utf8(target)
+    search_path([target])
     _require_empty(target)
     package = default_package(target.name) if package is None else required_package(package)
     title = required_title(target.name if title is None else title)

@@ -15,7 +15,7 @@ from ntpcompanion.workflow.base.processes import end_tree
 from ntpcompanion.workflow.base.project import ONE_THREAD, Project
 from ntpcompanion.workflow.timing import turns
 from ntpcompanion.workflow.timing.medians import Estimate, median
-from ntpcompanion.workflow.timing.trees import commit_named, search_path, tree
+from ntpcompanion.workflow.timing.trees import commit_named, tree, tree_path
 from ntpcompanion.workflow.timing.workloads import Workload, Workloads, read_workloads
 
 TURNS = 21
@@ -153,7 +153,7 @@ class Process:
 def side(project: Project, root: Path, clock: str = turns.CLOCK) -> Iterator[Process]:
     """The code below `root` in a process of one thread, as long as the block runs."""
     environment = {
-        **os.environ, **ONE_THREAD, "PYTHONPATH": search_path(project, root), "PYTHONHASHSEED": "0",
+        **os.environ, **ONE_THREAD, "PYTHONPATH": tree_path(project, root), "PYTHONHASHSEED": "0",
     }  # fmt: skip
     command = [sys.executable, "-P", str(Path(turns.__file__).resolve()), clock]
     with subprocess.Popen(

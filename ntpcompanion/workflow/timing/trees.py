@@ -1,7 +1,6 @@
 """The code of another commit, unpacked beside the checkout."""
 
 import contextlib
-import os
 import shutil
 import tarfile
 import tempfile
@@ -9,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.processes import run
+from ntpcompanion.workflow.base.git import git
+from ntpcompanion.workflow.base.ownership import search_path
 from ntpcompanion.workflow.base.project import Project
 
 
@@ -21,22 +21,15 @@ def commit_named(project: Project, revision: str) -> str:
         raise WorkflowError(
             "`--bench` takes another commit from git, which is missing. Install it."
         )
-    asked = [
-        "git",
-        "rev-parse",
-        "--verify",
-        "--quiet",
-        "--end-of-options",
-        f"{revision}^{{commit}}",
-    ]
-    found = run(asked, folder=project.root, limit=60)
-    if found.code:
+    asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
+    ended = git(project.root, *asked)
+    if ended.code:
         raise WorkflowError(
             f"`--bench {revision}`: git knows no such commit in {project.root}. Name a branch, a "
             "tag or a commit, as `git log` shows them; a clone that is not whole gets them by "
             "`git fetch --unshallow`."
         )
-    return found.output.strip()
+    return ended.output.strip()
 
 
 @contextlib.contextmanager
@@ -63,8 +56,8 @@ def _unpack(project: Project, commit: str, target: Path) -> None:
     folder.
     """
     archive = target.with_suffix(".tar")
-    command = ["git", "archive", "--format=tar", "-o", str(archive), commit]
-    packed = run(command, folder=project.root, limit=300)
+    command = ["archive", "--format=tar", "-o", str(archive), commit]
+    packed = git(project.root, *command, limit=300)
     if packed.code:
         raise WorkflowError(f"git could not unpack {commit}: {packed.errors.strip()}")
     with tarfile.open(archive) as files:
@@ -72,9 +65,9 @@ def _unpack(project: Project, commit: str, target: Path) -> None:
     archive.unlink()
 
 
-def search_path(project: Project, root: Path) -> str:
+def tree_path(project: Project, root: Path) -> str:
     """The PYTHONPATH that leads to the book's packages in a tree of its files."""
     folders = [package.parent for package in project.packages]
     inside = [folder for folder in folders if folder.is_relative_to(project.root)]
     places = [root / folder.relative_to(project.root) for folder in inside] or [root]
-    return os.pathsep.join(dict.fromkeys(map(str, places)))
+    return search_path(places)

@@ -1,3 +1,6 @@
+import os
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,3 +112,34 @@ def test_a_folder_that_cannot_be_made_is_named(toy):
         match=r"Could not write to .*_build: .*Mend the permissions or free some space",
     ):
         toy.project.lock().__enter__()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links, and such names")
+@pytest.mark.parametrize("command", [("list",), ("build",), ("execute",), ("check",)])
+def test_a_project_that_cannot_be_worked_in_is_a_sentence(toy, tmp_path, no_kernel, command):
+    no_kernel()
+    root = toy.project.root
+    named = {
+        f"a{os.pathsep}b": "has ':' in its name, by which Python separates folders",
+        os.fsdecode(b"\xff"): "is not UTF-8, as the names of files of a book are",
+    }
+    for name, words in named.items():
+        shutil.copytree(root, tmp_path / name)
+        toy.project = Project(tmp_path / name, tmp_path / name / "toypkg")
+        assert words in toy.command(*command, code=1)
+    other = Project(root, root / "toypkg")
+    with other.lock():
+        pass
+    shutil.copytree(root, tmp_path / "second", ignore=shutil.ignore_patterns("_build"))
+    (tmp_path / "second" / "_build").symlink_to(root / "_build")
+    toy.project = Project(tmp_path / "second", tmp_path / "second" / "toypkg")
+    assert f"belongs to the checkout {root.resolve()}" in toy.command(*command, code=1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names there are Unicode")
+@pytest.mark.parametrize("folder", ["book", "notebooks", "toypkg"])
+def test_a_file_whose_name_is_not_utf8_is_a_sentence(toy, no_kernel, folder):
+    no_kernel()
+    path = toy.project.root / folder / os.fsdecode(b"\xff.md")
+    path.write_text("# A page\n")
+    assert "is not UTF-8, as the names of files of a book are" in toy.command("build", code=1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from ntpcompanion.workflow.doctor import machine
+from ntpcompanion.workflow.doctor import machine, questions
 from ntpcompanion.workflow.doctor.checks import Install, TorchAnswer
 
 SEES = TorchAnswer(version="2.13.0", cuda="13.0", gpus=(("NVIDIA H200", 139 * 2**30),))
@@ -179,3 +179,42 @@ def test_locks_of_other_runs(tmp_path):
         check = machine.check_locks(tmp_path)
     assert (check.state, check.found) == ("warning", "another ntpcompanion is at work: build")
     assert "a second run waits for the first" in check.mend
+
+
+DUBIOUS = "fatal: detected dubious ownership in repository at '/a b'\nTo add an exception"
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "words", "mend"),
+    [
+        ((0, "abc123"), "ok", "commit abc123", ""),
+        ((128, "fatal: not a git repository"), "ok", "no commit of", ""),
+        (
+            (128, DUBIOUS),
+            "warning",
+            "because another user owns it: pages and the history name no commit",
+            "`git config --global --add safe.directory ",
+        ),
+        ((128, "fatal: unsafe repository ('/a b' is owned by"), "warning", "owns it", "chown"),
+        (FileNotFoundError(2, "No such file"), "warning", "No such file", "Install it"),
+    ],
+)
+def test_git_that_rejects_the_folder_says_what_to_do(answer, state, words, mend):
+    def ask(root):
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    check = machine.check_git(Path("/a b"), ask)
+    assert check.state == state
+    assert words in check.found
+    assert mend in check.mend
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid(), reason="gives a folder away")
+def test_git_on_a_folder_of_another_user(tmp_path, repository):
+    (tmp_path / "_config.yml").touch()
+    commit = repository(tmp_path)("rev-parse", "--short=12", "HEAD")
+    assert machine.check_git(tmp_path, questions.ask_git).found == f"commit {commit}"
+    os.chown(tmp_path, 12345, 12345)
+    assert machine.check_git(tmp_path, questions.ask_git).state == "warning"

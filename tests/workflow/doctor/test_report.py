@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from ntpcompanion import cli
 from ntpcompanion.settings import Settings
+from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.doctor import machine, questions, report
 from ntpcompanion.workflow.doctor.checks import Check, Install, KernelAnswer, TorchAnswer
 
@@ -50,6 +51,14 @@ def quick(monkeypatch, toy):
     monkeypatch.setattr(questions, "ask_torch", lambda root: TorchAnswer("9.9", threads=1))
     monkeypatch.setattr(questions, "ask_version", lambda path: "Chromium 1.2")
     return toy
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such name there")
+def test_a_folder_that_cannot_be_worked_in_is_a_fault(quick, tmp_path):
+    root = quick.project.root.rename(tmp_path / "a:b")
+    check = named(report.examine(Project(root, root / "toypkg")), "place")
+    assert (check.state, check.mend) == ("fault", "Rename it, or copy it to another place.")
+    assert "a:b has ':' in its name, by which Python separates folders" in check.found
 
 
 def test_what_the_checkout_asks_for_is_compared_with_what_is_installed(quick):

@@ -1,6 +1,5 @@
 import json
 import re
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -104,20 +103,13 @@ def test_a_line_for_each_claim(toy):
     assert '\n "toy.half": [0.5,0.0,null,"supported"],\n' in text
 
 
-def test_the_commit_is_marked_where_a_file_differs(toy, monkeypatch):
+def test_the_commit_is_marked_where_a_file_differs(toy, repository):
     assert history.present_commit(toy.project) == "", "no repository"
-    if shutil.which("git") is None:
-        pytest.skip("no git on this machine")
-    said = {"rev-parse": (0, "abc123\n"), "diff": (1, "")}
-
-    def run(command, **_):
-        code, output = said[command[1]]
-        return type("Ended", (), {"code": code, "output": output})
-
-    monkeypatch.setattr(history, "run", run)
-    assert history.present_commit(toy.project) == "abc123+"
-    said["diff"] = (0, "")
-    assert history.present_commit(toy.project) == "abc123"
+    git = repository(toy.project.root, "notebooks", "_config.yml")
+    commit = git("rev-parse", "--short=12", "HEAD")
+    assert history.present_commit(toy.project) == commit
+    toy.edit("notebooks/coin.md", "Prose", "More prose")
+    assert history.present_commit(toy.project) == f"{commit}+"
 
 
 def test_the_command_appends_once_and_refuses_smoke(instant):

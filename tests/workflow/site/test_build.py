@@ -2,41 +2,57 @@
 only puts the sources together.
 """
 
+import json
+import shutil
+
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import files_below
 from ntpcompanion.workflow.notebooks.contents import toc_pages
+from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.site import build
 from ntpcompanion.workflow.site.build import _staged_copy, build_site, prepare_pages
 from tests.toy import COIN
 
 
+def shown(part):
+    """The HTML of a text, or of the outputs of a notebook."""
+    if part.suffix == ".md":
+        return part.read_text()
+    outputs = [o for cell in json.loads(part.read_text())["cells"] for o in cell.get("outputs", [])]
+    return "".join("".join(output["data"]["text/html"]) for output in outputs)
+
+
 @pytest.fixture
 def book(instant, monkeypatch):
-    """The toy project, executed. A rendering takes no time, loses the pages `lost`, and adds to
-    `rendered` what it found of the last.
+    """The toy project, executed. A rendering takes no time, loses the pages `lost`, adds to
+    `rendered` what it found of the last, and then calls `meanwhile`.
     """
     instant.execute()
-    instant.rendered, instant.lost = [], set()
+    instant.rendered, instant.lost, instant.meanwhile = [], set(), lambda: None
 
     def render(project, source, html):
         work = html.with_name(f"{html.name}-work")
         work.mkdir(parents=True, exist_ok=True)
         instant.rendered.append(sorted(path.name for path in work.iterdir()))
         (work / "doctrees").touch()
+        made = html.with_name("made")
+        shutil.rmtree(made, ignore_errors=True)
         for page in {*toc_pages(project), "index"} - instant.lost:
             parts = [
                 source / f"{page}.md",
                 source / f"{page}.ipynb",
                 source / "chapters" / f"_{page}.md",
             ]
-            (html / f"{page}.html").parent.mkdir(parents=True, exist_ok=True)
-            # what a notebook shows, unquoted
-            text = "".join(part.read_text() for part in parts if part.is_file()).replace('\\"', '"')
-            (html / f"{page}.html").write_text(f"{text}</html>")
+            (made / f"{page}.html").parent.mkdir(parents=True, exist_ok=True)
+            texts = [shown(part) for part in parts if part.is_file()]
+            (made / f"{page}.html").write_text(f"{''.join(texts)}</html>")
+        instant.meanwhile()
+        return made
 
     monkeypatch.setattr(build, "render", render)
+    monkeypatch.setattr(build, "required_packages", set)  # to list them takes a second
     return instant
 
 
@@ -85,6 +101,70 @@ def test_a_site_with_a_fault_is_red_and_never_counts_as_made(book):
     assert book.rendered == [[], [], []]
 
 
+EDITS = [
+    ("book/claims.yml", "equals: 0.5", "equals: 0.9"),
+    ("notebooks/coin.md", "Prose with", "Other prose with"),
+    ("notebooks/profiles.yml", "n: 10", "n: 11"),
+    ("toypkg/unrelated.py", "1", "2"),
+]
+
+
+def test_a_source_that_is_edited_during_a_build_ends_it_and_the_old_site_stays(book):
+    book.command("build")
+    page = book.project.html("book") / "intro.html"
+    before = page.read_text()
+    book.edit("book/intro.md", "# Intro", "# Another intro")
+    for path, old, new in EDITS:
+
+        def edit(path=path, old=old, new=new):
+            book.edit(path, old, new)
+            # the content at the end is that of the beginning
+            book.edit(path, new, old)
+
+        book.meanwhile = edit
+        output = book.command("build", code=1)
+        assert f"{path} was written while the book was built Build it again" in output
+        assert page.read_text() == before
+    book.meanwhile = lambda: book.edit("words.txt", "one", "one and")
+    output = book.command("build", code=1)
+    assert "words: inputs: text changed while the book was built Build it again" in output
+    assert page.read_text() == before
+    book.meanwhile = lambda: None
+    book.command("build")
+    assert "Another intro" in page.read_text()
+
+
+def test_a_source_that_is_edited_while_notebooks_run_ends_the_build(book, monkeypatch):
+    whole = runner._run_worker
+
+    def edit_and_run(*arguments):
+        book.edit("notebooks/words.md", "# Words", "# Other words")
+        return whole(*arguments)
+
+    book.edit("notebooks/words.md", "import measure", "import measure  # again")
+    monkeypatch.setattr(runner, "_run_worker", edit_and_run)
+    output = book.command("build", code=1)
+    assert "words.md was written while the book was built" in output
+    assert not book.project.html("book").exists()
+
+
+def test_an_input_that_is_edited_while_nothing_is_rendered_is_seen_by_the_next_build(
+    book, monkeypatch
+):
+    book.command("build")
+    book.edit("notebooks/profiles.yml", "n: 10", "n: 11")  # of smoke: it changes no page
+    whole = build.render_changed
+
+    def edit_and_render(*arguments):
+        book.edit("words.txt", "one", "one and")
+        return whole(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "render_changed", edit_and_render)
+        book.command("build")
+    assert "Unchanged" not in book.command("build")
+
+
 def test_pages_of_another_profile_do_not_touch_the_book(book):
     assert prepare_pages(book.project, book.runs(), "book")[0] == book.project.book
     chapters = book.project.book / "chapters"
@@ -93,7 +173,7 @@ def test_pages_of_another_profile_do_not_touch_the_book(book):
     before = {path: path.read_bytes() for path in files_below(chapters)}
     assert (chapters / "_files" / "coin.md").read_text() == COIN
     book.execute("smoke")
-    source, results = prepare_pages(book.project, book.runs("smoke"), "smoke")
+    source, results, _ = prepare_pages(book.project, book.runs("smoke"), "smoke")
     assert {name: result.profile for name, result in results.items()} == {
         "coin": "smoke",
         "words": "smoke",

@@ -1,5 +1,3 @@
-import subprocess
-
 import pytest
 
 from ntpcompanion.workflow.site import commits
@@ -7,24 +5,9 @@ from ntpcompanion.workflow.site.commits import commit_of
 
 
 @pytest.fixture
-def git(toy):
-    """A function: git in the toy project, which is a repository of its own with one commit."""
-
-    def call(*arguments):
-        names = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
-        done = subprocess.run(
-            ["git", *names, *arguments],
-            cwd=toy.project.root,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        return done.stdout.strip()
-
-    call("init", "--quiet")
-    call("add", "notebooks")
-    call("commit", "--quiet", "-m", "Two notebooks")
-    return call
+def git(toy, repository):
+    """Git in the toy project, which is a repository of its own with one commit."""
+    return repository(toy.project.root, "notebooks")
 
 
 def test_the_commit_is_that_of_the_last_change(toy, git):
@@ -51,5 +34,5 @@ def test_without_git_there_is_none(toy, monkeypatch):
     def missing(*_, **__):
         raise FileNotFoundError("git")
 
-    monkeypatch.setattr(commits, "run", missing)
+    monkeypatch.setattr(commits, "git", missing)
     assert commit_of(toy.project, path) is None

@@ -15,7 +15,7 @@ def executed(instant):
 
 
 def test_every_part_is_written_and_agrees_with_the_others(executed):
-    source, _ = prepare_pages(executed.project, executed.runs(), "book")
+    source, *_ = prepare_pages(executed.project, executed.runs(), "book")
     chapters = source / "chapters"
     names = {path.name for path in (chapters / "_data").iterdir()}
     assert names == {"ledger.json", "ledger.csv", "ledger.schema.json"}
@@ -31,7 +31,7 @@ def test_every_part_is_written_and_agrees_with_the_others(executed):
 
 def test_a_history_reaches_the_page(executed):
     executed.command("history")
-    source, _ = prepare_pages(executed.project, executed.runs(), "book")
+    source, *_ = prepare_pages(executed.project, executed.runs(), "book")
     assert (
         "One build, with 3 claims: nothing can have moved yet."
         in (source / "chapters" / "_drift.md").read_text()
@@ -57,5 +57,5 @@ def test_a_landing_page_that_names_no_figure_stops_the_build(executed):
     with pytest.raises(WorkflowError, match="figure 'fig', which notebook 'coin' does not draw"):
         prepare_pages(executed.project, executed.runs(), "book")
     path.write_text(yaml.safe_dump(landing | {"findings": []}))
-    source, _ = prepare_pages(executed.project, executed.runs(), "book")
+    source, *_ = prepare_pages(executed.project, executed.runs(), "book")
     assert (source / "chapters" / "_map.md").is_file()

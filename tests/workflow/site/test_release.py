@@ -107,6 +107,52 @@ def test_zenodo_is_told_who_made_it_what_it_is_about_and_what_came_out(project):
     ]
 
 
+MINIMAL = """cff-version: 1.2.0
+message: If you use this, please cite it.
+title: My companion
+authors:
+  - {family-names: Beethoven, given-names: Ludwig, name-particle: van}
+  - {family-names: Doe, given-names: Ann, name-suffix: Jr., affiliation: A house}
+  - {given-names: Ann, orcid: "https://orcid.org/0000-0000-0000-0000"}
+  - {alias: annie}
+  - {name: Öffentliche Gruppe}
+date-released: 2026-01-31
+"""
+
+
+def test_a_minimal_citation_is_enough(project):
+    (project.root / "CITATION.cff").write_text(MINIMAL, encoding="utf-8")
+    make_release(project, project.build / "release")
+    text = (project.build / "release" / "zenodo.json").read_text(encoding="utf-8")
+    deposit = json.loads(text)
+    assert deposit["creators"] == [
+        {"name": "van Beethoven, Ludwig"},
+        {"name": "Doe Jr., Ann", "affiliation": "A house"},
+        {"name": "Ann", "orcid": "0000-0000-0000-0000"},
+        {"name": "annie"},
+        {"name": "Öffentliche Gruppe"},
+    ]
+    assert "Öffentliche" in text
+    assert (deposit["upload_type"], deposit["publication_date"]) == ("software", "2026-01-31")
+    assert deposit["description"].startswith("My companion. 4 claims: ")
+    assert not {"version", "license"} & set(deposit)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("title: A\n", "CITATION.cff: authors: Field required"),
+        ("title: A\nauthors: []\n", "authors: List should have at least 1 item"),
+        ("title: A\nauthors: [{email: a@example.org}]\n", "has no name. Write `family-names`"),
+        ("title: 3\nauthors: [{name: B}]\n", "title: Input should be a valid string"),
+    ],
+)
+def test_a_citation_that_lacks_what_its_format_asks_for_is_a_sentence(project, text, words):
+    (project.root / "CITATION.cff").write_text(text)
+    with pytest.raises(WorkflowError, match=words):
+        make_release(project, project.build / "release")
+
+
 def test_verdicts_are_counted():
     assert verdicts(ROWS[:1]) == "1 claim: 1 supported"
 

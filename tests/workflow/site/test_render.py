@@ -84,12 +84,12 @@ def test_a_copy_that_fails_leaves_the_old_site(tmp_path, monkeypatch):
                     r"is intact"
                 ),
             ):
-                render._replace_folder(made, target)
+                render.publish(made, target)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["html", "made"]
     assert (target / "index.html").read_text() == "old"
     for leftover in (".html-new", ".html-old"):  # of a build that was killed while it copied
         (tmp_path / leftover / "chapters").mkdir(parents=True)
-    render._replace_folder(made, target)
+    render.publish(made, target)
     assert (target / "index.html").read_text() == "new"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["html", "made"]
 
@@ -129,7 +129,7 @@ def jupyter_book_that(monkeypatch, code, **pages):
 def test_what_is_published_is_what_the_table_of_contents_lists_with_its_mathjax(toy, monkeypatch):
     html = toy.project.html("book")
     jupyter_book_that(monkeypatch, 0, intro="new", index="new", removed="of an earlier build")
-    render.render(toy.project, toy.project.book, html)
+    render.publish(render.render(toy.project, toy.project.book, html), html)
     assert sorted(path.name for path in html.glob("*.html")) == ["index.html", "intro.html"]
     assert (html / "_static" / "mathjax" / "tex-chtml-full.js").is_file()
     jupyter_book_that(monkeypatch, 1, intro="with a warning")

@@ -5,11 +5,11 @@ happened to them, each change is seen.
 import json
 import os
 import shutil
-import subprocess
 
 import pytest
 
-from ntpcompanion.workflow.base.files import read_sealed, write_sealed
+from ntpcompanion.workflow.base.files import hash_of, read_sealed, write_sealed
+from ntpcompanion.workflow.running.freshness import key
 from ntpcompanion.workflow.site import unchanged
 from ntpcompanion.workflow.site.unchanged import is_unchanged, remember, sources_digest
 
@@ -48,7 +48,8 @@ def built(executed):
         (project.html("book") / name).write_text(text)
     results = project.runs("book") / "words.json"
     data = read_sealed(results)
-    data["key_parts"]["files read"]["seen.txt"] = "as the run saw it"
+    data["key_parts"]["files read"]["seen.txt"] = hash_of(project.root / "seen.txt")
+    data["key"] = key(data["key_parts"])
     write_sealed(results, {key: value for key, value in data.items() if key != "checksum"})
     remember(project, "book", executed.runs(), sources_digest(project))
     return executed
@@ -93,16 +94,9 @@ def test_what_lies_beside_the_sources_is_not_read(built):
     assert nothing_to_do(built)
 
 
-def test_a_new_commit_is_seen(built):
-    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org"]
-
-    def call(*arguments):
-        subprocess.run([*git, *arguments], cwd=built.project.root, check=True, capture_output=True)
-
-    call("init", "--quiet")
-    call("add", "notebooks")
+def test_a_new_commit_is_seen(built, repository):
+    call = repository(built.project.root, "notebooks")
     assert not nothing_to_do(built), "the page would say which commit holds its source"
-    call("commit", "--quiet", "-m", "Two notebooks")
     remember(built.project, "book", built.runs(), sources_digest(built.project))
     assert nothing_to_do(built)
     call("commit", "--quiet", "--allow-empty", "-m", "Nothing")

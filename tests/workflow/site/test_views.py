@@ -23,11 +23,13 @@ def viewed(instant, monkeypatch):
 
     def render(project, source, html):
         page = next((source / "chapters").glob("*.ipynb"))
-        (html / "chapters").mkdir(parents=True, exist_ok=True)
+        made = html.with_name("made")
+        (made / "chapters").mkdir(parents=True, exist_ok=True)
         cells = json.loads(page.read_text())["cells"]
         instant.rendered.append("\n".join("".join(cell["source"]) for cell in cells))
         html.with_name("html-work").mkdir(exist_ok=True)
-        (html / "chapters" / f"{page.stem}.html").write_text(instant.html)
+        (made / "chapters" / f"{page.stem}.html").write_text(instant.html)
+        return made
 
     instant.html = f"{LINKS}</html>"
     monkeypatch.setattr(build, "render", render)

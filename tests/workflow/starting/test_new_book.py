@@ -313,3 +313,11 @@ def test_the_small_book_builds_and_keeps_its_baselines(made):
     states = command(made, "doctor")
     assert "ntpcompanion" in states
     assert "restore" not in states.lower()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such names there")
+@pytest.mark.parametrize("name", ["a:b", os.fsdecode(b"\xff")])
+def test_no_book_is_made_where_it_could_not_be_built(tmp_path, name):
+    with pytest.raises(WorkflowError, match=r"Rename it"):
+        new_book(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,7 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.timing.trees import commit_named, search_path, tree
+from ntpcompanion.workflow.timing.trees import commit_named, tree, tree_path
 
 
 def git(folder, *arguments):
@@ -37,7 +37,7 @@ def test_a_tree_holds_the_files_of_the_commit_and_goes_again(versioned):
     assert commit == git(versioned.root, "rev-parse", "HEAD")
     with tree(versioned, commit) as folder:
         assert (folder / "src" / "planted" / "__init__.py").read_text() == "STEPS = 1\n"
-        assert search_path(versioned, folder) == str(folder / "src")
+        assert tree_path(versioned, folder) == str(folder / "src")
     assert not folder.exists()
     assert list(versioned.build.iterdir()) == []
 

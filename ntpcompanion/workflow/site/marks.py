@@ -1,0 +1,257 @@
+"""What on a page shows a verdict, read as a browser reads it.
+
+A build compares these marks of its pages with those that it has made itself: whatever way a typed
+one takes to a page, it is an element there.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, get_args
+from xml.etree.ElementTree import Element
+
+from ntpcompanion.workflow.claims.claims import Verdict
+
+CARD = "ntp-card"
+# by these classes a reader knows a verdict, or the number that it is about
+MARKS = {
+    CARD,
+    *(f"ntp-{name}" for name in ("badge", "facts", "strip", "row", "counts", "tally")),
+    *(f"ntp-{name}" for name in ("finding-number", "record", "current", "outdated")),
+    *(f"ntp-{verdict.replace(' ', '-')}" for verdict in get_args(Verdict)),
+}
+ARTICLE, END = "bd-article", "ntp-end"
+# nothing inside of these is seen, or it is seen as text
+HIDING = {
+    "canvas", "datalist", "dialog", "iframe", "noscript", "object", "option", "script", "select",
+    "style", "svg", "template", "textarea", "title", "video",
+}  # fmt: skip
+# the classes that Sphinx, MyST-NB and we give to what holds the card of a cell
+_AROUND = re.compile(
+    r"docutils|container|cell|cell_\w+|output|text_html|tag_[\w-]+|(tex2jax|mathjax)_\w+"
+    r"|ntp-fold|ntp-aside"
+)
+_DATA = re.compile(r"application/([\w.+-]*\+)?json|math/\w+|text/plain")
+# the scripts and styles that we load where they are needed
+_OURS = re.compile(r"(\.\./)?_static/((ledger|landing|speed)\.(css|js)|widgets/\w+\.(css|js))")
+_RAW = re.compile(r"^````\{raw\} html\n(.*?)\n````$", re.MULTILINE | re.DOTALL)
+
+
+class Mark(NamedTuple):
+    """An element that shows a verdict and stands in no other: its classes, its id, its text without
+    spaces.
+    """
+
+    classes: str
+    anchor: str
+    text: str
+
+
+@dataclass
+class Seen:
+    """What a page shows: its `marks`, those of them that nothing around them `hides`, the ids of
+    all other elements, and of those that hold a mark; and what is typed there that may change how
+    marks look.
+    """
+
+    marks: Counter[Mark] = field(default_factory=Counter)
+    hidden: Counter[Mark] = field(default_factory=Counter)
+    ids: set[str] = field(default_factory=set)
+    holders: set[str] = field(default_factory=set)
+    active: list[str] = field(default_factory=list)
+    styles: list[str] = field(default_factory=list)
+
+
+def marks_of(html: str) -> Counter[Mark]:
+    """The marks of a piece of HTML that we have made."""
+    return _look(html).marks
+
+
+def marks_of_text(text: str) -> Counter[Mark]:
+    """The marks of a generated text in MyST: in its blocks of raw HTML, and in single lines."""
+    lines = [line for line in _RAW.sub("", text).splitlines() if "<" in line]
+    return sum(map(marks_of, [*_RAW.findall(text), *lines]), Counter())
+
+
+def page_faults(html: str, expected: Mapping[Mark, int], *, chapter: bool) -> list[str]:
+    """What is wrong with the marks of a page of the site, whose own marks are the `expected` ones:
+    those that it lacks or hides, those that this build has not made, and what could draw or change
+    one. A chapter shows each as often as expected; other pages may repeat them.
+    """
+    seen = _look(html.replace("</article>", f"<{END}></{END}></article>"))
+    faults = []
+    for mark in expected:
+        if chapter and seen.marks[mark] - seen.hidden[mark] < expected[mark]:
+            hidden = ", or hides it in what is typed around it" if seen.hidden[mark] else ""
+            faults.append(f"lacks the card {_named(mark)}{hidden}")
+    for mark, count in seen.marks.items():
+        if count > expected.get(mark, 0) and (chapter or mark not in expected):
+            faults.append(
+                f"shows a card {_named(mark)} that no stored run has measured for it. Cards are "
+                "made by `measure`: take away what is typed in a text or put out by a cell"
+            )
+    anchors = {mark.anchor for mark in expected if mark.anchor} & seen.ids
+    faults += [f"has another element with the id {anchor!r} of a card" for anchor in anchors]
+    return faults + seen.active + _style_faults(seen)
+
+
+def _named(mark: Mark) -> str:
+    return f"#{mark.anchor}" if mark.anchor else f"“{mark.text[:60]}”"
+
+
+def _look(html: str) -> Seen:
+    # here: only builds read pages
+    from tinyhtml5 import parse
+
+    seen = Seen()
+    root = parse(f"<!doctype html>{html}", namespace_html_elements=False)
+    articles = [element for element in root.iter("article") if ARTICLE in _classes(element)]
+    if articles and not (len(articles) == 1 and _is_whole(root, articles[0])):
+        seen.active.append(
+            "has HTML that ends the page's own elements, or never ends: close each element where "
+            "it was opened"
+        )
+    for child, above in _elements(root, ()):
+        _note(child, above, seen, inside=any(each in above for each in articles))
+    return seen
+
+
+def _is_whole(root: Element, article: Element) -> bool:
+    """Whether the article ends where the theme ends it: its end is marked."""
+    return len(list(root.iter(END))) == 1 and article[-1].tag == END
+
+
+def _elements(
+    element: Element, above: tuple[Element, ...]
+) -> Iterator[tuple[Element, tuple[Element, ...]]]:
+    """All elements below one with those above each; what stands in a mark belongs to it."""
+    for child in element:
+        if isinstance(child.tag, str):  # a comment has none
+            path = (*above, element)
+            yield child, path
+            if not _classes(child) & MARKS:
+                yield from _elements(child, path)
+
+
+def _note(element: Element, above: tuple[Element, ...], seen: Seen, *, inside: bool) -> None:
+    if _classes(element) & MARKS:
+        mark = Mark(
+            " ".join(sorted(_classes(element))),
+            element.get("id", ""),
+            "".join("".join(_texts(element)).split()),
+        )
+        seen.marks[mark] += 1
+        seen.hidden[mark] += any(map(_hides, above)) or _is_veiled(element)
+        seen.holders |= {mark.anchor, *(each.get("id", "") for each in above)}
+        # nothing that runs may stand in a mark either
+        parts: list[Element] = list(element.iter())
+    else:
+        seen.ids.add(element.get("id", ""))
+        parts = [element]
+    if inside:
+        for part in parts:
+            if words := _runs(part):
+                seen.active.append(words)
+            if _tag(part) == "style":
+                seen.styles.append("".join(_texts(part)))
+
+
+def _texts(element: Element) -> Iterator[str]:
+    """The texts in an element; a comment is none."""
+    if isinstance(element.tag, str):
+        yield element.text or ""
+        for child in element:
+            yield from _texts(child)
+            yield child.tail or ""
+
+
+def _classes(element: Element) -> set[str]:
+    return set(element.get("class", "").casefold().split())
+
+
+def _tag(element: Element) -> str:
+    return element.tag.rpartition("}")[2].casefold() if isinstance(element.tag, str) else ""
+
+
+def _is_veiled(element: Element) -> bool:
+    return bool({"hidden", "style", "inert", "popover"} & set(element.keys()))
+
+
+def _hides(element: Element) -> bool:
+    """Whether what stands in an element may be hidden: outside of the article nobody types."""
+    return (
+        _tag(element) in HIDING
+        or _is_veiled(element)
+        or (
+            _tag(element) in ("div", "section", "details", "p", "span")
+            and "bd-" not in element.get("class", "")
+            and not all(map(_AROUND.fullmatch, _classes(element)))
+        )
+    )
+
+
+def _runs(element: Element) -> str:
+    """What of an element could draw a card, or change the page; nothing if it cannot."""
+    tag, attributes = _tag(element), {key.casefold(): value for key, value in element.items()}
+    source = attributes.get("src", attributes.get("href", ""))
+    way = "Show a picture, or an interactive figure by `plots.widget`"
+    if any(name.startswith("on") for name in attributes):
+        return f"has a <{tag}> with a script in an attribute, which could draw a card. {way}"
+    is_ours = _OURS.fullmatch(source.partition("?")[0]) and not "".join(_texts(element)).strip()
+    if tag == "script" and not is_ours and not _DATA.fullmatch(attributes.get("type", "")):
+        return f"has a script, which could draw a card. {way}"
+    if tag in ("base", "meta") or (tag == "link" and not is_ours) or "srcdoc" in attributes:
+        return f"has a <{tag}> that could change how cards look. {way}"
+    return ""
+
+
+def _style_faults(seen: Seen) -> list[str]:
+    faults = []
+    for text in seen.styles:
+        if reach := _reaches(text, seen.holders):
+            faults.append(
+                f"has a stylesheet whose rule for {reach!r} could change how cards look: let each "
+                "selector begin with the id of your own element (`#id`), or put the stylesheet "
+                "into book/assets"
+            )
+    return faults
+
+
+def _reaches(text: str, holders: set[str]) -> str:
+    """The first selector of a stylesheet that may concern more than an element of its author;
+    nothing if there is none.
+    """
+    from tinycss2 import parse_rule_list, parse_stylesheet, serialize
+
+    waiting: list[Any] = parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
+    while waiting:
+        rule = waiting.pop(0)
+        if rule.type == "at-rule" and rule.lower_at_keyword in ("media", "supports"):
+            waiting += parse_rule_list(rule.content or [], skip_comments=True, skip_whitespace=True)
+        elif rule.type != "qualified-rule":
+            return f"@{rule.at_keyword}" if rule.type == "at-rule" else str(rule.type)
+        # a rule inside of a rule may lead anywhere
+        elif not _is_own(rule.prelude, holders) or "{} block" in {t.type for t in rule.content}:
+            return str(serialize(rule.prelude)).strip()
+    return ""
+
+
+def _is_own(prelude: list[Any], holders: set[str]) -> bool:
+    """Whether each selector of a list begins with an id that holds no card, or is of pandas, and
+    stays below that element.
+    """
+    begins = True
+    tokens = [token for token in prelude if token.type != "comment"]
+    for index, token in enumerate(tokens):
+        if token.type == "literal" and token.value in ("~", "+", "|"):
+            return False
+        if token.type == "literal" and token.value == ",":
+            begins = True
+        elif begins and token.type != "whitespace":
+            following = tokens[index + 1] if index + 1 < len(tokens) else None
+            of_pandas = token.type == "literal" and getattr(following, "value", "") == "dataframe"
+            if not of_pandas and not (token.type == "hash" and token.value not in holders):
+                return False
+            begins = False
+    return True

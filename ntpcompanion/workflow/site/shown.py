@@ -1,0 +1,120 @@
+"""Proof that a site shows what it should: its pages, the measured numbers, and no verdict that the
+build has not written itself.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from html import unescape
+from pathlib import Path
+
+import nbformat
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import (
+    canonical_json,
+    hash_of,
+    read_sealed,
+    sha256,
+    write_sealed,
+)
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.claims.claims import judge, load_claims
+from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
+from ntpcompanion.workflow.notebooks.contents import CHAPTERS, toc_pages
+from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.site import cards, marks
+from ntpcompanion.workflow.site.marks import Mark, marks_of, marks_of_text
+
+CHECKED = "checked.json"  # beside a site: the pages on which no fault was found
+_CODE = Path(marks.__file__)
+
+
+def chapter_marks(page: nbformat.NotebookNode) -> Counter[Mark]:
+    """The marks that the page of a notebook is to show: of its cards, strips and records."""
+    drawn = [
+        output.data.get("text/html", "")
+        for cell in page.cells
+        for output in cell.get("outputs", [])
+        if {MEASUREMENT_MIME, RECORD_MIME} & set(output.get("data", {}))
+    ]
+    return sum(map(marks_of, drawn), Counter())
+
+
+def prose_marks(
+    source: Path, pages: Iterable[str], texts: Mapping[str, str]
+) -> dict[str, Counter[Mark]]:
+    """The marks that each page of the book folder `source` may show: those of the generated `texts`
+    that it includes.
+    """
+    known = {name: marks_of_text(text) for name, text in texts.items() if name.endswith(".md")}
+    allowed = {}
+    for page in pages:
+        path = source / f"{page}.md"
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        included = [each for name, each in known.items() if f"chapters/{name}" in text]
+        allowed[page] = sum(included, Counter[Mark]())
+    return {page: each for page, each in allowed.items() if not page.startswith(CHAPTERS)}
+
+
+def site_faults(
+    project: Project,
+    html: Path,
+    results: Mapping[str, Result],
+    expected: Mapping[str, Mapping[Mark, int]],
+) -> list[str]:
+    """Pages of the table of contents that are missing or cut short, measured numbers that their
+    page does not show, and marks of verdicts that a page lacks or that are not the `expected` ones
+    of it.
+    """
+    faults = [
+        f"{page}.html is missing or cut short"
+        for page in toc_pages(project)
+        if "</html>" not in _raw(html / f"{page}.html")
+    ]
+    if not _raw(html / "index.html"):
+        faults.append("index.html is missing or empty")
+    claims, ledger = load_claims(project), _text(html / "ledger.html")
+    for name, result in results.items():
+        page = _text(html / "chapters" / f"{name}.html")
+        for item in result.measurements:
+            number = cards.shown(item, judge(claims[item.claim], result.profile, item))
+            faults += [
+                f"{where} does not show {item.claim} = {number}"
+                for where, text in ((f"chapters/{name}.html", page), ("ledger.html", ledger))
+                if number not in text
+            ]
+    return faults + _mark_faults(html, expected)
+
+
+def _mark_faults(html: Path, expected: Mapping[str, Mapping[Mark, int]]) -> list[str]:
+    """The faults of the marks of all pages. To read one as a browser does takes a while: a page
+    that is as it was when nothing was wrong with it is not read again.
+    """
+    known, checked, faults = _checked(html), [], []
+    for path in sorted(html.rglob("*.html")):
+        page, text = path.relative_to(html).with_suffix("").as_posix(), _raw(path)
+        own = expected.get(page, {})
+        digest = sha256(canonical_json([page, text, sorted(own.items()), hash_of(_CODE)]))
+        own_faults: list[str] = []
+        if digest not in known:
+            own_faults = marks.page_faults(text, own, chapter=page.startswith(CHAPTERS))
+        faults += [f"{page}.html {fault}" for fault in own_faults]
+        checked += [] if own_faults else [digest]
+    write_sealed(html.parent / CHECKED, {"pages": checked})
+    return faults
+
+
+def _checked(html: Path) -> set[str]:
+    try:
+        return set(read_sealed(html.parent / CHECKED)["pages"])
+    except WorkflowError:  # there is none, or it is damaged
+        return set()
+
+
+def _raw(page: Path) -> str:
+    return page.read_text(encoding="utf-8") if page.is_file() else ""
+
+
+def _text(page: Path) -> str:
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", _raw(page))))
