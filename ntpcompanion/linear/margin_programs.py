@@ -12,7 +12,6 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.ties import unit_rows
 from ntpcompanion.validation import check_instance
 
 
@@ -34,7 +33,6 @@ def least_frobenius_norm(table: ContextTable) -> ProgramAnswer | None:
     return _solve(
         table,
         lambda W: 0.5 * cp.sum_squares(W),
-        2,
         cp.CLARABEL,
         tol_gap_abs=1e-10,
         tol_gap_rel=1e-10,
@@ -51,7 +49,6 @@ def least_max_norm(table: ContextTable) -> ProgramAnswer | None:
     return _solve(
         table,
         lambda W: cp.max(cp.abs(W)),
-        1,
         cp.HIGHS,
         primal_feasibility_tolerance=1e-10,
         dual_feasibility_tolerance=1e-10,
@@ -110,20 +107,14 @@ def constraint_pairs(
 
 
 def _solve(
-    table: ContextTable, objective: Callable[..., Any], degree: int, solver: str, **options: float
+    table: ContextTable, objective: Callable[..., Any], solver: str, **options: float
 ) -> ProgramAnswer | None:
-    """In embeddings of length 1 and the unit of length in which the largest threshold is 1: the
-    tolerances of a solver are absolute. `degree` is that of the objective in W.
-    """
     import cvxpy as cp
 
     ties, margins = constraint_pairs(table)
-    embeddings, lengths = unit_rows(table.embeddings)
-    shortest = lengths.min()
     W: Any = cp.Variable((table.vocab_size, table.dim))
-    logits = embeddings @ W.T
-    beaten = logits[margins[0], margins[1]] - logits[margins[0], margins[2]]
-    constraints = [beaten >= shortest / lengths[margins[0]]]
+    logits = table.embeddings @ W.T
+    constraints = [logits[margins[0], margins[1]] - logits[margins[0], margins[2]] >= 1]
     if ties.shape[1]:
         constraints.append(logits[ties[0], ties[1]] - logits[ties[0], ties[2]] == 0)
     problem: Any = cp.Problem(cp.Minimize(objective(W)), constraints)
@@ -133,14 +124,10 @@ def _solve(
         return None
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         return None
-    # a multiplier of a margin that is negative by rounding would prove nothing
-    multipliers = [
-        np.maximum(constraints[0].dual_value, 0),
-        *(-c.dual_value for c in constraints[1:]),
-    ]
     dual = np.zeros((table.num_contexts, table.vocab_size))
-    for (rows, anchors, tokens), values in zip((margins, ties), multipliers, strict=False):
-        np.add.at(dual, (rows, anchors), values)
-        np.add.at(dual, (rows, tokens), -values)
-    dual /= lengths[:, None] * shortest ** (degree - 1)
-    return ProgramAnswer(W.value / shortest, dual, int(problem.solver_stats.num_iters or 0))
+    for (rows, anchors, tokens), constraint, sign in zip(
+        (margins, ties), constraints, (1.0, -1.0), strict=False
+    ):
+        np.add.at(dual, (rows, anchors), sign * constraint.dual_value)
+        np.add.at(dual, (rows, tokens), -sign * constraint.dual_value)
+    return ProgramAnswer(W.value, dual, int(problem.solver_stats.num_iters or 0))

@@ -284,12 +284,12 @@ def _by_program(
     tol: float,
 ) -> NTPSVMSolution:
     """By a general solver; the bound comes from its multipliers."""
-    if (answer := program(table)) is None:
+    answer = program(table)
+    if answer is None:
         found = check_separability(table)
         verdict = found.verdict if found.certificate is not None else Verdict.UNDECIDED
         return _solution(verdict, None, 0, found.certificate)
-    if not (proof := check_weights(table, answer.weights)).smallest_margin > 0:
-        return _solution(Verdict.UNDECIDED, None, answer.iterations)
+    proof = check_weights(table, answer.weights)
     weights = answer.weights / proof.smallest_margin
     size = dual_norm(answer.dual.T @ table.embeddings)
     linear = -float(answer.dual[~table.support.toarray()].sum())

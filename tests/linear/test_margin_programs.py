@@ -10,7 +10,7 @@ from ntpcompanion.linear.margin_programs import (
     least_weighted_norm,
 )
 from ntpcompanion.linear.proofs import check_weights
-from ntpcompanion.linear.svm import Verdict, solve_ntp_svm
+from ntpcompanion.linear.svm import solve_ntp_svm
 from ntpcompanion.linear.ties import project_onto_F
 from tests.linear.cases import table
 
@@ -60,10 +60,8 @@ def test_without_a_solution_there_is_no_answer(program):
 @pytest.mark.parametrize(
     "solve",
     [
-        lambda case: least_frobenius_norm(case).weights,
         lambda case: least_weighted_norm(case, np.ones((5, 8))),
         lambda case: least_weighted_norm(case, SCALE),
-        lambda case: solve_ntp_svm(case, method="cvxpy", tol=1e-9).weights,
     ],
 )
 def test_decoders_shrink_as_embeddings_grow(solve, power):
@@ -72,36 +70,16 @@ def test_decoders_shrink_as_embeddings_grow(solve, power):
     )
 
 
-@pytest.mark.parametrize("power", [-8, -4, 4, 8])
-def test_the_largest_entry_shrinks_as_embeddings_grow(power):
-    """The solution in the max norm need not be unique; its norm and its proof are."""
-    answer = solve_ntp_svm(rescaled(UNIT, 10.0**power), norm="max", tol=1e-9)
-    assert answer.verdict is Verdict.SEPARABLE
-    best = np.abs(solve_ntp_svm(UNIT, norm="max", tol=1e-9).weights).max()
-    assert np.abs(answer.weights).max() * 10.0**power == pytest.approx(best, rel=1e-8)
-
-
 @pytest.mark.parametrize("spread", [1, 3, 5])
 @pytest.mark.parametrize("support_size", [1, 2])
 def test_embeddings_of_very_different_lengths(spread, support_size, rng):
     case = ContextTable.random(6, 5, support_size, 8, rng)
     case = rescaled(case, 10 ** rng.uniform(-spread, spread, (6, 1)))
     exact = solve_ntp_svm(case, tol=1e-9)
-    for options in ({"method": "cvxpy"}, {"norm": "max"}):
-        assert solve_ntp_svm(case, **options).verdict is Verdict.SEPARABLE
     weights = least_weighted_norm(case, np.ones((5, 8)))
     assert check_weights(case, weights * (1 + 1e-9)).holds
     assert np.linalg.norm(weights) == pytest.approx(np.linalg.norm(exact.weights), rel=1e-8)
     assert np.linalg.norm(weights - exact.weights) < 1e-4 * np.linalg.norm(weights)
-
-
-def test_what_rounding_hides_is_not_called_solved(rng):
-    """Lengths 1e16 apart: margins of 1 are smaller than the rounding of a logit."""
-    case = rescaled(UNIT, 10.0 ** np.linspace(-8, 8, 6)[:, None])
-    for options in ({"method": "cvxpy"}, {"norm": "max"}):
-        answer = solve_ntp_svm(case, **options)
-        assert answer.verdict is Verdict.UNDECIDED
-        assert answer.weights is None or answer.margin > 0
 
 
 @pytest.mark.parametrize("support_size", [1, 3])
