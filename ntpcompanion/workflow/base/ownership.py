@@ -10,7 +10,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 
 MARK = ".checkout"  # in a generated folder: the root of the checkout that it belongs to
 # by these a folder is known that was made before there were marks
-KNOWN = ("schemas", "html-work", "runs", "records", "cache", "views", "sphinx")
+KNOWN = ("schemas", "html-work", "runs", "records", "cache", "views", "tmp", "release")
 
 
 def search_path(folders: Iterable[Path | str]) -> str:
@@ -40,18 +40,10 @@ def require_utf8(path: Path) -> None:
 
 def require_own(root: Path, folder: Path) -> None:
     """Raises WorkflowError if a folder of generated files belongs to another checkout than that at
-    `root`, or holds what no checkout has made.
+    `root`.
     """
     other = _owner(folder)
-    if other is None:
-        names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-        ours = [name for name in names if name in KNOWN or name.endswith(".lock")]
-        if names and not ours and folder.parent == root:
-            raise WorkflowError(
-                f"{folder} holds what ntpcompanion has not made: {', '.join(names[:3])}. Builds "
-                "replace what lies there: move it to another place."
-            )
-    elif other != root.resolve() and _is_shared(folder, other, root):
+    if other and other != root.resolve() and _is_shared(folder, other, root):
         raise WorkflowError(
             f"{folder} belongs to the checkout {other}: each would publish what the other has "
             "made. Give this checkout a folder of its own: remove the link that leads there."
@@ -59,11 +51,20 @@ def require_own(root: Path, folder: Path) -> None:
 
 
 def mark_own(root: Path, folder: Path) -> None:
-    """Note that a folder belongs to the checkout at `root`. Raises OSError if it cannot be
-    written.
+    """Note that a folder, if it is there, belongs to the checkout at `root`. Raises WorkflowError
+    if it is another's, or right below `root` and holds what no checkout has made; OSError if it
+    cannot be written.
     """
-    if folder.is_dir() and _owner(folder) != root.resolve():
-        (folder / MARK).write_text(f"{root.resolve()}\n", encoding="utf-8")
+    require_own(root, folder)
+    if not folder.is_dir() or (owner := _owner(folder)) == root.resolve():
+        return
+    names = sorted(path.name for path in folder.iterdir() if path.name[0] != ".")
+    if owner is None and names and folder.parent == root and not {*names} & {*KNOWN}:
+        raise WorkflowError(
+            f"{folder} holds what ntpcompanion has not made: {', '.join(names[:3])}. Builds "
+            "replace what lies there: move it to another place."
+        )
+    (folder / MARK).write_text(f"{root.resolve()}\n", encoding="utf-8")
 
 
 def _owner(folder: Path) -> Path | None:

@@ -185,6 +185,5 @@ class Project:
             ) from error
         with held:
             for folder in (self.build, self.runs("book")):
-                require_own(self.root, folder)
                 mark_own(self.root, folder)
             yield

@@ -61,11 +61,12 @@ def test_a_checkout_that_was_moved_or_copied_keeps_what_it_has_generated(checkou
 
 def test_what_nobody_has_generated_is_not_replaced(tmp_path):
     build = tmp_path / "_build"
+    mark_own(tmp_path, build)
+    assert not build.exists()
+    (build / "html").mkdir(parents=True)
     require_own(tmp_path, build)
-    build.mkdir()
-    require_own(tmp_path, build)
-    (build / "html").mkdir()
     with pytest.raises(WorkflowError, match=r"_build holds what ntpcompanion has not made: html"):
-        require_own(tmp_path, build)
+        mark_own(tmp_path, build)
     (build / "schemas").mkdir()  # made before there were marks
-    require_own(tmp_path, build)
+    mark_own(tmp_path, build)
+    assert (build / MARK).is_file()
