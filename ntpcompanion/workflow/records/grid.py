@@ -5,9 +5,11 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import canonical_json
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"\s*({_NUMBER})\s*:\s*({_NUMBER})\s*(?::\s*({_NUMBER})\s*)?")
@@ -32,6 +34,26 @@ def grid_tasks(fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> l
         {**fixed, **dict(zip(grid, values, strict=True))}
         for values in itertools.product(*grid.values())
     ]
+
+
+def require_every_task(
+    path: Path, plan: Mapping[str, Any], results: Sequence[Mapping[str, Any]]
+) -> None:
+    """Raises WorkflowError unless the results of a record are those of the tasks of its plan, each
+    once and in order.
+    """
+    planned = [canonical_json(task) for task in grid_tasks(plan["fixed"], plan["grid"])]
+    stored = [canonical_json(line["parameters"]) for line in results]
+    if planned == stored:
+        return
+    missing = [task for task in planned if task not in stored]
+    surplus = len(stored) - (len(planned) - len(missing))
+    raise WorkflowError(
+        f"{path} does not hold the {len(planned)} tasks of its plan"
+        + f": {len(missing)} missing, such as {(missing or [''])[0]}" * bool(missing)
+        + f": {surplus} too many" * (surplus > 0 and not missing)
+        + f". Make it again with `ntpcompanion record {path.stem}`, or restore it from git."
+    )
 
 
 def parse_assignments(texts: Sequence[str], option: str) -> dict[str, str]:

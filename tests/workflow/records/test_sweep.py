@@ -14,6 +14,7 @@ from distributed import LocalCluster
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.records import cluster
+from ntpcompanion.workflow.records.preparation import Asked
 from ntpcompanion.workflow.records.sweep import sweep
 from ntpcompanion.workflow.running.workers import FORKS
 from tests.drills.machine import POSIX
@@ -256,6 +257,6 @@ def test_a_worker_with_several_threads_is_refused_by_name(survey, tmp_path):
         (worker,) = existing.scheduler_info["workers"]
         with (
             pytest.raises(WorkflowError, match=rf"{worker} has 2 threads"),
-            cluster.existing_workers(existing.scheduler_address, ("toypkg",), ()),
+            cluster.existing_workers(existing.scheduler_address, Asked(("toypkg",))),
         ):
             pass
