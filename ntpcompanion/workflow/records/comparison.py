@@ -18,7 +18,7 @@ RELATIVE = 1e-8
 # a number smaller than this is the rounding error of a number of size one: it equals zero
 ZERO = sys.float_info.epsilon
 DURATION = "seconds"  # a result may say how long its parts took; that is never equal
-_Size = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
+_Size = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Tolerance(BaseModel):
@@ -27,7 +27,7 @@ class Tolerance(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    relative: _Size = RELATIVE
+    relative: Annotated[_Size, Field(lt=1)] = RELATIVE
     absolute: _Size = 0.0
 
     def __str__(self) -> str:
