@@ -8,7 +8,7 @@ say what is `kept` of its result, and know `durations` of runs that other comman
 import ast
 import dataclasses
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +41,13 @@ from ntpcompanion.workflow.running.workers import lasting_workers
 @dataclass(frozen=True)
 class Point:
     """One run of a sweep: what was given, all parameters, and a hash of everything that decides its
-    numbers.
+    numbers; of an experiment also the hashes of its `sources`.
     """
 
     given: dict[str, Any]
     parameters: dict[str, Any]
     key: str
+    sources: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ class ExperimentTarget:
         sources = source_hashes(f"import {module}", *self.project.packages)
         same = [module, sources, library_versions(self.project.settings.libraries), python_minor()]
         return [
-            Point(point, settled, sha256(canonical_json([same, settled])))
+            Point(point, settled, sha256(canonical_json([same, settled])), sources)
             for point, settled in zip(given, plans, strict=True)
         ]
 
@@ -178,8 +179,7 @@ class ExperimentTarget:
 
     def call(self, point: Point, folder: Path, keep: bool) -> Call:
         """`run_alone`; there is no notebook to keep."""
-        sources = source_hashes(f"import {self.module}", *self.project.packages)
-        named = (self.module, sources, point.given, folder / point.key[:16])
+        named = (self.module, point.sources, point.given, folder / point.key[:16])
         return Call(run_alone, (self.project, *named), point.given)
 
     def kept(self, result: dict[str, Any]) -> Kept:
