@@ -218,6 +218,7 @@ def sweep(
         profile=profile,
         notebooks=notebooks,
         retry=retry,
+        elsewhere=scheduler is not None,
     )
     terminal.run_planned(planned, jobs, scheduler, out)
 

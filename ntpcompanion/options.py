@@ -122,7 +122,9 @@ Grid = Annotated[
     typer.Option(
         metavar="NAME=VALUES",
         help="A parameter to vary: 0.1,0.5 or 20:200:20, which are 20, 40, ..., 180: the stop "
-        "is exclusive, as in a slice of Python. Several grids are combined.",
+        "is exclusive, as in a slice of Python. A value with a comma or a quotation mark stands in "
+        "quotation marks, as Python writes a text: \"name='a,b',plain\". Several grids are "
+        "combined.",
     ),
 ]
 Seeds = Annotated[

@@ -32,7 +32,7 @@ from ntpcompanion.workflow.records.overview import in_words, planned_in_words
 from ntpcompanion.workflow.records.planned import Sweep
 from ntpcompanion.workflow.records.sweep import Progress as SweepProgress
 from ntpcompanion.workflow.records.sweep import run_sweep
-from ntpcompanion.workflow.records.verification import verify_record
+from ntpcompanion.workflow.records.verification import tolerances_in_words, verify_record
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running import freshness
 from ntpcompanion.workflow.running.history import present_commit
@@ -214,7 +214,8 @@ def record(
             found = verify_record(project, name, verify, where)
             said = (
                 f"{found['tasks']} of {found['of']} tasks of {name!r} gave the stored results "
-                f"again; the largest relative deviation is {found['deviation']:.1g}."
+                f"again; the largest relative deviation is {found['deviation']:.1g}. "
+                f"{tolerances_in_words(found)}"
             )
     say(said)
 

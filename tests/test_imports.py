@@ -239,6 +239,7 @@ def test_every_module_has_its_test_file():
         "workflow/running/declared.py", "workflow/running/confine.py",
         "workflow/running/kernel.py",
         "workflow/site/look.py",  # test_render.py, test_plain_sphinx.py
+        "workflow/records/task_process.py",  # test_alone.py
         # test_tasks.py and test_sweep.py start clusters
         "workflow/records/calls.py",
         "workflow/records/planned.py", "workflow/records/targets.py",

@@ -1,21 +1,30 @@
 """Calls made by processes of a cluster: sent, made again after a kill, given back as they end."""
 
 import contextlib
+import queue
 import socket
 import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import psutil
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.provenance import usable_cores
-from ntpcompanion.workflow.records.preparation import digest, environment, environment_at_first
+from ntpcompanion.workflow.base.provenance import Hardware, hardware, usable_cores
+from ntpcompanion.workflow.records.preparation import (
+    Asked,
+    asked_of,
+    digest,
+    environment,
+    environment_at_first,
+)
+from ntpcompanion.workflow.records.watch import Watch
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -25,8 +34,13 @@ if TYPE_CHECKING:
 
 MEMORY = 2 * 2**30  # bytes for a task: numerical libraries and a small model
 PATIENCE = 60  # seconds until a process that was killed has been replaced
-# the packages and libraries of a worker, and the digest of what they must be
-Expected = tuple[tuple[str, ...], tuple[str, ...], str]
+ASK = 2.0  # seconds after which a cluster is asked whether its workers are still there
+ADVICE = (
+    "If you have edited something meanwhile, run the same command again; else install this version "
+    "there, and start the worker again."
+)
+KILLED = "A process of the sweep was killed; the machine may be out of memory."
+Expected = tuple[Asked, str]  # what a worker is asked for, and the digest of its answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,28 +60,28 @@ class Outcome:
     ended) or `"refused"` (by a worker with other sources).
 
     `result` is what was returned; `error` is one line and `traceback` all
-    of them; `seconds` is the time of computing on `host`.
+    of them; `read` are the digests of the data files that a task which failed had read; `seconds`
+    is the time of computing on `host`, a machine with that `hardware`.
     """
 
     state: str
     result: Any = None
     error: str = ""
     traceback: str = ""
+    read: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     host: str = ""
+    hardware: Hardware | None = None
 
 
-class OtherSources(Exception):
-    """Raised by a task in a process that would give other numbers than were asked for; the message
-    goes on after "The worker on HOST".
+class NotDone(Exception):
+    """Raised by a call that knows what became of it: the fields of an `Outcome`. The error of one
+    that was refused goes on after "The worker on HOST".
     """
 
-
-def opened_files(log: Path) -> Path:
-    """Where the processes that work for a log write down the project's files that they open;
-    `tracing.read_log` reads it.
-    """
-    return log.with_suffix(".opened")
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(fields["error"])
+        self.fields = fields
 
 
 @contextlib.contextmanager
@@ -77,17 +91,13 @@ def workers(
     """Processes for a number of tasks whose finished ones are kept in `log`: those of the scheduler
     at an address, or of a local cluster of `jobs` (None: as cores and memory allow).
     """
-    from ntpcompanion.workflow.records import cluster
-
+    cluster = _cluster_module()
     if scheduler is None:
         number = max(1, min(jobs or fitting_jobs(), tasks))
-        with cluster.local_workers(number, project, opened_files(log)) as found:
+        with cluster.local_workers(number, project, log.with_suffix(".dask")) as found:
             yield found
     else:
-        own = [folder.name for folder in project.packages]
-        packages = tuple(dict.fromkeys([__name__.partition(".")[0], *own]))
-        libraries = project.settings.libraries
-        with cluster.existing_workers(scheduler, packages, libraries) as found:
+        with cluster.existing_workers(scheduler, asked_of(project)) as found:
             yield found
 
 
@@ -123,16 +133,16 @@ class Calls:
         calls: Sequence[Call],
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
-        from distributed import as_completed
-
         self._workers, self._note = workers, note
         self._waiting = deque((call, 1) for call in calls)
         self._running: dict[Future[Any], tuple[Call, int, str]] = {}  # the last: at which worker
-        self._queue = as_completed([], loop=workers.client.loop)
+        self._ended: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
+        self._watch = Watch(workers.client, workers.where, note)
 
     def __iter__(self) -> Iterator[tuple[Call, Outcome]]:
         self._fill()
-        for future in self._queue:
+        while self._running:
+            future = self._next()
             call, attempt, _ = self._running.pop(future)
             if not (future.cancelled() and self._stopped):
                 outcome = _outcome(future, self._workers)
@@ -143,6 +153,14 @@ class Calls:
                     yield call, outcome
             future.release()  # what nobody waits for is not computed again when its worker ends
             self._fill()
+
+    def _next(self) -> "Future[Any]":
+        """The next that has ended; meanwhile a cluster of others is watched."""
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return self._ended.get(timeout=ASK)
+            if self._workers.window is None:
+                self._watch.look()
 
     def stop(self) -> None:
         """Begin no more of them; what runs may end."""
@@ -164,12 +182,12 @@ class Calls:
             # Dask alone would choose a worker that has ended a call whose outcome is still there;
             # another may take it where this one ends before the call has come
             chosen = {"workers": address, "allow_other_workers": True} if address else {}
-            expected = (self._workers.packages, self._workers.libraries, self._workers.expected)
+            expected = (self._workers.asked, self._workers.expected)
             future = self._workers.client.submit(
                 _make, call, expected=expected, pure=False, **chosen
             )
             self._running[future] = call, attempt, address
-            self._queue.add(future)
+            future.add_done_callback(self._ended.put)
 
     def _free(self) -> list[str]:
         """A worker for each call that may begin; empty names where the scheduler chooses."""
@@ -195,8 +213,7 @@ def _outcome(future: "Future[Any]", workers: "Workers") -> Outcome:
     try:
         return Outcome(**future.result())
     except KilledWorker:
-        said = "A process of the sweep was killed; the machine may be out of memory."
-        return Outcome("killed", error=said, traceback=said)
+        return Outcome("killed", error=KILLED, traceback=KILLED)
     except Exception as error:
         # what a task raises comes as an outcome: this is the cluster's
         raise WorkflowError(
@@ -214,26 +231,45 @@ def _make(call: Call, expected: Expected) -> dict[str, Any]:
         result = call.function(*call.arguments)
         _require(expected, first=False)
         found = {"state": "done", "result": result}
-    except OtherSources as error:
-        found = {"state": "refused", "error": f"The worker on {host} {error}"}
+    except NotDone as error:
+        found = error.fields
     except WorkflowError as error:  # a sentence, and below it the traceback of a cell
-        said = str(error)
-        found = {"state": "failed", "error": said.partition("\n")[0], "traceback": said}
+        found = {"state": "failed", "error": str(error), "traceback": str(error)}
     except BaseException as error:  # SystemExit too: it would end the worker
         found = {
             "state": "failed",
             "error": f"{type(error).__name__}: {error}",
             "traceback": traceback.format_exc(),
         }
-    return {**found, "seconds": round(time.perf_counter() - began, 3), "host": host}
+    if found["state"] == "refused":
+        found["error"] = f"The worker on {host} {found['error']}. {ADVICE}"
+    elif found["state"] == "failed" and found["error"] == found["traceback"]:
+        found["error"] = found["error"].partition("\n")[0]
+    seconds = round(time.perf_counter() - began, 3)
+    return {**found, "seconds": seconds, "host": host, "hardware": hardware()}
 
 
 def _require(expected: Expected, *, first: bool) -> None:
-    packages, libraries, wanted = expected
-    asked = environment_at_first if first else environment
-    if wanted and digest(asked(packages, libraries)) != wanted:
-        raise OtherSources(
-            "has other versions of "
-            f"{', '.join(packages)} or of the numeric libraries. Install this version there, and "
-            "start it again."
+    asked, wanted = expected
+    present = environment_at_first if first else environment
+    if wanted and digest(present(asked)) != wanted:
+        packages = ", ".join(asked.packages)
+        raise NotDone(
+            state="refused",
+            error=f"has other versions of {packages} or of the numeric libraries, or other values "
+            "of the variables that tasks may read",
         )
+
+
+def _cluster_module() -> "ModuleType":
+    """The module that needs Dask, imported late: Dask takes a second, and reads its settings.
+
+    Raises WorkflowError for settings of Dask that cannot be read.
+    """
+    try:
+        from ntpcompanion.workflow.records import cluster
+    except ValueError as error:
+        raise WorkflowError(
+            f"The user's settings of Dask cannot be read: {error}. Correct or remove them."
+        ) from error
+    return cluster

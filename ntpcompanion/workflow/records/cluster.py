@@ -9,10 +9,11 @@ import contextlib
 import logging
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import dask
@@ -30,6 +31,7 @@ from ntpcompanion.workflow.base.environment import (
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.records.preparation import (
+    Asked,
     Preparation,
     differences,
     digest,
@@ -61,16 +63,16 @@ LOCAL: dict[str, object] = {
 
 @dataclass(frozen=True)
 class Workers:
-    """Processes that run tasks. `expected` is the digest of the environment that they must have,
-    empty where they have it by construction; `attempts` says how often a task may end its process.
+    """Processes that run tasks. `expected` is the digest of what they must answer when they are
+    `asked`, empty where they are equal by construction; `attempts` says how often a task may end
+    its process.
     """
 
     client: Client
     where: str
     attempts: int
     window: int | None
-    packages: tuple[str, ...] = ()
-    libraries: tuple[str, ...] = ()
+    asked: Asked = field(default_factory=Asked)
     expected: str = ""
 
     def number(self) -> int:
@@ -79,22 +81,22 @@ class Workers:
 
 
 @contextlib.contextmanager
-def local_workers(jobs: int, project: Project, opened: Path) -> Iterator[Workers]:
+def local_workers(jobs: int, project: Project, scratch: Path) -> Iterator[Workers]:
     """Processes of this machine, one thread each. They end with this context, or with this process,
     however it ends: two must never share a checkpoint.
 
-    They have the clean environment of the project, load its modules from their sources, and write
-    down in `opened` what they open there.
+    They have the clean environment of the project, load its modules from their sources, and Dask
+    works in the folder `scratch`, without the settings of its user.
 
     Raises
     ------
     WorkflowError
         a machine on which processes cannot share locks or open a port.
     """
-    own = Preparation(tuple(folders(project)), tuple(python_path(project)), str(opened))
+    own = Preparation(tuple(folders(project)), tuple(python_path(project)))
+    clean = {k: v for k, v in clean_environment(project).items() if not k.startswith("DASK_")}
     # for as long as the cluster lives: a process that was killed is replaced
-    with _quiet(), started_in(clean_environment(project)), dask.config.set(LOCAL):
-        scratch = opened.with_suffix(".dask")
+    with started_in(clean), _quiet(), dask.config.set(dask_defaults()), dask.config.set(LOCAL):
         with running_loop() as loop:
             cluster = _started(jobs, own, scratch, loop)
             try:
@@ -103,6 +105,27 @@ def local_workers(jobs: int, project: Project, opened: Path) -> Iterator[Workers
             finally:
                 _end(cluster)
                 shutil.rmtree(scratch, ignore_errors=True)
+
+
+def dask_defaults() -> dict[str, object]:
+    """The settings of Dask as it is delivered: those of a user, in files or variables, may ask for
+    encryption, other ports or plug-ins, which a cluster that lives as long as its command needs
+    not.
+    """
+    found: dict[str, object] = {}
+    dask.config.refresh(config=found, paths=[], env={})
+    return found
+
+
+def user_settings() -> str:
+    """Where the user has settings of Dask, in words; empty if there are none."""
+    files = [
+        str(file)
+        for place in map(Path, dask.config.paths)
+        for file in ([place] if place.is_file() else sorted(place.glob("*.y*ml")))
+    ]
+    variables = sorted(name for name in os.environ if name.startswith("DASK_"))
+    return ", ".join([*variables, *files])
 
 
 @contextlib.contextmanager
@@ -153,11 +176,14 @@ def _started(jobs: int, own: Preparation, scratch: Path, loop: IOLoop) -> LocalC
     except (OSError, RuntimeError) as error:
         causes = _causes(error)
         reason = next((cause for cause in causes if isinstance(cause, OSError)), causes[-1])
+        shared = isinstance(reason, OSError) and sys.platform == "linux"
         raise WorkflowError(
             f"This machine does not let processes work together ({reason}), and tasks run in "
-            "processes of their own that share locks and talk over 127.0.0.1. On Linux, /dev/shm "
-            "must be a folder that can be written. A script of your own must start them below "
-            '`if __name__ == "__main__":`, for each process reads it again.'
+            "processes of their own that share locks and talk over 127.0.0.1. "
+            + "On Linux, /dev/shm must be a folder that can be written. "
+            * shared
+            + 'A script of your own must start them below `if __name__ == "__main__":`, for each '
+            "process reads it again."
         ) from error
 
 
@@ -189,31 +215,32 @@ def _end(cluster: LocalCluster) -> None:
 
 
 @contextlib.contextmanager
-def existing_workers(
-    address: str, packages: tuple[str, ...], libraries: tuple[str, ...]
-) -> Iterator[Workers]:
+def existing_workers(address: str, asked: Asked) -> Iterator[Workers]:
     """The workers of the scheduler at `address`, for example `"tcp://10.0.0.1:8786"`.
 
     Raises
     ------
     WorkflowError
-        no scheduler answers there; a worker has other sources of `packages`, another Python or
-        other versions of `libraries` than this process, or more than one thread.
+        no scheduler answers there; a worker answers what is `asked` otherwise than this process,
+        has another Python, or more than one thread.
     """
     with _quiet():
         try:
             _require_answer(address)
             client = Client(address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
+            settings = user_settings()
             raise WorkflowError(
                 f"No scheduler of Dask answers at `--scheduler {address}` within {PATIENCE} s "
                 f"({str(error) or type(error).__name__}). Give the address that `dask scheduler` "
                 "prints, like tcp://10.0.0.1:8786."
+                + f" Your settings of Dask apply, too: {settings}."
+                * bool(settings)
             ) from error
         with contextlib.closing(client):
-            ours = environment(packages, libraries)
-            _require_equal(client, ours, packages, libraries)
-            yield Workers(client, address, 1, None, packages, libraries, digest(ours))
+            ours = environment(asked)
+            _require_equal(client, ours, asked)
+            yield Workers(client, address, 2, None, asked, digest(ours))
 
 
 def _require_answer(address: str) -> None:
@@ -232,11 +259,9 @@ def _require_answer(address: str) -> None:
         asyncio.run_coroutine_threadsafe(ask(), own).result()
 
 
-def _require_equal(
-    client: Client, ours: Mapping[str, str], packages: tuple[str, ...], libraries: tuple[str, ...]
-) -> None:
+def _require_equal(client: Client, ours: Mapping[str, str], asked: Asked) -> None:
     """Raises WorkflowError naming each worker that would give other numbers."""
-    found = client.run(environment_at_first, packages, libraries, on_error="return")
+    found = client.run(environment_at_first, asked, on_error="return")
     threads = client.nthreads()
     faults = []
     for worker, theirs in found.items():

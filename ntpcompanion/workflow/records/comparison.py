@@ -1,42 +1,109 @@
-"""Is a result that was computed again the one that is stored?"""
+"""Is a result that was computed again the one that is stored?
 
-import math
-from collections.abc import Iterator
+Integers, texts, truth values and None must be equal, and numbers up to a tolerance, which is that
+of rounding where a plan does not name another one for a field.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated
 
-# Two processors sum in another order: numbers may differ by so much, relative and absolute.
-RELATIVE, ABSOLUTE = 1e-6, 1e-9
+from pydantic import BaseModel, ConfigDict, Field
+
+# two processors sum in another order: the records that were verified on others than they were made
+# on have differed by 1e-10 at most; a hundred times that
+RELATIVE = 1e-8
+# a number smaller than this is the rounding error of a number of size one: it equals zero
+ZERO = sys.float_info.epsilon
 DURATION = "seconds"  # a result may say how long its parts took; that is never equal
+_Size = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Tolerance(BaseModel):
+    """By how much two numbers may differ: by `relative` times the larger of them, or by `absolute`,
+    which is for differences of nearly equal numbers.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    relative: Annotated[_Size, Field(lt=1)] = RELATIVE
+    absolute: _Size = 0.0
+
+    def __str__(self) -> str:
+        absolute = f" or absolute {self.absolute:g}" if self.absolute else ""
+        return f"relative {self.relative:g}{absolute}"
+
+    def deviation(self, old: float, new: float) -> float:
+        """The relative difference of two numbers; of small ones, for which `absolute` decides,
+        relative to the size where it begins to.
+        """
+        size = max(abs(old), abs(new))
+        if old == new or size <= ZERO:
+            return 0.0
+        if self.absolute and not self.relative:
+            return 0.0 if abs(old - new) <= self.absolute else abs(old - new) / size
+        return abs(old - new) / max(size, self.absolute / (self.relative or 1.0))
+
+    def covers(self, old: float, new: float) -> bool:
+        """Whether two numbers are equal up to this."""
+        return self.deviation(old, new) <= self.relative
+
+
+Tolerances = Mapping[str, Tolerance]  # by field, such as `curve.kl`: of all entries of a list
+USUAL = Tolerance()
+NONE: Tolerances = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One place of a result that is not what is stored, such as `curve.3.kl`."""
+    """One place of a result that is not what is stored, such as `curve.3.kl`, and the tolerance of
+    its field, where it is a number.
+    """
 
     place: str
     stored: object
     found: object
+    tolerance: Tolerance | None = None
 
     def __str__(self) -> str:
         return f"{self.place or 'the result'}: {self.stored!r} → {self.found!r}"
 
 
-def differences(stored: object, found: object) -> list[Difference]:
-    """The places at which two JSON values differ by more than the rounding of processors; durations
+def differences(stored: object, found: object, tolerances: Tolerances = NONE) -> list[Difference]:
+    """The places at which two JSON values differ by more than the tolerance of the field; durations
     are not compared.
     """
     return [
-        Difference(place, old, new)
+        Difference(place, old, new, _tolerance(place, tolerances) if _floats(old, new) else None)
         for place, old, new in _leaves(stored, found, "")
-        if not _equal_to_rounding(old, new)
+        if not _equal(old, new, _tolerance(place, tolerances))
     ]
 
 
-def largest_deviation(stored: object, found: object) -> float:
-    """The largest relative difference of two numbers at one place: 0 if all are equal, and at most
-    `RELATIVE` if there are no `differences`.
+def largest_deviation(stored: object, found: object, tolerances: Tolerances = NONE) -> float:
+    """The largest relative difference of two numbers at one place: 0 if all are equal, and within
+    the tolerances if there are no `differences`.
     """
-    return max((_deviation(old, new) for _, old, new in _leaves(stored, found, "")), default=0.0)
+    deviations = (
+        _tolerance(place, tolerances).deviation(old, new)
+        for place, old, new in _leaves(stored, found, "")
+        if isinstance(old, float) and isinstance(new, float)
+    )
+    return max(deviations, default=0.0)
+
+
+def fields_of(result: object) -> set[str]:
+    """The fields of a result with a number, as tolerances name them."""
+    return {_field(place) for place, old, _ in _leaves(result, result, "") if _floats(old, old)}
+
+
+def _field(place: str) -> str:
+    return ".".join(part for part in place.split(".") if not part.isdigit())
+
+
+def _tolerance(place: str, tolerances: Tolerances) -> Tolerance:
+    return tolerances.get(_field(place), USUAL) if tolerances else USUAL
 
 
 def _leaves(old: object, new: object, place: str) -> Iterator[tuple[str, object, object]]:
@@ -52,14 +119,11 @@ def _leaves(old: object, new: object, place: str) -> Iterator[tuple[str, object,
         yield place, old, new
 
 
-def _equal_to_rounding(old: object, new: object) -> bool:
+def _floats(old: object, new: object) -> bool:
+    return isinstance(old, float) and isinstance(new, float)
+
+
+def _equal(old: object, new: object, tolerance: Tolerance) -> bool:
     if isinstance(old, float) and isinstance(new, float):
-        return math.isclose(old, new, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+        return tolerance.covers(old, new)
     return type(old) is type(new) and old == new
-
-
-def _deviation(old: object, new: object) -> float:
-    if not (isinstance(old, float) and isinstance(new, float)) or old == new:
-        return 0.0
-    # numbers so small that the absolute tolerance decides: relative to the size where it begins
-    return abs(old - new) / max(abs(old), abs(new), ABSOLUTE / RELATIVE)

@@ -1,16 +1,21 @@
 """Grids: every combination of some values, and how a command line writes them."""
 
+import ast
 import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import canonical_json
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"\s*({_NUMBER})\s*:\s*({_NUMBER})\s*(?::\s*({_NUMBER})\s*)?")
+QUOTES = ("'", '"')
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 LIMIT = 100_000  # runs of one sweep: more is a slip of the keyboard
 
 
@@ -32,6 +37,28 @@ def grid_tasks(fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> l
         {**fixed, **dict(zip(grid, values, strict=True))}
         for values in itertools.product(*grid.values())
     ]
+
+
+def require_every_task(
+    path: Path, plan: Mapping[str, Any], results: Sequence[Mapping[str, Any]]
+) -> None:
+    """Raises WorkflowError unless the results of a record are those of the tasks of its plan, each
+    once and in order.
+    """
+    planned = [canonical_json(task) for task in grid_tasks(plan["fixed"], plan["grid"])]
+    stored = [canonical_json(line["parameters"]) for line in results]
+    if planned == stored:
+        return
+    missing = sorted(set(planned) - set(stored))
+    fault = "they are in another order"
+    if missing:
+        fault = f"{len(missing)} missing, such as {missing[0]}"
+    elif len(stored) > len(planned):
+        fault = f"{len(stored) - len(planned)} too many"
+    raise WorkflowError(
+        f"{path} does not hold the {len(planned)} tasks of its plan: {fault}. Make it again with "
+        f"`ntpcompanion record {path.stem}`, or restore it from git."
+    )
 
 
 def parse_assignments(texts: Sequence[str], option: str) -> dict[str, str]:
@@ -57,24 +84,39 @@ def parse_values(
     text: str, read: Callable[[str], object], option: str, *, ranges: bool = True
 ) -> list[Any]:
     """The values of one axis of a grid: `0.1,0.5` or `20:200:20`, where the stop is exclusive as in
-    a slice of Python. Between brackets and quotation marks a comma separates nothing.
+    a slice of Python.
 
-    `read` makes a value of each of the texts; without `ranges` no text is a range.
+    A comma separates values, but not within a value that begins with a quotation mark or a bracket.
+    A value in quotation marks is a text as Python writes it, `'a,b'` or `"don't"`; within another
+    value a quotation mark is a letter.
+
+    Parameters
+    ----------
+    read
+        makes a value of a text that was given.
+    ranges
+        whether values may be ranges and lists; if not, each is a text.
 
     Raises
     ------
     WorkflowError
-        no value at all, a step of zero, one value twice.
+        no value at all, a step of zero, one value twice, a quotation mark that does not end where
+        its value does.
     """
     given = _RANGE.fullmatch(text) if ranges else None
-    values = _range(given, option) if given else [read(part) for part in _parts(text)]
+    values: Sequence[Any]
+    if given:
+        values = _range(given, option)
+    else:
+        parts = _parts(text, option, brackets=ranges)
+        values = [read(part) if ranges else _unquoted(part) for part in parts]
     if not values:
         raise WorkflowError(
             f"`{option}` gives no value, and an empty grid has no runs. Write values like 0.1,0.5 "
             "or a range like 20:200:20, whose stop is exclusive."
         )
     require_distinct(values, option)
-    return values
+    return list(values)
 
 
 def require_distinct(values: Sequence[object], option: str) -> None:
@@ -100,20 +142,51 @@ def _range(given: re.Match[str], option: str) -> list[int] | list[float]:
     return [int(value) for value in values] if whole else [float(value) for value in values]
 
 
-def _parts(text: str) -> list[str]:
-    """Cut at the commas that stand outside of brackets and quotation marks."""
-    parts, depth, quote = [""], 0, ""
-    for char in text:
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "\"'":
-            quote = char
-        elif char in "[({":
+def _parts(text: str, option: str, *, brackets: bool) -> list[str]:
+    """The values between the commas, as they stand; an empty one is left out."""
+    parts, start = [], 0
+    while start <= len(text):
+        end = _end_of_value(text, start, brackets)
+        part = text[start:end].strip()
+        if part[:1] in QUOTES and not _is_quoted(part):
+            raise WorkflowError(
+                f"`{option}` has the value {part}, which begins with a quotation mark and is not a "
+                "text as Python writes it. Write a text with a comma or a quotation mark like "
+                "'a,b' or \"don't\"."
+            )
+        parts += [part] if part else []
+        start = end + 1
+    return parts
+
+
+def _end_of_value(text: str, start: int, brackets: bool) -> int:
+    """The place of the next comma outside of quotation marks and brackets. Those count with which
+    the value begins, and those within brackets.
+    """
+    begin = start + len(text[start:]) - len(text[start:].lstrip())
+    place, depth = begin, 0
+    while place < len(text):
+        char = text[place]
+        if char in QUOTES and (place == begin or depth):
+            quoted = _QUOTED.match(text, place)
+            place = quoted.end() if quoted else place + 1
+            continue
+        if char == "," and not depth:
+            break
+        if char in "[({" and brackets and (place == begin or depth):
             depth += 1
-        elif char in "])}":
+        elif char in "])}" and depth:
             depth -= 1
-        if char == "," and depth == 0 and not quote:
-            parts.append("")
-        else:
-            parts[-1] += char
-    return [part.strip() for part in parts if part.strip()]
+        place += 1
+    return place
+
+
+def _unquoted(part: str) -> str:
+    return str(ast.literal_eval(part)) if part[0] in QUOTES else part
+
+
+def _is_quoted(part: str) -> bool:
+    try:
+        return _QUOTED.fullmatch(part) is not None and isinstance(ast.literal_eval(part), str)
+    except (ValueError, SyntaxError):  # a line break, an escape like \x without digits
+        return False

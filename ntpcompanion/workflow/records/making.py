@@ -2,23 +2,22 @@
 
 import contextlib
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
-from ntpcompanion.workflow.base.tracing import read_log
-from ntpcompanion.workflow.records.calls import opened_files
 from ntpcompanion.workflow.records.experiment import experiment_module
 from ntpcompanion.workflow.records.grid import grid_tasks
 from ntpcompanion.workflow.records.plans import plan_of
 from ntpcompanion.workflow.records.record import SCHEMA, experiment_sources
 from ntpcompanion.workflow.records.tasks import run_tasks
 from ntpcompanion.workflow.running.sources import source_hashes
+
+RESULT = ("parameters", "result", "seconds")  # what a record has of a line
 
 
 @dataclass(frozen=True)
@@ -43,18 +42,17 @@ def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path
         sources, started = experiment_sources(project, plan), now()
         tasks = grid_tasks(plan["fixed"], plan["grid"])
         path = project.records / f"{name}.json"
-        with computed(project, name, plan, tasks, options) as results:
-            seconds = round(sum(item["seconds"] for item in results), 1)
+        with computed(project, name, plan, tasks, options) as lines:
+            seconds = round(sum(item["seconds"] for item in lines), 1)
             write_sealed(
                 path,
                 {
                     "schema": SCHEMA,
                     "name": name,
                     "plan": plan,
-                    "results": results,
+                    "results": [{field: line[field] for field in RESULT} for line in lines],
                     "sources": sources,
-                    "versions": versions(project.settings.libraries),
-                    "hardware": hardware(),
+                    **made_by(project, lines),
                     "started": started,
                     "finished": now(),
                     "seconds": seconds,
@@ -64,20 +62,37 @@ def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path
     return path
 
 
+def made_by(project: Project, lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Where the tasks of some lines ran: `versions`, the `hardware` and the `inputs` that they
+    read, with their digests. Of several machines of a cluster all processors are named.
+    """
+    machines = {canonical_json(line["hardware"]): line["hardware"] for line in lines}
+    first, *others = machines.values() or [hardware()]
+    processors = dict.fromkeys(machine["processor"] for machine in (first, *others))
+    return {
+        "versions": versions(project.settings.libraries),
+        "hardware": {**first, "processor": " and ".join(processors)},
+        "inputs": dict(sorted(entry for line in lines for entry in line["read"].items())),
+    }
+
+
 @contextlib.contextmanager
 def computed(
-    project: Project, name: str, plan: dict[str, Any], tasks: list[dict[str, Any]], options: Options
+    project: Project,
+    name: str,
+    plan: dict[str, Any],
+    tasks: list[dict[str, Any]],
+    options: Options,
 ) -> Iterator[list[dict[str, Any]]]:
-    """The results of some tasks of a plan, each `{"parameters", "result", "seconds"}`, for a block
-    that stores them.
+    """The lines of some tasks of a plan, as `run_tasks` gives them, for a block that stores them.
 
-    Finished tasks are kept below `_build/records` until the block has ended without an error: the
-    same call goes on from them.
+    Finished tasks stay below `_build/records` until the block has ended without an error: a call
+    with the same `name` and plan goes on from them.
 
     Raises
     ------
     WorkflowError
-        as `run_tasks`; a package file that changed meanwhile, whose tasks are then dropped.
+        as `run_tasks`; it checks that no source or data file has changed meanwhile.
     """
     module = experiment_module(project, plan["experiment"])
     files = source_hashes(f"import {module}", *project.packages)
@@ -85,7 +100,7 @@ def computed(
     # are not lost
     mark = sha256(canonical_json([plan, files, versions(project.settings.libraries)]))[:12]
     log = project.build / "records" / f"{name}-{mark}.jsonl"
-    results = run_tasks(
+    lines = run_tasks(
         module,
         tasks,
         log,
@@ -94,28 +109,9 @@ def computed(
         report=options.report,
         note=options.note,
         project=project,
+        sources=files,
+        purpose=name,
     )
-    _require_unchanged(project, name, files, log)
-    yield results
+    yield lines
     log.unlink()
-    opened_files(log).unlink(missing_ok=True)
     shutil.rmtree(log.with_suffix(""), ignore_errors=True)
-
-
-def _require_unchanged(project: Project, name: str, files: dict[str, str], log: Path) -> None:
-    """Raises WorkflowError if a process has loaded another source than the record would name; its
-    tasks are then dropped.
-    """
-    read = read_log(opened_files(log))
-    changed = [
-        file
-        for file, digest in files.items()
-        if read.get(str((project.package / file).resolve()), [digest]) != [digest]
-    ]
-    if changed:
-        for path in (log, opened_files(log)):
-            path.unlink(missing_ok=True)
-        raise WorkflowError(
-            f"{', '.join(changed)} changed while the record {name!r} was made. Its tasks are "
-            "dropped: make it again."
-        )

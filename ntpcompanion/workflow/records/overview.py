@@ -22,6 +22,7 @@ def read_sweep(
     profile: str | None = None,
     notebooks: bool = False,
     retry: bool = False,
+    elsewhere: bool = False,
 ) -> Sweep:
     """The sweep that the texts of a command line ask for: `grid` and `fixed` are `NAME=...`, and
     `seeds` is `START:STOP`.
@@ -40,7 +41,8 @@ def read_sweep(
         values["seed"] = parse_values(seeds, lambda text: target.read("seed", text), "--seeds")
     shared = parse_assignments(fixed, "-p")
     given = {name: target.read(name, text) for name, text in shared.items()}
-    return plan_sweep(target, values, given, notebooks=notebooks, retry=retry)
+    options = {"notebooks": notebooks, "retry": retry, "elsewhere": elsewhere}
+    return plan_sweep(target, values, given, **options)
 
 
 def _values(target: Target, name: str, text: str) -> list[Any]:

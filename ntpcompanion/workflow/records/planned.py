@@ -2,15 +2,15 @@
 
 import logging
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import canonical_json, hash_of, sha256
+from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.records.grid import grid_tasks, require_distinct
-from ntpcompanion.workflow.records.journal import read_journal
+from ntpcompanion.workflow.records.journal import Present, finished_lines
 from ntpcompanion.workflow.records.targets import Point, Target
 
 log = logging.getLogger(__name__)
@@ -22,13 +22,14 @@ class Sweep:
 
     `points` are its runs; `finished` are the lines of the journal that answer for some of them, by
     key. With `notebooks` a run is not finished without its executed notebook, with `retry` not if
-    it failed.
+    it failed. `elsewhere`: the runs are made by a cluster.
     """
 
     target: Target
     points: list[Point]
     notebooks: bool = False
     retry: bool = False
+    elsewhere: bool = False
     finished: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, Any])
 
     @property
@@ -60,10 +61,11 @@ def plan_sweep(
     *,
     notebooks: bool = False,
     retry: bool = False,
+    elsewhere: bool = False,
 ) -> Sweep:
     """Check everything that can be wrong with a sweep before it is started, and find what an
     earlier one has finished. With `notebooks` the executed ones are kept, with `retry` what failed
-    is made again.
+    is made again; `elsewhere`: by a cluster.
 
     Raises
     ------
@@ -84,26 +86,23 @@ def plan_sweep(
     points = target.points(grid_tasks(fixed, grid))
     for note in target.notes(points):
         log.warning("%s: %s", target.name, note)
-    planned = Sweep(target, points, notebooks, retry)
+    planned = Sweep(target, points, notebooks, retry, elsewhere)
     return with_finished(planned)
 
 
-def with_finished(planned: Sweep) -> Sweep:
-    """The same sweep with what its journal holds now."""
+def with_finished(planned: Sweep, note: Callable[[str], None] = lambda _: None) -> Sweep:
+    """The same sweep with what its journal holds now; `note` is given a sentence for each line that
+    does not fit the present files and machine.
+    """
     points = {point.key: point for point in planned.points}
-    finished = {
-        line["key"]: line
-        for line in read_journal(planned.journal)
-        if line.get("key") in points and _answers(line, points[line["key"]], planned)
-    }
+    present = Present(planned.target.project, planned.elsewhere)
+    lines = finished_lines(planned.journal, points, present, note)
+    finished = {key: line for key, line in lines.items() if _answers(line, points[key], planned)}
     return replace(planned, finished=finished)
 
 
 def _answers(line: Mapping[str, Any], point: Point, planned: Sweep) -> bool:
-    """Whether a line of the journal is the outcome of a point, by the present files."""
+    """Whether a line of the journal is the outcome of a point."""
     if line.get("state") != "done":
         return line.get("state") == "failed" and not planned.retry
-    if planned.notebooks and not planned.page(point).is_file():
-        return False
-    read = line.get("read", {})
-    return all(hash_of(planned.target.project.root / path) == seen for path, seen in read.items())
+    return not planned.notebooks or planned.page(point).is_file()

@@ -11,11 +11,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from ntpcompanion.spelling import known_as, nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import as_json
+from ntpcompanion.workflow.base.files import as_json, canonical_json
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.base.yaml_files import parse_yaml
+from ntpcompanion.workflow.records.comparison import Tolerance
 
 
 def _module_name(experiment: str) -> str:
@@ -24,8 +25,20 @@ def _module_name(experiment: str) -> str:
     return experiment
 
 
+def _distinct(grid: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    for name, values in grid.items():
+        shown = [canonical_json(value) for value in values]
+        if twice := [value for value in dict.fromkeys(shown) if shown.count(value) > 1]:
+            raise ValueError(f"`{name}` gives {', '.join(twice)} twice: give each value once")
+    return grid
+
+
 class Plan(BaseModel):
-    """An experiment by its name, run once for every point of `grid` with the `fixed` parameters."""
+    """An experiment by its name, run once for every point of `grid` with the `fixed` parameters.
+
+    `tolerances` say for some fields of its results by how much a number may differ when tasks are
+    run again; they are no part of what is run.
+    """
 
     model_config = ConfigDict(extra="forbid")
     experiment: Annotated[str, AfterValidator(_module_name)]
@@ -34,7 +47,9 @@ class Plan(BaseModel):
     grid: Annotated[
         dict[str, Annotated[list[Annotated[Any, AfterValidator(as_json)]], Field(min_length=1)]],
         Field(min_length=1),
+        AfterValidator(_distinct),
     ]
+    tolerances: dict[str, Tolerance] = Field(default_factory=dict, exclude=True)
 
 
 def read_plans(project: Project) -> dict[str, Plan]:

@@ -2,6 +2,7 @@
 whether they are those of the command.
 """
 
+import dataclasses
 import functools
 import importlib.util
 import os
@@ -14,22 +15,21 @@ from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, files_below, read_input, sha256
-from ntpcompanion.workflow.base.project import ONE_THREAD
+from ntpcompanion.workflow.base.project import ONE_THREAD, Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
-from ntpcompanion.workflow.base.tracing import import_from_sources, write_down_opened_files
+from ntpcompanion.workflow.base.tracing import import_from_sources
 
 
 @dataclass(frozen=True)
 class Preparation:
     """How a process of the local cluster is prepared, when it starts and when it is replaced.
 
-    `folders` are those of the project: modules below them are compiled from their sources, and what
-    is opened there is written down in the file `opened`. `path` is for `sys.path`.
+    `folders` are those of the project: modules below them are compiled from their sources. `path`
+    is for `sys.path`.
     """
 
     folders: tuple[str, ...]
     path: tuple[str, ...]
-    opened: str
 
     def run(self) -> None:
         """Prepare this process."""
@@ -41,21 +41,48 @@ class Preparation:
         # it came from the process of the command, with all that its user has put there
         sys.path[:] = self.path
         import_from_sources(self.folders)
-        write_down_opened_files(self.folders, self.opened)
 
 
-def environment(packages: tuple[str, ...], libraries: tuple[str, ...]) -> dict[str, str]:
+@dataclass(frozen=True)
+class Asked:
+    """What must be equal where tasks run: sources of the `packages`, versions of the `libraries`,
+    and the `variables` of the environment that tasks may read.
+    """
+
+    packages: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+
+
+def asked_of(project: Project) -> Asked:
+    """What a worker elsewhere is asked for: the packages of a project, the one that runs this, the
+    libraries, and the variables that the settings of the book name.
+    """
+    own = [folder.name for folder in project.packages]
+    packages = tuple(dict.fromkeys([__name__.partition(".")[0], *own]))
+    variables = tuple(getattr(project.settings, "environment", ()))
+    return Asked(packages, project.settings.libraries, variables)
+
+
+def environment(asked: Asked) -> dict[str, str]:
     """What decides numbers in this process: SHA-256 of each source file of the packages, Python,
-    and the `libraries` without the suffix of their build (`2.9.0+cu128` is `2.9.0`).
+    the libraries without the suffix of their build (`2.9.0+cu128` is `2.9.0`), and the start of a
+    SHA-256 of each variable, whose value may be a secret.
 
     Raises
     ------
     WorkflowError
         a package that is not installed here.
     """
+    versions = library_versions(asked.libraries)
     found = {"Python": python_minor()}
-    found |= {name: said.partition("+")[0] for name, said in library_versions(libraries).items()}
-    for package in packages:
+    found |= {name: version.partition("+")[0] for name, version in versions.items()}
+    found |= {
+        f"the variable {name}": f"with the hash {sha256(os.environ[name])[:8]}"
+        for name in asked.variables
+        if name in os.environ
+    }
+    for package in asked.packages:
         folder = package_folder(package)
         for path in sorted(files_below(folder)):
             if path.suffix == ".py":
@@ -73,17 +100,27 @@ def package_folder(package: str) -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
+def project_here(project: Project) -> Project:
+    """The project of the command, or on another machine that of the installed packages."""
+    if project.notebooks.is_dir():
+        return project
+    first, *others = (package_folder(folder.name) for folder in project.packages)
+    return dataclasses.replace(
+        project, root=Project.find(first).root, package=first, others=tuple(others)
+    )
+
+
 def digest(found: dict[str, str]) -> str:
     """One hash of an environment."""
     return sha256(canonical_json(found))
 
 
 @functools.cache
-def environment_at_first(packages: tuple[str, ...], libraries: tuple[str, ...]) -> dict[str, str]:
+def environment_at_first(asked: Asked) -> dict[str, str]:
     """The environment when this process was first asked for it: it keeps the modules that it has
     loaded, whatever becomes of their files.
     """
-    return environment(packages, libraries)
+    return environment(asked)
 
 
 def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:

@@ -14,7 +14,10 @@ from ntpcompanion.workflow.base.files import canonical_json, read_sealed, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.records.comparison import Tolerance
 from ntpcompanion.workflow.records.experiment import PARTS, experiment_module
+from ntpcompanion.workflow.records.grid import require_every_task
+from ntpcompanion.workflow.records.inputs import changed_inputs
 from ntpcompanion.workflow.records.plans import Plan, read_plans
 from ntpcompanion.workflow.running.reach import definition_hashes
 
@@ -40,7 +43,9 @@ class _Hardware(BaseModel):
 
 
 class _Verified(BaseModel):
-    """`tasks` of all `of` tasks, run again by later sources with equal results."""
+    """`tasks` of all `of` tasks, run again by later sources with results that are equal up to the
+    `tolerances`: that of `"every field"`, and of fields that have one of their own.
+    """
 
     model_config = ConfigDict(extra="forbid")
     tasks: int
@@ -50,6 +55,8 @@ class _Verified(BaseModel):
     versions: dict[str, str]
     hardware: _Hardware
     date: str
+    inputs: dict[str, str] = {}
+    tolerances: dict[str, Tolerance] = {}
 
 
 class _Rehashed(BaseModel):
@@ -75,6 +82,7 @@ class _Stored(BaseModel):
     sources: dict[str, str]
     versions: dict[str, str]
     hardware: _Hardware
+    inputs: dict[str, str] = {}
     started: str
     finished: str
     seconds: float
@@ -117,7 +125,8 @@ def load_record(project: Project, name: str) -> Record:
 def read_stored(project: Project, name: str) -> tuple[Path, dict[str, Any]]:
     """The file of a record, and its checked content.
 
-    Raises WorkflowError if the file is missing, was edited, or has another schema.
+    Raises WorkflowError if the file is missing, was edited, has another schema, or holds other
+    tasks than its plan has.
     """
     path = project.records / f"{name}.json"
     if not path.is_file():
@@ -129,6 +138,7 @@ def read_stored(project: Project, name: str) -> tuple[Path, dict[str, Any]]:
     )
     if shaped(data, _Stored, f"{refusal} Its faults").name != name:
         raise WorkflowError(refusal)
+    require_every_task(path, data["plan"], data["results"])
     return path, data
 
 
@@ -171,6 +181,7 @@ def _outdated(project: Project, name: str, data: dict[str, Any]) -> list[str]:
     last = data.get("rehashed") or [data, *data["verified"]][-1]
     known = last["sources"]
     found = sorted(name for name in {*present, *known} if present.get(name) != known.get(name))
+    found += changed_inputs(project, [data, *data["verified"]][-1].get("inputs", {}))
     plan = read_plans(project).get(name)
     if plan is None or plan.model_dump() != data["plan"]:
         found.append("book/records/plans.yml")

@@ -9,6 +9,7 @@ from typing import Any
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_sealed
 from ntpcompanion.workflow.claims.measure import RECORD_MIME
+from ntpcompanion.workflow.records.grid import require_every_task
 
 
 def show_record(name: str) -> list[dict[str, Any]]:
@@ -23,7 +24,7 @@ def show_record(name: str) -> list[dict[str, Any]]:
     ------
     WorkflowError
         No such record at or above the current folder or, outside of a checkout, in that of an
-        imported package; or one that fails its checksum.
+        imported package; one that fails its checksum, or that does not hold the tasks of its plan.
     """
     from IPython.display import display
 
@@ -36,12 +37,14 @@ def show_record(name: str) -> list[dict[str, Any]]:
             f"{name}`, or change into the checkout that has it (`%cd FOLDER` in a first cell, or "
             "`papermill --cwd FOLDER`)."
         )
-    results = read_sealed(path).get("results")
-    if not isinstance(results, list):
+    data = read_sealed(path)
+    results, plan = data.get("results"), data.get("plan")
+    if not isinstance(results, list) or not isinstance(plan, dict):
         raise WorkflowError(
-            f"{path} is no record: it holds no list of results. Make it again with `ntpcompanion "
-            f"record {name}`."
+            f"{path} is no record: it holds no list of results, or not their plan. Make it again "
+            f"with `ntpcompanion record {name}`."
         )
+    require_every_task(path, plan, results)
     text = f"Recorded run {name}: {len(results)} tasks"
     display(
         {RECORD_MIME: {"name": name}, "text/html": f"<p>{text}</p>", "text/plain": text}, raw=True

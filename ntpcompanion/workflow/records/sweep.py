@@ -2,7 +2,6 @@
 all of them in one table.
 """
 
-import shutil
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,17 +12,14 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import user_path, write_atomically
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import now, versions
-from ntpcompanion.workflow.records.calls import (
-    Calls,
-    Outcome,
-    opened_files,
-    require_jobs,
-    workers,
-)
+from ntpcompanion.workflow.records.alone import remove_places
+from ntpcompanion.workflow.records.calls import Calls, Outcome, require_jobs, workers
+from ntpcompanion.workflow.records.inputs import require_unchanged
 from ntpcompanion.workflow.records.journal import append, appended
 from ntpcompanion.workflow.records.planned import Sweep, plan_sweep, with_finished
 from ntpcompanion.workflow.records.table import make_table, write_table
 from ntpcompanion.workflow.records.targets import Point, find_target
+from ntpcompanion.workflow.records.tasks import other_inputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +117,8 @@ def sweep(
     import pandas as pd
 
     target = find_target(project or Project.find(), name, profile)
-    planned = plan_sweep(target, grid, fixed or {}, notebooks=notebooks, retry=retry)
+    options = {"notebooks": notebooks, "retry": retry, "elsewhere": scheduler is not None}
+    planned = plan_sweep(target, grid, fixed or {}, **options)
     return pd.read_parquet(run_sweep(planned, jobs=jobs, scheduler=scheduler, out=out))
 
 
@@ -144,14 +141,16 @@ def run_sweep(
     Raises
     ------
     WorkflowError
-        no such scheduler, a worker with other sources, a file that cannot be written.
+        no such scheduler, a worker with other sources or data files, a data file that was changed
+        meanwhile, a file that cannot be written.
     """
     require_jobs(jobs)
     path = _table_path(out or planned.table)
     target = planned.target
     try:
         with target.project.lock(f"sweep-{target.name}"), appended(planned.journal) as log:
-            planned = with_finished(planned)  # by a sweep that this one has waited for
+            planned = replace(planned, elsewhere=scheduler is not None)
+            planned = with_finished(planned, note)  # by a sweep that this one has waited for
             lines = dict(planned.finished)
             for line in _outcomes(planned, jobs, scheduler, report, note):
                 lines[line["key"]] = line
@@ -159,6 +158,7 @@ def run_sweep(
                     append(log, line)
                 if line["state"] != "done":
                     note(f"A run {line['state']}: {shown(line['parameters'])}: {line['error']}")
+            require_unchanged(target.project, lines.values())
     except OSError as error:
         raise WorkflowError(
             f"Could not write {planned.journal}: {error.strerror or error}. Free some space or "
@@ -168,7 +168,6 @@ def run_sweep(
     about = {"name": target.name, "made": now(), "versions": versions(libraries)}
     ordered = [_with_page(lines[point.key], point, planned) for point in planned.points]
     write_table(make_table(ordered, about, of_claims=target.of_claims), path)
-    opened_files(planned.journal).unlink(missing_ok=True)
     return path
 
 
@@ -199,7 +198,10 @@ def _outcomes(
         for call, outcome in Calls(found, list(calls), note):
             if outcome.state == "refused":
                 raise WorkflowError(outcome.error)
-            yield _line(planned, calls[call], outcome)
+            line = _line(planned, calls[call], outcome)
+            if fault := other_inputs(planned.target.project, line["read"], line["host"]):
+                raise WorkflowError(fault)
+            yield line
             seconds.append(outcome.seconds)
             told = replace(told, **{outcome.state: getattr(told, outcome.state) + 1})
             report(_told(told, found.number(), seconds))
@@ -219,7 +221,7 @@ def _line(planned: Sweep, point: Point, outcome: Outcome) -> dict[str, Any]:
         kept = planned.target.kept(outcome.result)
         if kept.page is not None:
             write_atomically(planned.page(point), kept.page)
-        shutil.rmtree(planned.journal.with_suffix("") / point.key[:16], ignore_errors=True)
+        remove_places(planned.journal.with_suffix("") / point.key[:16])
         found |= {"result": kept.result, "read": kept.read}
     return {"key": point.key, "parameters": point.parameters, **found}
 

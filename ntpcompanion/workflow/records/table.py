@@ -3,7 +3,7 @@ an experiment.
 """
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +30,9 @@ def make_table(
     import pandas as pd
 
     rows = [row for number, line in enumerate(lines) for row in _rows(number, line, of_claims)]
-    table = pd.DataFrame(rows, columns=list(dict.fromkeys(name for row in rows for name in row)))
-    for name in table:
-        table[name] = _column(table[name])
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    # before pandas has made numbers of them: it would round large integers beside missing values
+    table = pd.DataFrame({name: _column([row.get(name) for row in rows]) for name in names})
     table.attrs.update(about)
     return table
 
@@ -79,21 +79,39 @@ def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _column(column: "pd.Series") -> "pd.Series":
-    """A column that Parquet can hold: what is nested, or of several kinds, as JSON text."""
-    present = [value for value in column if not _missing(value)]
+def _column(values: Sequence[Any]) -> Sequence[Any]:
+    """A column that Parquet can hold: what is nested or of several kinds, and integers that are
+    beyond 64 bits or would be rounded beside other numbers, as JSON text.
+    """
+    present = [value for value in values if not _missing(value)]
     kinds = {type(value) for value in present}
-    inner = {type(item) for value in present if isinstance(value, list) for item in value}
     numbers = {int, float}
-    if kinds <= numbers or (
-        len(kinds) == 1
-        and kinds != {dict}
-        and (kinds != {list} or inner <= numbers or (len(inner) == 1 and not inner & {list, dict}))
-    ):
-        if kinds == {list} and inner == numbers:
-            return column.map(lambda v: v if _missing(v) else [float(item) for item in v])
-        return column
-    return column.map(lambda v: None if _missing(v) else canonical_json(v))
+    if kinds <= numbers:
+        exact = _exact(present, gaps=len(present) < len(values))
+        return values if exact else _texts(values)
+    if kinds == {list}:
+        inner = {type(item) for value in present for item in value}
+        items = [item for value in present for item in value]
+        if inner <= numbers and _exact(items):
+            number: Callable[[Any], Any] = float if inner == numbers else lambda item: item
+            return [v if _missing(v) else [number(item) for item in v] for v in values]
+        plain = len(inner) == 1 and not inner & {list, dict, int}
+        return values if plain else _texts(values)
+    return values if len(kinds) == 1 and kinds != {dict} else _texts(values)
+
+
+def _exact(numbers: Sequence[int | float], *, gaps: bool = False) -> bool:
+    """Whether a column of these has each of them unchanged. One of integers only has 64 bits; among
+    numbers with a fraction, or with gaps, they become such numbers.
+    """
+    whole = [value for value in numbers if isinstance(value, int)]
+    if len(whole) == len(numbers) and not gaps:
+        return all(-(2**63) <= value < 2**63 for value in whole)
+    return all(abs(value) <= 2**53 for value in whole)
+
+
+def _texts(values: Sequence[Any]) -> list[str | None]:
+    return [None if _missing(value) else canonical_json(value) for value in values]
 
 
 def _missing(value: object) -> bool:

@@ -8,7 +8,7 @@ say what is `kept` of its result, and know `durations` of runs that other comman
 import ast
 import dataclasses
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,15 @@ from ntpcompanion.workflow.notebooks.checks import run_checks
 from ntpcompanion.workflow.notebooks.notebook import Notebook, find_notebooks, notebook_paths
 from ntpcompanion.workflow.notebooks.parameters import lookup, parse_value
 from ntpcompanion.workflow.notebooks.profiles import Profiles, check_profile, read_profiles
-from ntpcompanion.workflow.records.calls import Call, OtherSources
+from ntpcompanion.workflow.records.alone import run_alone
+from ntpcompanion.workflow.records.calls import Call, NotDone
 from ntpcompanion.workflow.records.experiment import (
     experiment_module,
     known_experiments,
     load_experiment,
     read_points,
-    run_point,
 )
-from ntpcompanion.workflow.records.preparation import package_folder
+from ntpcompanion.workflow.records.preparation import project_here
 from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_hashes, key_parts
 from ntpcompanion.workflow.running.results import Result
@@ -40,12 +40,13 @@ from ntpcompanion.workflow.running.sources import source_hashes
 @dataclass(frozen=True)
 class Point:
     """One run of a sweep: what was given, all parameters, and a hash of everything that decides its
-    numbers.
+    numbers; of an experiment also the hashes of its `sources`.
     """
 
     given: dict[str, Any]
     parameters: dict[str, Any]
     key: str
+    sources: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ class ExperimentTarget:
         sources = source_hashes(f"import {module}", *self.project.packages)
         same = [module, sources, library_versions(self.project.settings.libraries), python_minor()]
         return [
-            Point(point, settled, sha256(canonical_json([same, settled])))
+            Point(point, settled, sha256(canonical_json([same, settled])), sources)
             for point, settled in zip(given, plans, strict=True)
         ]
 
@@ -176,13 +177,13 @@ class ExperimentTarget:
         return []
 
     def call(self, point: Point, folder: Path, keep: bool) -> Call:
-        """`run_experiment`; there is no notebook to keep."""
-        named = (self.name, point.given, point.key, folder / point.key[:16])
-        return Call(run_experiment, (self.project, *named), point.given)
+        """`run_alone`; there is no notebook to keep."""
+        named = (self.module, point.sources, point.given, folder / point.key[:16])
+        return Call(run_alone, (self.project, *named), point.given)
 
     def kept(self, result: dict[str, Any]) -> Kept:
-        """The result as it is."""
-        return Kept(result, {}, None)
+        """What `run_alone` returned, one by one."""
+        return Kept(result["result"], result["read"], None)
 
     def durations(self) -> list[float]:
         """Nothing else makes single runs of an experiment."""
@@ -237,10 +238,10 @@ def run_notebook(
     ------
     WorkflowError
         as the runner's message: a cell that raised, with its traceback.
-    OtherSources
+    NotDone
         the run is not the one that was planned.
     """
-    project = _project_here(project)
+    project = project_here(project)
     known = find_notebooks(project)
     target = NotebookTarget(project, known[name], profile, read_profiles(project, known))
     _require_key(target, given, key)
@@ -261,36 +262,9 @@ def run_notebook(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def run_experiment(
-    project: Project, name: str, given: dict[str, Any], key: str, checkpoint: Path
-) -> object:
-    """Run an experiment at a point; its result as JSON gives it back.
-
-    Raises
-    ------
-    OtherSources
-        the run is not the one that was planned, before or after it.
-    """
-    target = ExperimentTarget(_project_here(project), name)
-    _require_key(target, given, key)
-    result = run_point(target.module, given, checkpoint)
-    _require_key(target, given, key)
-    return result
-
-
-def _project_here(project: Project) -> Project:
-    """The project of the command, or on another machine that of the installed packages."""
-    if project.notebooks.is_dir():
-        return project
-    first, *others = (package_folder(folder.name) for folder in project.packages)
-    return dataclasses.replace(
-        project, root=Project.find(first).root, package=first, others=tuple(others)
-    )
-
-
-def _require_key(target: Target, given: dict[str, Any], key: str) -> None:
+def _require_key(target: NotebookTarget, given: dict[str, Any], key: str) -> None:
     if target.points([given])[0].key != key:
-        raise OtherSources(
-            f"found other sources, inputs or libraries than {target.name} was planned with. If you "
-            "have edited them, run the same command again; else install this version there."
+        raise NotDone(
+            state="refused",
+            error=f"has other sources, inputs or libraries than {target.name} was planned with",
         )

@@ -1,18 +1,27 @@
 """`record NAME --verify K`: does the present code still give the results that are stored?"""
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.provenance import hardware, now, versions
-from ntpcompanion.workflow.records.comparison import differences, largest_deviation
-from ntpcompanion.workflow.records.making import DEFAULT, Options, computed
+from ntpcompanion.workflow.base.provenance import now
+from ntpcompanion.workflow.records.comparison import (
+    USUAL,
+    Tolerance,
+    Tolerances,
+    differences,
+    fields_of,
+    largest_deviation,
+)
+from ntpcompanion.workflow.records.making import DEFAULT, Options, computed, made_by
 from ntpcompanion.workflow.records.plans import read_plans
 from ntpcompanion.workflow.records.record import experiment_sources, read_stored
 
 SHOWN = 3  # of many differences
+EVERY = "every field"  # that has no tolerance of its own
 
 
 def verify_record(
@@ -21,14 +30,16 @@ def verify_record(
     """Run `count` tasks of a stored record again, and note in the record that they gave the same.
 
     The tasks are drawn by a hash of the record and of the present code: nobody can choose them, and
-    a verification that was killed goes on with the same ones. Results are the same if they are
-    equal up to the rounding of processors; durations are not compared.
+    a verification that was killed goes on with the same ones. Numbers may differ by a tolerance:
+    `comparison.RELATIVE`, or what the plan says for their field; all else must be equal, but for
+    durations, which are not compared.
 
     Returns
     -------
     dict
         what was appended to the record: how many `tasks` `of` how many, the largest relative
-        `deviation` of a number, and the `sources`, `versions`, `hardware` and `date`.
+        `deviation` of a number, the `tolerances`, and the `sources`, `versions`, `hardware`,
+        `inputs` and `date`.
 
     Raises
     ------
@@ -38,55 +49,84 @@ def verify_record(
     """
     with project.lock(f"record-{name}"):
         path, data = read_stored(project, name)
-        _require_plan(project, name, data)
+        tolerances = _tolerances(project, name, data)
         sources = experiment_sources(project, data["plan"])
-        drawn = [data["results"][i] for i in _draw(data, sources, count)]
+        draw = sha256(canonical_json([data["checksum"], sources, count]))
+        drawn = [data["results"][i] for i in _drawn(data, draw, count)]
         tasks = [line["parameters"] for line in drawn]
-        with computed(project, f"{name}-verify", data["plan"], tasks, options) as found:
-            pairs = [(old["result"], new["result"]) for old, new in zip(drawn, found, strict=True)]
-            _require_equal(name, tasks, pairs)
-            entry = {
-                "tasks": count,
-                "of": len(data["results"]),
-                "deviation": max(largest_deviation(old, new) for old, new in pairs),
-                "sources": sources,
-                "versions": versions(project.settings.libraries),
-                "hardware": hardware(),
-                "date": now(),
-            }
-            del data["checksum"]
-            data.pop("rehashed", None)  # it spoke of the last entry
-            write_sealed(path, {**data, "verified": [*data["verified"], entry]})
+        # whether they are equal or not, the next verification computes again
+        own = f"{name}-verify-{draw[:12]}"
+        with computed(project, own, data["plan"], tasks, options) as lines:
+            pairs = [(old["result"], new["result"]) for old, new in zip(drawn, lines, strict=True)]
+        _require_equal(name, tasks, pairs, tolerances)
+        made = made_by(project, lines)
+        last = [data, *data["verified"]][-1].get("inputs", {})
+        entry = {
+            "tasks": count,
+            "of": len(data["results"]),
+            "deviation": max(largest_deviation(old, new, tolerances) for old, new in pairs),
+            "tolerances": {
+                field: tolerance.model_dump()
+                for field, tolerance in {EVERY: USUAL, **tolerances}.items()
+            },
+            "sources": sources,
+            **made,
+            "inputs": {**last, **made["inputs"]},
+            "date": now(),
+        }
+        del data["checksum"]
+        data.pop("rehashed", None)  # it spoke of the last entry
+        write_sealed(path, {**data, "verified": [*data["verified"], entry]})
     return entry
 
 
-def _draw(data: dict[str, Any], sources: dict[str, str], count: int) -> list[int]:
+def tolerances_in_words(entry: Mapping[str, Any]) -> str:
+    """What an entry of a verification says of its tolerances: `Tolerance of every field: ...`."""
+    stored = entry["tolerances"].items()
+    shown = "; ".join(f"of {field}: {Tolerance(**sizes)}" for field, sizes in stored)
+    return f"Tolerance {shown}. All but numbers with a fraction is compared exactly."
+
+
+def _drawn(data: dict[str, Any], draw: str, count: int) -> list[int]:
     of = len(data["results"])
     if not 1 <= count <= of:
         raise WorkflowError(
             f"`--verify` must lie in 1 … {of}, the tasks of the record {data['name']!r}, got "
             f"{count}."
         )
-    seed = sha256(canonical_json([data["checksum"], sources, count]))
-    return sorted(random.Random(seed).sample(range(of), count))
+    return sorted(random.Random(draw).sample(range(of), count))
 
 
-def _require_plan(project: Project, name: str, data: dict[str, Any]) -> None:
+def _tolerances(project: Project, name: str, data: dict[str, Any]) -> Tolerances:
+    """Those that the plan of a record names. Raises WorkflowError if it is not the stored plan, or
+    names a field that no result has.
+    """
     plan = read_plans(project).get(name)
     if plan is None or plan.model_dump() != data["plan"]:
         raise WorkflowError(
             f"The record {name!r} was made by another plan than book/records/plans.yml names now. "
             f"Restore that plan, or make the record again with `ntpcompanion record {name}`."
         )
+    known = {field for line in data["results"] for field in fields_of(line["result"])}
+    if unknown := set(plan.tolerances) - known:
+        raise WorkflowError(
+            f"book/records/plans.yml, {name}.tolerances: no result has a number in the field "
+            f"{', '.join(sorted(unknown))}. Fields with numbers: {', '.join(sorted(known))}."
+        )
+    return plan.tolerances
 
 
-def _require_equal(name: str, tasks: list[dict[str, Any]], pairs: list[tuple[Any, ...]]) -> None:
+def _require_equal(
+    name: str, tasks: list[dict[str, Any]], pairs: list[tuple[Any, ...]], tolerances: Tolerances
+) -> None:
     for task, (old, new) in zip(tasks, pairs, strict=True):
-        if places := differences(old, new):
+        if places := differences(old, new, tolerances):
             shown = "; ".join(map(str, places[:SHOWN]))
             more = f"; {len(places) - SHOWN} more" if len(places) > SHOWN else ""
+            used = {place.place: place.tolerance for place in places[:SHOWN] if place.tolerance}
+            within = "".join(f" The tolerance of {place} is {used[place]}." for place in used)
             raise WorkflowError(
                 f"The record {name!r} does not hold for the present code. The task {task} gives "
-                f"another result than the stored one: {shown}{more}. The record is as it was. If "
-                f"the change is meant, make it again with `ntpcompanion record {name}`."
+                f"another result than the stored one: {shown}{more}. The record is as it was."
+                f"{within} If the change is meant, make it again with `ntpcompanion record {name}`."
             )

@@ -11,7 +11,7 @@ from ipykernel.kernelapp import IPKernelApp
 FOR_PEOPLE = ("debugpy", "jedi")
 
 
-class Kernel(IPKernelApp):  # type: ignore[misc]  # ipykernel has no types
+class Kernel(IPKernelApp):
     """A kernel that decides for itself."""
 
     def load_config_file(self, *_: object, **__: object) -> None:

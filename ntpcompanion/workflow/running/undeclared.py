@@ -94,8 +94,8 @@ class Undeclared:
                 "a number."
             )
         if Path(name).is_absolute():
-            above = os.path.join(name, "")  # of the run itself, such as "/": a separator
-            inside = str(self.folder).startswith(above)
+            # a folder above that of the run, such as "/", is a separator or the like
+            inside = str(self.folder).startswith(os.path.join(name, ""))
             if os.path.exists(name) and not inside and self.closed(os.path.realpath(name)):
                 yield f"a cell names {name}, which lies outside of what a run may read. {ELSEWHERE}"
             return

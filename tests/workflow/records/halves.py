@@ -31,7 +31,9 @@ STORED = {
     "schema": SCHEMA,
     "name": "halves",
     "plan": PLAN,
-    "results": [{"parameters": {"n": 1}, "result": 0.5, "seconds": 0.1}],
+    "results": [
+        {"parameters": {"scale": 2, "n": n}, "result": n / 1, "seconds": 0.1} for n in (1, 2, 3)
+    ],
     "sources": {},
     "versions": {},
     "hardware": {"processor": "A chip", "cores": 2},

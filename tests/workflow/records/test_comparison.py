@@ -2,7 +2,13 @@ import re
 
 import pytest
 
-from ntpcompanion.workflow.records.comparison import RELATIVE, differences, largest_deviation
+from ntpcompanion.workflow.records.comparison import (
+    RELATIVE,
+    Tolerance,
+    differences,
+    fields_of,
+    largest_deviation,
+)
 
 STORED = {"d": 12, "curve": [{"kl": 0.25, "seconds": 3.0}, {"kl": 0.125, "seconds": 4.0}]}
 
@@ -43,6 +49,21 @@ def test_the_deviation_is_within_the_tolerance_where_there_is_no_difference(old)
     for step in (0, 3e-17, 0.9e-9, 1.1e-9, 1e-7 * old, 0.9e-6 * old, 1.1e-6 * old, old):
         equal = not differences({"tie": old}, {"tie": old + step})
         assert (largest_deviation({"tie": old}, {"tie": old + step}) <= RELATIVE) == equal
+
+
+@pytest.mark.parametrize("size", [1e-10, 1e-3, 1.0, 1e6])
+def test_a_tolerance_is_relative_at_every_size_and_may_be_that_of_a_field(size):
+    old, new = {"a": [{"gap": size}]}, {"a": [{"gap": size * (1 + 5e-7)}]}
+    (found,) = differences(old, new)
+    assert (found.place, str(found.tolerance)) == ("a.0.gap", f"relative {RELATIVE:g}")
+    assert differences(old, {"a": [{"gap": size * (1 + 1e-10)}]}) == []
+    for wide in ({"relative": 1e-6}, {"absolute": size * 1e-6}, {"relative": 0, "absolute": size}):
+        named = {"a.gap": Tolerance(**wide)}
+        assert differences(old, new, named) == []
+        assert largest_deviation(old, new, named) <= named["a.gap"].relative
+        assert differences(old, new, {"gap": Tolerance(**wide)}), "a field of another name"
+    assert differences(old, new, {"a.gap": Tolerance(relative=0)})
+    assert fields_of({"a": [{"gap": 0.5, "n": 1}], "b": 2.0, "seconds": 3.0}) == {"a.gap", "b"}
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+import ast
 from fractions import Fraction
 
 import pytest
@@ -67,6 +68,31 @@ def test_commas_between_brackets_and_quotation_marks_separate_nothing():
 def test_without_ranges_a_colon_is_a_letter():
     assert parse_values("1:3,4", str, "--grid word", ranges=False) == ["1:3", "4"]
     assert parse_values("1:3", int, "--seeds") == [1, 2], "the step is 1"
+
+
+@given(values=st.lists(st.text(), min_size=1, unique=True))
+def test_quotation_marks_give_every_text(values):
+    """As Python writes it; what has no comma, bracket or quotation mark stands as it is."""
+    text = ", ".join(map(repr, values))
+    assert parse_values(text, str, "--grid word", ranges=False) == values
+    assert parse_values(text, ast.literal_eval, "--grid word") == values
+
+
+def test_an_apostrophe_or_bracket_within_a_text_is_a_letter():
+    def texts(text):
+        return parse_values(text, str, "--grid word", ranges=False)
+
+    assert texts("don't,can't") == ["don't", "can't"]
+    assert texts("'a,b',c") == ["a,b", "c"]
+    assert texts("'',\"it's\", :( ,[a") == ["", "it's", ":(", "[a"]
+    assert parse_values("don't,won't,[1, 'a,]']", str, "--grid n") == [
+        "don't",
+        "won't",
+        "[1, 'a,]']",
+    ]
+    for wrong in ("'a,b", "'a'b,c", '"', "'\\x'"):
+        with pytest.raises(WorkflowError, match=r"begins with a quotation mark and is not a text"):
+            texts(wrong)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ntpcompanion.workflow.base.files import checksum
 from ntpcompanion.workflow.records.journal import append, appended, read_journal
 
 
 def lines(*numbers):
-    return [{"parameters": {"n": n}, "result": n, "seconds": 0.1} for n in numbers]
+    made = {"seconds": 0.1, "read": {}, "hardware": {}}
+    found = [{"key": str(n), "parameters": {"n": n}, "result": n, **made} for n in numbers]
+    return [{**line, "checksum": checksum(line)} for line in found]
 
 
 def test_what_was_appended_is_read_back_in_order(tmp_path):

@@ -13,13 +13,14 @@ from ntpcompanion.workflow.records.show import show_record
 from tests.toy import ROOT
 
 RESULTS = [{"parameters": {"n": n}, "result": n / 2, "seconds": 0.1} for n in (1, 2)]
+RECORD = {"plan": {"fixed": {}, "grid": {"n": [1, 2]}}, "results": RESULTS}
 
 
 def test_a_record_is_found_from_below_and_leaves_a_place_for_its_banner(
     toy, monkeypatch, displayed
 ):
     path = toy.project.records / "halves.json"
-    write_sealed(path, {"results": RESULTS})
+    write_sealed(path, RECORD)
     for folder in (toy.project.root, toy.project.notebooks):
         monkeypatch.chdir(folder)
         assert show_record("halves") == RESULTS
@@ -49,7 +50,7 @@ def test_a_record_of_another_book_is_found_by_its_package(tmp_path, source):
     package.mkdir(parents=True)
     (tmp_path / "here").mkdir()
     (package / "__init__.py").touch()
-    write_sealed(tmp_path / "other" / "book" / "records" / f"{name}.json", {"results": RESULTS})
+    write_sealed(tmp_path / "other" / "book" / "records" / f"{name}.json", RECORD)
     code = (
         f"import sys; sys.path.insert(0, {str(package.parent)!r}); import coins\n"
         "from ntpcompanion.workflow import show_record\n"
@@ -95,7 +96,7 @@ def test_a_record_that_is_missing_or_was_edited_is_not_shown(toy, displayed):
             WorkflowError, match=r"halves.json is no record: it holds no list of results"
         ):
             show_record("halves")
-    write_sealed(path, {"results": RESULTS})
+    write_sealed(path, RECORD)
     path.write_text(path.read_text().replace("0.5", "0.6"))
     with pytest.raises(WorkflowError, match=r"halves.json does not match its own checksum"):
         show_record("halves")

@@ -5,6 +5,8 @@ import importlib
 import json
 import os
 import shutil
+import subprocess
+import sys
 import time
 
 import dask
@@ -13,7 +15,8 @@ import pytest
 from distributed import LocalCluster
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.records import cluster
+from ntpcompanion.workflow.records import cluster, watch
+from ntpcompanion.workflow.records.preparation import Asked
 from ntpcompanion.workflow.records.sweep import sweep
 from ntpcompanion.workflow.running.workers import FORKS
 from tests.drills.machine import POSIX
@@ -223,7 +226,7 @@ def test_a_scheduler_that_does_not_answer_is_a_sentence_within_seconds(survey, m
 def started(**options):
     """A cluster of one worker, whose event loop may take as long to start as the machine needs."""
     fixed = {"n_workers": 1, "host": "127.0.0.1", "dashboard_address": None, "memory_limit": 0}
-    with cluster.running_loop() as loop, LocalCluster(loop=loop, **fixed, **options) as existing:
+    with cluster.running_loop() as loop, LocalCluster(loop=loop, **fixed | options) as existing:
         yield existing
 
 
@@ -251,11 +254,62 @@ def test_an_existing_cluster_makes_the_same_runs_unless_its_sources_differ(surve
             assert "start them again with `dask worker --nthreads 1`" in output
 
 
+VANISH = """
+import os
+
+def run(plan):
+    if plan.n == 2:
+        os.kill(os.getppid(), 9)
+    return Result(value=plan.n)
+"""
+
+
+@pytest.mark.slow
+@POSIX
+def test_a_command_whose_only_worker_vanishes_says_so_and_ends(survey, tmp_path, monkeypatch):
+    survey.write_experiment("vanish", VANISH)
+    monkeypatch.setattr(watch, "LOST", 3.0)
+    with started(n_workers=0, local_directory=str(tmp_path)) as existing:
+        address = existing.scheduler_address
+        worker = ["dask", "worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        process = subprocess.Popen([sys.executable, "-m", *worker], cwd=tmp_path)
+        try:
+            wait_for(lambda: existing.scheduler.workers)
+            arguments = ["sweep", "vanish", "--grid", "n=1,2", "--scheduler", address]
+            output = survey.command(*arguments, code=1)
+        finally:
+            process.kill()
+            process.wait()
+        assert f"No worker is on {address} now. The tasks wait for one, for up to 3 s" in output
+        assert f"error: No worker has been on {address} for 3 s. Start workers, and run" in output
+    journal = survey.project.build / "sweeps" / "vanish.jsonl"
+    assert journal.read_text().count('"done"') == 1
+
+
+DASK = "distributed: {comm: {require-encryption: true}, worker: {preload: [no_such_module]}}"
+
+
+@pytest.mark.slow
+def test_settings_of_dask_of_the_user_are_left_out_or_named(survey, tmp_path):
+    (tmp_path / "user.yaml").write_text(DASK)
+    settings = {"DASK_CONFIG": str(tmp_path), "DASK_DISTRIBUTED__COMM__DEFAULT_SCHEME": "tls"}
+    arguments = ["sweep", "survey", "--grid", "n=1", "--jobs", "1"]
+    root = str(survey.project.root)
+    assert "1 done" in survey.run(*arguments, PYTHONPATH=root, **settings)
+    there = ["--grid", "n=2", "--scheduler", "tcp://127.0.0.1:1"]
+    output = survey.run("sweep", "survey", *there, code=1, PYTHONPATH=root, **settings)
+    assert "Your settings of Dask apply, too: DASK_CONFIG, DASK_DISTRIBUTED__COMM__DEF" in output
+    assert str(tmp_path / "user.yaml") in output
+    (tmp_path / "user.yaml").write_text("[")
+    output = survey.run(*arguments[:3], "n=2", code=1, PYTHONPATH=root, **settings)
+    assert "error: The user's settings of Dask cannot be read: A dask config file at" in output
+
+
 def test_a_worker_with_several_threads_is_refused_by_name(survey, tmp_path):
     with started(threads_per_worker=2, local_directory=str(tmp_path)) as existing:
         (worker,) = existing.scheduler_info["workers"]
         with (
             pytest.raises(WorkflowError, match=rf"{worker} has 2 threads"),
-            cluster.existing_workers(existing.scheduler_address, ("toypkg",), ()),
+            cluster.existing_workers(existing.scheduler_address, Asked(("toypkg",))),
         ):
             pass

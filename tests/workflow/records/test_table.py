@@ -50,6 +50,27 @@ def test_fields_of_a_result_are_columns_that_parquet_can_hold(tmp_path):
     assert list(read["mixed"][:2]) == ["1", '"one"']
 
 
+@pytest.mark.parametrize(
+    ("values", "stored"),
+    [
+        ([2**63 - 1, -(2**63)], [2**63 - 1, -(2**63)]),
+        ([2**63, 1], ["9223372036854775808", "1"]),
+        ([-(2**70), 1], ["-1180591620717411303424", "1"]),
+        ([2**53 + 1, None], ["9007199254740993", None]),
+        ([2**53 + 1, 0.5], ["9007199254740993", "0.5"]),
+        ([2**40, 0.5], [2.0**40, 0.5]),
+        ([[2**70], [1]], ["[1180591620717411303424]", "[1]"]),
+        ([[2**53 + 1, 0.5], [1]], ["[9007199254740993,0.5]", "[1]"]),
+    ],
+)
+def test_integers_that_a_column_of_numbers_cannot_hold_are_texts(tmp_path, values, stored):
+    lines = [line({"value": value}, n=value) for value in values]
+    write_table(make_table(lines, {}, of_claims=False), tmp_path / "table.parquet")
+    read = pd.read_parquet(tmp_path / "table.parquet")
+    for column in ("value", "n"):
+        assert list(read[column]) == stored
+
+
 def test_a_table_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("no folder")
     table = make_table([line({"a": 1}, n=1)], {}, of_claims=False)

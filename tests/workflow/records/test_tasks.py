@@ -12,6 +12,8 @@ import pytest
 from distributed.diagnostics import nvml
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.records.calls import Call, Calls
+from ntpcompanion.workflow.records.cluster import local_workers
 from ntpcompanion.workflow.records.grid import grid_tasks
 from ntpcompanion.workflow.records.tasks import run_tasks
 
@@ -46,12 +48,12 @@ def run(plan):
         time.sleep(0.01)
     raise ZeroDivisionError("nothing to halve")
 """
-ASKS = """
+ASKED = """
 import dask
 
-def run(plan):
-    asked = ("distributed.diagnostics.nvml", "distributed.worker.profile.enabled")
-    return Result(value=[name for name in asked if dask.config.get(name)])
+def asked():
+    names = ("distributed.diagnostics.nvml", "distributed.worker.profile.enabled")
+    return [name for name in names if dask.config.get(name)]
 """
 TRIMS = """
 import os
@@ -81,7 +83,6 @@ STUDIES = {
     "fail_beside": FAIL_BESIDE,
     "wait": WAIT,
     "threads": THREADS,
-    "asks": ASKS,
     "trims": TRIMS,
 }
 # caught by Dask, so they must be exceptions
@@ -166,8 +167,12 @@ def test_a_gpu_that_is_hidden_is_not_asked_for(study, tmp_path, monkeypatch):
     monkeypatch.setattr(nvml, "pynvml", driver)
     monkeypatch.setattr(nvml, "NVML_STATE", nvml.NVMLState.UNINITIALIZED)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
-    (line,) = computed(study, "asks", [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
-    assert line["result"] == {"value": []}, "the process of the task has the settings, too"
+    (study.project.package / "asked.py").write_text(ASKED)
+    from toypkg.asked import asked
+
+    with local_workers(1, study.project, tmp_path / "dask") as workers:
+        ((_, outcome),) = Calls(workers, [Call(asked, (), {})])
+    assert outcome.result == [], "the process that starts tasks has the settings, too"
     driver.nvmlInit.assert_not_called()
 
 

@@ -100,7 +100,8 @@ def test_the_tasks_are_drawn_by_the_code_not_by_its_user(made, monkeypatch):
     @contextlib.contextmanager
     def doubles(project, name, plan, tasks, options):
         drawn.append(tasks)
-        yield [{"parameters": task, "result": {"half": float(task["n"])}} for task in tasks]
+        made = {"read": {}, "hardware": {"processor": "A chip", "cores": 2}}
+        yield [{"result": {"half": float(task["n"])}, **made} for task in tasks]
 
     monkeypatch.setattr("ntpcompanion.workflow.records.verification.computed", doubles)
     path = made.project.records / "halves.json"

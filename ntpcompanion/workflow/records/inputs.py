@@ -1,0 +1,66 @@
+"""Data files that a task has read: named by their place in the project, with their digests."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ntpcompanion.workflow.base.environment import package_parents
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import hash_of
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.tracing import read_log
+
+CHANGED = "changed"
+
+
+def inputs_read(project: Project, log: Path, sources: Iterable[str]) -> dict[str, str]:
+    """The digest of each file that a task has read, by name; without what lies below `_build`, and
+    without the `sources` of packages, which are named relative to the first of them.
+
+    A file, of the sources too, that had another content when it was read than it has now has the
+    digest `CHANGED`, which fits no file.
+    """
+    known = {(project.package / name).resolve() for name in sources}
+    build = project.build.resolve()
+    read = {
+        Path(path): digests[0] if digests == [hash_of(Path(path))] else CHANGED
+        for path, digests in sorted(read_log(log).items())
+    }
+    return {
+        _name(project, path): digest
+        for path, digest in read.items()
+        if not path.is_relative_to(build) and (digest == CHANGED or path not in known)
+    }
+
+
+def input_path(project: Project, name: str) -> Path:
+    """Where a file of that name lies in a project; it may be one on another machine."""
+    for number, folder in enumerate(package_parents(project)):
+        if name.startswith(mark := f"packages/{number}:"):
+            return folder / name.removeprefix(mark)
+    return project.root / name
+
+
+def changed_inputs(project: Project, read: Mapping[str, str]) -> list[str]:
+    """The names of the files whose content is not the one that was read."""
+    return [name for name, seen in read.items() if hash_of(input_path(project, name)) != seen]
+
+
+def require_unchanged(project: Project, lines: Iterable[Mapping[str, Any]]) -> None:
+    """Raises WorkflowError if a data file that a task has read has another content now."""
+    read = {entry for line in lines for entry in line["read"].items()}
+    changed = {name for name, seen in read if hash_of(input_path(project, name)) != seen}
+    if changed:
+        raise WorkflowError(
+            f"{', '.join(sorted(changed))} changed while tasks that read it ran. The same command "
+            "runs them again."
+        )
+
+
+def _name(project: Project, path: Path) -> str:
+    if path.is_relative_to(root := project.root.resolve()):
+        return path.relative_to(root).as_posix()
+    for number, folder in enumerate(package_parents(project)):
+        if path.is_relative_to(folder.resolve()):
+            return f"packages/{number}:{path.relative_to(folder.resolve()).as_posix()}"
+    return str(path)

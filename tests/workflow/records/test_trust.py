@@ -1,0 +1,186 @@
+"""What is taken from an earlier run: only what fits the present sources, data and machine."""
+
+import json
+
+import pytest
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import checksum, hash_of, read_sealed, write_sealed
+from ntpcompanion.workflow.base.provenance import hardware
+from ntpcompanion.workflow.records.journal import Present, append, appended, finished_lines
+from ntpcompanion.workflow.records.making import Options, make_record
+from ntpcompanion.workflow.records.record import load_record, read_stored
+from ntpcompanion.workflow.records.show import show_record
+from ntpcompanion.workflow.records.sweep import sweep
+from ntpcompanion.workflow.records.tasks import other_inputs
+from ntpcompanion.workflow.records.verification import verify_record
+from tests.workflow.records.halves import STORED
+
+SCALED = """
+import pathlib
+
+CALLS = []  # no task sees what another has left here
+
+def run(plan):
+    CALLS.append(plan.n)
+    with open("calls.txt", "a") as file:
+        file.write(f"{plan.n} ")
+    if plan.n == 3 and pathlib.Path("broken").exists():
+        raise RuntimeError("broken")
+    return Result(value=[plan.n * float(open("data.csv").read()), len(CALLS)])
+"""
+
+
+@pytest.fixture
+def scaled(importable):
+    """An experiment that multiplies by what stands in `data.csv`, and the plan of its record."""
+    importable.write_experiment("scaled", SCALED)
+    plan = {"experiment": "scaled", "about": "Multiples.", "grid": {"n": [1, 2, 3, 4]}}
+    importable.plan_records(scaled=plan)
+    (importable.project.root / "data.csv").write_text("1")
+    return importable
+
+
+def called(toy):
+    """The tasks that have run since the last call."""
+    calls = toy.project.root / "calls.txt"
+    found = calls.read_text().split() if calls.exists() else []
+    calls.unlink(missing_ok=True)
+    return found
+
+
+def values(path):
+    return [line["result"]["value"] for line in json.loads(path.read_text())["results"]]
+
+
+def interrupt(toy):
+    """Make the record until its third task fails; its journal."""
+    (toy.project.root / "broken").touch()
+    with pytest.raises(WorkflowError, match=r"failed: RuntimeError: broken"):
+        make_record(toy.project, "scaled", Options(jobs=1))
+    (toy.project.root / "broken").unlink()
+    assert called(toy) == ["1", "2", "3"]
+    (journal,) = (toy.project.build / "records").glob("*.jsonl")
+    return journal
+
+
+def test_a_line_that_was_edited_is_made_again_and_no_task_sees_another(scaled):
+    journal, notes = interrupt(scaled), []
+    journal.write_text(journal.read_text().replace("[2.0, 1]", "[222.0, 1]"))
+    path = make_record(scaled.project, "scaled", Options(jobs=1, note=notes.append))
+    assert values(path) == [[1.0, 1], [2.0, 1], [3.0, 1], [4.0, 1]]
+    assert called(scaled) == ["2", "3", "4"]
+    (note,) = notes
+    assert "The line of {'n': 2} does not match its own checksum: it was edited or dam" in note
+    assert note.endswith("The task is run again.")
+
+
+def test_tasks_that_have_read_another_data_file_are_made_again(scaled):
+    interrupt(scaled)
+    notes, data = [], scaled.project.root / "data.csv"
+    data.write_text("100")
+    path = make_record(scaled.project, "scaled", Options(jobs=1, note=notes.append))
+    assert values(path) == [[100.0, 1], [200.0, 1], [300.0, 1], [400.0, 1]]
+    assert "{'n': 1} was made with another content of data.csv" in notes[0]
+    assert read_sealed(path)["inputs"] == {"data.csv": hash_of(data)}
+    assert load_record(scaled.project, "scaled").outdated == []
+    data.write_text("10")
+    assert load_record(scaled.project, "scaled").outdated == ["data.csv"]
+
+
+def test_rows_of_a_sweep_that_have_read_another_data_file_are_made_again(scaled):
+    def swept():
+        table = sweep("scaled", {"n": [1, 2]}, jobs=1, project=scaled.project)
+        return [list(value) for value in table["value"]]
+
+    assert swept() == [[1, 1], [2, 1]]
+    assert called(scaled) == ["1", "2"]
+    assert swept() == [[1, 1], [2, 1]]
+    assert called(scaled) == []
+    (scaled.project.root / "data.csv").write_text("100")
+    assert swept() == [[100, 1], [200, 1]]
+
+
+def test_a_verification_computes_whatever_an_earlier_one_has_left(scaled):
+    plan = {"experiment": "scaled", "about": "Multiples.", "grid": {"n": [1, 2]}}
+    scaled.plan_records(scaled=plan)
+    path = make_record(scaled.project, "scaled", Options(jobs=1))
+    assert called(scaled) == ["1", "2"]
+    data = read_sealed(path)
+    del data["checksum"]
+    data["results"][1]["result"]["value"] = [222.0, 1]
+    write_sealed(path, data)
+    for _ in range(2):
+        with pytest.raises(WorkflowError, match=r"value.0: 222.0 → 2.0.* of value.0 is relative"):
+            verify_record(scaled.project, "scaled", 2, Options(jobs=1))
+        assert called(scaled) == ["1", "2"]
+
+
+@pytest.fixture
+def journal(toy):
+    """A function: the notes on a journal with one line, after a change of it."""
+
+    def notes(**changes):
+        line = {"key": "a", "parameters": {"n": 1}, "result": 1, "seconds": 0.1, "read": {}}
+        path, found = toy.project.root / "journal.jsonl", []
+        path.unlink(missing_ok=True)
+        with appended(path) as file:
+            append(file, {**line, "hardware": hardware(), **changes})
+        lines = finished_lines(path, {"a"}, Present(toy.project), found.append)
+        assert len(lines) + len(found) == 1
+        return "".join(found)
+
+    return notes
+
+
+def test_a_line_names_what_does_not_fit(journal, toy):
+    text = hash_of(toy.project.root / "words.txt")
+    assert journal(read={"words.txt": text}) == ""
+    assert "with another content of words.txt" in journal(read={"words.txt": "0"})
+    assert "with another content of gone.csv" in journal(read={"gone.csv": text})
+    cores = {**hardware(), "cores": hardware()["cores"] + 1}
+    assert f", {cores['cores']} cores). The task is run again." in journal(hardware=cores)
+
+
+def test_a_line_of_another_machine_counts_where_a_cluster_runs_the_tasks(toy):
+    line = {"key": "a", "parameters": {}, "result": 1, "seconds": 0.1, "read": {}, "hardware": {}}
+    path = toy.project.root / "journal.jsonl"
+    with appended(path) as file:
+        append(file, line)
+    assert finished_lines(path, {"a"}, Present(toy.project, elsewhere=True)).keys() == {"a"}
+
+
+def test_data_files_that_differ_where_a_task_ran_are_named(toy):
+    assert other_inputs(toy.project, {}, "node7") == ""
+    seen = {"words.txt": hash_of(toy.project.root / "words.txt")}
+    assert other_inputs(toy.project, seen, "node7") == ""
+    sentence = other_inputs(toy.project, {"words.txt": "0"}, "node7")
+    assert sentence.startswith("A task on node7 has read words.txt with another content than")
+
+
+ONE, TWO, THREE = STORED["results"]
+
+
+@pytest.mark.parametrize(
+    ("results", "words"),
+    [
+        ([ONE, TWO], '1 missing, such as {"n":3,"scale":2}'),
+        ([ONE, ONE, ONE], '2 missing, such as {"n":2,"scale":2}'),
+        ([ONE, TWO, THREE, THREE], "1 too many"),
+        ([TWO, ONE, THREE], "in another order"),
+        ([], "3 missing"),
+    ],
+)
+def test_a_record_holds_the_tasks_of_its_plan(study, results, words):
+    write_sealed(study.project.records / "halves.json", {**STORED, "results": results})
+    for read in (lambda: read_stored(study.project, "halves"), lambda: show_record("halves")):
+        with pytest.raises(WorkflowError, match=r"does not hold the 3 tasks of its plan") as caught:
+            read()
+        assert words in str(caught.value)
+    assert checksum(STORED)
+
+
+def test_a_plan_gives_each_value_once(study):
+    study.plan_records(halves={**STORED["plan"], "grid": {"n": [1, 1]}})
+    with pytest.raises(WorkflowError, match=r"`n` gives 1 twice: give each value once"):
+        make_record(study.project, "halves")
