@@ -22,7 +22,7 @@ INTROSPECTS = frozenset(
 # who uses these may depend on any file of the package
 LOOKS_ANYWHERE = frozenset(
     "getsource getsourcelines getsourcefile getfile getmodule getmembers findsource getcomments "
-    "linecache tokenize currentframe _getframe extract_stack __code__ __globals__ f_globals "
+    "linecache currentframe _getframe extract_stack __code__ __globals__ f_globals "
     "__file__ __path__ __spec__ __loader__ listdir scandir iterdir rglob iglob walk_packages "
     "iter_modules pkgutil entry_points spec_from_file_location runpy run_path run_module "
     "SourceFileLoader meta_path path_hooks reload load_module __subclasses__ __module__".split()
@@ -110,7 +110,8 @@ def looks_anywhere(statement: Statement, outside: Iterable[str], packages: Itera
     words = statement.words | parts | {*statement.texts}
     if words & LOOKS_ANYWHERE or "__getattr__" in statement.names:
         return True
-    if parts & {"glob", "walk"} or "glob" in statement.words:
+    # `tokenize` as a method of something else is that of a tokenizer
+    if parts & {"glob", "walk", "tokenize"} or "glob" in statement.words:
         return True
     asks = "modules" in words and "sys" in words
     return asks and not _literal_modules(statement, {*packages})
