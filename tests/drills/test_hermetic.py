@@ -338,3 +338,12 @@ def test_a_flood_of_outputs_is_bounded_and_no_measurement_is_lost(given):
     assert text.count("\n") < 1010
     assert "more, which are not kept." in text
     assert value_of(toy) == 1
+
+
+def test_a_package_with_the_line_ends_of_windows_is_the_same_code(toy):
+    toy.command("execute", "coin")
+    source = toy.project.package / "two.py"
+    source.write_bytes(source.read_bytes().replace(b"\n", b"\r\n"))
+    assert "coin (book) is up to date" in toy.command("why", "coin")
+    assert "executed" in toy.command("execute", "coin", "--force")
+    assert value_of(toy) == 0.5
