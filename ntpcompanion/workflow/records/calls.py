@@ -140,6 +140,7 @@ class Calls:
         self._watch = Watch(workers.client, workers.where, note)
 
     def __iter__(self) -> Iterator[tuple[Call, Outcome]]:
+        self._watch_others()
         self._fill()
         while self._running:
             future = self._next()
@@ -159,8 +160,11 @@ class Calls:
         while True:
             with contextlib.suppress(queue.Empty):
                 return self._ended.get(timeout=ASK)
-            if self._workers.window is None:
-                self._watch.look()
+            self._watch_others()
+
+    def _watch_others(self) -> None:
+        if self._workers.window is None:
+            self._watch.look()
 
     def stop(self) -> None:
         """Begin no more of them; what runs may end."""
