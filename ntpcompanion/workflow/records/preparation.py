@@ -60,7 +60,7 @@ def asked_of(project: Project) -> Asked:
     """
     own = [folder.name for folder in project.packages]
     packages = tuple(dict.fromkeys([__name__.partition(".")[0], *own]))
-    variables = tuple(getattr(project.settings, "environment", ()))
+    variables = tuple(project.settings.environment)
     return Asked(packages, project.settings.libraries, variables)
 
 
