@@ -13,8 +13,7 @@ from ntpcompanion.experiments import experiment
 from ntpcompanion.linear.alignment import cosine_distance, measure_alignment
 from ntpcompanion.linear.contexts import ContextTable
 from ntpcompanion.linear.descent import Snapshot, descend
-from ntpcompanion.linear.margin_programs import least_weighted_norm
-from ntpcompanion.linear.svm import Verdict, solve_ntp_svm
+from ntpcompanion.linear.margin_programs import constraint_pairs, least_max_norm
 from ntpcompanion.randomness import stream
 
 Decoder = Float[np.ndarray, "V d"]
@@ -162,14 +161,10 @@ def run(plan: Plan) -> Result:
     )
     kept = _snapshots(table, plan)
     frobenius = least_weighted_norm(table, np.ones((VOCAB_SIZE, DIM)))
-    largest = solve_ntp_svm(table, norm="max")
-    if largest.verdict is not Verdict.SEPARABLE or largest.weights is None:
-        raise RuntimeError(
-            f"HiGHS proves no solution in the max norm: the gap is {largest.duality_gap:.3g}. Take "
-            "another `seed`."
-        )
-    curves = _curves(table, kept[::-THIN][::-1], frobenius, largest.weights)
-    growth = _growth(table, kept, plan.epsilon, frobenius, largest.weights)
+    if (found := least_max_norm(table)) is None:
+        raise RuntimeError("HiGHS finds no solution in the max norm. Take another `seed`.")
+    curves = _curves(table, kept[::-THIN][::-1], frobenius, found.weights)
+    growth = _growth(table, kept, plan.epsilon, frobenius, found.weights)
     return Result.model_validate(curves | growth)
 
 
@@ -237,3 +232,46 @@ def _growth(
         name: float(1 - cosine_distance(one[None], other)[0])
         for name, (one, other) in cosines.items()
     }
+
+
+# As the record `adam_bias` was made: embeddings have about length 1, where Clarabel's own tolerance
+# serves. `solve_weighted_svm` proves its gap at every length; the record takes it when it is made
+# again, which moves cosines by 2e-5.
+def least_weighted_norm(
+    table: ContextTable, scale: Float[np.ndarray, "V d"]
+) -> Float[np.ndarray, "V d"]:
+    """Minimize Σ_zi scale_zi W_zi² subject to ties within supports and margins of at least 1, by
+    Clarabel: the next-token SVM in a weighted norm.
+
+    Parameters
+    ----------
+    scale
+        (V, d), positive weights; all equal, they give W^mm.
+
+    Raises
+    ------
+    ValueError
+        `scale` is not positive everywhere.
+    RuntimeError
+        the solver finds no solution.
+
+    Notes
+    -----
+    V·d unknowns.
+    """
+    import cvxpy as cp
+
+    if not (scale > 0).all():
+        raise ValueError(f"`scale` must be positive, its smallest entry is {scale.min()}.")
+    W: Any
+    W, (ties, margins) = cp.Variable(scale.shape), constraint_pairs(table)
+    logits = table.embeddings @ W.T
+    conditions = [logits[margins[0], margins[1]] - logits[margins[0], margins[2]] >= 1]
+    if ties.shape[1]:
+        conditions.append(logits[ties[0], ties[1]] - logits[ties[0], ties[2]] == 0)
+    weight = np.sqrt(scale / np.exp(np.log(scale).mean()))
+    problem: Any = cp.Problem(cp.Minimize(cp.sum_squares(cp.multiply(weight, W))), conditions)
+    problem.solve(solver=cp.CLARABEL)
+    if problem.status != cp.OPTIMAL:
+        raise RuntimeError(f"Clarabel ends with {problem.status!r}. Is the table separable?")
+    return W.value
