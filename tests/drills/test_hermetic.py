@@ -347,3 +347,29 @@ def test_a_package_with_the_line_ends_of_windows_is_the_same_code(toy):
     assert "coin (book) is up to date" in toy.command("why", "coin")
     assert "executed" in toy.command("execute", "coin", "--force")
     assert value_of(toy) == 0.5
+
+
+def test_clock_language_and_settings_of_the_user_are_not_those_of_a_run(
+    given, tmp_path, monkeypatch
+):
+    code = "import locale, time, matplotlib\nvalue = matplotlib.rcParams['lines.linewidth']"
+    toy = given(f"{code} + time.localtime(0).tm_hour + len(locale.format_string('%.1f', 0.5))")
+    settings = {
+        ".config/matplotlib/matplotlibrc": "lines.linewidth: 7\n",
+        ".ipython/profile_default/startup/00.py": "import time\ntime.localtime = None\n",
+        ".ipython/profile_default/ipython_kernel_config.py": "c.IPKernelApp.exec_lines = ['1/0']\n",
+    }
+    for name, text in settings.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (toy.project.root / "matplotlibrc").write_text("lines.linewidth: 9\n")
+    for name, place in {
+        "HOME": "",
+        "IPYTHONDIR": ".ipython",
+        "MPLCONFIGDIR": ".config/matplotlib",
+    }.items():
+        monkeypatch.setenv(name, str(tmp_path / place))
+    for name, text in {"TZ": "Pacific/Kiritimati", "LC_ALL": "de_DE.UTF-8", "LANG": "de"}.items():
+        monkeypatch.setenv(name, text)
+    toy.command("execute", "coin")
+    assert value_of(toy) == 4.5
