@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from ntpcompanion.workflow.base.files import canonical_json, hash_of, sha256
 
@@ -51,7 +52,7 @@ def _counts(file: str) -> bool:
     )
 
 
-def _edited(found: metadata.Distribution, files: Iterable[tuple[str, ...]]) -> dict[str, str]:
+def _edited(found: Any, files: Iterable[tuple[str, ...]]) -> dict[str, str]:
     """The files whose content is not the one that was installed, as far as can be seen by their
     sizes and dates: only those with another size or a later date than the installation are read.
     """

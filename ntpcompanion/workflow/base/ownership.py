@@ -10,7 +10,18 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 
 MARK = ".checkout"  # in a generated folder: the root of the checkout that it belongs to
 # by these a folder is known that was made before there were marks
-KNOWN = ("schemas", "html-work", "runs", "records", "cache", "views", "tmp", "release")
+KNOWN = (
+    "sphinx",
+    "lab",
+    "schemas",
+    "html-work",
+    "runs",
+    "records",
+    "cache",
+    "views",
+    "tmp",
+    "release",
+)
 
 
 def search_path(folders: Iterable[Path | str]) -> str:

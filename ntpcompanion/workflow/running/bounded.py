@@ -10,6 +10,7 @@ from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import NBClientEngine, papermill_engines
 
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
+from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
 
 NAME = "ntpcompanion"
 NOTES = "ntp-left-out"
@@ -70,7 +71,8 @@ class BoundedClient(PapermillNotebookClient):  # type: ignore[misc]  # papermill
                 cell.outputs.append(
                     nbformat.v4.new_output("stream", name="stdout", text=f"\n{said}\n")
                 )
-                number = sum(each.cell_type == "code" for each in self.nb.cells[: cell_index + 1])
+                cells = code_cells(self.nb)[: 1 + code_cells(self.nb).index(cell)]
+                number = sum(not is_injected(each) for each in cells)
                 self.nb.metadata.setdefault(NOTES, []).append(
                     f"code cell {number} showed more than {LINES} lines or {OUTPUTS} outputs: "
                     f"{' and '.join(left)} are not kept. Print a summary."

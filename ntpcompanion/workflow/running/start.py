@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ntpcompanion.workflow.base import tracing
 from ntpcompanion.workflow.base.environment import fixed_environment, homes
-from ntpcompanion.workflow.running import confine, kernel
+from ntpcompanion.workflow.running import confine
 
 # where programs, libraries, devices and the settings of a machine lie
 SYSTEM = (
@@ -21,7 +21,8 @@ SYSTEM = (
     "/dev", "/run", "/nix", "/gnu", "/snap", "/var/lib", "/var/cache/fontconfig", "/System",
     "/Library",
 )  # fmt: skip
-SHARED_MEMORY = "/dev/shm"  # may hold data of a user
+# not imported: it would load the kernel here
+KERNEL = Path(__file__).with_name("kernel.py")
 # what every interpreter runs at its start, with the modules `tracing` and `kernel` beside it
 AT_START = """import sys
 import ntp_tracing
@@ -55,7 +56,7 @@ class Start:
         folder = scratch / "start"
         folder.mkdir()
         shutil.copyfile(tracing.__file__, folder / "ntp_tracing.py")
-        shutil.copyfile(kernel.__file__, kernel_file(scratch))
+        shutil.copyfile(KERNEL, kernel_file(scratch))
         known = [place for place in SYSTEM if place != "/dev"] + ["/dev/null", *interpreter()]
         arguments = (str(folder), [self.folder], [*known, self.folder, str(scratch)], str(log))
         (folder / "sitecustomize.py").write_text(AT_START.format(arguments=arguments))

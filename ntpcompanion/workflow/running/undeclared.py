@@ -87,6 +87,14 @@ class Undeclared:
 
     def _said(self, name: str) -> Iterator[str]:
         project = self.run.project
+        if (project.records / f"{name}.json").is_file() and (
+            name not in self.run.notebook.settings.get("records", [])
+        ):
+            yield (
+                f"Notebook {self.run.notebook.name!r} shows the record {name}, which its front "
+                f"matter does not list: add `ntp: {{records: [{name}]}}`, so that a new record "
+                "runs the notebook again."
+            )
         if name in os.environ and name not in (*OF_THE_MACHINE, *project.settings.environment):
             yield (
                 f"a cell names {name!r}, a variable of your environment that a run does not have. "

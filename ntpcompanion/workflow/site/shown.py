@@ -21,20 +21,25 @@ from ntpcompanion.workflow.base.files import (
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.claims import judge, load_claims
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
+from ntpcompanion.workflow.notebooks.cells import tags
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS, toc_pages
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import cards, marks
 from ntpcompanion.workflow.site.marks import Mark, marks_of, marks_of_text
 
+REMOVING = {"remove-cell", "remove-output"}  # tags of MyST-NB
 CHECKED = "checked.json"  # beside a site: the pages on which no fault was found
 _CODE = Path(marks.__file__)
 
 
 def chapter_marks(page: nbformat.NotebookNode) -> Counter[Mark]:
-    """The marks that the page of a notebook is to show: of its cards, strips and records."""
+    """The marks that the page of a notebook is to show: of its cards, strips and records, but in
+    cells whose tags take their outputs from the page.
+    """
     drawn = [
         output.data.get("text/html", "")
         for cell in page.cells
+        if not REMOVING & tags(cell)
         for output in cell.get("outputs", [])
         if {MEASUREMENT_MIME, RECORD_MIME} & set(output.get("data", {}))
     ]

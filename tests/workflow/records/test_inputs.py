@@ -28,7 +28,7 @@ def test_data_files_are_named_by_their_place_and_compared(toy, tmp_path):
         path.parent.mkdir(exist_ok=True)
         path.write_text(path.read_text() if path.exists() else "1")
     log = tmp_path / "log"
-    lines = [[str(path.resolve()), hash_of(path)] for path in (*files.values(), *left_out)]
+    lines = [["read", str(path.resolve()), hash_of(path)] for path in (*files.values(), *left_out)]
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     read = inputs_read(project, log, ["two.py"])
     assert read == {name: hash_of(path) for name, path in files.items()}

@@ -18,7 +18,6 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.records import cluster, watch
 from ntpcompanion.workflow.records.preparation import Asked
 from ntpcompanion.workflow.records.sweep import sweep
-from ntpcompanion.workflow.running.workers import FORKS
 from tests.drills.machine import POSIX
 from tests.drills.test_kills import kill, wait_for
 
@@ -150,22 +149,6 @@ def test_notebooks_are_executed_as_by_the_command_execute(toy):
     assert "1 / (n - 5)" in failed["traceback"].iloc[0]
     assert not (toy.project.build / "runs").exists(), "the outcomes of `execute` are left alone"
     assert "2 runs, 2 of them finished earlier" in toy.command(*arguments, "--notebooks")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not FORKS, reason="workers are forked on Linux")
-def test_notebooks_of_a_process_share_its_fork_server(toy):
-    code = """import os, psutil
-worker = psutil.Process().parent()
-with open("who", "a") as file:
-    print(worker.pid, worker.ppid(), file=file)
-measure("toy.powers",
-"""
-    toy.edit("notebooks/coin.md", 'measure("toy.powers", ', code)
-    toy.command("sweep", "coin", "--grid", "n=4,6", "--profile", "smoke", "--jobs", "1")
-    lines = (toy.project.root / "who").read_text().splitlines()
-    workers, servers = map(set, zip(*map(str.split, lines), strict=True))
-    assert (len(lines), len(workers), len(servers)) == (2, 2, 1)
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_after_a_process_was_killed_the_next_worker_runs(started, victim):
 
 
 def test_standard_error_is_that_of_the_worker(started):
-    code = "import os\n_ = os.write(2, b'about {}'); print(); os._exit({})"
+    code = "import os, time\n_ = os.write(2, b'about {}'); print(); time.sleep(1); os._exit({})"
     with Workers(started.project) as crew:
         for number in (1, 2):
             ended, said, _ = started(crew, code.format(number, number))

