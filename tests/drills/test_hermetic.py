@@ -215,7 +215,6 @@ def value_of(toy):
         ),
         (["helper.py"], "from helper import value", "helper.py"),
         (["notebooks/helper.py"], "import helper\nvalue = 1", "notebooks/helper.py"),
-        (["toypkg/late.py"], "__import__('toypkg.late')\nvalue = 1", "toypkg/late.py"),
     ],
 )
 def test_what_is_missing_is_named_with_how_to_declare_it(given, files, code, named):

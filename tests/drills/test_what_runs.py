@@ -35,14 +35,9 @@ def test_a_compiled_copy_of_equal_size_and_date_is_not_run(toy):
 
 
 def test_what_is_edited_during_a_run_and_restored_does_not_reach_it(toy, monkeypatch):
-    halves = toy.project.records / "halves.json"
-    write_sealed(halves, {"results": [1]})
-    for old, new in SHOWN.items():
-        toy.edit("notebooks/words.md", old, new)
     files = {
         "two.py": toy.project.package / "two.py",
         "words.txt": toy.project.root / "words.txt",
-        "halves.json": halves,
     }
     before = {name: path.read_bytes() for name, path in files.items()}
     run_worker = runner._run_worker
@@ -50,7 +45,6 @@ def test_what_is_edited_during_a_run_and_restored_does_not_reach_it(toy, monkeyp
     def edit_and_restore(*arguments):
         files["two.py"].write_text("TWO = 5\n")
         files["words.txt"].write_text("four words of mine\n")
-        write_sealed(halves, {"results": [2]})
         try:
             return run_worker(*arguments)
         finally:
