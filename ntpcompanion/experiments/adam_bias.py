@@ -274,4 +274,4 @@ def least_weighted_norm(
     problem.solve(solver=cp.CLARABEL)
     if problem.status != cp.OPTIMAL:
         raise RuntimeError(f"Clarabel ends with {problem.status!r}. Is the table separable?")
-    return W.value
+    return W.value  # type: ignore[no-any-return]  # cvxpy has no types

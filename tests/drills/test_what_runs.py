@@ -54,7 +54,8 @@ def test_what_is_edited_during_a_run_and_restored_does_not_reach_it(toy, monkeyp
     monkeypatch.setattr(runner, "_run_worker", edit_and_restore)
     toy.command("execute", "--jobs", "1")
     assert (value(toy), value(toy, "words")) == (0.5, 3), "a run has copies of what its key says"
-    assert toy.command("why").count("is up to date") == 2
+    for name in ("coin", "words"):
+        assert "is up to date" in toy.command("why", name)
 
 
 @pytest.mark.slow

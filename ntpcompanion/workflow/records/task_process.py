@@ -80,4 +80,7 @@ def _answer(job: Job) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except WorkflowError as error:  # its answer cannot be written
+        sys.exit(str(error))
