@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -50,24 +51,27 @@ def run_alone(
     machine = sha256(canonical_json(hardware()))[:8]
     checkpoint = place.with_name(f"{place.name}-{machine}")
     own = place.with_name(f"{checkpoint.name}.task")
-    log, job_file, answer = own / "opened", own / "job.json", own / "answer.json"
+    log = own / "opened"
     if changed_inputs(here, inputs_read(here, log, sources)):  # of a run that was interrupted
         shutil.rmtree(checkpoint, ignore_errors=True)
         log.unlink()
-    answer.unlink(missing_ok=True)
     _require_sources(here, module, sources)
-    job = Job(
-        module=module,
-        point=point,
-        checkpoint=str(checkpoint),
-        folders=folders(here),
-        log=str(log),
-        answer=str(answer),
-    )
-    job.write(job_file)
-    start(job_file, clean_environment(here), here.root)
+    own.mkdir(parents=True, exist_ok=True)
+    # not on the disk of the project: where that is full, the journal says so
+    with tempfile.TemporaryDirectory(prefix="ntp-task-") as folder:
+        job_file, answer = Path(folder, "job.json"), Path(folder, "answer.json")
+        job = Job(
+            module=module,
+            point=point,
+            checkpoint=str(checkpoint),
+            folders=folders(here),
+            log=str(log),
+            answer=str(answer),
+        )
+        job.write(job_file)
+        start(job_file, clean_environment(here), here.root)
+        ended = _answer(answer)
     _require_sources(here, module, sources)
-    ended = _answer(answer)
     read = inputs_read(here, log, sources)
     if ended["state"] != "done":
         raise NotDone(**ended, read=read)
