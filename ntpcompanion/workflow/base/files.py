@@ -28,8 +28,16 @@ def hash_of(path: Path) -> str:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """All files below a folder, those below linked folders too. A link to a folder that holds it is
-    not followed again. Raises WorkflowError for a name that is not UTF-8.
+    """All files below a folder, those below linked folders too. Raises WorkflowError for a name
+    that is not UTF-8.
+    """
+    for place, _, names in walk_below(folder):
+        yield from (path for name in names if (path := place / name).is_file())
+
+
+def walk_below(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """`os.walk` through linked folders, too. A link to a folder that holds it is not followed
+    again. Raises WorkflowError for a name that is not UTF-8.
     """
     for place, folders, names in os.walk(folder, followlinks=True):
         above = {
@@ -39,10 +47,9 @@ def files_below(folder: Path) -> Iterator[Path]:
         folders[:] = [
             name for name in folders if os.path.realpath(os.path.join(place, name)) not in above
         ]
-        for path in (Path(place, name) for name in names):
-            require_utf8(path)
-            if path.is_file():
-                yield path
+        for name in [*folders, *names]:
+            require_utf8(Path(place, name))
+        yield Path(place), folders, names
 
 
 def names_beside(path: Path) -> list[str]:

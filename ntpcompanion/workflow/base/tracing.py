@@ -83,7 +83,7 @@ class Recorder:
 
     def __init__(self, belongs: Callable[[str], bool], target: int) -> None:
         self.belongs, self.target = belongs, target
-        self.written: set[object] = set()
+        self.known: set[object] = set()
         self.busy = threading.local()  # the hook opens files itself
 
     def record(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -139,13 +139,13 @@ class Recorder:
             elif os.path.isfile(place):
                 state = os.stat(place)
                 version = (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
-                if (place, version) not in self.written:
-                    self.written.add((place, version))
+                if (place, version) not in self.known:
+                    self.known.add((place, version))
                     self._line("read", place, hashlib.sha256(Path(place).read_bytes()).hexdigest())
 
     def _line(self, *parts: str) -> None:
-        if parts not in self.written:
-            self.written.add(parts)
+        if parts not in self.known:
+            self.known.add(parts)
             os.write(self.target, (json.dumps(parts) + "\n").encode())
 
 

@@ -56,7 +56,6 @@ def ask_kernel(project: Project) -> KernelAnswer:
             import_path=[*map(str, package_parents(project)), *running()],
             readable=[],
             fonts=str(own),
-            environment={},
             cell_timeout=LIMIT,
             output=str(output),
         )

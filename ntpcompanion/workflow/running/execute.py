@@ -214,7 +214,6 @@ def _job(run: Run, output: Path, layout: Layout, inputs: list[str], workers: Wor
         import_path=[*map(str, layout.import_path), *around.code],
         readable=[*around.readable, *inputs],
         fonts=str(around.fonts),
-        environment=around.variables,
         cell_timeout=run.project.settings.cell_limit(run.profile),
         output=str(output),
     )

@@ -23,8 +23,6 @@ class Job:
         of the kernel, as `Start` has them.
     fonts
         a folder with the list of typefaces that Matplotlib has made on this machine.
-    environment
-        variables of the kernel besides its usual ones.
     cell_timeout
         seconds that a cell may take; None: as long as it needs.
     output
@@ -37,7 +35,6 @@ class Job:
     import_path: list[str]
     readable: list[str]
     fonts: str
-    environment: Mapping[str, str]
     cell_timeout: float | None
     output: str
 

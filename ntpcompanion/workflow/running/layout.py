@@ -12,8 +12,7 @@ from pathlib import Path
 
 from ntpcompanion.workflow.base.environment import package_parents
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import hash_of, read_input, sha256
-from ntpcompanion.workflow.base.ownership import require_utf8
+from ntpcompanion.workflow.base.files import hash_of, read_input, sha256, walk_below
 from ntpcompanion.workflow.base.project import Project
 
 SOURCES = (".py", ".pyi", ".pyc")
@@ -84,21 +83,12 @@ def contents(folder: Path) -> Iterator[tuple[str, str]]:
 
     Raises WorkflowError for a name that is not UTF-8.
     """
-    for place, folders, names in os.walk(folder, followlinks=True):
-        here = os.path.realpath(place)
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not f"{here}{os.sep}".startswith(
-                os.path.join(os.path.realpath(os.path.join(place, name)), "")
-            )
-        )
-        relative = Path(place).relative_to(folder)
+    for place, folders, names in walk_below(folder):
+        folders.sort()
+        relative = place.relative_to(folder)
         for name in sorted(names):
-            require_utf8(folder / relative / name)
             yield (relative / name).as_posix(), ""
         if not names and not folders:
-            require_utf8(folder / relative)
             yield relative.as_posix(), EMPTY
 
 

@@ -124,7 +124,7 @@ def _own_kernel(scratch: Path, job: Job, log: Path) -> dict[str, str]:
     # numbers
     for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_PATH", "IPYTHONDIR"):
         os.environ[name] = str(scratch)
-    variables = {**start.environment(scratch, log), **job.environment}
+    variables = start.environment(scratch, log)
     shutil.copytree(job.fonts, variables["MPLCONFIGDIR"], dirs_exist_ok=True)
     command = start.command(scratch, str(kernel_file(scratch)), "-f", "{connection_file}")
     overrides = {"argv": command, "env": variables}

@@ -13,7 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import ntpcompanion
-from ntpcompanion.workflow.base.environment import clean_environment, named, running
+from ntpcompanion.workflow.base.environment import clean_environment, running
+from ntpcompanion.workflow.base.files import user_path
 from ntpcompanion.workflow.base.installed import editable_folders
 from ntpcompanion.workflow.base.processes import Ended, Lifeline, run
 from ntpcompanion.workflow.base.project import Project
@@ -25,12 +26,11 @@ MAKE_FONTS = "import matplotlib.font_manager"
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What is the same for all runs of a command: variables, the folders of code that lies outside
-    of the project, places that may be read, and the list of typefaces.
+    """What is the same for all runs of a command: the environment of workers, the folders of code
+    that lies outside of the project, places that may be read, and the list of typefaces.
     """
 
     environment: dict[str, str]
-    variables: dict[str, str]
     code: tuple[str, ...]
     readable: tuple[str, ...]
     fonts: Path
@@ -74,16 +74,17 @@ class Workers:
     @cached_property
     def _surroundings(self) -> Surroundings:
         project = self._project
-        environment, variables = clean_environment(project), named(project)
+        environment = clean_environment(project)
         # not what the user's PYTHONPATH adds, which a run does not have
         ours = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         installed = [place for place in sys.path if place not in ours]
         edited = others([*installed, *editable_folders()], project.root)
-        models = [variables[name] for name in ("HF_HOME",) if name in variables]
+        models = [environment[name] for name in ("HF_HOME",) if name in environment]
         code = [place for place in edited if place not in running()]
         tool, where = _tool(project)
-        readable = (*project.settings.readable, *models, *where)
-        return Surroundings(environment, variables, (*tool, *code), readable, _fonts(project))
+        given = [str(project.root / user_path(place)) for place in project.settings.readable]
+        readable = (*given, *models, *where)
+        return Surroundings(environment, (*tool, *code), readable, _fonts(project))
 
 
 def _tool(project: Project) -> tuple[list[str], list[str]]:

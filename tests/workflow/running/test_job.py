@@ -13,7 +13,6 @@ def test_a_job_is_what_was_written_and_its_worker_is_told_where(tmp_path):
         import_path=["a"],
         readable=["b"],
         fonts="c",
-        environment={"D": "e"},
         cell_timeout=None,
         output="out.ipynb",
     )

@@ -24,7 +24,6 @@ def run(toy, tmp_path, monkeypatch):
         import_path=[],
         readable=[str(tmp_path / "given")],
         fonts="",
-        environment={},
         cell_timeout=None,
         output="",
     )

@@ -39,7 +39,7 @@ BEGUN = [Cell(1, 2), Cell(2, 2)]
 def job_of(folder, **changes):
     """The notebook above as a job in a folder."""
     facts = {"notebook": NOTEBOOK, "parameters": {"n": 3}, "folder": str(folder)}
-    facts |= {"import_path": [], "readable": [], "environment": {"NAMED": "7"}}
+    facts |= {"import_path": [], "readable": []}
     fonts, output = folder / "fonts", str(folder / "executed.ipynb")
     fonts.mkdir(exist_ok=True)
     facts |= {"fonts": str(fonts), "cell_timeout": 9.0, "output": output}

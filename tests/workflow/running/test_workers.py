@@ -37,7 +37,6 @@ def started(toy):
             import_path=[str(toy.project.root)],
             readable=[],
             fonts=str(toy.project.notebooks),
-            environment={},
             cell_timeout=None,
             output=str(scratch / "executed.ipynb"),
         )
