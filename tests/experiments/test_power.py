@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ntpcompanion.experiments import power as module
 from ntpcompanion.experiments.effects import paired_effect
 from ntpcompanion.experiments.power import (
     power,
@@ -124,9 +123,3 @@ def test_the_number_of_seeds_is_the_smallest_that_decides_both_ways(sd):
 def test_what_cannot_be_decided_is_a_sentence(call, words):
     with pytest.raises(ValueError, match=words):
         call()
-
-
-def test_an_uncertain_probability_is_not_given(monkeypatch):
-    monkeypatch.setattr(module, "UNCERTAIN", -1.0)
-    with pytest.raises(RuntimeError, match=r"^the mean over standard errors is uncertain by "):
-        verdict_probabilities(1.0, 5, 1.0, 1.0)

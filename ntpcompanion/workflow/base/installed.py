@@ -108,23 +108,78 @@ def editable_folders() -> list[str]:
 @cache
 def start_up_files() -> dict[str, str]:
     """SHA-256 of the files that an interpreter of this environment runs before any code: those that
-    end in `.pth`, and the modules `sitecustomize` and `usercustomize`; by name.
+    end in `.pth`, and the modules `sitecustomize` and `usercustomize`; by name. Left out is what
+    the requirements of this package install, and `make test` adds.
     """
     folders = [Path(place) for place in sys.path if place.endswith("-packages")]
     found = itertools.chain.from_iterable(
         (*folder.glob("*.pth"), *folder.glob("*customize.py")) for folder in folders
     )
-    return {path.name: hash_of(path) for path in sorted(found)}
+    ours = _own()
+    return {
+        path.name: hash_of(path)
+        for path in sorted(found)
+        if (str(path), f"sha256={_record_hash(str(path), 'sha256')}") not in ours
+    }
+
+
+@cache
+def _requirements() -> dict[str, Path]:
+    """The notes of the installer on this package and on all that it asks for with its extras: what
+    `make test` adds to what `make book` has installed moves no number. By normal name.
+    """
+    notes = {
+        _normal(note.name.partition("-")[0]): note
+        for place in map(Path, reversed(sys.path))
+        for note in place.glob("*-info")
+    }
+    found: dict[str, Path] = {}
+    todo = ["ntpcompanion"]
+    while todo:
+        name = todo.pop()
+        if name in found or name not in notes:
+            continue
+        found[name] = notes[name]
+        # not `metadata.requires`, which parses the whole README of each
+        head = _text(notes[name] / "METADATA").partition("\n\n")[0]
+        asked = re.findall(r"^Requires-Dist: *([\w.-]+)(.*)", head, flags=re.MULTILINE)
+        own = len(found) == 1
+        todo += [_normal(each) for each, rest in asked if own or "extra ==" not in rest]
+    return found
+
+
+def _own() -> set[tuple[str, str]]:
+    """Path and content of the start-up files that the requirements of this package install."""
+    return {
+        (str(note.parent / file), digest)
+        for note in _requirements().values()
+        for file, digest, *_ in csv.reader(_text(note / "RECORD").splitlines())
+        if file.endswith((".pth", "customize.py"))
+    }
 
 
 @cache
 def plug_ins() -> str:
-    """A digest of what installed distributions offer to others, commands left out."""
-    texts = [
-        path.read_text(encoding="utf-8", errors="replace")
+    """A digest of what installed distributions offer to others: commands left out, and what the
+    requirements of this package offer.
+    """
+    groups = [
+        re.split(r"^\[", _text(note / "entry_points.txt"), flags=re.MULTILINE)
         for place in map(Path, sys.path)
-        for path in place.glob("*-info/entry_points.txt")
+        for note in place.glob("*-info")
+        if note not in _requirements().values()
     ]
-    groups = [re.split(r"^\[", text, flags=re.MULTILINE) for text in texts]
     offered = {group for each in groups for group in each if not group.startswith(COMMANDS)}
     return sha256(canonical_json(sorted(offered)))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:  # an installer writes only what there is to say
+        return ""
+
+
+def _normal(name: str) -> str:
+    """The name of a distribution as pip compares them."""
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -109,9 +109,11 @@ class Recorder:
 
     def _listed(self, folder: Any = None) -> None:
         place = os.path.realpath(os.fsdecode(folder or "."))
+        if not self.belongs(place):
+            return
         # the import system lists where it looks for modules
         code = place in map(os.path.realpath, sys.path) or place.endswith("__pycache__")
-        if self.belongs(place) and not code and not os.path.exists(f"{place}/__init__.py"):
+        if not code and not os.path.exists(f"{place}/__init__.py"):
             self._line("listed", place, digest_of_names(os.listdir(place)))
 
     def _imported(self, name: str, *_: object) -> None:

@@ -137,8 +137,9 @@ class _Reach:
             for statement in module.statements:
                 self.load_all(module, statement.imports)
                 if is_lazy(statement):
+                    called = statement.node.value.func  # type: ignore[attr-defined]  # is_lazy: a call
                     for reference in statement.references:
-                        if reference.nodes[-1] is statement.node.value.func:  # type: ignore[attr-defined]
+                        if reference.nodes[-1] is called:
                             self.follow(statement, module, reference)
                 elif self.acts(module, statement):
                     self.label(module, statement)
@@ -193,7 +194,7 @@ class _Reach:
             return False
         if {each.attr for each in attributes_in(ast.walk(node))} & self.choice.methods:
             return False
-        called = node.value.func  # type: ignore[attr-defined]
+        called = node.value.func  # type: ignore[attr-defined]  # is_simple_call: a call
         found = [each for each in statement.references if each.nodes[-1] is called]
         bound = [one for each in found for one in self.packages.resolve(module, each)]
         return bool(bound) and all(map(self._may_only_raise, bound))
