@@ -77,9 +77,9 @@ def definition_hashes(
 
     Notes
     -----
-    Comments and layout do not count. Left out are docstrings and annotations of functions that are
-    only called, unless the program introspects anything, and calls of functions that
-    `ntpcompanion.argument_check` marks and that can be seen to be pure.
+    Comments and layout do not count. Left out are docstrings, and annotations of functions that are
+    only called, unless the program introspects anything or a decorator may read them; and calls of
+    functions that `ntpcompanion.argument_check` marks and that can be seen to be pure.
     """
     state = tuple(map(folder_hash, folders))
     packages, choice = _packages(folders, state), _Choice()
@@ -182,7 +182,9 @@ class _Reach:
                 if self._is_check(module, statement, part.node):
                     self.left_out.add(id(part.node))
                     self.calls.setdefault(statement, []).append(id(part.node))
-            elif not self.choice.introspected and not part.owners & self.choice.handed:
+            elif not self.choice.introspected and (
+                part.kind == "docstring" or not part.owners & self.choice.handed
+            ):
                 self.left_out.add(id(part.node))
 
     def _is_check(self, module: Module, statement: Statement, node: ast.AST) -> bool:

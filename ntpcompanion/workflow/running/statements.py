@@ -21,7 +21,8 @@ Kind = Literal["docstring", "annotation", "call"]
 # decorators that neither read what they decorate nor remember it elsewhere
 PLAIN_DECORATORS = frozenset(
     "staticmethod classmethod property setter cache lru_cache cached_property contextmanager "
-    "abstractmethod override final dataclass total_ordering argument_check".split()
+    "abstractmethod override final dataclass total_ordering argument_check "
+    "no_grad enable_grad inference_mode".split()
 )
 
 
