@@ -48,7 +48,7 @@ mutants: $(TOOLS)
 
 # the whole book as _build/book.pdf
 pdf: book browser
-	$(BIN)/python -m ntpcompanion.workflow.site.pdf
+	$(BIN)/python -m ntpcompanion.workflow.printing.pdf
 
 # what a release offers: site, ledger and metadata with their sums, in _build/release
 release: book

@@ -15,18 +15,19 @@ from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.checking.reports import Files, accept, check_results
 from ntpcompanion.workflow.checking.schemas import write_schemas
 from ntpcompanion.workflow.claims.claims import load_claims
-from ntpcompanion.workflow.doctor.report import examine
+from ntpcompanion.workflow.doctor.doctor_report import examine
 from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.notebooks.lab import start_lab
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import check_profile
-from ntpcompanion.workflow.records.overview import read_sweep
 from ntpcompanion.workflow.running import history as running_history
 from ntpcompanion.workflow.running.runs import Run, chosen_runs
-from ntpcompanion.workflow.site import build, unchanged
+from ntpcompanion.workflow.site import build_site as build
+from ntpcompanion.workflow.site import unchanged
 from ntpcompanion.workflow.site.render import recover_site, require_jupyter_book_1
 from ntpcompanion.workflow.site.server import site_server
 from ntpcompanion.workflow.starting.new_book import new_book, next_steps
+from ntpcompanion.workflow.sweeps.overview import read_sweep
 
 VERSION = typer.Option(
     "--version",

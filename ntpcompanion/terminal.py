@@ -28,10 +28,6 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.records.making import Options, make_record
-from ntpcompanion.workflow.records.overview import in_words, planned_in_words
-from ntpcompanion.workflow.records.planned import Sweep
-from ntpcompanion.workflow.records.sweep import Progress as SweepProgress
-from ntpcompanion.workflow.records.sweep import run_sweep
 from ntpcompanion.workflow.records.verification import tolerances_in_words, verify_record
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running import freshness
@@ -39,6 +35,10 @@ from ntpcompanion.workflow.running.history import present_commit
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, present_parts, stale_reasons, unused_defaults
 from ntpcompanion.workflow.site.views import make_view, view_folder
+from ntpcompanion.workflow.sweeps.overview import in_words, planned_in_words
+from ntpcompanion.workflow.sweeps.planned import Sweep
+from ntpcompanion.workflow.sweeps.sweep import Progress as SweepProgress
+from ntpcompanion.workflow.sweeps.sweep import run_sweep
 
 P = ParamSpec("P")
 R = TypeVar("R")

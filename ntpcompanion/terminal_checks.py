@@ -15,10 +15,10 @@ from ntpcompanion.terminal import say, working
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking import reports
-from ntpcompanion.workflow.checking.report import Report, report_json
+from ntpcompanion.workflow.checking.check_report import Report, report_json
 from ntpcompanion.workflow.checking.reports import Files
-from ntpcompanion.workflow.doctor.checks import Check
-from ntpcompanion.workflow.doctor.report import shown
+from ntpcompanion.workflow.doctor.doctor_report import shown
+from ntpcompanion.workflow.doctor.environment_checks import Check
 from ntpcompanion.workflow.timing import duel
 
 WIDEST = 110  # columns: longer lines of a report are hard to read

@@ -7,7 +7,7 @@ import os
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running.runs import chosen_runs
-from ntpcompanion.workflow.site.build import build_site
+from ntpcompanion.workflow.site.build_site import build_site
 
 
 @functools.cache

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from jaxtyping import Float, TypeCheckError, config
 
-from ntpcompanion.linear.gram import dot
+from ntpcompanion.linear.svm.dual_problem import dot
 from tests import array_checks
 from tests.array_checks import Checks
 

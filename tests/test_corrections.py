@@ -5,7 +5,7 @@ import re
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from ntpcompanion.workflow.site.ledger import row_anchor
+from ntpcompanion.workflow.results.ledger import row_anchor
 
 PROJECT = Project.find()
 CLAIMS = load_claims(PROJECT)

@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from tests.test_faces import SCIENCE, found_at
+from tests.test_lazy_names import SCIENCE, found_at
 
 # interfaces and results, which the examples of others show; and what needs a download
 WITHOUT = {"Language", "ContextCounts", "EntropyFloor", "Verdict", "TraceEstimate"}

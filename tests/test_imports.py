@@ -219,17 +219,17 @@ def test_every_module_has_its_test_file():
     }
     covered_elsewhere = {
         "argument_check.py",  # with what reads the mark, in workflow/running/test_purity.py
-        "workflow/running/catching.py",
+        "workflow/hashing/catching.py",
         # what records rest on, in workflow/running/test_reach.py
         *(f"workflow/running/{n}.py" for n in ("bindings", "modules", "statements", "tree_hash")),
-        "flatness/validation.py",  # through every name of the face, in flatness/test_wrong_calls.py
-        "linear/validation.py",  # every refusal is tested through ContextTable
-        "experiments/text_plan.py",  # through the plans of the three text experiments
-        "plots/checks.py",  # test_wrong_calls.py
-        "languages/rewriting.py",  # through the samples of test_pcfg.py
+        "flatness/flatness_checks.py",  # through every name of the face, in flatness/test_wrong_calls.py
+        "linear/tables/table_checks.py",  # every refusal is tested through ContextTable
+        "experiments/thresholds/text_plan.py",  # through the plans of the three text experiments
+        "plots/drawing/plot_checks.py",  # test_wrong_calls.py
+        "languages/grammars/rewriting.py",  # through the samples of test_pcfg.py
         # test_train.py, test_wrong_calls.py
-        "mlm/second_term.py", "mlm/train_checks.py",
-        "planning/checks.py",  # test_wrong_calls.py
+        "mlm/training/regularizer.py", "mlm/training/train_checks.py",
+        "planning/planning_checks.py",  # test_wrong_calls.py
         # test_execute.py starts real workers
         "workflow/base/messages.py", "workflow/running/runs.py",
         # test_notebook.py, test_cli.py
@@ -239,9 +239,9 @@ def test_every_module_has_its_test_file():
         "workflow/running/declared.py", "workflow/running/confine.py",
         "workflow/running/kernel.py",
         "workflow/site/look.py",  # test_render.py, test_plain_sphinx.py
-        "workflow/records/task_process.py",  # test_alone.py
+        "workflow/sweeps/task_process.py",  # test_alone.py
         # test_tasks.py and test_sweep.py start clusters
-        "workflow/records/calls.py",
-        "workflow/records/planned.py", "workflow/records/targets.py",
+        "workflow/sweeps/calls.py",
+        "workflow/sweeps/planned.py", "workflow/sweeps/targets.py",
     }  # fmt: skip
     assert missing <= covered_elsewhere, f"no test file for {sorted(missing - covered_elsewhere)}"

@@ -6,7 +6,7 @@ from urllib.parse import urldefrag
 import pytest
 
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.site.widgets import known_widgets
+from ntpcompanion.workflow.chapters.widgets import known_widgets
 from tests.browsing import PATIENCE, needs_browser
 from tests.smoke import smoke_site
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.chapters.numbering import with_papers_numbers
+from ntpcompanion.workflow.chapters.symbols import read_notation, with_symbols
 from ntpcompanion.workflow.site.look import ASSETS
-from ntpcompanion.workflow.site.numbering import with_papers_numbers
-from ntpcompanion.workflow.site.symbols import read_notation, with_symbols
 from tests.browsing import needs_browser
 
 pytestmark = needs_browser

@@ -9,7 +9,7 @@ import pytest
 from jupytext.config import load_jupytext_config
 
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking.comparison import compare
+from ntpcompanion.workflow.checking.value_comparison import compare
 from ntpcompanion.workflow.claims import baselines
 from ntpcompanion.workflow.claims.claims import Band, load_claims
 from ntpcompanion.workflow.claims.expectation import Effect
@@ -18,7 +18,7 @@ from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from ntpcompanion.workflow.running.results import complaints
 from ntpcompanion.workflow.running.runs import load_executed
-from ntpcompanion.workflow.site.build import current_results
+from ntpcompanion.workflow.site.build_site import current_results
 from tests.edges import distance_from_edge
 from tests.smoke import smoke_runs
 

@@ -63,7 +63,7 @@ def test_it_holds_what_git_knows_and_nothing_else(known, unpacked):
 def test_its_tests_run(unpacked):
     options = ["-q", "-n", "0", "-p", "no:cacheprovider"]
     said = run(
-        "-m", "pytest", *options, "tests/languages/test_words.py", cwd=unpacked, path=unpacked
+        "-m", "pytest", *options, "tests/languages/text/test_words.py", cwd=unpacked, path=unpacked
     )
     assert "passed" in said
     assert "failed" not in said

@@ -1,7 +1,7 @@
 """How findings are counted and shown; the commands themselves are in workflow/test_cli.py."""
 
 from ntpcompanion import terminal_checks
-from ntpcompanion.workflow.doctor.checks import Check
+from ntpcompanion.workflow.doctor.environment_checks import Check
 
 
 def test_the_report_of_the_doctor_is_counted(capsys):

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from ntpcompanion import validation as v
-from ntpcompanion.dyck.downstream import learning_curve, success_probability
+from ntpcompanion.dyck.bracket_counting import learning_curve, success_probability
+from ntpcompanion.dyck.bracket_transformer import Parameters, predict
+from ntpcompanion.dyck.minimizer_path import follow_label_noise, follow_trace_flow
 from ntpcompanion.dyck.sentences import balanced_sentences, mask_each, masked_support
 from ntpcompanion.dyck.solutions import random_features, transferable
-from ntpcompanion.dyck.transformer import Parameters, predict
-from ntpcompanion.dyck.valley import follow_label_noise, follow_trace_flow
 from ntpcompanion.flatness.averages import mean_and_error
 from ntpcompanion.flatness.drift import follow_ode
 from ntpcompanion.flatness.ensemble import follow_sgd
@@ -20,22 +20,26 @@ from ntpcompanion.flatness.hessian import full_hessian
 from ntpcompanion.flatness.model import ConditionalModel
 from ntpcompanion.flatness.toy_models import bernoulli, linear_product
 from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
-from ntpcompanion.languages.counting import count_contexts
-from ntpcompanion.languages.grammars import random_levelled_pcfg, span_labels
+from ntpcompanion.languages.grammars.levelled_grammars import random_levelled_pcfg, span_labels
+from ntpcompanion.languages.grammars.pcfg import PCFG
 from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.language import estimate_entropy_floor
-from ntpcompanion.languages.pcfg import PCFG
 from ntpcompanion.languages.random_hmms import random_block_hmm
-from ntpcompanion.languages.words import encode
-from ntpcompanion.linear.autoregressive import recurrent_states
-from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.descent import descend
-from ntpcompanion.linear.excess import excess_bound
-from ntpcompanion.linear.flow import gradient_flow
-from ntpcompanion.linear.regularization_path import regularization_path
-from ntpcompanion.linear.separability import check_compatibility, check_separability, project_onto_F
-from ntpcompanion.linear.svm import solve_ntp_svm
-from ntpcompanion.linear.threshold import predicted_threshold
+from ntpcompanion.languages.text.counting import count_contexts
+from ntpcompanion.languages.text.words import encode
+from ntpcompanion.linear.dynamics.descent import descend
+from ntpcompanion.linear.dynamics.excess_bounds import excess_bound
+from ntpcompanion.linear.dynamics.flow import gradient_flow
+from ntpcompanion.linear.dynamics.regularization_path import regularization_path
+from ntpcompanion.linear.separability.decision import (
+    check_compatibility,
+    check_separability,
+    project_onto_F,
+)
+from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
+from ntpcompanion.linear.tables.autoregressive import recurrent_states
+from ntpcompanion.linear.tables.contexts import ContextTable
+from ntpcompanion.linear.thresholds.threshold import predicted_threshold
 
 MASKED = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
 

@@ -6,9 +6,9 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
-from ntpcompanion.attention.data import TokenSequences
+from ntpcompanion.attention.planted_data import TokenSequences
 from ntpcompanion.attention.wsvm import WSVMSolution, solve_w_svm
-from ntpcompanion.linear.contexts import ContextTable
+from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.validation import as_integer, as_integer_array, as_matrix
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from ntpcompanion.attention.data import TokenSequences
 from ntpcompanion.attention.layer import log_softmax, log_sum_exp, logit_gradient
+from ntpcompanion.attention.planted_data import TokenSequences
 from ntpcompanion.attention.steps import as_steps, take_step
 from ntpcompanion.validation import as_number, as_positive, check_choice, check_instance
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from ntpcompanion.attention.data import check_leading
+from ntpcompanion.attention.planted_data import check_leading
 from ntpcompanion.validation import as_array, check_finite
 
 TINY = 1e-12  # below it log1p(expm1(D) σ) / D is σ to rounding

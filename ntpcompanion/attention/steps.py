@@ -10,7 +10,6 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
-from ntpcompanion.attention.data import TokenSequences, as_decoder, check_leading
 from ntpcompanion.attention.layer import (
     LogitGradient,
     attention_map,
@@ -18,6 +17,7 @@ from ntpcompanion.attention.layer import (
     logit_gradient,
     plain_logit_gradient,
 )
+from ntpcompanion.attention.planted_data import TokenSequences, as_decoder, check_leading
 from ntpcompanion.validation import (
     as_array,
     as_integer_array,

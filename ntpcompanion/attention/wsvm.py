@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from ntpcompanion.attention.data import TokenSequences, as_best
-from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.separability import Verdict
-from ntpcompanion.linear.svm import solve_ntp_svm
+from ntpcompanion.attention.planted_data import TokenSequences, as_best
+from ntpcompanion.linear.separability.decision import Verdict
+from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
+from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.validation import check_instance
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float, Int, Integer
 from scipy.special import entr
 
-from ntpcompanion.languages.prefixes import count_prefixes
-from ntpcompanion.languages.segmentation import split_text
+from ntpcompanion.languages.text.prefixes import count_prefixes
+from ntpcompanion.languages.text.segmentation import split_text
 from ntpcompanion.validation import as_integer, as_integer_array, check_generator, check_instance
 
 

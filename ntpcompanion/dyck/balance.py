@@ -9,8 +9,8 @@ import numpy as np
 import scipy
 from jaxtyping import Int
 
+from ntpcompanion.dyck.bracket_transformer import Parameters, forward
 from ntpcompanion.dyck.sentences import check_even
-from ntpcompanion.dyck.transformer import Parameters, forward
 
 
 def balance_globally(parameters: Parameters, inputs: Int[np.ndarray, "N T d"]) -> Parameters:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Num
 
+from ntpcompanion.dyck.bracket_transformer import Parameters, forward, gradients
 from ntpcompanion.dyck.sentences import check_even
-from ntpcompanion.dyck.transformer import Parameters, forward, gradients
 
 
 def lower_bound(T: int) -> float:

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ntpcompanion.dyck.transformer import Parameters
+from ntpcompanion.dyck.bracket_transformer import Parameters
 
 
 class Network(nn.Module):

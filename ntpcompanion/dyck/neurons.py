@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ntpcompanion.dyck.transformer import Parameters, uniform_attention
+from ntpcompanion.dyck.bracket_transformer import Parameters, uniform_attention
 from ntpcompanion.validation import as_integer, as_integer_array, as_matrix, check_shape
 
 # Pre-activations of so many (input, neuron) pairs are held at a time.

@@ -6,10 +6,10 @@ import numpy as np
 from jaxtyping import Int
 
 from ntpcompanion.dyck.balance import balance_neurons
-from ntpcompanion.dyck.downstream import minimum_norm_head
+from ntpcompanion.dyck.bracket_counting import minimum_norm_head
+from ntpcompanion.dyck.bracket_transformer import Parameters, forward, uniform_attention
 from ntpcompanion.dyck.neurons import Neurons
 from ntpcompanion.dyck.sentences import check_even, check_mask_sign, masked_support
-from ntpcompanion.dyck.transformer import Parameters, forward, uniform_attention
 from ntpcompanion.validation import (
     as_integer,
     as_integer_array,

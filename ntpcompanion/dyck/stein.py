@@ -4,8 +4,8 @@ identity, and not by a fit.
 
 import numpy as np
 
+from ntpcompanion.dyck.bracket_transformer import Parameters, uniform_attention
 from ntpcompanion.dyck.sentences import check_even
-from ntpcompanion.dyck.transformer import Parameters, uniform_attention
 from ntpcompanion.validation import as_between, as_integer, as_positive, check_generator
 
 

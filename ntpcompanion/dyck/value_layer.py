@@ -6,8 +6,8 @@ import numpy as np
 import scipy
 from jaxtyping import Float, Int
 
+from ntpcompanion.dyck.bracket_transformer import Parameters
 from ntpcompanion.dyck.sentences import masked_support
-from ntpcompanion.dyck.transformer import Parameters
 from ntpcompanion.validation import check_instance
 
 # Added to the kernel of the Jacobian, as a share of its mean diagonal. It has no full rank: with

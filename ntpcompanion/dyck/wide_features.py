@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 from jaxtyping import Float
 
-from ntpcompanion.dyck.downstream import RANK_TOLERANCE, LearningCurve
+from ntpcompanion.dyck.bracket_counting import RANK_TOLERANCE, LearningCurve
 from ntpcompanion.dyck.sentences import check_even
 from ntpcompanion.validation import as_integer, as_integer_array, as_positive, check_generator
 

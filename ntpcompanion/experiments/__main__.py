@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import torch
 import typer
 
-from ntpcompanion.experiments import pretraining as experiment
-from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS, MODEL_PLANS, named
-from ntpcompanion.mlm.plan import TrainingPlan
-from ntpcompanion.mlm.processes import joined
+from ntpcompanion.experiments.same_loss import pretraining as experiment
+from ntpcompanion.mlm.data.named_plans import LANGUAGE_PLANS, MODEL_PLANS, named
+from ntpcompanion.mlm.training.distributed import joined
+from ntpcompanion.mlm.training.training_plan import TrainingPlan
 
 app = typer.Typer(add_completion=False)
 

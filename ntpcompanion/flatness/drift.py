@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 from torch import Tensor
 from torch.func import grad
 
+from ntpcompanion.flatness.flatness_checks import check_float64
 from ntpcompanion.flatness.manifold import (
     RANK_TOLERANCE,
     nearest_minimizer,
@@ -19,7 +20,6 @@ from ntpcompanion.flatness.manifold import (
     tangent_basis,
 )
 from ntpcompanion.flatness.model import ConditionalModel
-from ntpcompanion.flatness.validation import check_float64
 from ntpcompanion.validation import as_integer, as_positive, check_instance
 
 # Relative and absolute tolerance of the integrator between two corrections; what it leaves is then

@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ntpcompanion.flatness.flatness_checks import check_float64
 from ntpcompanion.flatness.model import ConditionalModel
 from ntpcompanion.flatness.noise import MeanGradient
-from ntpcompanion.flatness.validation import check_float64
 from ntpcompanion.validation import (
     as_integer,
     as_number,

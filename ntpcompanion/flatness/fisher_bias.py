@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.func import jacrev
 
+from ntpcompanion.flatness.flatness_checks import check_float64
 from ntpcompanion.flatness.model import ConditionalModel
-from ntpcompanion.flatness.validation import check_float64
 from ntpcompanion.validation import check_instance
 
 # Rows of second derivatives that are formed together: all at once take n c d passes, and gigabytes

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ntpcompanion.flatness.flatness_checks import check_float64
 from ntpcompanion.flatness.model import ConditionalModel
-from ntpcompanion.flatness.validation import check_float64
 from ntpcompanion.validation import as_positive, check_instance
 
 # Singular values of the scores below this share of the largest count as zero; they are square roots

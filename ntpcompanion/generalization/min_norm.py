@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from ntpcompanion.generalization.validation import as_flags
+from ntpcompanion.generalization.data_checks import as_flags
 from ntpcompanion.validation import as_matrix, as_shaped
 
 DEPENDENT = 1e-10  # smallest over largest pivot, below which rows count as linearly dependent

@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from ntpcompanion.geometry.excess import Distributions, excess_and_gradient
-from ntpcompanion.linear.updates import Adam, plain
+from ntpcompanion.geometry.geometry_bounds import Distributions, excess_and_gradient
+from ntpcompanion.linear.dynamics.optimizers import Adam, plain
 from ntpcompanion.validation import (
     as_integer,
     as_matrix,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ntpcompanion.geometry.feasible import nearest_dual, nearest_feasible
 from ntpcompanion.geometry.spectral import nuclear_norm, shrink_singular_values, spectral_norm
 from ntpcompanion.geometry.supports import as_support, centred_support
-from ntpcompanion.linear.memory import check_dense
+from ntpcompanion.numerics.memory import check_dense
 from ntpcompanion.validation import as_between, as_integer, as_matrix
 
 # The threshold of a step, in root mean squares of the singular values of S̃. Between 1 and 3 the

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool
 from numpy.typing import ArrayLike
 
-from ntpcompanion.geometry.gram import GramMatrices, gram_matrices, plain_grams
+from ntpcompanion.geometry.gram_matrices import GramMatrices, gram_matrices, plain_grams
 from ntpcompanion.geometry.nuclear_svm import NuclearSVMSolution, solve_nuclear_svm
 from ntpcompanion.geometry.supports import as_support, centred_support
 

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
-from ntpcompanion.linear.ties import centre
-from ntpcompanion.linear.validation import as_distributions
+from ntpcompanion.linear.separability.ties import centre
+from ntpcompanion.linear.tables.table_checks import as_distributions
 from ntpcompanion.validation import as_integer, as_matrix
 
 # Entries of the polar factor up to this are zero: multipliers of 1e-12 would not move an optimum.

@@ -10,10 +10,10 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from ntpcompanion.geometry.excess import Distributions, excess_and_gradient, relative_gap
+from ntpcompanion.geometry.geometry_bounds import Distributions, excess_and_gradient, relative_gap
 from ntpcompanion.geometry.newton import newton
 from ntpcompanion.geometry.spectral import shrink_singular_values
-from ntpcompanion.linear.memory import check_dense
+from ntpcompanion.numerics.memory import check_dense
 from ntpcompanion.validation import as_between, as_integer, as_positive
 
 DENSE_ARRAYS = 20  # of factors and of logits at a time

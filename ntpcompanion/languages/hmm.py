@@ -9,12 +9,12 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
-from ntpcompanion.languages.checks import (
+from ntpcompanion.languages.language import PADDING, cumulative, draw
+from ntpcompanion.languages.language_checks import (
     checked_distributions,
     checked_tokens,
     refuse_impossible,
 )
-from ntpcompanion.languages.language import PADDING, cumulative, draw
 from ntpcompanion.validation import (
     as_integer,
     check_device,

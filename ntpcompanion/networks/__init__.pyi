@@ -1,7 +1,7 @@
-from .plan import ModelPlan as ModelPlan
-from .plan import TransformerSize as TransformerSize
-from .build import build_model as build_model
-from .build import parameters_of as parameters_of
+from .network_plan import ModelPlan as ModelPlan
+from .network_plan import TransformerSize as TransformerSize
+from .build_network import build_model as build_model
+from .build_network import parameters_of as parameters_of
 from .language_model import LanguageModel as LanguageModel
 from .transformer import Transformer as Transformer
 from .lstm import BidirectionalLSTM as BidirectionalLSTM

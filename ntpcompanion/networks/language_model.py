@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.networks.network_plan import ModelPlan
 from ntpcompanion.networks.tensor_checks import (
     check_asked,
     check_embedded,

@@ -2,9 +2,9 @@
 
 from torch import Tensor, nn
 
-from ntpcompanion.networks.checks import check_kind
 from ntpcompanion.networks.language_model import FIRST_WORD, LanguageModel, take
-from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.networks.network_plan import ModelPlan
+from ntpcompanion.networks.size_checks import check_kind
 from ntpcompanion.validation import check_instance
 
 

@@ -20,9 +20,9 @@ from ntpcompanion.checks import (
     check_seeds,
     check_size,
 )
-from ntpcompanion.networks.build import INITIAL_DEVIATION, build_model
+from ntpcompanion.networks.build_network import INITIAL_DEVIATION, build_model
 from ntpcompanion.networks.language_model import FIRST_WORD, LanguageModel
-from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.networks.network_plan import ModelPlan
 from ntpcompanion.networks.tensor_checks import (
     check_asked,
     check_parameters,

@@ -1,5 +1,5 @@
-from .path_star import PathStar as PathStar
-from .path_star import draw_graphs as draw_graphs
+from .path_star_task import PathStar as PathStar
+from .path_star_task import draw_graphs as draw_graphs
 from .reading import read_graphs as read_graphs
 from .pauses import PauseDecoder as PauseDecoder
 from .pauses import append_pauses as append_pauses

@@ -9,17 +9,17 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ntpcompanion.checks import check_size
-from ntpcompanion.networks.build import build_model
+from ntpcompanion.networks.build_network import build_model
 from ntpcompanion.networks.language_model import LanguageModel
-from ntpcompanion.networks.plan import TransformerSize
-from ntpcompanion.planning.checks import (
+from ntpcompanion.networks.network_plan import TransformerSize
+from ntpcompanion.planning.oracles import Predictor
+from ntpcompanion.planning.path_star_task import Graphs, PathStar
+from ntpcompanion.planning.planning_checks import (
     check_asked_arrays,
     check_planner,
     check_questions,
     check_vocabulary,
 )
-from ntpcompanion.planning.oracles import Predictor
-from ntpcompanion.planning.path_star import Graphs, PathStar
 from ntpcompanion.validation import as_shaped, check_flag, check_instance
 
 PADDING = -1

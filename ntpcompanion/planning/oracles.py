@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float, Int
 
-from ntpcompanion.planning.path_star import PathStar
+from ntpcompanion.planning.path_star_task import PathStar
 from ntpcompanion.planning.reading import read_graphs
 from ntpcompanion.validation import as_integer, as_integer_array, check_shape
 

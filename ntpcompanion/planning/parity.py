@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ntpcompanion.planning.checks import check_answer_logits
+from ntpcompanion.planning.planning_checks import check_answer_logits
 from ntpcompanion.validation import as_integer
 
 ASK = 2  # the token after the bits, "="

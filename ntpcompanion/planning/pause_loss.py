@@ -6,8 +6,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ntpcompanion.networks.tensor_checks import check_long
-from ntpcompanion.planning.checks import check_drawn_where, check_predictions, check_targets
 from ntpcompanion.planning.pauses import PAUSE
+from ntpcompanion.planning.planning_checks import (
+    check_drawn_where,
+    check_predictions,
+    check_targets,
+)
 from ntpcompanion.validation import as_integer, check_torch_generator
 
 

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator
 import torch
 
 from ntpcompanion.checks import check_module
-from ntpcompanion.planning.checks import check_room, check_stops
 from ntpcompanion.planning.parity import ParityQuestions
 from ntpcompanion.planning.pauses import PauseDecoder
+from ntpcompanion.planning.planning_checks import check_room, check_stops
 from ntpcompanion.validation import as_integer, as_positive, check_instance
 
 WARMUP = 50  # steps in which the rate rises to its value

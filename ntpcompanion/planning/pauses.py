@@ -7,13 +7,13 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ntpcompanion.networks.build import INITIAL_DEVIATION, build_model
-from ntpcompanion.networks.checks import check_kind
+from ntpcompanion.networks.build_network import INITIAL_DEVIATION, build_model
 from ntpcompanion.networks.language_model import FIRST_WORD
-from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.networks.network_plan import ModelPlan
+from ntpcompanion.networks.size_checks import check_kind
 from ntpcompanion.networks.tensor_checks import check_asked, check_on_device, check_tokens
 from ntpcompanion.networks.transformer import Transformer
-from ntpcompanion.planning.checks import check_room
+from ntpcompanion.planning.planning_checks import check_room
 from ntpcompanion.randomness import torch_stream
 from ntpcompanion.validation import as_integer, check_instance
 

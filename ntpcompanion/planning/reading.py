@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
-from ntpcompanion.planning.path_star import PathStar
+from ntpcompanion.planning.path_star_task import PathStar
 from ntpcompanion.validation import as_integer_array, check_instance, check_shape
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
-from ntpcompanion.planning.checks import check_found, check_predictor
 from ntpcompanion.planning.oracles import Predictor
-from ntpcompanion.planning.path_star import Graphs
+from ntpcompanion.planning.path_star_task import Graphs
+from ntpcompanion.planning.planning_checks import check_found, check_predictor
 from ntpcompanion.validation import as_integer, check_callable, check_instance
 
 

@@ -8,13 +8,13 @@ import torch
 
 from ntpcompanion.checks import check_all
 from ntpcompanion.networks.language_model import LanguageModel
-from ntpcompanion.planning.checks import (
+from ntpcompanion.planning.objectives import Objective, answer_loss, network_predictor
+from ntpcompanion.planning.path_star_task import Graphs, draw_graphs
+from ntpcompanion.planning.planning_checks import (
     check_graphs_or_none,
     check_objectives,
     check_planner,
 )
-from ntpcompanion.planning.objectives import Objective, answer_loss, network_predictor
-from ntpcompanion.planning.path_star import Graphs, draw_graphs
 from ntpcompanion.planning.scores import AnswerScores, WrongArm, score_answers, score_wrong_arm
 from ntpcompanion.randomness import stream
 from ntpcompanion.validation import as_integer, as_positive

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from ntpcompanion.plots.style import MEASUREMENT, THEORY
+from ntpcompanion.plots.drawing.style import MEASUREMENT, THEORY
 
 _REACH = 2.0  # of the axes, to each side
 

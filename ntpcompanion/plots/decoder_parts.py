@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from numpy.typing import ArrayLike
 
-from ntpcompanion.plots.style import IN_SUPPORT, OUT_OF_SUPPORT, THEORY
+from ntpcompanion.plots.drawing.style import IN_SUPPORT, OUT_OF_SUPPORT, THEORY
 
 
 def draw_decoder_parts(

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
-from ntpcompanion.languages.counting import ContextCounts
-from ntpcompanion.plots.style import IN_SUPPORT, THEORY
+from ntpcompanion.languages.text.counting import ContextCounts
+from ntpcompanion.plots.drawing.style import IN_SUPPORT, THEORY
 
 _LINE = 17.0  # points from one line of the passage to the next
 _SPACE = 4.0  # points between two words

@@ -1,5 +1,5 @@
 """From a notebook to a claim, a verdict and a page. Knows no mathematics."""
 
-from ntpcompanion.faces import attach_face
+from ntpcompanion.lazy_names import attach_face
 
 __getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="workflow")

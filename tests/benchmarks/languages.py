@@ -6,7 +6,7 @@ import hmmlearn.hmm
 import numpy as np
 import torch
 
-from ntpcompanion.languages.grammars import random_levelled_pcfg
+from ntpcompanion.languages.grammars.levelled_grammars import random_levelled_pcfg
 from ntpcompanion.languages.random_hmms import random_block_hmm
 from tests.benchmarks.registry import benchmark, growth, pair
 

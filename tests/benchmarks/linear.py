@@ -6,13 +6,13 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from ntpcompanion.linear.contexts import ContextTable
-from ntpcompanion.linear.descent import descend
-from ntpcompanion.linear.flow import gradient_flow
-from ntpcompanion.linear.margin_programs import constraint_pairs
-from ntpcompanion.linear.phase import crossing_sample, table_of_sizes
-from ntpcompanion.linear.separability import Verdict, check_separability
-from ntpcompanion.linear.svm import solve_ntp_svm
+from ntpcompanion.linear.dynamics.descent import descend
+from ntpcompanion.linear.dynamics.flow import gradient_flow
+from ntpcompanion.linear.separability.decision import Verdict, check_separability
+from ntpcompanion.linear.svm.margin_programs import constraint_pairs
+from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
+from ntpcompanion.linear.tables.contexts import ContextTable
+from ntpcompanion.linear.thresholds.phase_diagram import crossing_sample, table_of_sizes
 from ntpcompanion.randomness import stream
 from tests.benchmarks.memory import peak_memory
 from tests.benchmarks.peers import GAP, first_accuracy, primal

@@ -3,7 +3,7 @@
 import resource
 import sys
 
-from ntpcompanion.experiments.peak import read_peak
+from ntpcompanion.numerics.peak_memory import read_peak
 
 
 def peak_memory() -> float:

@@ -3,8 +3,8 @@
 import cvxpy as cp
 import numpy as np
 
-from ntpcompanion.linear.margin_programs import constraint_pairs
-from ntpcompanion.linear.svm import certified_gap
+from ntpcompanion.linear.svm.margin_programs import constraint_pairs
+from ntpcompanion.linear.svm.next_token_svm import certified_gap
 
 # Tried in turn until the certified gap is small enough.
 ACCURACIES, GAP = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8), 1e-6

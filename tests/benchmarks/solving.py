@@ -16,8 +16,10 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from ntpcompanion.geometry import solve_nuclear_svm
-from ntpcompanion.linear import flow, regularization_path, separability, svm
-from ntpcompanion.linear.contexts import ContextTable
+from ntpcompanion.linear.dynamics import flow, regularization_path
+from ntpcompanion.linear.separability import decision as separability
+from ntpcompanion.linear.svm import next_token_svm as svm
+from ntpcompanion.linear.tables.contexts import ContextTable
 
 SOLVERS = {
     "separability": separability.check_separability,

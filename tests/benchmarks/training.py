@@ -9,20 +9,20 @@ from unittest.mock import patch
 
 import torch
 
-from ntpcompanion.languages.pretrained import needed
-from ntpcompanion.mlm import stacked_training
-from ntpcompanion.mlm.adversarial import AdversarialPlan
-from ntpcompanion.mlm.captured import captured
-from ntpcompanion.mlm.data import batch_generator, draw_batch
-from ntpcompanion.mlm.downstream import LabelledExamples
-from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS
-from ntpcompanion.mlm.plan import TrainingPlan
-from ntpcompanion.mlm.probe import ProbePlan, linear_probe
-from ntpcompanion.mlm.stacked_terms import adversary
-from ntpcompanion.mlm.train import masked_loss, train
-from ntpcompanion.networks.build import build_model
+from ntpcompanion.languages.pretrained.hub import needed
+from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
+from ntpcompanion.mlm.data.masked_sentences import batch_generator, draw_batch
+from ntpcompanion.mlm.data.named_plans import LANGUAGE_PLANS
+from ntpcompanion.mlm.probes.probe import ProbePlan, linear_probe
+from ntpcompanion.mlm.training import stacked_training
+from ntpcompanion.mlm.training.adversarial import AdversarialPlan
+from ntpcompanion.mlm.training.cuda_graph import captured
+from ntpcompanion.mlm.training.stacked_regularizers import adversary
+from ntpcompanion.mlm.training.train import masked_loss, train
+from ntpcompanion.mlm.training.training_plan import TrainingPlan
+from ntpcompanion.networks.build_network import build_model
 from ntpcompanion.networks.language_model import FIRST_WORD
-from ntpcompanion.networks.plan import ModelPlan, TransformerSize
+from ntpcompanion.networks.network_plan import ModelPlan, TransformerSize
 from ntpcompanion.networks.stack import initial_stack
 from tests.benchmarks.registry import MOST, amount, benchmark, clocked, pair
 

@@ -7,13 +7,13 @@ import random
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.chapters.citation import Book
+from ntpcompanion.workflow.chapters.ending import Source
+from ntpcompanion.workflow.chapters.pages import make_page
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.running.runs import load_executed, stale_reasons
-from ntpcompanion.workflow.site.build import current_results, prepare_pages
-from ntpcompanion.workflow.site.citation import Book
-from ntpcompanion.workflow.site.ending import Source
+from ntpcompanion.workflow.site.build_site import current_results, prepare_pages
 from ntpcompanion.workflow.site.marks import marks_of
-from ntpcompanion.workflow.site.pages import make_page
 from ntpcompanion.workflow.site.shown import site_faults
 
 FLIPS = 300

@@ -5,9 +5,9 @@ it.
 import numpy as np
 
 from ntpcompanion.dyck.balance import balance_neurons
+from ntpcompanion.dyck.bracket_transformer import Parameters
 from ntpcompanion.dyck.sentences import masked_support
 from ntpcompanion.dyck.solutions import random_features, tilted_attention, with_least_norm_head
-from ntpcompanion.dyck.transformer import Parameters
 
 SIGNS = ("random", "fixed")
 

@@ -4,9 +4,9 @@ import scipy
 
 from ntpcompanion.dyck.balance import balance_globally, balance_neurons, wide_limits
 from ntpcompanion.dyck.bound import lower_bound, residuals, squared_gradient_norm
+from ntpcompanion.dyck.bracket_transformer import predict, uniform_attention
 from ntpcompanion.dyck.sentences import masked_support
 from ntpcompanion.dyck.solutions import random_features, transferable
-from ntpcompanion.dyck.transformer import predict, uniform_attention
 
 
 def test_balancing_keeps_the_function_and_lowers_the_trace(rng):

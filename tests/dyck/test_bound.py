@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from ntpcompanion.dyck.bound import chain, lower_bound, residuals, squared_gradient_norm
+from ntpcompanion.dyck.bracket_transformer import Parameters, gradients, squared_loss
 from ntpcompanion.dyck.network import Network
 from ntpcompanion.dyck.sentences import masked_support
 from ntpcompanion.dyck.solutions import random_features, transferable
-from ntpcompanion.dyck.transformer import Parameters, gradients, squared_loss
 from ntpcompanion.flatness.hessian import FlatModule, full_hessian
 from tests.dyck.cases import SIGNS, attentive, attentive_solution
 

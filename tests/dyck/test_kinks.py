@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import sympy
 
-from ntpcompanion.dyck.exact import curvature, exact_chain
+from ntpcompanion.dyck.exact_trace import curvature, exact_chain
 from ntpcompanion.dyck.kinks import OneSided, one_sided_second_derivatives
 from ntpcompanion.dyck.neurons import Neurons
-from ntpcompanion.dyck.one_condition import mask_as_bias, two_values
 from ntpcompanion.dyck.sentences import masked_support
+from ntpcompanion.dyck.single_condition import mask_as_bias, two_values
 from ntpcompanion.dyck.solutions import memoriser, three_neurons, transferable_neurons
 
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
+from ntpcompanion.dyck.bracket_transformer import gradients, predict
 from ntpcompanion.dyck.network import Network
 from ntpcompanion.dyck.sentences import masked_support
-from ntpcompanion.dyck.transformer import gradients, predict
 from ntpcompanion.flatness.hessian import FlatModule
 from tests.dyck.cases import SIGNS, attentive
 

@@ -5,9 +5,9 @@ import pytest
 
 from ntpcompanion.dyck import neurons as module
 from ntpcompanion.dyck.bound import squared_gradient_norm
+from ntpcompanion.dyck.bracket_transformer import predict, uniform_attention
 from ntpcompanion.dyck.neurons import Neurons
 from ntpcompanion.dyck.sentences import masked_support
-from ntpcompanion.dyck.transformer import predict, uniform_attention
 
 
 def some(T, width=5, seed=0):

@@ -2,6 +2,13 @@ import numpy as np
 import pytest
 
 from ntpcompanion.dyck.bound import lower_bound, residuals, squared_gradient_norm
+from ntpcompanion.dyck.bracket_transformer import (
+    Parameters,
+    forward,
+    predict,
+    squared_loss,
+    uniform_attention,
+)
 from ntpcompanion.dyck.sentences import downstream_strings, masked_support
 from ntpcompanion.dyck.solutions import (
     memoriser,
@@ -12,13 +19,6 @@ from ntpcompanion.dyck.solutions import (
     transferable_neurons,
     with_dead_neuron,
     with_least_norm_head,
-)
-from ntpcompanion.dyck.transformer import (
-    Parameters,
-    forward,
-    predict,
-    squared_loss,
-    uniform_attention,
 )
 from tests.dyck.cases import SIGNS, attentive
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from ntpcompanion.dyck.bracket_transformer import forward, predict, squared_loss
 from ntpcompanion.dyck.sentences import downstream_strings, masked_support
 from ntpcompanion.dyck.stein import single_neuron_variance, stein_features, sufficient_width
-from ntpcompanion.dyck.transformer import forward, predict, squared_loss
 
 
 def moments(T, overlap):

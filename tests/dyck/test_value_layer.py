@@ -3,15 +3,15 @@ import pytest
 import torch
 
 from ntpcompanion.dyck.bound import squared_gradient_norm
-from ntpcompanion.dyck.sentences import masked_support
-from ntpcompanion.dyck.solutions import transferable
-from ntpcompanion.dyck.transformer import (
+from ntpcompanion.dyck.bracket_transformer import (
     Parameters,
     gradients,
     predict,
     squared_loss,
     uniform_attention,
 )
+from ntpcompanion.dyck.sentences import masked_support
+from ntpcompanion.dyck.solutions import transferable
 from ntpcompanion.dyck.value_layer import ValueLayer
 from tests.dyck.cases import SIGNS, attentive, balanced_features
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ntpcompanion.dyck.downstream import minimum_norm_head, population_error
+from ntpcompanion.dyck.bracket_counting import minimum_norm_head, population_error
 from ntpcompanion.dyck.sentences import downstream_strings
 from ntpcompanion.dyck.wide_features import (
     RIDGE,

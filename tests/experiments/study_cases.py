@@ -1,6 +1,6 @@
 """A study that takes a second: what its tests share."""
 
-from ntpcompanion.experiments.downstream import Plan
+from ntpcompanion.experiments.same_loss.downstream import Plan
 
 STEPS = {"steps": 6, "batch_size": 8, "learning_rate": 1e-2}
 PROBE = {"dims": 4, "draws": 1, "shots": 10, "subsets": 1, "ridges": [0.1], "tolerance": 1e-3}

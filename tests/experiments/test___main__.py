@@ -10,9 +10,9 @@ import torch
 from typer.testing import CliRunner
 
 from ntpcompanion.experiments.__main__ import app
-from ntpcompanion.mlm.named_plans import LANGUAGE_PLANS, MODEL_PLANS
-from ntpcompanion.mlm.plan import TrainingPlan
-from ntpcompanion.mlm.train import train
+from ntpcompanion.mlm.data.named_plans import LANGUAGE_PLANS, MODEL_PLANS
+from ntpcompanion.mlm.training.train import train
+from ntpcompanion.mlm.training.training_plan import TrainingPlan
 
 OPTIONS = [
     "--language",

@@ -6,11 +6,11 @@ Plans of whole experiments are read by pydantic, and have tests of their own.
 import numpy as np
 
 from ntpcompanion import experiments as ex
-from ntpcompanion.experiments.downstream import Plan, Result
-from ntpcompanion.experiments.effects import slopes_of_seeds
-from ntpcompanion.experiments.power import verdict_probabilities
+from ntpcompanion.experiments.same_loss.downstream import Plan, Result
 from ntpcompanion.mlm import ConvergedProbe, TrainingPlan
-from ntpcompanion.mlm.language_plans import HMMPlan
+from ntpcompanion.mlm.data.language_plans import HMMPlan
+from ntpcompanion.statistics.effects import slopes_of_seeds
+from ntpcompanion.statistics.power import verdict_probabilities
 from tests.experiments.study_cases import VALUES
 from tests.mistakes import wrong_calls
 

@@ -4,7 +4,7 @@ import pytest
 from scipy.special import log_softmax
 
 from ntpcompanion.geometry import ridge_path, solve_nuclear_svm
-from ntpcompanion.geometry.excess import Distributions, relative_gap
+from ntpcompanion.geometry.geometry_bounds import Distributions, relative_gap
 from ntpcompanion.geometry.unconstrained import balanced_factors
 from tests.geometry.cases import drawn_table
 

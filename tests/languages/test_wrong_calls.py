@@ -7,9 +7,9 @@ import torch
 
 from ntpcompanion import languages
 from ntpcompanion.languages.enumeration import sentence_table
-from ntpcompanion.languages.glue import GlueSplit, encode
+from ntpcompanion.languages.pretrained.glue import GlueSplit, encode
 from ntpcompanion.languages.random_hmms import random_hmm
-from ntpcompanion.mlm.language_plans import HMMPlan
+from ntpcompanion.mlm.data.language_plans import HMMPlan
 from tests.languages.opt import small_opt, small_tokenizer
 from tests.mistakes import wrong_calls
 

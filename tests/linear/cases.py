@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from ntpcompanion.linear.contexts import ContextTable
+from ntpcompanion.linear.tables.contexts import ContextTable
 
 SCALES = (1e-3, 1e-2, 1.0, 10.0, 1e3)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from ntpcompanion.linear.gram import DualProblem, State, start
+from ntpcompanion.linear.svm.dual_problem import DualProblem, State, start
 
 SUPPORT = np.array([[1, 1, 0, 0, 0], [0, 1, 0, 1, 1], [0, 0, 1, 0, 0], [1, 1, 1, 1, 1]], dtype=bool)
 

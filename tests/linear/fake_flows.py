@@ -15,16 +15,16 @@ from ntpcompanion.linear import (
     gradient_flow,
     measure_alignment,
     project_onto_F,
-    regularization_path,
     solve_ntp_svm,
     step_bound,
 )
-from ntpcompanion.linear.complementarity import complementarity_gap, tilted_pair
-from ntpcompanion.linear.growth_exponent import growth_exponent
-from ntpcompanion.linear.leak import split_excess
-from ntpcompanion.linear.offset import predict_distance
-from ntpcompanion.linear.planar import planar_tables, widest_margin
-from ntpcompanion.linear.trajectory import last_decoders, stability_edge
+from ntpcompanion.linear.dynamics import regularization_path
+from ntpcompanion.linear.dynamics.convergence_rate import growth_exponent
+from ntpcompanion.linear.dynamics.flow_angle import predict_distance
+from ntpcompanion.linear.dynamics.off_support_mass import split_excess
+from ntpcompanion.linear.dynamics.trajectory import last_decoders, stability_edge
+from ntpcompanion.linear.svm.complementarity import complementarity_gap, tilted_pair
+from ntpcompanion.linear.svm.planar_examples import planar_tables, widest_margin
 from tests.fakes import Family
 from tests.linear.cases import table as table_of
 

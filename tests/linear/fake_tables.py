@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import minimize, nnls
 
-from ntpcompanion.experiments import adam_bias, adam_limit, large_descent
+from ntpcompanion.experiments.adam import adam_bias, adam_limit
+from ntpcompanion.experiments.scale import large_descent
 from ntpcompanion.languages import count_contexts
-from ntpcompanion.languages.prefixes import count_prefixes
+from ntpcompanion.languages.text.prefixes import count_prefixes
 from ntpcompanion.linear import (
     ContextTable,
     check_compatibility,
@@ -17,9 +18,9 @@ from ntpcompanion.linear import (
     project_onto_F,
     solve_ntp_svm,
 )
-from ntpcompanion.linear.large_tables import planted_table
-from ntpcompanion.linear.pair_certificate import find_pair_certificate
-from ntpcompanion.linear.planar import planar_tables, widest_margin
+from ntpcompanion.linear.separability.pair_certificate import find_pair_certificate
+from ntpcompanion.linear.svm.planar_examples import planar_tables, widest_margin
+from ntpcompanion.linear.tables.large_tables import planted_table
 from tests.fakes import Family
 from tests.linear.cases import table as table_of
 

@@ -2,9 +2,9 @@
 
 import torch
 
-from ntpcompanion.mlm.language_plans import HMMPlan, PCFGPlan
-from ntpcompanion.mlm.plan import TrainingPlan
-from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.mlm.data.language_plans import HMMPlan, PCFGPlan
+from ntpcompanion.mlm.training.training_plan import TrainingPlan
+from ntpcompanion.networks.network_plan import ModelPlan
 
 SMALL = HMMPlan(2, 6, 4, 2)
 MIXED = PCFGPlan(6, 8, 3)  # sentences of 1 to 4 words

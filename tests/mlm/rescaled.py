@@ -4,9 +4,9 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
-from ntpcompanion.mlm.example_gradients import squared_gradients
-from ntpcompanion.mlm.rescaling import scale_names
-from ntpcompanion.networks.build import build_model
+from ntpcompanion.mlm.curvature.example_gradients import squared_gradients
+from ntpcompanion.mlm.curvature.rescaling import scale_names
+from ntpcompanion.networks.build_network import build_model
 from tests.mlm.cases import TRANSFORMER
 from tests.networks.cases import AT, TOKENS, double
 

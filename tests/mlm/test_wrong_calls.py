@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from ntpcompanion import mlm
-from ntpcompanion.mlm.adversarial import AdversarialPlan
-from ntpcompanion.mlm.downstream import LabelledExamples
-from ntpcompanion.mlm.probe import ProbePlan
+from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
+from ntpcompanion.mlm.probes.probe import ProbePlan
+from ntpcompanion.mlm.training.adversarial import AdversarialPlan
 from ntpcompanion.networks.stack import initial_stack
 from tests.mistakes import wrong_calls
 from tests.mlm.cases import SHORT, SMALL, TRANSFORMER, generator

@@ -2,7 +2,7 @@
 
 import torch
 
-from ntpcompanion.networks.build import build_model
+from ntpcompanion.networks.build_network import build_model
 from tests.mlm.cases import generator
 
 # words, masks (−2) and padding (−1)

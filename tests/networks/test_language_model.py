@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from ntpcompanion.networks.build import build_model
+from ntpcompanion.networks.build_network import build_model
 from tests.mlm.cases import LSTM, TRANSFORMER
 from tests.networks.cases import AT, EVERYWHERE, TOKENS, double
 

@@ -2,8 +2,8 @@ import pytest
 import torch
 from torch.func import grad
 
-from ntpcompanion.networks.build import build_model
-from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.networks.build_network import build_model
+from ntpcompanion.networks.network_plan import ModelPlan
 from ntpcompanion.networks.stack import Stack, functional_logits, initial_stack, stack_models
 from tests.networks.cases import AT, TOKENS, double
 

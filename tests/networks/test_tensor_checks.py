@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from ntpcompanion.networks.build import build_model
-from ntpcompanion.networks.plan import ModelPlan
+from ntpcompanion.networks.build_network import build_model
+from ntpcompanion.networks.network_plan import ModelPlan
 from ntpcompanion.networks.stack import initial_stack
 from ntpcompanion.networks.tensor_checks import (
     check_as_many,

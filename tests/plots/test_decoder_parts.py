@@ -2,7 +2,7 @@ import numpy as np
 from matplotlib.colors import to_hex
 
 from ntpcompanion.plots.decoder_parts import draw_decoder_parts, draw_prediction
-from ntpcompanion.plots.style import IN_SUPPORT, OUT_OF_SUPPORT
+from ntpcompanion.plots.drawing.style import IN_SUPPORT, OUT_OF_SUPPORT
 
 
 def test_the_excess_has_a_level_line_at_each_power_of_ten(ax):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ntpcompanion.languages import count_contexts
+from ntpcompanion.plots.drawing.style import IN_SUPPORT, THEORY
 from ntpcompanion.plots.sparse_table import draw_passage, draw_sparse_rows
-from ntpcompanion.plots.style import IN_SUPPORT, THEORY
 
 
 def test_a_passage_frames_each_occurrence_of_its_context_and_marks_the_next_word(ax):

@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ntpcompanion import plots
-from ntpcompanion.dyck.downstream import LearningCurve
+from ntpcompanion.dyck.bracket_counting import LearningCurve
 from ntpcompanion.languages import count_contexts
 from tests.mistakes import FRAME, wrong_calls
 

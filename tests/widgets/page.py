@@ -7,9 +7,9 @@ from pathlib import Path
 
 import nbformat
 
-from ntpcompanion.plots.widgets import Widget
+from ntpcompanion.plots.drawing.widget import Widget
+from ntpcompanion.workflow.chapters.widgets import known_widgets, load_widgets
 from ntpcompanion.workflow.site.look import ASSETS
-from ntpcompanion.workflow.site.widgets import known_widgets, load_widgets
 
 BOOK = Path(__file__).parents[2] / "book"
 PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>

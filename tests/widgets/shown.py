@@ -6,7 +6,7 @@ from pathlib import Path
 import jupytext
 import nbformat
 
-from ntpcompanion.plots.widgets import Widget
+from ntpcompanion.plots.drawing.widget import Widget
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 

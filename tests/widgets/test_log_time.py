@@ -13,7 +13,7 @@ from ntpcompanion.linear import (
     project_onto_F,
     solve_ntp_svm,
 )
-from ntpcompanion.linear.planar import SUPPORTS
+from ntpcompanion.linear.svm.planar_examples import SUPPORTS
 from tests.browsing import needs_browser
 
 pytestmark = needs_browser

@@ -5,8 +5,8 @@ import pytest
 
 from ntpcompanion import plots
 from ntpcompanion.linear import ContextTable, Verdict, check_separability, solve_ntp_svm
-from ntpcompanion.linear.planar import SUPPORTS
-from ntpcompanion.linear.proofs import check_certificate, check_weights
+from ntpcompanion.linear.separability.certificates import check_certificate, check_weights
+from ntpcompanion.linear.svm.planar_examples import SUPPORTS
 from tests.browsing import needs_browser
 
 pytestmark = needs_browser

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from ntpcompanion.dyck import Parameters, bound, exact, masked_support, squared_loss, transferable
-from ntpcompanion.dyck.downstream import best_head_error
+from ntpcompanion.dyck import Parameters, bound, masked_support, squared_loss, transferable
+from ntpcompanion.dyck import exact_trace as exact
+from ntpcompanion.dyck.bracket_counting import best_head_error
 from ntpcompanion.dyck.neurons import Neurons
 from tests.browsing import needs_browser
 from tests.widgets.shown import made_widget

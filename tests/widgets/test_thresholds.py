@@ -5,7 +5,7 @@ import pytest
 
 from ntpcompanion import plots
 from ntpcompanion.linear import predicted_threshold
-from ntpcompanion.linear.kinematic import face_probabilities, separable_probability
+from ntpcompanion.linear.thresholds.kinematic import face_probabilities, separable_probability
 from tests.browsing import needs_browser
 
 pytestmark = needs_browser

@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import expect
 from scipy import stats
 
-from ntpcompanion.experiments import slope_within_seeds
-from ntpcompanion.experiments import study_table as study
+from ntpcompanion.experiments.same_loss import study_table as study
+from ntpcompanion.statistics import slope_within_seeds
 from tests.browsing import needs_browser
 from tests.widgets.shown import made_widget
 

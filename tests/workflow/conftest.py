@@ -18,6 +18,7 @@ from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running.job import Job
 from tests.toy import executed, executed_once, importable, no_kernel, toy  # noqa: F401
+from tests.workflow.halves import PLAN, STUDY
 
 MEASURED = {"coin": {"toy.half": 0.5, "toy.powers": [1.0, 2.0, 4.0]}, "words": {"toy.words": 3.0}}
 INJECTED = {
@@ -113,3 +114,11 @@ def repository():
         return call
 
     return make
+
+
+@pytest.fixture
+def study(importable):
+    """A toy project whose one plan, `halves`, runs the experiment `study` at three points."""
+    importable.write_experiment("study", STUDY)
+    importable.plan_records(halves=PLAN)
+    return importable

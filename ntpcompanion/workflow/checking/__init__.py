@@ -1,9 +1,9 @@
 """Whether a number or a verdict has moved, and how a person, a host or a program is told.
 
-- `comparison`: measured values against the baseline, verdicts against those expected
+- `value_comparison`: measured values against the baseline, verdicts against those expected
 - `advice`: what to do about what a comparison found
-- `places`: the line of a notebook that measures a claim
-- `report`: what a comparison found, as data
+- `claim_positions`: the line of a notebook that measures a claim
+- `check_report`: what a comparison found, as data
 - `formats`: the same as JUnit XML, annotations of GitHub and Markdown
 - `reports`: stored results compared, and the files that are written about it
 - `schemas`: the files of claims and profiles, as an editor completes them

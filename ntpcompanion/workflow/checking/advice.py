@@ -1,6 +1,6 @@
 """What to do about the findings of a check, in sentences."""
 
-from ntpcompanion.workflow.checking.comparison import Kind
+from ntpcompanion.workflow.checking.value_comparison import Kind
 
 _ADVICE: dict[Kind, str] = {
     "moved": "If the new number is right, accept it: `ntpcompanion check --profile {profile} "

@@ -3,7 +3,7 @@
 import re
 from xml.etree import ElementTree
 
-from ntpcompanion.workflow.checking.report import Checked, Number, Report, Reported
+from ntpcompanion.workflow.checking.check_report import Checked, Number, Report, Reported
 from ntpcompanion.workflow.claims.formatting import number
 
 LIST_SHOWN = 3  # values of a claim about several

@@ -9,8 +9,8 @@ from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking import formats
-from ntpcompanion.workflow.checking.comparison import compare
-from ntpcompanion.workflow.checking.report import Report, make_report, report_json
+from ntpcompanion.workflow.checking.check_report import Report, make_report, report_json
+from ntpcompanion.workflow.checking.value_comparison import compare
 from ntpcompanion.workflow.claims import baselines
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.running.results import Result

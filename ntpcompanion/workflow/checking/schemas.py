@@ -10,7 +10,7 @@ from typing import Any
 
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import PROFILES, Project
-from ntpcompanion.workflow.checking.report import SCHEMA, report_schema
+from ntpcompanion.workflow.checking.check_report import SCHEMA, report_schema
 from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.parameters import Parameter

@@ -1,7 +1,7 @@
 """What is wrong with an environment or a machine, and how to mend it.
 
-- `report`: the facts collected, and every check in order
+- `doctor_report`: the facts collected, and every check in order
 - `questions`: what other programs are asked: a kernel, torch, a browser
-- `checks`: the judgement of Python, packages and kernels
+- `environment_checks`: the judgement of Python, packages and kernels
 - `machine`: the judgement of folders, disk, memory, processor, GPU and browser
 """

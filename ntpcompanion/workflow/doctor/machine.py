@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 
 from ntpcompanion.workflow.base.browser import BROWSERS
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.doctor.checks import Check, Install, TorchAnswer
+from ntpcompanion.workflow.doctor.environment_checks import Check, Install, TorchAnswer
 
 GIB = 2**30
 # bytes: a book with its doctrees; several profiles, records and a browser besides

@@ -16,7 +16,7 @@ from ntpcompanion.workflow.base.git import git
 from ntpcompanion.workflow.base.messages import Failed, heard
 from ntpcompanion.workflow.base.processes import Ended, run
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.doctor.checks import KernelAnswer, TorchAnswer
+from ntpcompanion.workflow.doctor.environment_checks import KernelAnswer, TorchAnswer
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.running.job import Job
 

@@ -3,7 +3,7 @@
 - `notebook`: one notebook read from `notebooks/*.md`; all of them found, some of them chosen
 - `cells`, `titles`, `front_matter`: parts of its text
 - `parameters`, `domains`: the parameters cell, and the values that each parameter may take
-- `checks`: functions of the package that judge the parameters before a kernel starts
+- `parameter_checks`: functions of the package that judge the parameters before a kernel starts
 - `profiles`: `notebooks/profiles.yml`, and `-p NAME=VALUE` of the command line
 - `saving`, `losses`, `jupyter_contents`, `lab`, `hosted`: a notebook saved from JupyterLab, which
   keeps the lines of what did not change, or says what it cannot hold; and how JupyterLab is started

@@ -10,12 +10,12 @@ from typing import Any
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
-from ntpcompanion.workflow.records.experiment import experiment_module
-from ntpcompanion.workflow.records.grid import grid_tasks
+from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.records.plans import plan_of
 from ntpcompanion.workflow.records.record import SCHEMA, experiment_sources
-from ntpcompanion.workflow.records.tasks import run_tasks
-from ntpcompanion.workflow.running.sources import source_hashes
+from ntpcompanion.workflow.sweeps.experiment_tasks import run_tasks
+from ntpcompanion.workflow.sweeps.find_experiment import experiment_module
+from ntpcompanion.workflow.sweeps.grid import grid_tasks
 
 RESULT = ("parameters", "result", "seconds")  # what a record has of a line
 

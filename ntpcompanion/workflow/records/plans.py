@@ -16,7 +16,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.base.yaml_files import parse_yaml
-from ntpcompanion.workflow.records.comparison import Tolerance
+from ntpcompanion.workflow.records.result_comparison import Tolerance
 
 
 def _module_name(experiment: str) -> str:

@@ -14,12 +14,12 @@ from ntpcompanion.workflow.base.files import canonical_json, read_sealed, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.base.shapes import shaped
-from ntpcompanion.workflow.records.comparison import Tolerance
-from ntpcompanion.workflow.records.experiment import PARTS, experiment_module
-from ntpcompanion.workflow.records.grid import require_every_task
-from ntpcompanion.workflow.records.inputs import changed_inputs
+from ntpcompanion.workflow.hashing.reach import definition_hashes
 from ntpcompanion.workflow.records.plans import Plan, read_plans
-from ntpcompanion.workflow.running.reach import definition_hashes
+from ntpcompanion.workflow.records.result_comparison import Tolerance
+from ntpcompanion.workflow.sweeps.find_experiment import PARTS, experiment_module
+from ntpcompanion.workflow.sweeps.grid import require_every_task
+from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs
 
 Schema = Literal[2]
 SCHEMA = get_args(Schema)[0]

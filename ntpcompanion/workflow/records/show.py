@@ -9,7 +9,7 @@ from typing import Any
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_sealed
 from ntpcompanion.workflow.claims.measure import RECORD_MIME
-from ntpcompanion.workflow.records.grid import require_every_task
+from ntpcompanion.workflow.sweeps.grid import require_every_task
 
 
 def show_record(name: str) -> list[dict[str, Any]]:

@@ -2,17 +2,6 @@
 
 - `runs`: a notebook under a profile; `stale_reasons` decides whether it runs again
 - `freshness`: the key of a run: everything that decides its numbers, and what changed in it
-- `sources`: which files of the package a piece of code depends on
-- `uses`: the names that a piece of code uses of the modules it imports
-- `faces`: the modules that define the public names of a package
-- `reach`: the definitions that an experiment rests on, for its records
-- `statements`: what a statement of a module refers to, by the scopes of Python
-- `bindings`: what statements and imports bind in their scope
-- `modules`: the modules of packages, and what a dotted name in them is bound to
-- `tree_hash`: the hash of a syntax tree whose names stand for definitions
-- `elsewhere`: statements that act at import, or look where nothing can be seen
-- `purity`: which calls of argument checks may be left out
-- `catching`: where their errors may be caught
 - `execute`: the stale runs, several at a time, each outcome stored whole or not at all
 - `declared`: the files and folders that a run declares
 - `layout`: the folder in which it lives, which holds these and the modules that it imports

@@ -23,11 +23,11 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.base.tracing import digest_of_names
 from ntpcompanion.workflow.claims.baselines import RECORD
+from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.notebooks.domains import FILE
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
 from ntpcompanion.workflow.running.declared import file_digests, listed_files
 from ntpcompanion.workflow.running.layout import Layout, package_data
-from ntpcompanion.workflow.running.sources import source_hashes
 
 FILES_READ, LIBRARIES_USED = "files read", "libraries used"
 KeyParts = Mapping[str, Any]  # what decides the numbers of a run, by name, as JSON has it

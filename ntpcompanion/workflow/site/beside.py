@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from html import escape
 from math import hypot
 
+from ntpcompanion.workflow.chapters import cards
 from ntpcompanion.workflow.claims.claims import Claim, judge
 from ntpcompanion.workflow.claims.formatting import mathematics
 from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.results.list_tables import list_table
 from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.site import cards
-from ntpcompanion.workflow.site.list_tables import list_table
 
 EXPECTED_OF = "expectation is for the book's parameters"
 

@@ -12,7 +12,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from ntpcompanion.workflow.running.runs import Run, plan
-from ntpcompanion.workflow.site.build import prepare_pages
+from ntpcompanion.workflow.site.build_site import prepare_pages
 from ntpcompanion.workflow.site.previews import write_previews
 from ntpcompanion.workflow.site.shown import site_faults
 

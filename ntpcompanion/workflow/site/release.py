@@ -26,9 +26,9 @@ from ntpcompanion.workflow.base.files import (
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.yaml_files import read_yaml
-from ntpcompanion.workflow.site import cards
-from ntpcompanion.workflow.site.exports import SCHEMA_NAME
-from ntpcompanion.workflow.site.references import Paper, read_papers
+from ntpcompanion.workflow.chapters import cards
+from ntpcompanion.workflow.results.exports import SCHEMA_NAME
+from ntpcompanion.workflow.results.references import Paper, read_papers
 
 CODECHECK = "https://codecheck.org.uk/spec/config/1.0/"
 SUMS = "SHA256SUMS"  # as `sha256sum --check` reads them

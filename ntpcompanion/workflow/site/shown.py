@@ -19,12 +19,13 @@ from ntpcompanion.workflow.base.files import (
     write_sealed,
 )
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.chapters import cards
 from ntpcompanion.workflow.claims.claims import judge, load_claims
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.notebooks.cells import tags
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS, toc_pages
 from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.site import cards, marks
+from ntpcompanion.workflow.site import marks
 from ntpcompanion.workflow.site.marks import Mark, marks_of, marks_of_text
 
 REMOVING = {"remove-cell", "remove-output"}  # tags of MyST-NB

@@ -16,11 +16,12 @@ from typing import Any, TypedDict
 
 from ntpcompanion.workflow.base.files import hash_of, sha256
 from ntpcompanion.workflow.base.texts import read_text
-from ntpcompanion.workflow.site import formulas, numbering, symbols
-from ntpcompanion.workflow.site.formulas import with_their_punctuation
-from ntpcompanion.workflow.site.numbering import with_papers_numbers
-from ntpcompanion.workflow.site.outside import LABELS, labels_of
-from ntpcompanion.workflow.site.symbols import read_notation, with_symbols
+from ntpcompanion.workflow.chapters import inline_formulas as formulas
+from ntpcompanion.workflow.chapters import numbering, symbols
+from ntpcompanion.workflow.chapters.inline_formulas import with_their_punctuation
+from ntpcompanion.workflow.chapters.numbering import with_papers_numbers
+from ntpcompanion.workflow.chapters.outside_links import LABELS, labels_of
+from ntpcompanion.workflow.chapters.symbols import read_notation, with_symbols
 
 FILE = "sources.json"  # beside the doctrees: what the last rendering read
 

@@ -18,20 +18,20 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import files_below, write_atomically
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
+from ntpcompanion.workflow.chapters import outside_links as outside
+from ntpcompanion.workflow.chapters.chapter_files import Chapter, make_chapter
+from ntpcompanion.workflow.chapters.citation import read_book
+from ntpcompanion.workflow.chapters.widgets import known_widgets
 from ntpcompanion.workflow.claims.claims import Claim, load_claims
 from ntpcompanion.workflow.notebooks.titles import insert_below_title
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
-from ntpcompanion.workflow.site import outside
 from ntpcompanion.workflow.site.beside import banner, comparison
-from ntpcompanion.workflow.site.build import render_changed
-from ntpcompanion.workflow.site.chapters import Chapter, make_chapter
-from ntpcompanion.workflow.site.citation import read_book
+from ntpcompanion.workflow.site.build_site import render_changed
 from ntpcompanion.workflow.site.marks import Mark, marks_of_text, page_faults
 from ntpcompanion.workflow.site.render import doctrees
 from ntpcompanion.workflow.site.shown import chapter_marks
-from ntpcompanion.workflow.site.widgets import known_widgets
 
 # what a chapter needs of the folder of the book, beside itself
 SHARED = ("assets", "references.bib", "references.md", "notation.md")

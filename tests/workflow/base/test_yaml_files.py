@@ -18,7 +18,7 @@ from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from ntpcompanion.workflow.records.plans import read_plans
 from ntpcompanion.workflow.records.record import load_record
-from tests.workflow.records.halves import PLAN, STORED
+from tests.workflow.halves import PLAN, STORED
 
 
 def test_what_json_knows_is_read_and_a_date_is_a_text():

@@ -1,7 +1,7 @@
 """A project whose two notebooks were run, and what became of their numbers."""
 
-from ntpcompanion.workflow.checking.comparison import compare
-from ntpcompanion.workflow.checking.report import make_report
+from ntpcompanion.workflow.checking.check_report import make_report
+from ntpcompanion.workflow.checking.value_comparison import compare
 from ntpcompanion.workflow.claims.baselines import updated
 from ntpcompanion.workflow.claims.claims import load_claims
 from tests.workflow.claims.test_baselines import result

@@ -1,7 +1,7 @@
 from typing import get_args
 
 from ntpcompanion.workflow.checking.advice import what_to_do
-from ntpcompanion.workflow.checking.comparison import NOTES, Kind
+from ntpcompanion.workflow.checking.value_comparison import NOTES, Kind
 
 
 def test_a_number_that_is_new_and_one_that_moved_are_accepted_by_one_command():

@@ -3,8 +3,8 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
+from ntpcompanion.workflow.checking.check_report import Report, Reported
 from ntpcompanion.workflow.checking.formats import annotations, headline, junit, markdown
-from ntpcompanion.workflow.checking.report import Report, Reported
 from ntpcompanion.workflow.claims.measurement import Measurement
 from tests.workflow.checking.cases import AS_STORED, HALF_MISSING, HALF_MOVED, report_of
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from ntpcompanion import cli
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking.report import Report
+from ntpcompanion.workflow.checking.check_report import Report
 from ntpcompanion.workflow.checking.reports import Files, annotations, write_reports
 from ntpcompanion.workflow.claims import baselines
 

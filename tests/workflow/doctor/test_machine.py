@@ -10,7 +10,7 @@ import pytest
 from filelock import FileLock
 
 from ntpcompanion.workflow.doctor import machine, questions
-from ntpcompanion.workflow.doctor.checks import Install, TorchAnswer
+from ntpcompanion.workflow.doctor.environment_checks import Install, TorchAnswer
 
 SEES = TorchAnswer(version="2.13.0", cuda="13.0", gpus=(("NVIDIA H200", 139 * 2**30),))
 BLIND = replace(SEES, gpus=())

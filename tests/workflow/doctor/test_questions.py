@@ -13,7 +13,7 @@ import pytest
 
 from ntpcompanion.workflow.base.messages import Cell, Failed
 from ntpcompanion.workflow.doctor import questions
-from ntpcompanion.workflow.doctor.checks import KernelAnswer, TorchAnswer
+from ntpcompanion.workflow.doctor.environment_checks import KernelAnswer, TorchAnswer
 from tests.workflow.running.test_execute import saying
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="what is faked is a shell script")

@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
+from ntpcompanion.workflow.hashing.uses import names_used
 from ntpcompanion.workflow.notebooks.cells import as_python, used_python
-from ntpcompanion.workflow.running.uses import names_used
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.records.making import Options, make_record
-from tests.workflow.records.halves import PLAN
+from tests.workflow.halves import PLAN
 
 
 def test_a_record_says_what_made_it(study):

@@ -2,7 +2,7 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.records.plans import read_plans
-from tests.workflow.records.halves import PLAN
+from tests.workflow.halves import PLAN
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
 from ntpcompanion.workflow.records.making import Options, make_record
 from ntpcompanion.workflow.records.record import banner, load_record
-from tests.workflow.records.halves import PLAN, STORED
+from tests.workflow.halves import PLAN, STORED
 
 OTHERS = [
     {"schema": 1},
@@ -99,7 +99,7 @@ def test_a_record_outlives_moves_and_public_names(study):
     study.edit("toypkg/half.py", "toypkg.two", "toypkg.three")
     init = package / "experiments" / "__init__.py"
     init.write_text(
-        "from ntpcompanion.faces import attach_face\n\n"
+        "from ntpcompanion.lazy_names import attach_face\n\n"
         '__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")\n'
     )
     init.with_suffix(".pyi").write_text("from . import study as study\n")

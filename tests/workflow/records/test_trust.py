@@ -7,14 +7,14 @@ import pytest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import checksum, hash_of, read_sealed, write_sealed
 from ntpcompanion.workflow.base.provenance import hardware
-from ntpcompanion.workflow.records.journal import Present, append, appended, finished_lines
 from ntpcompanion.workflow.records.making import Options, make_record
 from ntpcompanion.workflow.records.record import load_record, read_stored
 from ntpcompanion.workflow.records.show import show_record
-from ntpcompanion.workflow.records.sweep import sweep
-from ntpcompanion.workflow.records.tasks import other_inputs
 from ntpcompanion.workflow.records.verification import verify_record
-from tests.workflow.records.halves import STORED
+from ntpcompanion.workflow.sweeps.experiment_tasks import other_inputs
+from ntpcompanion.workflow.sweeps.journal import Present, append, appended, finished_lines
+from ntpcompanion.workflow.sweeps.sweep import sweep
+from tests.workflow.halves import STORED
 
 SCALED = """
 import pathlib

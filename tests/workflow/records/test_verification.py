@@ -8,7 +8,7 @@ from ntpcompanion.workflow.base.files import read_sealed, write_sealed
 from ntpcompanion.workflow.records.making import Options, make_record
 from ntpcompanion.workflow.records.record import banner, load_record
 from ntpcompanion.workflow.records.verification import verify_record
-from tests.workflow.records.halves import PLAN
+from tests.workflow.halves import PLAN
 
 
 @pytest.fixture

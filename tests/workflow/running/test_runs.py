@@ -6,10 +6,10 @@ import pytest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from ntpcompanion.workflow.records.overview import read_sweep
 from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import input_files, key_parts
 from ntpcompanion.workflow.running.runs import load_executed, plan, unused_defaults
+from ntpcompanion.workflow.sweeps.overview import read_sweep
 
 
 def test_a_path_on_the_command_line_is_one_of_the_users_folder(toy, tmp_path, monkeypatch):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ntpcompanion.workflow.site.code_folds import fold
+from ntpcompanion.workflow.chapters.code_folds import fold
 from ntpcompanion.workflow.site.look import ASSETS
 from tests.browsing import needs_browser
 

@@ -6,8 +6,10 @@ import pytest
 import yaml
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.chapters import outside_links as outside
 from ntpcompanion.workflow.running import execute as runner
-from ntpcompanion.workflow.site import build, outside, views
+from ntpcompanion.workflow.site import build_site as build
+from ntpcompanion.workflow.site import views
 from ntpcompanion.workflow.site.render import doctrees
 from ntpcompanion.workflow.site.views import make_view, view_folder
 

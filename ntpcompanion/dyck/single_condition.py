@@ -1,0 +1,133 @@
+"""Zero-loss solutions that violate exactly one of the conditions under which the bound of Lemma D.1
+is attained.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+
+from ntpcompanion.dyck.balance import balance_neurons
+from ntpcompanion.dyck.bracket_transformer import Parameters
+from ntpcompanion.dyck.neurons import Neurons
+from ntpcompanion.dyck.sentences import check_even, masked_support
+from ntpcompanion.validation import as_between, check_instance
+
+
+def two_values(T: int, spread: Fraction) -> Neurons:
+    """Condition (3) alone fails: three neurons, two of which take more than one positive value.
+
+    The neurons are (1 + a e_1; 0) and (1 − a e_1; 0) with coefficients 1/2, and −(1; 0), where a is
+    the spread. The first two are active on all inputs with f* = +1, with values 1 ± a where the
+    first bracket is visible, and their mean is 1. a = 0 is the transferable solution. The trace is
+    (1 + (r₊ + r₋)/2)/2 times the bound, with r±² = 1 ± 2a/T + a² (T − 1)/T.
+
+    Parameters
+    ----------
+    T
+        the length of a sentence, even.
+    spread
+        a, at least 0 and below 1, where the first pre-activation reaches zero.
+
+    Returns
+    -------
+    Neurons
+        the solution, in integers.
+
+    Raises
+    ------
+    ValueError
+        for an odd T, or a spread that is not a fraction from 0 to 1, 1 excluded.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from ntpcompanion.dyck.single_condition import two_values
+    >>> two_values(4, Fraction(1, 2)).directions[:, :4].tolist()
+    [[3, 2, 2, 2], [1, 2, 2, 2], [-2, -2, -2, -2]]
+    """
+    check_even(T)
+    check_instance("spread", spread, Fraction)
+    if not 0 <= spread < 1:
+        raise ValueError(f"`spread` must be at least 0 and below 1, got {spread}.")
+    p, q = spread.as_integer_ratio()
+    ones, first = np.ones(T, dtype=np.int64), np.eye(1, T, dtype=np.int64)[0]
+    brackets = np.array([q * ones + p * first, q * ones - p * first, -q * ones])
+    return Neurons(np.hstack([brackets, 0 * brackets]), np.array([1, 1, -2]), 2 * q)
+
+
+def mask_as_bias(T: int) -> Neurons:
+    """Condition (4) alone fails: three neurons, of which some with u > 0 and some with u < 0 are
+    active on the same inputs.
+
+    The neurons are (0; 1) and (0; −1) with coefficient 1, and −(1; 0) with coefficient −2. For
+    either sign of the mask exactly one of the first two is active and has the value 1, so that they
+    act as a bias, f = 1 − 2 σ(−f*). Each neuron has one positive value. The trace is twice the
+    bound. On strings without a mask the first two are silent.
+
+    Parameters
+    ----------
+    T
+        the length of a sentence, even.
+
+    Returns
+    -------
+    Neurons
+        the solution, in integers. Raises ValueError for an odd T.
+
+    Examples
+    --------
+    >>> from ntpcompanion.dyck import masked_support
+    >>> from ntpcompanion.dyck.single_condition import mask_as_bias
+    >>> inputs, targets = masked_support(4, "random")
+    >>> mask_as_bias(4).error(inputs.sum(axis=1), targets)
+    Fraction(0, 1)
+    """
+    check_even(T)
+    ones, none = np.ones(T, dtype=np.int64), np.zeros(T, dtype=np.int64)
+    directions = np.array([np.r_[none, ones], np.r_[none, -ones], np.r_[-ones, none]])
+    return Neurons(directions, np.array([1, 1, -2]))
+
+
+def first_position_attention(T: int, weight: float) -> Parameters:
+    """Condition (5) alone fails: two neurons and attention that is not uniform but the same for all
+    inputs.
+
+    The first position has the attention weight p, every other one (1 − p)/(T − 1), also where the
+    first position is masked. Two neurons ±(1/p, (T − 1)/(1 − p), …; 0) undo the weights. ‖h‖ is the
+    same for all inputs, so that conditions (3) and (4) hold: (9) alone costs the factor √(T (p² +
+    (1 − p)²/(T − 1))). The gradient in W_Q and W_K, which (6) drops, is not zero either.
+
+    Parameters
+    ----------
+    T
+        the length of a sentence, even.
+    weight
+        p, above 0 and below 1; 1/T is uniform attention.
+
+    Returns
+    -------
+    a `Parameters`
+        θ, balanced.
+
+    Raises
+    ------
+    ValueError
+        for an odd T, one out of range, or a weight that is not between 0 and 1.
+
+    Examples
+    --------
+    >>> from ntpcompanion.dyck import masked_support, squared_loss
+    >>> from ntpcompanion.dyck.single_condition import first_position_attention
+    >>> squared_loss(first_position_attention(4, 0.5), *masked_support(4, "random")) < 1e-24
+    True
+    """
+    inputs = masked_support(T, "random")[0]
+    as_between("weight", weight, 0, 1)
+    logit = np.log(weight * (T - 1) / (1 - weight))
+    itself = np.diag(np.eye(1, 2 * T)[0] + np.eye(1, 2 * T, T)[0])
+    v = np.repeat([(T - 1) / (1 - weight), 0.0], T)
+    v[0] = 1 / weight
+    size = np.sqrt(np.abs(logit))
+    attention = np.sign(logit) * size * itself, size * itself
+    start = Parameters(*attention, np.outer([1.0, -1.0], v), np.array([1.0, -1.0]))
+    return balance_neurons(start, inputs)

@@ -1,0 +1,11 @@
+from . import pretraining as pretraining
+from . import downstream as downstream
+from . import lookup_columns as lookup_columns
+from . import study_table as study_table
+
+__all__ = [
+    "pretraining",
+    "downstream",
+    "lookup_columns",
+    "study_table",
+]

@@ -1,0 +1,154 @@
+"""How much does the next-token SVM cost as the table grows to the size of a real vocabulary?"""
+
+import time
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ntpcompanion.experiments import experiment
+from ntpcompanion.linear.svm.next_token_svm import NTPSVMSolution, solve_ntp_svm
+from ntpcompanion.linear.svm.working_set import LargeSolution, solve_large_svm
+from ntpcompanion.linear.tables.contexts import ContextTable
+from ntpcompanion.linear.tables.large_tables import planted_table
+from ntpcompanion.numerics.peak_memory import forget_peak, peak_gib
+from ntpcompanion.numerics.progress import Round
+from ntpcompanion.randomness import stream
+
+
+class Sizes(BaseModel):
+    """Of a table."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    num_contexts: Annotated[int, Field(ge=1, description="m")]
+    vocab_size: Annotated[int, Field(ge=2, description="V")]
+    dim: Annotated[int, Field(ge=1, description="d")]
+    support_size: Annotated[int, Field(ge=1, description="S, the largest of planted supports")]
+
+
+class Plan(experiment.Plan):
+    """A random table, and a solver."""
+
+    sizes: Sizes
+    table: Annotated[
+        Literal["planted", "gaussian"],
+        Field(description="supports of a random teacher, or at random with N(0, 1) embeddings"),
+    ]
+    solver: Annotated[
+        Literal["working set", "gram"],
+        Field(description="`solve_large_svm`, or `solve_ntp_svm` on the (m, m) Gram matrix"),
+    ]
+    tol: Annotated[float, Field(gt=0, lt=1, description="relative duality gap")] = 1e-6
+    max_products: Annotated[int, Field(ge=1, description="of the solver, at most")] = 5000
+    seed: Annotated[int, Field(ge=0, description="of the table")]
+
+    @model_validator(mode="after")
+    def _support_fits(self) -> "Plan":
+        sizes, V = self.sizes, self.sizes.vocab_size
+        most = min(V - 1, sizes.dim) if self.table == "planted" else V - 1
+        if sizes.support_size > most:
+            raise ValueError(
+                f"`sizes.support_size` must be at most {most} (`vocab_size` − 1, and `dim` for "
+                f"planted tables), got {sizes.support_size}."
+            )
+        return self
+
+
+class Result(experiment.Result):
+    """What was proved, and what it took."""
+
+    verdict: Annotated[str, Field(description="SEPARABLE if the gap is below the tolerance")]
+    gap: Annotated[float | None, Field(description="(P − D) / P, proved; None without a decoder")]
+    tie_violation: Annotated[
+        float | None, Field(description="largest difference of in-support logits")
+    ]
+    norm: Annotated[float | None, Field(description="of the feasible decoder")]
+    gaps: Annotated[tuple[float | None, ...], Field(description="proved after each scan or round")]
+    products_at: Annotated[tuple[int, ...], Field(description="products up to each of them")]
+    scans: Annotated[int, Field(description="of all margins; 0 for the Gram matrix")]
+    products: Annotated[int, Field(description="of the solver")]
+    working_set: Annotated[int, Field(description="pairs off the supports; all for Gram")]
+    operations: Annotated[int, Field(description="multiplications of scans and products")]
+    seconds: Annotated[float, Field(description="of the solver, on a machine with other work")]
+    peak_gib: Annotated[float | None, Field(description="resident size at most, GiB, in halves")]
+
+
+def run(plan: Plan) -> Result:
+    """Solve one table, and count.
+
+    Parameters
+    ----------
+    plan
+        the table and the solver.
+
+    Returns
+    -------
+    Result
+        gap, counts, and what the process needed.
+
+    Raises
+    ------
+    ValueError
+        as `planted_table`, `solve_large_svm` and `solve_ntp_svm`.
+
+    Notes
+    -----
+    Minutes of one core at m = 10⁵, V = 10⁴, d = 256.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments.scale import large_svm
+    >>> sizes = large_svm.Sizes(num_contexts=40, vocab_size=12, dim=16, support_size=3)
+    >>> found = [
+    ...     large_svm.run(large_svm.Plan(sizes=sizes, table="planted", solver=solver, seed=0))
+    ...     for solver in ("working set", "gram")
+    ... ]
+    >>> [answer.verdict for answer in found], bool(abs(found[0].norm / found[1].norm - 1) < 1e-6)
+    (['SEPARABLE', 'SEPARABLE'], True)
+    """
+    forget_peak()
+    table, rounds = table_of(plan), list[Round]()
+    begin = time.monotonic()
+    found: LargeSolution | NTPSVMSolution
+    if plan.solver == "working set":
+        found = solve_large_svm(
+            table, tol=plan.tol, max_products=plan.max_products, callback=rounds.append
+        )
+        scans, products = found.scans, found.products
+        working_set, operations = found.working_set, found.operations
+    else:
+        found = solve_ntp_svm(
+            table, tol=plan.tol, max_iterations=plan.max_products, callback=rounds.append
+        )
+        m, V = table.next_token.shape
+        scans, products = 0, found.iterations
+        working_set, operations = m * V - table.support.nnz, products * m * m * V
+    seconds = time.monotonic() - begin
+    return Result(
+        verdict=found.verdict.name,
+        gap=_finite(found.duality_gap),
+        tie_violation=_finite(found.tie_violation),
+        norm=None if found.weights is None else float((found.weights**2).sum() ** 0.5),
+        gaps=tuple(_finite(one.gap) for one in rounds),
+        products_at=tuple(one.iterations for one in rounds),
+        scans=scans,
+        products=products,
+        working_set=working_set,
+        operations=operations,
+        seconds=seconds,
+        peak_gib=peak_gib(),
+    )
+
+
+def table_of(plan: Plan) -> ContextTable:
+    """The table of a plan. Raises ValueError as `planted_table`."""
+    sizes = plan.sizes
+    shape = sizes.num_contexts, sizes.vocab_size, sizes.support_size, sizes.dim
+    rng = stream(plan.seed, f"large table {shape}")
+    return (
+        planted_table(*shape, rng) if plan.table == "planted" else ContextTable.random(*shape, rng)
+    )
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if abs(value) < float("inf") else None

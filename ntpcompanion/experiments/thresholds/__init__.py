@@ -1,0 +1,5 @@
+"""At which dimensions tables and texts become separable."""
+
+from ntpcompanion.lazy_names import attach_face
+
+__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")

@@ -1,0 +1,15 @@
+from . import text_crossing as text_crossing
+from . import shuffled_text as shuffled_text
+from . import phase as phase
+from . import weighted_tokens as weighted_tokens
+from . import text_threshold as text_threshold
+from . import least_width as least_width
+
+__all__ = [
+    "text_crossing",
+    "shuffled_text",
+    "phase",
+    "weighted_tokens",
+    "text_threshold",
+    "least_width",
+]

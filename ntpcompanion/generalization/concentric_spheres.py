@@ -1,0 +1,220 @@
+"""A network that tells two spheres apart, and its sample moved to the other sphere: the second
+experiment of Nagarajan, Kolter (2019), in a small version.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import expit
+
+from ntpcompanion.generalization.uniform_convergence import Sample
+from ntpcompanion.validation import as_integer, as_positive, check_generator, check_instance
+
+INNER, OUTER = 1.0, 1.1  # radii of the spheres with label -1 and 1
+FITTED = 0.99  # fraction of the sample that must reach the margin
+
+
+@dataclass(frozen=True, eq=False)
+class TwoLayerNet:
+    """A network with one hidden layer of rectified linear units and one output, in single
+    precision.
+
+    Fields
+    ------
+    inner, bias
+        (d, width) and (width,), of the hidden units.
+    outer, offset
+        (width,) and (), of the output.
+    epochs
+        of its training.
+    """
+
+    inner: Float[np.ndarray, "d width"]
+    bias: Float[np.ndarray, " width"]
+    outer: Float[np.ndarray, " width"]
+    offset: Float[np.ndarray, ""]
+    epochs: int = 0
+
+    def margins(self, sample: Sample) -> Float[np.ndarray, " n"]:
+        """The margins y f(x): positive where it is classified right."""
+        hidden = np.maximum(sample.inputs @ self.inner + self.bias, 0)
+        return sample.labels * (hidden @ self.outer + self.offset)
+
+    def error(self, sample: Sample) -> float:
+        """The fraction of points with a margin of at most 0."""
+        return float(np.mean(self.margins(sample) <= 0))
+
+    def gradients(self, sample: Sample) -> dict[str, Any]:
+        """Gradients of the mean of log(1 + exp(-y f(x))), by field."""
+        before = sample.inputs @ self.inner + self.bias
+        hidden = np.maximum(before, 0)
+        margin = sample.labels * (hidden @ self.outer + self.offset)
+        slope = (-sample.labels * expit(-margin) / len(margin)).astype(np.float32)
+        back = np.outer(slope, self.outer) * (before > 0)
+        return {
+            "inner": sample.inputs.T @ back,
+            "bias": back.sum(axis=0),
+            "outer": slope @ hidden,
+            "offset": slope.sum(),
+        }
+
+
+def draw_spheres(rng: np.random.Generator, m: int, dim: int) -> Sample:
+    """Draw points uniformly from two concentric spheres, of radius 1 (label -1) and 1.1 (label 1).
+
+    Parameters
+    ----------
+    rng
+        of directions and labels.
+    m
+        number of points.
+    dim
+        of the space.
+
+    Returns
+    -------
+    Sample
+        in single precision; labels are fair coins.
+
+    Raises
+    ------
+    ValueError
+        no generator, or sizes below 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.generalization.concentric_spheres import draw_spheres
+    >>> sample = draw_spheres(np.random.default_rng(0), 4, 3)
+    >>> sample.labels.tolist(), [f"{np.linalg.norm(x):.2f}" for x in sample.inputs]
+    ([1, 1, 1, -1], ['1.10', '1.10', '1.10', '1.00'])
+    """
+    check_generator("rng", rng)
+    m, dim = as_integer("m", m, 1), as_integer("dim", dim, 1)
+    labels = rng.choice(np.array([-1, 1]), m)
+    directions = rng.standard_normal((m, dim))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    radii = np.where(labels == 1, OUTER, INNER)
+    return Sample((directions * radii[:, None]).astype(np.float32), labels)
+
+
+def to_other_sphere(sample: Sample) -> Sample:
+    """The sample S′: each point is moved along its ray to the other sphere, with that one's label.
+
+    Both spheres are uniform and equally likely, so S′ has the distribution of S.
+
+    Parameters
+    ----------
+    sample
+        from the two spheres.
+
+    Returns
+    -------
+    Sample
+        as many points.
+
+    Raises
+    ------
+    ValueError
+        `sample` is no `Sample`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.generalization.concentric_spheres import to_other_sphere
+    >>> from ntpcompanion.generalization.uniform_convergence import Sample
+    >>> moved = to_other_sphere(Sample(np.array([[1.0, 0.0]]), np.array([-1])))
+    >>> moved.inputs.round(3).tolist(), moved.labels.tolist()
+    ([[1.1, 0.0]], [1])
+    """
+    check_instance("sample", sample, Sample)
+    factors = np.where(sample.labels == 1, INNER / OUTER, OUTER / INNER)
+    inputs = (sample.inputs * factors[:, None]).astype(sample.inputs.dtype)
+    return Sample(inputs, -sample.labels)
+
+
+def train_two_layers(
+    rng: np.random.Generator,
+    sample: Sample,
+    *,
+    width: int,
+    learning_rate: float,
+    batch_size: int = 64,
+    margin: float = 1.0,
+    epochs: int = 1_000,
+) -> TwoLayerNet:
+    """Train a network by SGD until 99 % of the sample have a margin.
+
+    Parameters
+    ----------
+    rng
+        of the initial weights (Gaussian, variance 2 over the number of inputs of a unit) and of the
+        order of the points.
+    sample
+        to fit, n points in d dimensions.
+    width
+        number of hidden units.
+    learning_rate
+        constant.
+    batch_size
+        points of a step.
+    margin
+        y f(x) that 99 % of the points reach at the end.
+    epochs
+        at most.
+
+    Returns
+    -------
+    TwoLayerNet
+        of the first epoch at whose end the points have their margin, or of the last one. Cost
+        O(n d width) for an epoch.
+
+    Raises
+    ------
+    ValueError
+        no generator or `Sample`, sizes below 1, a rate or margin that is not positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.generalization.concentric_spheres import draw_spheres, train_two_layers
+    >>> rng = np.random.default_rng(0)
+    >>> sample = draw_spheres(rng, 20, 10)
+    >>> net = train_two_layers(rng, sample, width=100, learning_rate=0.5)
+    >>> net.error(sample)
+    0.0
+    """
+    check_generator("rng", rng)
+    check_instance("sample", sample, Sample)
+    width, batch_size = as_integer("width", width, 1), as_integer("batch_size", batch_size, 1)
+    rate = np.float32(as_positive("learning_rate", learning_rate))
+    margin, epochs = as_positive("margin", margin), as_integer("epochs", epochs, 1)
+    data = replace(sample, inputs=sample.inputs.astype(np.float32))
+    net = _initial(rng, data.inputs.shape[1], width)
+    done, fitted = 0, False
+    while done < epochs and not fitted:
+        order = rng.permutation(len(data.labels))
+        for first in range(0, len(order), batch_size):
+            rows = order[first : first + batch_size]
+            _descend(net, Sample(data.inputs[rows], data.labels[rows]), rate)
+        fitted = bool(np.mean(net.margins(data) >= margin) >= FITTED)
+        done += 1
+    return replace(net, epochs=done)
+
+
+def _initial(rng: np.random.Generator, dim: int, width: int) -> TwoLayerNet:
+    inner = rng.standard_normal((dim, width)) * (2 / dim) ** 0.5
+    outer = rng.standard_normal(width) * (2 / width) ** 0.5
+    zero = np.zeros(width, np.float32)
+    return TwoLayerNet(
+        inner.astype(np.float32), zero, outer.astype(np.float32), np.zeros((), np.float32)
+    )
+
+
+def _descend(net: TwoLayerNet, batch: Sample, rate: np.float32) -> None:
+    """A step in place: the arrays of the network are its own until it is handed out."""
+    for name, gradient in net.gradients(batch).items():
+        weights = getattr(net, name)
+        weights -= rate * gradient

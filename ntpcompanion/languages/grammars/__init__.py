@@ -1,0 +1,1 @@
+"""Context-free grammars with exact masked conditionals."""

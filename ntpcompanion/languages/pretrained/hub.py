@@ -1,0 +1,246 @@
+"""What is trained or collected elsewhere: files of the Hugging Face hub, and OPT as a language of
+its most frequent tokens.
+"""
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from ntpcompanion.languages.pretrained.causal import CausalLanguage
+from ntpcompanion.validation import (
+    as_integer,
+    as_integer_array,
+    check_device,
+    check_flag,
+    check_instance,
+)
+
+# seconds to wait for an answer of the hub; transformers and datasets themselves try for half a
+# minute
+PATIENCE = 5.0
+# OPT-125M has no safetensors; weights of other frameworks are left out
+MODEL_FILES = ("*.json", "*.txt", "*.safetensors", "*.bin")
+# strings at one time where every token is a word: distributions of 50,000 tokens take 0.4 MB each
+ALL_TOKENS_CHUNK = 64
+
+
+def load_opt(
+    source: str = "facebook/opt-125m",
+    words: int | Sequence[int] = 2000,
+    *,
+    length: int = 24,
+    ends: bool = True,
+    sentences: int = 1024,
+    seed: int = 0,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | str = "cpu",
+    chunk: int = 256,
+) -> tuple[CausalLanguage, Callable[..., Any]]:
+    """OPT, or another causal model, as a language of its most frequent tokens, and its tokenizer;
+    the defaults are Liu et al.'s sizes.
+
+    The paper does not say in which text the tokens are the most frequent. Here it is that of the
+    model itself: `length` tokens sampled after its first one without any restriction but that
+    special tokens are left out, most frequent first (`word_frequencies`). Nor does it say what ends
+    a sentence; its sentences have 16 words on average and 24 at most. Here it is the model's own
+    token for that.
+
+    Parameters
+    ----------
+    source
+        a folder with weights, configuration and tokenizer in the format of transformers, or a name
+        on the Hugging Face hub, which is downloaded once.
+    words
+        how many tokens, or which: then their ids, and nothing is sampled.
+    length
+        of a sentence, at most.
+    ends
+        whether the model's end-of-text token ends a sentence, see `CausalLanguage`; otherwise all
+        have `length` words.
+    sentences, seed
+        from how many sampled texts frequencies are estimated, and the seed of their generator on
+        the CPU.
+    dtype, device
+        in which precision, and where, the model computes.
+    chunk
+        see `CausalLanguage`.
+
+    Returns
+    -------
+    tuple of CausalLanguage and callable
+        the language; its tokenizer.
+
+    Raises
+    ------
+    ImportError
+        transformers is not installed.
+    FileNotFoundError
+        neither a folder nor a name whose files can be had; a folder without a complete model and
+        tokenizer.
+    ValueError
+        more words than the model has tokens, a model without tokens for start and end, a number out
+        of its range, and what `CausalLanguage` refuses.
+
+    Notes
+    -----
+    The default samples 25,000 tokens of OPT-125M: a few minutes on two cores. Give the ids to skip
+    that. Source: Liu et al. 2023, sections 3.2 and A.1.
+    """
+    _check_words(words)
+    for name, value, least in (
+        ("length", length, 1),
+        ("sentences", sentences, 1),
+        ("seed", seed, 0),
+        ("chunk", chunk, 1),
+    ):
+        as_integer(name, value, least)
+    check_flag("ends", ends)
+    check_device("device", device)
+    model, tokenizer = _load(source, _floating(dtype))
+    model = model.to(device)
+    bos, end = model.config.bos_token_id, model.config.eos_token_id
+    if not (isinstance(bos, int) and isinstance(end, int)):
+        raise ValueError(
+            f"`source` = {source!r}: its config.json must name one token for the start and one for "
+            f"the end, got {bos} and {end}."
+        )
+    if not isinstance(words, int):
+        chosen = words
+    else:
+        ordinary = sorted(
+            set(range(min(len(tokenizer), model.config.vocab_size)))
+            - {bos, end, *tokenizer.all_special_ids}
+        )
+        if not 1 <= words <= len(ordinary):
+            raise ValueError(
+                f"`words` must lie in 1 … {len(ordinary)}, the tokens of the model that are not "
+                f"special, got {words}."
+            )
+        every = CausalLanguage(model, ordinary, bos, length, chunk=ALL_TOKENS_CHUNK)
+        shares = every.word_frequencies(sentences, torch.Generator().manual_seed(seed)).cpu()
+        chosen = every.words[shares.argsort(descending=True, stable=True)[:words]]
+    return CausalLanguage(model, chosen, bos, length, end if ends else None, chunk), tokenizer
+
+
+def _check_words(words: object) -> None:
+    if isinstance(words, int):
+        as_integer("words", words)
+    else:
+        as_integer_array("words", words)
+
+
+def _floating(dtype: object) -> torch.dtype:
+    if not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+        raise ValueError(
+            f"`dtype` must be a floating-point type of torch, such as torch.float32, got {dtype!r}."
+        )
+    return dtype
+
+
+def _load(source: str, dtype: torch.dtype) -> tuple[torch.nn.Module, Any]:
+    """Model and tokenizer of a folder, or of a name that is downloaded."""
+    transformers = needed("transformers")
+    folder = local_copy(source, "model", MODEL_FILES)
+    try:
+        options = {"dtype": dtype, "local_files_only": True, "output_loading_info": True}
+        model, found = transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except Exception as error:  # what damaged files raise is anything
+        raise FileNotFoundError(
+            f"`source` = {source!r} holds no complete causal model and tokenizer: {error}"
+        ) from error
+    if found["missing_keys"]:
+        missing = sorted(found["missing_keys"])
+        raise FileNotFoundError(
+            f"`source` = {source!r} lacks weights of the model: {missing[:3]}, {len(missing)} in "
+            "all. Download it again."
+        )
+    # transformers makes an empty one where there is none
+    if not {*range(len(tokenizer))} - {*tokenizer.all_special_ids}:
+        raise FileNotFoundError(
+            f"`source` = {source!r} holds no tokenizer, or an empty one. Get its files from where "
+            "the weights are from."
+        )
+    return model.eval(), tokenizer
+
+
+def needed(module: str) -> ModuleType:
+    """The module, which is not installed with the package but with its extra `opt`; ImportError
+    that says so if it is missing.
+    """
+    if module == "transformers":
+        _hide_broken_torchvision()
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"{module} is not installed. Run `pip install -c constraints.txt -e '.[opt]'`."
+        ) from error
+
+
+def _hide_broken_torchvision() -> None:
+    """Let transformers do without torchvision where that cannot be imported: the one of PyPI beside
+    a torch built for the CPU alone.
+
+    It is on many machines that never use it, as a requirement of others. transformers needs it for
+    pictures, but takes it, and fails with it, wherever it is found.
+    """
+    try:
+        importlib.import_module("torchvision")
+    except Exception:  # what a library with missing symbols raises is anything
+        sys.modules["torchvision"] = None  # type: ignore[assignment]  # an import finds "not there"
+
+
+def local_copy(source: str, kind: str, files: Sequence[str]) -> Path:
+    """The folder that `source` names, or that holds the files of that name on the Hugging Face hub,
+    downloaded if they are not there yet.
+
+    Without a network, the files of an earlier download are taken; whether there is one is known
+    within PATIENCE seconds.
+
+    Parameters
+    ----------
+    kind
+        "model" or "dataset".
+    files
+        patterns of the files that are needed.
+
+    Raises
+    ------
+    ImportError
+        huggingface_hub is not installed.
+    FileNotFoundError
+        neither a folder, nor downloaded before, nor to be had from the hub.
+    """
+    check_instance("source", source, str)
+    folder = Path(source).expanduser()
+    if folder.is_dir():
+        return folder
+    hub, trouble = needed("huggingface_hub"), None
+    try:
+        hub.HfApi().repo_info(source, repo_type=kind, timeout=PATIENCE)
+    except Exception as error:  # of the library of the network, which changes between versions
+        trouble = error
+    try:
+        return Path(
+            hub.snapshot_download(
+                source,
+                repo_type=kind,
+                allow_patterns=list(files),
+                local_files_only=trouble is not None,
+            )
+        )
+    except Exception as error:
+        kinds = "" if kind == "model" else f" --repo-type {kind}"
+        why = str(trouble or error).strip().split("\n")[0]
+        raise FileNotFoundError(
+            f"`source` = {source!r} is neither a folder here nor a {kind} that could be "
+            f"downloaded: {why}. Where there is a network, run "
+            f"`hf download {source}{kinds} --local-dir FOLDER`, bring FOLDER here, and give its "
+            "path."
+        ) from (trouble or error)

@@ -1,0 +1,1 @@
+"""Real text: read, cut into tokens, counted by context."""

@@ -1,0 +1,130 @@
+"""Whether a text of one's own is enough for what is asked of it, known before anything long
+starts.
+"""
+
+from collections import Counter
+
+import numpy as np
+from jaxtyping import Float
+
+from ntpcompanion.languages.text.corpus import read_text
+from ntpcompanion.languages.text.segmentation import TOKENIZERS, split_text
+from ntpcompanion.languages.text.words import UNKNOWN
+
+# Beyond a half, the unknown token is more frequent than all others together: most contexts hold it.
+WARNED_UNKNOWN = 0.5
+# Beyond nine tenths, four of five contexts of two tokens are the one context of two unknown tokens.
+MOST_UNKNOWN = 0.9
+
+
+def check_text(
+    text: str,
+    tokenizer: str = "words",
+    *,
+    vocab_size: int,
+    context_length: int,
+    num_words: int | None = None,
+    num_sequences: int | None = None,
+) -> list[str]:
+    """Check a text against the sizes that a table of its contexts is to have.
+
+    Parameters
+    ----------
+    text
+        as `read_text` takes it.
+    tokenizer
+        as `split_text` takes it.
+    vocab_size
+        V, the tokens of the table, the unknown one included.
+    context_length
+        the longest context, in tokens.
+    num_words
+        how many tokens are read, from the beginning; all if None.
+    num_sequences
+        how many sequences of `context_length` + 1 tokens the text is cut into; None if it is not.
+
+    Returns
+    -------
+    list of str
+        a sentence for each thing that a reader should know, though it can be done: many unknown
+        tokens, fewer sequences than asked for.
+
+    Raises
+    ------
+    FileNotFoundError, ImportError, ValueError
+        as `read_text` and `split_text`; a text with fewer tokens, or fewer different ones, than
+        asked for; one token repeated; over 90 % unknown tokens.
+
+    Notes
+    -----
+    Cost that of `split_text`, and a count of the tokens.
+
+    Examples
+    --------
+    >>> from ntpcompanion.languages.text.own_text import check_text
+    >>> check_text("pydoc_data.topics", vocab_size=512, context_length=2)
+    []
+    """
+    tokens = split_text(read_text(text).content, tokenizer).tokens
+    unit = tokenizer if tokenizer in TOKENIZERS else "tokens"
+    has = f"`text` = {text!r} has {_number(len(tokens), unit)}"
+    if not tokens:
+        raise ValueError(
+            f"{has}: signs and pictures are no words. Give another text, or `tokenizer` = "
+            "'characters'."
+        )
+    if num_words is not None and num_words > len(tokens):
+        raise ValueError(
+            f"{has}, and `num_words` = {num_words} asks for more. Give a longer text, or a smaller "
+            "`num_words`."
+        )
+    used = tokens[:num_words]
+    least = 2 * (context_length + 1)
+    if len(used) < least:
+        raise ValueError(
+            f"{has}, of which {len(used)} are read; with `context_length` = {context_length}, at "
+            f"least {least} are needed. Give a longer text."
+        )
+    found = Counter(used)
+    if len(found) == 1:
+        raise ValueError(f"{has}, all the same: nothing is left to predict. Give another text.")
+    del found[UNKNOWN]  # by the tokenizer's own account
+    counts = sorted(found.values(), reverse=True)
+    if not 2 <= vocab_size <= len(counts) + 1:
+        raise ValueError(
+            f"`vocab_size` = {vocab_size} does not fit `text` = {text!r}: the {len(used)} "
+            f"{unit} that are read are {len(counts)} different ones. Give `vocab_size` from 2 to "
+            f"{len(counts) + 1}, or a longer text."
+        )
+    said = _about_unknown(np.cumsum(counts) / len(used), unit, vocab_size)
+    if num_sequences is not None and num_sequences > (cut := len(used) // (context_length + 1)):
+        said.append(
+            f"`num_sequences` = {num_sequences}, but the text is cut into {cut} sequences of "
+            f"{context_length + 1} {unit}: all of them are used."
+        )
+    return said
+
+
+def _about_unknown(known: Float[np.ndarray, " kinds"], unit: str, vocab_size: int) -> list[str]:
+    """A sentence if most tokens are unknown; ValueError if nearly all are. `known` is the fraction
+    that is known by the number of tokens in the vocabulary.
+    """
+    share = 1 - known[vocab_size - 2]
+    if share <= WARNED_UNKNOWN:
+        return []
+    enough = int(np.searchsorted(known, 1 - WARNED_UNKNOWN))
+    said = f"with `vocab_size` = {vocab_size}, {100 * share:.0f} % of the {unit} are unknown; " + (
+        f"`vocab_size` = {enough + 2} leaves a half."
+        if enough < len(known)
+        else f"{100 * (1 - known[-1]):.0f} % are unknown to the tokenizer itself."
+    )
+    if share > MOST_UNKNOWN:
+        raise ValueError(
+            f"There would be hardly a context of known tokens: {said} At most "
+            f"{100 * MOST_UNKNOWN:.0f} % can be worked with."
+        )
+    return [f"{said} Contexts are told apart by known tokens only."]
+
+
+def _number(count: int, unit: str) -> str:
+    return f"{count:,} {unit}" if count != 1 else f"one {unit.removesuffix('s')}"

@@ -1,0 +1,1 @@
+"""Where descent leads: steps and flow, their directions, rates and bounds."""

@@ -1,0 +1,206 @@
+"""The norm in which full-batch Adam maximizes the margin, from the table alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from ntpcompanion.linear.tables.contexts import ContextTable
+from ntpcompanion.numerics.memory import check_dense
+from ntpcompanion.validation import as_integer, as_positive, check_generator, check_instance
+
+# Iterations between two computations of the certificate, which takes all eigenvalues.
+CHECK_EVERY = 50
+
+
+@dataclass(frozen=True, eq=False)
+class AdamWeights:
+    """The stationary oscillation of Adam within the supports.
+
+    Fields
+    ------
+    weights
+        s, (V, d), positive, in units of the Hessian A: the diagonal of least sum with A ≼ diag s.
+        Adam's √v is proportional to it.
+    gap
+        what Σ s exceeds the minimum by, at most, as a fraction of it.
+    oscillation
+        (V d, r), rows of length 1. The product of rows i and k is the correlation of the entries i
+        and k of the oscillating decoder.
+    """
+
+    weights: Float[np.ndarray, "V d"]
+    gap: float
+    oscillation: Float[np.ndarray, "n r"]
+
+    def root_moments(self, learning_rate: float, beta1: float) -> Float[np.ndarray, "V d"]:
+        """The predicted √v, (V, d): the oscillation amplitude times `weights`."""
+        return oscillation_amplitude(learning_rate, beta1) * self.weights
+
+    def divergence(self, learning_rate: float, beta1: float) -> float:
+        """The predicted divergence within the supports at which Adam stalls, in nats: half the
+        square of the oscillation amplitude, times Σ s.
+        """
+        return float(oscillation_amplitude(learning_rate, beta1) ** 2 / 2 * self.weights.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class DominatingDiagonal:
+    """s, (n,), with A ≼ diag s; its relative `gap` in Σ s; the dual solution X = Y Yᵀ as Y,
+    `factor`, (n, r), with rows of length 1; and the iterations that it took.
+    """
+
+    diagonal: Float[np.ndarray, " n"]
+    gap: float
+    factor: Float[np.ndarray, "n r"]
+    iterations: int
+
+
+def oscillation_amplitude(learning_rate: float, beta1: float) -> float:
+    """The root mean square of each oscillating entry of W: η/2 · (1 − β₁) / (1 + β₁).
+
+    A gradient that changes its sign in every step leaves the fraction (1 − β₁) / (1 + β₁) of itself
+    in Adam's running mean. Divided by its own root mean square, it moves every entry back and forth
+    by η times this fraction.
+    """
+    return learning_rate / 2 * (1 - beta1) / (1 + beta1)
+
+
+def predict_adam_weights(
+    table: ContextTable, *, rng: np.random.Generator, tol: float = 1e-5
+) -> AdamWeights:
+    """The weights s of the norm Σ_zi s_zi W_zi² in which full-batch Adam maximizes the margin.
+
+    Near W* the loss within the supports is quadratic, with the Hessian A = Σ_j π_j (diag p_j − p_j
+    p_jᵀ) ⊗ h_j h_jᵀ. Adam oscillates at the edge of stability of its own preconditioner. The second
+    moments of such an oscillation are stationary for one diagonal only: that of least sum among all
+    with A ≼ diag s. It depends on neither the start, nor the learning rate, nor β.
+
+    Parameters
+    ----------
+    table
+        the contexts. Each token must follow some context that leaves two tokens open.
+    rng
+        draws the start of the solver; the answer does not depend on it, up to `tol`.
+    tol
+        relative gap at which the solver stops.
+
+    Returns
+    -------
+    AdamWeights
+        the weights, with a certificate, and the oscillation that keeps them up.
+
+    Raises
+    ------
+    ValueError
+        `tol` is not positive, an entry of W has no curvature within the supports, so that no
+        oscillation keeps its second moment from vanishing, or the Hessian does not fit in memory.
+    RuntimeError
+        the gap stays above `tol`.
+
+    Notes
+    -----
+    Heuristic for Adam: exact as β₂ → 1, if ε is negligible. The program itself is solved with a
+    proof, see `least_dominating_diagonal`. O((V d)² √(V d)) an iteration, O((V d)²) memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable
+    >>> from ntpcompanion.linear.dynamics.adam_norm import predict_adam_weights
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])  # distributions of the next token
+    >>> table = ContextTable(np.array([[2.0, 1.0], [1.0, 2.0]]), p, np.array([0.5, 0.5]))
+    >>> found = predict_adam_weights(table, rng=np.random.default_rng(0))
+    >>> found.weights.round(3).tolist()
+    [[1.5, 0.75], [2.25, 2.25], [0.75, 1.5]]
+    """
+    check_instance("table", table, ContextTable)
+    check_generator("rng", rng)
+    as_positive("tol", tol)
+    hessian = in_support_hessian(table)
+    flat = np.argwhere((np.diag(hessian) <= 0).reshape(table.vocab_size, table.dim))
+    if len(flat):
+        token, i = flat[0]
+        raise ValueError(
+            f"`table` must curve the loss in every entry of W within the supports, but entry "
+            f"({token}, {i}) has none: let token {token} share the support of a context whose "
+            f"embedding is not 0 in dimension {i}."
+        )
+    found = least_dominating_diagonal(hessian, rng=rng, tol=tol)
+    shape = table.vocab_size, table.dim
+    return AdamWeights(found.diagonal.reshape(shape), found.gap, found.factor)
+
+
+def in_support_hessian(table: ContextTable) -> Float[np.ndarray, "n n"]:
+    """∇²CE at W* far out along a separating direction, Σ_j π_j (diag p_j − p_j p_jᵀ) ⊗ h_j h_jᵀ, of
+    shape (V d, V d) with the entries of W row by row. Raises ValueError if it does not fit in
+    memory.
+    """
+    V, d, distributions = table.vocab_size, table.dim, table.distributions.toarray()
+    check_dense("table", 3, (V * d, V * d))
+    hessian, rows = np.zeros((V, d, V, d)), table.embeddings
+    for a in range(V):
+        for b in range(V):
+            covariance = table.weight * distributions[:, a] * ((a == b) - distributions[:, b])
+            hessian[a, :, b, :] = rows.T @ (covariance[:, None] * rows)
+    return hessian.reshape(V * d, V * d)
+
+
+def least_dominating_diagonal(
+    hessian: Float[np.ndarray, "n n"],
+    *,
+    rng: np.random.Generator,
+    tol: float = 1e-5,
+    max_iterations: int = 20_000,
+) -> DominatingDiagonal:
+    """Minimize Σ_i s_i over all s with A ≼ diag s, for A ≽ 0 with a positive diagonal.
+
+    The dual maximizes ⟨A, X⟩ over the correlation matrices X ≽ 0 with X_ii = 1: the relaxation of
+    the maximal cut (Goemans and Williamson 1995). It is solved as X = Y Yᵀ with rows of length 1
+    (Burer and Monteiro 2003), by Y ← rows of A Y scaled to length 1, which never decreases ⟨A, X⟩.
+    The lengths of the rows of A Y are s, and multiplied by λ_max(diag(s)^−½ A diag(s)^−½) they are
+    feasible: their sum, over ⟨A, X⟩, is 1 plus the gap. The minimizer is unique: all of them
+    satisfy diag(s) X = A X for the same X with X_ii = 1.
+
+    Parameters
+    ----------
+    hessian
+        A, (n, n).
+    rng
+        draws the first Y.
+    tol
+        relative gap at which to stop.
+    max_iterations
+        of O(n² √n).
+
+    Returns
+    -------
+    DominatingDiagonal
+        s, feasible, its gap, and Y.
+
+    Raises
+    ------
+    RuntimeError
+        the gap stays above `tol`.
+    """
+    as_integer("max_iterations", max_iterations, CHECK_EVERY)
+    n = len(hessian)
+    # r (r + 1) > 2 n columns: enough that no local maximum is worse than the best (Boumal,
+    # Voroninski and Bandeira 2016)
+    Y = rng.standard_normal((n, int(np.sqrt(2 * n)) + 1))
+    Y /= np.linalg.norm(Y, axis=1, keepdims=True)
+    for k in range(1, max_iterations + 1):
+        Y = hessian @ Y
+        lengths = np.linalg.norm(Y, axis=1)
+        Y /= lengths[:, None]
+        if k % CHECK_EVERY == 0:
+            root = np.sqrt(lengths)
+            largest = np.linalg.eigvalsh(hessian / root[:, None] / root)[-1]
+            # the value of the dual at Y; at least that of the Y before, by which the lengths are
+            gap = float(largest * lengths.sum() / np.vdot(Y, hessian @ Y)) - 1
+            if gap <= tol:
+                return DominatingDiagonal(largest * lengths, gap, Y, k)
+    raise RuntimeError(
+        f"The power method still has a gap of {gap:.2g} after {max_iterations} iterations. Raise "
+        "`tol` or `max_iterations`."
+    )

@@ -1,0 +1,242 @@
+"""Gradient descent, normalized, stochastic and Adam on the cross-entropy of a context table, as a
+stream of snapshots.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ntpcompanion.linear.dynamics.gradients import FullGradient, SampledGradient
+from ntpcompanion.linear.dynamics.optimizers import Adam, normalized, plain
+from ntpcompanion.linear.tables.contexts import ContextTable
+from ntpcompanion.numerics.memory import check_dense
+from ntpcompanion.validation import (
+    as_integer,
+    as_integer_array,
+    as_matrix,
+    as_positive,
+    check_choice,
+    check_generator,
+    check_instance,
+)
+
+# (m, V) arrays at a time, in the buffers of the full gradient
+DENSE_ARRAYS = 7
+OPTIMIZERS = ("gd", "ngd", "adam", "sgd")
+
+Rate = float | Real | Callable[[int], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The decoder after some steps.
+
+    Fields
+    ------
+    step
+        k, the number of steps taken.
+    time
+        the sum of the learning rates so far: for "gd" the time t at which gradient flow is to be
+        compared.
+    weights
+        W_k, (V, d), a copy.
+    second_moment
+        (V, d), the running mean of squared gradients by whose root "adam" divides, with its bias
+        correction; None for the others, and before the first step.
+    """
+
+    step: int
+    time: float
+    weights: Float[np.ndarray, "V d"]
+    second_moment: Float[np.ndarray, "V d"] | None = None
+
+
+def step_bound(table: ContextTable) -> float:
+    """1 / (2L), the largest step size of Theorem 2 (Thrampoulidis 2024), with L = λ_max(Σ_j π_j h_j
+    h_jᵀ) / 2.
+
+    L bounds the Hessian Σ_j π_j (diag q_j − q_j q_jᵀ) ⊗ h_j h_jᵀ of the cross-entropy at every W:
+    no covariance of a point of the simplex exceeds ½, and half the mass on each of two tokens has
+    it. Raises ValueError if all embeddings are zero. Cost one SVD of (m, d).
+
+    Parameters
+    ----------
+    table
+        the contexts.
+
+    Returns
+    -------
+    float
+        the step size 1 / (2L).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, step_bound
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
+    >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
+    >>> round(step_bound(table), 6)  # L = 1/4: half the largest eigenvalue of diag(1/2, 1/2)
+    2.0
+    """
+    check_instance("table", table, ContextTable)
+    scale = np.linalg.norm(np.sqrt(table.weight)[:, None] * table.embeddings, 2)
+    if scale == 0:
+        raise ValueError(
+            "All embeddings are zero: the loss is constant, and no step size is too large."
+        )
+    return float(scale**-2)
+
+
+def descend(
+    table: ContextTable,
+    *,
+    optimizer: str,
+    learning_rate: Rate,
+    steps: int,
+    keep: int | Sequence[int] | Int[np.ndarray, " kept"],
+    rng: np.random.Generator,
+    batch_size: int | None = None,
+    start: Float[np.ndarray, "V d"] | None = None,
+    betas: tuple[float, float] = (0.9, 0.999),
+    epsilon: float = 1e-8,
+) -> Iterator[Snapshot]:
+    """Minimize CE(W) step by step, and yield W_k at the steps asked for.
+
+        "gd"     W ← W − η ∇CE(W)
+        "ngd"    W ← W − η ∇CE(W) / ‖∇CE(W)‖_F        (no step where the gradient is zero)
+        "sgd"    W ← W − η ∇̂, the gradient on `batch_size` fresh samples, (j, z) with π_j p_jz
+        "adam"   Kingma and Ba (2015), with bias corrections, as `torch.optim.Adam`
+
+    Parameters
+    ----------
+    table
+        the contexts.
+    optimizer
+        "gd", "ngd", "sgd" or "adam".
+    learning_rate
+        η, or a function of the number k = 1, 2, … of the step that returns it.
+    steps
+        how many steps to take.
+    keep
+        the steps k after which a snapshot is yielded, increasing, 0 for the start; or a number of
+        them, spaced evenly in log k between 1 and `steps` (fewer where they coincide), after the
+        start.
+    rng
+        draws the start, LeCun's N(0, 1/d) for every entry, unless `start` is given; and the samples
+        of "sgd".
+    batch_size
+        samples a step, for "sgd" only.
+    start
+        W_0, (V, d); by default drawn from `rng`.
+    betas, epsilon
+        β₁, β₂ and ε > 0 of "adam".
+
+    Returns
+    -------
+    Iterator of Snapshot
+        step, time, and decoder W_k, for every k in `keep`.
+
+    Raises
+    ------
+    ValueError
+        An unknown optimizer, a step size, `steps`, `keep`, `batch_size`, `betas` or `epsilon` out
+        of range, a start of another shape, what is no generator, or a table whose dense arrays
+        exceed the memory of the machine.
+
+    Notes
+    -----
+    Every snapshot is what a loop over `table.gradient` gives, to rounding. Cost O(m V d) a step
+    ("sgd": O(`batch_size` V d)), O(m V + V d) memory. Within supports of several tokens gradients
+    are differences of probabilities, rounding once these agree to 1e-16; those of one-hot contexts
+    keep their digits until they underflow ("sgd": not so).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, descend, step_bound
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
+    >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
+    >>> path = descend(
+    ...     table, optimizer="gd", learning_rate=step_bound(table), steps=1000, keep=[0, 10, 1000],
+    ...     rng=np.random.default_rng(0), start=np.zeros((3, 2)),
+    ... )
+    >>> [(state.step, round(table.excess(state.weights), 4)) for state in path]
+    [(0, 0.752), (10, 0.0642), (1000, 0.0007)]
+    """
+    check_instance("table", table, ContextTable)
+    check_generator("rng", rng)
+    _refuse_out_of_range(optimizer, learning_rate, steps, batch_size, betas, epsilon)
+    if optimizer != "sgd":
+        check_dense("table", DENSE_ARRAYS, table.next_token.shape)
+    kept = _kept_steps(keep, as_integer("steps", steps))
+    if start is None:
+        start = rng.standard_normal((table.vocab_size, table.dim)) / np.sqrt(table.dim)
+    W = np.array(as_matrix("start", start, (table.vocab_size, table.dim)))
+    gradient: Any = (
+        SampledGradient(table, batch_size, rng) if optimizer == "sgd" else FullGradient(table)  # type: ignore[arg-type]  # no None left
+    )
+    update: Any = {"ngd": normalized, "adam": Adam(W.shape, *betas, epsilon)}.get(optimizer, plain)
+    return _run(W, gradient, update, learning_rate, kept)
+
+
+def _run(
+    W: np.ndarray, gradient: Any, update: Any, learning_rate: Rate, kept: list[int]
+) -> Iterator[Snapshot]:
+    rate_of = learning_rate if callable(learning_rate) else lambda k: learning_rate
+    time: Any = 0.0
+    for before, after in pairwise([0, *kept]):
+        for k in range(before + 1, after + 1):
+            rate = rate_of(k)
+            W -= update(gradient(W), rate)
+            time += rate
+        if not np.isfinite(time):
+            raise ValueError(
+                f"`learning_rate` returned NaN or infinity in one of the steps {before + 1} … "
+                f"{after}."
+            )
+        yield Snapshot(
+            after,
+            float(time),
+            W.copy(),
+            update.second_moment() if isinstance(update, Adam) and after else None,
+        )
+
+
+def _kept_steps(keep: Any, steps: int) -> list[int]:
+    if np.ndim(keep) == 0:
+        count = as_integer("keep", keep, 1, reason="snapshot, or a sequence of steps")
+        return [0, *np.unique(np.geomspace(1, steps, count).round().astype(int)).tolist()]
+    kept = as_integer_array("keep", keep).ravel().tolist() if len(keep) else []
+    if not kept or kept != sorted(set(kept)) or kept[0] < 0 or kept[-1] > steps:
+        raise ValueError(f"`keep` must hold increasing steps in 0 … {steps} (`steps`), got {keep}.")
+    return kept
+
+
+def _refuse_out_of_range(
+    optimizer: str,
+    learning_rate: Rate,
+    steps: int,
+    batch_size: int | None,
+    betas: Any,
+    epsilon: float,
+) -> None:
+    check_choice("optimizer", optimizer, OPTIMIZERS)
+    if (optimizer == "sgd") != (batch_size is not None) or (
+        batch_size is not None and as_integer("batch_size", batch_size) < 1
+    ):
+        raise ValueError(
+            f"`batch_size` must be at least 1 for 'sgd' and None for the others, got {batch_size} "
+            f"for {optimizer!r}."
+        )
+    as_integer("steps", steps, 1)
+    if not callable(learning_rate):
+        as_positive("learning_rate", learning_rate, "or a function of the step")
+    pair = betas if isinstance(betas, Sequence) and len(betas) == 2 else ("", "")
+    if not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in pair):  # type: ignore[operator]  # real numbers compare
+        raise ValueError(f"`betas` must be two numbers in [0, 1), got {betas!r}.")
+    as_positive("epsilon", epsilon, "1e-300 for next to none")

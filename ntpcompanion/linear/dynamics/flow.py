@@ -1,0 +1,287 @@
+"""Gradient flow on the cross-entropy, in the logarithm of time, out to times that no number of
+steps reaches.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from jaxtyping import Float
+from scipy.integrate import solve_ivp
+
+from ntpcompanion.linear.dynamics.decomposed_loss import SplitLoss, separable_loss
+from ntpcompanion.linear.tables.contexts import ContextTable
+from ntpcompanion.numerics.threads import SMALL_SYSTEM, one_thread_if
+from ntpcompanion.validation import as_array, as_matrix, as_number, check_instance
+
+# From t = QUASI_STEADY / λ on, with λ the smallest curvature at W* inside F, (1 + t)(P_F W − W*) is
+# set to its quasi-steady value. Its transient has the factor e^{−λ t} then, and its lag behind that
+# value is a fraction of about 1 / (λ t) of its rate of change; W moves by 1 / (λ t) of that.
+QUASI_STEADY = 1e3
+NEWTON_STEPS = 50
+
+# Before log t = −700, 1 + t and 1 are one number.
+EARLIEST = -700
+
+# Some 3,000 right-hand sides are usual. Embeddings whose lengths differ by a factor of 1e5 can need
+# millions.
+EVALUATIONS = 30_000
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """Gradient flow at n times.
+
+    Fields
+    ------
+    log_times
+        (n,), log t.
+    weights
+        (n, V, d), W(t).
+    finite_error
+        (n,), ‖P_F W(t) − W*‖_F with full relative precision: it falls like 1/t, far below the
+        rounding of W.
+    log_excess
+        (n,), log (CE(W(t)) − H).
+    log_scales, finite, growing
+        (n,), (n, f), (n, g): log s, P_F W − W* over s, and the growing part of W at each time, s =
+        1 / (1 + t), as `SplitLoss` takes them.
+    quasi_steady_from
+        log t from which the part in F was set to its quasi-steady value.
+    """
+
+    log_times: Float[np.ndarray, " n"]
+    weights: Float[np.ndarray, "n V d"]
+    finite_error: Float[np.ndarray, " n"]
+    log_excess: Float[np.ndarray, " n"]
+    log_scales: Float[np.ndarray, " n"]
+    finite: Float[np.ndarray, "n f"]
+    growing: Float[np.ndarray, "n g"]
+    quasi_steady_from: float
+
+
+def gradient_flow(
+    table: ContextTable,
+    log_times: Sequence[float] | np.ndarray,
+    *,
+    start: Float[np.ndarray, "V d"] | None = None,
+    tol: float = 1e-6,
+) -> Flow:
+    """dW/dt = −∇CE(W) from W(0) = `start` (default 0), at t = e^τ for every τ of `log_times`.
+
+    Integrated in σ = log(1 + t), by SciPy's BDF with the exact Jacobian, in the coordinates of
+    `SplitLoss` with s = e^{−σ}: growing logits and (1 + t)(P_F W − W*), which both move slowly.
+    Right-hand sides are (1 + t) times off-support probabilities, so no time is too late: log t =
+    10^6 takes a second more than log t = 30. From `Flow.quasi_steady_from` on, the part in F is set
+    to its quasi-steady value, found by Newton's method, and only the other part is integrated.
+
+    Parameters
+    ----------
+    table
+        the contexts: compatible and separable.
+    log_times
+        increasing, natural logarithms of times, from −700 on.
+    start
+        W(0), (V, d); 0 by default.
+    tol
+        relative and absolute tolerance of the integrator in these coordinates.
+
+    Returns
+    -------
+    Flow
+        decoders, log excess losses and distances from W* at these times.
+
+    Raises
+    ------
+    ValueError
+        a table that is not compatible and separable (the flow then ends at a finite W, or has no W*
+        to tend to), times that do not increase, a tolerance outside 1e-12 … 1e-2, a start of
+        another shape.
+    RuntimeError
+        the integrator gave up.
+
+    Notes
+    -----
+    Dense linear algebra in V r dimensions, r the rank of the embeddings: 1 to 3 s at V r = 500,
+    growing like (V r)³.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, gradient_flow
+    >>> from ntpcompanion.linear import measure_alignment, solve_ntp_svm
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
+    >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
+    >>> flow = gradient_flow(table, [0.0, 5.0, 500.0])
+    >>> flow.log_excess.round(2).tolist()  # the loss falls like 1 / t
+    [-0.55, -4.69, -499.71]
+    >>> margin_solution = solve_ntp_svm(table).weights
+    >>> measure_alignment(table, flow.weights, margin_solution).cosine.round(3).tolist()
+    [0.949, 0.99, 1.0]
+    """
+    check_instance("table", table, ContextTable)
+    log_times = _increasing(log_times)
+    if not 1e-12 <= as_number("tol", tol) <= 1e-2:
+        raise ValueError(f"`tol` must lie in 1e-12 … 1e-2, got {tol}.")
+    with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
+        loss = separable_loss(table, "for the loss to tend to its floor")
+        W = (
+            np.zeros(loss.finite_part.shape)
+            if start is None
+            else as_matrix("start", start, loss.finite_part.shape)
+        )
+        return _Integration(loss, tol).run(W, log_times)
+
+
+def _increasing(log_times: Sequence[float] | np.ndarray) -> Float[np.ndarray, " n"]:
+    times = as_array("log_times", log_times)
+    if (
+        times.ndim != 1
+        or not times.size
+        or not np.isfinite(times).all()
+        or times[0] < EARLIEST
+        or np.any(np.diff(times) <= 0)
+    ):
+        raise ValueError(
+            "`log_times` must be a vector of increasing finite numbers, log t, none below "
+            f"{EARLIEST}, got {log_times}."
+        )
+    return times
+
+
+class _Integration:
+    def __init__(self, loss: SplitLoss, tol: float) -> None:
+        self.loss, self.tol, self.evaluations = loss, tol, 0
+        self.size = len(loss.fixed_coordinates)
+        self._use_curvature(loss.limit_curvature())
+        # log t of the switch
+        self.switch = float(np.log(QUASI_STEADY) - np.log(self.curvatures.min(initial=np.inf)))
+
+    def _use_curvature(self, inside: np.ndarray) -> None:
+        curvatures, self.modes = np.linalg.eigh(inside)
+        self.curvatures = np.maximum(curvatures, np.finfo(float).eps * curvatures.max(initial=0))
+
+    def run(self, W: Float[np.ndarray, "V d"], log_times: Float[np.ndarray, " n"]) -> Flow:
+        finite, growing = self.loss.coordinates(W)
+        unmoved = W - self.loss.weights(finite, growing)
+        sigma, switch = np.logaddexp(0, log_times), np.logaddexp(0, self.switch)
+        early, late = sigma[sigma < switch], sigma[sigma >= switch]
+        begin = np.append(finite, growing)
+        ends = np.append(early, switch) if late.size else early
+        states = self._integrate(self._free, self._free_jacobian, 0.0, begin, ends)
+        if late.size:
+            self.settled, growing = np.split(states.pop(), [self.size])
+            reduced = self._quasi_steady, self._quasi_steady_jacobian
+            grown = self._integrate(*reduced, switch, growing, late)
+            states += [np.append(self._settle(*at), at[1]) for at in zip(late, grown, strict=True)]
+        return self._flow(log_times, -sigma, states, unmoved)
+
+    def _flow(
+        self,
+        log_times: np.ndarray,
+        log_scales: np.ndarray,
+        states: list[np.ndarray],
+        unmoved: np.ndarray,
+    ) -> Flow:
+        finite, growing = np.split(np.array(states), [self.size], axis=1)
+        parts = list(zip(finite, growing, log_scales, strict=True))
+        weights = np.array([self.loss.weights(*part) + unmoved for part in parts])
+        log_excess = np.array([self.loss.log_excess(self.loss.at(*part)) for part in parts])
+        falls = np.diff(log_excess, prepend=log_excess[0]) <= 100 * self.tol
+        if not falls.all():
+            self._give_up(
+                -log_scales[np.argmin(falls)],
+                "the loss rises there, which it never does along gradient flow.",
+            )
+        error = np.linalg.norm(finite, axis=1) * np.exp(log_scales)
+        return Flow(log_times, weights, error, log_excess, log_scales, finite, growing, self.switch)
+
+    def _integrate(
+        self,
+        velocity: Callable[..., np.ndarray],
+        jacobian: Callable[..., np.ndarray],
+        begin: float,
+        state: np.ndarray,
+        ends: np.ndarray,
+    ) -> list[np.ndarray]:
+        # one-hot contexts: nothing lies in F, and nothing is left of the first phase
+        if ends[-1] == begin:
+            return [state]
+        try:
+            with np.errstate(all="ignore"):  # of trial steps, which the integrator then refuses
+                solved = solve_ivp(
+                    velocity,
+                    (begin, ends[-1]),
+                    state,
+                    method="BDF",
+                    t_eval=ends,
+                    jac=jacobian,
+                    rtol=self.tol,
+                    atol=self.tol,
+                )
+        except ValueError as error:  # of the linear algebra
+            self._give_up(begin, str(error))
+        if not solved.success:
+            self._give_up(max([begin, *solved.t]), solved.message)
+        return list(solved.y.T)
+
+    def _give_up(self, sigma: float, why: str) -> NoReturn:
+        raise RuntimeError(
+            f"`gradient_flow` stopped at log(1 + t) = {sigma:.4g}: {why} Embeddings of very "
+            "different lengths are the usual reason."
+        )
+
+    def _gradient(
+        self, sigma: float, finite: np.ndarray, growing: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        self.evaluations += 1
+        if self.evaluations > EVALUATIONS:
+            self._give_up(sigma, f"{EVALUATIONS} gradients are spent.")
+        return self.loss.gradient(self.loss.at(finite, growing, -sigma))
+
+    def _free(self, sigma: float, state: np.ndarray) -> np.ndarray:
+        finite, growing = np.split(state, [self.size])
+        inside, outside = self._gradient(sigma, finite, growing)
+        return np.append(finite - np.exp(sigma) * inside, -outside)
+
+    def _free_jacobian(self, sigma: float, state: np.ndarray) -> np.ndarray:
+        inside, mixed, outside = self.loss.hessian(
+            self.loss.at(*np.split(state, [self.size]), -sigma)  # type: ignore[call-arg, arg-type]  # two parts
+        )
+        upper = [np.eye(self.size) - np.exp(sigma) * inside, -np.exp(sigma) * mixed]
+        return np.block([upper, [-np.exp(-sigma) * mixed.T, -outside]])
+
+    def _quasi_steady(self, sigma: float, growing: np.ndarray) -> np.ndarray:
+        return -self._gradient(sigma, self._settle(sigma, growing), growing)[1]
+
+    def _quasi_steady_jacobian(self, sigma: float, growing: np.ndarray) -> np.ndarray:
+        _, mixed, outside = self.loss.hessian(self.loss.at(self.settled, growing, -sigma))
+        answer = self.modes.T @ mixed  # the part in F answers to the other
+        return np.exp(-sigma) * answer.T @ (answer / self.curvatures[:, None]) - outside
+
+    def _settle(self, sigma: float, growing: np.ndarray) -> np.ndarray:
+        """Where the velocity of (1 + t)(P_F W − W*) is zero, by damped Newton steps; the curvature
+        is renewed when they do not shrink.
+        """
+        before: Any
+        finite, before = self.settled, np.inf
+        for _ in range(NEWTON_STEPS):
+            step = self._newton_step(sigma, finite, growing)
+            if np.linalg.norm(step) > before / 2:
+                self._use_curvature(self.loss.hessian(self.loss.at(finite, growing, -sigma))[0])
+                step = self._newton_step(sigma, finite, growing)
+            before = np.linalg.norm(step)
+            if not np.isfinite(before):
+                break
+            reach = self.loss.largest_change(np.exp(-sigma) * step, 0 * growing)
+            finite = finite - step * (np.log1p(reach) / reach if reach > 0 else 1.0)
+            if before <= 1e-3 * self.tol * max(1.0, np.linalg.norm(finite)):  # type: ignore[operator]  # a number
+                self.settled = finite
+                return finite
+        # a trial step too far: the integrator refuses it and takes a shorter one
+        return np.full(self.size, np.nan)
+
+    def _newton_step(self, sigma: float, finite: np.ndarray, growing: np.ndarray) -> np.ndarray:
+        force = self._gradient(sigma, finite, growing)[0] - np.exp(-sigma) * finite
+        return self.modes @ ((force @ self.modes) / self.curvatures)

@@ -1,0 +1,96 @@
+"""How the decoders of a descent align with the solution of the next-token SVM, step by step, and
+what happens at step sizes around the edge of stability.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ntpcompanion.linear.dynamics.alignment import Alignment, measure_alignment
+from ntpcompanion.linear.dynamics.decomposed_loss import SplitLoss
+from ntpcompanion.linear.dynamics.descent import Snapshot, descend
+from ntpcompanion.linear.tables.contexts import ContextTable
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """n decoders of one descent, and how far they have come.
+
+    Fields
+    ------
+    step
+        (n,), k, the number of steps taken.
+    time
+        (n,), the sum of the learning rates up to there.
+    weights
+        (n, V, d), W_k.
+    alignment
+        the decoders against W^mm, W* and the entropy lower bound.
+    """
+
+    step: Int[np.ndarray, " n"]
+    time: Float[np.ndarray, " n"]
+    weights: Float[np.ndarray, "n V d"]
+    alignment: Alignment
+
+
+def measure_trajectory(
+    table: ContextTable, snapshots: Iterable[Snapshot], w_mm: Float[np.ndarray, "V d"]
+) -> Trajectory:
+    """Collect the snapshots of `descend` and compare each decoder with the limits that the paper
+    proves.
+
+    Raises
+    ------
+    ValueError
+        As `measure_alignment`, or no snapshots.
+    """
+    kept = list(snapshots)
+    if not kept:
+        raise ValueError("`snapshots` is empty: keep at least one step of the descent.")
+    weights = np.array([snapshot.weights for snapshot in kept])
+    return Trajectory(
+        np.array([snapshot.step for snapshot in kept]),
+        np.array([snapshot.time for snapshot in kept]),
+        weights,
+        measure_alignment(table, weights, w_mm),
+    )
+
+
+def stability_edge(table: ContextTable) -> float:
+    """2 / λ_max, the step size beyond which gradient descent cannot settle in F: λ_max is the
+    largest curvature of the loss in the limit W* + ∞ · W^mm.
+
+    Raises ValueError if the table is not compatible. Cost that of `SplitLoss`.
+    """
+    return float(2 / np.linalg.eigvalsh(SplitLoss(table).limit_curvature())[-1])
+
+
+def last_decoders(
+    table: ContextTable,
+    learning_rates: Sequence[float] | Float[np.ndarray, " n"],
+    *,
+    steps: int,
+    rng: np.random.Generator,
+) -> Float[np.ndarray, "n V d"]:
+    """Gradient descent with each of n constant learning rates from one start, drawn as `descend`
+    draws it: the decoders after `steps` steps.
+
+    Raises ValueError as `descend`. Cost O(n · `steps` · m V d).
+    """
+    start = rng.standard_normal((table.vocab_size, table.dim)) / np.sqrt(table.dim)
+    runs = (
+        descend(
+            table,
+            optimizer="gd",
+            learning_rate=rate,
+            steps=steps,
+            keep=[steps],
+            rng=rng,
+            start=start,
+        )
+        for rate in learning_rates
+    )
+    return np.array([snapshot.weights for run in runs for snapshot in run])

@@ -1,0 +1,197 @@
+"""A proof, found and read without dense arrays, that a table is not separable: two words suffice
+for it (Thrampoulidis 2024, equation 6).
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import SupportsIndex
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.optimize import nnls
+from scipy.sparse import csr_array
+
+from ntpcompanion.linear.separability.certificates import CertificateProof
+from ntpcompanion.linear.separability.ties import unit_rows
+from ntpcompanion.linear.tables.contexts import ContextTable
+from ntpcompanion.validation import as_integer, check_instance
+
+# Contexts that the search may combine, per dimension: a random half-space holds all of twice as
+# many only with probability one half.
+PER_DIMENSION = 4
+# Residual of Σ x = 1, Σ x s = 0 below which the contexts found are worth a proof.
+FOUND = 1e-8
+HALF_EPS = np.finfo(float).eps / 2
+
+
+@dataclass(frozen=True, eq=False)
+class PairCertificate:
+    """Contexts, and words a and b, such that no W separates these words on these contexts.
+
+    Fields
+    ------
+    tokens
+        (a, b).
+    contexts
+        at most d + 1 contexts that exactly one of the two words can follow.
+    weights
+        x, positive, of sum one: Σ x_j s_j = 0 for s_j = ± 2^{−e_j} h_j, with the sign + where a can
+        follow and − where b can, and the power of two that brings the length of h_j to ½ … 1.
+    radius
+        a bound on the distance, in the maximum norm, of the exact solution x of these equations
+        from `weights`, all rounding included.
+    """
+
+    tokens: tuple[int, int]
+    contexts: Int[np.ndarray, " k"]
+    weights: Float[np.ndarray, " k"]
+    radius: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the exact solution is proved to exist and to be positive."""
+        return self.radius < float(self.weights.min())
+
+    def matrix(self, table: ContextTable) -> csr_array:
+        """Γ (m, V), sparse, for embeddings as they are: EᵀΓ = 0 up to the radius, Γ1 = 0, Γ ≤ 0 off
+        the supports. Its column a is that of b with its sign turned.
+        """
+        first = _follows(table, self.tokens[0])[self.contexts]
+        _, exponents = _scaled_rows(table, self.contexts)
+        values = np.where(first, 1.0, -1.0) * np.ldexp(self.weights, -exponents)
+        at = np.tile(self.contexts, 2), np.repeat(self.tokens, len(values))
+        return csr_array((np.concatenate([values, -values]), at), shape=table.next_token.shape)
+
+
+def find_pair_certificate(
+    table: ContextTable, *, most_frequent: SupportsIndex = 8
+) -> PairCertificate | None:
+    """Look for two words that no decoder separates, among the most frequent ones.
+
+    If W has margins of at least 1, then (w_a − w_b)·h_j ≥ 1 on each context that a, but not b, can
+    follow, and ≤ −1 on each that b, but not a, can. It is impossible if the vectors h_j, the latter
+    with their signs turned, have the origin in their convex hull. With N of them in general
+    position this is likely from N = 2d on (Cover 1965).
+
+    Parameters
+    ----------
+    table
+        the contexts; sparse `next_token` is never made dense.
+    most_frequent
+        how many of the words that can follow most contexts are tried in pairs.
+
+    Returns
+    -------
+    PairCertificate or None
+        The first pair with a proof; its `holds` is true. None if no pair has one, which proves
+        nothing: more than two words may be needed, or the table is separable.
+
+    Raises
+    ------
+    ValueError
+        `most_frequent` not in 2 … V.
+
+    Notes
+    -----
+    Nonnegative least squares on at most 4 (d + 1) contexts (Lawson and Hanson) ends at d + 1 of
+    them at most. Their equations are then proved to have an exact positive solution with an
+    approximate inverse R: with ‖I − RB‖ = q < 1 the solution of Bx = b is within ‖R‖ ‖b − Bx‖ /
+    (1 − q) (Rump 2010, section 10), and all products are bounded with their rounding. Cost
+    O(d³) a step of Lawson and Hanson, of which there are about d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable
+    >>> from ntpcompanion.linear.separability.pair_certificate import find_pair_certificate
+    >>> embeddings = np.random.default_rng(0).standard_normal((40, 3))
+    >>> next_token = np.eye(2)[np.arange(40) % 2]
+    >>> table = ContextTable(embeddings, next_token, np.full(40, 1 / 40))
+    >>> found = find_pair_certificate(table, most_frequent=2)
+    >>> found.tokens, len(found.contexts), found.holds
+    ((0, 1), 4, True)
+    """
+    check_instance("table", table, ContextTable)
+    most = as_integer("most_frequent", most_frequent, 2, table.vocab_size, "(V)")
+    counts = np.bincount(table.distributions.indices, minlength=table.vocab_size)
+    tokens = np.argsort(-counts, kind="stable")[:most].tolist()
+    for pair in sorted(combinations(range(most), 2), key=sum):
+        a, b = (tokens[i] for i in pair)
+        found = _prove(table, min(a, b), max(a, b))
+        if found is not None:
+            return found
+    return None
+
+
+def check_pair_certificate(table: ContextTable, gamma: csr_array) -> CertificateProof:
+    """The conditions of `ntpcompanion.linear.separability.certificates.check_certificate` on a
+    sparse Γ. Cost O(k d) for k entries, and memory for the columns that have any.
+    """
+    rows, lengths = unit_rows(table.embeddings)
+    scaled = csr_array(gamma.multiply(lengths[:, None]))
+    scaled.data /= np.abs(scaled.data).max()
+    columns = np.unique(scaled.indices)
+    used = np.flatnonzero(np.diff(scaled.indptr))
+    part = scaled[used][:, columns].toarray()
+    inside = table.support[used][:, columns].toarray()
+    scale = np.abs(rows).max(axis=0)
+    remains = np.abs(rows[used].T @ part).max(axis=1)
+    off = np.where(inside, -np.inf, part).max()
+    return CertificateProof(
+        float(np.divide(remains, scale, out=np.zeros_like(scale), where=scale > 0).max()),
+        float(np.abs(part.sum(axis=1)).max()),
+        float(off),
+        float(max(0.0, -np.where(inside, np.inf, part).min())),
+    )
+
+
+def _follows(table: ContextTable, token: int) -> np.ndarray:
+    return np.asarray(table.support[:, [token]].toarray()[:, 0])
+
+
+def _prove(table: ContextTable, a: int, b: int) -> PairCertificate | None:
+    first, second = _follows(table, a), _follows(table, b)
+    contexts = np.flatnonzero(first != second)[: PER_DIMENSION * (table.dim + 1)]
+    if not len(contexts):
+        return None
+    rows = _scaled_rows(table, contexts)[0] * np.where(first[contexts], 1, -1)[:, None]
+    # one more coordinate asks for Σ x = 1
+    system = np.vstack([rows.T, np.ones(len(rows))])
+    target = np.append(np.zeros(table.dim), 1.0)
+    x, residual = nnls(system, target)
+    kept = np.flatnonzero(x > 0)
+    if residual > FOUND:
+        return None
+    radius = _radius(system[:, kept], target, x[kept])
+    found = PairCertificate((a, b), contexts[kept], x[kept], radius)
+    return found if found.holds else None
+
+
+def _scaled_rows(
+    table: ContextTable, contexts: Int[np.ndarray, " k"]
+) -> tuple[Float[np.ndarray, "k d"], Int[np.ndarray, " k"]]:
+    """Embeddings times powers of two, which rounds nothing, and the exponents."""
+    chosen = table.embeddings[contexts]
+    exponents = np.frexp(unit_rows(chosen)[1])[1].astype(np.int64)
+    return np.ldexp(chosen, -exponents[:, None]), exponents
+
+
+def _radius(
+    system: Float[np.ndarray, "n k"], target: Float[np.ndarray, " n"], x: Float[np.ndarray, " k"]
+) -> float:
+    """A bound on the distance of the exact solution of a square system from x, in the maximum norm;
+    infinite if the system is not square or too ill-conditioned for a proof.
+    """
+    n, k = system.shape
+    if n != k:
+        return np.inf
+    try:
+        inverse = np.linalg.inv(system)
+    except np.linalg.LinAlgError:
+        return np.inf
+    gamma = 1.01 * (n + 2) * HALF_EPS  # of a dot product of n terms and one subtraction
+    near = np.abs(np.eye(n) - inverse @ system).sum(axis=1).max()
+    near += gamma * (1 + np.abs(inverse) @ np.abs(system)).sum(axis=1).max()
+    residual = np.abs(target - system @ x).max() + gamma * (1 + (np.abs(system) @ x).max())
+    size = np.abs(inverse).sum(axis=1).max()
+    return float(1.01 * size * residual / (1 - near)) if near < 0.5 else np.inf

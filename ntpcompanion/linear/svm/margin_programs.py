@@ -1,0 +1,133 @@
+"""The programs of definition 3 as they are written, in the V·d entries of W, for general solvers:
+small tables, teaching, oracles.
+
+cvxpy is imported where a program is written: it takes a second, and few need it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ntpcompanion.linear.tables.contexts import ContextTable
+from ntpcompanion.validation import check_instance
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramAnswer:
+    """W (V, d), the multipliers as Γ (m, V), and what the solver counted as iterations."""
+
+    weights: Float[np.ndarray, "V d"]
+    dual: Float[np.ndarray, "m V"]
+    iterations: int
+
+
+def least_frobenius_norm(table: ContextTable) -> ProgramAnswer | None:
+    """Minimize ½‖W‖_F² subject to ties and margins, by Clarabel; None if the solver finds no
+    feasible W. O(V d) unknowns.
+    """
+    import cvxpy as cp
+
+    return _solve(
+        table,
+        lambda W: 0.5 * cp.sum_squares(W),
+        cp.CLARABEL,
+        tol_gap_abs=1e-10,
+        tol_gap_rel=1e-10,
+        tol_feas=1e-10,
+    )
+
+
+def least_max_norm(table: ContextTable) -> ProgramAnswer | None:
+    """Minimize max |W_zi| subject to ties and margins, a linear program, by HiGHS; None if it has
+    no feasible W. O(V d) unknowns.
+    """
+    import cvxpy as cp
+
+    return _solve(
+        table,
+        lambda W: cp.max(cp.abs(W)),
+        cp.HIGHS,
+        primal_feasibility_tolerance=1e-10,
+        dual_feasibility_tolerance=1e-10,
+    )
+
+
+def least_weighted_norm(
+    table: ContextTable, scale: Float[np.ndarray, "V d"]
+) -> Float[np.ndarray, "V d"]:
+    """The decoder of `ntpcompanion.linear.svm.weighted_svm.solve_weighted_svm`, which proves its
+    gap: minimize Σ_zi scale_zi W_zi² subject to ties and margins. Raises as it does.
+    """
+    from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm  # it imports this module
+
+    return solve_weighted_svm(table, scale).weights
+
+
+def constraint_pairs(
+    table: ContextTable,
+) -> tuple[Int[np.ndarray, "3 ties"], Int[np.ndarray, "3 margins"]]:
+    """(context, anchor, token) of each tie and of each margin: against the first token of the
+    support, so that none is said twice.
+
+    Parameters
+    ----------
+    table
+        the contexts.
+
+    Returns
+    -------
+    two arrays
+        of shape (3, number of ties) and (3, number of margins): rows are context, anchor, token;
+        columns are constraints.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, constraint_pairs
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
+    >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
+    >>> ties, margins = constraint_pairs(table)
+    >>> ties.T.tolist()
+    [[0, 0, 1]]
+    >>> margins.T.tolist()
+    [[0, 0, 2], [1, 2, 0], [1, 2, 1]]
+    """
+    check_instance("table", table, ContextTable)
+    support = table.support.toarray()
+    anchor = support.argmax(axis=1)
+    rows, tokens = np.nonzero(support)
+    inner = tokens != anchor[rows]
+    outside, others = np.nonzero(~support)
+    return np.stack([rows, anchor[rows], tokens])[:, inner], np.stack(
+        [outside, anchor[outside], others]
+    )
+
+
+def _solve(
+    table: ContextTable, objective: Callable[..., Any], solver: str, **options: float
+) -> ProgramAnswer | None:
+    import cvxpy as cp
+
+    ties, margins = constraint_pairs(table)
+    W: Any = cp.Variable((table.vocab_size, table.dim))
+    logits = table.embeddings @ W.T
+    constraints = [logits[margins[0], margins[1]] - logits[margins[0], margins[2]] >= 1]
+    if ties.shape[1]:
+        constraints.append(logits[ties[0], ties[1]] - logits[ties[0], ties[2]] == 0)
+    problem: Any = cp.Problem(cp.Minimize(objective(W)), constraints)
+    try:
+        problem.solve(solver=solver, **options)
+    except cp.SolverError:
+        return None
+    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+        return None
+    dual = np.zeros((table.num_contexts, table.vocab_size))
+    for (rows, anchors, tokens), constraint, sign in zip(
+        (margins, ties), constraints, (1.0, -1.0), strict=False
+    ):
+        np.add.at(dual, (rows, anchors), sign * constraint.dual_value)
+        np.add.at(dual, (rows, tokens), -sign * constraint.dual_value)
+    return ProgramAnswer(W.value, dual, int(problem.solver_stats.num_iters or 0))

@@ -1,0 +1,1 @@
+"""At which dimension random tables become separable: predicted and measured."""

@@ -1,0 +1,60 @@
+"""Squared gradients of log-probabilities by parameter and by group of parameters."""
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from ntpcompanion.mlm.evaluation.single_mask import OneMask
+from ntpcompanion.mlm.training.enlarge import parameter_groups
+from ntpcompanion.networks.language_model import LanguageModel
+
+
+def squares_by_group(model: LanguageModel, tokens: Int[Tensor, "n positions"]) -> dict[str, float]:
+    """Mean over sentences of ‖∇ log f(v | x)‖² at the likeliest word v, by group of parameters (see
+    `parameter_groups`).
+    """
+    groups, network = parameter_groups(model), OneMask(model)
+    total = dict.fromkeys(groups, 0.0)
+    for sentence in tokens.split(1):
+        likeliest = network(sentence)[0].log_softmax(0).max()
+        for name, own in groups.items():
+            parts = torch.autograd.grad(likeliest, own, retain_graph=True, allow_unused=True)
+            squares = sum(p.square().sum() for p in parts if p is not None)
+            total[name] += float(squares) / len(tokens)
+    return total
+
+
+def fisher_by_parameter(
+    model: LanguageModel, tokens: Int[Tensor, "n positions"]
+) -> dict[str, float]:
+    """The trace of the Fisher information by parameter: the mean over sentences of Σ_v f(v | x) ‖∇
+    log f(v | x)‖², exactly.
+
+    It is the trace of the Hessian of the loss on these sentences where f is the true distribution.
+
+    Parameters
+    ----------
+    model
+        a transformer or an LSTM.
+    tokens
+        (n, positions), sentences with one mask each.
+
+    Returns
+    -------
+    dict
+        name of a parameter → trace; the sum is that of all parameters.
+
+    Notes
+    -----
+    One backward pass for each sentence and word of the vocabulary.
+    """
+    named, network = dict(model.named_parameters()), OneMask(model)
+    total = dict.fromkeys(named, 0.0)
+    for sentence in tokens.split(1):
+        log_chances = network(sentence)[0].log_softmax(0)
+        for log_chance in log_chances:
+            parts = torch.autograd.grad(log_chance, list(named.values()), retain_graph=True)
+            weight = float(log_chance.detach().exp()) / len(tokens)
+            for name, part in zip(named, parts, strict=True):
+                total[name] += weight * float(part.square().sum())
+    return total

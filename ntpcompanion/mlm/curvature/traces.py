@@ -1,0 +1,290 @@
+"""The trace of the Fisher information of several models at once, with the same random numbers for
+all: plain, balanced, by groups of parameters, and how steep it is.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.func import grad_and_value, vmap
+
+from ntpcompanion.checks import check_named_tensors, check_range
+from ntpcompanion.mlm.curvature.balanced_trace import balanced_trace, trace_infimum, unit_gain
+from ntpcompanion.mlm.curvature.example_gradients import sampled_squared_gradients
+from ntpcompanion.mlm.curvature.rescaling import layers_of, weights_at
+from ntpcompanion.mlm.data.mlm_checks import check_integers, check_numbers
+from ntpcompanion.mlm.data.special_tokens import MASK
+from ntpcompanion.networks.language_model import LanguageModel
+from ntpcompanion.networks.transformer import Transformer
+from ntpcompanion.validation import as_integer, check_instance
+
+CHUNK = 128  # examples: with more, a CPU's caches do not hold what one model needs
+PARTS = 8  # of the examples, for an unbiased square
+
+
+@dataclass(frozen=True, eq=False)
+class Traces:
+    """Traces of the Fisher information of a stack of models, in float64.
+
+    Fields
+    ------
+    plain, plain_stderr
+        (models,) the trace, and its standard error over inputs.
+    balanced, balanced_stderr
+        (models,) the trace at its minimum over rescalings with `unit_gain`, see `balanced_trace`;
+        the standard error is that of the rescaled trace (to first order the choice of the scales
+        adds nothing).
+    infimum
+        (models,) the infimum over rescalings of the residual stream, too; see `trace_infimum`.
+    scales
+        (models, scales) where the minimum is met.
+    by_group
+        (models,) of each group of parameters; their sum is `plain`.
+    """
+
+    plain: Float[Tensor, " models"]
+    plain_stderr: Float[Tensor, " models"]
+    balanced: Float[Tensor, " models"]
+    balanced_stderr: Float[Tensor, " models"]
+    infimum: Float[Tensor, " models"]
+    scales: Float[Tensor, "models scales"]
+    by_group: dict[str, Float[Tensor, " models"]]
+
+
+@dataclass(frozen=True, eq=False)
+class Slope:
+    """How steep the trace of each model of a stack is, in float64.
+
+    Fields
+    ------
+    trace
+        (models,) T, the trace of the Fisher information.
+    square, square_stderr
+        (models,) ‖∇_θ T‖², without bias (it can be negative where it is small beside its noise),
+        and its standard error by the jackknife over parts of the examples.
+    """
+
+    trace: Float[Tensor, " models"]
+    square: Float[Tensor, " models"]
+    square_stderr: Float[Tensor, " models"]
+
+
+def measured_traces(
+    network: LanguageModel,
+    parameters: Mapping[str, Tensor],
+    tokens: Int[Tensor, "inputs positions"],
+    at: Int[Tensor, "inputs 1"],
+    uniforms: Float[Tensor, "inputs labels"],
+    *,
+    chunk: int = CHUNK,
+) -> Traces:
+    """E_x E_{v∼f_θ(x)} ‖∇_θ log f_θ(v | x)‖² of several models, plain and balanced.
+
+    Parameters
+    ----------
+    network
+        a `Transformer`; only its shapes are used.
+    parameters
+        by name, each with a leading axis of models.
+    tokens, at
+        at least 2 sentences, and the position that is asked of each.
+    uniforms
+        (inputs, labels) numbers in [0, 1), from which every model draws its labels: models that
+        hardly differ draw nearly the same.
+    chunk
+        so many examples (an input with one label) of every model are in memory at once, up to the
+        labels of one input.
+
+    Returns
+    -------
+    Traces
+        plain and balanced, with their standard errors over inputs.
+
+    Raises
+    ------
+    ValueError
+        fewer than 2 inputs, a chunk below 1, another network, a trace that is not finite or has no
+        minimum over rescalings.
+
+    Notes
+    -----
+    Cost: a forward and a backward pass per model, input and label. The balanced trace of a sample
+    is a minimum over noisy numbers, hence below the true one by about the square of its relative
+    standard error.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.mlm import HMMPlan, draw_test_set, measured_traces
+    >>> from ntpcompanion.networks import TransformerSize, initial_stack
+    >>> shape = TransformerSize(8, layers=1, heads=1).for_sentences(words=6, positions=4)
+    >>> stack = initial_stack(shape, seeds=[0, 1])
+    >>> test = draw_test_set(HMMPlan(2, 6, 4).build(), 50, positions=4, seed=0)
+    >>> uniforms = torch.rand(50, 1, generator=torch.Generator().manual_seed(0))
+    >>> found = measured_traces(stack.network, stack.parameters, test.tokens, test.at, uniforms)
+    >>> (found.balanced < found.plain).tolist()  # no rescaling makes it smaller
+    [True, True]
+    """
+    _check_inputs(network, parameters, tokens, at, uniforms)
+    _refuse_few("tokens", len(tokens), 2, "for a standard error")
+    labels = uniforms.shape[1]
+
+    def per_input(p: Mapping[str, Tensor], x: Tensor, t: Tensor, u: Tensor) -> dict[str, Tensor]:
+        squares = sampled_squared_gradients(network, p, *_each_label(x, t, u))
+        return {name: s.unflatten(0, (-1, labels)).mean(1) for name, s in squares.items()}
+
+    parts = [
+        vmap(per_input, (0, None, None, None))(dict(parameters), *part)
+        for part in _chunks(tokens, at, uniforms, chunk)
+    ]
+    squares = {name: torch.cat([part[name] for part in parts], 1) for name in parts[0]}
+    return _summary(squares, unit_gain(parameters).detach())
+
+
+def _check_inputs(
+    network: LanguageModel,
+    parameters: Mapping[str, Tensor],
+    tokens: Tensor,
+    at: Tensor,
+    uniforms: Tensor,
+) -> None:
+    check_instance("network", network, Transformer)
+    check_named_tensors("parameters", parameters)
+    layers_of(parameters, "parameters")
+    positions, words = network.plan.positions, network.plan.words
+    check_integers("tokens", tokens, (None, positions), "a column for each position of `network`")
+    check_range("tokens", tokens, MASK, words - 1)
+    check_integers("at", at, (len(tokens), 1), "one for each sentence of `tokens`")
+    check_range("at", at, 0, positions - 1)
+    check_numbers("uniforms", uniforms, (len(tokens), None), "a row for each sentence of `tokens`")
+    check_range("uniforms", uniforms, 0, 1)
+
+
+def _refuse_few(name: str, sentences: int, least: int, reason: str) -> None:
+    if sentences < least:
+        raise ValueError(
+            f"`{name}` must hold at least {least} sentences {reason}, got {sentences}."
+        )
+
+
+def _summary(
+    squares: dict[str, Float[Tensor, "models inputs"]], residual: Float[Tensor, " models"]
+) -> Traces:
+    squares = {name: s.detach().double() for name, s in squares.items()}
+    by_group = {name: s.mean(1) for name, s in squares.items()}
+    balanced = balanced_trace(by_group, residual)
+    weights = weights_at(balanced.scales)
+    plain = torch.stack(list(squares.values())).sum(0)
+    rescaled = torch.stack([weights[name][:, None] * s for name, s in squares.items()]).sum(0)
+    root = plain.shape[1] ** 0.5
+    return Traces(
+        plain.mean(1),
+        plain.std(1) / root,
+        balanced.value,
+        rescaled.std(1) / root,
+        trace_infimum(by_group),
+        balanced.scales,
+        by_group,
+    )
+
+
+def trace_slope(
+    network: LanguageModel,
+    parameters: Mapping[str, Tensor],
+    tokens: Int[Tensor, "inputs positions"],
+    at: Int[Tensor, "inputs 1"],
+    uniforms: Float[Tensor, "inputs labels"],
+    *,
+    parts: int = PARTS,
+    chunk: int = CHUNK,
+) -> Slope:
+    """‖∇_θ T‖² of the trace T(θ) = E_x E_v ‖∇_θ log f_θ(v | x)‖² of several models, without bias:
+    the mean product of gradients from disjoint parts of the inputs.
+
+    The labels v are those that `measured_traces` draws, and constants for the gradient: along the
+    set of minima, where f does not change, that is the gradient of the trace.
+
+    Parameters
+    ----------
+    network, parameters, tokens, at, uniforms, chunk
+        as for `measured_traces`.
+    parts
+        into how many the inputs are cut, at least 3 for a standard error.
+
+    Returns
+    -------
+    Slope
+
+    Raises
+    ------
+    ValueError
+        fewer than 3 parts, fewer inputs than parts, a chunk below 1, another network.
+
+    Notes
+    -----
+    The square of a gradient of a sample is too large by the gradient's variance; a product of two
+    independent ones is not. Cost: about four passes forward and back per model, input and label;
+    a gradient per model and part is kept.
+    """
+    as_integer("parts", parts, 3, reason="for a standard error")
+    _check_inputs(network, parameters, tokens, at, uniforms)
+    _refuse_few("tokens", len(tokens), parts, "one for each of the `parts`")
+    cut = zip(*(x.tensor_split(parts) for x in (tokens, at, uniforms)), strict=True)
+    found = [_gradient_of_trace(network, parameters, part, chunk) for part in cut]
+    gradients = torch.stack([gradient for gradient, _ in found], 1)
+    sizes = torch.tensor([len(x) for x in tokens.tensor_split(parts)]).to(gradients)
+    trace = torch.stack([value for _, value in found], 1) @ sizes / sizes.sum()
+    square, stderr = _unbiased_square(gradients)
+    return Slope(trace, square, stderr)
+
+
+def _gradient_of_trace(
+    network: LanguageModel,
+    parameters: Mapping[str, Tensor],
+    inputs: tuple[Tensor, Tensor, Tensor],
+    chunk: int,
+) -> tuple[Float[Tensor, "models d"], Float[Tensor, " models"]]:
+    def total(p: Mapping[str, Tensor], x: Tensor, t: Tensor, u: Tensor) -> Tensor:
+        squares = sampled_squared_gradients(network, p, *_each_label(x, t, u))
+        return torch.stack(list(squares.values())).sum()
+
+    gradient, value = torch.zeros(()), torch.zeros(())
+    for part in _chunks(*inputs, chunk):
+        parts, own = vmap(grad_and_value(total), (0, None, None, None))(dict(parameters), *part)
+        rows = torch.cat([g.flatten(1) for g in parts.values()], 1).detach().double()
+        gradient, value = gradient.to(rows) + rows, value.to(rows) + own.detach().to(rows)
+    return gradient / inputs[2].numel(), value / inputs[2].numel()
+
+
+def _unbiased_square(
+    gradients: Float[Tensor, "models parts d"],
+) -> tuple[Float[Tensor, " models"], Float[Tensor, " models"]]:
+    """The mean of g_a·g_b over pairs of different parts, and its standard error: what is left when
+    a part is left out, compared.
+    """
+    k = gradients.shape[1]
+    products = gradients @ gradients.mT
+    rows = products.sum(-1) - products.diagonal(dim1=1, dim2=2)
+    total = rows.sum(1, keepdim=True)
+    without = (total - 2 * rows) / ((k - 1) * (k - 2))
+    stderr = ((k - 1) ** 2 / k * without.var(1)).sqrt()
+    return total[:, 0] / (k * (k - 1)), stderr
+
+
+def _chunks(
+    tokens: Tensor, at: Tensor, uniforms: Tensor, chunk: int
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    size = max(1, as_integer("chunk", chunk, 1) // uniforms.shape[1])
+    yield from zip(*(x.split(size) for x in (tokens, at, uniforms)), strict=True)
+
+
+def _each_label(tokens: Tensor, at: Tensor, uniforms: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Each input once for each of its labels."""
+    labels = uniforms.shape[1]
+    return (
+        tokens.repeat_interleave(labels, 0),
+        at.repeat_interleave(labels, 0),
+        uniforms.flatten(),
+    )

@@ -1,0 +1,1 @@
+"""Masked sentences of exact languages, plans of these languages, and labelled examples."""

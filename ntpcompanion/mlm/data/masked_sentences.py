@@ -1,0 +1,162 @@
+"""Masked sentences, drawn from an exact language where they are used; no sentence is kept for
+another step.
+"""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from ntpcompanion.languages.language import PADDING, Language, check_language
+from ntpcompanion.mlm.data.special_tokens import MASK, padded_to
+from ntpcompanion.validation import (
+    as_integer,
+    as_number,
+    check_choice,
+    check_device,
+    check_torch_generator,
+)
+
+Use = Literal["training", "evaluation"]
+
+
+@dataclass(frozen=True)
+class MaskedBatch:
+    """Sentences with masks.
+
+    Fields
+    ------
+    tokens
+        (batch, positions) the sentences, MASK where a word is hidden, PADDING after the last word.
+    at
+        (batch, masks) the masked positions, drawn without replacement.
+    targets
+        (batch, masks) the hidden words; PADDING where a short sentence has fewer masks than others.
+    """
+
+    tokens: Int[Tensor, "batch positions"]
+    at: Int[Tensor, "batch masks"]
+    targets: Int[Tensor, "batch masks"]
+
+
+def mask(
+    tokens: Int[Tensor, "batch positions"], share: float, generator: torch.Generator
+) -> MaskedBatch:
+    """Hide max(1, round(share · length)) words of each sentence, all subsets of that size equally
+    likely.
+    """
+    words = tokens != PADDING
+    keys = (
+        torch.rand(tokens.shape, generator=generator, device=generator.device)
+        .to(tokens.device)
+        .masked_fill(~words, -1.0)
+    )
+    at = keys.topk(max(1, round(share * tokens.shape[1])), 1).indices
+    number = (share * words.sum(1, keepdim=True)).round().clamp_min(1)
+    used = torch.arange(at.shape[1], device=tokens.device) < number
+    hidden = tokens.gather(1, at)
+    return MaskedBatch(
+        tokens.scatter(1, at, torch.where(used, MASK, hidden)),
+        at,
+        torch.where(used, hidden, PADDING),
+    )
+
+
+def draw_batch(
+    language: Language, sentences: int, positions: int, share: float, generator: torch.Generator
+) -> MaskedBatch:
+    """New sentences with new masks, on the device of the generator.
+
+    Parameters
+    ----------
+    language
+        that draws the sentences.
+    sentences
+        how many.
+    positions
+        columns; shorter sentences are padded with −1 on the right.
+    share
+        of the words that is masked, see `mask`; 0 for one word a sentence.
+    generator
+        draws sentences and masks.
+
+    Returns
+    -------
+    MaskedBatch
+        `tokens` with masks −2, their positions `at`, and the hidden words `targets`.
+
+    Raises
+    ------
+    ValueError
+        a sentence longer than `positions`, what is no language or generator, a number out of its
+        range.
+
+    Examples
+    --------
+    >>> from ntpcompanion.mlm import HMMPlan, batch_generator, draw_batch
+    >>> language = HMMPlan(states=2, words=6, length=4).build()
+    >>> batch = draw_batch(language, 3, 4, 0.0, batch_generator(0, "training", 0))
+    >>> batch.tokens.shape, (batch.tokens == -2).sum(1).tolist()
+    (torch.Size([3, 4]), [1, 1, 1])
+    """
+    check_language(language)
+    as_integer("sentences", sentences, 1)
+    as_integer("positions", positions, 1)
+    if as_number("share", share, 0) > 1:
+        raise ValueError(f"`share` must be at most 1, all words, got {share}.")
+    check_torch_generator("generator", generator)
+    tokens = padded_to(language.sample(sentences, generator, generator.device), positions)
+    return mask(tokens, share, generator)
+
+
+def batch_generator(
+    seed: int,
+    use: Use,
+    number: int,
+    device: torch.device | str = "cpu",
+) -> torch.Generator:
+    """The generator of batch `number` of a run.
+
+    It depends on these values only, so that a run resumes, or is shared out to processes, without
+    any state. On a CPU torch keeps 32 bits of a seed: here the numbers of a run are consecutive, so
+    no two batches share one, and training has the even ones.
+
+    Parameters
+    ----------
+    seed
+        of the run.
+    use
+        "training" or "evaluation".
+    number
+        of the batch: 0, 1, ….
+    device
+        of the generator, as for torch.
+
+    Returns
+    -------
+    torch.Generator
+        a new one for each call.
+
+    Raises
+    ------
+    ValueError
+        a negative seed or number, another use, or what is no device.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.mlm import batch_generator
+    >>> one, again = (batch_generator(0, "training", 5) for _ in range(2))
+    >>> torch.equal(torch.rand(3, generator=one), torch.rand(3, generator=again))
+    True
+    """
+    seed, number = as_integer("seed", seed, 0), as_integer("number", number, 0)
+    check_choice("use", use, get_args(Use))
+    check_device("device", device)
+    start = int.from_bytes(sha256(f"{seed} batches".encode()).digest()[:4], "big")
+    return torch.Generator(device).manual_seed(
+        (2 * (start + number) + (use == "evaluation")) % 2**32
+    )

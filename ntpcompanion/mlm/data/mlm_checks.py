@@ -1,0 +1,85 @@
+"""Checks that several functions of the room share: tensors of a shape, lists of seeds, languages
+whose labels are known.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from ntpcompanion.argument_check import argument_check
+from ntpcompanion.languages.grammars.pcfg import PCFG
+from ntpcompanion.languages.hmm import HMM
+from ntpcompanion.validation import (
+    as_integer,
+    as_number,
+    check_shape,
+    check_tensor,
+    described,
+)
+
+
+@argument_check
+def check_hmm_or_pcfg(language: object) -> None:
+    """ValueError unless the language is one of the two whose hidden states or symbols are known."""
+    if not isinstance(language, HMM | PCFG):
+        raise ValueError(
+            f"`language` must be an HMM or a PCFG, got {described(language)}. Of a plan, pass what "
+            "`build()` returns."
+        )
+
+
+def check_integers(name: str, value: Any, shape: tuple[int | None, ...], what: str = "") -> None:
+    """ValueError unless the value is a tensor of integers of a shape (None: any positive length);
+    `what` says what the entries are.
+    """
+    check_tensor(name, value)
+    check_shape(name, value.shape, shape, what)
+    if value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
+        raise ValueError(f"`{name}` must be a tensor of integers, got {described(value)}.")
+
+
+def check_numbers(name: str, value: Any, shape: tuple[int | None, ...], what: str = "") -> None:
+    """ValueError unless the value is a tensor of finite floating-point numbers of a shape."""
+    check_tensor(name, value)
+    check_shape(name, value.shape, shape, what)
+    if not value.is_floating_point():
+        raise ValueError(
+            f"`{name}` must be a tensor of floating-point numbers, got {described(value)}."
+        )
+    if not (finite := value.isfinite()).all():
+        raise ValueError(
+            f"`{name}` must be finite, got {float(value[~finite][0])}, one of "
+            f"{int((~finite).sum())} entries that are not."
+        )
+
+
+def as_list(name: str, values: object, what: str) -> list[Any]:
+    """The values as a list. ValueError for a text, and for what cannot be gone through."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ValueError(f"`{name}` must be a list of {what}, got {described(values)}.")
+    return list(values)
+
+
+def as_integers(name: str, values: object, least: int | None = None) -> list[int]:
+    """The values as a list of Python integers of at least `least`. ValueError for other entries."""
+    return [as_integer(name, value, least) for value in as_list(name, values, "integers")]
+
+
+def as_numbers(
+    name: str, values: object, each: Callable[[str, object], float] = as_number
+) -> list[float]:
+    """The values as a list of at least one number, each as `each` takes it. ValueError for an empty
+    list, and for what is no number.
+    """
+    if not (entries := as_list(name, values, "numbers")):
+        raise ValueError(f"`{name}` must hold at least one number, got {described(values)}.")
+    return [each(name, value) for value in entries]
+
+
+def as_fraction(name: str, value: object) -> float:
+    """`value` as a number of at least 0 and below 1. ValueError otherwise."""
+    number = as_number(name, value)
+    if not 0 <= number < 1:
+        raise ValueError(f"`{name}` must be at least 0 and below 1, got {number}.")
+    return number

@@ -1,0 +1,93 @@
+"""Masked sentences for several runs at once, each run with a stream of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from ntpcompanion.languages.language import Language
+from ntpcompanion.mlm.data.masked_sentences import draw_batch
+from ntpcompanion.mlm.evaluation.evaluate import hidden_conditional
+from ntpcompanion.randomness import torch_stream
+
+STEPS_AT_ONCE = 64  # that are drawn together: fewer and larger calls, and the stream depends on it
+SENTENCES_AT_ONCE = 2**14  # whose conditional distributions, at all positions, are in memory
+
+Labels = Literal["drawn", "exact"]
+
+
+@dataclass(frozen=True, eq=False)
+class StackedBatch:
+    """One batch for each of several runs.
+
+    Fields
+    ------
+    tokens, at
+        (runs, batch, positions) and (runs, batch, 1): sentences with one MASK each, and where.
+    targets
+        (runs, batch, words) the distribution of the hidden word that is learned from: all of it on
+        the word that was drawn, or Pr(· | x₋ₜ).
+    """
+
+    tokens: Int[Tensor, "runs batch positions"]
+    at: Int[Tensor, "runs batch 1"]
+    targets: Float[Tensor, "runs batch words"]
+
+    def of_runs(self, rows: Int[Tensor, " models"]) -> "StackedBatch":
+        """The batches of some runs, in this order; one run may occur several times."""
+        return StackedBatch(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+
+def draw_steps(
+    language: Language,
+    seeds: Sequence[int],
+    name: str,
+    chunk: int,
+    *,
+    batch_size: int,
+    positions: int,
+    labels: Labels,
+    device: torch.device | str = "cpu",
+) -> list[StackedBatch]:
+    """The batches of steps 64 · chunk, 64 · chunk + 1, … of each run.
+
+    The sentences of a run depend on (seed, name, chunk) and the batch size only, not on the runs
+    beside it: two runs of the same seed, one with and one without an intervention, see the same
+    sentences in the same order.
+
+    Parameters
+    ----------
+    language
+        with its tables on `device`.
+    name
+        of the phase of training, such as "pretraining".
+    labels
+        "drawn": the hidden words themselves. "exact": their conditional distributions, which have
+        the same expected gradient and none of the noise of labels.
+    """
+    sentences = STEPS_AT_ONCE * batch_size
+    drawn = [
+        draw_batch(
+            language, sentences, positions, 0.0, torch_stream(seed, f"{name} {chunk}", device)
+        )
+        for seed in seeds
+    ]
+    tokens, at, words = (
+        torch.cat([getattr(one, field) for one in drawn]) for field in ("tokens", "at", "targets")
+    )
+    targets = _targets(language, tokens, at, words, labels)
+    shape = (len(seeds), STEPS_AT_ONCE, batch_size)
+    columns = (x.unflatten(0, shape).unbind(1) for x in (tokens, at, targets))
+    return [StackedBatch(*step) for step in zip(*columns, strict=True)]
+
+
+def _targets(
+    language: Language, tokens: Tensor, at: Tensor, words: Tensor, labels: Labels
+) -> Tensor:
+    if labels == "drawn":
+        return torch.nn.functional.one_hot(words[:, 0], language.vocab_size).float()
+    pieces = zip(*(x.split(SENTENCES_AT_ONCE) for x in (tokens, at, words)), strict=True)
+    return torch.cat([hidden_conditional(language, *piece).float() for piece in pieces])

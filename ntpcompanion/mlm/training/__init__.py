@@ -1,0 +1,1 @@
+"""Training, of one network or of a stack, and what is done to trained ones."""

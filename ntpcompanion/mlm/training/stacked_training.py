@@ -1,0 +1,283 @@
+"""Training of several networks as one program: a stack goes through the steps that each of its
+networks would take alone.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.func import vmap
+
+from ntpcompanion.languages.language import Language, check_language
+from ntpcompanion.mlm.data.mlm_checks import as_integers, as_numbers
+from ntpcompanion.mlm.data.stacked_sentences import STEPS_AT_ONCE, Labels, draw_steps
+from ntpcompanion.mlm.training.cuda_graph import captured
+from ntpcompanion.mlm.training.optimizer import contiguous_gradients, optimizer_of
+from ntpcompanion.mlm.training.training_plan import TrainingPlan
+from ntpcompanion.networks.language_model import LanguageModel
+from ntpcompanion.networks.stack import Parameters, Stack, functional_logits
+from ntpcompanion.validation import check_choice, check_instance
+
+
+@dataclass(frozen=True, eq=False)
+class StackedTerm:
+    """What is minimized beside the loss of the masked words: weight · value, for each network.
+
+    Fields
+    ------
+    weights
+        (models,), the factors; negative ones maximize the value.
+    draw
+        of the number of a step: what the value depends on besides, tensors (models, …).
+    value
+        of the shape and the parameters of one network, its sentences and masked positions, and its
+        part of what was drawn: a scalar.
+    """
+
+    weights: Float[Tensor, " models"]
+    draw: Callable[[int], tuple[Tensor, ...]]
+    value: Callable[..., Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class StackedState:
+    """Where a stack is.
+
+    Fields
+    ------
+    step
+        updates made.
+    stack
+        as it is now: the next state changes it.
+    loss, term
+        (models,) mean training loss in nats and mean second term since the state before; NaN if
+        there was no step since.
+    """
+
+    step: int
+    stack: Stack
+    loss: Float[Tensor, " models"]
+    term: Float[Tensor, " models"]
+
+
+def train_stack(
+    start: Stack,
+    plan: TrainingPlan,
+    language: Language,
+    seeds: Sequence[int],
+    name: str,
+    *,
+    labels: Labels = "drawn",
+    rates: Sequence[float] | None = None,
+    term: StackedTerm | None = None,
+    stops: Collection[int] = (),
+) -> Iterator[StackedState]:
+    """Train all networks of a stack, each on the sentences of its own seed, and yield the state at
+    each of the `stops` and at the last step.
+
+    Parameters
+    ----------
+    start
+        where to start from; it is not changed. The optimizer is new.
+    plan
+        its `seed`, `micro_batch`, `precision` and `compile` do not apply.
+    language
+        with its tables on the device of the stack.
+    seeds
+        of the sentences of each network. Networks of equal seed see the same sentences: a pair that
+        differs in an intervention alone.
+    name
+        of the phase: another name, other sentences.
+    labels
+        see `draw_steps`.
+    rates
+        factors of the learning rate of each network, for SGD only: AdamW does not notice the scale
+        of a gradient.
+    term
+        what is minimized besides.
+
+    Raises
+    ------
+    ValueError
+        not one seed or one rate for each network; rates for AdamW; another vocabulary; stops
+        outside of the run; a plan with several masks a sentence.
+    FloatingPointError
+        a training loss that is not finite, found at a stop.
+
+    Notes
+    -----
+    Equal to training each network alone up to the rounding of sums. A step costs about as much as
+    that of one network where the processor is not filled by one, such as on a GPU.
+    """
+    _check_kinds(start, plan, language, name, labels, term)
+    _check(start, plan, language, seeds, rates)
+    stops = plan.with_last(stops)
+    stack = Stack(start.plan, {n: p.clone().requires_grad_() for n, p in start.parameters.items()})
+    optimizer = optimizer_of(stack.parameters, plan, leading=1)
+    runs = list(dict.fromkeys(seeds))
+    rows = torch.tensor([runs.index(seed) for seed in seeds], device=stack.device)
+    scale = None if rates is None else torch.tensor(rates, device=stack.device)
+    draw = partial(
+        draw_steps,
+        language,
+        runs,
+        name,
+        batch_size=plan.batch_size,
+        positions=start.plan.positions,
+        labels=labels,
+        device=stack.device,
+    )
+    step_of = captured(partial(_gradients, stack, term), stack.device)
+    sums, since = torch.zeros(2, len(stack), device=stack.device), 0
+    for step in range(plan.steps + 1):
+        if step in stops:
+            yield _state(step, stack, sums, step - since, plan)
+            sums, since = torch.zeros_like(sums), step
+        if step == plan.steps:
+            return
+        if step % STEPS_AT_ONCE == 0:
+            batches = draw(step // STEPS_AT_ONCE)
+        batch = batches[step % STEPS_AT_ONCE].of_runs(rows)
+        for group in optimizer.param_groups:
+            group["lr"] = plan.rate_at(step)
+        extra = term.draw(step) if term else ()
+        values, gradients = step_of(batch.tokens, batch.at, batch.targets, *extra)
+        sums += values
+        for p, gradient in zip(stack.parameters.values(), gradients, strict=True):
+            p.grad = gradient if scale is None else gradient * _per_model(scale, p)
+        optimizer.step()
+
+
+def trained_stack(
+    start: Stack,
+    plan: TrainingPlan,
+    language: Language,
+    seeds: Sequence[int],
+    name: str,
+    *,
+    labels: Labels = "drawn",
+    rates: Sequence[float] | None = None,
+    term: StackedTerm | None = None,
+) -> Stack:
+    """The networks at the end of `train_stack`: all of a stack trained together, each on the
+    sentences of its own seed.
+
+    Parameters
+    ----------
+    start, plan, language, seeds, name, labels, rates, term
+        as for `train_stack`; `name` is that of the phase, another name draws other sentences.
+
+    Returns
+    -------
+    Stack
+        new networks; `start` is not changed.
+
+    Examples
+    --------
+    >>> from ntpcompanion.mlm import HMMPlan, TrainingPlan, trained_stack
+    >>> from ntpcompanion.networks import TransformerSize, initial_stack
+    >>> language = HMMPlan(states=2, words=6, length=4).build()
+    >>> shape = TransformerSize(8, layers=1, heads=1).for_sentences(words=6, positions=4)
+    >>> start, plan = initial_stack(shape, seeds=[0, 1]), TrainingPlan(steps=10, batch_size=32)
+    >>> len(trained_stack(start, plan, language, [0, 1], "pretraining", labels="exact"))
+    2
+    """
+    *_, state = train_stack(
+        start, plan, language, seeds, name, labels=labels, rates=rates, term=term
+    )
+    return state.stack.take(range(len(start)))
+
+
+def _check_kinds(
+    start: Stack,
+    plan: TrainingPlan,
+    language: Language,
+    name: str,
+    labels: Labels,
+    term: StackedTerm | None,
+) -> None:
+    check_instance("start", start, Stack)
+    check_instance("plan", plan, TrainingPlan)
+    check_language(language)
+    check_instance("name", name, str)
+    check_choice("labels", labels, get_args(Labels))
+    if term is not None:
+        check_instance("term", term, StackedTerm)
+
+
+def _check(
+    start: Stack,
+    plan: TrainingPlan,
+    language: Language,
+    seeds: Sequence[int],
+    rates: Sequence[float] | None,
+) -> None:
+    numbers: dict[str, list[Any]] = {"seeds": as_integers("seeds", seeds, 0)}
+    if rates is not None:
+        numbers["rates"] = as_numbers("rates", rates)
+    for name, given in numbers.items():
+        if len(given) != len(start):
+            raise ValueError(
+                f"`{name}` must hold one number for each of the {len(start)} networks, got "
+                f"{len(given)}."
+            )
+    if rates is not None and plan.optimizer != "sgd":
+        raise ValueError(
+            f"`rates` must be None with the optimizer {plan.optimizer!r}, which does not notice "
+            "the scale of a gradient. Use 'sgd'."
+        )
+    if language.vocab_size != start.plan.words:
+        raise ValueError(
+            f"`start` has {start.plan.words} words and the language {language.vocab_size}. Give "
+            "it `words` of the language."
+        )
+    if plan.mask_share:
+        raise ValueError(
+            f"`mask_share` must be 0, one mask a sentence, got {plan.mask_share}. Use `train`."
+        )
+
+
+def _gradients(
+    stack: Stack,
+    term: StackedTerm | None,
+    tokens: Tensor,
+    at: Tensor,
+    targets: Tensor,
+    *extra: Tensor,
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Loss and term of each network, (2, models), and the gradients of their weighted sum."""
+    losses = vmap(partial(cross_entropy, stack.network))(stack.parameters, tokens, at, targets)
+    values, total = torch.zeros_like(losses), losses.sum()
+    if term:
+        values = vmap(partial(term.value, stack.network))(stack.parameters, tokens, at, *extra)
+        total = total + (term.weights * values).sum()
+    gradients = contiguous_gradients(total, list(stack.parameters.values()))
+    return torch.stack([losses.detach(), values.detach().float()]), gradients
+
+
+def _per_model(numbers: Tensor, like: Tensor) -> Tensor:
+    return numbers.view(-1, *[1] * (like.ndim - 1))
+
+
+def cross_entropy(
+    network: LanguageModel, parameters: Parameters, tokens: Tensor, at: Tensor, targets: Tensor
+) -> Tensor:
+    """Mean over sentences of −Σ_v target_v log f(v | x₋ₜ) in nats, of one network."""
+    logits = functional_logits(network, parameters, tokens, at)[:, 0]
+    return -(targets * logits.log_softmax(-1)).sum(-1).mean()
+
+
+def _state(step: int, stack: Stack, sums: Tensor, steps: int, plan: TrainingPlan) -> StackedState:
+    means = sums / steps if steps else torch.full_like(sums, torch.nan)
+    if steps and not means.isfinite().all():
+        row = int((~means.isfinite()).any(0).nonzero()[0])
+        raise FloatingPointError(
+            f"The training loss of network {row} is {float(means[0, row])} and its second term "
+            f"{float(means[1, row])} over the last {steps} steps. Lower `learning_rate` = "
+            f"{plan.learning_rate}, its factor, or the weight of the term."
+        )
+    return StackedState(step, replace(stack), *means)

@@ -1,0 +1,1 @@
+"""What any computation here may need: memory, threads, progress, series, descent directions."""

@@ -1,0 +1,1 @@
+"""What every figure shares: style, lines, labels, tables, narrow screens."""

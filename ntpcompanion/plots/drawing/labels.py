@@ -1,0 +1,46 @@
+"""Text beside lines, instead of a legend."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from ntpcompanion.plots.drawing.plot_checks import as_pair, check_axes, check_point
+from ntpcompanion.validation import check_instance
+
+
+def label_line(
+    ax: Axes, line: Line2D, text: str, *, at: int = -1, offset: tuple[float, float] = (5.0, 0.0)
+) -> None:
+    """Write a label beside a line, in the line's colour.
+
+    Parameters
+    ----------
+    ax
+        the panel of the line.
+    line
+        what is labelled.
+    text
+        the label.
+    at
+        the index of the line's point beside which it stands.
+    offset
+        from this point to the text, in points (1/72 inch): to the right, and up.
+    """
+    check_axes(ax)
+    check_instance("line", line, Line2D)
+    check_instance("text", text, str)
+    points = np.asarray(line.get_xydata())
+    check_point("at", at, len(points))
+    offset = as_pair("offset", offset)
+    x, y = points[at]
+    side = "left" if offset[0] > 0 else "right" if offset[0] < 0 else "center"
+    ax.annotate(
+        text,
+        (x, y),
+        xytext=offset,
+        textcoords="offset points",
+        color=line.get_color(),
+        ha=side,
+        va="center",
+        annotation_clip=False,
+    )

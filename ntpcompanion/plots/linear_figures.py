@@ -1,0 +1,309 @@
+"""Random tables, distributions of the next token, decoders and their word vectors."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
+
+from ntpcompanion.plots.drawing.labels import label_line
+from ntpcompanion.plots.drawing.lines import draw_measured, draw_theory
+from ntpcompanion.plots.drawing.plot_checks import (
+    check_axes,
+    check_frame,
+    check_numbers,
+    check_series,
+)
+from ntpcompanion.plots.drawing.style import (
+    CONTRAST,
+    IN_SUPPORT,
+    MEASUREMENT,
+    OUT_OF_SUPPORT,
+    THEORY,
+)
+from ntpcompanion.validation import as_integer, as_shaped, check_probabilities
+
+
+def draw_share(
+    ax: Axes,
+    ratio: ArrayLike,
+    share: ArrayLike,
+    draws: int,
+    *,
+    colour: str = MEASUREMENT,
+    marker: str = "o",
+) -> Line2D:
+    """The fraction of random tables with a property against d/m, with binomial standard errors.
+
+    Parameters
+    ----------
+    ax
+        where to draw.
+    ratio
+        the values of d/m.
+    share
+        for each of them, the fraction of the tables that have the property.
+    draws
+        how many tables were drawn at each ratio.
+    colour, marker
+        of the points.
+
+    Returns
+    -------
+    Line2D
+        the line that joins the points.
+    """
+    check_axes(ax)
+    check_series(ratio=ratio, share=share)
+    as_integer("draws", draws, 1)
+    share = np.asarray(share, dtype=float)
+    ax.errorbar(
+        ratio,
+        share,
+        yerr=np.sqrt(share * (1 - share) / draws),
+        color=colour,
+        linestyle="none",
+        clip_on=False,
+    )
+    line = draw_measured(ax, ratio, share, colour=colour, marker=marker)
+    ax.set(xlabel="embedding dimension / contexts, $d/m$", ylabel="fraction of tables", ylim=(0, 1))
+    return line
+
+
+def draw_verdict_shares(ax: Axes, frame: pd.DataFrame, draws: int) -> Axes:
+    """Shares of compatible, separable and undecided tables against d/m, and the point d = m from
+    which Lemma 1 promises both.
+
+    Parameters
+    ----------
+    ax
+        where to draw.
+    frame
+        one row for each d, with the columns "d/m", "compatible", "separable" and "undecided".
+    draws
+        how many tables were drawn for each d.
+
+    Returns
+    -------
+    Axes
+        `ax`.
+    """
+    columns = ("d/m", "compatible", "separable", "undecided")
+    check_frame("frame", frame, *columns)
+    check_numbers("frame", frame, *columns)
+    as_integer("draws", draws, 1)
+    lemma = draw_theory(ax, [1, 1], [0, 1])
+    label_line(ax, lemma, "$d = m$", at=0, offset=(-4.0, 26.0))
+    x = frame["d/m"]
+    compatible = draw_share(ax, x, frame["compatible"], draws, colour=IN_SUPPORT, marker="s")
+    # above the panel: on a phone there is no room between the two lines
+    top = int(np.argmax(frame["compatible"]))
+    label_line(ax, compatible, "compatible", at=top, offset=(0.0, 8.0))
+    separable = draw_share(ax, x, frame["separable"], draws, colour=MEASUREMENT, marker="o")
+    ax.annotate(
+        "separable",
+        half_way(separable),
+        xytext=(9, 0),
+        textcoords="offset points",
+        color=separable.get_color(),
+        va="center",
+    )
+    undecided = draw_share(ax, x, frame["undecided"], draws, colour=CONTRAST, marker="x")
+    label_line(ax, undecided, "undecided", at=5 * len(frame) // 6, offset=(0.0, 8.0))
+    return ax
+
+
+def half_way(line: Line2D) -> tuple[float, float]:
+    """Where a line that goes from 0 to 1 first passes ½, for the label beside it.
+
+    Parameters
+    ----------
+    line
+        with positive x; its points are in the order of x.
+
+    Returns
+    -------
+    tuple of float
+        x, y in the middle between the last point below ½ and the first one from ½ on; in x the
+        geometric mean. If all points are on one side of ½, the first point.
+    """
+    x, y = np.asarray(line.get_xydata()).T
+    after = int(np.argmax(y >= 0.5))
+    before = max(after - 1, 0)
+    return float(np.sqrt(x[before] * x[after])), float((y[before] + y[after]) / 2)
+
+
+def draw_excess(ax: Axes, gamma: ArrayLike, excess: ArrayLike, bound: ArrayLike) -> Axes:
+    """The loss above the entropy lower bound along W^p + γ W^d, and its explicit bound.
+
+    Parameters
+    ----------
+    ax
+        where to draw; its y axis becomes logarithmic.
+    gamma
+        the values of γ.
+    excess
+        the measured excess loss at each of them, in nats: points.
+    bound
+        the explicit bound, in nats: a line.
+
+    Returns
+    -------
+    Axes
+        `ax`.
+    """
+    check_axes(ax)
+    check_series(gamma=gamma, excess=excess, bound=bound)
+    line = draw_theory(ax, gamma, bound)
+    points = draw_measured(ax, gamma, excess)
+    points.set_linestyle("none")
+    middle = len(np.asarray(gamma)) // 2
+    label_line(ax, line, "bound", at=middle, offset=(6.0, 6.0))
+    label_line(ax, points, "measured", at=middle, offset=(-6.0, -8.0))
+    ax.set(yscale="log", xlabel="$\\gamma$", ylabel="excess loss (nats)")
+    return ax
+
+
+def draw_distributions(ax: Axes, distributions: ArrayLike) -> Axes:
+    """Next-token distributions as a table of cells, one row for each context.
+
+    A cell of a token that can follow has a solid frame and holds its probability; the others are
+    empty, in a dashed frame.
+
+    Parameters
+    ----------
+    ax
+        where to draw.
+    distributions
+        m × V probabilities, row by row.
+
+    Returns
+    -------
+    Axes
+        `ax`.
+    """
+    check_axes(ax)
+    p = as_shaped("distributions", distributions, (None, None))
+    check_probabilities("distributions", p, p.sum(axis=1))
+    for (row, column), probability in np.ndenumerate(p):
+        follows = bool(probability > 0)
+        colour = IN_SUPPORT if follows else OUT_OF_SUPPORT
+        frame = {"linewidth": 1.4} if follows else {"linewidth": 0.8, "linestyle": "--"}
+        corner = (column - 0.44, row - 0.44)
+        ax.add_patch(Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=colour, **frame))
+        if follows:
+            text = f"{probability:.2f}".removeprefix("0")
+            ax.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
+    m, V = p.shape
+    ax.set(
+        xlim=(-0.5, V - 0.5),
+        ylim=(m - 0.5, -0.5),
+        xticks=range(V),
+        xticklabels=range(1, V + 1),
+        yticks=range(m),
+        yticklabels=[f"$h_{j}$" for j in range(1, m + 1)],
+    )
+    ax.set(xlabel="token", ylabel="context")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def draw_plane(ax: Axes, contexts: ArrayLike, words: ArrayLike) -> Axes:
+    """Word vectors in the plane as numbered dots, and the directions of the contexts as arrows.
+
+    Words that coincide (to a hundredth of the longest word vector) share a dot and a label.
+
+    Parameters
+    ----------
+    ax
+        where to draw.
+    contexts
+        m × 2; each arrow is as long as the longest word vector.
+    words
+        V × 2.
+
+    Returns
+    -------
+    Axes
+        `ax`.
+
+    Raises
+    ------
+    ValueError
+        matrices without two columns, a context of zeros, no word other than zero.
+    """
+    check_axes(ax)
+    contexts = as_shaped("contexts", contexts, (None, 2))
+    words = as_shaped("words", words, (None, 2))
+    if not contexts.any(axis=1).all():
+        raise ValueError("`contexts` has a row of zeros, which has no direction. Leave it out.")
+    if not (reach := np.linalg.norm(words, axis=1).max()):
+        raise ValueError("`words` must hold a vector that is not zero, got zeros only.")
+    for j, h in enumerate(contexts, 1):
+        tip = reach * h / np.linalg.norm(h)
+        ax.annotate(
+            "",
+            tip,
+            (0, 0),
+            arrowprops={"arrowstyle": "->", "color": THEORY, "shrinkA": 0, "shrinkB": 0},
+        )
+        x, y = 1.18 * tip
+        ax.text(x, y, f"$h_{j}$", color=THEORY, ha="center", va="center")
+    left = list(range(len(words)))
+    while left:
+        here = [z for z in left if np.linalg.norm(words[z] - words[left[0]]) < 0.01 * reach]
+        left = [z for z in left if z not in here]
+        ax.plot(*words[here[0]], "o", color=MEASUREMENT)
+        label = ", ".join(str(z + 1) for z in here)
+        ax.annotate(
+            label, words[here[0]], xytext=(4, 4), textcoords="offset points", color=MEASUREMENT
+        )
+    ax.set(
+        xlim=(-1.4 * reach, 1.4 * reach),
+        ylim=(-1.4 * reach, 1.4 * reach),
+        aspect="equal",
+        xlabel="first coordinate",
+    )
+    ax.set_ylabel("second coordinate")
+    return ax
+
+
+def draw_overlap(ax: Axes, overlap: ArrayLike, cosine: ArrayLike) -> Axes:
+    """The cosine of two word vectors against the overlap of the contexts they follow.
+
+    Parameters
+    ----------
+    ax
+        where to draw.
+    overlap
+        one number in [0, 1] for each pair of words.
+    cosine
+        one number in [−1, 1] for each pair; a faint dot each.
+
+    Returns
+    -------
+    Axes
+        `ax`.
+    """
+    check_axes(ax)
+    check_series(overlap=overlap, cosine=cosine)
+    ax.plot(
+        overlap,
+        cosine,
+        "o",
+        color=MEASUREMENT,
+        markersize=3,
+        alpha=0.6,
+        markeredgewidth=0,
+        rasterized=True,
+    )
+    ax.axhline(0, color=THEORY, linewidth=0.8)
+    ax.set(
+        xlabel="overlap of the contexts of two words",
+        ylabel="cosine in $W^{\\mathrm{mm}}$",
+        xlim=(-0.02, 1.02),
+        ylim=(-1, 1.02),
+    )
+    return ax

@@ -1,0 +1,13 @@
+from .effects import paired_effect as paired_effect
+from .effects import slope_within_seeds as slope_within_seeds
+from .power import verdict_on as verdict_on
+from .power import seeds_needed as seeds_needed
+from .success_rates import count_successes as count_successes
+
+__all__ = [
+    "paired_effect",
+    "slope_within_seeds",
+    "verdict_on",
+    "seeds_needed",
+    "count_successes",
+]

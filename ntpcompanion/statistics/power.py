@@ -1,0 +1,164 @@
+"""Verdicts on an expected effect: how often a study ends in each, and how many seeds it takes."""
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Literal
+
+from scipy import stats
+
+from ntpcompanion.statistics.effects import quantile_of_t
+from ntpcompanion.validation import as_between, as_integer, as_number, as_positive
+
+Decision = Literal["supported", "refuted", "inconclusive"]
+
+
+def verdict_on(low: float, high: float, delta: float) -> Decision:
+    """The verdict of an interval on an expected effect of at least `delta`, the smallest effect of
+    interest with the sign of the direction that a paper states.
+
+    It is the one that a claim with `effect: delta` gets: supported if the whole interval has the
+    sign of `delta` and at least its size, refuted if all of it falls short of `delta`, else
+    inconclusive.
+
+    Parameters
+    ----------
+    low, high
+        the ends of the 95 % interval.
+    delta
+        in the units of the interval; not 0.
+
+    Returns
+    -------
+    str
+        "supported", "refuted" or "inconclusive".
+
+    Raises
+    ------
+    ValueError
+        `low` above `high`, `delta` 0, or a number that is not finite.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import verdict_on
+    >>> [verdict_on(*ends, delta=1.0) for ends in ((1.2, 2.0), (0.4, 0.8), (0.4, 2.0))]
+    ['supported', 'refuted', 'inconclusive']
+    """
+    ends = as_number("low", low), as_number("high", high)
+    if ends[0] > ends[1]:
+        raise ValueError(f"`low` must not lie above `high`, got {ends[0]:g} and {ends[1]:g}.")
+    near, far = sorted(end * _direction(delta) for end in ends)
+    if far < abs(delta):
+        return "refuted"
+    return "supported" if near >= abs(delta) else "inconclusive"
+
+
+@dataclass(frozen=True)
+class VerdictProbabilities:
+    """How often a study with normal replicates ends in each verdict."""
+
+    supported: float
+    refuted: float
+    inconclusive: float
+
+
+def verdict_probabilities(
+    sd: float, seeds: int, effect: float, delta: float
+) -> VerdictProbabilities:
+    """How often a study ends in each verdict of `verdict_on`.
+
+    The mean of n seeds, less δ and divided by its estimated standard error, has a noncentral t
+    distribution with n - 1 degrees of freedom. A study supports where this number lies above the
+    quantile of Student's t, and refutes where it lies below minus that quantile.
+
+    Parameters
+    ----------
+    sd
+        σ: the standard deviation of the replicates, such as paired differences or slopes.
+    seeds
+        n, at least 2.
+    effect
+        θ, in the units of `sd`.
+    delta
+        δ: the smallest effect of interest, with the sign of the direction that a paper states.
+
+    Raises
+    ------
+    ValueError
+        an argument out of its range, or `delta` 0.
+    """
+    sigma, count = as_positive("sd", sd), as_integer("seeds", seeds, least=2)
+    above = as_number("effect", effect) * _direction(delta) - abs(delta)
+    ratio = stats.nct(count - 1, above / (sigma / count**0.5))
+    quantile = quantile_of_t(count)
+    supported, refuted = float(ratio.sf(quantile)), float(ratio.cdf(-quantile))
+    return VerdictProbabilities(supported, refuted, max(0.0, 1 - supported - refuted))
+
+
+def power(sd: float, seeds: int, effect: float, delta: float) -> float:
+    """How often a study supports an expected effect of at least `delta`: see
+    `verdict_probabilities`.
+    """
+    return verdict_probabilities(sd, seeds, effect, delta).supported
+
+
+def seeds_needed(sd: float, delta: float, probability: float = 0.8, most: int = 1000) -> int:
+    """The smallest number of seeds with which a study decides both ways.
+
+    A true effect of 2δ is then supported, and an effect of 0 is refuted, each with at least the
+    given probability.
+
+    Parameters
+    ----------
+    sd
+        the standard deviation of the replicates, from a pilot.
+    delta
+        the smallest effect of interest, in the units of `sd`.
+    probability
+        between 0 and 1.
+    most
+        the largest number that is tried.
+
+    Returns
+    -------
+    int
+        at least 2.
+
+    Raises
+    ------
+    ValueError
+        an argument out of its range, `delta` 0, or more than `most` seeds are needed.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import seeds_needed
+    >>> seeds_needed(sd=0.8, delta=1.0)
+    8
+    """
+    as_positive("sd", sd)
+    _direction(delta)
+    wanted = as_between("probability", probability, 0, 1)
+    largest = as_integer("most", most, least=2)
+    # the probability rises with the number of seeds
+    candidates = range(2, largest + 1)
+    found = bisect_left(candidates, wanted, key=lambda seeds: _decides(sd, seeds, delta))
+    if found == len(candidates):
+        raise ValueError(
+            f"`most` must be larger: {largest} seeds with sd {sd:g} do not tell an effect of "
+            f"{delta:g} from none with probability {wanted:g}."
+        )
+    return candidates[found]
+
+
+def _decides(sd: float, seeds: int, delta: float) -> float:
+    """The smaller of the probabilities that 2δ is supported and that 0 is refuted."""
+    twice = verdict_probabilities(sd, seeds, 2 * delta, delta).supported
+    return min(twice, verdict_probabilities(sd, seeds, 0.0, delta).refuted)
+
+
+def _direction(delta: float) -> int:
+    if not as_number("delta", delta):
+        raise ValueError(
+            f"`delta` must not be 0, got {delta}: its sign is the direction that a paper states, "
+            "its size the smallest effect of interest."
+        )
+    return 1 if delta > 0 else -1

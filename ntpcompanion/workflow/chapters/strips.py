@@ -1,0 +1,66 @@
+"""Runs of cards: the first few stand, the rest wait in one strip that opens."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import nbformat
+
+from ntpcompanion.workflow.chapters.cards import tally
+from ntpcompanion.workflow.chapters.code_folds import GLUED
+from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
+from ntpcompanion.workflow.notebooks.cells import tags
+
+STANDING = 4  # cards of one run that are shown at once; where more wait, one less and the strip
+TAG = "strip"  # a code cell with this tag measures what only supports the cards before
+
+
+def gather_cards(
+    cells: list[nbformat.NotebookNode], verdict: Callable[[dict[str, Any]], str | None]
+) -> None:
+    """Put the cards of each run beyond four, and those of cells tagged `strip`, into one strip, in
+    the place of the first of them. With its strip a run takes the room of four cards.
+
+    `verdict` tells that of the data of a measurement; None: it has no card. The outputs are changed
+    in place: only how they are drawn.
+    """
+    waiting = {id(item) for cell in cells if TAG in tags(cell) for item in cell.get("outputs", [])}
+    for run in card_runs(cells, lambda item: verdict(item) is not None):
+        standing = [output for output in run if id(output) not in waiting]
+        room = STANDING if len(standing) == len(run) <= STANDING else STANDING - 1
+        standing = standing[:room]
+        rest = [output for output in run if not any(output is one for one in standing)]
+        if not rest:
+            continue
+        verdicts = [told for item in rest if (told := verdict(item.data[MEASUREMENT_MIME]))]
+        drawn = "".join(output.data["text/html"] for output in rest)
+        said = summary(verdicts, more=bool(standing))
+        opening = f'<details class="ntp-strip"><summary>{said}</summary>'
+        for output in rest:
+            output.data["text/html"] = ""
+        rest[0].data["text/html"] = f"{opening}{drawn}</details>"
+
+
+def card_runs(
+    cells: list[nbformat.NotebookNode], has_card: Callable[[dict[str, Any]], bool]
+) -> list[list[nbformat.NotebookNode]]:
+    """The outputs with cards that stand together on a page: nothing else is seen between them."""
+    runs: list[list[nbformat.NotebookNode]] = [[]]
+    for cell in cells:
+        if cell.cell_type != "code":
+            if cell.source.strip():
+                runs.append([])
+            continue
+        for output in cell.outputs:
+            data = output.get("data", {})
+            if MEASUREMENT_MIME in data and has_card(data[MEASUREMENT_MIME]):
+                runs[-1].append(output)
+            elif not data or not all(mime.startswith(GLUED) for mime in data):
+                runs.append([])
+    return [run for run in runs if run]
+
+
+def summary(verdicts: Sequence[str], more: bool = True) -> str:
+    """`5 more claims: 4 supported, 1 refuted (ours)`; without `more` where no card stands."""
+    claims = f"{'more ' * more}claim{'s' * (len(verdicts) > 1)}"
+    told = tally(verdicts)
+    return f"{len(verdicts)} {claims}: {told.removeprefix('1 ') if len(verdicts) == 1 else told}"

@@ -1,0 +1,137 @@
+"""A list of what the papers state, with its place in the book and the claims about it."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from pydantic import BaseModel, ConfigDict
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.base.yaml_files import read_yaml
+from ntpcompanion.workflow.chapters import cards
+from ntpcompanion.workflow.claims.formatting import in_myst
+from ntpcompanion.workflow.notebooks.notebook import Notebook
+from ntpcompanion.workflow.results.list_tables import list_table
+from ntpcompanion.workflow.results.references import Paper
+from ntpcompanion.workflow.results.rows import Row
+from ntpcompanion.workflow.results.theorems import statements
+
+FILE = "statements.yml"
+
+
+class Stated(BaseModel):
+    """One thing that a paper states: its number there, what it says in our words, and where the
+    book treats it: notebooks, labels of statements, names of figures.
+
+    `note` says what is left out, or why it has no place.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    result: str
+    says: str
+    places: list[str] = []
+    note: str = ""
+
+
+# by the key of the paper, in its order
+Listed = dict[str, list[Stated]]
+
+
+def read_stated(project: Project) -> Listed | None:
+    """The content of `book/statements.yml`; None where there is none. Raises WorkflowError naming
+    what does not fit.
+    """
+    path = project.book / FILE
+    if not path.is_file():
+        return None
+    listed: Listed = shaped(read_yaml(path), Listed, str(path))
+    return listed
+
+
+def places_page(
+    stated: Listed,
+    rows: Sequence[Row],
+    notebooks: Mapping[str, Notebook],
+    papers: Mapping[str, Paper],
+) -> str:
+    """A table for each paper, as MyST.
+
+    Parameters
+    ----------
+    stated
+        what the papers state.
+    rows
+        of the ledger: those of one result of a paper stand beside it.
+    notebooks
+        by name: the book's own statements and figures are found in them.
+    papers
+        of the bibliography, by key.
+
+    Raises
+    ------
+    WorkflowError
+        a place that the book does not have, a statement without a place and without a reason, one
+        that is listed twice, or a claim about something that is not listed.
+    """
+    known = _known_places(notebooks)
+    if faults := _faults(stated, rows, known):
+        raise WorkflowError(f"book/{FILE}: " + "; ".join(faults) + ".")
+    parts = []
+    for key, listed in stated.items():
+        table = [["In the paper", "What it says", "Here"]]
+        for item in listed:
+            own = [row for row in rows if (row.paper, row.result) == (key, item.result)]
+            here = ", ".join(known[place] for place in item.places)
+            parts_here = filter(None, (here, item.note, _claims(own)))
+            table.append([item.result, item.says, "\n\n    ".join(parts_here)])
+        name = papers[key].name if key in papers else key
+        parts += [f"## {in_myst(name)}", list_table(table, [16, 44, 40])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _known_places(notebooks: Mapping[str, Notebook]) -> dict[str, str]:
+    """How the text of a page refers to each place."""
+    known = {
+        name: f"[{in_myst(notebook.title)}](chapters/{name})"
+        for name, notebook in notebooks.items()
+    }
+    for notebook in notebooks.values():
+        for cell in notebook.node.cells:
+            figure = cell.metadata.get("mystnb", {}).get("figure") or {}
+            if name := figure.get("name"):
+                known[name] = f"{{numref}}`{name}`"
+    return known | {item.label: f"{{prf:ref}}`{item.label}`" for item in statements(notebooks)}
+
+
+def _faults(stated: Listed, rows: Sequence[Row], known: Mapping[str, str]) -> list[str]:
+    faults = []
+    for key, listed in stated.items():
+        names = [item.result for item in listed]
+        faults += [f"{key} lists {name} twice" for name in {n for n in names if names.count(n) > 1}]
+        for item in listed:
+            faults += [
+                f"{item.result} is said to stand at {place!r}, which is no notebook, label of a "
+                "statement or name of a figure"
+                for place in item.places
+                if place not in known
+            ]
+            if not item.places and not item.note:
+                faults.append(f"{item.result} has neither `places` nor a `note` that says why")
+    there = {(key, item.result) for key, listed in stated.items() for item in listed}
+    return faults + [
+        f"{row.id} is about {row.result} of {row.paper}, which is not listed"
+        for row in rows
+        if (row.paper, row.result) not in there
+    ]
+
+
+def _claims(rows: Sequence[Row]) -> str:
+    """How often each verdict was told, which opens to a link to the card of each claim."""
+    if not rows:
+        return ""
+    told = cards.tally([cards.told(row.verdict, row.kind) for row in rows])
+    links = ", ".join(f'<a href="{escape(row.url)}">{row.id}</a>' for row in rows)
+    count = f"{len(rows)} claim{'s' * (len(rows) > 1)}"
+    return f'<details class="ntp-strip"><summary>{count}: {told}</summary>{links}</details>'

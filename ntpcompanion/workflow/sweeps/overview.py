@@ -1,0 +1,96 @@
+"""A sweep as a command line gives it, and as it tells its user of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.sweeps.calls import fitting_jobs, require_jobs
+from ntpcompanion.workflow.sweeps.grid import parse_assignments, parse_values
+from ntpcompanion.workflow.sweeps.planned import Sweep, plan_sweep
+from ntpcompanion.workflow.sweeps.sweep import Progress
+from ntpcompanion.workflow.sweeps.targets import Target, find_target
+
+
+def read_sweep(
+    project: Project,
+    name: str,
+    grid: Sequence[str],
+    *,
+    seeds: str | None = None,
+    fixed: Sequence[str] = (),
+    profile: str | None = None,
+    notebooks: bool = False,
+    retry: bool = False,
+    elsewhere: bool = False,
+) -> Sweep:
+    """The sweep that the texts of a command line ask for: `grid` and `fixed` are `NAME=...`, and
+    `seeds` is `START:STOP`.
+
+    Raises
+    ------
+    WorkflowError
+        a text that cannot be read, and as `find_target` and `plan_sweep`.
+    """
+    target = find_target(project, name, profile)
+    axes = parse_assignments(grid, "--grid")
+    if seeds is not None and "seed" in axes:
+        raise WorkflowError("`--seeds` and `--grid seed=...` are two grids of one parameter.")
+    values = {name: _values(target, name, text) for name, text in axes.items()}
+    if seeds is not None:
+        values["seed"] = parse_values(seeds, lambda text: target.read("seed", text), "--seeds")
+    shared = parse_assignments(fixed, "-p")
+    given = {name: target.read(name, text) for name, text in shared.items()}
+    options = {"notebooks": notebooks, "retry": retry, "elsewhere": elsewhere}
+    return plan_sweep(target, values, given, **options)
+
+
+def _values(target: Target, name: str, text: str) -> list[Any]:
+    def read(part: str) -> object:
+        return target.read(name, part)
+
+    if target.takes_text(name):  # 1:2 may be a text
+        return parse_values(text, read, f"--grid {name}", ranges=False)
+    return parse_values(text, read, f"--grid {name}")
+
+
+def planned_in_words(planned: Sweep, jobs: int | None, scheduler: str | None) -> str:
+    """How many runs there are, how many are to be made, where, and how long that may take."""
+    require_jobs(jobs)
+    total, kept = len(planned.points), len(planned.finished)
+    left = total - kept
+    said = f"{planned.target.name}: {total} runs"
+    said += f", {kept} of them finished earlier" if kept else ""
+    if not left:
+        return f"{said}."
+    if scheduler:
+        return f"{said}; {left} to make on {scheduler}. How long is known after the first."
+    number = min(jobs or fitting_jobs(), left)
+    where = f"{left} to make by {number} process{'es' * (number > 1)}"
+    seconds = planned.expected_seconds(number)
+    if seconds is None:
+        return f"{said}; {where}. How long is known after the first."
+    return f"{said}; {where}, in about {duration(seconds)} if they are like those before."
+
+
+def in_words(told: Progress) -> str:
+    """`3 done · 1 failed · 2 running · 4 waiting, about 2 min left`."""
+    counts = {
+        "kept": told.kept,
+        "done": told.done,
+        "failed": told.failed,
+        "killed": told.killed,
+        "running": told.running,
+        "waiting": told.waiting,
+    }
+    said = " · ".join(f"{number} {state}" for state, number in counts.items() if number)
+    if told.running and told.seconds_left is not None:
+        said += f", about {duration(told.seconds_left)} left"
+    return said
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, to about two digits."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

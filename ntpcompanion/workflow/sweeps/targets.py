@@ -1,0 +1,270 @@
+"""What a sweep runs: a notebook under a profile, or an experiment.
+
+Both have a `name` for files, `read` a value of the command line, check given values before anything
+is started and settle them as `points`, have `notes` on them for the user, make a `call` of a point,
+say what is `kept` of its result, and know `durations` of runs that other commands have made.
+"""
+
+import ast
+import dataclasses
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ntpcompanion.spelling import known_as, nearest
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import canonical_json, sha256
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.provenance import library_versions, python_minor
+from ntpcompanion.workflow.hashing.sources import source_hashes
+from ntpcompanion.workflow.notebooks.notebook import Notebook, find_notebooks, notebook_paths
+from ntpcompanion.workflow.notebooks.parameter_checks import run_checks
+from ntpcompanion.workflow.notebooks.parameters import lookup, parse_value
+from ntpcompanion.workflow.notebooks.profiles import Profiles, check_profile, read_profiles
+from ntpcompanion.workflow.running.execute import execute
+from ntpcompanion.workflow.running.freshness import FILES_READ, input_hashes, key_parts
+from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.running.runs import Run, plan
+from ntpcompanion.workflow.sweeps.alone import run_alone
+from ntpcompanion.workflow.sweeps.calls import Call, NotDone
+from ntpcompanion.workflow.sweeps.find_experiment import (
+    experiment_module,
+    known_experiments,
+    load_experiment,
+    read_points,
+)
+from ntpcompanion.workflow.sweeps.preparation import project_here
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a sweep: what was given, all parameters, and a hash of everything that decides its
+    numbers; of an experiment also the hashes of its `sources`.
+    """
+
+    given: dict[str, Any]
+    parameters: dict[str, Any]
+    key: str
+    sources: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a run: `result` in the table, the hashes of other files that it `read`, and
+    the executed notebook, where it was asked for, as the text of its file.
+    """
+
+    result: dict[str, Any]
+    read: dict[str, str]
+    page: str | None
+
+
+@dataclass(frozen=True)
+class NotebookTarget:
+    """A notebook under a profile; each run is executed by papermill in a kernel of its own, and its
+    results are measured claims.
+    """
+
+    of_claims = True
+
+    project: Project
+    notebook: Notebook
+    profile: str
+    profiles: Profiles
+
+    @property
+    def name(self) -> str:
+        """How files are called."""
+        return f"{self.notebook.name}-{self.profile}"
+
+    def read(self, parameter: str, text: str) -> object:
+        """By the type of the default."""
+        where = f"Notebook {self.notebook.name!r}"
+        return parse_value(lookup(self.notebook.parameters, parameter, where), text, where)
+
+    def takes_text(self, parameter: str) -> bool:
+        """By the type of the default."""
+        return isinstance(self.notebook.defaults.get(parameter), str)
+
+    def points(self, given: list[dict[str, Any]]) -> list[Point]:
+        """Settled as `execute -p` does."""
+        runs = [
+            plan(self.project, self.notebook, self.profile, self.profiles, point) for point in given
+        ]
+        parts = key_parts(self.project, self.notebook, runs[0].parameters)
+        same = {name: parts[name] for name in parts if name not in ("parameters", "inputs")}
+        return [Point(run.overrides, run.parameters, self._key(run, same)) for run in runs]
+
+    def notes(self, points: list[Point]) -> list[str]:
+        """What the checks that the front matter names say of the runs. Raises WorkflowError where
+        one refuses them.
+        """
+        variants = [point.parameters for point in points]
+        return run_checks(self.notebook.checks, variants, f"Notebook {self.notebook.name!r}")
+
+    def _key(self, run: Run, same: dict[str, Any]) -> str:
+        inputs = input_hashes(self.project, self.notebook, run.parameters)
+        return sha256(canonical_json([same, self.profile, run.parameters, inputs]))
+
+    def call(self, point: Point, folder: Path, keep: bool) -> Call:
+        """`run_notebook`."""
+        named = (self.notebook.name, self.profile, point.given, point.key, keep)
+        return Call(run_notebook, (self.project, *named), point.given)
+
+    def kept(self, result: dict[str, Any]) -> Kept:
+        """What `run_notebook` returned, one by one."""
+        return Kept({"claims": result["claims"]}, result["read"], result["notebook"])
+
+    def durations(self) -> list[float]:
+        """Those of the stored results of this notebook at this profile."""
+        places = [
+            self.project.runs(self.profile) / f"{self.notebook.name}.json",
+            *self.project.runs(self.profile, custom=True).glob(f"{self.notebook.name}-*.json"),
+        ]
+        found = []
+        for path in places:
+            try:
+                result = Result.load(path)
+            except WorkflowError:  # never run, or damaged
+                continue
+            if (result.notebook, result.profile) == (self.notebook.name, self.profile):
+                found.append(result.seconds)
+        return found
+
+
+@dataclass(frozen=True)
+class ExperimentTarget:
+    """An experiment by the name of its module; its results are those of its `run`."""
+
+    of_claims = False
+
+    project: Project
+    name: str
+
+    @property
+    def module(self) -> str:
+        """The full name of its module."""
+        return experiment_module(self.project, self.name)
+
+    def read(self, parameter: str, text: str) -> object:
+        """A literal of Python, else the text itself; `points` checks names and types."""
+        words = {"true": True, "false": False, "none": None}
+        try:
+            value = words[text.lower()] if text.lower() in words else ast.literal_eval(text)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return text
+        return list(value) if isinstance(value, tuple) else value
+
+    def takes_text(self, parameter: str) -> bool:
+        """By the type of the field."""
+        field = load_experiment(self.module).Plan.model_fields.get(parameter)
+        return field is not None and field.annotation is str
+
+    def points(self, given: list[dict[str, Any]]) -> list[Point]:
+        """Read as plans. Raises WorkflowError for values that are no plan of the experiment."""
+        module = self.module
+        plans = [plan.to_json() for plan in read_points(module, given)]
+        sources = source_hashes(f"import {module}", *self.project.packages)
+        same = [module, sources, library_versions(self.project.settings.libraries), python_minor()]
+        return [
+            Point(point, settled, sha256(canonical_json([same, settled])), sources)
+            for point, settled in zip(given, plans, strict=True)
+        ]
+
+    def notes(self, points: list[Point]) -> list[str]:
+        """None: a plan has been checked when it was read."""
+        return []
+
+    def call(self, point: Point, folder: Path, keep: bool) -> Call:
+        """`run_alone`; there is no notebook to keep."""
+        named = (self.module, point.sources, point.given, folder / point.key[:16])
+        return Call(run_alone, (self.project, *named), point.given)
+
+    def kept(self, result: dict[str, Any]) -> Kept:
+        """What `run_alone` returned, one by one."""
+        return Kept(result["result"], result["read"], None)
+
+    def durations(self) -> list[float]:
+        """Nothing else makes single runs of an experiment."""
+        return []
+
+
+Target = NotebookTarget | ExperimentTarget
+
+
+def find_target(project: Project, name: str, profile: str | None) -> Target:
+    """The notebook or the experiment of that name; `notebooks/NAME` and `experiments/NAME` say
+    which where both have it.
+
+    Raises
+    ------
+    WorkflowError
+        an unknown name or profile, a name of both, a profile for an experiment.
+    """
+    room, _, bare = name.rpartition("/")
+    notebooks = notebook_paths(project) if room in ("", "notebooks") else {}
+    experiments = known_experiments(project) if room in ("", "experiments") else []
+    bare = known_as(bare, [*notebooks, *experiments])
+    if bare in notebooks and bare in experiments:
+        raise WorkflowError(
+            f"{bare!r} is a notebook and an experiment. Write notebooks/{bare} or "
+            f"experiments/{bare}."
+        )
+    if bare in notebooks:
+        profile, known = check_profile(profile or "book"), find_notebooks(project)
+        return NotebookTarget(project, known[bare], profile, read_profiles(project, known))
+    if bare not in experiments:
+        names = [*notebooks, *experiments]
+        raise WorkflowError(
+            f"No notebook and no experiment {name!r}.{nearest(bare, names)} Known: "
+            f"{', '.join(names) or 'none'}."
+        )
+    if profile is not None:
+        raise WorkflowError(
+            f"`--profile {profile}`: an experiment has no profiles. Give its parameters by "
+            "`-p NAME=VALUE`."
+        )
+    return ExperimentTarget(project, bare)
+
+
+def run_notebook(
+    project: Project, name: str, profile: str, given: dict[str, Any], key: str, keep: bool
+) -> dict[str, Any]:
+    """Execute a notebook in the project of the process that this runs in: what it claims, the other
+    files that it read, and itself if it is to be kept.
+
+    Raises
+    ------
+    WorkflowError
+        as the runner's message: a cell that raised, with its traceback.
+    NotDone
+        the run is not the one that was planned.
+    """
+    project = project_here(project)
+    known = find_notebooks(project)
+    target = NotebookTarget(project, known[name], profile, read_profiles(project, known))
+    _require_key(target, given, key)
+    folder = project.build / "sweeps" / "tmp" / key[:16]
+    run = plan(project, target.notebook, profile, target.profiles, given)
+    run = dataclasses.replace(run, folder=folder)
+    try:
+        (outcome,) = execute([run], jobs=1, force=True, scratch=folder / "making")
+        if outcome.status == "failed":
+            raise WorkflowError(outcome.message)
+        result = Result.load(run.results)
+        return {
+            "claims": [item.to_json() for item in result.measurements],
+            "read": result.key_parts[FILES_READ],
+            "notebook": run.page.read_text(encoding="utf-8") if keep else None,
+        }
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _require_key(target: NotebookTarget, given: dict[str, Any], key: str) -> None:
+    if target.points([given])[0].key != key:
+        raise NotDone(
+            state="refused",
+            error=f"has other sources, inputs or libraries than {target.name} was planned with",
+        )

@@ -1,0 +1,115 @@
+import math
+
+import numpy as np
+import pytest
+
+from ntpcompanion.dyck.bracket_transformer import (
+    Parameters,
+    forward,
+    gradients,
+    predict,
+    squared_loss,
+    uniform_attention,
+)
+from ntpcompanion.dyck.sentences import masked_support
+from tests.dyck.cases import SIGNS, attentive
+
+
+def by_definition(parameters, x):
+    """[f(x)]_1, in loops."""
+    T, d = x.shape
+    query = [sum(parameters.W_Q[i, j] * x[0, j] for j in range(d)) for i in range(d)]
+    scores = [
+        sum(
+            q * sum(parameters.W_K[i, j] * x[tau, j] for j in range(d)) for i, q in enumerate(query)
+        )
+        for tau in range(T)
+    ]
+    total = sum(math.exp(score) for score in scores)
+    attended = [
+        sum(math.exp(scores[tau]) / total * x[tau, j] for tau in range(T)) for j in range(d)
+    ]
+    return sum(
+        u * max(0.0, sum(w * a for w, a in zip(row, attended, strict=True)))
+        for row, u in zip(parameters.W_V, parameters.u, strict=True)
+    )
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_values_are_those_of_the_definition(sign, rng):
+    parameters, (inputs, _) = attentive(4, 3, rng), masked_support(4, sign)
+    assert predict(parameters, inputs) == pytest.approx(
+        [by_definition(parameters, x) for x in inputs], rel=1e-12
+    )
+
+
+def test_gradients_are_those_of_central_differences(rng):
+    """In float64, without torch: every parameter of every matrix is moved by ± 1e-6."""
+    parameters, inputs = attentive(4, 2, rng), masked_support(4, "random")[0]
+    found, column = gradients(parameters, inputs).flat(), 0
+    for name, value in vars(parameters).items():
+        for place in np.ndindex(value.shape):
+            ends = []
+            for sign in (1, -1):
+                moved = value.copy()
+                moved[place] += sign * 1e-6
+                ends.append(predict(Parameters(**vars(parameters) | {name: moved}), inputs))
+            assert found[:, column] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-7)
+            column += 1
+    assert column == found.shape[1] == 2 * 64 + 16 + 2
+
+
+def test_uniform_attention_is_a_mean():
+    inputs = masked_support(4, "random")[0]
+    state = forward(uniform_attention(np.eye(2, 8), np.ones(2)), inputs)
+    assert (state.weights == 0.25).all()
+    assert (state.h == inputs.mean(1)).all()
+    assert state.features == pytest.approx(np.maximum(inputs.mean(1)[:, :2], 0))
+
+
+def test_given_indicators_replace_the_sign_of_rounded_numbers():
+    """At a pre-activation of 0.1 + 0.2 − 0.3 in float64."""
+    parameters = uniform_attention(np.array([[0.1, 0.2, 0.3, 0]]), np.array([2.0]))
+    inputs = np.array([[[1.0, 1, 0, 0], [0, 0, -1, 0]]])
+    assert gradients(parameters, inputs).squared_norms()[0, 2] == pytest.approx(4 * 3 / 4)
+    assert not gradients(parameters, inputs, np.array([[False]])).squared_norms().any()
+
+
+def test_the_loss_is_not_halved():
+    inputs, targets = masked_support(4, "random")
+    assert squared_loss(uniform_attention(np.ones((1, 8)), np.zeros(1)), inputs, targets) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"W_V": np.zeros((0, 8)), "u": np.zeros(0)},
+            r"`W_V` must have a row for at least one neuron, got shape \(0, 8\)",
+        ),
+        (
+            {"W_Q": np.zeros((4, 4))},
+            r"`W_Q` must be of shape \(8, 8\) beside `W_V` of shape \(3, 8\), got \(4, 4\)",
+        ),
+        ({"W_K": np.zeros(8)}, r"`W_K` must be of shape \(8, 8\) .* got \(8,\)"),
+        ({"u": np.zeros(2)}, r"`u` must be of shape \(3,\) .* got \(2,\)"),
+        (
+            {"u": np.array([1, np.nan, 0])},
+            r"`u` holds nan \(1 entries are not finite\)",
+        ),
+        ({"u": ["a", "b", "c"]}, "`u` must be an array of numbers, got a list"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_parameters_that_do_not_fit_are_refused(change, words, rng):
+    with pytest.raises(ValueError, match=words):
+        Parameters(**vars(attentive(4, 3, rng)) | change)
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_inputs_of_another_length_are_refused(rng):
+    with pytest.raises(
+        ValueError,
+        match=r"`inputs` must be of shape \(N, T, 8\) for these parameters, got \(240, 6, 12\)",
+    ):
+        predict(attentive(4, 3, rng), masked_support(6, "random")[0])

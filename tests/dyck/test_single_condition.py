@@ -1,0 +1,140 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ntpcompanion.dyck.bound import chain, lower_bound, residuals
+from ntpcompanion.dyck.bracket_counting import (
+    best_head_error,
+    downstream_features,
+    minimum_norm_head,
+    population_error,
+)
+from ntpcompanion.dyck.bracket_transformer import forward, squared_loss
+from ntpcompanion.dyck.exact_trace import curvature, exact_chain
+from ntpcompanion.dyck.sentences import masked_support
+from ntpcompanion.dyck.single_condition import first_position_attention, mask_as_bias, two_values
+from ntpcompanion.dyck.solutions import transferable, transferable_neurons
+
+LENGTHS = [4, 6, 8]
+HALF = Fraction(1, 2)
+
+
+def rows(T):
+    inputs, targets = masked_support(T, "random")
+    return inputs.sum(1), targets
+
+
+def violated(parameters, T):
+    """Which conditions fail, (3), (4), (5) and that on the gradient in W_Q and W_K."""
+    found = residuals(parameters, masked_support(T, "random")[0])
+    return [value > 1e-9 for value in vars(found).values()]
+
+
+@pytest.mark.parametrize("T", LENGTHS)
+def test_each_solution_has_zero_loss_and_violates_its_condition_only(T):
+    z, targets = rows(T)
+    for neurons, expected in (
+        (two_values(T, HALF), [True, False, False, False]),
+        (mask_as_bias(T), [False, True, False, False]),
+    ):
+        assert neurons.error(z, targets) == 0
+        assert violated(neurons.parameters(z), T) == expected
+    attentive = first_position_attention(T, 0.5)
+    assert squared_loss(attentive, *masked_support(T, "random")) < 1e-24
+    assert violated(attentive, T) == [False, False, True, True]
+    assert violated(transferable(T), T) == [False] * 4
+
+
+@pytest.mark.parametrize("T", LENGTHS)
+@pytest.mark.parametrize("spread", [Fraction(0), Fraction(1, 3), HALF, Fraction(9, 10)])
+def test_two_values_miss_the_bound_by_the_factor_of_the_docstring(T, spread):
+    z, targets = rows(T)
+    found, a = exact_chain(two_values(T, spread), z, targets), float(spread)
+    roots = [np.sqrt(1 + sign * 2 * a / T + a**2 * (T - 1) / T) for sign in (1, -1)]
+    assert float(found.trace) == pytest.approx((1 + sum(roots) / 2) / 2, rel=1e-12)
+    assert (found.per_neuron, found.no_cancellation) == (1, 1)
+    assert (best_head_error(two_values(T, spread)) > 0) == (spread > 0)
+
+
+def test_no_other_scale_of_two_values_is_flatter():
+    """`parameters` takes the flattest; a tenth more or less of each neuron's row costs."""
+    z, _ = rows(4)
+    inputs, best = masked_support(4, "random")[0], two_values(4, HALF).parameters(z)
+    least = chain(best, inputs).value_layer
+    for j in range(3):
+        for factor in (0.9, 1.1):
+            scale = np.where(np.arange(3) == j, factor, 1.0)
+            moved = type(best)(best.W_Q, best.W_K, scale[:, None] * best.W_V, best.u / scale)
+            assert chain(moved, inputs).value_layer > least * 1.001
+
+
+@pytest.mark.parametrize("T", [*LENGTHS, 10])
+def test_the_mask_as_a_bias_costs_a_factor_of_two_and_does_not_transfer(T):
+    z, targets = rows(T)
+    found = exact_chain(mask_as_bias(T), z, targets)
+    assert (found.loss, found.trace, found.per_neuron, found.no_cancellation) == (0, 2, 2, 1)
+    assert best_head_error(mask_as_bias(T)) == HALF
+
+
+def test_neither_has_a_kink():
+    """So that the Hessian exists, and its trace is the formula's."""
+    for T in LENGTHS:
+        z, _ = rows(T)
+        for neurons in (two_values(T, HALF), mask_as_bias(T)):
+            assert (neurons.preactivations(z) != 0).all()
+            bends = curvature(neurons, z)
+            assert bends.forward == bends.backward == bends.formula
+
+
+@pytest.mark.parametrize("T", LENGTHS)
+@pytest.mark.parametrize("weight", [0.1, 0.5, 0.9])
+def test_attention_to_the_first_position(T, weight):
+    inputs = masked_support(T, "random")[0]
+    parameters = first_position_attention(T, weight)
+    weights = forward(parameters, inputs).weights
+    assert weights[:, 0] == pytest.approx(weight, rel=1e-12)
+    assert weights[:, 1:] == pytest.approx((1 - weight) / (T - 1), rel=1e-12)
+    terms = chain(parameters, inputs)
+    factor = np.sqrt(T * (weight**2 + (1 - weight) ** 2 / (T - 1)))
+    assert terms.spread / lower_bound(T) == pytest.approx(factor, rel=1e-12)
+    assert terms.value_layer == pytest.approx(terms.spread, rel=1e-12)
+    assert terms.squared_gradient > terms.value_layer * 1.01
+
+
+def test_attention_to_the_first_position_transfers():
+    features, targets = downstream_features(first_position_attention(6, 0.5))
+    seen = [np.argmax(targets), np.argmin(targets)]
+    head = minimum_norm_head(features[seen], targets[seen])
+    assert population_error(features, targets, head) < 1e-20
+
+
+def test_the_weight_of_uniform_attention_gives_the_flattest_solution():
+    inputs = masked_support(4, "random")[0]
+    found = chain(first_position_attention(4, 0.25), inputs)
+    assert found.squared_gradient == pytest.approx(lower_bound(4), rel=1e-12)
+
+
+def test_without_spread_it_counts():
+    z, targets = rows(6)
+    assert exact_chain(two_values(6, Fraction(0)), z, targets) == exact_chain(
+        transferable_neurons(6), z, targets
+    )
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: two_values(5, HALF), "`T` must be even"),
+        (lambda: two_values(4, Fraction(1)), "`spread` must be at least 0 and below 1, got 1"),
+        (lambda: two_values(4, 0.5), "`spread` must be"),
+        (lambda: mask_as_bias(3), "`T` must be even"),
+        (lambda: first_position_attention(4, 1.0), "`weight` must lie between 0 and 1"),
+        (lambda: first_position_attention(4, 0.0), "`weight` must lie between 0 and 1"),
+        (lambda: first_position_attention(3, 0.5), "`T` must be even"),
+    ],
+)
+def test_what_is_out_of_range_is_refused(build, words):
+    with pytest.raises(ValueError, match=words):
+        build()

@@ -1,0 +1,97 @@
+import json
+
+import numpy as np
+import pytest
+from scipy.special import log_softmax
+
+from ntpcompanion.experiments.adam import adam_limit as module
+from ntpcompanion.experiments.adam.adam_limit import Adam, Plan, Result, run
+from ntpcompanion.linear.dynamics.adam_norm import in_support_hessian
+from ntpcompanion.linear.dynamics.descent import descend
+from ntpcompanion.linear.dynamics.flow import gradient_flow
+from ntpcompanion.linear.separability.compatibility import check_compatibility
+from ntpcompanion.linear.svm.margin_programs import least_weighted_norm
+from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
+from ntpcompanion.linear.tables.contexts import ContextTable
+from ntpcompanion.randomness import stream
+from tests.experiments.cases import check_refusals, check_stored
+
+ADAM = {"beta1": 0.9, "beta2": 0.99, "rate": "constant"}
+PLAN = {"support_size": 3, "adam": ADAM, "steps": 1000, "seed": 0}
+
+
+@pytest.fixture
+def small(monkeypatch):
+    for name, size in (("NUM_CONTEXTS", 6), ("VOCAB_SIZE", 5), ("DIM", 8)):
+        monkeypatch.setattr(module, name, size)
+    return ContextTable.random(6, 5, 3, 8, stream(0, "limit table 3"))
+
+
+def divergence_one_by_one(table, W):
+    """Σ_j π_j KL(p_j ‖ softmax of the logits on S_j), context by context."""
+    found = 0.0
+    for weight, h, p in zip(table.weight, table.embeddings, table.next_token, strict=True):
+        inside = p > 0
+        log_q = log_softmax((W @ h)[inside])
+        found += weight * p[inside] @ (np.log(p[inside]) - log_q)
+    return found
+
+
+def cosine(one, other):
+    return np.vdot(one, other) / np.linalg.norm(one) / np.linalg.norm(other)
+
+
+def test_a_result_is_what_its_fields_say(small):
+    result = run(Plan.from_json(PLAN))
+    assert Result.from_json(json.loads(json.dumps(result.to_json()))) == result
+    start = stream(0, "start").standard_normal((5, 8)) / np.sqrt(8)
+    settings = {"optimizer": "adam", "learning_rate": 0.01, "betas": (0.9, 0.99), "start": start}
+    path = list(
+        descend(small, steps=1000, keep=range(1, 1001), rng=np.random.default_rng(), **settings)
+    )
+    weights = np.array([at.weights for at in path])
+    growth = weights[900:].mean(axis=0) - weights[233:333].mean(axis=0)
+    late = [path[k - 1] for k in range(383, 900, 50)]
+    divisor = 1 / np.mean([1 / np.sqrt(at.second_moment) for at in late], axis=0)
+    mm, measured = solve_ntp_svm(small, tol=1e-12).weights, least_weighted_norm(small, divisor)
+    assert result.growth_frobenius == pytest.approx(cosine(growth, mm), abs=1e-6)
+    assert result.growth_measured == pytest.approx(cosine(growth, measured), abs=1e-4)
+    place = weights[900:].mean(axis=0) - check_compatibility(small).finite_part
+    assert result.position_frobenius == pytest.approx(cosine(place, mm), abs=1e-6)
+    own = least_weighted_norm(small, np.diag(in_support_hessian(small)).reshape(5, 8))
+    assert result.growth_diagonal == pytest.approx(cosine(growth, own), abs=1e-4)
+    divergence = np.mean([divergence_one_by_one(small, W) for W in weights[900:]])
+    assert result.divergence == pytest.approx(divergence)
+
+
+def test_the_control_is_gradient_flow_at_the_time_of_adams_own_edge(small):
+    result = run(Plan.from_json(PLAN))
+    # β₁ = 0.9 raises the edge from 2 to 38, over the largest curvature of the table
+    time = 38 / np.linalg.eigvalsh(in_support_hessian(small))[-1] * 1000
+    assert result.log_time == pytest.approx(np.log(time))
+    start = stream(0, "start").standard_normal((5, 8)) / np.sqrt(8)
+    flow = gradient_flow(small, np.log([time / 3, time]), start=start).weights
+    mm = solve_ntp_svm(small, tol=1e-12).weights
+    assert result.growth_control == pytest.approx(cosine(flow[1] - flow[0], mm), abs=1e-6)
+    place = flow[1] - check_compatibility(small).finite_part
+    assert result.position_control == pytest.approx(cosine(place, mm), abs=1e-6)
+
+
+def test_rates_are_those_of_the_first_step_and_later():
+    decaying = Adam(beta1=0.9, beta2=0.99, rate="decaying")
+    assert decaying.learning_rate(3000) == pytest.approx(0.005)
+    assert Adam(**ADAM).learning_rate(10**6) == 0.01
+
+
+def test_every_wrong_field_is_named():
+    wrong = {
+        "support_size": (10, "should be less than 10, got 10"),
+        "adam": (ADAM | {"beta2": 1.0}, r"`adam.beta2` should be less than 1, got 1\.0"),
+        "steps": (999, "should be greater than or equal to 1000, got 999"),
+        "seed": (-1, "should be greater than or equal to 0, got -1"),
+    }
+    check_refusals(Plan, PLAN, wrong)
+
+
+def test_the_record_is_read():
+    check_stored(module, "adam_limit")

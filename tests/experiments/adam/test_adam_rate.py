@@ -1,0 +1,79 @@
+import json
+
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.adam import adam_rate as module
+from ntpcompanion.experiments.adam.adam_rate import Plan, Result, run
+from ntpcompanion.linear.dynamics.adam_norm import predict_adam_weights
+from ntpcompanion.linear.dynamics.descent import descend
+from ntpcompanion.linear.dynamics.flow import gradient_flow
+from ntpcompanion.linear.separability.compatibility import check_compatibility
+from ntpcompanion.linear.svm.margin_programs import least_weighted_norm
+from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
+from ntpcompanion.linear.tables.contexts import ContextTable
+from ntpcompanion.randomness import stream
+from tests.experiments.cases import check_refusals, check_stored
+
+ADAM = {"beta1": 0.9, "beta2": 0.99, "rate": "constant"}
+PLAN = {"support_size": 3, "adam": ADAM, "steps": 36450, "seed": 0}
+
+
+@pytest.fixture
+def small(monkeypatch):
+    for name, size in (("NUM_CONTEXTS", 6), ("VOCAB_SIZE", 5), ("DIM", 8)):
+        monkeypatch.setattr(module, name, size)
+    return ContextTable.random(6, 5, 3, 8, stream(0, "limit table 3"))
+
+
+def angle(one, other):
+    return np.arccos(np.vdot(one, other) / np.linalg.norm(one) / np.linalg.norm(other))
+
+
+def test_a_result_is_what_its_fields_say(small):
+    result = run(Plan.from_json(PLAN))
+    assert Result.from_json(json.loads(json.dumps(result.to_json()))) == result
+    steps = [at.step for at in result.points]
+    assert steps == [450, 779, 1350, 2338, 4050, 7015, 12150, 21044, 36450]  # 36450 / √3^i
+    start = stream(0, "start").standard_normal((5, 8)) / np.sqrt(8)
+    settings = {"optimizer": "adam", "learning_rate": 0.01, "betas": (0.9, 0.99), "start": start}
+    kept = [k for end in (4050, 12150, 21044, 36450) for k in range(end - 99, end + 1)]
+    path = {
+        at.step: at
+        for at in descend(small, steps=36450, keep=kept, rng=np.random.default_rng(), **settings)
+    }
+    third, end = (
+        np.mean([path[k].weights for k in range(last - 99, last + 1)], axis=0)
+        for last in (4050, 12150)
+    )
+    finite, mm = check_compatibility(small).finite_part, solve_ntp_svm(small, tol=1e-12).weights
+    at = result.points[6]
+    assert at.adam_frobenius == pytest.approx(angle(end - finite, mm), rel=1e-3)
+    scale = predict_adam_weights(small, rng=stream(0, "solver"), tol=1e-4).weights
+    by_scale = least_weighted_norm(small, scale)
+    assert at.adam == pytest.approx(angle(end - finite, by_scale), rel=1e-3)
+    roots = [path[k].second_moment ** -0.5 for k in kept[100:]]
+    by_moments = least_weighted_norm(small, 1 / np.mean(roots, axis=0) / 1e-4)
+    assert at.adam_measured == pytest.approx(angle(end - finite, by_moments), rel=1e-3)
+    assert at.adam_growth == pytest.approx(angle(end - third, by_scale), rel=1e-3)
+    along = np.sum((end - finite) * by_scale) / np.sum(by_scale**2)
+    assert at.adam_multiple == pytest.approx(along, rel=1e-3)
+    times = np.log(np.exp(at.log_time) / np.array([3, 1]))
+    before, now = gradient_flow(small, times, start=start).weights
+    assert at.flow == pytest.approx(angle(now - finite, mm), rel=1e-3)
+    assert at.flow_growth == pytest.approx(angle(now - before, mm), rel=1e-2)
+    assert at.flow_multiple == pytest.approx(np.sum((now - finite) * mm) / np.sum(mm**2), rel=1e-3)
+
+
+def test_every_wrong_field_is_named():
+    wrong = {
+        "support_size": (10, "should be less than 10, got 10"),
+        "adam": (ADAM | {"beta2": 1.0}, r"`adam.beta2` should be less than 1, got 1\.0"),
+        "steps": (36449, "should be greater than or equal to 36450, got 36449"),
+        "seed": (-1, "should be greater than or equal to 0, got -1"),
+    }
+    check_refusals(Plan, PLAN, wrong)
+
+
+def test_the_record_is_read():
+    check_stored(module, "adam_rate")

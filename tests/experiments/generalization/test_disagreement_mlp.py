@@ -1,0 +1,67 @@
+import pytest
+
+from ntpcompanion.experiments.generalization import disagreement_mlp
+from ntpcompanion.experiments.generalization.disagreement_mlp import ARMS, Plan, _examples, run
+from tests.experiments.cases import check_refusals, check_result, check_stored
+
+RIGHT = {
+    "task": {"examples": 100, "inputs": 4, "classes": 3},
+    "models": 3,
+    "hidden": 16,
+    "epochs": 10,
+    "batch_size": 20,
+    "learning_rate": 0.05,
+    "tested": 200,
+    "seed": 0,
+}
+WRONG = {
+    "task": ({"examples": 1, "inputs": 1, "classes": 2}, "should be greater than or equal to 2"),
+    "models": (1, "should be greater than or equal to 2, got 1"),
+    "hidden": (0, "should be greater than or equal to 1, got 0"),
+    "epochs": (0, "should be greater than or equal to 1, got 0"),
+    "batch_size": (0, "should be greater than or equal to 1, got 0"),
+    "learning_rate": (0, "should be greater than 0, got 0"),
+    "tested": (0, "should be greater than or equal to 1, got 0"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+def test_stored_results_are_read():
+    check_stored(disagreement_mlp, "disagreement_mlp")
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(disagreement_mlp, RIGHT, found)
+
+
+def test_each_source_of_randomness_has_its_ensemble(found):
+    assert tuple(one.differ_in for one in found.ensembles) == ARMS
+    assert all(one.disagreement > 0 for one in found.ensembles)
+    assert all(abs(one.gap) <= one.calibration_error / 2 + 1e-12 for one in found.ensembles)
+    assert found.ensembles[0].training_error < 0.3  # guessing: about 0.6
+
+
+def test_networks_that_differ_in_nothing_agree():
+    plan = Plan.from_json(RIGHT | {"batch_size": 100})  # one batch: its order does not matter
+    order = run(plan).ensembles[2]
+    assert order.disagreement < 0.02
+
+
+def test_the_teacher_is_one_for_all_draws():
+    plan = Plan.from_json(RIGHT)
+    (x, labels), (y, others) = (_examples(plan, name, 50) for name in ("data 0", "data 1"))
+    assert (x != y).all()
+    assert labels.max() <= 2
+    again, same = _examples(plan, "data 0", 50)
+    assert (again == x).all()
+    assert (same == labels).all()
+    assert (labels != others).any()

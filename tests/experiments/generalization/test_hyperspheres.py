@@ -1,0 +1,56 @@
+import pytest
+
+from ntpcompanion.experiments.generalization import hyperspheres
+from ntpcompanion.experiments.generalization.hyperspheres import Plan, run
+from tests.experiments.cases import check_refusals, check_result, check_stored
+
+RIGHT = {
+    "sizes": [[20, 40], [10, 30]],
+    "width": 50,
+    "learning_rate": 0.5,
+    "batch_size": 16,
+    "margin": 0.5,
+    "epochs": 200,
+    "held_out": 300,
+    "seed": 0,
+}
+WRONG = {
+    "sizes": ([[0, 40]], "should be greater than or equal to 1, got 0"),
+    "width": (0, "should be greater than or equal to 1, got 0"),
+    "learning_rate": (0, "should be greater than 0, got 0"),
+    "batch_size": (0, "should be greater than or equal to 1, got 0"),
+    "margin": (0, "should be greater than 0, got 0"),
+    "epochs": (0, "should be greater than or equal to 1, got 0"),
+    "held_out": (0, "should be greater than or equal to 1, got 0"),
+    "seed": (0.5, "should be a valid integer.*, got 0.5"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+def test_stored_results_are_read():
+    check_stored(hyperspheres, "hyperspheres")
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(hyperspheres, RIGHT, found)
+
+
+def test_an_arm_does_not_depend_on_the_others(found):
+    assert run(Plan.from_json(RIGHT | {"sizes": [[10, 30]]})).arms == found.arms[1:]
+
+
+def test_samples_are_fitted_and_moved_samples_are_not(found):
+    for arm, (dim, m) in zip(found.arms, RIGHT["sizes"], strict=True):
+        assert (arm.dim, arm.m) == (dim, m)
+        assert arm.epochs < RIGHT["epochs"]
+        assert arm.train_error <= 0.01
+        assert arm.moved_error > 0.8
+        assert 0.2 < arm.test_error < 0.7

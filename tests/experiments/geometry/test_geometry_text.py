@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.geometry import geometry_text
+from ntpcompanion.experiments.geometry.geometry_text import Plan, Result, run
+from ntpcompanion.experiments.geometry.text_table import read_table
+from tests.experiments.cases import check_refusals, check_stored
+
+RIGHT = {"num_words": 60, "vocab_size": 8, "context_length": 1, "ridges": [1e-2, 1e-4]}
+WRONG = {
+    "num_words": (1, "should be greater than or equal to 2, got 1"),
+    "vocab_size": (1, "should be greater than or equal to 2, got 1"),
+    "context_length": (0, "should be greater than or equal to 1, got 0"),
+    "ridges": ([1e-4, 1e-2], r"should hold positive numbers that fall, got"),
+    "svm_tol": (0.0, "should be greater than 0, got 0.0"),
+    "path_tol": (1.0, "should be less than 1, got 1.0"),
+    "text": ("", "should have at least 1 character, got ''"),
+    "tokenizer": ("", "should have at least 1 character, got ''"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+def test_stored_results_are_read():
+    check_stored(geometry_text, "geometry_text")
+
+
+@pytest.mark.parametrize("ridges", [[], [0.0], [1e-2, 1e-2]])
+def test_ridges_are_positive_and_fall(ridges):
+    with pytest.raises(ValueError, match="positive numbers that fall"):
+        Plan.from_json(RIGHT | {"ridges": ridges})
+
+
+def test_the_path_of_a_small_text_meets_its_theory():
+    plan = Plan.from_json(RIGHT | {"ridges": [1e-2, 1e-4, 1e-6, 1e-7], "path_tol": 1e-6})
+    found = run(plan)
+    table = read_table(plan)
+    assert (found.contexts, found.supports) == (
+        len(table.support),
+        len({row.tobytes() for row in table.support}),
+    )
+    assert found.gap <= plan.svm_tol
+    assert max(point.gap for point in found.path) <= plan.path_tol
+    late = found.path[-2:]
+    decade = np.log(late[0].ridge / late[1].ridge)
+    assert (late[1].growth - late[0].growth) / decade == pytest.approx(1, abs=0.02)
+    assert late[1].floor_ratio == pytest.approx(1, abs=0.02)
+    assert late[1].finite_error < 1e-2
+    assert found.path[0].cosine < late[1].cosine <= 1
+    assert late[1].angles.contexts.solution > 0.9
+    assert Result.from_json(found.to_json()) == found

@@ -1,0 +1,61 @@
+import pytest
+
+from ntpcompanion.experiments.geometry import geometry_transformer
+from ntpcompanion.experiments.geometry.geometry_transformer import Plan, Result, run
+from tests.experiments.cases import check_refusals, check_stored
+
+RIGHT = {"num_words": 40, "vocab_size": 8, "context_length": 1, "steps": 60, "seed": 0}
+SMALL = {"width": 16, "layers": 1, "heads": 2, "points": 2, "learning_rate": 0.02}
+WRONG = {
+    "num_words": (1, "should be greater than or equal to 2, got 1"),
+    "vocab_size": (1, "should be greater than or equal to 2, got 1"),
+    "context_length": (0, "should be greater than or equal to 1, got 0"),
+    "width": (0, "should be greater than or equal to 1, got 0"),
+    "layers": (0, "should be greater than or equal to 1, got 0"),
+    "heads": (3, r"must divide 64 \(`width`\), got 3"),
+    "steps": (0, "should be greater than or equal to 1, got 0"),
+    "learning_rate": (0.0, "should be greater than 0, got 0.0"),
+    "weight_decay": (-1.0, "should be greater than or equal to 0, got -1.0"),
+    "points": (61, r"must be at most 60 \(`steps`\), got 61"),
+    "pairing": ("other", "should be 'text' or 'shuffled', got 'other'"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+    "text": ("", "should have at least 1 character, got ''"),
+    "tokenizer": ("", "should have at least 1 character, got ''"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+def test_stored_results_are_read():
+    check_stored(geometry_transformer, "geometry_transformer")
+
+
+@pytest.fixture(scope="module")
+def both():
+    return {
+        pairing: run(Plan.from_json(RIGHT | SMALL | {"steps": 300, "pairing": pairing}))
+        for pairing in ("text", "shuffled")
+    }
+
+
+def test_training_lowers_the_excess_and_turns_features_to_the_prediction(both):
+    for found in both.values():
+        start, *_, end = found.path
+        assert (start.step, end.step) == (0, 300)
+        assert 0 < end.excess < 0.05 * start.excess
+        assert end.angles.contexts.solution > start.angles.contexts.solution + 0.2
+        assert Result.from_json(found.to_json()) == found
+
+
+def test_features_follow_the_pairing_that_was_trained(both):
+    """The control could come out the other way: the contexts are the same ones."""
+    for found in both.values():
+        end = found.path[-1]
+        assert end.angles.contexts.solution > end.other_contexts + 0.2
+
+
+def test_an_equal_plan_gives_equal_numbers(both):
+    again = run(Plan.from_json(RIGHT | SMALL | {"steps": 300, "pairing": "shuffled"}))
+    assert again == both["shuffled"]

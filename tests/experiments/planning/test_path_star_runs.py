@@ -1,0 +1,117 @@
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from ntpcompanion.experiments import course_table, runs_table
+from ntpcompanion.experiments.planning.path_star import Plan, run
+from ntpcompanion.experiments.planning.path_star_runs import COLUMNS, COURSE
+
+VALUES = {
+    "size": {"width": 8, "layers": 1, "heads": 1},
+    "steps": 4,
+    "every": 2,
+    "batch_size": 6,
+    "held_out": 20,
+    "lengths": [3, 5],
+    "labels": 10,
+    "seed": 0,
+}
+
+
+def rows(**changes):
+    values = VALUES | changes
+    result = run(Plan.from_json(values))
+    return result, runs_table([{"parameters": values, "result": result.to_json()}]).loc[0]
+
+
+def test_a_row_is_about_the_longest_path_at_the_last_evaluation():
+    result, row = rows(graphs=3)
+    last, wrong = result.evaluations[-1].scores[1], result.evaluations[-1].wrong_arm[1]
+    assert (row.length, row.step, row.solved) == (5, 4, False)
+    assert (row.exact, row.first_node) == (last.exact, last.accuracy[1])
+    assert row.first_loss == last.cross_entropy[1]
+    assert row.later == min(last.accuracy[2:])
+    assert (row.follows, row.leaf, row.goal) == (min(wrong.agreement), wrong.leaf, wrong.goal)
+    assert row.memorized == result.trained_on[1].exact
+
+
+def test_what_is_not_defined_is_missing():
+    _, row = rows(objective="reversed")
+    assert row[["follows", "leaf", "goal", "memorized", "order"]].isna().all()
+
+
+def test_the_order_is_a_difference_of_steps():
+    values = VALUES | {"lengths": [5]}
+    result = run(Plan.from_json(values))
+
+    def reach(at, first, late):
+        scores = replace(at.scores[0], accuracy=(1.0, first, 0.0, late, 1.0))
+        return replace(at, scores=(scores,))
+
+    first, second, third = result.evaluations
+    path = reach(first, 0.2, 0.95), reach(second, 0.89, 0.3), reach(third, 0.9, 1.0)
+    changed = result.model_copy(update={"evaluations": path})
+    table = runs_table([{"parameters": values, "result": changed.to_json()}])
+    assert table.order.tolist() == [4]
+    never = reach(first, 0.2, 0.3), reach(second, 0.5, 0.9), reach(third, 0.5, 1.0)
+    changed = result.model_copy(update={"evaluations": never})
+    table = runs_table([{"parameters": values, "result": changed.to_json()}])
+    assert table.order.tolist() == [2]  # to the end
+
+
+def table_of_accuracies(path, steps=None):
+    """Of a run on paths of four nodes whose accuracies at the middle nodes are these."""
+    values = VALUES | {"lengths": [4], "steps": len(path) - 1, "every": 1}
+    result = run(Plan.from_json(values))
+    changed = tuple(
+        replace(at, scores=(replace(at.scores[0], accuracy=(1.0, *pair, 1.0)),))
+        for at, pair in zip(result.evaluations, path, strict=True)
+    )
+    result = result.model_copy(update={"evaluations": changed, "solved_at": len(path) - 1})
+    task = {"parameters": values, "result": result.to_json()}
+    return runs_table([task], steps).loc[0]
+
+
+def test_a_stall_lasts_from_the_cheat_to_the_first_node_that_is_no_guess():
+    guess, plan = (0.52, 0.98), (0.61, 1.0)
+    assert table_of_accuracies([plan[:1] * 2, guess, guess, guess, plan]).stall == 3
+    assert table_of_accuracies([(0.0, 0.0), guess, guess]).stall == 1  # to the end
+    assert table_of_accuracies([guess, (0.6, 1.0), plan, plan, plan]).stall == 2
+    assert table_of_accuracies([(0.7, 0.97), plan]).stall == 0
+    assert table_of_accuracies([(0.7, 0.97), (0.5, 0.97)]).stall is None
+
+
+def test_runs_are_read_as_if_they_had_ended():
+    path = [(0.0, 0.0), (0.5, 0.99), (0.5, 1.0), (1.0, 1.0)]
+    whole, early = table_of_accuracies(path), table_of_accuracies(path, 2)
+    assert (whole.step, whole.solved, whole.first_node, whole.stall) == (3, True, 1.0, 2)
+    assert (early.step, early.solved, early.first_node, early.stall) == (2, False, 0.5, 1)
+    pd.testing.assert_series_equal(table_of_accuracies(path, 3), whole)
+    with pytest.raises(ValueError, match="`steps`"):
+        runs_table([], -1)
+
+
+@pytest.mark.parametrize("objective", ["next_token", "reversed", "teacherless"])
+def test_a_course_counts_nodes_of_the_longest_path_from_the_root(objective):
+    values = VALUES | {"objective": objective}
+    result = run(Plan.from_json(values))
+    table = course_table([{"parameters": values, "result": result.to_json()}])
+    assert [*table.columns] == [*COURSE]
+    for at in result.evaluations:
+        for node in range(5):
+            row = table[(table.step == at.step) & (table.node == node)]
+            place = 4 - node if objective == "reversed" else node
+            assert row.accuracy.tolist() == [at.scores[1].accuracy[place]]
+    assert len(table) == 5 * len(result.evaluations)
+
+
+def test_no_runs_are_an_empty_table():
+    assert [*course_table([]).columns] == [*COURSE]
+    pd.testing.assert_index_equal(runs_table([]).columns, pd.Index(COLUMNS))
+    assert runs_table([]).empty
+
+
+def test_what_is_no_result_is_refused():
+    with pytest.raises(ValueError, match="`evaluations` is missing"):
+        runs_table([{"parameters": VALUES, "result": {"solved_at": 3, "trained_on": None}}])

@@ -1,0 +1,73 @@
+import pytest
+
+from ntpcompanion.experiments.planning import pause_tokens
+from ntpcompanion.experiments.planning.pause_tokens import Plan, run
+from tests.experiments.cases import check_refusals, check_result, check_stored
+
+RIGHT = {
+    "bits": 2,
+    "pauses": [0, 2],
+    "width": 4,
+    "inner": 2,
+    "layers": 2,
+    "deviation": 0.3,
+    "steps": 12,
+    "every": 4,
+    "learning_rate": 0.01,
+    "seed": 0,
+}
+WRONG = {
+    "bits": (11, "should be less than or equal to 10, got 11"),
+    "pauses": ([-1], "should be greater than or equal to 0, got -1"),
+    "width": (1, "should be greater than or equal to 2, got 1"),
+    "inner": (0, "should be greater than or equal to 1, got 0"),
+    "layers": (0, "should be greater than or equal to 1, got 0"),
+    "deviation": (0, "should be greater than 0, got 0"),
+    "steps": (0, "should be greater than or equal to 1, got 0"),
+    "every": (0, "should be greater than or equal to 1, got 0"),
+    "learning_rate": (-1, "should be greater than 0, got -1"),
+    "seed": (0.5, "should be a valid integer.*, got 0.5"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+def test_stored_results_are_read():
+    check_stored(pause_tokens, "pause_tokens")
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(pause_tokens, RIGHT, found)
+
+
+def test_an_arm_does_not_depend_on_the_others(found):
+    alone = run(Plan.from_json(RIGHT | {"pauses": [2]})).arms[0]
+    assert alone.losses == pytest.approx(found.arms[1].losses, abs=1e-4)
+
+
+def test_an_arm_is_tested_with_all_pauses_in_its_best_state(found):
+    for i, arm in enumerate(found.arms):
+        assert len(arm.losses) == 4  # steps 0, 4, 8, 12
+        assert arm.tested[i] == arm.accuracy
+        assert len(arm.tested) == 2
+    fewer = run(Plan.from_json(RIGHT | {"steps": 8})).arms[0]
+    assert fewer.losses == pytest.approx(found.arms[0].losses[:3], abs=1e-4)
+
+
+def test_equal_tokens_are_counted_with_the_symbol_before_the_question():
+    plan = Plan.from_json(RIGHT | {"bits": 6, "pauses": [0, 2, 8], "steps": 800})
+    assert [plan.steps_of_equal_tokens(m) for m in plan.pauses] == [800, 640, 400]
+    assert plan.shape.positions == 6 + 1 + 8
+
+
+def test_an_arm_with_pauses_is_stopped_earlier_for_equal_tokens(found):
+    short = run(Plan.from_json(RIGHT | {"pauses": [2], "steps": 8})).arms[0]  # 12 · 4 / 6
+    assert found.arms[1].equal_tokens == pytest.approx(short.accuracy)
+    assert found.arms[0].equal_tokens == found.arms[0].accuracy

@@ -1,0 +1,66 @@
+import json
+
+import pytest
+
+from ntpcompanion.experiments.scale import large_svm
+from ntpcompanion.experiments.scale.large_svm import Plan, Result, run, table_of
+from tests.experiments.cases import RECORDS, check_refusals, check_stored
+
+SIZES = {"num_contexts": 30, "vocab_size": 9, "dim": 12, "support_size": 2}
+RIGHT = {
+    "sizes": SIZES,
+    "table": "planted",
+    "solver": "working set",
+    "tol": 1e-6,
+    "max_products": 500,
+    "seed": 0,
+}
+WRONG = {
+    "sizes": (SIZES | {"support_size": 9}, r"`sizes.support_size` must be at most 8 .*got 9"),
+    "table": ("text", "should be 'planted' or 'gaussian', got 'text'"),
+    "solver": ("dense", "should be 'working set' or 'gram', got 'dense'"),
+    "tol": (1.0, "should be less than 1, got 1.0"),
+    "max_products": (0, "should be greater than or equal to 1, got 0"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.mark.parametrize("name", ["large_svm", "large_svm_growth"])
+def test_stored_results_are_read(name):
+    check_stored(large_svm, name)
+
+
+@pytest.mark.parametrize(
+    "name", ["large_svm", "large_svm_full", "large_svm_growth", "large_svm_wide"]
+)
+def test_recorded_tables_are_solved_to_the_tolerance(name):
+    rows = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))["results"]
+    solved = [Result.from_json(row["result"]) for row in rows]
+    assert max(each.gap for each in solved) <= 1e-6
+    if name != "large_svm_wide":
+        assert max(each.tie_violation for each in solved) <= 1e-7
+
+
+@pytest.mark.parametrize("table", ["planted", "gaussian"])
+def test_both_solvers_find_the_same_norm(table):
+    found = [
+        run(
+            Plan.from_json(RIGHT | {"table": table, "sizes": SIZES | {"dim": 40}, "solver": solver})
+        )
+        for solver in ("working set", "gram")
+    ]
+    assert [one.verdict for one in found] == ["SEPARABLE"] * 2
+    assert found[0].norm == pytest.approx(found[1].norm, rel=2e-6)
+    assert found[0].gaps[-1] == found[0].gap <= 1e-6
+    assert found[0].products_at[-1] == found[0].products
+    assert found[0].working_set < found[1].working_set
+    assert Result.from_json(found[0].to_json()) == found[0]
+
+
+def test_seeds_are_different_tables():
+    one, two = (table_of(Plan.from_json(RIGHT | {"seed": seed})) for seed in (0, 1))
+    assert (one.embeddings != two.embeddings).any()

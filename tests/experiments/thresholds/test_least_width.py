@@ -1,0 +1,61 @@
+import pytest
+
+from ntpcompanion.experiments.thresholds import least_width
+from ntpcompanion.experiments.thresholds.least_width import Plan, contexts_of, run
+from tests.experiments.cases import check_refusals, check_result, check_stored
+
+RIGHT = {
+    "targets": "markov",
+    "documents": 8,
+    "tokens": 3,
+    "dim": 4,
+    "widths": [1, 4],
+    "steps": 4,
+    "learning_rate": 0.05,
+    "seed": 0,
+}
+WRONG = {
+    "targets": ("words", "should be 'text', 'markov' or 'random', got 'words'"),
+    "documents": (1, "should be greater than or equal to 2, got 1"),
+    "tokens": (1, "should be greater than or equal to 2, got 1"),
+    "dim": (3, "should be a multiple of 2, got 3"),
+    "widths": ([0], "should be greater than or equal to 1, got 0"),
+    "steps": (0, "should be greater than or equal to 1, got 0"),
+    "learning_rate": (0, "should be greater than 0, got 0"),
+    "text": ("", "should have at least 1 character, got ''"),
+    "seed": (0.5, "should be a valid integer.*, got 0.5"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+def test_stored_results_are_read():
+    check_stored(least_width, "least_width")
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(least_width, RIGHT, found)
+
+
+def test_sizes_are_those_of_the_contexts(found):
+    table = contexts_of(Plan.from_json(RIGHT))
+    assert (found.contexts, found.vocab_size) == table.joint.shape
+    assert found.entropy == table.entropy
+    assert found.support == (table.joint > 0).sum()
+    assert len(found.parameters) == len(found.excess) == 2
+    assert found.parameters[0] < found.parameters[1]
+
+
+def test_random_targets_have_the_contexts_of_the_text():
+    text, full = (
+        contexts_of(Plan.from_json(RIGHT | {"targets": targets})) for targets in ("text", "random")
+    )
+    assert (text.tokens == full.tokens).all()
+    assert (text.joint > 0).mean() < 0.5 < (full.joint > 0).mean()

@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.thresholds import text_crossing
+from ntpcompanion.experiments.thresholds.text_crossing import Plan, Result, mean_crossing, run
+from ntpcompanion.languages.text.words import encode, split_words
+from ntpcompanion.linear.tables.contexts import ContextTable
+from ntpcompanion.randomness import stream
+from tests.experiments.cases import check_refusals, check_stored
+from tests.oracles import largest_margin
+
+RIGHT = {"num_words": 350, "vocab_size": 128, "context_length": 2, "seed": 0}
+WRONG = {
+    "num_words": (1, "should be greater than or equal to 2, got 1"),
+    "vocab_size": (1, "should be greater than or equal to 2, got 1"),
+    "context_length": (0, "should be greater than or equal to 1, got 0"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+    "text": ("", "should have at least 1 character, got ''"),
+    "tokenizer": ("", "should have at least 1 character, got ''"),
+}
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("a b a c a b b c a a c b a b c c a b a c " * 2, encoding="utf-8")
+    return path
+
+
+def plan(text, num_words=30, vocab_size=4):
+    return Plan(
+        num_words=num_words, vocab_size=vocab_size, context_length=1, seed=0, text=str(text)
+    )
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+def test_stored_results_are_read():
+    check_stored(text_crossing, "text_crossing")
+
+
+def test_the_crossing_is_that_of_enumeration(text):
+    found = run(plan(text))
+    tokens = encode(split_words(text.read_text())[:30], 4).tokens
+    table = ContextTable.from_tokens(tokens, 4, 1, 3, stream(0, "crossing"))
+    separable = [
+        largest_margin(table.embeddings[:, :d], table.support.toarray()) > 1e-7 for d in (1, 2, 3)
+    ]
+    assert found.contexts == 3
+    assert found.separable_from == separable.index(True) + 1
+    assert found.not_separable_to == found.separable_from - 1
+    assert found.mean_support == pytest.approx(table.support_sizes.mean())
+    assert Result.from_json(found.to_json()) == found == run(plan(text))
+
+
+def test_as_many_words_as_the_text_has(text):
+    assert run(plan(text, 40)).contexts == 3
+    with pytest.raises(ValueError, match=r"`num_words` must lie in 1 … 40, .* got 41"):
+        run(plan(text, 41))
+    with pytest.raises(ValueError, match=r"`vocab_size` must lie in"):
+        run(plan(text, 2, 9))
+
+
+def result(separable_from, not_separable_to, contexts=10):
+    return Result(
+        contexts=contexts,
+        separable_from=separable_from,
+        not_separable_to=not_separable_to,
+        text_sha256="",
+        mean_support=2.0,
+    )
+
+
+def test_a_crossing_lies_between_its_two_sides():
+    assert (result(4, 3).ratio, result(4, 3).half_width) == (0.35, 0.05)
+    assert result(4, 3).decided
+    assert (result(6, 3).ratio, result(6, 3).half_width) == pytest.approx((0.45, 0.15))
+    assert not result(6, 3).decided
+    assert result(None, 10).ratio == 1.05, "beyond all dimensions"
+
+
+def test_the_error_of_a_mean_joins_scatter_and_what_is_undecided():
+    decided, wide = [result(k + 1, k) for k in (3, 4, 5)], [result(k + 3, k) for k in (3, 4, 5)]
+    ratio, error = mean_crossing(decided)
+    assert ratio == pytest.approx(0.45)
+    assert error == pytest.approx(np.hypot(0.1 / np.sqrt(3), 0.05))
+    assert mean_crossing(wide) == pytest.approx((0.55, np.hypot(0.1 / np.sqrt(3), 0.15)))
+    with pytest.raises(ValueError, match="must hold at least 2 draws to estimate an error, got 1"):
+        mean_crossing(decided[:1])

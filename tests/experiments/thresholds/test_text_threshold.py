@@ -1,0 +1,53 @@
+import pytest
+
+from ntpcompanion.experiments.thresholds import text_threshold
+from ntpcompanion.experiments.thresholds.text_threshold import Plan, Result, run
+from tests.experiments.cases import check_refusals, check_stored
+
+RIGHT = {
+    "num_words": 350,
+    "vocab_size": 128,
+    "context_length": 2,
+    "num_tokens": 8,
+    "draws": 100,
+    "iterations": 5,
+    "seed": 0,
+}
+WRONG = {
+    "num_words": (1, "should be greater than or equal to 2, got 1"),
+    "vocab_size": (1, "should be greater than or equal to 2, got 1"),
+    "context_length": (0, "should be greater than or equal to 1, got 0"),
+    "num_tokens": (129, r"must be at most 128 \(`vocab_size`\), got 129"),
+    "draws": (1, "should be greater than or equal to 2, got 1"),
+    "iterations": (0, "should be greater than or equal to 1, got 0"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+    "text": ("", "should have at least 1 character, got ''"),
+    "tokenizer": ("", "should have at least 1 character, got ''"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+def test_stored_results_are_read():
+    check_stored(text_threshold, "text_threshold")
+
+
+@pytest.fixture
+def found(tmp_path):
+    path = tmp_path / "text.txt"
+    # a is followed by b and by c, b by a, c by a
+    path.write_text("a b a c " * 6, encoding="utf-8")
+    words = {"num_words": 24, "vocab_size": 4, "context_length": 1, "text": str(path)}
+    return run(Plan(**words, num_tokens=2, draws=50, iterations=3, seed=0))
+
+
+def test_two_successors_of_a_small_text(found):
+    """f_a = 2/3, and f_b = f_c = 1/3: the bound is one half, of three contexts."""
+    assert found.contexts == 3
+    assert found.two_tokens == pytest.approx(0.5)
+    assert found.fraction == pytest.approx(1.0)
+    assert found.saddle == pytest.approx(0.5)
+    assert found.predicted == max(found.saddle, found.two_tokens)
+    assert Result.from_json(found.to_json()) == found

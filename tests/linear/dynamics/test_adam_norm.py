@@ -1,0 +1,147 @@
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ntpcompanion.linear.dynamics.adam_norm import (
+    in_support_hessian,
+    least_dominating_diagonal,
+    oscillation_amplitude,
+    predict_adam_weights,
+)
+from ntpcompanion.linear.dynamics.descent import descend
+from ntpcompanion.linear.separability.compatibility import check_compatibility
+from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
+from ntpcompanion.linear.tables.contexts import ContextTable
+from tests.linear.cases import table
+
+TWO = table([[2, 1], [1, 2]], [[1, 1, 0], [0, 1, 1]])
+
+
+@pytest.fixture
+def random_table(rng):
+    return ContextTable.random(5, 4, 2, 5, rng)
+
+
+def test_weights_of_two_contexts_by_hand(rng):
+    # signs (+, +), (−, −), (+, +) for the three words make all terms of H x agree
+    found = predict_adam_weights(TWO, rng=rng)
+    np.testing.assert_allclose(found.weights, [[1.5, 0.75], [2.25, 2.25], [0.75, 1.5]], rtol=1e-4)
+    correlation = found.oscillation @ found.oscillation.T
+    signs = np.array([1, 1, -1, -1, 1, 1])
+    np.testing.assert_allclose(correlation, np.outer(signs, signs), atol=1e-2)
+
+
+def test_weights_of_one_context_are_proportional_to_its_embedding(rng):
+    # H = u uᵀ / 4 with u = (h, −h): the weights are |u_i| Σ|u| / 4
+    case = table([[3, -4, 1]], [[1, 1, 0]])
+    H = in_support_hessian(case)[:6, :6]
+    np.testing.assert_allclose(H, np.outer(u := [3, -4, 1, -3, 4, -1], u) / 4)
+    found = least_dominating_diagonal(H, rng=rng)
+    np.testing.assert_allclose(found.diagonal, np.abs(u) * 16 / 4, rtol=1e-6)
+
+
+def test_the_hessian_is_the_difference_of_gradients_far_out(random_table):
+    W = check_compatibility(random_table).finite_part
+    W = W + 40 * solve_ntp_svm(random_table).weights
+    directions = np.eye(W.size).reshape(W.size, *W.shape)
+    step = 1e-5
+    columns = [
+        (random_table.gradient(W + step * e) - random_table.gradient(W - step * e)).ravel()
+        for e in directions
+    ]
+    np.testing.assert_allclose(
+        in_support_hessian(random_table), np.array(columns) / (2 * step), atol=1e-8
+    )
+
+
+def test_the_diagonal_is_that_of_a_general_solver(random_table, rng):
+    import cvxpy as cp
+
+    H = in_support_hessian(random_table)
+    P = cp.Variable(len(H))
+    problem = cp.Problem(cp.Minimize(cp.sum(P)), [cp.diag(P) - H >> 0])
+    problem.solve(solver=cp.CLARABEL)
+    found = least_dominating_diagonal(H, rng=rng, tol=1e-9)
+    assert found.diagonal.sum() == pytest.approx(problem.value, rel=1e-6)
+    np.testing.assert_allclose(found.diagonal, P.value, rtol=1e-3)
+
+
+def test_the_diagonal_dominates_and_its_gap_is_honest(random_table, rng):
+    H = in_support_hessian(random_table)
+    best = least_dominating_diagonal(H, rng=rng, tol=1e-10).diagonal.sum()
+    for tol in (1e-1, 1e-3):
+        found = least_dominating_diagonal(H, rng=rng, tol=tol)
+        assert np.linalg.eigvalsh(np.diag(found.diagonal) - H)[0] > -1e-12
+        assert best <= found.diagonal.sum() * (1 + 1e-12)
+        assert found.diagonal.sum() <= best * (1 + found.gap) * (1 + 1e-9)
+        assert found.gap <= tol
+
+
+def test_the_value_lies_between_the_best_cut_and_half_pi_times_it(rng):
+    root = rng.standard_normal((7, 3))
+    H = root @ root.T
+    signs = np.array(list(product([1, -1], repeat=7)))
+    cut = np.einsum("si,ik,sk->s", signs, H, signs).max()
+    value = least_dominating_diagonal(H, rng=rng).diagonal.sum()
+    assert cut <= value <= np.pi / 2 * cut
+
+
+def test_the_oscillation_is_critical_and_its_entries_are_equally_large(random_table, rng):
+    found = predict_adam_weights(random_table, rng=rng, tol=1e-10)
+    Y, P = found.oscillation, found.weights.ravel()
+    np.testing.assert_allclose(np.linalg.norm(Y, axis=1), 1)
+    np.testing.assert_allclose(in_support_hessian(random_table) @ Y, P[:, None] * Y, atol=1e-4)
+
+
+def test_the_start_of_the_solver_does_not_matter(random_table):
+    one, other = (
+        predict_adam_weights(random_table, rng=np.random.default_rng(k), tol=1e-10).weights
+        for k in (1, 2)
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-3)
+
+
+@pytest.mark.parametrize("beta2", [0.9, 0.99])
+def test_adam_ends_with_the_moments_and_the_loss_that_were_predicted(beta2, rng):
+    found = predict_adam_weights(TWO, rng=rng)
+    # W* is zero; this start separates widely, so that hardly anything leaks out of the supports
+    start = np.array([[4.0, -8.0], [0.1, 0.2], [-8.0, 4.0]])
+    run = {"optimizer": "adam", "learning_rate": 0.01, "betas": (0.0, beta2), "start": start}
+    (end,) = descend(TWO, steps=3000, keep=[3000], rng=rng, **run)
+    np.testing.assert_allclose(np.sqrt(end.second_moment), found.root_moments(0.01, 0), rtol=0.02)
+    logits = TWO.embeddings @ end.weights.T
+    across = np.array([logits[0, 0] - logits[0, 1], logits[1, 1] - logits[1, 2]])
+    # two equally likely words with log-odds x: a divergence of x²/8
+    divergence = np.mean(across**2) / 8
+    assert divergence == pytest.approx(found.divergence(0.01, 0), rel=0.05)
+
+
+def test_the_amplitude_is_half_a_step_less_what_momentum_averages_out():
+    # Adam's own recursion on a gradient of alternating sign: w moves by ± twice the amplitude
+    mean, square, moves = 0.0, 1.0, []
+    for k in range(400):
+        gradient = (-1.0) ** k
+        mean = 0.8 * mean + 0.2 * gradient
+        moves.append(0.01 * mean / np.sqrt(square))
+    assert abs(moves[-1]) == pytest.approx(2 * oscillation_amplitude(0.01, 0.8), rel=1e-9)
+    assert moves[-1] * moves[-2] < 0
+
+
+def test_an_entry_without_curvature_is_named(rng):
+    with pytest.raises(ValueError, match=r"entry \(2, 0\) has none: let token 2 share the support"):
+        predict_adam_weights(table([[1, 2]], [[1, 1, 0]]), rng=rng)
+    with pytest.raises(ValueError, match=r"entry \(0, 1\) has none.*not 0 in dimension 1"):
+        predict_adam_weights(table([[1, 0], [2, 0]], [[1, 1, 0], [0, 1, 1]]), rng=rng)
+
+
+def test_a_solver_that_is_stopped_early_says_so(random_table, rng):
+    H = in_support_hessian(random_table)
+    with pytest.raises(RuntimeError, match=r"a gap of .* after 50 iterations\. Raise `tol`"):
+        least_dominating_diagonal(H, rng=rng, tol=1e-15, max_iterations=50)
+
+
+@pytest.mark.parametrize("tol", [0.0, -1.0])
+def test_a_tolerance_is_positive(tol, rng):
+    with pytest.raises(ValueError, match=r"^`tol` must be positive and finite"):
+        predict_adam_weights(TWO, rng=rng, tol=tol)

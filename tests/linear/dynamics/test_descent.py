@@ -1,0 +1,341 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ntpcompanion.linear.dynamics.descent import descend, step_bound
+from ntpcompanion.linear.tables.contexts import ContextTable
+from tests.linear.cases import degenerate_tables
+
+
+@pytest.fixture
+def table(rng):
+    return ContextTable.random(12, 6, 3, 15, rng)
+
+
+def obvious(table, W, optimizer, rates):
+    for rate in rates:
+        gradient = table.gradient(W)
+        W = W - rate * (gradient if optimizer == "gd" else gradient / np.linalg.norm(gradient))
+    return W
+
+
+@pytest.mark.parametrize("optimizer", ["gd", "ngd"])
+def test_the_descent_is_the_obvious_loop(table, rng, optimizer):
+    start = rng.standard_normal((6, 15))
+    snapshots = list(
+        descend(
+            table,
+            optimizer=optimizer,
+            learning_rate=0.05,
+            steps=40,
+            keep=[0, 1, 7, 40],
+            rng=rng,
+            start=start,
+        )
+    )
+    assert [snapshot.step for snapshot in snapshots] == [0, 1, 7, 40]
+    for snapshot in snapshots:
+        expected = obvious(table, start, optimizer, [0.05] * snapshot.step)
+        assert np.allclose(snapshot.weights, expected, rtol=0, atol=1e-13)
+        assert snapshot.time == pytest.approx(0.05 * snapshot.step)
+
+
+@given(degenerate_tables(), st.integers(0, 1000))
+def test_one_step_is_the_gradient_of_the_table_whatever_the_embeddings(table, seed):
+    start = np.random.default_rng(seed).standard_normal((table.vocab_size, table.dim))
+    (after,) = descend(
+        table,
+        optimizer="gd",
+        learning_rate=1.0,
+        steps=1,
+        keep=[1],
+        rng=np.random.default_rng(0),
+        start=start,
+    )
+    gradient = table.gradient(start)
+    assert np.allclose(
+        start - after.weights,
+        gradient,
+        rtol=0,
+        atol=1e-12 * (1 + np.abs(start).max() + np.abs(gradient).max()),
+    )
+
+
+@pytest.mark.parametrize(
+    "schedule", [0.01, lambda k: 0.1 / np.sqrt(k)], ids=["constant", "decaying"]
+)
+@pytest.mark.parametrize(
+    ("betas", "epsilon"), [((0.9, 0.99), 1e-8), ((0.5, 0.9), 1e-2), ((0.0, 0.0), 1e-8)]
+)
+def test_adam_is_that_of_pytorch(table, rng, schedule, betas, epsilon):
+    start = rng.standard_normal((6, 15))
+    W = torch.tensor(start, requires_grad=True)
+    optimizer = torch.optim.Adam([W], lr=1.0, betas=betas, eps=epsilon)
+    E, P, weight = (
+        torch.tensor(values)
+        for values in (table.embeddings, table.distributions.toarray(), table.weight)
+    )
+    settings = {"betas": betas, "epsilon": epsilon, "start": start, "rng": rng}
+    for snapshot in descend(
+        table, optimizer="adam", learning_rate=schedule, steps=200, keep=range(1, 201), **settings
+    ):
+        optimizer.param_groups[0]["lr"] = (
+            schedule(snapshot.step) if callable(schedule) else schedule
+        )
+        optimizer.zero_grad()
+        (-(weight[:, None] * P * torch.log_softmax(E @ W.T, 1)).sum()).backward()
+        optimizer.step()
+        if betas == (0.0, 0.0) and snapshot.step > 20:
+            # steps have the signs of gradients there, and gradients soon the size of rounding
+            break
+        assert np.allclose(snapshot.weights, W.detach().numpy(), rtol=0, atol=1e-11)
+
+
+def test_snapshots_of_adam_hold_its_second_moment(table, rng):
+    start = rng.standard_normal((6, 15))
+    settings = {"learning_rate": 0.1, "steps": 2, "keep": [0, 1, 2], "rng": rng, "start": start}
+    zero, one, two = descend(table, optimizer="adam", betas=(0.9, 0.75), **settings)
+    first, second = table.gradient(zero.weights) ** 2, table.gradient(one.weights) ** 2
+    assert zero.second_moment is None
+    assert np.allclose(one.second_moment, first, rtol=1e-9)
+    assert np.allclose(two.second_moment, (0.75 * first + second) / 1.75, rtol=1e-9)
+    assert all(
+        snapshot.second_moment is None for snapshot in descend(table, optimizer="gd", **settings)
+    )
+
+
+class EvenlySpaced(np.random.Generator):
+    """Its uniform numbers are the midpoints of equal parts."""
+
+    def random(self, size):
+        return (np.arange(size) + 0.5) / size
+
+
+def test_samples_in_exact_proportion_give_the_full_gradient(rng):
+    distributions = np.array([[0.25, 0.0, 0.75], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    table = ContextTable(rng.standard_normal((3, 2)), distributions, np.array([0.25, 0.5, 0.25]))
+    start = rng.standard_normal((3, 2))
+    settings = {"optimizer": "sgd", "learning_rate": 0.5, "steps": 1, "keep": [1], "start": start}
+    (after,) = descend(table, batch_size=16, rng=EvenlySpaced(np.random.PCG64(0)), **settings)
+    assert np.allclose(after.weights, start - 0.5 * table.gradient(start), rtol=0, atol=1e-14)
+
+
+def test_the_gradient_on_samples_is_unbiased(table, rng):
+    start = rng.standard_normal((6, 15))
+    settings = {
+        "optimizer": "sgd",
+        "learning_rate": 1.0,
+        "batch_size": 2,
+        "steps": 1,
+        "keep": [1],
+        "start": start,
+    }
+    draws = np.array(
+        [start - next(descend(table, rng=rng, **settings)).weights for _ in range(3000)]
+    )
+    error = draws.std(axis=0) / np.sqrt(len(draws))
+    assert np.abs((draws.mean(axis=0) - table.gradient(start)) / error).max() < 4.5
+    assert error.min() > 0
+
+
+def test_sgd_comes_close_to_the_floor_of_a_one_hot_table(rng):
+    table = ContextTable.random(6, 4, 1, 8, rng)
+    *_, last = descend(
+        table, optimizer="sgd", learning_rate=0.5, steps=2000, keep=2, rng=rng, batch_size=4
+    )
+    assert table.excess(last.weights) < 0.01
+
+
+def test_a_batch_of_one_moves_along_one_pair(table, rng):
+    settings = {
+        "optimizer": "sgd",
+        "learning_rate": 1.0,
+        "batch_size": 1,
+        "steps": 1,
+        "keep": [1],
+        "start": np.zeros((6, 15)),
+    }
+    (after,) = descend(table, rng=rng, **settings)
+    pairs = zip(*np.nonzero(table.support.toarray()), strict=True)
+    # (e_z − q) hᵀ, q uniform at W = 0
+    moves = [np.outer(np.eye(6)[z] - 1 / 6, table.embeddings[j]) for j, z in pairs]
+    assert min(np.abs(after.weights - move).max() for move in moves) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "batch_size"), [("gd", None), ("ngd", None), ("adam", None), ("sgd", 3)]
+)
+def test_a_run_depends_on_its_generator_only(table, optimizer, batch_size):
+    def weights(seed):
+        settings = {
+            "optimizer": optimizer,
+            "learning_rate": 0.01,
+            "steps": 20,
+            "batch_size": batch_size,
+        }
+        return [
+            snapshot.weights
+            for snapshot in descend(table, keep=5, rng=np.random.default_rng(seed), **settings)
+        ]
+
+    assert all(
+        np.array_equal(one, other) for one, other in zip(weights(0), weights(0), strict=True)
+    )
+    assert not np.array_equal(weights(0)[-1], weights(1)[-1])
+    assert all(
+        one is not other and not np.shares_memory(one, other) for one, other in pairwise(weights(0))
+    )
+
+
+def test_the_start_has_the_variance_of_lecun():
+    wide = ContextTable.random(2, 50, 2, 400, np.random.default_rng(0))
+    start = next(
+        descend(
+            wide, optimizer="gd", learning_rate=1.0, steps=1, keep=[0], rng=np.random.default_rng(1)
+        )
+    ).weights
+    assert start.std() == pytest.approx(1 / 20, rel=0.02)
+    assert abs(start.mean()) < 0.002
+
+
+def test_a_rate_that_is_no_number_is_not_taken_for_one(table, rng):
+    snapshots = descend(
+        table,
+        optimizer="gd",
+        learning_rate=lambda k: np.nan if k == 3 else 0.1,
+        steps=9,
+        keep=[2, 9],
+        rng=rng,
+    )
+    assert next(snapshots).step == 2
+    with pytest.raises(
+        ValueError, match=r"`learning_rate` returned NaN or infinity in one of the steps 3 … 9\."
+    ):
+        next(snapshots)
+
+
+def test_a_given_start_is_not_changed(table, rng):
+    start = rng.standard_normal((6, 15))
+    before = start.copy()
+    list(descend(table, optimizer="adam", learning_rate=0.1, steps=3, keep=1, rng=rng, start=start))
+    assert np.array_equal(start, before)
+
+
+def test_a_number_of_snapshots_is_spread_evenly_in_log_step(table, rng):
+    steps = [
+        s.step
+        for s in descend(table, optimizer="gd", learning_rate=0.1, steps=1000, keep=4, rng=rng)
+    ]
+    assert steps == [0, 1, 10, 100, 1000]
+
+
+def test_a_rate_that_depends_on_the_step_is_asked_for_step_1_2_3(table, rng):
+    start = rng.standard_normal((6, 15))
+    settings = {"optimizer": "gd", "steps": 3, "keep": [3], "rng": rng, "start": start}
+    (after,) = descend(table, learning_rate=lambda k: 0.1 * k, **settings)
+    assert np.allclose(after.weights, obvious(table, start, "gd", [0.1, 0.2, 0.3]), atol=1e-14)
+    assert after.time == pytest.approx(0.6)
+
+
+def test_normalized_steps_have_the_length_of_the_rate_however_small_the_gradient():
+    # half of the gradient is zero
+    table = ContextTable(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]]), np.ones(1))
+    # off-support probability e^-900 underflows: no gradient, no step
+    far = np.array([[450.0, 0.0], [-450.0, 0.0]])
+    near = np.array([[200.0, 0.0], [-200.0, 0.0]])  # e^-400: its square underflows
+    for start, moved in ((far, 0.0), (near, 0.3)):
+        settings = {
+            "optimizer": "ngd",
+            "learning_rate": 0.3,
+            "steps": 1,
+            "keep": [1],
+            "start": start,
+        }
+        (after,) = descend(table, rng=np.random.default_rng(0), **settings)
+        assert np.linalg.norm(after.weights - start) == pytest.approx(moved, abs=1e-12)
+
+
+@given(degenerate_tables(), st.integers(0, 1000))
+def test_the_step_bound_bounds_the_change_of_the_gradient(table, seed):
+    if not table.embeddings.any():
+        return
+    rng, L = np.random.default_rng(seed), 1 / (2 * step_bound(table))
+    scale = 1 / np.linalg.norm(table.embeddings, axis=1).max()
+    for size in (1e-3, 1.0):
+        W, step = scale * rng.standard_normal((2, table.vocab_size, table.dim))
+        change = np.linalg.norm(table.gradient(W + size * step) - table.gradient(W))
+        assert (
+            change
+            <= L * size * np.linalg.norm(step) * (1 + 1e-9) + 1e-13 * np.abs(table.embeddings).max()
+        )
+
+
+def test_the_step_bound_is_reached_by_two_tokens_at_one_half():
+    table = ContextTable(np.array([[2.0]]), np.array([[1.0, 0.0]]), np.ones(1))
+    tiny = 1e-6 * np.array([[1.0], [-1.0]])
+    curvature = np.linalg.norm(table.gradient(tiny) - table.gradient(0 * tiny)) / np.linalg.norm(
+        tiny
+    )
+    assert step_bound(table) == pytest.approx(1 / (2 * curvature), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"optimizer": "momentum"},
+            r"`optimizer` must be one of 'gd', 'ngd', 'adam', 'sgd', got 'momentum'\.",
+        ),
+        (
+            {"optimizer": "sgd"},
+            r"`batch_size` must be at least 1 for 'sgd' and None for the others, got None for "
+            r"'sgd'\.",
+        ),
+        ({"optimizer": "sgd", "batch_size": 0}, r"`batch_size` .* got 0 for 'sgd'"),
+        ({"batch_size": 4}, r"`batch_size` .* got 4 for 'gd'"),
+        ({"steps": 0}, r"`steps` must be at least 1, got 0\."),
+        ({"keep": 0}, r"`keep` must be at least 1 snapshot, or a sequence of steps, got 0\."),
+        (
+            {"keep": [3, 2]},
+            r"`keep` must hold increasing steps in 0 … 10 \(`steps`\), got \[3, 2\]",
+        ),
+        ({"keep": [2, 2]}, r"`keep` must hold increasing steps"),
+        ({"keep": [-1, 2]}, r"`keep` must hold increasing steps"),
+        ({"keep": [11]}, r"`keep` must hold increasing steps in 0 … 10"),
+        ({"keep": []}, r"`keep` must hold increasing steps"),
+        (
+            {"learning_rate": 0.0},
+            r"`learning_rate` must be positive and finite, or a function of the step, got 0\.0",
+        ),
+        ({"learning_rate": np.inf}, r"`learning_rate` must be positive and finite"),
+        ({"betas": (0.9, 1.0)}, r"`betas` must be two numbers in \[0, 1\), got \(0\.9, 1\.0\)"),
+        (
+            {"epsilon": 0.0},
+            r"`epsilon` must be positive and finite, 1e-300 for next to none, got 0\.0",
+        ),
+        (
+            {"start": np.ones((15, 6))},
+            r"`start` must be a matrix of shape \(6, 15\), got shape \(15, 6\)",
+        ),
+        ({"start": np.full((6, 15), np.nan)}, r"`start` holds nan"),
+    ],
+)
+def test_errors_come_before_the_first_step_and_say_what_to_do(table, rng, change, words):
+    settings = {
+        "optimizer": "gd",
+        "learning_rate": 0.1,
+        "steps": 10,
+        "keep": [1],
+        "rng": rng,
+    } | change
+    with pytest.raises(ValueError, match=words):
+        descend(table, **settings)
+
+
+def test_no_step_is_too_long_for_a_constant_loss():
+    with pytest.raises(ValueError, match=r"All embeddings are zero: the loss is constant"):
+        step_bound(ContextTable(np.zeros((1, 2)), np.array([[1.0, 0.0]]), np.ones(1)))

@@ -1,0 +1,109 @@
+import pytest
+import torch
+
+from ntpcompanion.mlm.data.labelled_examples import (
+    LabelledExamples,
+    accuracy_of,
+    bayes_accuracy,
+    chance_accuracy,
+    posterior_accuracy,
+)
+from ntpcompanion.mlm.data.language_plans import HMMPlan
+from tests.mlm.cases import generator
+
+
+def test_the_chance_level_is_the_best_constant_guess():
+    labels = torch.tensor([2, 0, 2, 1, 2, 0])
+    examples = LabelledExamples(torch.zeros(6, 1), labels, 4)
+    measured = chance_accuracy(examples)
+    assert (
+        measured.value == max(float((labels == guess).double().mean()) for guess in range(4)) == 0.5
+    )
+    assert measured.stderr == pytest.approx((0.5 * 0.5 / 6) ** 0.5)
+
+
+def test_no_guess_is_better_than_the_posterior():
+    language = HMMPlan(3, 6, 4).build()
+    tokens, states = language.sample_with_states(20_000, generator())
+    posterior = language.latent_posterior(tokens)[:, 1]
+    bound = bayes_accuracy(posterior)
+    assert 0.5 < bound.value <= 1
+    best = accuracy_of(posterior.argmax(1) == states[:, 1])
+    assert abs(best.value - bound.value) < 5 * (best.stderr**2 + bound.stderr**2) ** 0.5
+    from_one_word = language.emission.T[tokens[:, 1]].argmax(1)
+    assert accuracy_of(from_one_word == states[:, 1]).value <= bound.value + 5 * best.stderr
+
+
+def test_a_posterior_by_hand():
+    measured = bayes_accuracy(torch.tensor([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]]))
+    assert (measured.value, measured.stderr) == (0.75, pytest.approx(0.25 / 2**0.5))
+
+
+@pytest.mark.parametrize(
+    ("posterior", "words"),
+    [
+        (torch.zeros(0, 3), "must have a row for each sentence, got none"),
+        (torch.tensor([[0.5, -0.5]]), "must hold probabilities. Give"),
+        (torch.tensor([[float("nan"), 0.5]]), "must hold probabilities. Give"),
+        (torch.tensor([[0.5, 0.4]]), "row 0 sums to 0.9"),
+    ],
+)
+def test_what_is_no_posterior_is_refused(posterior, words):
+    with pytest.raises(ValueError, match=f"`posterior` must .*{words}|`posterior` {words}"):
+        bayes_accuracy(posterior)
+
+
+ROWS = torch.zeros(3, 2)
+WRONG = [
+    (
+        (ROWS, torch.tensor([0, 1]), 2),
+        r"`labels` must be of shape \(n,\), one for each of n ≥ 1 `inputs`, got \(2,\) and "
+        r"`inputs` of \(3, ",
+    ),
+    (
+        (ROWS[:0], torch.tensor([], dtype=torch.int64), 2),
+        r"got \(0,\) and `inputs` of \(0, ",
+    ),
+    ((ROWS, torch.zeros(3, 1, dtype=torch.int64), 2), r"got \(3, 1\) and `inputs` of"),
+    ((ROWS, torch.tensor([0, 0, 0]), 0), "`classes` must be at least 2, got 0"),
+    (
+        (ROWS, torch.tensor([0, 2, 1]), 2),
+        r"`labels` must be integers in 0 … 1, got 0 … 2 of torch.int64",
+    ),
+    (
+        (ROWS, torch.tensor([0, -1, 1]), 2),
+        r"`labels` must be integers in 0 … 1, got -1 … 1 .*Leave out examples without a label",
+    ),
+    (
+        (ROWS, torch.tensor([0.0, 0.5, 1.0]), 2),
+        r"`labels` must be integers in 0 … 1, got 0 … 1 of torch.float32",
+    ),
+    ((ROWS / 0, torch.tensor([0, 1, 1]), 2), "`inputs` must be finite, row 0 holds nan or inf"),
+]
+
+
+@pytest.mark.parametrize(("fields", "words"), WRONG)
+def test_examples_that_cannot_be_used_are_refused(fields, words):
+    with pytest.raises(ValueError, match=words):
+        LabelledExamples(*fields)
+
+
+def test_the_accuracy_of_guesses_is_their_mean_posterior():
+    posterior = torch.tensor([[0.5, 0.5], [0.2, 0.8], [1.0, 0.0], [0.9, 0.1]], dtype=torch.float64)
+    found = posterior_accuracy(posterior, torch.tensor([0, 1, 1, 0]))
+    assert found.value == pytest.approx((0.5 + 0.8 + 0.0 + 0.9) / 4)
+    assert posterior_accuracy(posterior, posterior.argmax(1)) == bayes_accuracy(posterior)
+
+
+@pytest.mark.parametrize(
+    ("guesses", "words"),
+    [
+        ([0], "`guesses` must be 2 integers, one for each row of `posterior`, got"),
+        ([0.0, 1.0], "`guesses` must be 2 integers, one for each row of `posterior`, got"),
+        ([0, 2], "`guesses` must lie in 0 … 1, got 0 … 2"),
+        ([-1, 0], "`guesses` must lie in 0 … 1, got -1 … 0"),
+    ],
+)
+def test_guesses_that_do_not_fit_are_refused(guesses, words, unchecked_shapes):
+    with pytest.raises(ValueError, match=words):
+        posterior_accuracy(torch.tensor([[0.5, 0.5], [0.2, 0.8]]), torch.tensor(guesses))

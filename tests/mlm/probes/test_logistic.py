@@ -1,0 +1,150 @@
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from scipy.special import log_softmax
+from sklearn.linear_model import LogisticRegression
+
+from ntpcompanion.mlm.probes.logistic import LogisticFit, fit_logistic
+from tests.mlm.cases import generator
+
+
+def clusters(n, dims, classes, distance, seed=0, dtype=torch.float64):
+    """Gaussian clusters of unit variance about N(0, distance²/dims) means, and their labels."""
+    g = generator(seed)
+    labels = torch.randint(classes, (n,), generator=g)
+    means = distance * torch.randn(classes, dims, generator=g) / dims**0.5
+    return (torch.randn(n, dims, generator=g) + means[labels]).to(dtype), labels
+
+
+def ridges(*values, dtype=torch.float64):
+    return torch.tensor(values, dtype=dtype)
+
+
+def of_scikit_learn(features, labels, ridge):
+    """Probabilities and the objective at the solution of scikit-learn."""
+    n = len(labels)
+    model = LogisticRegression(C=1 / (n * ridge), tol=1e-10, max_iter=10_000, solver="newton-cg")
+    model.fit(features.numpy(), labels.numpy())
+    logs = log_softmax(features.numpy() @ model.coef_.T + model.intercept_, axis=1)
+    loss = -logs[np.arange(n), labels.numpy()].mean() + ridge / 2 * np.square(model.coef_).sum()
+    return model.coef_.T, np.exp(logs), loss
+
+
+@pytest.mark.parametrize("classes", [3, 6])
+def test_solutions_are_those_of_scikit_learn(classes):
+    values = (1.0, 0.03, 1e-3)
+    data = [clusters(300, 8, classes, 2.0, seed) for seed in range(3)]
+    features, labels = (torch.stack(part) for part in zip(*data, strict=True))
+    fit = fit_logistic(features, labels, classes, ridges(*values), tolerance=1e-7)
+    assert fit.converged.all()
+    for k, ridge in enumerate(values):
+        weights, probabilities, loss = of_scikit_learn(features[k], labels[k], ridge)
+        found = (features[k] @ fit.weights[k] + fit.bias[k]).softmax(1)
+        assert found.numpy() == pytest.approx(probabilities, abs=1e-4)
+        # a shift of all classes alike is free for the bias only: the ridge sets it to 0 in W
+        assert fit.weights[k].numpy() == pytest.approx(weights, abs=1e-4)
+        assert float(fit.loss[k]) == pytest.approx(loss, abs=1e-8)
+
+
+def test_two_classes_have_the_solution_of_a_single_logit_of_half_the_ridge():
+    features, labels = clusters(200, 4, 2, 2.0)
+    fit = fit_logistic(features[None], labels, 2, ridges(0.1), tolerance=1e-8)
+    model = LogisticRegression(C=1 / (200 * 0.05), tol=1e-10).fit(features.numpy(), labels.numpy())
+    single = fit.weights[0, :, 1] - fit.weights[0, :, 0]
+    assert single.numpy() == pytest.approx(model.coef_[0], abs=1e-5)
+
+
+def test_single_precision_reaches_the_tolerance_at_size():
+    features, labels = clusters(4000, 64, 8, 2.0, dtype=torch.float32)
+    fit = fit_logistic(features[None], labels, 8, ridges(1e-3))
+    double = fit_logistic(features[None].double(), labels, 8, ridges(1e-3))
+    assert fit.weights.dtype == torch.float32
+    assert fit.converged.all()
+    assert double.converged.all()
+    assert torch.allclose(fit.weights.double(), double.weights, atol=1e-3)
+    assert float(fit.loss) == pytest.approx(float(double.loss), abs=1e-7)
+
+
+def gradient_by_autograd(fit, features, labels, ridge):
+    weights, bias = fit.weights.clone().requires_grad_(), fit.bias.clone().requires_grad_()
+    losses = [
+        F.cross_entropy(x @ w + b, y) + r / 2 * w.square().sum()
+        for x, y, w, b, r in zip(features, labels, weights, bias, ridge, strict=True)
+    ]
+    parts = torch.autograd.grad(sum(losses), (weights, bias))
+    return sum(part.flatten(1).square().sum(1) for part in parts).sqrt()
+
+
+def test_the_certificate_is_the_norm_of_the_gradient_by_autograd():
+    features, labels = clusters(200, 5, 3, 2.0)
+    features, labels, ridge = features.expand(2, -1, -1), labels.expand(2, -1), ridges(0.1, 1e-4)
+    for steps in (1, 3, 500):
+        fit = fit_logistic(features, labels, 3, ridge, max_iterations=steps)
+        exact = gradient_by_autograd(fit, features, labels, ridge)
+        assert torch.allclose(fit.gradient_norm, exact, rtol=1e-6, atol=1e-12)
+        assert fit.converged.tolist() == [steps == 500] * 2
+        assert fit.iterations <= steps
+
+
+def test_a_stack_is_solved_as_one_problem_at_a_time():
+    data = [clusters(150, 6, 4, distance, seed=9) for distance in (0.5, 2.0, 8.0)]
+    features, labels = (torch.stack(part) for part in zip(*data, strict=True))
+    ridge = ridges(1.0, 1e-4, 1e-2)
+    together = fit_logistic(features, labels, 4, ridge, tolerance=1e-9)
+    for k in range(3):
+        alone = fit_logistic(features[k : k + 1], labels[k], 4, ridge[k : k + 1], tolerance=1e-9)
+        assert torch.allclose(together.weights[k], alone.weights[0], atol=1e-5)
+        assert alone.iterations <= together.iterations
+
+
+def test_separable_classes_without_a_ridge_end_with_a_small_gradient():
+    features, labels = clusters(60, 40, 3, 20.0)
+    fit = fit_logistic(features[None], labels, 3, ridges(0.0))
+    assert fit.converged.all()
+    assert float(fit.loss) < 1e-4
+    assert fit.weights.isfinite().all()
+
+
+def test_soft_labels_are_matched_where_they_are_softmax_of_a_linear_map():
+    features, _ = clusters(300, 3, 4, 1.0)
+    weights = torch.randn(3, 4, generator=generator(2)).double()
+    targets = (features @ weights).softmax(1)
+    fit = fit_logistic(features[None], targets, 4, ridges(0.0), tolerance=1e-9)
+    assert torch.allclose((features @ fit.weights[0] + fit.bias[0]).softmax(1), targets, atol=1e-6)
+
+
+def test_features_of_any_scale_converge():
+    features, labels = clusters(200, 4, 3, 2.0)
+    for scale in (1e-3, 1e3):
+        fit = fit_logistic(scale * features[None], labels, 3, ridges(0.1 * scale**2))
+        plain = fit_logistic(features[None], labels, 3, ridges(0.1))
+        assert fit.converged.all()
+        assert float(fit.loss) == pytest.approx(float(plain.loss), abs=1e-4)
+
+
+def test_a_start_at_the_solution_takes_no_step():
+    features, labels = clusters(200, 5, 3, 2.0)
+    first = fit_logistic(features[None], labels, 3, ridges(0.1), tolerance=1e-6)
+    again = fit_logistic(features[None], labels, 3, ridges(0.1), start=first)
+    assert first.iterations > 3
+    assert again.iterations == 0
+    assert torch.equal(again.weights, first.weights)
+
+
+def test_wrong_arguments_are_refused():
+    features, labels = clusters(20, 5, 3, 2.0)
+    spoilt = features.clone()
+    spoilt[3, 2] = torch.nan
+    with pytest.raises(ValueError, match="`features` must be finite, got 1 entries that are NaN"):
+        fit_logistic(spoilt[None], labels, 3, ridges(0.1))
+    with pytest.raises(ValueError, match="`tolerance` must be positive and finite, got 0"):
+        fit_logistic(features[None], labels, 3, ridges(0.1), tolerance=0)
+    with pytest.raises(ValueError, match="`max_iterations` must be at least 1, got 0"):
+        fit_logistic(features[None], labels, 3, ridges(0.1), max_iterations=0)
+    start = LogisticFit(torch.zeros(1, 4, 3), torch.zeros(1, 3), ridges(0.0), ridges(0.0), 0, 1e-5)
+    with pytest.raises(
+        ValueError,
+        match=r"`start` must be a fit of 1 problems with 5 features and 3 classes, got .*\(1, 4, 3",
+    ):
+        fit_logistic(features[None], labels, 3, ridges(0.1), start=start)

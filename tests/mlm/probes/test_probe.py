@@ -1,0 +1,265 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+
+from ntpcompanion.mlm.data.labelled_examples import (
+    LabelledExamples,
+    bayes_accuracy,
+    chance_accuracy,
+)
+from ntpcompanion.mlm.data.language_plans import HMMPlan
+from ntpcompanion.mlm.evaluation.features import gaussian_projection
+from ntpcompanion.mlm.evaluation.lookup_table import lookup_features
+from ntpcompanion.mlm.probes.probe import FINE_TUNING, ProbePlan, fine_tune, linear_probe
+from ntpcompanion.networks.build_network import build_model
+from tests.mlm.cases import LSTM, SMALL, TRANSFORMER, generator, same
+
+QUICK = ProbePlan(learning_rate=3e-2, epochs=20, batch_size=64)
+
+
+def planted(n, dims, classes, seed=0, noise=0.0):
+    """Features N(0, 1), and labels that a linear map of them decides, with Gumbel noise; the same
+    map for each seed.
+    """
+    weight = torch.randn(dims, classes, generator=generator(99))
+    features = torch.randn(n, dims, generator=generator(seed))
+    gumbel = -torch.empty(n, classes).exponential_(generator=generator(seed + 50)).log()
+    return LabelledExamples(features, (features @ weight + noise * gumbel).argmax(1), classes)
+
+
+def test_a_planted_label_is_recovered():
+    found = linear_probe(planted(2000, 16, 5), planted(1000, 16, 5, seed=1), QUICK, generator())
+    assert found.accuracy.value > 0.95
+    assert found.training_accuracy > 0.95
+    assert found.accuracy.stderr == pytest.approx(
+        (found.accuracy.value * (1 - found.accuracy.value) / 1000) ** 0.5
+    )
+
+
+def test_random_labels_stay_at_chance():
+    train, test = (
+        LabelledExamples(
+            planted(2000, 8, 4, s).inputs, torch.randint(4, (2000,), generator=generator(s + 7)), 4
+        )
+        for s in (0, 1)
+    )
+    found = linear_probe(train, test, QUICK, generator()).accuracy
+    chance = chance_accuracy(test)
+    assert abs(found.value - 0.25) < 5 * found.stderr
+    assert found.value < chance.value + 5 * chance.stderr
+
+
+def test_the_minimum_is_that_of_scikit_learn():
+    train, test = planted(300, 3, 3, noise=2.0), planted(2000, 3, 3, seed=1, noise=2.0)
+    exact = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(
+        train.inputs.double().numpy(), train.labels.numpy()
+    )
+    law = exact.predict_log_proba(train.inputs.double().numpy())
+    plan = ProbePlan(learning_rate=0.03, epochs=600, batch_size=300, weight_decay=0.0)
+    found = linear_probe(train, test, plan, generator())
+    assert found.training_loss == pytest.approx(
+        -law[np.arange(300), train.labels.numpy()].mean(), abs=1e-6
+    )
+    assert found.training_accuracy == pytest.approx(
+        exact.score(train.inputs.double().numpy(), train.labels.numpy()), abs=2 / 300
+    )
+    assert found.accuracy.value == pytest.approx(
+        exact.score(test.inputs.double().numpy(), test.labels.numpy()), abs=2 / 2000
+    )
+
+
+def test_training_takes_the_steps_of_a_plain_loop():
+    plan = ProbePlan(
+        learning_rate=0.05, epochs=2, batch_size=16, warmup=4, weight_decay=0.3, scaling="none"
+    )
+    train, seeded = planted(40, 3, 3), generator(2)
+    weight, bias = 0.02 * torch.randn(3, 3, generator=seeded), torch.zeros(3)
+    moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in (weight, bias)]
+    orders = [torch.randperm(40, generator=seeded) for _ in range(2)]
+    for t, rows in enumerate([part for order in orders for part in order.split(16)], 1):
+        law = (train.inputs[rows] @ weight.T + bias).softmax(1)
+        off = (law - torch.eye(3)[train.labels[rows]]) / len(rows)
+        rate = 0.05 * min(1, t / 4)
+        for p, g, (m, v) in zip(
+            (weight, bias), (off.T @ train.inputs[rows], off.sum(0)), moments, strict=True
+        ):
+            m.lerp_(g, 0.1)
+            v.lerp_(g * g, 0.001)
+            p *= 1 - rate * 0.3
+            p -= rate * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8)
+    exact = torch.nn.functional.cross_entropy(train.inputs @ weight.T + bias, train.labels)
+    assert linear_probe(train, train, plan, generator(2)).training_loss == pytest.approx(
+        float(exact), rel=1e-5
+    )
+
+
+def test_standardizing_makes_the_probe_indifferent_to_scale_and_shift():
+    train, test = planted(1000, 6, 3), planted(500, 6, 3, seed=1)
+    scale, shift = (
+        torch.tensor([1e-3, 1.0, 50.0, 1e-2, 1.0, 8.0]),
+        torch.tensor([0.0, 4.0, 3.0, 1.0, 0.0, -2.0]),
+    )
+    moved = [
+        LabelledExamples(
+            torch.cat([x.inputs * scale + shift, torch.full((len(x.labels), 1), 0.1)], 1),
+            x.labels,
+            3,
+        )
+        for x in (train, test)
+    ]
+    plain, other = (
+        linear_probe(train, test, QUICK, generator()),
+        linear_probe(*moved, QUICK, generator()),
+    )
+    assert other.accuracy.value == pytest.approx(plain.accuracy.value, abs=0.02)
+    raw = linear_probe(
+        *moved, ProbePlan(learning_rate=3e-2, epochs=20, batch_size=64, scaling="none"), generator()
+    )
+    assert raw.accuracy.value < plain.accuracy.value - 0.02
+
+
+def test_a_projection_to_fewer_dimensions_changes_little():
+    train, test = planted(1500, 8, 3), planted(1000, 8, 3, seed=1)
+    # eight directions among four hundred
+    hidden = torch.randn(8, 400, generator=generator(5)) / 8**0.5
+    wide = [LabelledExamples(x.inputs @ hidden, x.labels, 3) for x in (train, test)]
+    projection = gaussian_projection(400, 64, generator(6))
+    narrow = [LabelledExamples(x.inputs @ projection, x.labels, 3) for x in wide]
+    plan = ProbePlan(learning_rate=3e-3, epochs=15, batch_size=64)
+    first, second = (
+        linear_probe(*pair, plan, generator()).accuracy.value for pair in (wide, narrow)
+    )
+    assert min(first, second) > 0.9
+    assert abs(first - second) < 0.03
+
+
+def test_the_generator_decides_the_result():
+    train, test = planted(200, 5, 3, noise=3.0), planted(200, 5, 3, seed=1, noise=3.0)
+    first, again, other = (linear_probe(train, test, QUICK, generator(seed)) for seed in (3, 3, 4))
+    assert first == again
+    assert first.training_loss != other.training_loss
+
+
+def test_whitening_finds_in_few_steps_what_another_basis_hides():
+    train, test = planted(4000, 6, 3), planted(2000, 6, 3, seed=1)
+    hide = torch.linalg.qr(torch.randn(6, 6, generator=generator(4)))[0] @ torch.diag(
+        torch.tensor([1.0, 1, 1, 1, 1e-3, 1e-3])
+    )
+    hide = hide @ torch.linalg.qr(torch.randn(6, 6, generator=generator(5)))[0]
+    hidden = [LabelledExamples(x.inputs @ hide, x.labels, 3) for x in (train, test)]
+    plan = ProbePlan(learning_rate=1e-2, epochs=10, batch_size=64, scaling="whitened")
+    seen, direct = (
+        linear_probe(*hidden, plan, generator()),
+        linear_probe(train, test, plan, generator()),
+    )
+    standard = linear_probe(*hidden, replace(plan, scaling="standardized"), generator())
+    assert seen.accuracy.value == pytest.approx(direct.accuracy.value, abs=0.02)
+    assert standard.accuracy.value < direct.accuracy.value - 0.1
+
+
+def test_a_probe_of_a_language_stays_below_bayes_and_comes_near():
+    language = HMMPlan(3, 6, 4).build()
+    tokens, states = language.sample_with_states(3000, generator())
+    examples = [
+        LabelledExamples(lookup_features(language, tokens, 4)[rows], states[rows, 1], 3)
+        for rows in (slice(2000), slice(2000, None))
+    ]
+    words = torch.nn.functional.one_hot(tokens, 6).flatten(1).float()
+    with_word = [
+        LabelledExamples(words[rows], states[rows, 1], 3)
+        for rows in (slice(2000), slice(2000, None))
+    ]
+    bound = bayes_accuracy(language.latent_posterior(tokens[2000:])[:, 1])
+    for pair in (examples, with_word):
+        found = linear_probe(*pair, QUICK, generator()).accuracy
+        assert chance_accuracy(pair[1]).value < found.value < bound.value + 5 * found.stderr
+    assert found.value > bound.value - 0.05
+
+
+def test_fine_tuning_learns_and_leaves_the_model_as_it_was():
+    language, model = SMALL.build(), build_model(TRANSFORMER, 0)
+    tokens = language.sample(800, generator())
+    train, test = (
+        LabelledExamples(rows, (rows[:, 2] >= 3).long(), 2) for rows in (tokens[:600], tokens[600:])
+    )
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    plan = ProbePlan(learning_rate=3e-3, epochs=6, batch_size=32, warmup=20)
+    found = fine_tune(model, train, test, plan, generator())
+    assert found.accuracy.value > 0.97
+    assert same(before, model.state_dict())
+    assert all(parameter.grad is None for parameter in model.parameters())
+    rising = ProbePlan(learning_rate=3e-3, epochs=1, batch_size=32, warmup=10**6)
+    slow = fine_tune(model, train, test, rising, generator())
+    assert fine_tune(model, train, test, rising, generator()) == slow
+    assert slow.training_loss == pytest.approx(np.log(2), abs=0.05)
+    assert (FINE_TUNING.learning_rate, FINE_TUNING.epochs, FINE_TUNING.warmup) == (1e-4, 10, 200)
+
+
+def test_the_rate_rises_linearly_and_stays():
+    rising = ProbePlan(learning_rate=0.5, warmup=4)
+    assert [rising.rate_at(step) for step in (1, 2, 4, 9)] == [0.125, 0.25, 0.5, 0.5]
+    assert ProbePlan(learning_rate=0.5).rate_at(1) == 0.5
+
+
+def test_what_cannot_be_probed_is_refused():
+    train, test = planted(50, 5, 3), planted(20, 5, 3, seed=1)
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"`test` must have the classes and the columns of `train`, got 3 classes, inputs \(20, "
+            r"4\) and 3"
+        ),
+    ):
+        linear_probe(train, planted(20, 4, 3), ProbePlan(), generator())
+    with pytest.raises(
+        ValueError, match=r"`test` must have the classes and the columns of `train`, got 4 classes"
+    ):
+        linear_probe(train, planted(20, 5, 4), ProbePlan(), generator())
+    one = LabelledExamples(train.inputs, torch.full((50,), 2), 3)
+    with pytest.raises(
+        ValueError, match="`train` has examples of class 2 only: there is nothing to learn"
+    ):
+        linear_probe(one, test, ProbePlan(), generator())
+    with pytest.raises(
+        ValueError,
+        match="`model` must be a Transformer, got a BidirectionalLSTM: it has no CLS vector",
+    ):
+        fine_tune(build_model(LSTM, 0), train, test, FINE_TUNING, generator())
+    words = LabelledExamples(torch.randint(6, (50, 4), generator=generator()), train.labels, 3)
+    with pytest.raises(
+        ValueError,
+        match=r"`inputs` must be features, got torch.int64. `extract_features` makes features",
+    ):
+        linear_probe(words, words, ProbePlan(), generator())
+    with pytest.raises(ValueError, match=r"`inputs` must be tokens, got torch.float32"):
+        fine_tune(build_model(TRANSFORMER, 0), train, test, FINE_TUNING, generator())
+    with pytest.raises(
+        FloatingPointError,
+        match=r"The training loss of the head is (nan|inf). Lower `learning_rate`",
+    ):
+        linear_probe(train, test, ProbePlan(learning_rate=1e38, epochs=3), generator())
+
+
+WRONG = [
+    ("epochs", 0, "be at least 1, got 0"),
+    ("batch_size", 0, "be at least 1, got 0"),
+    ("warmup", -1, "be at least 0, got -1"),
+    ("weight_decay", -0.1, "be at least 0, got -0.1"),
+    ("weight_decay", float("inf"), "be a finite number, got inf"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "words"), WRONG)
+def test_plans_out_of_range_are_refused_by_name(name, value, words):
+    with pytest.raises(ValueError, match=f"`{name}` must {words}"):
+        ProbePlan(**{name: value})
+    with pytest.raises(ValueError, match="`learning_rate` must be positive and finite, got 0"):
+        ProbePlan(learning_rate=0.0)
+    with pytest.raises(
+        ValueError,
+        match="`scaling` must be one of 'none', 'standardized', 'whitened', got 'standard'",
+    ):
+        ProbePlan(scaling="standard")

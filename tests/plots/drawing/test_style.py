@@ -1,0 +1,138 @@
+import io
+import re
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from IPython.terminal.interactiveshell import TerminalInteractiveShell
+
+from ntpcompanion import plots
+from ntpcompanion.plots.drawing import style as module
+from ntpcompanion.plots.drawing.narrow import NARROW_MIME, to_svg
+from ntpcompanion.workflow.site.look import ASSETS
+
+
+def luminance(colour):
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+        for c in mpl.colors.to_rgb(colour)
+    ]
+    return np.dot([0.2126, 0.7152, 0.0722], linear)
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+MEANINGS = ["IN_SUPPORT", "OUT_OF_SUPPORT", "MEASUREMENT", "PAPER", "CONTRAST", "THEORY"]
+
+
+def test_each_meaning_has_a_colour_of_its_own():
+    assert len({getattr(plots, name) for name in MEANINGS}) == len(MEANINGS)
+
+
+@pytest.mark.parametrize("page", ["white", "#121212"])
+def test_in_a_notebook_ink_and_colours_read_on_light_and_dark(page):
+    """What the pages of the book show instead passes 4.5 and 3: see workflow/site/test_figures."""
+    assert contrast(module.INK, page) > 4
+    assert all(contrast(getattr(plots, name), page) > 2.3 for name in MEANINGS)
+
+
+def test_figures_are_page_wide_transparent_and_equal_byte_for_byte(counts):
+    def drawn():
+        fig, (left, right) = plots.figure(2, height=2.0)
+        plots.draw_num_contexts(left, counts)
+        plots.draw_floor(right, counts)
+        file = io.BytesIO()
+        fig.savefig(file, format="svg", metadata={"Date": None})
+        return fig, file.getvalue()
+
+    (fig, one), (_, other) = drawn(), drawn()
+    assert one == other
+    assert tuple(fig.get_size_inches()) == (6.5, 2)
+    assert fig.get_facecolor()[3] == 0
+
+
+def test_in_a_notebook_figures_become_svg_wide_and_narrow(monkeypatch):
+    asked = []
+    monkeypatch.setattr(module, "get_ipython", lambda: TerminalInteractiveShell.instance())
+    monkeypatch.setattr(
+        module,
+        "set_matplotlib_formats",
+        lambda *formats, **options: asked.append((formats, options)),
+    )
+    plots.use_style()
+    assert asked == [(("svg",), {"bbox_inches": None, "metadata": {"Date": None}})]
+    shell = TerminalInteractiveShell.instance()
+    data, _ = shell.display_formatter.format(plots.figure()[0])
+    assert ElementTree.fromstring(data[NARROW_MIME]).get("width") == "244.8pt"
+    TerminalInteractiveShell.clear_instance()
+
+
+def test_a_figure_in_a_notebook_is_drawn_for_its_display_only(monkeypatch):
+    left_out = []
+    monkeypatch.setattr(
+        "matplotlib.pyplot.uninstall_repl_displayhook", lambda: left_out.append("the hook")
+    )
+    plots.figure()
+    assert left_out == [], "elsewhere, figures of other windows are drawn as ever"
+    monkeypatch.setattr(mpl, "get_backend", lambda: "module://matplotlib_inline.backend_inline")
+    plots.figure()
+    assert left_out == ["the hook"]
+
+
+def test_text_is_written_in_the_typeface_of_the_pages_and_stays_text(ax):
+    ax.set(
+        title="α ≥ ½ – “ä”", xlabel="$W^\\star$ inside $\\mathcal{F}$, $\\eta\\,\\mathrm{tr}\\,H$"
+    )
+    svg = to_svg(ax.figure)
+    assert "α ≥ ½ – “ä”" in svg
+    assert set(re.findall(r"'([^']*)'", svg)) == {module.TYPEFACE}
+
+
+@pytest.mark.parametrize(
+    "sign", ["W_\\perp", "\\nabla L", "z \\in S", "\\mathbb{R}", "a \\propto b"]
+)
+def test_signs_beyond_the_typeface_have_the_codes_of_unicode(ax, sign):
+    ax.set_title(f"${sign}$")
+    fonts = set(re.findall(r"'([^']*)'", to_svg(ax.figure)))
+    assert not any(font.startswith("cm") for font in fonts)
+
+
+def test_the_typeface_carries_its_licence():
+    for folder, faces in ((module.FONTS, 3), (ASSETS / "fonts", 4)):
+        assert "SIL OPEN FONT LICENSE" in (folder / "OFL.md").read_text(encoding="utf-8")
+        assert len(list(folder.glob("CompanionSans-*"))) == faces
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+def test_a_ramp_goes_from_dark_to_light(n):
+    shades = [luminance(colour) for colour in plots.ramp(n)]
+    assert len(shades) == n
+    assert shades == sorted(set(shades))
+    assert shades[0] == luminance("#3b2a7a")
+
+
+@pytest.mark.parametrize("n", [0, 10])
+def test_a_ramp_of_too_many_shades_is_refused(n):
+    with pytest.raises(ValueError, match=rf"`n` must lie in 1 … 9 \(more shades .*, got {n}"):
+        plots.ramp(n)
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: plots.ramp("3"), "`n` must be an integer, got '3'"),
+        (lambda: plots.ramp(2.5), "`n` must be an integer, got 2.5"),
+        (lambda: plots.ramp(None), "`n` must be an integer, got None"),
+        (lambda: plots.figure(0), "`ncols` must be at least 1, got 0"),
+        (lambda: plots.figure(2, height="a"), "`height` must be a number, got 'a'"),
+        (lambda: plots.figure(height=-1), "`height` must be positive and finite, got -1"),
+    ],
+)
+def test_what_is_no_number_of_shades_or_panels_is_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

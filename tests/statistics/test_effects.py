@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from ntpcompanion.statistics.effects import paired_effect, slope_within_seeds, slopes_of_seeds
+
+
+def test_a_paired_effect_is_that_of_students_paired_test(rng):
+    before = rng.normal(80, 5, 8)
+    after = before + rng.normal(0.7, 0.4, 8)
+    found, test = paired_effect(after, before), stats.ttest_rel(after, before)
+    assert (found.mean / found.stderr, found.replicates) == (pytest.approx(test.statistic), 8)
+    ends = test.confidence_interval(0.95)
+    assert found.interval == pytest.approx((ends.low, ends.high))
+    assert found.sd == pytest.approx(np.std(after - before, ddof=1))
+
+
+def test_what_a_seed_does_to_both_runs_cancels(rng):
+    """Seeds that differ by 50 points leave the error of the pairs, not the one between seeds."""
+    before = rng.normal(0, 50, 8)
+    found = paired_effect(before + [0.5, 1.5] * 4, before)
+    assert found.mean == pytest.approx(1)
+    assert found.stderr == pytest.approx(np.sqrt(8 / 7 / 4 / 8))
+
+
+def test_slopes_are_those_of_lines_through_each_seed(rng):
+    x, y = rng.normal(size=(6, 5)), rng.normal(size=(6, 5))
+    slopes = [stats.linregress(*pair).slope for pair in zip(x, y, strict=True)]
+    assert slopes_of_seeds(x, y) == pytest.approx(slopes)
+    found = slope_within_seeds(x, y)
+    assert (found.mean, found.stderr) == pytest.approx((np.mean(slopes), stats.sem(slopes)))
+    assert (found.replicates, found.sd) == (6, pytest.approx(np.std(slopes, ddof=1)))
+
+
+def test_differences_between_seeds_do_not_enter_a_slope(rng):
+    """Inside each seed y falls by 2 per unit of x; over all points it rises."""
+    centres = np.arange(5.0)[:, None] * 10
+    x = centres + rng.normal(size=(5, 4))
+    y = centres - 2 * (x - centres)
+    assert stats.linregress(x.ravel(), y.ravel()).slope > 0.5
+    found = slope_within_seeds(x, y)
+    assert found.mean == pytest.approx(-2)
+    assert found.sd < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: paired_effect([1.0], [2.0]), "`after` must hold at least two seeds, got 1"),
+        (lambda: paired_effect([1.0, 2.0], [2.0]), "`before` must be a vector of length 2"),
+        (lambda: paired_effect([1.0, np.nan], [2.0, 1.0]), "`after` holds nan"),
+        (lambda: slope_within_seeds([[1.0, 2.0]], [[1.0, 2.0]]), "`x` must hold at least two"),
+        (lambda: slope_within_seeds(np.ones((2, 3)), np.ones((2, 2))), "`y` must be a matrix"),
+        (
+            lambda: slope_within_seeds([[1, 2], [3, 3]], [[1, 2], [1, 2]]),
+            "all 2 arms of seed 1 have x = 3",
+        ),
+    ],
+)
+def test_what_has_no_effect_to_estimate_is_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

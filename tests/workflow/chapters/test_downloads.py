@@ -1,0 +1,74 @@
+import json
+from pathlib import Path
+
+import nbformat
+
+from ntpcompanion.workflow.chapters.downloads import downloads
+from ntpcompanion.workflow.chapters.figures import NARROW_MIME, SVG_MIME, inline_figures
+from ntpcompanion.workflow.chapters.widgets import load_widgets
+from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
+from ntpcompanion.workflow.notebooks.cells import code_cells
+from ntpcompanion.workflow.running.results import Result
+
+
+def files(toy, name):
+    (run,) = toy.runs(names=[name])
+    toy.execute(names=[name])
+    return downloads(run.notebook, nbformat.read(run.page, 4), Result.load(run.results)), run
+
+
+def test_the_notebook_has_all_code_and_outputs_and_nothing_of_a_page(instant):
+    (content, run) = files(instant, "coin")
+    node = nbformat.reads(content["coin.ipynb"], as_version=4)
+    nbformat.validate(node)
+    assert node.cells[0].source == run.notebook.node.cells[0].source
+    defaults, injected, code = code_cells(node)
+    own = [cell.source for cell in code_cells(run.notebook.node)]
+    assert [defaults.source, code.source] == own
+    assert injected.source == "n = 1000  # throws\nseed = 0  # of the generator"
+    shown = [set(output.data) for output in code.outputs]
+    assert shown == [{MEASUREMENT_MIME, "text/plain"}] * 2
+    assert node.metadata["kernelspec"]["name"] == "python3"
+
+
+def test_the_source_is_the_text_notebook(instant):
+    content, run = files(instant, "coin")
+    assert content["coin.md"] == Path(run.notebook.path).read_text()
+
+
+def test_results_name_what_was_measured_and_no_file_of_this_machine(instant):
+    content, run = files(instant, "words")
+    told = json.loads(content["words.json"])
+    assert [item["id"] for item in told["measurements"]] == ["toy.words"]
+    assert told["parameters"] == run.parameters
+    assert set(told) == {
+        "notebook", "profile", "started", "seconds", "parameters", "versions", "hardware", "key",
+        "measurements",
+    }  # fmt: skip
+    assert str(instant.project.root) not in content["words.json"]
+
+
+def test_a_figure_is_the_picture_of_the_run(instant):
+    instant.execute(names=["coin"])
+    (run,) = instant.runs(names=["coin"])
+    executed = nbformat.read(run.page, 4)
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"/>'
+    data = {SVG_MIME: svg, NARROW_MIME: svg, "text/plain": "a figure"}
+    code_cells(executed)[-1].outputs = [nbformat.v4.new_output("display_data", data)]
+    inline_figures(executed)
+    content = downloads(run.notebook, executed, Result.load(run.results))
+    (output,) = code_cells(nbformat.reads(content["coin.ipynb"], 4))[-1].outputs
+    assert output.data == {SVG_MIME: svg, "text/plain": "a figure"}
+    assert output.metadata == {}
+
+
+def test_an_interactive_figure_is_that_of_the_run_after_a_build_too(instant):
+    instant.execute(names=["coin"])
+    (run,) = instant.runs(names=["coin"])
+    executed = nbformat.read(run.page, 4)
+    html = '<figure class="ntp-widget" data-widget="plane"></figure>'
+    code_cells(executed)[-1].outputs = [nbformat.v4.new_output("display_data", {"text/html": html})]
+    before = downloads(run.notebook, executed, Result.load(run.results))
+    load_widgets(executed, ["plane"], "coin")
+    assert code_cells(executed)[-1].outputs[0].data["text/html"] != html
+    assert downloads(run.notebook, executed, Result.load(run.results)) == before

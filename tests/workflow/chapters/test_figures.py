@@ -1,0 +1,215 @@
+"""SVGs of matplotlib as part of a page."""
+
+import io
+import re
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import nbformat
+import pytest
+
+mpl.use("agg")
+
+from ntpcompanion import plots
+from ntpcompanion.plots.drawing import narrow, style
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.chapters import figures
+from ntpcompanion.workflow.running.results import outputs_digest
+from ntpcompanion.workflow.site.look import ASSETS
+from tests.plots.drawing.test_style import MEANINGS, contrast
+
+PAGES = {"light": "#ffffff", "dark": "#121212"}  # the backgrounds of the theme
+
+
+@pytest.fixture
+def drawn():
+    with mpl.rc_context():
+        plots.use_style()
+        fig, (left, right) = plots.figure(2)
+        for colour, shift in zip(plots.ramp(3), range(3), strict=True):
+            left.plot([0, 1], [shift, 1], "o-", color=colour)
+        line = plots.draw_measured(right, [1, 10], [1, 2])
+        plots.label_line(right, line, "a < b & c")
+        right.set(xscale="log", xlabel="steps $k^\\star$ until $\\eta \\geq 1$")
+        yield {
+            "image/svg+xml": narrow.to_svg(fig),
+            **narrow.narrow_bundle(fig),
+        }
+        mpl.pyplot.close("all")
+
+
+def page(data, **mystnb):
+    cell = nbformat.v4.new_code_cell(metadata={"mystnb": mystnb}, id="cell-007")
+    cell.outputs = [nbformat.v4.new_output("display_data", dict(data))]
+    return nbformat.v4.new_notebook(cells=[cell])
+
+
+def shown(data):
+    made = page(data, image={"alt": "It falls & rises"}, figure={"name": "fig-fall"})
+    figures.inline_figures(made)
+    return made.cells[0].outputs[0].data
+
+
+def parsed(html):
+    return ElementTree.fromstring(html)
+
+
+def test_a_page_has_both_widths_with_one_alternative_text_each(drawn):
+    wide, slim = parsed(shown(drawn)["text/html"])
+    for svg in (wide, slim):
+        assert (svg.get("role"), svg.get("aria-label")) == ("img", "It falls & rises")
+    assert (wide.get("class"), slim.get("class")) == ("ntp-wide", "ntp-narrow")
+    # without the stylesheet, as in a notebook, one alone is shown
+    assert (wide.get("style"), slim.get("style")) == (None, "display:none")
+    assert (wide.get("width"), slim.get("width")) == ("624", "326")
+    assert slim.get("viewBox").startswith("0 0 244.8 ")
+
+
+def test_the_page_keeps_what_the_run_has_made(drawn):
+    made = page(drawn, image={"alt": "It falls"})
+    ran = outputs_digest(made)
+    figures.inline_figures(made)
+    once = made.cells[0].outputs[0].data
+    assert set(once) == {"image/svg+xml", "text/html", figures.NARROW_MIME}
+    assert outputs_digest(made) == ran, "else every build would run the notebooks again"
+    html = once["text/html"]
+    figures.inline_figures(made)
+    assert made.cells[0].outputs[0].data["text/html"] == html
+
+
+def test_a_figure_without_narrow_version_stands_alone(drawn):
+    del drawn[figures.NARROW_MIME]
+    (wide,) = parsed(shown(drawn)["text/html"])
+    assert wide.get("class") == "ntp-wide"
+
+
+def test_ids_are_unique_on_a_page_and_each_reference_has_its_target(drawn):
+    made = page(drawn)
+    made.cells.append(nbformat.from_dict({**made.cells[0], "id": "cell-008"}))
+    figures.inline_figures(made)
+    html = "".join(cell.outputs[0].data["text/html"] for cell in made.cells)
+    ids = re.findall(r' id="([^"]*)"', html)
+    used = set(re.findall(r'(?:href="#|url\(#)([^")]*)', html))
+    assert len(ids) == len(set(ids))
+    assert used == set(ids)
+
+
+def test_text_stays_text_in_the_typeface_of_the_page(drawn):
+    html = shown(drawn)["text/html"]
+    words = "".join(parsed(html).itertext())
+    assert "a < b & c" in words
+    assert all(sign in words for sign in ("k", "η", "≥"))
+    assert set(re.findall(r"'([^']*)'", html)) <= {figures.TYPEFACE}
+
+
+def test_letters_of_one_word_in_a_formula_are_one_element(drawn):
+    spans = [span.text for span in parsed(shown(drawn)["text/html"]).iter("tspan")]
+    assert any(text.startswith("steps") for text in spans)
+
+
+def test_it_is_much_shorter_and_equal_for_equal_figures(drawn):
+    html = shown(drawn)["text/html"]
+    assert html == shown(drawn)["text/html"]
+    assert len(html) < 0.75 * sum(map(len, drawn.values()))
+    assert not re.search(r"\d\.\d{3,}", re.sub(r"(scale|matrix)\([^)]*\)", "", html))
+    assert not re.search(r"rotate\(-?0[ )]", html), "words are turned by no angle"
+
+
+MARKS = """<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt">
+<defs><path id="m"/></defs><g>{marks}</g></svg>"""
+
+
+def compacted(*marks):
+    made = figures.compact(MARKS.format(marks="".join(marks)), "k", "fig-marks")
+    (group,) = parsed(made).findall("g")
+    return group.get("style"), [(mark.get("x"), mark.get("style")) for mark in group]
+
+
+def mark(x, style):
+    return f'<use href="#m" x="{x}" y="1" style="{style}"/>'
+
+
+def test_marks_of_one_look_say_it_once_and_none_covers_its_like():
+    look = "fill:red;stroke-width:1"
+    group = (look, [("1", None), ("2.5", None)])
+    assert compacted(mark(1, look), mark(2.501, look), mark(2.502, look)) == group
+
+
+@pytest.mark.parametrize("look", ["fill:red;fill-opacity:.5", "stroke:red;stroke-opacity:.5"])
+def test_marks_that_shine_through_stay(look):
+    assert compacted(mark(1, look), mark(1, look)) == (look, [("1", None), ("1", None)])
+
+
+def test_marks_keep_a_look_that_a_group_cannot_have():
+    clear, two = "opacity:.5", ("fill:red", "fill:blue")
+    assert compacted(mark(1, clear), mark(2, clear)) == (None, [("1", clear), ("2", clear)])
+    assert compacted(*map(mark, "12", two)) == (None, [("1", two[0]), ("2", two[1])])
+    assert compacted(mark(1, two[0])) == (None, [("1", two[0])])
+
+
+def test_every_colour_is_one_of_the_theme(drawn):
+    html = shown(drawn)["text/html"]
+    beside = re.sub(r"var\(--ntp-[a-z-]+,#[0-9a-f]{6}\)", "", html)
+    assert not re.search(r"#[0-9a-f]{6}", re.sub(r'"#[^"]*"', "", beside))
+    assert {"--ntp-ink", "--ntp-measurement", "--ntp-ramp-dark", "--ntp-ramp-light"} <= set(
+        re.findall(r"--ntp-[a-z-]+", html)
+    )
+
+
+def test_white_words_on_a_mark_have_the_colour_of_the_page():
+    """In the dark the mark is light."""
+    white = figures.compact('<svg><text style="fill: #ffffff">7</text></svg>', "a", "fig")
+    assert 'style="fill:var(--pst-color-background,#ffffff)"' in white
+
+
+def test_the_names_of_colours_are_those_of_the_plots():
+    named = [getattr(plots, name) for name in MEANINGS] + list(style.FURTHER)
+    assert set(Project.find().settings.colours) == set(named)
+    assert (plots.ramp(2)[0], plots.ramp(2)[1]) == figures.RAMP
+    assert figures.NARROW_MIME == narrow.NARROW_MIME
+    assert figures.TYPEFACE == style.TYPEFACE
+
+
+@pytest.mark.parametrize("n", range(1, 10))
+def test_each_colour_of_a_ramp_is_found_again(n):
+    shares = [figures._share_of_ramp(colour) for colour in plots.ramp(n)]
+    assert None not in shares
+    assert shares == sorted(set(shares))
+
+
+def variables(theme):
+    """The variables of the stylesheet in a theme."""
+    css = (ASSETS / "companion.css").read_text(encoding="utf-8")
+    blocks = re.findall(r"^(:root|html\[data-theme=\"dark\"\]) \{(.*?)^\}", css, re.M | re.S)
+    found = {}
+    for selector, block in blocks:
+        if selector == ":root" or theme == "dark":
+            found |= dict(re.findall(r"(--ntp-[a-z-]+): (#[0-9a-f]{6});", block))
+    return found
+
+
+@pytest.mark.parametrize("theme", PAGES)
+def test_colours_of_figures_read_as_text_on_the_pages(theme):
+    """Labels have the colour of their line: 4.5:1 holds for lines and marks too."""
+    found = variables(theme)
+    colours = {f"--ntp-{name}" for name in Project.find().settings.colours.values()}
+    names = {*colours, "--ntp-ramp-dark", "--ntp-ramp-light"}
+    ratios = {name: contrast(found[name], PAGES[theme]) for name in names}
+    assert {name for name, ratio in ratios.items() if ratio < 4.5} == set()
+    assert len({found[name] for name in names}) == len(names)
+
+
+def test_a_sign_without_a_code_of_unicode_is_an_error(drawn):
+    foreign = drawn["image/svg+xml"].replace("'Companion Sans'", "'cmex10'", 1)
+    with pytest.raises(WorkflowError, match=r"Figure 'fig-fall' .* typeface 'cmex10'.*√ instead"):
+        shown({"image/svg+xml": foreign})
+
+
+def test_colours_of_other_figures_are_left_alone():
+    svg = io.StringIO()
+    fig = mpl.figure.Figure(figsize=(2, 1))
+    fig.subplots().plot([0, 1], color="#123456")
+    fig.savefig(svg, format="svg")
+    html = shown({"image/svg+xml": svg.getvalue()})["text/html"]
+    assert "stroke:#123456" in html

@@ -1,0 +1,79 @@
+"""Runs of cards on pages made by hand."""
+
+import nbformat
+import pytest
+
+from ntpcompanion.workflow.chapters.strips import card_runs, gather_cards, summary
+from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
+
+GLUED = {"application/papermill.record/text/plain": "1"}
+
+
+def card(name):
+    return {MEASUREMENT_MIME: {"id": name}, "text/html": f"<{name}>"}
+
+
+def code(*shown):
+    outputs = [nbformat.v4.new_output("display_data", data) for data in shown]
+    return nbformat.v4.new_code_cell("x", outputs=outputs)
+
+
+def drawn(cells):
+    return [
+        output.data["text/html"] for cell in cells for output in cell.outputs if "text/html" in
+        output.data
+    ]  # fmt: skip
+
+
+def names(cells):
+    runs = card_runs(cells, lambda item: item["id"] != "unknown")
+    return [[output.data[MEASUREMENT_MIME]["id"] for output in run] for run in runs]
+
+
+def test_cards_stand_together_until_something_else_is_seen():
+    text, blank = (nbformat.v4.new_markdown_cell(source) for source in ("Then.", "\n"))
+    cells = [code(card("a"), GLUED), blank, code(card("b"), {"text/plain": "1"}, card("c")), text]
+    assert names([*cells, code(card("d")), code()]) == [["a", "b"], ["c"], ["d"]]
+    assert names([code(card("a"), card("unknown"), card("b"))]) == [["a"], ["b"]]
+    assert names([code()]) == []
+
+
+def test_three_cards_stand_and_the_rest_waits_in_one_strip():
+    verdicts = {"e": "refuted", "f": "supported"}
+    cells = [code(*map(card, "abc")), code(*map(card, "def"))]
+    gather_cards(cells, lambda item: verdicts.get(item["id"], "supported"))
+    assert drawn(cells) == [
+        "<a>",
+        "<b>",
+        "<c>",
+        '<details class="ntp-strip"><summary>3 more claims: 2 supported, 1 refuted</summary>'
+        "<d><e><f></details>",
+        "",
+        "",
+    ]
+
+
+def test_cards_of_a_cell_tagged_strip_wait_however_few_they_are():
+    tagged = code(*map(card, "bc"))
+    tagged.metadata["tags"] = ["remove-input", "strip"]
+    strip = '<details class="ntp-strip"><summary>2 {}: 2 supported</summary><b><c></details>'
+    cells = [code(card("a")), tagged, code(card("d"))]
+    gather_cards(cells, lambda item: "supported")
+    assert drawn(cells) == ["<a>", strip.format("more claims"), "", "<d>"]
+    alone = code(*map(card, "bc"))
+    alone.metadata["tags"] = ["strip"]
+    gather_cards([alone], lambda item: "supported")
+    assert drawn([alone]) == [strip.format("claims"), ""]
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_four_cards_need_no_strip(count):
+    cells = [code(*map(card, "abcd"[:count]))]
+    gather_cards(cells, lambda item: "supported")
+    assert drawn(cells) == [f"<{name}>" for name in "abcd"[:count]]
+
+
+def test_a_strip_counts_by_verdict():
+    assert summary(["refuted"]) == "1 more claim: refuted"
+    said = summary(["not measured", "exploratory", "inconclusive", "supported", "supported"])
+    assert said == "5 more claims: 2 supported, 1 inconclusive, 1 exploratory, 1 not measured"

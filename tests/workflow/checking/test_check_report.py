@@ -1,0 +1,55 @@
+import json
+
+import jsonschema
+import pytest
+
+from ntpcompanion.workflow.checking.check_report import Report, report_json, report_schema
+from tests.workflow.checking.cases import AS_STORED, HALF_MISSING, HALF_MOVED, report_of
+
+
+def test_nothing_moved(toy):
+    report = report_of(toy, AS_STORED)
+    assert (report.outcome, report.values, report.findings) == ("agrees", 3, [])
+    half = report.claims[0]
+    assert (half.id, half.notebook, half.file) == ("toy.half", "coin", "notebooks/coin.md")
+    assert half.measured == half.baseline
+    assert (half.measured.values, half.measured.stderrs) == ([0.5], [0.0])
+    assert (half.verdict, half.expected_verdict) == ("supported", "supported")
+
+
+def test_a_drift_points_at_its_line(toy):
+    report = report_of(toy, HALF_MOVED, AS_STORED)
+    (finding,) = report.findings
+    lines = (toy.project.root / finding.file).read_text().splitlines()
+    assert lines[finding.line - 1].startswith('measure("toy.half"')
+    assert (finding.kind, finding.fault, finding.claim) == ("moved", True, "toy.half")
+    assert report.outcome == "differs"
+    half = next(claim for claim in report.claims if claim.id == "toy.half")
+    assert (half.baseline.values, half.measured.values) == ([0.5], [0.52])
+
+
+def test_a_missing_value_is_a_claim_without_number(toy):
+    report = report_of(toy, HALF_MISSING, AS_STORED)
+    assert {finding.kind for finding in report.findings} == {"missing"}
+    half = next(claim for claim in report.claims if claim.id == "toy.half")
+    assert (half.measured, half.baseline.values, half.verdict) == (None, [0.5], "not measured")
+
+
+@pytest.mark.parametrize("now", [AS_STORED, HALF_MOVED, HALF_MISSING])
+def test_the_json_is_what_its_schema_says(toy, now):
+    report = report_of(toy, now, AS_STORED)
+    data = json.loads(report_json(report))
+    schema = report_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(data, schema)
+    assert Report.model_validate(data) == report
+    with pytest.raises(jsonschema.ValidationError, match="surprise"):
+        jsonschema.validate({**data, "surprise": 1}, schema)
+
+
+def test_every_field_is_described():
+    schema = report_schema()
+    objects = [schema, *(part for part in schema["$defs"].values() if "properties" in part)]
+    fields = [field for part in objects for field in part["properties"].items()]
+    assert len(fields) > 20
+    assert [name for name, field in fields if not field.get("description")] == []

@@ -1,0 +1,166 @@
+import pytest
+
+from ntpcompanion.workflow.hashing.sources import source_hashes
+from ntpcompanion.workflow.running.freshness import what_changed
+
+
+def test_imports_are_followed_and_nothing_else(toy):
+    files = source_hashes("from toypkg.half import half\nimport numpy", toy.project.package)
+    assert set(files) == {"__init__.py", "half.py", "two.py"}
+
+
+def test_every_form_of_import_counts(toy):
+    (toy.project.package / "late.py").write_text(
+        "def f():\n    from . import two\n    from .unrelated import X\n    return two.TWO + X\n"
+    )
+    assert set(source_hashes("import toypkg.late as late", toy.project.package)) == {
+        "__init__.py",
+        "late.py",
+        "two.py",
+        "unrelated.py",
+    }
+    assert set(source_hashes("from toypkg import two", toy.project.package)) == {
+        "__init__.py",
+        "two.py",
+    }
+    assert source_hashes("import toypkgs", toy.project.package) == {}
+
+
+def test_a_cycle_of_imports_ends(toy):
+    (toy.project.package / "two.py").write_text("import toypkg.half\nTWO = 2\n")
+    assert set(source_hashes("import toypkg.two", toy.project.package)) == {
+        "__init__.py",
+        "half.py",
+        "two.py",
+    }
+
+
+def test_changes_are_named():
+    old = {
+        "code cells": "a" * 64,
+        "parameters": {"n": 1, "k": 2},
+        "package source": {"x.py": "a" * 64},
+        "python": "3.11",
+    }
+    new = {
+        "code cells": "b" * 64,
+        "parameters": {"n": 2, "s": 0},
+        "package source": {"x.py": "b" * 64},
+        "python": "3.12",
+    }
+    assert what_changed(old, new) == [
+        "code cells: changed",
+        "parameters: k is gone",
+        "parameters: n: 1 → 2",
+        "parameters: s is new",
+        "package source: x.py changed",
+        "python: 3.11 → 3.12",
+    ]
+    assert what_changed(new, new) == []
+
+
+def test_imports_relative_to_a_folder_above_are_followed(toy):
+    folder = toy.project.package / "deep" / "deeper"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("from .. import unrelated\n")
+    (folder / "__init__.py").write_text("")
+    (folder / "late.py").write_text("from ...half import half\n")
+    assert set(source_hashes("import toypkg.deep.deeper.late", toy.project.package)) == {
+        "__init__.py",
+        "deep/__init__.py",
+        "deep/deeper/__init__.py",
+        "deep/deeper/late.py",
+        "half.py",
+        "two.py",
+        "unrelated.py",
+    }
+
+
+FACE = """from .wood import chair as chair, stool as stool
+from .iron import nail as nail
+"""
+
+
+@pytest.fixture
+def room(toy):
+    """A room with a face in the toy package: two names of one module, one of another."""
+    folder = toy.project.package / "room"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("import lazy_loader\n")
+    (folder / "__init__.pyi").write_text(FACE)
+    (folder / "wood.py").write_text(
+        "from toypkg.room import nail\ndef chair(): return nail\nstool = chair\n"
+    )
+    (folder / "iron.py").write_text("from toypkg.two import TWO\nnail = TWO\n")
+    return folder
+
+
+USERS = {
+    "chair": "from toypkg.room import chair\nchair()",
+    "stool": "from toypkg import room as r\nr.stool()",
+    "nail": "from toypkg.room import nail\nnail",
+    "whole": "from toypkg import room\nprint(vars(room))",
+    "neither": "from toypkg.half import half\nhalf(2)",
+}
+
+
+@pytest.fixture
+def stale(toy):
+    """A function: which of the users have other hashes than when the test began."""
+
+    def hashes():
+        return {name: source_hashes(code, toy.project.package) for name, code in USERS.items()}
+
+    before = None
+
+    def changed():
+        nonlocal before
+        if before is None:
+            before = hashes()
+        now = hashes()
+        return {name for name in now if now[name] != before[name]}
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("edited", "users"),
+    [
+        ("room/wood.py", {"chair", "stool", "whole"}),
+        ("room/iron.py", {"chair", "stool", "nail", "whole"}),  # wood uses iron through the face
+        ("half.py", {"neither"}),
+        ("unrelated.py", set()),
+    ],
+)
+def test_an_edited_module_makes_stale_exactly_those_who_use_its_names(
+    toy, room, stale, edited, users
+):
+    assert stale() == set()
+    path = toy.project.package / edited
+    path.write_text(path.read_text() + "more = 1\n")
+    assert stale() == users
+
+
+@pytest.mark.parametrize(
+    ("face", "users"),
+    [
+        (FACE + "from .iron import hammer as hammer\n", {"whole"}),
+        (FACE.replace("nail as nail", "nail as nail, screw as screw"), {"whole"}),
+        ("# a comment\n" + FACE, set()),
+        (FACE.replace(", stool as stool", "") + "from .iron import stool\n", {"stool", "whole"}),
+        (FACE.replace(".iron", ".wood"), {"chair", "stool", "nail", "whole"}),
+    ],
+    ids=["a name", "a name of a used module", "a comment", "one name moves", "another moves"],
+)
+def test_of_a_face_only_the_names_used_count(room, stale, face, users):
+    assert stale() == set()
+    (room / "__init__.pyi").write_text(face)
+    assert stale() == users
+
+
+def test_a_moved_name_is_said_with_its_old_and_new_place(toy, room):
+    before = source_hashes(USERS["nail"], toy.project.package)
+    (room / "__init__.pyi").write_text(FACE.replace("from .iron", "from .wood"))
+    after = source_hashes(USERS["nail"], toy.project.package)
+    lines = what_changed({"package source": before}, {"package source": after})
+    assert "package source: room/__init__.pyi: nail: 'iron.nail' → 'wood.nail'" in lines

@@ -1,0 +1,176 @@
+import re
+
+import pytest
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.results.references import read_papers
+
+
+def test_an_entry_on_one_line_and_on_several(toy):
+    (toy.project.book / "references.bib").write_text(
+        "@inproceedings{liu2023same, title={Same}, author={Liu, H.}, year={2023}, "
+        "booktitle={ICML}}\n"
+        "@article{three,\n  title = {Long {ReLU} title},\n"
+        "  author = {Doe, A. and Roe, B. and Poe, C.},\n  year = {1999}\n}\n@misc{bare,}\n"
+    )
+    papers = read_papers(toy.project)
+    assert papers["liu2023same"].name == "Liu 2023"
+    assert papers["liu2023same"].title == "Same"
+    assert (papers["three"].name, papers["three"].title) == ("Doe et al. 1999", "Long ReLU title")
+    assert (papers["bare"].name, papers["bare"].title) == ("bare", "bare")
+
+
+def test_full_names_and_addresses(toy):
+    (toy.project.book / "references.bib").write_text(
+        "@article{a, author={Doe, Ann and Roe, Bo}, doi={10.1/x}, year={1999}}\n"
+        "@article{b, author={Plain Name}, note={arXiv:2402.18551v2}, year={1999}}\n"
+        "@article{c, title={Nobody}, year={1999}}\n"
+        "@misc{d,\n  eprint = {2402.18551v2},\n  archivePrefix = {arXiv}\n}\n"
+    )
+    papers = read_papers(toy.project)
+    assert (papers["a"].people, papers["a"].reference) == (
+        ("Ann Doe", "Bo Roe"),
+        "https://doi.org/10.1/x",
+    )
+    assert (papers["b"].people, papers["b"].reference) == (
+        ("Plain Name",),
+        "https://arxiv.org/abs/2402.18551",
+    )
+    assert (papers["c"].people, papers["c"].reference) == ((), "")
+    assert papers["d"].reference == papers["b"].reference
+
+
+DBLP = r"""@inproceedings{DBLP:conf/icml/DoeRO23,
+  author       = {Ann Doe and
+                  Bob van der Roe and
+                  Cem {\"{O}}zg{\"{u}}r},
+  editor       = {Ed Itor},
+  title        = {Same Loss, Better Downstream: {A} Study of Means and
+                  Their Spread},
+  year         = {2023},
+  url          = {https://example.org/doe23a.html},
+}"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "name", "title", "people", "reference"),
+    [
+        pytest.param(
+            DBLP,
+            "Doe et al. 2023",
+            "Same Loss, Better Downstream: A Study of Means and Their Spread",
+            ("Ann Doe", "Bob van der Roe", "Cem Özgür"),
+            "https://example.org/doe23a.html",
+            id="DBLP",
+        ),
+        pytest.param(
+            "@article {b1853,\n    AUTHOR = {Doe, Ann and Roe, Bob},\n     TITLE = {On the "
+            "spread of means},\n      YEAR = {1853},\n       DOI = {10.1000/xyz},\n}",
+            "Doe and Roe 1853",
+            "On the spread of means",
+            ("Ann Doe", "Bob Roe"),
+            "https://doi.org/10.1000/xyz",
+            id="MathSciNet",
+        ),
+        pytest.param(
+            "\ufeff@Comment{x-kbibtex-encoding=utf-8}\n\n@article {b1853,\n  AUTHOR = "
+            "{Bienaym{\\'e}, Ir{\\'e}n{\\'e}e-Jules and others},\n  TITLE = "
+            "{{Consid{\\'e}rations}},\n  YEAR = 1853,\n  DOI = {https://doi.org/10.1000/xyz},\n}",
+            "Bienaymé et al. 1853",
+            "Considérations",
+            ("Irénée-Jules Bienaymé",),
+            "https://doi.org/10.1000/xyz",
+            id="others, accents, a byte order mark",
+        ),
+        pytest.param(
+            '@string{d = "Doe, A."}\n  @MISC{s, Author = d # " and {OpenAI}", title = "A '
+            '{T}itle", year = 2021, month = jan}',
+            "Doe and OpenAI 2021",
+            "A Title",
+            ("A. Doe", "OpenAI"),
+            "",
+            id="strings and a company",
+        ),
+        pytest.param(
+            "@article{p, author={de la Cruz, Juan and van Gogh, Jr., Vincent}, title={Use of "
+            "$x_{1} = \\alpha$, \\& a ``quoted'' \\emph{word}}, year={2023}}",
+            "de la Cruz and van Gogh 2023",
+            "Use of $x_{1} = \\alpha$, & a “quoted” word",
+            ("Juan de la Cruz", "Vincent van Gogh Jr."),
+            "",
+            id="particles, a suffix, a formula",
+        ),
+        pytest.param(
+            "@misc{i, author={Mart{\\'\\i}nez, \\'{I}. and \\L{}uk, \\'{\\i}}, title={}, "
+            "journal={CoRR}, volume={abs/2402.18551}, date={2024-02-28}}",
+            "Martínez and Łuk 2024",
+            "i",
+            ("Í. Martínez", "í Łuk"),
+            "https://arxiv.org/abs/2402.18551",
+            id="letters without dots, CoRR, a date",
+        ),
+        pytest.param(
+            "@book{e, editor={Doe, A.}, title={A book}, year={2020}, doi={doi:10.1/a\\_b}}",
+            "Doe 2020",
+            "A book",
+            ("A. Doe",),
+            "https://doi.org/10.1/a_b",
+            id="an editor",
+        ),
+    ],
+)
+def test_what_other_programs_write(toy, entry, name, title, people, reference):
+    (toy.project.book / "references.bib").write_text(entry, encoding="utf-8")
+    (paper,) = read_papers(toy.project).values()
+    assert (paper.name, paper.title) == (name, title)
+    assert (paper.people, paper.reference) == (people, reference)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"@article{a, title={T}", "syntax error in line 1: premature end of file"),
+        (b"@article{a, title={T}}\n@article{a, title={U}}", "repeated bibliography entry: a"),
+        (b"@article{a, title=unknown}", "undefined string"),
+        ("@article{a, title={é}}".encode("latin-1"), "cannot be read: 'utf-8' codec"),
+    ],
+)
+def test_what_bibtex_would_not_read_is_a_sentence(toy, text, words):
+    (toy.project.book / "references.bib").write_bytes(text)
+    with pytest.raises(WorkflowError, match=rf"references\.bib.*{words}"):
+        read_papers(toy.project)
+
+
+def test_every_paper_of_the_book_has_a_name():
+    project = Project.find()
+    papers = read_papers(project)
+    for key in {claim.paper for claim in load_claims(project).values()}:
+        assert papers[key].name.endswith(papers[key].year)
+        assert papers[key].title != key
+
+
+# what each source of an address looks like: a number of arXiv, a DOI, or a page of the publisher
+ADDRESS = re.compile(
+    r"https://(?:arxiv\.org/abs/\d{2}(?:0[1-9]|1[0-2])\.\d{4,5}|doi\.org/10\.\d{4,9}/[^\s{}]+"
+    r"|(?:jmlr\.org|proceedings\.mlr\.press)/[^\s{}]+\.html)"
+)
+
+
+def test_every_entry_of_the_book_says_where_it_is_found_once():
+    papers = read_papers(Project.find())
+    odd = {key: paper.reference for key, paper in papers.items()}
+    assert {key: found for key, found in odd.items() if not ADDRESS.fullmatch(found)} == {}
+    assert len(set(odd.values())) == len(odd), "two entries lead to one paper"
+
+
+def test_an_address_of_a_wrong_form_is_seen():
+    for wrong in ("", "http://arxiv.org/abs/2402.18551", "https://arxiv.org/abs/2413.18551"):
+        assert not ADDRESS.fullmatch(wrong)
+    assert not ADDRESS.fullmatch("https://doi.org/10.1/x"), "no such registrant"
+
+
+def test_no_bibliography_no_names(toy):
+    (toy.project.book / "references.bib").unlink()
+    assert read_papers(toy.project) == {}

@@ -1,0 +1,212 @@
+"""What the drills reach only by building whole books: here nothing is executed, and Jupyter Book
+only puts the sources together.
+"""
+
+import json
+import shutil
+
+import pytest
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import files_below
+from ntpcompanion.workflow.notebooks.contents import toc_pages
+from ntpcompanion.workflow.running import execute as runner
+from ntpcompanion.workflow.site import build_site as build
+from ntpcompanion.workflow.site.build_site import _staged_copy, build_site, prepare_pages
+from tests.toy import COIN
+
+
+def shown(part):
+    """The HTML of a text, or of the outputs of a notebook."""
+    if part.suffix == ".md":
+        return part.read_text()
+    outputs = [o for cell in json.loads(part.read_text())["cells"] for o in cell.get("outputs", [])]
+    return "".join("".join(output["data"]["text/html"]) for output in outputs)
+
+
+@pytest.fixture
+def book(instant, monkeypatch):
+    """The toy project, executed. A rendering takes no time, loses the pages `lost`, adds to
+    `rendered` what it found of the last, and then calls `meanwhile`.
+    """
+    instant.execute()
+    instant.rendered, instant.lost, instant.meanwhile = [], set(), lambda: None
+
+    def render(project, source, html):
+        work = html.with_name(f"{html.name}-work")
+        work.mkdir(parents=True, exist_ok=True)
+        instant.rendered.append(sorted(path.name for path in work.iterdir()))
+        (work / "doctrees").touch()
+        made = html.with_name("made")
+        shutil.rmtree(made, ignore_errors=True)
+        for page in {*toc_pages(project), "index"} - instant.lost:
+            parts = [
+                source / f"{page}.md",
+                source / f"{page}.ipynb",
+                source / "chapters" / f"_{page}.md",
+            ]
+            (made / f"{page}.html").parent.mkdir(parents=True, exist_ok=True)
+            texts = [shown(part) for part in parts if part.is_file()]
+            (made / f"{page}.html").write_text(f"{''.join(texts)}</html>")
+        instant.meanwhile()
+        return made
+
+    monkeypatch.setattr(build, "render", render)
+    monkeypatch.setattr(build, "required_packages", set)  # to list them takes a second
+    return instant
+
+
+def test_a_site_is_rendered_when_something_changed_and_on_top_of_the_last(book):
+    html, made = build_site(book.project, book.runs(), "book")
+    assert (html, made) == (book.project.html("book"), True)
+    assert build_site(book.project, book.runs(), "book") == (html, False)
+    assert book.rendered == [[]]
+    book.edit("book/intro.md", "# Intro", "# Another intro")
+    assert build_site(book.project, book.runs(), "book") == (html, True)
+    assert book.rendered == [[], ["doctrees"]], "Sphinx finds what it knew"
+    (html / "intro.html").unlink()
+    assert build_site(book.project, book.runs(), "book") == (html, True), (
+        "a damaged site is made again"
+    )
+
+
+def test_after_a_rendering_that_did_not_end_the_next_starts_from_nothing(book, monkeypatch):
+    build_site(book.project, book.runs(), "book")
+    book.edit("book/intro.md", "# Intro", "# Another intro")
+
+    def fall(*_):
+        raise WorkflowError("Jupyter Book stopped")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "render", fall)
+        with pytest.raises(WorkflowError, match="Jupyter Book stopped"):
+            build_site(book.project, book.runs(), "book")
+    assert build_site(book.project, book.runs(), "book")[1]
+    assert book.rendered == [[], []]
+
+
+def test_a_site_with_a_fault_is_red_and_never_counts_as_made(book):
+    book.lost = {"chapters/coin"}
+    for _ in range(2):
+        with pytest.raises(
+            WorkflowError,
+            match=(
+                r"(?s)The site was built, but:\nchapters/coin.html is missing .*does not show "
+                r"toy.half = 0.5"
+            ),
+        ):
+            build_site(book.project, book.runs(), "book")
+    book.lost = set()
+    assert build_site(book.project, book.runs(), "book")[1]
+    assert book.rendered == [[], [], []]
+
+
+EDITS = [
+    ("book/claims.yml", "equals: 0.5", "equals: 0.9"),
+    ("notebooks/coin.md", "Prose with", "Other prose with"),
+    ("notebooks/profiles.yml", "n: 10", "n: 11"),
+    ("toypkg/unrelated.py", "1", "2"),
+]
+
+
+def test_a_source_that_is_edited_during_a_build_ends_it_and_the_old_site_stays(book):
+    book.command("build")
+    page = book.project.html("book") / "intro.html"
+    before = page.read_text()
+    book.edit("book/intro.md", "# Intro", "# Another intro")
+    for path, old, new in EDITS:
+
+        def edit(path=path, old=old, new=new):
+            book.edit(path, old, new)
+            # the content at the end is that of the beginning
+            book.edit(path, new, old)
+
+        book.meanwhile = edit
+        output = book.command("build", code=1)
+        assert f"{path} was written while the book was built Build it again" in output
+        assert page.read_text() == before
+    book.meanwhile = lambda: book.edit("words.txt", "one", "one and")
+    output = book.command("build", code=1)
+    assert "words: inputs: text changed while the book was built Build it again" in output
+    assert page.read_text() == before
+    book.meanwhile = lambda: None
+    book.command("build")
+    assert "Another intro" in page.read_text()
+
+
+def test_a_source_that_is_edited_while_notebooks_run_ends_the_build(book, monkeypatch):
+    whole = runner._run_worker
+
+    def edit_and_run(*arguments):
+        book.edit("notebooks/words.md", "# Words", "# Other words")
+        return whole(*arguments)
+
+    book.edit("notebooks/words.md", "import measure", "import measure  # again")
+    monkeypatch.setattr(runner, "_run_worker", edit_and_run)
+    output = book.command("build", code=1)
+    assert "words.md was written while the book was built" in output
+    assert not book.project.html("book").exists()
+
+
+def test_an_input_that_is_edited_while_nothing_is_rendered_is_seen_by_the_next_build(
+    book, monkeypatch
+):
+    book.command("build")
+    book.edit("notebooks/profiles.yml", "n: 10", "n: 11")  # of smoke: it changes no page
+    whole = build.render_changed
+
+    def edit_and_render(*arguments):
+        book.edit("words.txt", "one", "one and")
+        return whole(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "render_changed", edit_and_render)
+        book.command("build")
+    assert "Unchanged" not in book.command("build")
+
+
+def test_pages_of_another_profile_do_not_touch_the_book(book):
+    assert prepare_pages(book.project, book.runs(), "book")[0] == book.project.book
+    chapters = book.project.book / "chapters"
+    assert (chapters / "_ledger.md").read_text().startswith("**3 claims** at profile *book*:")
+    assert (chapters / "_status.md").read_text().startswith("Profile: *book*.")
+    before = {path: path.read_bytes() for path in files_below(chapters)}
+    assert (chapters / "_files" / "coin.md").read_text() == COIN
+    book.execute("smoke")
+    source, results, _ = prepare_pages(book.project, book.runs("smoke"), "smoke")
+    assert {name: result.profile for name, result in results.items()} == {
+        "coin": "smoke",
+        "words": "smoke",
+    }
+    assert (
+        (source / "chapters" / "_ledger.md")
+        .read_text()
+        .startswith("**3 claims** at profile *smoke*:")
+    )
+    assert (source / "chapters" / "_status.md").read_text().startswith("Profile: *smoke*.")
+    assert {path: path.read_bytes() for path in files_below(chapters)} == before
+
+
+def test_a_staged_copy_follows_the_book_without_its_chapters(toy):
+    book = toy.project.book
+    (book / "chapters").mkdir()
+    (book / "chapters" / "coin.ipynb").write_text("of the book")
+    copy = _staged_copy(toy.project, "smoke")
+    assert copy == toy.project.build / "stage-smoke" / "book"
+    assert (copy / "intro.md").read_text() == (book / "intro.md").read_text()
+    assert not (copy / "chapters").exists()
+    (copy / "chapters").mkdir()
+    (copy / "chapters" / "coin.ipynb").write_text("of smoke")
+    (book / "intro.md").write_text("changed")
+    (book / "ledger.md").unlink()
+    _staged_copy(toy.project, "smoke")
+    assert (copy / "intro.md").read_text() == "changed"
+    assert not (copy / "ledger.md").exists()
+    assert (copy / "chapters" / "coin.ipynb").read_text() == "of smoke"
+
+
+def test_packages_that_only_tests_need_change_no_page():
+    packages = build.required_packages()
+    assert {"ntpcompanion", "sphinx", "myst-nb", "torch", "numpy", "docutils"} <= packages
+    assert not {"pytest", "torch-struct", "transformers", "playwright"} & packages
+    assert "sphinx" not in build.required_packages(["workflow"])

@@ -1,0 +1,110 @@
+"""One task in an interpreter of its own, without a cluster."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ntpcompanion.workflow.base.files import hash_of
+from ntpcompanion.workflow.hashing.sources import source_hashes
+from ntpcompanion.workflow.sweeps import alone
+from ntpcompanion.workflow.sweeps.calls import KILLED, NotDone
+from tests.waiting import ended, wait_for
+
+MODULE = "toypkg.experiments.several"
+SEVERAL = """
+import os, pathlib, sys, time
+
+STATE = []
+
+def run(plan, checkpoint):
+    STATE.append(plan.n)
+    if plan.n == 2:
+        os.kill(os.getpid(), 9)
+    if plan.n == 3:
+        sys.exit("no end of a task")
+    if plan.n == 4:
+        pathlib.Path(__file__).with_name("more.py").touch()
+        pathlib.Path(__file__).write_text(pathlib.Path(__file__).read_text() + "# edited")
+    if plan.n == 5:
+        pathlib.Path("pid").write_text(str(os.getpid()))
+        os.rename("pid", "waits")
+        time.sleep(600)
+    known = [path.name for path in checkpoint.iterdir()]
+    (checkpoint / "step").touch()
+    if plan.n == 6 and not known:
+        scale = float(pathlib.Path("words.txt").read_text() != "")
+        os._exit(1)
+    return Result(value=[len(STATE), known])
+"""
+
+
+@pytest.fixture
+def several(importable):
+    """A function: the experiment run at n."""
+    importable.write_experiment("several", SEVERAL)
+    project = importable.project
+    place = project.build / "records" / "several" / "task"
+
+    def run(n):
+        sources = source_hashes(f"import {MODULE}", *project.packages)
+        return alone.run_alone(project, MODULE, sources, {"n": n}, place)
+
+    return run
+
+
+def test_each_task_begins_with_fresh_modules(several):
+    for known in ([], ["step"]):
+        assert several(1) == {"result": {"value": [1, known]}, "read": {}}
+    place = next(Path("_build/records/several").glob("task-*"))
+    alone.remove_places(place.with_name("task"))
+    assert not list(place.parent.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("n", "state", "words"),
+    [
+        pytest.param(
+            2, "killed", KILLED, marks=pytest.mark.skipif(sys.platform == "win32", reason="signals")
+        ),
+        (3, "failed", "SystemExit: no end of a task"),
+        (4, "refused", "has other sources: experiments/more.py, experiments/several.py"),
+    ],
+)
+def test_a_task_that_does_not_end_well_says_how(several, n, state, words):
+    with pytest.raises(NotDone) as caught:
+        several(n)
+    assert caught.value.fields["state"] == state
+    assert caught.value.fields["error"] == words
+
+
+def test_what_was_read_before_a_kill_counts_and_ends_a_checkpoint_when_it_changes(several):
+    with pytest.raises(NotDone, match=KILLED):
+        several(6)
+    done = several(6)
+    assert done["result"] == {"value": [1, ["step"]]}
+    assert done["read"] == {"words.txt": hash_of(Path("words.txt"))}
+    Path("words.txt").write_text("others")
+    with pytest.raises(NotDone, match=KILLED):  # it begins anew
+        several(6)
+
+
+def test_a_task_ends_with_the_process_that_has_started_it(several, importable):
+    project = importable.project
+    code = (
+        "from pathlib import Path; from ntpcompanion.workflow.base.project import Project\n"
+        "from ntpcompanion.workflow.sweeps.alone import run_alone, source_hashes\n"
+        f"project = Project(Path({str(project.root)!r}), Path({str(project.package)!r}))\n"
+        f"sources = source_hashes('import {MODULE}', *project.packages)\n"
+        f"run_alone(project, {MODULE!r}, sources, {{'n': 5}}, project.build / 'task')\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[3]) as starter:
+        try:
+            wait_for((project.root / "waits").exists)
+            task = int((project.root / "waits").read_text())
+            assert psutil.Process(task).ppid() == starter.pid
+        finally:
+            starter.kill()
+    wait_for(lambda: ended(task))

@@ -1,0 +1,259 @@
+"""Tasks in processes of their own: what is kept, what is reported, and how they end."""
+
+import contextlib
+import json
+import multiprocessing
+import os
+import time
+from unittest import mock
+
+import psutil
+import pytest
+from distributed.diagnostics import nvml
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.sweeps.calls import Call, Calls
+from ntpcompanion.workflow.sweeps.cluster import local_workers
+from ntpcompanion.workflow.sweeps.experiment_tasks import run_tasks
+from ntpcompanion.workflow.sweeps.grid import grid_tasks
+
+NOTE = """
+import pathlib, time
+
+def run(plan, checkpoint):
+    if plan.n == 3 and not pathlib.Path("mended").exists():
+        raise RuntimeError("broken")
+    with open("calls.txt", "a") as file:
+        file.write(f"{plan.n} ")
+    time.sleep(0.05)
+    return Result(value=[plan.n, checkpoint.is_dir(), checkpoint.name])
+"""
+PAIR = """
+class Pair:
+    def to_json(self):
+        return 1, {1: 2}
+
+def run(plan):
+    return Pair()
+"""
+FAIL_BESIDE = """
+import pathlib, time
+
+def run(plan):
+    if plan.n:
+        pathlib.Path("begun").touch()
+        time.sleep(0.3)
+        return Result(value=plan.n)
+    while not pathlib.Path("begun").exists():
+        time.sleep(0.01)
+    raise ZeroDivisionError("nothing to halve")
+"""
+ASKED = """
+import dask
+
+def asked():
+    names = ("distributed.diagnostics.nvml", "distributed.worker.profile.enabled")
+    return [name for name in names if dask.config.get(name)]
+"""
+TRIMS = """
+import os
+
+def run(plan):
+    return Result(value="MALLOC_TRIM_THRESHOLD_" in os.environ)
+"""
+WAIT = """
+import os, pathlib, time
+
+def run(plan):
+    pathlib.Path("pid").write_text(str(os.getpid()))
+    os.rename("pid", "started")
+    time.sleep(100)
+"""
+THREADS = """
+import os
+
+def run(plan):
+    if plan.n:
+        os._exit(plan.n)
+    return Result(value=os.environ["OMP_NUM_THREADS"])
+"""
+STUDIES = {
+    "note": NOTE,
+    "pair": PAIR,
+    "fail_beside": FAIL_BESIDE,
+    "wait": WAIT,
+    "threads": THREADS,
+    "trims": TRIMS,
+}
+# caught by Dask, so they must be exceptions
+NVML_ERRORS = [f"NVMLError_{name}" for name in ("LibraryNotFound", "DriverNotLoaded", "Unknown")]
+
+
+@pytest.fixture
+def study(importable):
+    for name, code in STUDIES.items():
+        importable.write_experiment(name, code)
+    return importable
+
+
+def computed(study, name, tasks, log, **options):
+    return run_tasks(f"toypkg.experiments.{name}", tasks, log, project=study.project, **options)
+
+
+def test_finished_tasks_are_kept_and_reported(study, tmp_path):
+    log, tasks = tmp_path / "deep" / "records" / "log.jsonl", grid_tasks({}, {"n": [1, 2, 3]})
+    told = []
+
+    def report(done, total):
+        told.append((done, total, log.read_text().count('"result"') if log.exists() else 0))
+
+    first = computed(study, "note", tasks[:2], log, jobs=1, report=report)
+    assert told == [(0, 2, 0), (1, 2, 1), (2, 2, 2)], "what is reported is on the disk"
+    assert all(0.05 <= line["seconds"] < 10 for line in first)
+    with log.open("a") as file:
+        # the last cut short by a kill
+        file.write('\n[3]\n{"parameters": {"n": 3}}\n{"parameters": {"n": 3}, "res')
+    with pytest.raises(
+        WorkflowError,
+        match=(
+            r"(?s)The task {'n': 3} failed: RuntimeError: broken\n.*2 of 3 tasks are finished and "
+            r"kept"
+        ),
+    ):
+        computed(study, "note", tasks, log, jobs=1)
+    (study.project.root / "mended").touch()
+    told.clear()
+    every = computed(study, "note", tasks, log, jobs=1, report=report)
+    assert told == [(2, 3, 2), (3, 3, 3)]
+    assert every[:2] == first
+    assert [line["parameters"] for line in every] == tasks
+    values = [line["result"]["value"] for line in every]
+    assert [value[:2] for value in values] == [[1, True], [2, True], [3, True]]
+    assert len({value[2] for value in values}) == 3, "each task has a folder of its own"
+    told.clear()
+    assert computed(study, "note", tasks, log, jobs=1, report=report) == every
+    assert told == [(3, 3, 3)]
+    assert (study.project.root / "calls.txt").read_text().split() == ["1", "2", "3"]
+
+
+def test_a_result_is_what_json_gives_back_whether_it_was_just_made_or_not(study, tmp_path):
+    log = tmp_path / "log.jsonl"
+    # which no record can hold: it is run again
+    log.write_text('\n{"parameters": {"n": 1}, "result": NaN, "seconds": 1.0}')
+    for _ in range(2):
+        assert [line["result"] for line in computed(study, "pair", [{"n": 1}], log, jobs=1)] == [
+            [1, {"1": 2}]
+        ]
+    with pytest.raises(WorkflowError, match=r"^`--jobs` must be at least 1, got 0.$"):
+        computed(study, "pair", [], log, jobs=0)
+
+
+def test_a_machine_without_locks_that_processes_can_share_is_named(study, tmp_path, monkeypatch):
+    broken = mock.Mock(side_effect=OSError(30, "Read-only file system"))
+    monkeypatch.setattr("multiprocessing.synchronize._multiprocessing.SemLock", broken)
+    words = (
+        r"does not let processes work together \(.*Read-only file system.*\).*/dev/shm must be a "
+        r"folder that can be written"
+    )
+    with pytest.raises(WorkflowError, match=words):
+        computed(study, "pair", [{"n": 1}], tmp_path / "log.jsonl", jobs=1)
+
+
+def test_a_gpu_that_is_hidden_is_not_asked_for(study, tmp_path, monkeypatch):
+    """Index -1 is no device of a driver; whatever it answers, tasks run."""
+    refuse = mock.Mock(side_effect=RuntimeError("Invalid Argument"))
+    driver = mock.Mock(nvmlDeviceGetHandleByIndex=refuse, **dict.fromkeys(NVML_ERRORS, OSError))
+    driver.nvmlDeviceGetCount.return_value = 1
+    monkeypatch.setattr(nvml, "pynvml", driver)
+    monkeypatch.setattr(nvml, "NVML_STATE", nvml.NVMLState.UNINITIALIZED)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+    (study.project.package / "asked.py").write_text(ASKED)
+    from toypkg.asked import asked
+
+    with local_workers(1, study.project, tmp_path / "dask") as workers:
+        ((_, outcome),) = Calls(workers, [Call(asked, (), {})])
+    assert outcome.result == [], "the process that starts tasks has the settings, too"
+    driver.nvmlInit.assert_not_called()
+
+
+def test_the_allocator_of_a_task_is_left_alone(study, tmp_path, monkeypatch):
+    """Where Dask sets its threshold, training small networks takes twice as long."""
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    (line,) = computed(study, "trims", [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
+    assert line["result"] == {"value": False}
+
+
+def test_what_runs_beside_a_failing_task_is_kept(study, tmp_path):
+    log = tmp_path / "log.jsonl"
+    with pytest.raises(
+        WorkflowError,
+        match=(
+            r"(?s)^The task {'n': 0} failed: ZeroDivisionError: nothing to halve\n.*1 of 2 tasks "
+            r"are finished"
+        ),
+    ):
+        computed(study, "fail_beside", [{"n": 0}, {"n": 1}], log, jobs=2)
+    assert json.loads(log.read_text())["result"] == {"value": 1}
+
+
+def test_every_result_is_made_permanent_and_without_that_no_more_are_begun(
+    study, tmp_path, monkeypatch
+):
+    log, sizes = tmp_path / "log.jsonl", []
+
+    def fsync(file):
+        sizes.append(os.fstat(file).st_size)
+        if len(sizes) == 2:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(
+        WorkflowError,
+        match=(
+            r"Could not write .*log.jsonl: No space left on device.\n1 of 40 tasks are finished "
+            r"and kept"
+        ),
+    ):
+        computed(study, "note", grid_tasks({}, {"n": list(range(40))}), log, jobs=1)
+    assert 0 < sizes[0] < sizes[1]
+    assert len((study.project.root / "calls.txt").read_text().split()) < 20
+
+
+def test_tasks_have_one_thread_and_one_that_is_killed_is_named(study, tmp_path, monkeypatch):
+    noted = []
+    monkeypatch.setenv("OMP_NUM_THREADS", "64")
+    (line,) = computed(study, "threads", [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
+    assert line["result"] == {"value": "1"}
+    with pytest.raises(
+        WorkflowError,
+        match=r"A process of the sweep was killed; the machine may be out of memory.\n0 of 1 tasks",
+    ):
+        computed(study, "threads", [{"n": 3}], tmp_path / "other.jsonl", jobs=1, note=noted.append)
+    assert noted == [
+        "A process of the sweep was killed; the machine may be out of memory. Its task {'n': 3} is "
+        "tried once more."
+    ], "it is tried twice, and not more often"
+
+
+def test_tasks_end_when_their_command_is_killed(study, tmp_path):
+    started = study.project.root / "started"
+    options = {
+        "args": ("toypkg.experiments.wait", grid_tasks({}, {"n": [1]}), tmp_path / "log.jsonl"),
+        "kwargs": {"jobs": 1, "project": study.project},
+    }
+    command = multiprocessing.get_context("spawn").Process(target=run_tasks, **options)
+    command.start()
+    deadline = time.monotonic() + 30
+    while not started.exists():
+        assert command.is_alive()
+        assert time.monotonic() < deadline, "nothing started"
+        time.sleep(0.01)
+    task = psutil.Process(int(started.read_text()))
+    command.kill()
+    command.join()
+    with contextlib.suppress(psutil.NoSuchProcess):
+        while task.status() != psutil.STATUS_ZOMBIE:
+            if time.monotonic() > deadline:
+                task.kill()
+                pytest.fail("it sleeps on")
+            time.sleep(0.01)

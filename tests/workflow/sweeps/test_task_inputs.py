@@ -1,0 +1,43 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import hash_of
+from ntpcompanion.workflow.sweeps.task_inputs import (
+    CHANGED,
+    changed_inputs,
+    input_path,
+    inputs_read,
+    require_unchanged,
+)
+
+
+def test_data_files_are_named_by_their_place_and_compared(toy, tmp_path):
+    outside = tmp_path / "other" / "apart"
+    outside.mkdir(parents=True)
+    project = replace(toy.project, others=(outside,))
+    files = {
+        "words.txt": project.root / "words.txt",
+        "packages/1:apart/table.csv": outside / "table.csv",
+        str(tmp_path / "far.csv"): tmp_path / "far.csv",
+    }
+    left_out = [project.package / "two.py", project.build / "made.txt"]
+    for path in (*files.values(), *left_out):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(path.read_text() if path.exists() else "1")
+    log = tmp_path / "log"
+    lines = [["read", str(path.resolve()), hash_of(path)] for path in (*files.values(), *left_out)]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    read = inputs_read(project, log, ["two.py"])
+    assert read == {name: hash_of(path) for name, path in files.items()}
+    assert [input_path(project, name) for name in files] == list(files.values())
+    assert changed_inputs(project, read) == []
+    for path in (*files.values(), project.package / "two.py"):
+        path.write_text("another")
+    assert changed_inputs(project, read) == list(read)
+    later = inputs_read(project, log, ["two.py"])
+    assert later == dict.fromkeys([*files, "toypkg/two.py"], CHANGED), "sources, too"
+    with pytest.raises(WorkflowError, match=r"words.txt changed while tasks that read it ran. The"):
+        require_unchanged(project, [{"read": {"words.txt": read["words.txt"]}}])
