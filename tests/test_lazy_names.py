@@ -17,7 +17,14 @@ from ntpcompanion.workflow.hashing.stub_names import read_face
 PACKAGE = Path(ntpcompanion.__file__).parent
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.pyi"))
 NAMES = [(room, name) for room in ROOMS for name in read_face(PACKAGE / room)]
-MODULES = [(room, name) for room, name in NAMES if "." not in read_face(PACKAGE / room)[name]]
+
+
+def place(room, name):
+    """Where a public name is defined, relative to its package: a module, or something in one."""
+    return PACKAGE / room / read_face(PACKAGE / room)[name].replace(".", "/")
+
+
+MODULES = [(room, name) for room, name in NAMES if place(room, name).with_suffix(".py").is_file()]
 HEAVY = {"numpy", "scipy", "torch", "cvxpy", "sympy", "pandas", "matplotlib", "seaborn"}
 
 
@@ -35,7 +42,7 @@ def functions_behind(room, name):
     """
     if (room, name) not in MODULES:
         return [] if name.isupper() else [name]
-    tree = parsed(PACKAGE / room / f"{name}.py")
+    tree = parsed(place(room, name).with_suffix(".py"))
     defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     return [f"{name}.run" if "run" in defined else f"{name}.{name}"]
 
@@ -88,13 +95,15 @@ def test_a_name_is_that_of_the_module_that_defines_it(room, name):
 def test_every_experiment_that_a_record_can_name_is_a_name_of_its_room():
     experiments = {
         path.stem
-        for path in (PACKAGE / "experiments").glob("*.py")
+        for path in (PACKAGE / "experiments").rglob("*.py")
         if {"Plan", "Result", "run"} <= {getattr(node, "name", "") for node in parsed(path).body}
     }
     shown = {name for room, name in MODULES if room == "experiments"}
     assert experiments <= shown
     for name in shown:
-        module = importlib.import_module(f"ntpcompanion.experiments.{name}")
+        module = importlib.import_module(
+            f"ntpcompanion.experiments.{read_face(PACKAGE / 'experiments')[name]}"
+        )
         assert getattr(face("experiments"), name) is module
 
 
@@ -198,4 +207,4 @@ def test_drawing_loads_torch_and_solvers_for_those_figures_only_that_need_them()
 @pytest.mark.parametrize(("room", "name"), NAMES)
 def test_every_name_of_a_face_stands_on_the_page_of_its_room(room, name):
     page = (PACKAGE.parent / "book" / "api" / f"{room}.md").read_text()
-    assert re.search(rf"ntpcompanion\.{room}\.{name}$|^\|.*`{name}`", page, re.M)
+    assert re.search(rf"ntpcompanion\.{room}\.(\w+\.)?{name}$|^\|.*`{name}`", page, re.M)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sympy
 
-from ntpcompanion.dyck.exact_trace import curvature, exact_chain
+from ntpcompanion.dyck.exact_arithmetic import curvature, exact_chain
 from ntpcompanion.dyck.kinks import OneSided, one_sided_second_derivatives
 from ntpcompanion.dyck.neurons import Neurons
 from ntpcompanion.dyck.sentences import masked_support

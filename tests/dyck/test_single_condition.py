@@ -11,7 +11,7 @@ from ntpcompanion.dyck.bracket_counting import (
     population_error,
 )
 from ntpcompanion.dyck.bracket_transformer import forward, squared_loss
-from ntpcompanion.dyck.exact_trace import curvature, exact_chain
+from ntpcompanion.dyck.exact_arithmetic import curvature, exact_chain
 from ntpcompanion.dyck.sentences import masked_support
 from ntpcompanion.dyck.single_condition import first_position_attention, mask_as_bias, two_values
 from ntpcompanion.dyck.solutions import transferable, transferable_neurons

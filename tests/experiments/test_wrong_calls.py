@@ -6,6 +6,7 @@ Plans of whole experiments are read by pydantic, and have tests of their own.
 import numpy as np
 
 from ntpcompanion import experiments as ex
+from ntpcompanion import statistics
 from ntpcompanion.experiments.same_loss.downstream import Plan, Result
 from ntpcompanion.mlm import ConvergedProbe, TrainingPlan
 from ntpcompanion.mlm.data.language_plans import HMMPlan
@@ -54,13 +55,16 @@ RIGHT = {
         ex.study_table.plane,
         {"table": TABLE, "kinds": ["noise"], "column": "share", "position": 1},
     ),
-    "paired_effect": (ex.paired_effect, {"after": [1.0, 2.0], "before": [0.5, 1.0]}),
-    "slope_within_seeds": (ex.slope_within_seeds, {"x": [[0, 1], [0, 1]], "y": [[0, 1], [0, 2]]}),
+    "paired_effect": (statistics.paired_effect, {"after": [1.0, 2.0], "before": [0.5, 1.0]}),
+    "slope_within_seeds": (
+        statistics.slope_within_seeds,
+        {"x": [[0, 1], [0, 1]], "y": [[0, 1], [0, 2]]},
+    ),
     "slopes_of_seeds": (slopes_of_seeds, {"x": [[0, 1]], "y": [[0, 1]]}),
-    "verdict_on": (ex.verdict_on, {"low": 0.1, "high": 1.0, "delta": 0.5}),
+    "verdict_on": (statistics.verdict_on, {"low": 0.1, "high": 1.0, "delta": 0.5}),
     "verdict_probabilities": (verdict_probabilities, POWER),
-    "seeds_needed": (ex.seeds_needed, {"sd": 1.0, "delta": 1.0}),
-    "count_successes": (ex.count_successes, {"runs": [True, False]}),
+    "seeds_needed": (statistics.seeds_needed, {"sd": 1.0, "delta": 1.0}),
+    "count_successes": (statistics.count_successes, {"runs": [True, False]}),
 }
 KINDS = {
     "training": (None, "training", {"steps": 3}, HMMPlan(2, 6, 4)),

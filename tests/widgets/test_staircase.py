@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from ntpcompanion.dyck import Parameters, bound, masked_support, squared_loss, transferable
-from ntpcompanion.dyck import exact_trace as exact
+from ntpcompanion.dyck import (
+    Parameters,
+    bound,
+    exact_arithmetic,
+    masked_support,
+    squared_loss,
+    transferable,
+)
 from ntpcompanion.dyck.bracket_counting import best_head_error
 from ntpcompanion.dyck.neurons import Neurons
 from tests.browsing import needs_browser
@@ -74,7 +80,10 @@ def test_neurons_in_integers_have_their_exact_terms(made, levels, integer):
     assert len(integer) == 2 * (2 * 5 + 1)
     for key, neurons in integer.items():
         z, wanted = solved[key][1].sum(1), solved[key][2]
-        chain, bends = exact.exact_chain(neurons, z, wanted), exact.curvature(neurons, z)
+        chain, bends = (
+            exact_arithmetic.exact_chain(neurons, z, wanted),
+            exact_arithmetic.curvature(neurons, z),
+        )
         at_one = levels[key][SCALES.index(1.0)]
         ours = bends.two_sided, chain.trace, chain.trace, chain.per_neuron, chain.no_cancellation
         assert at_one[:5] == pytest.approx([float(term) for term in ours], rel=1e-9)

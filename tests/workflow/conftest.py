@@ -117,7 +117,7 @@ def repository():
 
 
 @pytest.fixture
-def study(importable):
+def study(importable):  # noqa: F811 (the fixture above)
     """A toy project whose one plan, `halves`, runs the experiment `study` at three points."""
     importable.write_experiment("study", STUDY)
     importable.plan_records(halves=PLAN)

@@ -11,6 +11,6 @@
 - `speed`: what the benchmarks measured
 - `speed_pictures`: its ratios and growths as pictures
 - `theorems`: the index of definitions and theorems
-- `statements`: what the papers state, where it stands in the book, and the claims about it
+- `paper_statements`: what the papers state, where it stands in the book, and the claims about it
 - `list_tables`: tables as MyST
 """

@@ -15,10 +15,10 @@ from ntpcompanion.workflow.results import exports
 from ntpcompanion.workflow.results.drift_page import drift_page
 from ntpcompanion.workflow.results.landing import Stored, landing_page, read_landing, read_parts
 from ntpcompanion.workflow.results.ledger import ledger_page
+from ntpcompanion.workflow.results.paper_statements import places_page, read_stated
 from ntpcompanion.workflow.results.references import read_papers
 from ntpcompanion.workflow.results.rows import ledger_rows
 from ntpcompanion.workflow.results.speed import speed_page
-from ntpcompanion.workflow.results.statements import places_page, read_stated
 from ntpcompanion.workflow.results.status import records_table, status_page
 from ntpcompanion.workflow.results.theorems import theorems_page
 from ntpcompanion.workflow.running.history import read_history

@@ -18,7 +18,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import files_below, write_atomically
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
-from ntpcompanion.workflow.chapters import outside_links as outside
+from ntpcompanion.workflow.chapters import outside_links
 from ntpcompanion.workflow.chapters.chapter_files import Chapter, make_chapter
 from ntpcompanion.workflow.chapters.citation import read_book
 from ntpcompanion.workflow.chapters.widgets import known_widgets
@@ -111,9 +111,9 @@ def _write_sources(project: Project, alone: Project, name: str) -> None:
     if (project.book / "references.md").is_file():
         toc |= {"chapters": [{"file": "references"}]}
     write_atomically(alone.book / "_toc.yml", yaml.safe_dump(toc))
-    labels = doctrees(project.html("book")) / outside.LABELS
+    labels = doctrees(project.html("book")) / outside_links.LABELS
     known = labels.read_text(encoding="utf-8") if labels.is_file() else "{}"
-    write_atomically(alone.book / outside.LABELS, known)
+    write_atomically(alone.book / outside_links.LABELS, known)
     for path in [project.book / shared for shared in SHARED]:
         for file in files_below(path) if path.is_dir() else [path] if path.is_file() else []:
             target = alone.book / file.relative_to(project.book)
@@ -126,7 +126,7 @@ def _configuration(project: Project) -> dict[str, Any]:
     path = project.root / "_config.yml"
     entries: dict[str, Any] = json.loads(json.dumps(read_yaml(path)))
     settings = entries.setdefault("sphinx", {}).setdefault("config", {})
-    settings.setdefault("extensions", []).append(outside.__name__)
+    settings.setdefault("extensions", []).append(outside_links.__name__)
     return entries
 
 
@@ -139,12 +139,12 @@ def _finish(project: Project, html: Path, name: str, expected: Mapping[Mark, int
     def led(found: re.Match[str]) -> str:
         before, target, anchor = found[1], found[2], found[3] or ""
         inside = (page.parent / target).resolve()
-        if target.startswith(outside.BOOK) or inside.is_file():
+        if target.startswith(outside_links.BOOK) or inside.is_file():
             return found[0]
         relative = inside.relative_to(html.resolve()) if inside.is_relative_to(html) else None
         if relative is None or not (project.html("book") / relative).is_file():
             return before  # a link that leads nowhere is text
-        return f'{before} href="{outside.BOOK}{relative.as_posix()}{anchor}"'
+        return f'{before} href="{outside_links.BOOK}{relative.as_posix()}{anchor}"'
 
     write_atomically(page, _LINK.sub(led, text))
     return [f"{page} {fault}" for fault in page_faults(text, expected, chapter=False)]

@@ -8,7 +8,7 @@ before the next is waited for.
 - `planned`: a sweep before it is started
 - `overview`: a sweep in words: number of runs, expected time, progress
 - `table`: its results as one tidy table
-- `experiment_tasks`: one experiment at many points, each result on disk before the next is waited for
+- `experiment_tasks`: one experiment at many points, each result on disk at once
 - `alone`, `task_process`: a task in an interpreter of its own
 - `journal`: finished tasks on disk, and which of them still count
 - `task_inputs`: the data files that a task has read

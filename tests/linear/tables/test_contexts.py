@@ -330,8 +330,8 @@ def test_arrays_that_no_machine_holds_are_refused_before_they_are_made(rng):
 
 def test_importing_the_table_loads_no_heavy_package():
     code = (
-        "import sys, ntpcompanion.linear.tables.contexts; print(sorted({'torch', 'matplotlib', 'pandas', "
-        "'cvxpy'} & set(sys.modules)))"
+        "import sys, ntpcompanion.linear.tables.contexts; "
+        "print(sorted({'torch', 'matplotlib', 'pandas', 'cvxpy'} & set(sys.modules)))"
     )
     assert (
         subprocess.run(

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters import outside_links as outside
+from ntpcompanion.workflow.chapters import outside_links
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.site import build_site as build
 from ntpcompanion.workflow.site import views
@@ -95,17 +95,17 @@ def test_links_to_other_pages_lead_to_the_book_or_are_text(viewed):
 
 
 def test_a_view_is_rendered_with_the_books_settings_and_its_labels(viewed):
-    labels = doctrees(viewed.project.html("book")) / outside.LABELS
+    labels = doctrees(viewed.project.html("book")) / outside_links.LABELS
     labels.parent.mkdir(parents=True)
     labels.write_text('{"ref adam": ["chapters/adam", "adam", "Adam"]}')
     viewed.view({"n": 10})
     folder = view_folder(viewed.runs("book", ["coin"], {"n": 10})[0])
     entries = yaml.safe_load((folder / "_config.yml").read_text())
     own = yaml.safe_load((viewed.project.root / "_config.yml").read_text())
-    assert entries["sphinx"]["config"]["extensions"][-1] == outside.__name__
+    assert entries["sphinx"]["config"]["extensions"][-1] == outside_links.__name__
     assert entries["title"] == own["title"]
     assert yaml.safe_load((folder / "book" / "_toc.yml").read_text())["root"] == "chapters/coin"
-    assert (folder / "book" / outside.LABELS).read_text() == labels.read_text()
+    assert (folder / "book" / outside_links.LABELS).read_text() == labels.read_text()
 
 
 def test_a_page_that_was_cut_short_is_no_view(viewed):

@@ -4,7 +4,7 @@ import sympy
 
 from ntpcompanion.dyck.bound import chain, lower_bound, squared_gradient_norm
 from ntpcompanion.dyck.bracket_transformer import squared_loss, uniform_attention
-from ntpcompanion.dyck.exact_trace import curvature, exact_chain, integer_rank, sign_rule
+from ntpcompanion.dyck.exact_arithmetic import curvature, exact_chain, integer_rank, sign_rule
 from ntpcompanion.dyck.neurons import Neurons
 from ntpcompanion.dyck.sentences import circulant, masked_support
 from ntpcompanion.dyck.solutions import (

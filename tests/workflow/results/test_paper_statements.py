@@ -6,9 +6,9 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
+from ntpcompanion.workflow.results.paper_statements import Stated, places_page, read_stated
 from ntpcompanion.workflow.results.references import read_papers
 from ntpcompanion.workflow.results.rows import ledger_rows, paper_result
-from ntpcompanion.workflow.results.statements import Stated, places_page, read_stated
 
 FAIR = "Prose.\n\n```{prf:theorem} Fair\n:label: thm-fair\n\nAlways.\n```\n"
 
