@@ -119,8 +119,16 @@ class Project:
 
     @property
     def claims(self) -> Path:
-        """The claims file."""
+        """The file of all claims of a small book; a larger one has a file for each chapter in the
+        folder `claims` beside it.
+        """
         return self.book / "claims.yml"
+
+    @property
+    def claim_files(self) -> list[Path]:
+        """The files of claims that there are, in the order of their names."""
+        files = sorted(self.claims.with_suffix("").glob("*.yml"))
+        return files if files and not self.claims.exists() else [self.claims, *files]
 
     @property
     def build(self) -> Path:

@@ -1,6 +1,6 @@
 """Claims of the papers as data, the numbers measured for them, and verdicts.
 
-- `claims`: `book/claims.yml`; `judge` computes the verdict on a claim
+- `claims`: `book/claims.yml`, or `book/claims/NAME.yml`; `judge` computes the verdict on a claim
 - `predicate`: inequalities, and how an interval decides them
 - `expectation`: what a claim expects of its number: one predicate, as inequalities
 - `intervals`: Student's interval of a mean, Welch's test between two

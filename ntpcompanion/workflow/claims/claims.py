@@ -1,6 +1,7 @@
 """Claims of the papers as data, and verdicts as a function of a measurement and an expectation."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -114,18 +115,25 @@ class Judgement:
 
 
 def load_claims(project: Project) -> dict[str, Claim]:
-    """All claims by id, in file order.
+    """All claims by id, in the order of the files and in each as they stand.
 
-    Raises WorkflowError naming every fault: a missing source, a predicate that cannot fail, an id
-    used twice, ...
+    Raises WorkflowError naming every fault of the first file that has any: a missing source, a
+    predicate that cannot fail, an id used twice, ...
     """
-    items = read_yaml(project.claims) or []
-    if not isinstance(items, list):
-        raise WorkflowError(
-            f"{project.claims} must be a list of items `- id: ...`, got {type(items).__name__}."
-        )
     notebooks = {path.stem for path in project.notebooks.glob("*.md")}
     claims: dict[str, Claim] = {}
+    for path in project.claim_files:
+        _read_claims(path, notebooks, claims)
+    return claims
+
+
+def _read_claims(path: Path, notebooks: set[str], claims: dict[str, Claim]) -> None:
+    """Add the claims of one file to those of the files before it."""
+    items = read_yaml(path) or []
+    if not isinstance(items, list):
+        raise WorkflowError(
+            f"{path} must be a list of items `- id: ...`, got {type(items).__name__}."
+        )
     faults: list[str] = []
     for number, item in enumerate(items, 1):
         name = item.get("id", f"item {number}") if isinstance(item, dict) else f"item {number}"
@@ -143,8 +151,7 @@ def load_claims(project: Project) -> dict[str, Claim]:
             faults.append(f"{name}: notebook: there is no notebooks/{claim.notebook}.md")
         claims[claim.id] = claim
     if faults:
-        raise WorkflowError(f"{project.claims}:\n" + "\n".join(f"  {fault}" for fault in faults))
-    return claims
+        raise WorkflowError(f"{path}:\n" + "\n".join(f"  {fault}" for fault in faults))
 
 
 def judge(claim: Claim, profile: str, measurement: Measurement | None) -> Judgement:

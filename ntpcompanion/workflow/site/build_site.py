@@ -238,7 +238,14 @@ def _is_content(path: Path) -> bool:
     """Whether a file of the book folder reaches the site by pages only, which are compared one by
     one.
     """
-    return path.parts[0] in ("chapters", "records", "history", "claims.yml", "landing.yml")
+    return path.parts[0] in (
+        "chapters",
+        "claims",
+        "claims.yml",
+        "history",
+        "landing.yml",
+        "records",
+    )
 
 
 def _read_stamp(path: Path) -> dict[str, str]:

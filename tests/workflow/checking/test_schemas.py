@@ -220,7 +220,7 @@ def test_the_files_of_this_book_are_valid_and_lead_an_editor_to_their_schemas(tm
     written = write_schemas(elsewhere, find_notebooks(project))
     schemas = {path.name: json.loads(path.read_text()) for path in written}
     assert set(schemas) == {f"{name}.schema.json" for name in ("claims", "profiles", "check")}
-    for path in (project.claims, project.notebooks / "profiles.yml"):
+    for path in (*project.claim_files, project.notebooks / "profiles.yml"):
         first = path.read_text(encoding="utf-8").splitlines()[0]
         name = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)[1]
         target = (path.parent / name).resolve()

@@ -2,6 +2,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -204,6 +205,22 @@ def test_a_claims_file_that_is_none(toy, text, words):
     toy.project.claims.write_text(text)
     with pytest.raises(WorkflowError, match=words):
         load_claims(toy.project)
+
+
+def test_claims_of_a_larger_book_have_a_file_for_each_chapter(toy):
+    expected = load_claims(toy.project)
+    items = yaml.safe_load(toy.project.claims.read_text())
+    folder = toy.project.claims.with_suffix("")
+    folder.mkdir()
+    for item in items:
+        with (folder / f"{item['notebook']}.yml").open("a") as file:
+            file.write(yaml.safe_dump([item]))
+    with pytest.raises(
+        WorkflowError, match=rf"claims.coin\.yml:\n  {items[0]['id']}: .* used twice"
+    ):
+        load_claims(toy.project)
+    toy.project.claims.unlink()
+    assert load_claims(toy.project) == expected
 
 
 def test_nothing_that_judges_a_claim_can_change_it(toy):
