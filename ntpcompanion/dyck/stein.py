@@ -6,7 +6,7 @@ import numpy as np
 
 from ntpcompanion.dyck.bracket_transformer import Parameters, uniform_attention
 from ntpcompanion.dyck.sentences import check_even
-from ntpcompanion.validation import as_between, as_integer, as_positive, check_generator
+from ntpcompanion.validation import as_integer, check_generator
 
 
 def stein_features(T: int, width: int, rng: np.random.Generator) -> Parameters:
@@ -61,18 +61,3 @@ def single_neuron_variance(T: int) -> int:
     """
     check_even(T)
     return 2 * T**2 + 3
-
-
-def sufficient_width(T: int, error: float, failure: float, inputs: int) -> float:
-    """A width at which f differs from f* by at most `error` on all inputs except with probability
-    `failure`: (2T² + 3) N / (ε² δ).
-
-    Chebyshev's inequality at each of the N inputs, with the variance (2T² + 3)/m, and the union
-    bound. On masked inputs with the random mask sign N = 2T C(T, T/2).
-
-    Raises ValueError for an error that is not positive, a probability that is not between 0 and 1,
-    no inputs, an odd T.
-    """
-    as_positive("error", error)
-    as_between("failure", failure, 0, 1)
-    return single_neuron_variance(T) * as_integer("inputs", inputs, 1) / (error**2 * failure)

@@ -15,9 +15,8 @@ from ntpcompanion.mlm.data.masked_sentences import batch_generator, draw_batch
 from ntpcompanion.mlm.data.named_plans import LANGUAGE_PLANS
 from ntpcompanion.mlm.probes.probe import ProbePlan, linear_probe
 from ntpcompanion.mlm.training import stacked_training
-from ntpcompanion.mlm.training.adversarial import AdversarialPlan
 from ntpcompanion.mlm.training.cuda_graph import captured
-from ntpcompanion.mlm.training.stacked_regularizers import adversary
+from ntpcompanion.mlm.training.stacked_regularizers import AdversarialPlan, adversary
 from ntpcompanion.mlm.training.train import masked_loss, train
 from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.build_network import build_model

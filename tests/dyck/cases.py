@@ -5,7 +5,7 @@ it.
 import numpy as np
 
 from ntpcompanion.dyck.balance import balance_neurons
-from ntpcompanion.dyck.bracket_transformer import Parameters
+from ntpcompanion.dyck.bracket_transformer import Parameters, forward, gradients
 from ntpcompanion.dyck.sentences import masked_support
 from ntpcompanion.dyck.solutions import random_features, tilted_attention, with_least_norm_head
 
@@ -34,3 +34,18 @@ def balanced_features(T, width, seed=0):
     return balance_neurons(
         random_features(T, width, np.random.default_rng(seed)), masked_support(T, "random")[0]
     )
+
+
+def residuals(parameters, inputs):
+    """The equality conditions of Lemma D.1 as largest residuals over all inputs: (3), (4), (5), and
+    what (6) drops, the gradient in W_Q and W_K.
+    """
+    state, slopes = forward(parameters, inputs), gradients(parameters, inputs)
+    size, length = np.abs(parameters.u), np.sqrt((state.h**2).sum(1))
+    single = (state.preactivations > 0) * np.outer(length, size)
+    return {
+        "single_value": np.abs(state.features - single).max(),
+        "cancellation": (state.features @ size - np.abs(state.values)).max(),
+        "uniformity": np.abs(state.weights - 1 / inputs.shape[1]).max(),
+        "query_key_gradient": np.sqrt(slopes.squared_norms()[:, :2].sum(1).max()),
+    }

@@ -4,7 +4,7 @@ from scipy.integrate import quad
 
 from ntpcompanion.dyck.bracket_transformer import forward, predict, squared_loss
 from ntpcompanion.dyck.sentences import downstream_strings, masked_support
-from ntpcompanion.dyck.stein import single_neuron_variance, stein_features, sufficient_width
+from ntpcompanion.dyck.stein import single_neuron_variance, stein_features
 
 
 def moments(T, overlap):
@@ -69,26 +69,12 @@ def test_its_own_head_counts_on_strings():
     assert 0.1 < error * 4000 / (2 * 36 + 3 * 6) < 5
 
 
-def test_the_union_bound_holds_for_its_width():
-    inputs, targets = masked_support(4, "random")
-    width, rng = sufficient_width(4, 1.0, 0.5, len(targets)), np.random.default_rng(0)
-    assert width == 35 * 48 / 0.5
-    worst = [
-        np.abs(predict(stein_features(4, round(width), rng), inputs) - targets).max()
-        for _ in range(20)
-    ]
-    assert np.mean(np.array(worst) <= 1) >= 0.5
-
-
 @pytest.mark.parametrize(
     ("build", "words"),
     [
         (lambda: stein_features(3, 10, np.random.default_rng(0)), "`T` must be even"),
         (lambda: stein_features(4, 0, np.random.default_rng(0)), "`width` must be at least 1"),
         (lambda: single_neuron_variance(5), "`T` must be even"),
-        (lambda: sufficient_width(4, 0.0, 0.1, 48), "`error` must be positive"),
-        (lambda: sufficient_width(4, 0.1, 1.0, 48), "`failure` must lie between 0 and 1"),
-        (lambda: sufficient_width(4, 0.1, 0.1, 0), "`inputs` must be at least 1"),
     ],
 )
 def test_what_is_out_of_range_is_refused(build, words):

@@ -10,7 +10,7 @@ import torch
 from ntpcompanion import mlm
 from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
 from ntpcompanion.mlm.probes.probe import ProbePlan
-from ntpcompanion.mlm.training.adversarial import AdversarialPlan
+from ntpcompanion.mlm.training.stacked_regularizers import AdversarialPlan
 from ntpcompanion.networks.stack import initial_stack
 from tests.mistakes import wrong_calls
 from tests.mlm.cases import SHORT, SMALL, TRANSFORMER, generator

@@ -19,7 +19,6 @@ from ntpcompanion.validation import (
     check_instance,
 )
 
-TASK_SPANS = {"A": 32, "B": 16, "C": 8}  # words; Liu et al. 2023, section 3.2
 NO_LABEL = -1
 
 
@@ -29,10 +28,10 @@ def span_labels(
     """The label of a downstream task: the likeliest symbol of the first `words` words of each
     sentence, (batch,) int64.
 
-    The paper asks for spans of 32, 16 and 8 words (TASK_SPANS) and is silent about shorter
-    sentences. Its released code takes the whole sentence, the first 4 and the first 2 words. Here
-    the sample of a task are the sentences that have a label; the others get −1 and are to be left
-    out: those with fewer words, and those in which no symbol can span the words.
+    The paper asks for spans of 32, 16 and 8 words (Liu et al. 2023, section 3.2) and is silent
+    about shorter sentences. Its released code takes the whole sentence, the first 4 and the first 2
+    words. Here the sample of a task are the sentences that have a label; the others get −1 and are
+    to be left out: those with fewer words, and those in which no symbol can span the words.
 
     Parameters
     ----------

@@ -11,7 +11,6 @@ from jaxtyping import Float, Int
 from scipy.optimize import nnls
 from scipy.sparse import csr_array
 
-from ntpcompanion.linear.separability.certificates import CertificateProof
 from ntpcompanion.linear.separability.ties import unit_rows
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.validation import as_integer, check_instance
@@ -121,28 +120,6 @@ def find_pair_certificate(
         if found is not None:
             return found
     return None
-
-
-def check_pair_certificate(table: ContextTable, gamma: csr_array) -> CertificateProof:
-    """The conditions of `ntpcompanion.linear.separability.certificates.check_certificate` on a
-    sparse Γ. Cost O(k d) for k entries, and memory for the columns that have any.
-    """
-    rows, lengths = unit_rows(table.embeddings)
-    scaled = csr_array(gamma.multiply(lengths[:, None]))
-    scaled.data /= np.abs(scaled.data).max()
-    columns = np.unique(scaled.indices)
-    used = np.flatnonzero(np.diff(scaled.indptr))
-    part = scaled[used][:, columns].toarray()
-    inside = table.support[used][:, columns].toarray()
-    scale = np.abs(rows).max(axis=0)
-    remains = np.abs(rows[used].T @ part).max(axis=1)
-    off = np.where(inside, -np.inf, part).max()
-    return CertificateProof(
-        float(np.divide(remains, scale, out=np.zeros_like(scale), where=scale > 0).max()),
-        float(np.abs(part.sum(axis=1)).max()),
-        float(off),
-        float(max(0.0, -np.where(inside, np.inf, part).min())),
-    )
 
 
 def _follows(table: ContextTable, token: int) -> np.ndarray:

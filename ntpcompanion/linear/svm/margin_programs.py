@@ -55,17 +55,6 @@ def least_max_norm(table: ContextTable) -> ProgramAnswer | None:
     )
 
 
-def least_weighted_norm(
-    table: ContextTable, scale: Float[np.ndarray, "V d"]
-) -> Float[np.ndarray, "V d"]:
-    """The decoder of `ntpcompanion.linear.svm.weighted_svm.solve_weighted_svm`, which proves its
-    gap: minimize Σ_zi scale_zi W_zi² subject to ties and margins. Raises as it does.
-    """
-    from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm  # it imports this module
-
-    return solve_weighted_svm(table, scale).weights
-
-
 def constraint_pairs(
     table: ContextTable,
 ) -> tuple[Int[np.ndarray, "3 ties"], Int[np.ndarray, "3 margins"]]:

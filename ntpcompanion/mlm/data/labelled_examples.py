@@ -104,14 +104,6 @@ def accuracy_of(right: Tensor) -> Accuracy:
     return Accuracy(float(right.mean()), float(right.std(correction=0) / len(right) ** 0.5))
 
 
-def chance_accuracy(examples: LabelledExamples) -> Accuracy:
-    """The share of the most common label: what the best constant guess reaches on these
-    examples.
-    """
-    counts = examples.labels.bincount(minlength=examples.classes)
-    return accuracy_of(examples.labels == counts.argmax())
-
-
 def bayes_accuracy(posterior: Float[Tensor, "n classes"]) -> Accuracy:
     """What no guess from the sentence can exceed, E max_y Pr(y | x), from the exact posterior on n
     sentences.

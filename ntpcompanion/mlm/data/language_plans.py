@@ -167,6 +167,3 @@ class PCFGPlan:
             raise ValueError(
                 f"`words_each` must be at most `words` = {self.words}, got {self.words_each}."
             )
-
-
-LanguagePlan = HMMPlan | PCFGPlan

@@ -8,7 +8,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ntpcompanion.mlm.data.mlm_checks import as_numbers
-from ntpcompanion.mlm.evaluation.features import gaussian_projection
 from ntpcompanion.mlm.probes.feature_scaling import scaled_stack
 from ntpcompanion.mlm.probes.logistic import fit_logistic
 from ntpcompanion.mlm.probes.probe_inputs import (
@@ -299,3 +298,12 @@ def _probe(choice: RidgeChoice, test: Tensor, task: _Task) -> _Probe:
     right = accuracy_by_posterior(logits.flatten(0, 1), task.posterior).unflatten(0, (models, -1))
     norms = choice.fit.gradient_norm.unflatten(0, (models, -1))
     return _Probe(right.mean(1), choice.ridge, norms.amax(1))
+
+
+def gaussian_projection(
+    dims: int, fewer: int, generator: torch.Generator
+) -> Float[Tensor, "dims fewer"]:
+    """A matrix of N(0, 1/fewer) entries: it keeps squared lengths on average. Liu et al. 2023, A.3,
+    goes to 512 dimensions.
+    """
+    return torch.randn(dims, fewer, generator=generator, device=generator.device) / fewer**0.5

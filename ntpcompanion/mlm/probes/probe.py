@@ -1,10 +1,7 @@
-"""Downstream accuracy of a masked language model: linear probes on its features, fine-tuning, and
-the lines they are compared with.
-"""
+"""Downstream accuracy of a masked language model by a linear probe on its features."""
 
 import math
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import torch
@@ -12,11 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ntpcompanion.mlm.data.labelled_examples import Accuracy, LabelledExamples, accuracy_of
-from ntpcompanion.mlm.data.special_tokens import padded_to
 from ntpcompanion.mlm.probes.feature_scaling import refuse_scaling, scaled
 from ntpcompanion.networks.build_network import INITIAL_DEVIATION
-from ntpcompanion.networks.language_model import LanguageModel
-from ntpcompanion.networks.transformer import Transformer
 from ntpcompanion.validation import (
     as_integer,
     as_number,
@@ -100,7 +94,7 @@ def linear_probe(
     Parameters
     ----------
     train, test
-        features (n, d) with labels, as `extract_features` and `Task.with_inputs` make them.
+        features (n, d) with labels, as `Task.with_inputs` makes them.
     plan
         how the head is trained.
     generator
@@ -130,7 +124,7 @@ def linear_probe(
     Accuracy(value=1.0, stderr=0.0)
     """
     _check_kinds(train, test, plan, generator)
-    _refuse_mismatch(train, test, "features")
+    _refuse_mismatch(train, test)
     train, test = _in_coordinates(train, test, plan.scaling)
     head = _new_head(train.inputs.shape[1], train, generator, train.inputs.dtype)
 
@@ -151,36 +145,6 @@ def _in_coordinates(
     ]
 
 
-def fine_tune(
-    model: LanguageModel,
-    train: LabelledExamples,
-    test: LabelledExamples,
-    plan: ProbePlan,
-    generator: torch.Generator,
-) -> ProbeResult:
-    """Train a copy of a transformer, with a new linear head on its CLS vector, and measure it on
-    other sentences.
-
-    `inputs` of the examples are tokens, on the device of the model. The given model is not changed.
-    Raises ValueError as `linear_probe`, and for an LSTM.
-    """
-    if not isinstance(model, Transformer):
-        raise ValueError(
-            f"`model` must be a Transformer, got a {type(model).__name__}: it has no CLS vector. "
-            "Use `linear_probe`."
-        )
-    _check_kinds(train, test, plan, generator)
-    _refuse_mismatch(train, test, "tokens")
-    copy = deepcopy(model)
-    head = _new_head(model.plan.width, train, generator, model.bias.dtype)
-
-    def forward(tokens: Tensor) -> Tensor:
-        return F.linear(copy.features(padded_to(tokens, model.plan.positions))[:, 0], *head)
-
-    _fit(forward, [*copy.parameters(), *head], train, plan, generator)
-    return _measured(forward, train, test)
-
-
 def _check_kinds(
     train: LabelledExamples, test: LabelledExamples, plan: ProbePlan, generator: torch.Generator
 ) -> None:
@@ -190,10 +154,10 @@ def _check_kinds(
     check_torch_generator("generator", generator)
 
 
-def _refuse_mismatch(train: LabelledExamples, test: LabelledExamples, wanted: str) -> None:
-    if train.inputs.is_floating_point() != (wanted == "features"):
+def _refuse_mismatch(train: LabelledExamples, test: LabelledExamples) -> None:
+    if not train.inputs.is_floating_point():
         raise ValueError(
-            f"`inputs` must be {wanted}, got {train.inputs.dtype}. `extract_features` makes "
+            f"`inputs` must be features, got {train.inputs.dtype}. `model.features` makes "
             "features of tokens."
         )
     if train.classes != test.classes or train.inputs.shape[1:] != test.inputs.shape[1:]:

@@ -107,13 +107,12 @@ def fine_tuned_stack(
 
     Notes
     -----
-    Equal to `fine_tune` of each network with the same generator, up to rounding, if `batch_size`
-    divides n; otherwise the incomplete batch at the end of an epoch is left out here. Weight decay
-    applies to all parameters but the bias of the decoder, which is not used. Memory: four copies of
-    the parameters, and the activations of all networks on a batch, or on 512 sentences without
-    gradients. Time at width 32 with 2 layers, for 8000 sentences of 8 words and the plan of the
-    paper: 2.6 s for 64 networks on an H100, 8 s for each network on one core. Source: Liu et al.
-    2023, appendix A.3.
+    The incomplete batch at the end of an epoch is left out if `batch_size` does not divide n; one
+    that is larger than n takes all examples at once. Weight decay applies to all parameters but the
+    bias of the decoder, which is not used. Memory: four copies of the parameters, and the
+    activations of all networks on a batch, or on 512 sentences without gradients. Time at width 32
+    with 2 layers, for 8000 sentences of 8 words and the plan of the paper: 2.6 s for 64 networks on
+    an H100, 8 s for each network on one core. Source: Liu et al. 2023, appendix A.3.
     """
     _refuse(stack, plan)
     refuse_labels(labels, len(train), posterior, len(test))

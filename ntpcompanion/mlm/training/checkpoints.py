@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from ntpcompanion.languages.language import Language
 
@@ -19,14 +18,6 @@ def identity(language: Language, *plans: object) -> str:
     tokens = language.sample(32, torch.Generator().manual_seed(0), "cpu")
     drawn = [language.vocab_size, tokens.tolist()]
     return sha256(repr([*plans, drawn]).encode()).hexdigest()
-
-
-def digest(*tensors: Tensor) -> str:
-    """A hash of the entries of tensors."""
-    found = sha256()
-    for tensor in tensors:
-        found.update(tensor.cpu().contiguous().numpy().tobytes())
-    return found.hexdigest()
 
 
 def save_checkpoint(path: Path, state: dict[str, Any]) -> None:

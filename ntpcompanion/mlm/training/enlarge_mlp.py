@@ -64,17 +64,6 @@ def enlarge_mlp(weights: Weights, factor: int, *, scaling: str = "balanced") -> 
     ]
 
 
-def mlp_logits(
-    weights: Weights, inputs: Float[np.ndarray, "inputs dim"], *, slope: float = 0.0
-) -> Float[np.ndarray, "inputs classes"]:
-    """The logits W_n σ(W_{n−1} … σ(W_1 x)) of all inputs, σ(u) = max(u, 0) + slope · min(u, 0).
-
-    Raises ValueError as `enlarge_mlp`, and for inputs of another shape.
-    """
-    checked = _checked(weights)
-    return _hidden(checked, as_array("inputs", inputs), slope)[-1] @ checked[-1].T
-
-
 def mlp_traces(
     weights: Weights, inputs: Float[np.ndarray, "inputs dim"], *, slope: float = 0.0
 ) -> Float[np.ndarray, " layers"]:
@@ -100,7 +89,7 @@ def mlp_traces(
     Raises
     ------
     ValueError
-        as `mlp_logits`.
+        as `enlarge_mlp`, and for inputs of another shape.
 
     Notes
     -----

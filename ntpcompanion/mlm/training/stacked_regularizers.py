@@ -3,6 +3,7 @@ as a penalty, and an adversary of a downstream task.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
@@ -13,12 +14,11 @@ from torch import Tensor
 from ntpcompanion.mlm.curvature.example_gradients import log_trace
 from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
 from ntpcompanion.mlm.data.stacked_sentences import STEPS_AT_ONCE
-from ntpcompanion.mlm.probes.ridge import solved_head
-from ntpcompanion.mlm.training.adversarial import AdversarialPlan, refuse_few
 from ntpcompanion.mlm.training.stacked_training import StackedTerm
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.stack import Parameters, functional_features
 from ntpcompanion.randomness import torch_stream
+from ntpcompanion.validation import as_integer, as_number, as_positive
 
 
 def trace_penalty(
@@ -37,14 +37,52 @@ def trace_penalty(
     return StackedTerm(weights, _drawn_in_chunks(seeds, lambda s, c: (uniforms(s, c),)), log_trace)
 
 
+@dataclass(frozen=True)
+class AdversarialPlan:
+    """What is added to the pre-training loss: −`weight` times the validation loss of a ridge head.
+    The paper states none of these numbers.
+
+    Fields
+    ------
+    weight
+        λ of the validation loss; 0 is the normal training.
+    ridge
+        ρ of the head, beside a sum (not a mean) over examples.
+    first, second
+        examples that the head is fitted on, and those it is measured on, disjoint and drawn anew
+        for each step.
+    dims
+        to which features are projected by a fixed Gaussian matrix; 0 takes them as they are.
+
+    Raises
+    ------
+    ValueError
+        a number out of its range.
+    """
+
+    weight: float
+    ridge: float
+    first: int
+    second: int
+    dims: int = 0
+
+    def __post_init__(self) -> None:
+        as_number("weight", self.weight, 0)
+        refuse_ridge(self.ridge)
+        for name, least in (("first", 1), ("second", 1), ("dims", 0)):
+            as_integer(name, getattr(self, name), least)
+
+
 def adversary(
     plans: Sequence[AdversarialPlan], seeds: Sequence[int], downstream: LabelledExamples
 ) -> StackedTerm:
-    """−λ · L̂_D₂(φ̂(ψ), ψ), see `adversarial_term`, for one plan a network; the plans differ in
-    their weights only.
+    """−λ · L̂_D₂(φ̂(ψ), ψ), the second term of adversarial pre-training, for one plan a network; the
+    plans differ in their weights only.
 
     Each step draws disjoint D₁ and D₂ from the downstream training examples, the same for networks
-    of one seed.
+    of one seed, fits the head φ̂ on D₁ in closed form, and goes against its loss on D₂, the
+    derivative of φ̂ in the features included (Liu et al. 2023, appendix A.4). With λ = 0 the steps
+    are those of normal training; a comparison means something only where both have the same loss.
 
     Raises
     ------
@@ -82,6 +120,15 @@ def _common(plans: Sequence[AdversarialPlan], examples: int) -> tuple[int, int, 
     return first, second, ridge
 
 
+def refuse_few(examples: int, first: int, second: int) -> None:
+    """Raise ValueError for fewer downstream examples than both sets together."""
+    if first + second > examples:
+        raise ValueError(
+            f"`first` + `second` = {first + second} must be at most the {examples} downstream "
+            "examples."
+        )
+
+
 def _validation_loss(
     network: LanguageModel,
     parameters: Parameters,
@@ -91,12 +138,41 @@ def _validation_loss(
     first: int,
     ridge: float,
 ) -> Tensor:
-    """That of `ridge.validation_loss`, by calls that can be mapped over networks."""
+    """Mean over the second examples of ‖φᵀh(x) − onehot(y)‖², with φ the ridge head of the first,
+    by calls that can be mapped over networks; the features h are the vectors of all positions
+    without CLS. A head that predicts 0 has loss 1; as φ overfits, the loss has no
+    bound.
+    """
     vectors = functional_features(network, parameters, tokens)
     features = vectors[:, -network.plan.positions :].flatten(1).double()
     fitted, kept = features[:first], features[first:]
     head, _ = solved_head(fitted, onehot[:first], ridge)
     return (kept @ head - onehot[first:]).square().sum(1).mean().float()
+
+
+def solved_head(
+    features: Float[Tensor, "n d"], targets: Float[Tensor, "n classes"], ridge: float
+) -> tuple[Float[Tensor, "d classes"], Tensor]:
+    """The φ that minimizes ‖features φ − targets‖² + ridge ‖φ‖², without an intercept, and whether
+    the system was singular, without a look at that: so it can be mapped over networks, and
+    captured.
+
+    (HᵀH + ρI)⁻¹ HᵀY = Hᵀ (HHᵀ + ρI)⁻¹ Y: the smaller of the two systems is solved, in O(n d min(n,
+    d)) time. Source: Liu et al. 2020 (MeRLin), which Liu et al. 2023, appendix A.4, refers to.
+    """
+    n, d = features.shape
+    gram = features.T @ features if d <= n else features @ features.T
+    shifted = gram + ridge * torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
+    factor, failed = torch.linalg.cholesky_ex(shifted)
+    right = features.T @ targets if d <= n else targets
+    half = torch.linalg.solve_triangular(factor, right, upper=False)
+    solved = torch.linalg.solve_triangular(factor.T, half, upper=True)
+    return (solved if d <= n else features.T @ solved), failed
+
+
+def refuse_ridge(ridge: float) -> None:
+    """Raise ValueError unless the ridge is positive and finite."""
+    as_positive("ridge", ridge)
 
 
 def _drawn_in_chunks(

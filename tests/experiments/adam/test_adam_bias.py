@@ -13,8 +13,8 @@ from ntpcompanion.linear.dynamics.alignment import (
 )
 from ntpcompanion.linear.dynamics.descent import descend
 from ntpcompanion.linear.separability.ties import project_onto_F
-from ntpcompanion.linear.svm.margin_programs import least_weighted_norm
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
+from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
 from tests.experiments.cases import check_refusals, check_stored
@@ -87,7 +87,7 @@ def test_the_growth_is_that_of_the_last_two_thirds_and_so_is_the_norm_that_adam_
     rates *= (1 / rates).mean(axis=(1, 2), keepdims=True)
     frobenius, weighted = (
         solve_ntp_svm(table, tol=1e-10).weights,
-        least_weighted_norm(table, 1 / rates.mean(axis=0)),
+        solve_weighted_svm(table, 1 / rates.mean(axis=0)).weights,
     )
     for name, one, other in (
         ("growth_frobenius", growth, frobenius),

@@ -10,8 +10,8 @@ from ntpcompanion.linear.dynamics.adam_norm import in_support_hessian
 from ntpcompanion.linear.dynamics.descent import descend
 from ntpcompanion.linear.dynamics.flow import gradient_flow
 from ntpcompanion.linear.separability.compatibility import check_compatibility
-from ntpcompanion.linear.svm.margin_programs import least_weighted_norm
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
+from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
 from tests.experiments.cases import check_refusals, check_stored
@@ -53,12 +53,13 @@ def test_a_result_is_what_its_fields_say(small):
     growth = weights[900:].mean(axis=0) - weights[233:333].mean(axis=0)
     late = [path[k - 1] for k in range(383, 900, 50)]
     divisor = 1 / np.mean([1 / np.sqrt(at.second_moment) for at in late], axis=0)
-    mm, measured = solve_ntp_svm(small, tol=1e-12).weights, least_weighted_norm(small, divisor)
+    mm = solve_ntp_svm(small, tol=1e-12).weights
+    measured = solve_weighted_svm(small, divisor).weights
     assert result.growth_frobenius == pytest.approx(cosine(growth, mm), abs=1e-6)
     assert result.growth_measured == pytest.approx(cosine(growth, measured), abs=1e-4)
     place = weights[900:].mean(axis=0) - check_compatibility(small).finite_part
     assert result.position_frobenius == pytest.approx(cosine(place, mm), abs=1e-6)
-    own = least_weighted_norm(small, np.diag(in_support_hessian(small)).reshape(5, 8))
+    own = solve_weighted_svm(small, np.diag(in_support_hessian(small)).reshape(5, 8)).weights
     assert result.growth_diagonal == pytest.approx(cosine(growth, own), abs=1e-4)
     divergence = np.mean([divergence_one_by_one(small, W) for W in weights[900:]])
     assert result.divergence == pytest.approx(divergence)

@@ -9,8 +9,8 @@ from ntpcompanion.linear.dynamics.adam_norm import predict_adam_weights
 from ntpcompanion.linear.dynamics.descent import descend
 from ntpcompanion.linear.dynamics.flow import gradient_flow
 from ntpcompanion.linear.separability.compatibility import check_compatibility
-from ntpcompanion.linear.svm.margin_programs import least_weighted_norm
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
+from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
 from tests.experiments.cases import check_refusals, check_stored
@@ -50,10 +50,10 @@ def test_a_result_is_what_its_fields_say(small):
     at = result.points[6]
     assert at.adam_frobenius == pytest.approx(angle(end - finite, mm), rel=1e-3)
     scale = predict_adam_weights(small, rng=stream(0, "solver"), tol=1e-4).weights
-    by_scale = least_weighted_norm(small, scale)
+    by_scale = solve_weighted_svm(small, scale).weights
     assert at.adam == pytest.approx(angle(end - finite, by_scale), rel=1e-3)
     roots = [path[k].second_moment ** -0.5 for k in kept[100:]]
-    by_moments = least_weighted_norm(small, 1 / np.mean(roots, axis=0) / 1e-4)
+    by_moments = solve_weighted_svm(small, 1 / np.mean(roots, axis=0) / 1e-4).weights
     assert at.adam_measured == pytest.approx(angle(end - finite, by_moments), rel=1e-3)
     assert at.adam_growth == pytest.approx(angle(end - third, by_scale), rel=1e-3)
     along = np.sum((end - finite) * by_scale) / np.sum(by_scale**2)

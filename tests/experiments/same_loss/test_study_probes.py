@@ -7,7 +7,6 @@ from ntpcompanion.experiments.same_loss.study_probes import (
     token_features,
 )
 from ntpcompanion.experiments.same_loss.study_suite import SuitePlan, draw_study_suite
-from ntpcompanion.mlm.evaluation.features import extract_features
 from ntpcompanion.mlm.probes.converged_probe import ConvergedProbe
 from ntpcompanion.mlm.probes.probe import ProbePlan
 from ntpcompanion.networks.stack import initial_stack
@@ -25,7 +24,8 @@ TOKENS = SUITE.tasks[1].test.inputs
 def test_token_features_are_those_of_each_model():
     found = token_features(STACK, TOKENS)
     for row in range(2):
-        torch.testing.assert_close(found[row], extract_features(STACK.model(row), TOKENS))
+        vectors = STACK.model(row).features(TOKENS)[:, -4:]
+        torch.testing.assert_close(found[row], vectors.flatten(1))
 
 
 def test_a_masked_feature_does_not_see_the_word_of_its_position():

@@ -4,7 +4,6 @@ import torch
 
 from ntpcompanion.languages.grammars.levelled_grammars import (
     NO_LABEL,
-    TASK_SPANS,
     random_levelled_pcfg,
     span_labels,
 )
@@ -70,7 +69,6 @@ def test_sentences_without_the_span_have_no_label():
     assert span_labels(grammar, tokens, None, "posterior").tolist() == [0, 0]
     assert span_labels(grammar, tokens, 3, "posterior").tolist() == [NO_LABEL, 0]
     assert span_labels(recursive(), tokens * 0, 9, "posterior").tolist() == [NO_LABEL] * 2
-    assert TASK_SPANS == {"A": 32, "B": 16, "C": 8}
 
 
 def single_word():

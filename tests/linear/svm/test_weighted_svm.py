@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from ntpcompanion.linear.dynamics.alignment import smallest_margins
+from ntpcompanion.linear.separability.certificates import check_weights
 from ntpcompanion.linear.separability.ties import project_onto_F
 from ntpcompanion.linear.svm import weighted_svm
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
@@ -92,3 +93,16 @@ def test_an_answer_that_is_not_proved_is_not_given(monkeypatch):
         RuntimeError, match=r"^rounding leaves a relative gap of .*, more than -1\."
     ):
         solve_weighted_svm(TWO, np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("spread", [1, 3, 5])
+@pytest.mark.parametrize("support_size", [1, 2])
+def test_embeddings_of_very_different_lengths(spread, support_size, rng):
+    case = ContextTable.random(6, 5, support_size, 8, rng)
+    factors = 10 ** rng.uniform(-spread, spread, (6, 1))
+    case = ContextTable(case.embeddings * factors, case.next_token, case.weight)
+    exact = solve_ntp_svm(case, tol=1e-9).weights
+    weights = solve_weighted_svm(case, np.ones((5, 8))).weights
+    assert check_weights(case, weights * (1 + 1e-9)).holds
+    assert np.linalg.norm(weights) == pytest.approx(np.linalg.norm(exact), rel=1e-8)
+    assert np.linalg.norm(weights - exact) < 1e-4 * np.linalg.norm(weights)

@@ -5,21 +5,10 @@ from ntpcompanion.mlm.data.labelled_examples import (
     LabelledExamples,
     accuracy_of,
     bayes_accuracy,
-    chance_accuracy,
     posterior_accuracy,
 )
 from ntpcompanion.mlm.data.language_plans import HMMPlan
 from tests.mlm.cases import generator
-
-
-def test_the_chance_level_is_the_best_constant_guess():
-    labels = torch.tensor([2, 0, 2, 1, 2, 0])
-    examples = LabelledExamples(torch.zeros(6, 1), labels, 4)
-    measured = chance_accuracy(examples)
-    assert (
-        measured.value == max(float((labels == guess).double().mean()) for guess in range(4)) == 0.5
-    )
-    assert measured.stderr == pytest.approx((0.5 * 0.5 / 6) ** 0.5)
 
 
 def test_no_guess_is_better_than_the_posterior():

@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from ntpcompanion.languages.language import PADDING
-from ntpcompanion.mlm.evaluation.features import gaussian_projection
 from ntpcompanion.mlm.evaluation.lookup_table import lookup_features
+from ntpcompanion.mlm.probes.converged_probe import gaussian_projection
 from tests.mlm.cases import MIXED, SMALL, generator
 
 

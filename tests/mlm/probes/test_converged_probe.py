@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from ntpcompanion.mlm.probes.converged_probe import ConvergedProbe, probe_stack
+from ntpcompanion.mlm.probes.converged_probe import ConvergedProbe, gaussian_projection, probe_stack
 from tests.mlm.cases import generator
 
 PLAN = ConvergedProbe(dims=4, draws=2, shots=40, subsets=4, ridges=(1e-4, 1e-2, 1.0))
@@ -125,3 +125,14 @@ WRONG = [
 def test_plans_out_of_range_are_refused_by_name(name, value, sentence):
     with pytest.raises(ValueError, match=sentence):
         ConvergedProbe(**{name: value})
+
+
+def test_a_projection_keeps_lengths_and_is_fixed_by_its_generator():
+    assert torch.equal(
+        gaussian_projection(9, 4, generator(1)), gaussian_projection(9, 4, generator(1))
+    )
+    rows = torch.randn(50, 300, generator=generator())
+    ratio = (rows @ gaussian_projection(300, 400, generator(1))).square().sum(
+        1
+    ) / rows.square().sum(1)
+    assert float((ratio - 1).abs().max()) < 6 * (2 / 400) ** 0.5

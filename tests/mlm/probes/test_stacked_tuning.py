@@ -5,9 +5,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
 from ntpcompanion.mlm.data.special_tokens import padded_to
-from ntpcompanion.mlm.probes.probe import ProbePlan, fine_tune
+from ntpcompanion.mlm.probes.probe import ProbePlan
 from ntpcompanion.mlm.probes.stacked_tuning import fine_tuned_stack
 from ntpcompanion.networks.stack import Stack, initial_stack
 from tests.mlm.cases import LSTM, TRANSFORMER, generator
@@ -52,10 +51,11 @@ def tuned_alone(network, given, plan, seed):
         [*network.parameters(), *head.parameters()], weight_decay=plan.weight_decay
     )
     step, examples = 0, len(given["labels"])
+    size = min(plan.batch_size, examples)
     for _ in range(plan.epochs):
         order = torch.randperm(examples, generator=source)
-        for first in range(0, examples - plan.batch_size + 1, plan.batch_size):
-            batch = order[first : first + plan.batch_size]
+        for first in range(0, examples - size + 1, size):
+            batch = order[first : first + size]
             step += 1
             steps.param_groups[0]["lr"] = plan.learning_rate * min(1, step / plan.warmup)
             steps.zero_grad()
@@ -64,11 +64,12 @@ def tuned_alone(network, given, plan, seed):
     return forward
 
 
-def test_each_network_is_tuned_as_by_a_plain_loop():
-    given, start = task(), stack()
-    found = tuned(given, start=start)
+@pytest.mark.parametrize("batch_size", [8, 12, 500])
+def test_each_network_is_tuned_as_by_a_plain_loop(batch_size):
+    given, start, plan = task(), stack(), replace(PLAN, batch_size=batch_size)
+    found = tuned(given, plan, start)
     for row in range(len(start)):
-        forward = tuned_alone(start.model(row), given, PLAN, 7)
+        forward = tuned_alone(start.model(row), given, plan, 7)
         with torch.no_grad():
             loss = F.cross_entropy(forward(given["train"]), given["labels"])
             best = forward(given["test"]).topk(2, 1)
@@ -76,16 +77,6 @@ def test_each_network_is_tuned_as_by_a_plain_loop():
         near_ties = (best.values[:, 0] - best.values[:, 1] < 1e-4).double().mean()
         assert float(found.training_loss[row]) == pytest.approx(float(loss), abs=1e-5)
         assert abs(float(found.final[row] - right)) <= 1e-6 + float(near_ties)
-
-
-@pytest.mark.parametrize("batch_size", [12, 500])
-def test_a_network_is_tuned_as_by_the_function_for_one(batch_size):
-    given, start, plan = task(), stack(), replace(PLAN, batch_size=batch_size)
-    found = tuned(given, plan, start)
-    examples = LabelledExamples(given["train"], given["labels"], CLASSES)
-    for row in range(len(start)):
-        alone = fine_tune(start.model(row), examples, examples, plan, generator(7))
-        assert float(found.training_loss[row]) == pytest.approx(alone.training_loss, abs=1e-5)
 
 
 def test_halfway_is_the_end_of_half_of_the_epochs():

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.func import jacrev
 
-from ntpcompanion.mlm.training.enlarge_mlp import MLP_SCALINGS, enlarge_mlp, mlp_logits, mlp_traces
+from ntpcompanion.mlm.training.enlarge_mlp import MLP_SCALINGS, enlarge_mlp, mlp_traces
 
 SIZES = (3, 4, 5, 2)
 
@@ -67,6 +67,13 @@ def test_logits_and_squared_gradients_in_exact_fractions(scaling, expected):
     assert seen > 4  # not all gradients are zero
 
 
+def logits(weights, inputs, slope):
+    for matrix in weights[:-1]:
+        inputs = inputs @ matrix.T
+        inputs = np.where(inputs > 0, inputs, slope * inputs)
+    return inputs @ weights[-1].T
+
+
 @pytest.mark.parametrize("slope", [0.0, 0.1])
 def test_traces_by_automatic_differentiation(network, slope):
     weights, inputs = network
@@ -82,8 +89,6 @@ def test_traces_by_automatic_differentiation(network, slope):
     slopes = jacrev(log_chances, argnums=tuple(range(len(tensors))))(*tensors)
     expected = [float((chances * s.square().sum((2, 3))).sum(1).mean()) for s in slopes]
     assert mlp_traces(weights, inputs, slope=slope) == pytest.approx(expected, rel=1e-12)
-    logits = torch.tensor(mlp_logits(weights, inputs, slope=slope))
-    assert torch.allclose(logits.softmax(1), chances, rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("scaling", MLP_SCALINGS)
@@ -92,9 +97,7 @@ def test_traces_by_automatic_differentiation(network, slope):
 def test_the_function_is_kept_and_traces_change_as_stated(network, factor, slope, scaling):
     weights, inputs = network
     wide = enlarge_mlp(weights, factor, scaling=scaling)
-    assert mlp_logits(wide, inputs, slope=slope) == pytest.approx(
-        mlp_logits(weights, inputs, slope=slope), rel=1e-12
-    )
+    assert logits(wide, inputs, slope) == pytest.approx(logits(weights, inputs, slope), rel=1e-12)
     ratios = [1, 1, 1] if scaling == "balanced" else [1 / factor, 1, factor]
     assert mlp_traces(wide, inputs, slope=slope) == pytest.approx(
         ratios * mlp_traces(weights, inputs, slope=slope), rel=1e-12
@@ -112,4 +115,4 @@ def test_what_is_no_network_is_refused(network):
     with pytest.raises(ValueError, match="`scaling` must be"):
         enlarge_mlp(weights, 2, scaling="half")
     with pytest.raises(ValueError, match=r"`inputs` must be of shape \(inputs, 3\)"):
-        mlp_logits(weights, inputs[:, :2])
+        mlp_traces(weights, inputs[:, :2])

@@ -1,19 +1,30 @@
+import math
 from dataclasses import replace
 
 import pytest
 import torch
+from sklearn.linear_model import Ridge
+from torch.nn.functional import one_hot
 
 from ntpcompanion.mlm.curvature.example_gradients import log_trace
-from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
+from ntpcompanion.mlm.data.labelled_examples import LabelledExamples, accuracy_of
+from ntpcompanion.mlm.data.language_plans import HMMPlan
 from ntpcompanion.mlm.data.stacked_sentences import draw_steps
-from ntpcompanion.mlm.probes.ridge import validation_loss
+from ntpcompanion.mlm.evaluation.evaluate import draw_test_set, evaluate
 from ntpcompanion.mlm.training import stacked_training
-from ntpcompanion.mlm.training.adversarial import AdversarialPlan
-from ntpcompanion.mlm.training.stacked_regularizers import adversary, trace_penalty
-from ntpcompanion.mlm.training.stacked_training import train_stack
+from ntpcompanion.mlm.training.stacked_regularizers import (
+    AdversarialPlan,
+    adversary,
+    solved_head,
+    trace_penalty,
+)
+from ntpcompanion.mlm.training.stacked_training import train_stack, trained_stack
+from ntpcompanion.mlm.training.training_plan import TrainingPlan
+from ntpcompanion.networks.network_plan import ModelPlan
 from ntpcompanion.networks.stack import Stack, initial_stack
 from tests.mlm.cases import SHORT, SMALL, TRANSFORMER, generator
 
+LARGER = HMMPlan(3, 6, 4)
 LANGUAGE = SMALL.build()
 TOKENS, STATES = LANGUAGE.sample_with_states(60, generator())
 DOWNSTREAM = LabelledExamples(TOKENS, STATES[:, 0], 2)
@@ -76,14 +87,12 @@ def test_the_adversary_measures_the_validation_loss_of_a_ridge_head():
     term = adversary(PLANS, SEEDS, DOWNSTREAM)
     assert term.weights.tolist() == [0.0, -0.5, -0.5]
     tokens, onehot = term.draw(0)
-    labels = onehot.argmax(-1)
     for row in range(3):
-        first = LabelledExamples(tokens[row, :12], labels[row, :12], 2)
-        second = LabelledExamples(tokens[row, 12:], labels[row, 12:], 2)
-        expected = validation_loss(STACK.model(row), first, second, 2.0)
-        assert float(value(term, row, (tokens, onehot))) == pytest.approx(
-            float(expected.detach()), rel=1e-5
-        )
+        vectors = STACK.model(row).features(tokens[row])[:, -4:].flatten(1).double().detach()
+        fitted, kept = vectors.split([12, 8])
+        head = Ridge(alpha=2.0, fit_intercept=False, solver="svd").fit(fitted, onehot[row, :12])
+        expected = (torch.from_numpy(head.predict(kept)) - onehot[row, 12:]).square().sum(1).mean()
+        assert float(value(term, row, (tokens, onehot))) == pytest.approx(float(expected), rel=1e-5)
 
 
 def test_the_two_sets_of_an_adversary_are_disjoint():
@@ -133,3 +142,70 @@ def test_a_step_that_is_captured_is_the_step_that_is_computed(monkeypatch, kind,
     torch.testing.assert_close(graph.term, plain.term, rtol=1e-5, atol=1e-6)
     for name, p in graph.stack.parameters.items():
         torch.testing.assert_close(p, plain.stack.parameters[name], rtol=0, atol=1e-5)
+
+
+def random(*shape, seed=0):
+    return torch.randn(*shape, generator=generator(seed), dtype=torch.float64)
+
+
+@pytest.mark.parametrize(("n", "d"), [(20, 5), (5, 20), (7, 7), (1, 3)])
+@pytest.mark.parametrize("ridge", [0.01, 3.0])
+def test_the_head_is_that_of_scikit_learn(n, d, ridge):
+    features, targets = random(n, d), random(n, 3, seed=1)
+    theirs = (
+        Ridge(alpha=ridge, fit_intercept=False, solver="svd")
+        .fit(features.numpy(), targets.numpy())
+        .coef_.T
+    )
+    assert solved_head(features, targets, ridge)[0].numpy() == pytest.approx(theirs, abs=1e-10)
+
+
+@pytest.mark.parametrize(("n", "d"), [(6, 3), (3, 6)])
+def test_the_derivative_through_the_head_is_that_of_finite_differences(n, d):
+    features, targets = random(n, d).requires_grad_(), random(n, 2, seed=1).requires_grad_()
+    assert torch.autograd.gradcheck(lambda h, y: solved_head(h, y, 0.3)[0], (features, targets))
+
+
+def test_the_adversary_lowers_the_accuracy_of_the_head_at_kept_loss():
+    language, shape = LARGER.build(), ModelPlan("transformer", 16, 2, 2, 64, words=6, positions=4)
+
+    def task(n, seed):
+        tokens, states = language.sample_with_states(n, generator(seed))
+        return LabelledExamples(tokens, states[:, 1], 3)
+
+    plan = TrainingPlan(300, 64, learning_rate=1e-2)
+    normal = trained_stack(initial_stack(shape, (0,)), plan, language, (0,), "normal")
+    plans = [AdversarialPlan(weight, 1.0, 64, 64) for weight in (0.0, 0.1)]
+    term = adversary(plans, (1, 1), task(2000, 4))
+    plan = TrainingPlan(80, 64, learning_rate=3e-3, seed=1)
+    *_, end = train_stack(normal.take([0, 0]), plan, language, (1, 1), "attacked", term=term)
+    fitted, kept, test = task(200, 2), task(4000, 3), draw_test_set(language, 300, 4, 0)
+    without, attacked = (head_accuracy(end.stack.model(row), fitted, kept) for row in (0, 1))
+    losses = [evaluate(end.stack.model(row), test) for row in (0, 1)]
+    error = math.hypot(*(found.kl_stderr for found in losses))
+    assert abs(losses[1].loss - losses[0].loss) + 2 * error < 0.01
+    assert attacked.value < without.value - 5 * max(without.stderr, attacked.stderr)
+    assert without.value > head_accuracy(normal.model(0), fitted, kept).value - 0.03
+
+
+def head_accuracy(model, train, test):
+    """Of a ridge head that is fitted on other sentences than those it is measured on."""
+    vectors = [model.features(x.inputs)[:, -4:].flatten(1).detach() for x in (train, test)]
+    head, _ = solved_head(vectors[0], one_hot(train.labels, 3).float(), 1.0)
+    return accuracy_of((vectors[1] @ head).argmax(1) == test.labels)
+
+
+WRONG = [
+    ("weight", -1.0, "must be at least 0, got -1"),
+    ("weight", float("nan"), "must be a finite number, got nan"),
+    ("ridge", 0.0, "must be positive and finite, got 0"),
+    ("first", 0, "must be at least 1, got 0"),
+    ("second", 0, "must be at least 1, got 0"),
+    ("dims", -1, "must be at least 0, got -1"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "words"), WRONG)
+def test_plans_out_of_range_are_refused_by_name(name, value, words):
+    with pytest.raises(ValueError, match=f"`{name}` {words}"):
+        replace(ATTACK, **{name: value})
