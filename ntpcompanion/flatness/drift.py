@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 from torch import Tensor
 from torch.func import grad
 
-from ntpcompanion.flatness.flatness_checks import check_float64
+from ntpcompanion.flatness.hessian import check_float64
 from ntpcompanion.flatness.manifold import (
     RANK_TOLERANCE,
     nearest_minimizer,

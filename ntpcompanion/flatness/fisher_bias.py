@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.func import jacrev
 
-from ntpcompanion.flatness.flatness_checks import check_float64
+from ntpcompanion.flatness.hessian import check_float64
 from ntpcompanion.flatness.model import ConditionalModel
 from ntpcompanion.validation import check_instance
 

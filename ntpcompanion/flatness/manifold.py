@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.flatness.flatness_checks import check_float64
+from ntpcompanion.flatness.hessian import check_float64
 from ntpcompanion.flatness.model import ConditionalModel
 from ntpcompanion.validation import as_positive, check_instance
 

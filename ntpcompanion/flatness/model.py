@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.func import jacrev
 
-from ntpcompanion.flatness.flatness_checks import check_float64
+from ntpcompanion.flatness.hessian import check_float64
 from ntpcompanion.validation import (
     as_shaped,
     check_callable,

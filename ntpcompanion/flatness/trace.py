@@ -2,7 +2,7 @@
 (Liu et al. 2023, appendix B.1).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,6 +10,9 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.func import vjp, vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import one_hot
 
 from ntpcompanion.flatness.hessian import (
     BATCH_ENTRIES,
@@ -19,14 +22,39 @@ from ntpcompanion.flatness.hessian import (
     check_vector,
     symmetric_products,
 )
-from ntpcompanion.flatness.layers import has_layer_rules, squared_norms
+from ntpcompanion.flatness.layers import Weigh, has_layer_rules, squared_norms
 from ntpcompanion.flatness.logits import check_logits
-from ntpcompanion.flatness.vmapped import Logits, norms_by_vmap
 from ntpcompanion.validation import as_integer, check_tensor, check_torch_generator
 
 # Inputs that go through a model at once on a CPU: with more, temporaries are so large that each is
 # fetched from the system anew.
 CACHED_INPUTS = 128
+
+
+Logits = Callable[[Tensor, Tensor], Tensor]
+
+
+def norms_by_vmap(
+    logits: Logits, theta: Float[Tensor, " d"], inputs: Tensor, weigh: Weigh
+) -> Float[Tensor, " n"]:
+    """What `squared_norms` computes, for any function `logits` that `torch.func.vmap` can take; all
+    gradients are formed. Raises ValueError unless `logits` returns a row for each input.
+    """
+    with torch.no_grad():
+        scores = logits(theta, inputs)
+    if len(scores) != len(inputs):
+        raise ValueError(
+            f"`logits` must return a row for each of the {len(inputs)} inputs, got {len(scores)}."
+        )
+    labels, shares = weigh(scores.log_softmax(-1))
+
+    def norms(example: Tensor, labels: Tensor, shares: Tensor) -> Tensor:
+        log_probabilities, pull = vjp(lambda t: logits(t, example[None])[0].log_softmax(0), theta)
+        chosen = one_hot(labels, len(log_probabilities)).to(log_probabilities)
+        return shares @ vmap(lambda row: pull(row)[0].square().sum())(chosen)
+
+    with sdpa_kernel(SDPBackend.MATH):  # fused attention takes one example at a time under vmap
+        return vmap(norms)(inputs, labels, shares)
 
 
 @dataclass(frozen=True)

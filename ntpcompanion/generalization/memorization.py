@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from ntpcompanion.generalization.data_checks import as_flags
+from ntpcompanion.generalization.min_norm import as_flags
 from ntpcompanion.validation import (
     as_integer,
     as_integer_array,

@@ -1,11 +1,10 @@
 """Least squares of minimum norm on many subsets of one sample, and with one example left out."""
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
-from ntpcompanion.generalization.data_checks import as_flags
-from ntpcompanion.validation import as_matrix, as_shaped
+from ntpcompanion.validation import as_matrix, as_shaped, check_shape, described
 
 DEPENDENT = 1e-10  # smallest over largest pivot, below which rows count as linearly dependent
 
@@ -125,3 +124,16 @@ def _check_pivots(triangle: Float[np.ndarray, "*models r r"]) -> None:
             "`features` are linearly dependent, so that the fit is not determined to rounding. "
             "Leave out features, or take others."
         )
+
+
+def as_flags(
+    name: str, value: ArrayLike, shape: tuple[int | None, int | None]
+) -> Bool[np.ndarray, "rows columns"]:
+    """`value` as a matrix of true and false of a shape (None: any positive length). Raises
+    ValueError for entries of another kind, zeros and ones too, and for another shape.
+    """
+    flags = np.asarray(value)
+    if flags.dtype != bool:
+        raise ValueError(f"`{name}` must hold true and false only, got {described(flags)}.")
+    check_shape(name, flags.shape, shape)
+    return flags

@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
 from ntpcompanion.geometry.supports import as_support
-from ntpcompanion.linear.tables.random_supports import draw_supports
+from ntpcompanion.linear.tables.contexts import draw_supports
 from ntpcompanion.validation import as_integer, check_generator
 
 

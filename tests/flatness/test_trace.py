@@ -5,7 +5,13 @@ from torch import nn
 
 from ntpcompanion.flatness import hessian, trace
 from ntpcompanion.flatness.hessian import FlatModule
-from ntpcompanion.flatness.trace import TraceEstimate, exact_trace, fisher_trace, hutchinson_trace
+from ntpcompanion.flatness.trace import (
+    TraceEstimate,
+    exact_trace,
+    fisher_trace,
+    hutchinson_trace,
+    norms_by_vmap,
+)
 from tests.flatness.cases import (
     TOY_MODELS,
     Transformer,
@@ -14,6 +20,7 @@ from tests.flatness.cases import (
     masked_sentences,
     seeded,
 )
+from tests.flatness.test_layers import Mean, plain, weigh
 
 QUADRATIC = torch.randn(6, 6, generator=seeded(3), dtype=torch.float64)
 QUADRATIC = QUADRATIC + QUADRATIC.T
@@ -312,3 +319,17 @@ def test_fused_attention_is_taken_by_all_three():
         generator=seeded(),
     )
     assert abs(random.value - exact.value) < 4 * random.stderr
+
+
+def test_norms_are_those_of_gradients_one_by_one():
+    flat = FlatModule(initialized(Mean).double())
+    inputs = torch.randint(8, (6, 4), generator=torch.Generator().manual_seed(1))
+    found = norms_by_vmap(flat, flat.theta, inputs, weigh)
+    torch.testing.assert_close(found, plain(flat, inputs))
+
+
+def test_a_row_is_needed_for_each_input():
+    theta = torch.zeros(3, dtype=torch.float64)
+    words = r"`logits` must return a row for each of the 4 inputs, got 1\."
+    with pytest.raises(ValueError, match=words):
+        norms_by_vmap(lambda t, x: t[None], theta, torch.zeros(4, 2), weigh)

@@ -2,7 +2,7 @@
 all alike.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter
 
 from ntpcompanion.experiments import experiment
-from ntpcompanion.experiments.same_loss.checkpoint_store import Kept
 from ntpcompanion.experiments.same_loss.interventions import PRETRAINING, Arm, Intervention, Start
 from ntpcompanion.experiments.same_loss.plan_fields import NamedLanguage
 from ntpcompanion.experiments.same_loss.study_measures import measure_arm, with_slopes
@@ -18,11 +17,12 @@ from ntpcompanion.experiments.same_loss.study_probes import study_references
 from ntpcompanion.experiments.same_loss.study_results import StudyModel, TaskReferences
 from ntpcompanion.experiments.same_loss.study_suite import StudySuite, SuitePlan, draw_study_suite
 from ntpcompanion.mlm.data.stacked_sentences import Labels
+from ntpcompanion.mlm.training.checkpoints import load_checkpoint, save_checkpoint
 from ntpcompanion.mlm.training.distributed import checked_device
 from ntpcompanion.mlm.training.stacked_training import trained_stack
 from ntpcompanion.mlm.training.training_plan import TrainingPlan
-from ntpcompanion.networks.network_plan import TransformerSize
-from ntpcompanion.networks.stack import initial_stack
+from ntpcompanion.networks.network_plan import ModelPlan, TransformerSize
+from ntpcompanion.networks.stack import Stack, initial_stack
 from ntpcompanion.validation import check_instance
 
 Seed = Annotated[int, Field(ge=0)]
@@ -170,3 +170,59 @@ def _measured(arm: Arm, number: int, suite: StudySuite, kept: Kept) -> tuple[Stu
         return {"models": MODELS.dump_python(tuple(found), mode="json")}
 
     return MODELS.validate_python(kept.state(f"measured-{number}-{arm.kind}", measure)["models"])
+
+
+class Kept:
+    """What was computed before, or is computed now and kept.
+
+    Parameters
+    ----------
+    folder
+        where; None keeps nothing.
+    belongs_to
+        what tells this run from others, such as its plan.
+    """
+
+    def __init__(self, folder: Path | None, belongs_to: str) -> None:
+        if folder is not None:
+            check_instance("checkpoint", folder, Path)
+        self._folder, self._identity = folder, belongs_to
+
+    def state(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """A dict of tensors, numbers, texts, lists and dicts of that name. Raises ValueError for a
+        file of another run, or a damaged one.
+        """
+        if self._folder is None:
+            return make()
+        path = self._folder / f"{name}.pt"
+        found = load_checkpoint(path, self._identity)
+        if found is None:
+            found = {**make(), "identity": self._identity}
+            save_checkpoint(path, found)
+        return found
+
+    def arms(
+        self, name: str, plan: ModelPlan, device: str, make: Callable[[], Iterable[Arm]]
+    ) -> list[Arm]:
+        """Trained models of that name, on the device."""
+        state = self.state(name, lambda: {"arms": [_state_of(arm) for arm in make()]})
+        return [
+            Arm(
+                arm["kind"],
+                arm["strengths"],
+                arm["seeds"],
+                Stack(plan, {key: p.to(device) for key, p in arm["parameters"].items()}),
+                measured=arm["measured"],
+            )
+            for arm in state["arms"]
+        ]
+
+
+def _state_of(arm: Arm) -> dict[str, Any]:
+    return {
+        "kind": arm.kind,
+        "strengths": arm.strengths,
+        "seeds": arm.seeds,
+        "measured": arm.measured,
+        "parameters": {name: p.detach() for name, p in arm.stack.parameters.items()},
+    }

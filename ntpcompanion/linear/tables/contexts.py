@@ -11,7 +11,6 @@ from jaxtyping import Float, Int, Integer
 from scipy.sparse import csr_array, sparray, spmatrix
 
 from ntpcompanion.languages.text.counting import count_contexts
-from ntpcompanion.linear.tables.random_supports import draw_supports
 from ntpcompanion.linear.tables.table_checks import as_distributions, as_weight, read_only_copy
 from ntpcompanion.numerics.memory import check_dense
 from ntpcompanion.numerics.series import NEAR, exp_remainder
@@ -297,3 +296,11 @@ def _logsumexp_by_row(
 ) -> Float[np.ndarray, " rows"]:
     peak = np.maximum.reduceat(values, starts)  # no row is empty: its distribution sums to one
     return peak + np.log(np.add.reduceat(np.exp(values - peak[row]), starts))
+
+
+def draw_supports(
+    num_contexts: int, vocab_size: int, support_size: int, rng: np.random.Generator
+) -> Int[np.ndarray, "m k"]:
+    """The tokens of independent uniform supports of one size, in no order. Cost O(m V)."""
+    drawn = rng.random((num_contexts, vocab_size))
+    return drawn.argpartition(support_size - 1, axis=1)[:, :support_size]

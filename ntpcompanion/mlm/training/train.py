@@ -1,7 +1,7 @@
 """Training: a generator that yields the model at chosen steps, and that a kill does not disturb."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,18 +13,38 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from ntpcompanion.languages.language import PADDING, Language
+from ntpcompanion.argument_check import argument_check
+from ntpcompanion.checks import check_named_tensors
+from ntpcompanion.languages.language import PADDING, Language, check_language
 from ntpcompanion.mlm.data.fingerprint import fingerprint
 from ntpcompanion.mlm.data.masked_sentences import MaskedBatch, batch_generator, draw_batch
 from ntpcompanion.mlm.training.checkpoints import identity, load_checkpoint, save_checkpoint
 from ntpcompanion.mlm.training.distributed import Processes
 from ntpcompanion.mlm.training.optimizer import optimizer_of
-from ntpcompanion.mlm.training.regularizer import SecondTerm
-from ntpcompanion.mlm.training.train_checks import check_kinds, check_where, checked_stops
 from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.build_network import build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.network_plan import ModelPlan
+from ntpcompanion.validation import as_integer, check_device, check_instance
+
+
+@dataclass(frozen=True)
+class SecondTerm:
+    """What is minimized beside the loss of the masked words: `weight` · value(model, step).
+
+    Fields
+    ------
+    value
+        a scalar of the model and of the number of the step alone.
+    weight
+        its factor; a negative one maximizes the term.
+    identity
+        what tells this term from another one, so that a checkpoint of another is refused.
+    """
+
+    value: Callable[[LanguageModel, int], Tensor]
+    weight: float
+    identity: str
 
 
 @dataclass(frozen=True)
@@ -300,3 +320,56 @@ def masked_loss(forward: nn.Module, batch: MaskedBatch, precision: str = "float3
         reduction="none",
     )
     return (losses.view_as(batch.targets).sum(1) / (batch.targets != PADDING).sum(1)).mean()
+
+
+def check_kinds(
+    model_plan: ModelPlan,
+    plan: TrainingPlan,
+    language: Language,
+    start: Mapping[str, Tensor] | None,
+    second: SecondTerm | None,
+    processes: Processes,
+) -> None:
+    """ValueError unless every argument of `train` is of its kind."""
+    check_instance("model_plan", model_plan, ModelPlan)
+    check_instance("plan", plan, TrainingPlan)
+    check_language(language)
+    check_instance("processes", processes, Processes)
+    if start is not None:
+        check_named_tensors("start", start)
+    if second is not None:
+        check_instance("second", second, SecondTerm)
+
+
+@argument_check
+def check_where(device: torch.device | str, checkpoint: Path | None, save_every: int) -> None:
+    """ValueError for what is no device or no file, and for a number of steps below 1."""
+    check_device("device", device)
+    as_integer("save_every", save_every, 1)
+    if checkpoint is not None:
+        check_instance("checkpoint", checkpoint, Path)
+
+
+def checked_stops(
+    model_plan: ModelPlan,
+    plan: TrainingPlan,
+    language: Language,
+    stops: Collection[int],
+    second: SecondTerm | None,
+    processes: Processes,
+) -> set[int]:
+    """The steps at which `train` stops, the last one included. ValueError for vocabularies that
+    differ, stops outside of the run, and a second term in several processes.
+    """
+    if language.vocab_size != model_plan.words:
+        raise ValueError(
+            f"`model_plan` has {model_plan.words} words and the language {language.vocab_size}. "
+            "Give it `words` of the language."
+        )
+    stops = plan.with_last(stops)
+    if second and processes.count > 1:
+        raise ValueError(
+            f"`second` must be None in {processes.count} processes, which share the loss of the "
+            "masked words only. Use one process."
+        )
+    return stops

@@ -44,3 +44,19 @@ def label_line(
         va="center",
         annotation_clip=False,
     )
+
+
+# white space is seen, and a dollar begins no formula
+_SIGNS = str.maketrans({" ": "␣", "\n": "¶", "\t": "→", "$": r"\$"})
+
+
+def visible(token: str) -> str:
+    """The token with signs in place of its white space, and without a formula in it.
+
+    Examples
+    --------
+    >>> from ntpcompanion.plots.drawing.labels import visible
+    >>> visible("word"), visible(" ")
+    ('word', '␣')
+    """
+    return token.translate(_SIGNS)

@@ -1,5 +1,6 @@
 """The look of every figure: width, colours by meaning, typeface."""
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,10 @@ from IPython.core.getipython import get_ipython
 from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.mathtext import MathTextParser
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 from ntpcompanion.plots.drawing.narrow import METADATA, WIDTH, narrow_bundle
-from ntpcompanion.plots.drawing.plot_formulas import keep_formulas
 from ntpcompanion.validation import as_integer, as_positive
 
 FONTS = Path(__file__).parents[1] / "fonts"
@@ -162,3 +163,32 @@ def ramp(n: int) -> list[str]:
         "#" + "".join(f"{int(a + share * (b - a)):02x}" for a, b in zip(_DARK, _LIGHT, strict=True))
         for share in shares
     ]
+
+
+_KEPT = 1000  # formulas: those of the largest chapter are a tenth
+# what a parser makes, and by which name it is asked for
+_NAMES: dict[str, Any] = {"vector": "path", "raster": "agg"}
+
+
+def keep_formulas() -> None:
+    """Have Matplotlib remember the formulas that it has set, from one drawing to the next.
+
+    By itself it remembers 50, and only while a figure is drawn once. The tick labels of logarithmic
+    axes are formulas, and a page measures and draws each figure five times: to set them anew would
+    take a third of that, or more. What is drawn is the same.
+    """
+    method: Any = getattr(MathTextParser, "_parse_cached", None)
+    # a name of Matplotlib's own: where it means something else, nothing is changed
+    if not hasattr(method, "cache_info"):
+        return
+    by_itself = method.__wrapped__
+
+    @functools.lru_cache(_KEPT)
+    def kept(output: str, *arguments: object) -> object:
+        return by_itself(MathTextParser(_NAMES[output]), *arguments)
+
+    @functools.wraps(by_itself)
+    def parse(self: Any, *arguments: object) -> object:
+        return kept(self._output_type, *arguments)
+
+    MathTextParser._parse_cached = parse  # type: ignore[attr-defined]  # its stubs leave it out

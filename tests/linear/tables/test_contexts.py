@@ -8,9 +8,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array, csr_matrix
+from scipy.stats import chisquare
 
 from ntpcompanion.linear.tables import contexts
-from ntpcompanion.linear.tables.contexts import ContextTable
+from ntpcompanion.linear.tables.contexts import ContextTable, draw_supports
 from tests.oracles import cross_entropy, successors
 
 # the second context can be followed by every token
@@ -386,3 +387,18 @@ def test_arrays_of_a_table_are_read_only(rng):
     for array in (table.embeddings, table.next_token, table.weight):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_supports_are_sets_of_one_size_each_as_likely(rng, size):
+    drawn = np.sort(draw_supports(4000, 5, size, rng), axis=1)
+    assert (np.diff(drawn, axis=1) > 0).all()
+    sets, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert len(sets) == {1: 5, 2: 10, 4: 5}[size]
+    assert chisquare(counts).pvalue > 1e-6
+
+
+def test_a_random_table_has_the_supports_of_its_generator():
+    table = ContextTable.random(6, 5, 2, 3, np.random.default_rng(0))
+    drawn = draw_supports(6, 5, 2, np.random.default_rng(0))
+    assert [set(row) for row in drawn] == [set(np.flatnonzero(row)) for row in table.next_token]

@@ -7,9 +7,9 @@ from ntpcompanion.flatness.trace import fisher_trace
 from ntpcompanion.mlm.curvature.balanced_trace import balanced_trace, unit_gain
 from ntpcompanion.mlm.curvature.example_gradients import sampled_labels, squared_gradients
 from ntpcompanion.mlm.curvature.rescaling import rescale
+from ntpcompanion.mlm.curvature.squared_gradients import OneMask
 from ntpcompanion.mlm.curvature.traces import measured_traces, trace_slope
 from ntpcompanion.mlm.evaluation.evaluate import draw_test_set
-from ntpcompanion.mlm.evaluation.single_mask import OneMask
 from tests.mlm.cases import SMALL, TRANSFORMER, generator
 from tests.networks.cases import double
 

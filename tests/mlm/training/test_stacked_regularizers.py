@@ -177,7 +177,7 @@ def test_the_adversary_lowers_the_accuracy_of_the_head_at_kept_loss():
     normal = trained_stack(initial_stack(shape, (0,)), plan, language, (0,), "normal")
     plans = [AdversarialPlan(weight, 1.0, 64, 64) for weight in (0.0, 0.1)]
     term = adversary(plans, (1, 1), task(2000, 4))
-    plan = TrainingPlan(80, 64, learning_rate=3e-3, seed=1)
+    plan = TrainingPlan(200, 64, learning_rate=3e-3, seed=1)
     *_, end = train_stack(normal.take([0, 0]), plan, language, (1, 1), "attacked", term=term)
     fitted, kept, test = task(200, 2), task(4000, 3), draw_test_set(language, 300, 4, 0)
     without, attacked = (head_accuracy(end.stack.model(row), fitted, kept) for row in (0, 1))

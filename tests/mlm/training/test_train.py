@@ -12,8 +12,7 @@ from ntpcompanion.mlm.data.masked_sentences import MaskedBatch, batch_generator,
 from ntpcompanion.mlm.evaluation.evaluate import draw_test_set, evaluate
 from ntpcompanion.mlm.training.checkpoints import load_checkpoint
 from ntpcompanion.mlm.training.distributed import Processes
-from ntpcompanion.mlm.training.regularizer import SecondTerm
-from ntpcompanion.mlm.training.train import masked_loss, train
+from ntpcompanion.mlm.training.train import SecondTerm, masked_loss, train
 from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.build_network import build_model
 from tests.mlm.cases import LSTM, MIXED, SHORT, SMALL, TRANSFORMER, same

@@ -1,6 +1,8 @@
 import pytest
+from matplotlib.textpath import TextPath
 
 from ntpcompanion import plots
+from ntpcompanion.plots.drawing.labels import visible
 
 
 @pytest.mark.parametrize(
@@ -16,3 +18,13 @@ def test_a_label_stands_beside_its_point_in_the_colour_of_the_line(ax, offset, s
         plots.MEASUREMENT,
         side,
     )
+
+
+@pytest.mark.parametrize("token", [" ", "\n", "\t", "$", "$$", "a b", "_", "^"])
+def test_every_token_can_be_drawn(token):
+    """White space has a width, and dollars are no formula."""
+    assert TextPath((0, 0), visible(token)).get_extents().width > 0
+
+
+def test_words_stay_as_they_are():
+    assert [visible(word) for word in ("the", "हिन्दी", "don't")] == ["the", "हिन्दी", "don't"]

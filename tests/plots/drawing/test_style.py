@@ -1,3 +1,5 @@
+import functools
+import inspect
 import io
 import re
 from xml.etree import ElementTree
@@ -6,10 +8,12 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from IPython.terminal.interactiveshell import TerminalInteractiveShell
+from matplotlib.mathtext import MathTextParser
 
 from ntpcompanion import plots
 from ntpcompanion.plots.drawing import style as module
 from ntpcompanion.plots.drawing.narrow import NARROW_MIME, to_svg
+from ntpcompanion.plots.drawing.style import keep_formulas
 from ntpcompanion.workflow.site.look import ASSETS
 
 
@@ -136,3 +140,58 @@ def test_a_ramp_of_too_many_shades_is_refused(n):
 def test_what_is_no_number_of_shades_or_panels_is_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+NAME = "_parse_cached"
+
+
+@pytest.fixture
+def formulas(monkeypatch):
+    """Those that are set from now on; Matplotlib is as it is by itself, until the test says
+    otherwise.
+    """
+    found = []
+    by_itself = inspect.unwrap(getattr(MathTextParser, NAME))
+
+    def noted(self, text, *arguments):
+        found.append(text)
+        return by_itself(self, text, *arguments)
+
+    monkeypatch.setattr(MathTextParser, NAME, functools.lru_cache(50)(noted))
+    return found
+
+
+def drawn():
+    """A figure with a logarithmic axis."""
+    fig, (panel,) = plots.figure()
+    panel.loglog([1e-8, 1], [1, 2], label=r"$\alpha_{ij}^2$")
+    panel.legend()
+    return to_svg(fig)
+
+
+def test_a_formula_is_set_once_and_looks_as_it_did(formulas):
+    by_itself = drawn()
+    assert len(formulas) > len(set(formulas))
+    keep_formulas()
+    formulas.clear()
+    assert drawn() == by_itself
+    once = list(formulas)
+    assert r"$\alpha_{ij}^2$" in once
+    assert drawn() == by_itself
+    assert formulas == once
+
+
+def test_to_ask_twice_changes_nothing(formulas):
+    keep_formulas()
+    method = getattr(MathTextParser, NAME)
+    keep_formulas()
+    assert getattr(MathTextParser, NAME) is method
+
+
+def test_where_matplotlib_has_another_method_nothing_is_changed(formulas, monkeypatch):
+    monkeypatch.setattr(MathTextParser, NAME, len)
+    keep_formulas()
+    assert getattr(MathTextParser, NAME) is len
+    monkeypatch.delattr(MathTextParser, NAME)
+    keep_formulas()
+    assert not hasattr(MathTextParser, NAME)
