@@ -1,4 +1,6 @@
-"""Ensembles of runs of SGD and of Adam from one point, in one vectorized run."""
+"""Ensembles of runs of SGD and of Adam from one point, in one vectorized run, and the gradients of
+their mini-batches.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

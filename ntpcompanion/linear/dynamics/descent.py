@@ -29,6 +29,9 @@ DENSE_ARRAYS = 7
 OPTIMIZERS = ("gd", "ngd", "adam", "sgd")
 
 Rate = float | Real | Callable[[int], float]
+# In-support mass below this counts as none: the gradient on the support is −p there, whatever the
+# shares.
+SMALLEST_MASS = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,11 +242,6 @@ def _refuse_out_of_range(
     if not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in pair):  # type: ignore[operator]  # real numbers compare
         raise ValueError(f"`betas` must be two numbers in [0, 1), got {betas!r}.")
     as_positive("epsilon", epsilon, "1e-300 for next to none")
-
-
-# In-support mass below this counts as none: the gradient on the support is −p there, whatever the
-# shares.
-SMALLEST_MASS = 1e-300
 
 
 class FullGradient:

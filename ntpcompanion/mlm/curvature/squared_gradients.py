@@ -1,4 +1,6 @@
-"""Squared gradients of log-probabilities by parameter and by group of parameters."""
+"""A masked language model as a function of the sentence alone, and its squared gradients of
+log-probabilities by parameter and by group of parameters.
+"""
 
 import torch
 from jaxtyping import Float, Int

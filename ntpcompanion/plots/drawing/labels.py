@@ -1,4 +1,4 @@
-"""Text beside lines, instead of a legend."""
+"""Text beside lines, instead of a legend, and how a token of a text is written."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -6,6 +6,9 @@ from matplotlib.lines import Line2D
 
 from ntpcompanion.plots.drawing.plot_checks import as_pair, check_axes, check_point
 from ntpcompanion.validation import check_instance
+
+# white space is seen, and a dollar begins no formula
+_SIGNS = str.maketrans({" ": "␣", "\n": "¶", "\t": "→", "$": r"\$"})
 
 
 def label_line(
@@ -44,10 +47,6 @@ def label_line(
         va="center",
         annotation_clip=False,
     )
-
-
-# white space is seen, and a dollar begins no formula
-_SIGNS = str.maketrans({" ": "␣", "\n": "¶", "\t": "→", "$": r"\$"})
 
 
 def visible(token: str) -> str:

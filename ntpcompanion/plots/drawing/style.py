@@ -38,6 +38,9 @@ THEORY = INK
 FURTHER = (_BROWN, _SKY)  # a third and a fourth measured quantity
 
 _DARK, _LIGHT = (0x3B, 0x2A, 0x7A), (0x9A, 0x86, 0xD8)  # the ends of a ramp
+_KEPT = 1000  # formulas: those of the largest chapter are a tenth
+# what a parser makes, and by which name it is asked for
+_NAMES: dict[str, Any] = {"vector": "path", "raster": "agg"}
 
 
 def use_style() -> None:
@@ -163,11 +166,6 @@ def ramp(n: int) -> list[str]:
         "#" + "".join(f"{int(a + share * (b - a)):02x}" for a, b in zip(_DARK, _LIGHT, strict=True))
         for share in shares
     ]
-
-
-_KEPT = 1000  # formulas: those of the largest chapter are a tenth
-# what a parser makes, and by which name it is asked for
-_NAMES: dict[str, Any] = {"vector": "path", "raster": "agg"}
 
 
 def keep_formulas() -> None:
