@@ -3,7 +3,7 @@
 import resource
 import sys
 
-from ntpcompanion.numerics.peak_memory import read_peak
+from ntpcompanion.numerics.memory import read_peak
 
 
 def peak_memory() -> float:

@@ -1,4 +1,5 @@
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from ntpcompanion.linear.separability.decision import check_separability
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics import memory
-from ntpcompanion.numerics.memory import check_dense, machine_memory
+from ntpcompanion.numerics.memory import GRAIN, check_dense, forget_peak, machine_memory, peak_gib
 
 
 def test_what_fits_is_let_through_and_what_does_not_is_said(monkeypatch):
@@ -63,3 +64,21 @@ def steps_of(table):
         keep=1,
         rng=np.random.default_rng(0),
     )
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are read from /proc")
+def test_the_peak_counts_what_was_held_in_between_and_only_that():
+    forget_peak()
+    before = peak_gib()
+    held = np.ones(2**27)  # 1 GiB
+    assert held.sum() == 2**27
+    del held
+    assert peak_gib() - before in (2 * GRAIN, 3 * GRAIN)
+    forget_peak()
+    assert peak_gib() <= before + GRAIN
+
+
+def test_where_the_system_does_not_tell_there_is_no_peak(monkeypatch, tmp_path):
+    monkeypatch.setattr(memory, "PROCESS", tmp_path / "none")
+    forget_peak()
+    assert peak_gib() is None

@@ -14,7 +14,7 @@ from ntpcompanion.experiments.scale import large_svm
 from ntpcompanion.experiments.scale.large_svm import Sizes
 from ntpcompanion.linear.dynamics.block_descent import descend_large
 from ntpcompanion.linear.dynamics.descent import step_bound
-from ntpcompanion.numerics.peak_memory import forget_peak, peak_gib
+from ntpcompanion.numerics.memory import forget_peak, peak_gib
 
 
 class Plan(experiment.Plan):

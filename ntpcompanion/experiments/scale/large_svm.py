@@ -10,7 +10,7 @@ from ntpcompanion.linear.svm.next_token_svm import NTPSVMSolution, solve_ntp_svm
 from ntpcompanion.linear.svm.working_set import LargeSolution, solve_large_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.linear.tables.large_tables import planted_table
-from ntpcompanion.numerics.peak_memory import forget_peak, peak_gib
+from ntpcompanion.numerics.memory import forget_peak, peak_gib
 from ntpcompanion.numerics.progress import Round
 from ntpcompanion.randomness import stream
 

@@ -95,7 +95,7 @@ def test_wrong_arguments_are_named():
 
 MEASURE = """
 import numpy as np
-from ntpcompanion.numerics.peak_memory import forget_peak
+from ntpcompanion.numerics.memory import forget_peak
 from ntpcompanion.linear.svm.working_set import _Search, solve_large_svm
 from ntpcompanion.linear.tables.large_tables import planted_table
 def kib(name):
