@@ -202,11 +202,11 @@ def test_a_torchvision_that_cannot_be_imported_is_passed_over(tmp_path, monkeypa
         import torchvision  # noqa: F401
 
 
-@pytest.mark.parametrize("module", ["causal", "glue", "pretrained", "word_model"])
+@pytest.mark.parametrize("module", ["causal", "glue", "hub", "word_model"])
 def test_importing_a_module_loads_no_library_of_the_extra(module):
-    source = Path(importlib.util.find_spec(f"ntpcompanion.languages.{module}").origin).read_text(
-        encoding="utf-8"
-    )
+    source = Path(
+        importlib.util.find_spec(f"ntpcompanion.languages.pretrained.{module}").origin
+    ).read_text(encoding="utf-8")
     outside = [line for line in source.splitlines() if line.startswith(("import ", "from "))]
     assert outside
     assert not [
