@@ -10,7 +10,7 @@ from tests.test_lazy_names import SCIENCE, found_at
 
 # interfaces and results, which the examples of others show; and what needs a download
 WITHOUT = {"Language", "ContextCounts", "EntropyFloor", "Verdict", "TraceEstimate"}
-WITHOUT |= {"CausalLanguage", "WordModel", "load_opt", "load_glue", "ConvergedProbe"}
+WITHOUT |= {"CausalLanguage", "WordModel", "load_opt", "ConvergedProbe"}
 # trainings, those of plans at the smallest size that they take: seconds each
 LONG = {"adam_rate.run", "adam_bias.run", "adam_limit.run", "train_jointly", "fit_decoders"}
 

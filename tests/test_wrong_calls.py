@@ -63,7 +63,6 @@ RIGHT = {
         la.frequent_contexts,
         {"counts": COUNTS, "vocabulary": ["a", "b", "c"], "rows": 2, "successors": 2},
     ),
-    "load_glue": (la.load_glue, {"task": "sst2", "source": "/nowhere"}),
     "load_opt": (la.load_opt, {"source": "/nowhere"}),
     "random_block_hmm": (la.random_block_hmm, BLOCKS),
     "random_levelled_pcfg": (la.random_levelled_pcfg, LEVELS),
@@ -102,7 +101,6 @@ estimate_entropy_floor: language=table sentences=integer generator=generator dev
 estimate_entropy_floor: batch=integer
 exact_entropy_floor: language=table
 frequent_contexts: counts=table vocabulary=text rows=integer successors=integer
-load_glue: task=choice source=text
 load_opt: source=text
 random_block_hmm: rng=rng states=integer vocab=integer length=integer blocks=integer
 random_block_hmm: transition_concentration=positive emission_concentration=positive

@@ -17,7 +17,6 @@ from .grammars.levelled_grammars import random_levelled_pcfg as random_levelled_
 from .grammars.levelled_grammars import span_labels as span_labels
 from .grammars.derivation import draw_derivation as draw_derivation
 from .pretrained.hub import load_opt as load_opt
-from .pretrained.glue import load_glue as load_glue
 
 __all__ = [
     "read_text",
@@ -39,5 +38,4 @@ __all__ = [
     "span_labels",
     "draw_derivation",
     "load_opt",
-    "load_glue",
 ]

@@ -7,10 +7,9 @@ import torch
 
 from ntpcompanion import languages
 from ntpcompanion.languages.enumeration import sentence_table
-from ntpcompanion.languages.pretrained.glue import GlueSplit, encode
 from ntpcompanion.languages.random_hmms import random_hmm
 from ntpcompanion.mlm.data.language_plans import HMMPlan
-from tests.languages.opt import small_opt, small_tokenizer
+from tests.languages.opt import small_opt
 from tests.mistakes import wrong_calls
 
 PLAN = HMMPlan(2, 4, 2, 2)
@@ -24,7 +23,6 @@ TABLES = {"initial": [0.5, 0.5], "transition": np.eye(2), "emission": np.eye(2),
 RULES = {"root": GRAMMAR.root, "binary": GRAMMAR.binary, "lexical": GRAMMAR.lexical}
 DRAW = {"n": 2, "generator": torch.Generator}
 TOKENS = torch.zeros((2, 2), dtype=torch.int64)
-SPLIT = GlueSplit(("the film",), (0,))
 
 
 def rng():
@@ -72,11 +70,6 @@ RIGHT = {
     ),
     "draw_derivation": (languages.draw_derivation, {"grammar": GRAMMAR, "rng": rng}),
     "load_opt": (languages.load_opt, {"source": "/nowhere"}),
-    "load_glue": (languages.load_glue, {"task": "sst2", "source": "/nowhere"}),
-    "glue.encode": (
-        encode,
-        {"examples": SPLIT, "tokenizer": lambda: small_tokenizer(), "language": lambda: causal()},
-    ),
 }
 KINDS = {
     "language": (None, "hmm-4", PLAN, np.eye(2)),
@@ -101,8 +94,6 @@ KINDS = {
     "token": ("x", None, 2.5, -1, 99, True),
     "last": ("x", 2.5, -1, 99, True, 3),
     "longest": ("x", None, 2.5, 0, -1, 99, True),
-    "examples": (None, ["the film"], {"sentence": ["the film"]}),
-    "task": (None, 3, ["sst2"], "mnli"),
 }
 WRONG = """
 HMM: initial=distribution transition=rows emission=rows length=size
@@ -130,8 +121,6 @@ span_labels: grammar=plan tokens=sentences words=spans by=choice
 draw_derivation: grammar=plan rng=rng max_words=size
 load_opt: source=text words=opt_words length=size ends=flag sentences=size seed=seed dtype=dtype
 load_opt: device=device chunk=size
-load_glue: task=task source=text
-glue.encode: examples=examples tokenizer=function language=language
 """
 
 
