@@ -202,9 +202,9 @@ def find_target(project: Project, name: str, profile: str | None) -> Target:
     WorkflowError
         an unknown name or profile, a name of both, a profile for an experiment.
     """
-    room, _, bare = name.rpartition("/")
-    notebooks = notebook_paths(project) if room in ("", "notebooks") else {}
-    experiments = known_experiments(project) if room in ("", "experiments") else []
+    folder, _, bare = name.rpartition("/")
+    notebooks = notebook_paths(project) if folder in ("", "notebooks") else {}
+    experiments = known_experiments(project) if folder in ("", "experiments") else []
     bare = known_as(bare, [*notebooks, *experiments])
     if bare in notebooks and bare in experiments:
         raise WorkflowError(
