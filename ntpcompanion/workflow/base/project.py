@@ -188,7 +188,7 @@ class Project:
             ) from error
         except OSError as error:
             raise WorkflowError(
-                f"Could not write to {self.build}: {error.strerror or error}. Mend the permissions "
+                f"Could not write to {self.build}: {error.strerror or error}. Fix the permissions "
                 "or free some space."
             ) from error
         with held:

@@ -119,5 +119,5 @@ def not_python(path: Path, error: BaseException) -> WorkflowError:
     """The sentence for a file that cannot be parsed."""
     said = str(error).replace("<unknown>", path.name) or type(error).__name__
     return WorkflowError(
-        f"{path} is not Python, so nothing that imports it can run: {said}. Mend the file."
+        f"{path} is not Python, so nothing that imports it can run: {said}. Fix the file."
     )

@@ -77,5 +77,5 @@ def test_a_package_without_a_stub_has_no_face(house):
 
 def test_a_stub_that_is_no_python_is_named(house):
     (house / "room" / "__init__.pyi").write_text("from .wood import\n")
-    with pytest.raises(WorkflowError, match=r"room/__init__\.pyi is not Python.*Mend the file"):
+    with pytest.raises(WorkflowError, match=r"room/__init__\.pyi is not Python.*Fix the file"):
         reached("house.room.chair", house)

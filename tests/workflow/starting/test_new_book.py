@@ -83,7 +83,7 @@ def test_a_folder_that_holds_something_is_refused_and_stays(tmp_path):
     with pytest.raises(WorkflowError, match=r"held is not empty: it holds \.github and \d+ more\."):
         new_book(held)
     (tmp_path / "file").touch()
-    with pytest.raises(WorkflowError, match=r"file is no folder"):
+    with pytest.raises(WorkflowError, match=r"file is not a folder"):
         new_book(tmp_path / "file")
     assert texts(held) == before
 
