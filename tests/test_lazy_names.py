@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 import ntpcompanion
-from ntpcompanion.workflow.hashing.stub_names import read_face
+from ntpcompanion.workflow.hashing.stub_names import read_stub
 
 PACKAGE = Path(ntpcompanion.__file__).parent
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.pyi"))
-NAMES = [(room, name) for room in ROOMS for name in read_face(PACKAGE / room)]
+NAMES = [(room, name) for room in ROOMS for name in read_stub(PACKAGE / room)]
 
 
 def place(room, name):
     """Where a public name is defined, relative to its package: a module, or something in one."""
-    return PACKAGE / room / read_face(PACKAGE / room)[name].replace(".", "/")
+    return PACKAGE / room / read_stub(PACKAGE / room)[name].replace(".", "/")
 
 
 MODULES = [(room, name) for room, name in NAMES if place(room, name).with_suffix(".py").is_file()]
@@ -76,7 +76,7 @@ def loaded_by(code):
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_face_lists_about_fifteen_names_all_of_which_are_there(room):
     names = listed(room)
-    assert set(names) == set(read_face(PACKAGE / room)) == set(face(room).__all__)
+    assert set(names) == set(read_stub(PACKAGE / room)) == set(face(room).__all__)
     assert len(names) == len(set(names))
     met = [name for name in names if (room, name) not in MODULES]  # each experiment is one
     assert len(met) <= (40 if room == "plots" else 20)
@@ -85,7 +85,7 @@ def test_a_face_lists_about_fifteen_names_all_of_which_are_there(room):
 @pytest.mark.parametrize(("room", "name"), [each for each in NAMES if each not in MODULES])
 def test_a_name_is_that_of_the_module_that_defines_it(room, name):
     module = importlib.import_module(
-        f"ntpcompanion.{room}.{read_face(PACKAGE / room)[name].rpartition('.')[0]}"
+        f"ntpcompanion.{room}.{read_stub(PACKAGE / room)[name].rpartition('.')[0]}"
     )
     found = getattr(face(room), name)
     assert found is getattr(module, name)
@@ -102,7 +102,7 @@ def test_every_experiment_that_a_record_can_name_is_a_name_of_its_room():
     assert experiments <= shown
     for name in shown:
         module = importlib.import_module(
-            f"ntpcompanion.experiments.{read_face(PACKAGE / 'experiments')[name]}"
+            f"ntpcompanion.experiments.{read_stub(PACKAGE / 'experiments')[name]}"
         )
         assert getattr(face("experiments"), name) is module
 
@@ -128,7 +128,7 @@ def test_a_plan_of_a_network_loads_no_torch():
 def test_a_function_keeps_its_name_where_its_module_is_loaded_first():
     """Each in a process that has loaded nothing of ours yet; libraries are loaded once for all."""
     same = [
-        (room, name) for room, name in NAMES if read_face(PACKAGE / room)[name] == f"{name}.{name}"
+        (room, name) for room, name in NAMES if read_stub(PACKAGE / room)[name] == f"{name}.{name}"
     ]
     assert same
     loaded_by(

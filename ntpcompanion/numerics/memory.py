@@ -1,4 +1,4 @@
-"""A refusal in words before arrays are made that the machine has no memory for, and the largest
+"""A rejection in words before arrays are made that the machine has no memory for, and the largest
 resident size that this process reaches while it computes something.
 """
 

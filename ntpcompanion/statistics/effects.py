@@ -62,7 +62,7 @@ def paired_effect(after: ArrayLike, before: ArrayLike) -> Effect:
 
     Examples
     --------
-    >>> from ntpcompanion.experiments import paired_effect
+    >>> from ntpcompanion.statistics import paired_effect
     >>> effect = paired_effect(after=[61, 64, 63, 66], before=[60, 62, 62, 64])
     >>> effect.mean, [round(end, 2) for end in effect.interval]
     (1.5, [0.58, 2.42])
@@ -98,7 +98,7 @@ def slope_within_seeds(x: ArrayLike, y: ArrayLike) -> Effect:
 
     Examples
     --------
-    >>> from ntpcompanion.experiments import slope_within_seeds
+    >>> from ntpcompanion.statistics import slope_within_seeds
     >>> slope_within_seeds(x=[[0, 1, 2], [0, 1, 2]], y=[[1, 2, 3], [50, 53, 56]]).mean
     2.0
     """

@@ -2,6 +2,8 @@
 it.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from ntpcompanion.dyck.balance import balance_neurons
@@ -43,9 +45,9 @@ def residuals(parameters, inputs):
     state, slopes = forward(parameters, inputs), gradients(parameters, inputs)
     size, length = np.abs(parameters.u), np.sqrt((state.h**2).sum(1))
     single = (state.preactivations > 0) * np.outer(length, size)
-    return {
-        "single_value": np.abs(state.features - single).max(),
-        "cancellation": (state.features @ size - np.abs(state.values)).max(),
-        "uniformity": np.abs(state.weights - 1 / inputs.shape[1]).max(),
-        "query_key_gradient": np.sqrt(slopes.squared_norms()[:, :2].sum(1).max()),
-    }
+    return SimpleNamespace(
+        single_value=np.abs(state.features - single).max(),
+        cancellation=(state.features @ size - np.abs(state.values)).max(),
+        uniformity=np.abs(state.weights - 1 / inputs.shape[1]).max(),
+        query_key_gradient=np.sqrt(slopes.squared_norms()[:, :2].sum(1).max()),
+    )

@@ -32,7 +32,7 @@ def test_balancing_leaves_neurons_at_rest_alone():
     assert found.W_V[:2] == pytest.approx(transferable(4).W_V)
     assert (found.W_V[2:] == W_V[2:]).all()
     assert found.u[2:].tolist() == [7, 0]
-    assert residuals(found, inputs)["cancellation"] < 1e-14
+    assert residuals(found, inputs).cancellation < 1e-14
 
 
 @pytest.mark.parametrize("T", [4, 6])

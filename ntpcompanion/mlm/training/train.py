@@ -29,7 +29,7 @@ from ntpcompanion.validation import as_integer, check_device, check_instance
 
 
 @dataclass(frozen=True)
-class SecondTerm:
+class Regularizer:
     """What is minimized beside the loss of the masked words: `weight` · value(model, step).
 
     Fields
@@ -39,7 +39,7 @@ class SecondTerm:
     weight
         its factor; a negative one maximizes the term.
     identity
-        what tells this term from another one, so that a checkpoint of another is refused.
+        what tells this term from another one, so that a checkpoint of another is rejected.
     """
 
     value: Callable[[LanguageModel, int], Tensor]
@@ -91,7 +91,7 @@ def train(
     language: Language,
     *,
     start: Mapping[str, Tensor] | None = None,
-    second: SecondTerm | None = None,
+    second: Regularizer | None = None,
     device: torch.device | str = "cpu",
     stops: Collection[int] = (),
     checkpoint: Path | None = None,
@@ -145,8 +145,8 @@ def train(
     Examples
     --------
     >>> from ntpcompanion.mlm import HMMPlan, TrainingPlan, draw_test_set
-    >>> from ntpcompanion.mlm.evaluation import evaluate
-    >>> from ntpcompanion.mlm.training import train
+    >>> from ntpcompanion.mlm import evaluate
+    >>> from ntpcompanion.mlm import train
     >>> from ntpcompanion.networks import TransformerSize
     >>> language = HMMPlan(states=2, words=6, length=4).build()
     >>> test = draw_test_set(language, 200, positions=4, seed=0)
@@ -196,7 +196,7 @@ def _identity(
     model_plan: ModelPlan,
     plan: TrainingPlan,
     start: Mapping[str, Tensor] | None,
-    second: SecondTerm | None,
+    second: Regularizer | None,
 ) -> str:
     beside = (second.weight, second.identity) if second else None
     told = fingerprint((language, dict(start or {})))
@@ -245,7 +245,7 @@ def _save(
 
 
 def _means(
-    sums: Tensor, steps: int, plan: TrainingPlan, second: SecondTerm | None
+    sums: Tensor, steps: int, plan: TrainingPlan, second: Regularizer | None
 ) -> tuple[float, float]:
     """Loss and second term of a step; NaN if there was none."""
     if not steps:
@@ -266,7 +266,7 @@ def _set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
         group["lr"] = rate
 
 
-def _descend(second: SecondTerm, model: LanguageModel, step: int) -> Tensor:
+def _descend(second: Regularizer, model: LanguageModel, step: int) -> Tensor:
     """Add the gradient of the weighted second term; its value."""
     value = second.value(model, step)
     (second.weight * value).backward()
@@ -327,7 +327,7 @@ def check_kinds(
     plan: TrainingPlan,
     language: Language,
     start: Mapping[str, Tensor] | None,
-    second: SecondTerm | None,
+    second: Regularizer | None,
     processes: Processes,
 ) -> None:
     """ValueError unless every argument of `train` is of its kind."""
@@ -338,12 +338,12 @@ def check_kinds(
     if start is not None:
         check_named_tensors("start", start)
     if second is not None:
-        check_instance("second", second, SecondTerm)
+        check_instance("second", second, Regularizer)
 
 
 @argument_check
 def check_where(device: torch.device | str, checkpoint: Path | None, save_every: int) -> None:
-    """ValueError for what is no device or no file, and for a number of steps below 1."""
+    """ValueError for what is not a device or no file, and for a number of steps below 1."""
     check_device("device", device)
     as_integer("save_every", save_every, 1)
     if checkpoint is not None:
@@ -355,7 +355,7 @@ def checked_stops(
     plan: TrainingPlan,
     language: Language,
     stops: Collection[int],
-    second: SecondTerm | None,
+    second: Regularizer | None,
     processes: Processes,
 ) -> set[int]:
     """The steps at which `train` stops, the last one included. ValueError for vocabularies that

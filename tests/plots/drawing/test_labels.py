@@ -22,7 +22,7 @@ def test_a_label_stands_beside_its_point_in_the_colour_of_the_line(ax, offset, s
 
 @pytest.mark.parametrize("token", [" ", "\n", "\t", "$", "$$", "a b", "_", "^"])
 def test_every_token_can_be_drawn(token):
-    """White space has a width, and dollars are no formula."""
+    """White space has a width, and dollars are not a formula."""
     assert TextPath((0, 0), visible(token)).get_extents().width > 0
 
 

@@ -10,6 +10,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
     as_json,
     canonical_json,
+    digest_of,
     files_below,
     hash_of,
     read_input,
@@ -20,6 +21,7 @@ from ntpcompanion.workflow.base.files import (
     write_atomically,
     write_sealed,
 )
+from ntpcompanion.workflow.base.ownership import MARK
 
 
 def test_an_unchanged_file_keeps_its_date(tmp_path):
@@ -139,13 +141,13 @@ def test_files_behind_links_are_found_and_circles_end(tmp_path):
     ("content", "words"),
     [
         (b"[" * 100_000, r"cannot be read as JSON \(maximum recursion depth"),
-        (b'{"a": NaN}', r"cannot be read as JSON \(NaN is no number of JSON\)"),
+        (b'{"a": NaN}', r"cannot be read as JSON \(NaN is not a number of JSON\)"),
         (b'{"a": "\xff"}', r"cannot be read as JSON \('utf-8' codec"),
         (b'{"a": 1e999, "checksum": ""}', r"does not match its own checksum"),
         (b'{"a": "\\ud800", "checksum": ""}', r"does not match its own checksum"),
         (
             None,
-            r"cannot be read: Is a directory. Mend its permissions, or what stands in its place",
+            r"cannot be read: Is a directory. Fix its permissions, or what stands in its place",
         ),
     ],
     ids=["deep", "NaN", "latin-1", "inf", "no text", "folder"],
@@ -174,7 +176,7 @@ def test_an_input_that_may_not_be_read_is_named(tmp_path):
     assert read_input(tmp_path / "text") == b"words"
     with pytest.raises(
         WorkflowError,
-        match=r"cannot be read: Is a directory. Mend its permissions, or name another file",
+        match=r"cannot be read: Is a directory. Fix its permissions, or name another file",
     ):
         read_input(tmp_path)  # of a file that may not be read, root would read all
 
@@ -183,3 +185,22 @@ def test_a_home_that_does_not_exist_is_left_alone(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     assert str(user_path("~/a")) == f"{tmp_path}/a"
     assert str(user_path("~nosuchuser/a")) == "~nosuchuser/a"
+
+
+def test_a_digest_sees_names_and_contents_of_files_and_folders(tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "a").write_text("1")
+    (tmp_path / "b").write_text("2")
+    seen = {digest_of([tmp_path])}
+    (tmp_path / "deep" / "a").write_text("3")
+    seen.add(digest_of([tmp_path]))
+    (tmp_path / "deep" / "a").rename(tmp_path / "deep" / "c")
+    seen.add(digest_of([tmp_path]))
+    (tmp_path / "b").unlink()
+    seen.add(digest_of([tmp_path]))
+    assert len(seen) == 4
+    (tmp_path / "deep" / MARK).touch()
+    assert digest_of([tmp_path]) in seen, "whose folder it is does not count"
+    assert digest_of([tmp_path / "deep", tmp_path / "missing"]) == digest_of(
+        [tmp_path / "deep" / "c"]
+    )
