@@ -54,8 +54,8 @@ def check_positive(name: str, value: object) -> None:
 
 
 def check_seeds(seeds: object) -> None:
-    """ValueError unless the seeds are a list of what `check_seed` takes. Arrays are refused: their
-    entries are no integers of Python.
+    """ValueError unless the seeds are a list of what `check_seed` takes. Arrays are rejected: their
+    entries are not integers of Python.
     """
     if hasattr(seeds, "__array__"):
         raise ValueError(
@@ -105,7 +105,7 @@ def check_module(name: str, value: object, kind: type) -> None:
 
 def check_reachable(name: str, device: Any) -> None:
     """ValueError unless tensors can be made on the device: torch knows it and this machine has it.
-    None is refused.
+    None is rejected.
     """
     import torch
 

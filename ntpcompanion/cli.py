@@ -227,7 +227,7 @@ def sweep(
 @app.command()
 @terminal.sentences
 def doctor() -> None:
-    """Say what is wrong with this environment and machine, and how to mend it; exit 1 if the book
+    """Say what is wrong with this environment and machine, and how to fix it; exit 1 if the book
     could not be made.
     """
     project = Project.find()

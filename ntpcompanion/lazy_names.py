@@ -5,7 +5,7 @@ from collections.abc import Callable
 import lazy_loader
 
 
-def attach_face(
+def attach_public_names(
     room: str, file: str, *, extra: str
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """What the `__init__.py` of a room assigns to `__getattr__`, `__dir__`, `__all__`.

@@ -108,7 +108,7 @@ def read_settings(root: Path) -> Settings:
     Raises
     ------
     ValueError
-        a file that is no TOML, an unknown setting, or a value of another type: a sentence that
+        a file that is not TOML, an unknown setting, or a value of another type: a sentence that
         names it.
     """
     path = root / FILE
@@ -117,7 +117,7 @@ def read_settings(root: Path) -> Settings:
     except FileNotFoundError:
         table = {}
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path} cannot be read: {error}. Mend it.") from error
+        raise ValueError(f"{path} cannot be read: {error}. Fix it.") from error
     project = _table(table, path, "project")
     return settings_of(_table(_table(table, path, "tool"), path, "ntpcompanion"), project, path)
 
@@ -185,7 +185,7 @@ def _table(table: Mapping[str, Any], path: Path, name: str) -> dict[str, Any]:
 
 
 def _merged(defaults: Mapping[Any, Any], given: object) -> object:
-    # what is no table is refused with the rest
+    # what is not a table is rejected with the rest
     return {**defaults, **given} if isinstance(given, dict) else given
 
 

@@ -61,7 +61,7 @@ def end_check(
     one = report.values == 1
     values = f"{report.values} measured value{'' if one else 's'}"
     if faults := len(report.faults):
-        also = ", verdicts among them: a baseline cannot mend those" if updated else ""
+        also = ", verdicts among them: a baseline cannot fix those" if updated else ""
         said = f"{faults} of the checks on {values} failed at profile {report.profile}{also}."
         raise WorkflowError("\n".join([said, *report.advice, *unwritten]))
     baseline = project.baseline(report.profile).name

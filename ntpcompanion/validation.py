@@ -14,7 +14,7 @@ import numpy as np
 from ntpcompanion.argument_check import argument_check
 
 # Rows that were divided by their sum in float64 miss 1 by about 1e-16 times their length; rows that
-# were divided in single precision (1e-7) are refused.
+# were divided in single precision (1e-7) are rejected.
 SUM_TOLERANCE = 1e-8
 
 
@@ -27,7 +27,7 @@ def as_integer(
     ----------
     value
         what `operator.index` takes: integers of Python, NumPy and torch. Booleans and floats, whole
-        ones too, are refused.
+        ones too, are rejected.
     reason
         why the limits are what they are; it follows them in the sentence.
 
@@ -133,7 +133,7 @@ def as_shaped(
     where it is one already.
 
     `what` says what the entries are; it follows the shape in the sentence. Raises ValueError for
-    what `as_array` refuses, another shape, NaN or infinity.
+    what `as_array` rejects, another shape, NaN or infinity.
     """
     array = as_array(name, value).view()
     check_shape(name, array.shape, shape, what)

@@ -87,7 +87,7 @@ class Crawl:
             if self.foreign.match(request.url):
                 self.heard.append(f"request leaves: {request.url}")
 
-        def refused(answer: Response) -> None:
+        def rejected(answer: Response) -> None:
             if answer.status >= 400:
                 self.heard.append(f"answer {answer.status}: {answer.url}")
 
@@ -99,7 +99,7 @@ class Crawl:
 
         self.page.on("request", leaving)
         self.page.on("websocket", leaving)
-        self.page.on("response", refused)
+        self.page.on("response", rejected)
         self.page.on("console", console)
         self.page.on("pageerror", lambda error: self.heard.append(f"script error: {error}"))
 

@@ -78,9 +78,9 @@ def wrong_calls(
 def check_named(call: Callable, arguments: dict, argument: str, value: object) -> None:
     """The mistake is answered by a sentence that names the argument and says what came."""
     fresh = {name: made() if callable(made) else made for name, made in arguments.items()}
-    with pytest.raises(ValueError) as refusal:
+    with pytest.raises(ValueError) as rejection:
         _finished(call(**fresh | {argument: value}))
-    sentence = str(refusal.value)
+    sentence = str(rejection.value)
     assert f"`{argument}`" in sentence
     assert sentence.endswith(".")
     assert any(word in sentence for word in _shown(value)), sentence

@@ -103,14 +103,14 @@ REFUSED = {
 
 @pytest.mark.parametrize(("check", "arguments", "sentence"), REFUSED.values(), ids=REFUSED)
 def test_what_is_wrong_is_told(check, arguments, sentence):
-    with pytest.raises(ValueError) as refusal:
+    with pytest.raises(ValueError) as rejection:
         check(*arguments)
-    assert str(refusal.value) == sentence
+    assert str(rejection.value) == sentence
 
 
 @pytest.mark.parametrize("seeds", [range(3), (0, 1), [4, 2**64 - 1]])
 def test_any_sequence_of_seeds_of_python_will_do(seeds):
-    """Others a generator of torch refuses."""
+    """Others a generator of torch rejects."""
     check_seeds(seeds)
     for seed in seeds:
         torch.Generator().manual_seed(seed)

@@ -10,7 +10,7 @@ from ntpcompanion.workflow.results.ledger import row_anchor
 PROJECT = Project.find()
 CLAIMS = load_claims(PROJECT)
 TEXT = (PROJECT.notebooks / "corrections.md").read_text(encoding="utf-8")
-ERRORS, _, OTHERS = TEXT.partition("## What is no error of a paper")
+ERRORS, _, OTHERS = TEXT.partition("## What is not an error of a paper")
 
 
 def refuted(**wanted):

@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Iterator
 
-from tests.faces import SCIENCE, found_at
+from tests.public_names import SCIENCE, found_at
 from tests.sources import DOCUMENTED, FILES, parsed, relative
 
 CONSTRUCTORS = ("__init__", "__post_init__")  # their errors stand in the docstring of the class

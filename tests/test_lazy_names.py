@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.faces import FACES, MODULES, NAMES, ROOMS, face
+from tests.public_names import PUBLIC, MODULES, NAMES, ROOMS, face
 from tests.sources import FILES, PACKAGE, ROOT, parsed
 
 HEAVY = {"numpy", "scipy", "torch", "cvxpy", "sympy", "pandas", "matplotlib", "seaborn"}
@@ -32,7 +32,7 @@ def loaded_by(code):
 def test_a_face_lists_about_fifteen_names_all_of_which_are_there():
     for room in ROOMS:
         names = listed(room)
-        assert set(names) == set(FACES[room]) == set(face(room).__all__), room
+        assert set(names) == set(PUBLIC[room]) == set(face(room).__all__), room
         assert len(names) == len(set(names)), room
         met = [name for name in names if (room, name) not in MODULES]  # each experiment is one
         assert len(met) <= (40 if room == "plots" else 20), room
@@ -43,7 +43,7 @@ def test_a_name_is_that_of_the_module_that_defines_it():
     elsewhere = []
     for room, name in NAMES:
         if (room, name) not in MODULES:
-            defined = f"ntpcompanion.{room}.{FACES[room][name].rpartition('.')[0]}"
+            defined = f"ntpcompanion.{room}.{PUBLIC[room][name].rpartition('.')[0]}"
             found = getattr(face(room), name)
             same = found is getattr(importlib.import_module(defined), name)
             if not same or getattr(found, "__module__", defined) != defined:
@@ -61,7 +61,7 @@ def test_every_experiment_that_a_record_can_name_is_a_name_of_its_room():
     shown = {name for room, name in MODULES if room == "experiments"}
     assert experiments <= shown
     for name in shown:
-        module = importlib.import_module(f"ntpcompanion.experiments.{FACES['experiments'][name]}")
+        module = importlib.import_module(f"ntpcompanion.experiments.{PUBLIC['experiments'][name]}")
         assert getattr(face("experiments"), name) is module
 
 
@@ -93,7 +93,7 @@ def test_a_plan_of_a_network_loads_no_torch():
 
 def test_a_function_keeps_its_name_where_its_module_is_loaded_first():
     """Each in a process that has loaded nothing of ours yet; libraries are loaded once for all."""
-    same = [(room, name) for room, name in NAMES if FACES[room][name] == f"{name}.{name}"]
+    same = [(room, name) for room, name in NAMES if PUBLIC[room][name] == f"{name}.{name}"]
     assert same
     loaded_by(
         f"""

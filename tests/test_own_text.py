@@ -1,4 +1,4 @@
-"""The chapters that take a text, on texts of other scripts and on what is no text for them."""
+"""The chapters that take a text, on texts of other scripts and on what is not text for them."""
 
 import dataclasses
 import functools

@@ -97,7 +97,7 @@ def test_a_wrong_setting_is_a_sentence(settings, text, sentence):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[tool", r"pyproject\.toml cannot be read: .*Mend it\."),
+        ("[tool", r"pyproject\.toml cannot be read: .*Fix it\."),
         ("tool = 3", r"pyproject\.toml: `tool` must be a table, got 3\."),
         ("[tool]\nntpcompanion = 'x'", r"pyproject\.toml: `ntpcompanion` must be a table, got 'x'"),
     ],

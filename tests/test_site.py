@@ -123,7 +123,7 @@ PLANTED = {
         "</details>",
         r"does not open: details\.in",
     ),
-    "click-refused": (
+    "click-rejected": (
         "<script>document.addEventListener('click', event => event.preventDefault())</script>"
         "<details><summary>a card</summary>its body</details>",
         "does not open: details",

@@ -20,7 +20,7 @@ def test_mypy_has_nothing_to_say():
 
 
 def test_every_room_is_checked_strictly(tmp_path):
-    """A function without annotations is refused there."""
+    """A function without annotations is rejected there."""
     rooms = ("workflow/base", "experiments", "linear", "networks", "plots")
     modules = []
     for room in rooms:
@@ -38,8 +38,8 @@ def test_every_room_is_checked_strictly(tmp_path):
         text=True,
     )
     for room in rooms:
-        refused = f"{room}/planted.py:1: error: Function is missing a type annotation"
-        assert refused in done.stdout, done.stdout
+        rejected = f"{room}/planted.py:1: error: Function is missing a type annotation"
+        assert rejected in done.stdout, done.stdout
 
 
 def test_what_is_ignored_has_a_code_and_a_reason():

@@ -1,4 +1,4 @@
-"""Every refusal once, and the same mistake with the same sentence in every room."""
+"""Every rejection once, and the same mistake with the same sentence in every room."""
 
 import re
 
@@ -389,12 +389,12 @@ CALLS = [
 @pytest.mark.parametrize(("mistake", "sentence", "name", "call"), CALLS)
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_the_same_mistake_gets_the_same_sentence_in_every_room(mistake, sentence, name, call):
-    with pytest.raises(ValueError) as refusal:
+    with pytest.raises(ValueError) as rejection:
         call(mistake)
     if sentence is None:
-        assert f"must be one of {name}, got {mistake!r}." in str(refusal.value)
+        assert f"must be one of {name}, got {mistake!r}." in str(rejection.value)
     else:
-        assert str(refusal.value) == f"`{name}` {sentence}"
+        assert str(rejection.value) == f"`{name}` {sentence}"
 
 
 @pytest.mark.usefixtures("unchecked_shapes")

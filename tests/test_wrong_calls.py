@@ -36,7 +36,7 @@ RIGHT = {
         li.ContextTable.random,
         {"num_contexts": 4, "vocab_size": 3, "support_size": 1, "dim": 2, "rng": rng},
     ),
-    "SplitLoss": (li.SplitLoss, {"table": TABLE}),
+    "DecomposedLoss": (li.DecomposedLoss, {"table": TABLE}),
     "certified_gap": (li.certified_gap, {"table": TABLE, "dual": np.ones((4, 3))}),
     "check_compatibility": (li.check_compatibility, {"table": TABLE}),
     "check_separability": (li.check_separability, {"table": TABLE}),
@@ -75,7 +75,7 @@ RIGHT = {
 WRONG = """
 ContextTable: embeddings=matrix next_token=matrix weight=vector
 random: num_contexts=integer vocab_size=integer support_size=integer dim=integer rng=rng
-SplitLoss: table=table
+DecomposedLoss: table=table
 certified_gap: table=table dual=matrix
 check_compatibility: table=table max_iterations=integer
 check_separability: table=table max_iterations=integer callback=function

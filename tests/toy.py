@@ -288,10 +288,10 @@ def executed(executed_once, tmp_path, monkeypatch):
 def no_kernel(monkeypatch):
     """A function: after it is called, starting a kernel is an error."""
 
-    def refuse(*_):
+    def reject(*_):
         raise AssertionError("a kernel was started")
 
-    return lambda: monkeypatch.setattr("ntpcompanion.workflow.running.execute._run_worker", refuse)
+    return lambda: monkeypatch.setattr("ntpcompanion.workflow.running.execute._run_worker", reject)
 
 
 def make_importable(toy, monkeypatch):

@@ -32,8 +32,8 @@ def next_token_table(contexts: ArrayLike, targets: ArrayLike, vocabulary: int) -
     Raises
     ------
     ValueError
-        contexts that are no finite matrix, a vocabulary that is no positive integer, targets that
-        are no words, or not one for each context.
+        contexts that are not a finite matrix, a vocabulary that is not a positive integer, targets
+        that are not words, or not one for each context.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def attend_to_vocabulary(words: ArrayLike, contexts: ArrayLike, targets: ArrayLi
     Raises
     ------
     ValueError
-        matrices that are not finite, targets that are no words.
+        matrices that are not finite, targets that are not words.
 
     Examples
     --------

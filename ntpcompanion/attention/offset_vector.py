@@ -33,7 +33,7 @@ def limiting_offset(
     Raises
     ------
     ValueError
-        arrays that do not fit; data without W_mm; a pair that is no support vector, or whose
+        arrays that do not fit; data without W_mm; a pair that is not a support vector, or whose
         multiplier is zero; pairs that are linearly dependent.
 
     Notes
@@ -91,7 +91,7 @@ def _support_vectors(
     largest, alpha = found.margins[others].max(), found.multipliers[others]
     if largest > 1 + 1e-4 or alpha.min() <= 0:
         raise ValueError(
-            f"`sequences` has a pair that is no support vector (largest margin {largest:.6g}, "
+            f"`sequences` has a pair that is not a support vector (largest margin {largest:.6g}, "
             f"smallest multiplier {alpha.min():.3g}): the offset then depends on the whole path. "
             "Draw more dimensions."
         )

@@ -139,7 +139,7 @@ def plant_tokens(rng: np.random.Generator, *, count: int, length: int, dim: int)
     Raises
     ------
     ValueError
-        fewer than 2 sequences or tokens, fewer than 3 dimensions, what is no generator.
+        fewer than 2 sequences or tokens, fewer than 3 dimensions, what is not a generator.
 
     Notes
     -----

@@ -141,7 +141,7 @@ def paragraph_documents(
     Raises
     ------
     ValueError
-        `content` is no text, numbers below 1, too few long paragraphs, no generator.
+        `content` is not text, numbers below 1, too few long paragraphs, no generator.
 
     Examples
     --------

@@ -115,7 +115,7 @@ class DecoderStack(nn.Module):
         if not self.widths:
             raise ValueError("`widths` is empty: give at least one width.")
         check_torch_generator("generator", generator)
-        sinusoidal_positions(1, d)  # refuses an odd dimension
+        sinusoidal_positions(1, d)  # rejects an odd dimension
         B, M = len(self.widths), max(self.widths)
 
         def uniform(inputs: Tensor, *shape: int) -> nn.Parameter:

@@ -66,7 +66,7 @@ def fit_last_layer(
     Raises
     ------
     ValueError
-        shapes that do not agree, rows or weights that are no distributions, weights of zero.
+        shapes that do not agree, rows or weights that are not distributions, weights of zero.
 
     Notes
     -----

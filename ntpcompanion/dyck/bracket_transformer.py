@@ -27,7 +27,7 @@ class Parameters:
     Raises
     ------
     ValueError
-        what are no arrays of numbers, shapes that do not belong together, no neurons, NaN or
+        what are not arrays of numbers, shapes that do not belong together, no neurons, NaN or
         infinity.
 
     Examples

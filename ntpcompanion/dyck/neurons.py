@@ -33,7 +33,7 @@ class Neurons:
     Raises
     ------
     ValueError
-        no neurons, a numerator missing, what are no integers, or a denominator below 1.
+        no neurons, a numerator missing, what are not integers, or a denominator below 1.
     """
 
     directions: Int[np.ndarray, "m d"]

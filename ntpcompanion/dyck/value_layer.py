@@ -26,7 +26,7 @@ class ValueLayer:
     At W_Q = W_K = 0 the gradients of f, and of ‖∇f‖², in W_Q and W_K vanish: methods that follow
     them never leave uniform attention.
 
-    Raises ValueError for parameters with other attention, or what `masked_support` refuses.
+    Raises ValueError for parameters with other attention, or what `masked_support` rejects.
     """
 
     def __init__(self, start: Parameters, mask_sign: str) -> None:

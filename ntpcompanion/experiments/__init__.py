@@ -5,6 +5,6 @@ function `run(plan)` that gives a result. A record names it by the name of its m
 the face of this room.
 """
 
-from ntpcompanion.lazy_names import attach_face
+from ntpcompanion.lazy_names import attach_public_names
 
-__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")
+__getattr__, __dir__, __all__ = attach_public_names(__name__, __file__, extra="science")

@@ -55,11 +55,11 @@ def _sentence(fault: Mapping[str, Any], known: list[str]) -> str:
     if fault["type"] == "missing":
         return f"`{name}` is missing: give it a value."
     if fault["type"] == "unexpected_keyword_argument":  # of a part of a plan
-        return f"`{name}` is no field of this plan."
+        return f"`{name}` is not a field of this plan."
     if fault["type"] == "extra_forbidden":
         near = difflib.get_close_matches(name, known, n=1)
         hint = f" Did you mean `{near[0]}`?" if near else f" Known: {', '.join(known)}."
-        return f"`{name}` is no field of this plan.{hint}"
+        return f"`{name}` is not a field of this plan.{hint}"
     said = fault["msg"].removeprefix("Value error, ").removeprefix("Input ").rstrip(".")
     if said.startswith("`"):  # a sentence of our own already names the field and its value
         return f"{said}."

@@ -141,7 +141,7 @@ def follow_adam(
     """The runs of `follow_sgd` with `torch.optim.AdamW` in place of the plain step; every replica
     has moments of its own.
 
-    Raises ValueError and RuntimeError as `follow_sgd`, and ValueError for what torch refuses.
+    Raises ValueError and RuntimeError as `follow_sgd`, and ValueError for what torch rejects.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def _starts(model: ConditionalModel, start: Tensor, learning_rate: float, replic
             f"replicas, got {tuple(start.shape)}."
         )
     thetas = start.expand(replicas, start.shape[-1]).clone()
-    model.log_probabilities(thetas)  # refuses logits of another shape
+    model.log_probabilities(thetas)  # rejects logits of another shape
     return thetas
 
 

@@ -44,7 +44,7 @@ def hessian_products(
     Raises
     ------
     ValueError
-        what `check_loss` refuses; vectors that are not (k, d) of the dtype of `theta`.
+        what `check_loss` rejects; vectors that are not (k, d) of the dtype of `theta`.
 
     Notes
     -----

@@ -37,7 +37,7 @@ class ConditionalModel:
     Raises
     ------
     ValueError
-        what is no function, distributions or weights of another shape, negative, not finite, or
+        what is not a function, distributions or weights of another shape, negative, not finite, or
         with another sum.
 
     Examples

@@ -51,7 +51,7 @@ class TraceEstimate:
 
 def exact_trace(loss: Loss, theta: Float[Tensor, " d"]) -> TraceEstimate:
     """The trace of ∇²L(θ), from d Hessian-vector products. Raises ValueError for what `check_loss`
-    refuses.
+    rejects.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def hutchinson_trace(
     Raises
     ------
     ValueError
-        fewer than 2 probes; what `check_loss` refuses.
+        fewer than 2 probes; what `check_loss` rejects.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def fisher_trace(
     Raises
     ------
     ValueError
-        fewer than 2 inputs, fewer than 1 label or gradient at once, what is no generator, logits
+        fewer than 2 inputs, fewer than 1 label or gradient at once, what is not a generator, logits
         that are not (n, classes) or not finite, of a single class (no curvature), random (dropout)
         or different beside another input (batch normalization in training mode).
 

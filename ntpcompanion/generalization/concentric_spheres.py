@@ -118,7 +118,7 @@ def to_other_sphere(sample: Sample) -> Sample:
     Raises
     ------
     ValueError
-        `sample` is no `Sample`.
+        `sample` is not a `Sample`.
 
     Examples
     --------

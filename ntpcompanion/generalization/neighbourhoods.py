@@ -27,7 +27,7 @@ def box_overlap(centres: ArrayLike, half_width: float) -> float:
     Raises
     ------
     ValueError
-        centres that are no finite vector, a width that is not positive.
+        centres that are not finite vector, a width that is not positive.
 
     Notes
     -----
@@ -87,7 +87,7 @@ def gaussian_overlap(
     Raises
     ------
     ValueError
-        fewer than 2 draws, a width that is not positive, centres that are no finite matrix.
+        fewer than 2 draws, a width that is not positive, centres that are not finite matrix.
 
     Notes
     -----

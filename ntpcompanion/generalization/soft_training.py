@@ -52,7 +52,7 @@ def train_on_probabilities(
     Raises
     ------
     ValueError
-        what are no tensors, targets of another shape, sizes below 1, a rate that is not positive.
+        what are not tensors, targets of another shape, sizes below 1, a rate that is not positive.
 
     Notes
     -----

@@ -131,7 +131,7 @@ def one_step(sample: Sample) -> Float[np.ndarray, " d"]:
     Raises
     ------
     ValueError
-        `sample` is no `Sample`.
+        `sample` is not a `Sample`.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def margins(w: ArrayLike, sample: Sample) -> Float[np.ndarray, " n"]:
     Raises
     ------
     ValueError
-        `sample` is no `Sample`, or weights of another length.
+        `sample` is not a `Sample`, or weights of another length.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def reverse_noise(sample: Sample) -> Sample:
     Raises
     ------
     ValueError
-        `sample` is no `Sample`.
+        `sample` is not a `Sample`.
 
     Examples
     --------

@@ -3,6 +3,6 @@ context embeddings (Zhao, Behnia, Vakilian, Thrampoulidis 2024), and of the supe
 loss (Behnia, Thrampoulidis 2024).
 """
 
-from ntpcompanion.lazy_names import attach_face
+from ntpcompanion.lazy_names import attach_public_names
 
-__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")
+__getattr__, __dir__, __all__ = attach_public_names(__name__, __file__, extra="science")

@@ -85,8 +85,8 @@ def train_factors(
     Raises
     ------
     ValueError
-        what is no distribution, shapes that do not agree, steps that do not rise, a negative λ, or
-        a run whose loss is no longer finite (the step size is too large).
+        what is not a distribution, shapes that do not agree, steps that do not rise, a negative λ,
+        or a run whose loss is no longer finite (the step size is too large).
 
     Notes
     -----

@@ -41,7 +41,7 @@ class Distributions:
 
     @classmethod
     def read(cls, next_token: ArrayLike, weight: ArrayLike) -> "Distributions":
-        """Of what a user hands over. Raises ValueError for rows that are no distributions, and for
+        """Of what a user hands over. Raises ValueError for rows that are not distributions, and for
         frequencies that are not positive or do not sum to one.
         """
         probabilities = as_next_token("next_token", next_token)

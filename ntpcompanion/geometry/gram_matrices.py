@@ -42,7 +42,7 @@ def gram_matrices(logits: ArrayLike) -> GramMatrices:
     Raises
     ------
     ValueError
-        logits that are no finite matrix.
+        logits that are not finite matrix.
 
     Notes
     -----

@@ -33,7 +33,7 @@ def random_supports(
     Raises
     ------
     ValueError
-        sizes out of range, or what is no generator.
+        sizes out of range, or what is not a generator.
 
     Notes
     -----
@@ -74,7 +74,7 @@ def random_distributions(support: ArrayLike, rng: np.random.Generator) -> Float[
     Raises
     ------
     ValueError
-        another kind of matrix, or what is no generator.
+        another kind of matrix, or what is not a generator.
 
     Examples
     --------

@@ -173,7 +173,7 @@ def in_support_logits(next_token: ArrayLike) -> Float[np.ndarray, "m V"]:
     Raises
     ------
     ValueError
-        rows that are no distributions, or no zero at all.
+        rows that are not distributions, or no zero at all.
 
     Examples
     --------

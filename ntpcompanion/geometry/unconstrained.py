@@ -94,7 +94,7 @@ def ridge_path(
     Raises
     ------
     ValueError
-        rows that are no distributions, frequencies that are not positive, λ that are not positive
+        rows that are not distributions, frequencies that are not positive, λ that are not positive
         and falling, sizes below 1, a table too large for the memory of the machine.
 
     Notes

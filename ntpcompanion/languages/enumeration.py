@@ -29,7 +29,7 @@ def sentence_table(language: Language, length: int) -> Float[Tensor, "*words"]:
     Raises
     ------
     ValueError
-        a length below 1, or what is no language.
+        a length below 1, or what is not a language.
     """
     check_language(language)
     as_integer("length", length, 1)

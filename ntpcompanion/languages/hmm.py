@@ -108,7 +108,7 @@ class HMM:
     def to(self, device: torch.device | str) -> "HMM":
         """The same language with its tables on `device`; itself if they are there.
 
-        Raises ValueError for what is no device.
+        Raises ValueError for what is not a device.
         """
         check_device("device", device)
         if self.initial.device == torch.device(device):
@@ -152,7 +152,7 @@ class HMM:
 
     def log_prob(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, " batch"]:
         """The log-probability of each sentence in nats, (batch,); −∞ for an impossible one. Raises
-        ValueError for what are no tokens.
+        ValueError for what are not tokens.
         """
         return self._read(tokens)[2]
 
@@ -163,7 +163,7 @@ class HMM:
         padded positions.
 
         Raises ValueError for a sentence of probability 0, which need not have conditionals, and for
-        what are no tokens.
+        what are not tokens.
         """
         tokens, around, log_prob = self._read(tokens)
         refuse_impossible(tokens, log_prob.isfinite())
@@ -174,7 +174,7 @@ class HMM:
     ) -> Float[Tensor, "batch length S"]:
         """Pr(z_t = s | the whole sentence), (batch, length, S); 0 at padded positions.
 
-        Raises ValueError for a sentence of probability 0 and for what are no tokens.
+        Raises ValueError for a sentence of probability 0 and for what are not tokens.
         """
         tokens, around, log_prob = self._read(tokens)
         refuse_impossible(tokens, log_prob.isfinite())

@@ -135,7 +135,7 @@ def estimate_entropy_floor(
     Raises
     ------
     ValueError
-        fewer than 2 sentences, a batch below 1, what is no language, generator or device.
+        fewer than 2 sentences, a batch below 1, what is not a language, generator or device.
 
     Examples
     --------

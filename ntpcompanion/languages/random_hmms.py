@@ -119,7 +119,7 @@ def random_hmm(rng: np.random.Generator, *, states: int, vocab: int, length: int
     Raises
     ------
     ValueError
-        a size below 1, or what is no generator.
+        a size below 1, or what is not a generator.
     """
     check_generator("rng", rng)
     for name, value in (("states", states), ("vocab", vocab), ("length", length)):

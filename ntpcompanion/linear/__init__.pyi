@@ -12,7 +12,7 @@ from .dynamics.flow import gradient_flow as gradient_flow
 from .dynamics.regularization_path import regularization_path as regularization_path
 from .dynamics.alignment import measure_alignment as measure_alignment
 from .dynamics.alignment import cosine_distance as cosine_distance
-from .dynamics.decomposed_loss import SplitLoss as SplitLoss
+from .dynamics.decomposed_loss import DecomposedLoss as DecomposedLoss
 from .dynamics.excess_bounds import excess_bound as excess_bound
 from .thresholds.threshold import statistical_dimension as statistical_dimension
 from .thresholds.threshold import predicted_threshold as predicted_threshold
@@ -34,7 +34,7 @@ __all__ = [
     "regularization_path",
     "measure_alignment",
     "cosine_distance",
-    "SplitLoss",
+    "DecomposedLoss",
     "excess_bound",
     "statistical_dimension",
     "predicted_threshold",

@@ -2,6 +2,6 @@
 they are from its conditionals.
 """
 
-from ntpcompanion.lazy_names import attach_face
+from ntpcompanion.lazy_names import attach_public_names
 
-__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")
+__getattr__, __dir__, __all__ = attach_public_names(__name__, __file__, extra="science")

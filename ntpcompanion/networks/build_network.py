@@ -51,7 +51,7 @@ def build_model(
     ------
     ValueError
         a causal LSTM: ours reads in both directions; a deviation that is not positive and finite;
-        what is no plan, seed, device or flag.
+        what is not a plan, seed, device or flag.
 
     Examples
     --------

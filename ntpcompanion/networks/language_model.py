@@ -17,7 +17,7 @@ from ntpcompanion.networks.tensor_checks import (
 from ntpcompanion.validation import check_instance
 
 # Row of the embeddings that belongs to word 0. The two rows before it belong to the tokens −2 and
-# −1, which are no words: a mask and padding.
+# −1, which are not words: a mask and padding.
 FIRST_WORD = 2
 
 
@@ -33,7 +33,7 @@ class LanguageModel(nn.Module):
     Raises
     ------
     ValueError
-        what is no plan; fewer rows of embeddings than words, mask and padding.
+        what is not a plan; fewer rows of embeddings than words, mask and padding.
 
     Examples
     --------

@@ -91,7 +91,7 @@ class Stack:
         batch: int = 1024,
     ) -> Float[Tensor, "models n asked words"]:
         """What each network says of the same sentences, `batch` at a time. Raises ValueError for
-        what is no sentence or position of these networks, and for parameters of others.
+        what is not a sentence or position of these networks, and for parameters of others.
         """
         check_stacked("parameters", self.parameters, self.network)
         check_tokens("tokens", tokens)
@@ -120,7 +120,7 @@ class Stack:
 
     def take(self, rows: Sequence[int]) -> "Stack":
         """Copies of some of the networks, in this order; one of them may be taken several times.
-        Raises ValueError for what is no list of at least one row.
+        Raises ValueError for what is not a list of at least one row.
         """
         check_instance("plan", self.plan, ModelPlan)
         check_rows("rows", rows, len(self), least=1)
@@ -130,7 +130,7 @@ class Stack:
         )
 
     def model(self, row: int) -> LanguageModel:
-        """One of the networks, alone. Raises ValueError for what is no row."""
+        """One of the networks, alone. Raises ValueError for what is not a row."""
         check_row("row", row, len(self))
         model = build_model(self.plan, 0, self.device)
         check_stacked("parameters", self.parameters, model)
@@ -164,7 +164,7 @@ def initial_stack(
     Raises
     ------
     ValueError
-        no seed, or one that is no non-negative integer; what `build_model` refuses.
+        no seed, or one that is not a non-negative integer; what `build_model` rejects.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def stack_models(models: Sequence[LanguageModel]) -> Stack:
     Raises
     ------
     ValueError
-        networks of several shapes, or none; what is no network; networks on several devices, and
+        networks of several shapes, or none; what is not a network; networks on several devices, and
         causal ones, as those of a stack attend to both sides.
 
     Examples

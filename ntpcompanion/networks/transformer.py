@@ -21,7 +21,7 @@ class Transformer(LanguageModel):
     Raises
     ------
     ValueError
-        a plan of another network, a `causal` that is no flag.
+        a plan of another network, a `causal` that is not a flag.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A refusal in words before arrays are made that the machine has no memory for."""
+"""A rejection in words before arrays are made that the machine has no memory for."""
 
 import os
 from pathlib import Path

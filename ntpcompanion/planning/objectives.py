@@ -99,7 +99,7 @@ def build_planner(
     Raises
     ------
     ValueError
-        what is no task; as `build_model`.
+        what is not a task; as `build_model`.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def answer_logits(
     ------
     ValueError
         a model with fewer positions than the tokens take, with fewer words than the task, or that
-        is not causal; what is no question of the task.
+        is not causal; what is not a question of the task.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def answer_loss(model: LanguageModel, graphs: Graphs, objective: Objective) -> F
     Raises
     ------
     ValueError
-        weights for answers of another length; what are no graphs or no objective; as
+        weights for answers of another length; what are not graphs or no objective; as
         `answer_logits`.
 
     Examples
@@ -249,7 +249,7 @@ def network_predictor(
     Raises
     ------
     ValueError
-        what is no model, task, flag or size; as `answer_logits`, when it is called.
+        what is not a model, task, flag or size; as `answer_logits`, when it is called.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class ParityQuestions:
 
     def accuracy(self, logits: Float[Tensor, "strings words"]) -> float:
         """The probability that the word with the largest logit is the answer. Raises ValueError for
-        what are no logits, a row for each string.
+        what are not logits, a row for each string.
         """
         check_answer_logits("logits", logits, self.answers)
         right = self.weights[logits.argmax(dim=1) == self.answers]

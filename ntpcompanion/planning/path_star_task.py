@@ -162,13 +162,13 @@ class Graphs:
 
     def path(self, arm: int) -> Int[np.ndarray, "n l"]:
         """The nodes of an arm, from the root to its leaf; arm 0 leads to the goal. Raises
-        ValueError for what is no arm.
+        ValueError for what is not an arm.
         """
         check_row("arm", arm, self.task.arms)
         return np.concatenate([self.root[:, None], self.branches[:, arm]], 1)
 
     def take(self, rows: Int[np.ndarray, " m"]) -> "Graphs":
-        """Some of the graphs. Raises ValueError for what is no list of rows."""
+        """Some of the graphs. Raises ValueError for what is not a list of rows."""
         check_rows("rows", rows, len(self))
         return Graphs(self.task, self.root[rows], self.branches[rows], self.order[rows])
 
@@ -193,7 +193,7 @@ def draw_graphs(task: PathStar, count: int, rng: np.random.Generator) -> Graphs:
     Raises
     ------
     ValueError
-        a count below 1, what is no task or no generator.
+        a count below 1, what is not a task or no generator.
 
     Notes
     -----

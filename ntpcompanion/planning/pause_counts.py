@@ -33,7 +33,7 @@ def vectors_per_layer(
     Raises
     ------
     ValueError
-        what is no decoder, or no sequence for it.
+        what is not a decoder, or no sequence for it.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def trained_rows(decoder: PauseDecoder, tokens: Int[Tensor, "batch length"]) -> 
     Raises
     ------
     ValueError
-        what is no decoder; as `pause_masked_loss`.
+        what is not a decoder; as `pause_masked_loss`.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def insert_pauses(
     ------
     ValueError
         a number of pauses that is not an integer or negative; not a generator of torch, or one on
-        another device; tokens that are no matrix of int64.
+        another device; tokens that are not a matrix of int64.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def pause_masked_loss(
     ------
     ValueError
         sequences without a word after their first token: there is nothing to predict; tokens that
-        are no words of the logits, or of another shape.
+        are not words of the logits, or of another shape.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def train_with_pauses(
     Raises
     ------
     ValueError
-        no stop, a negative one, a rate that is not positive and finite; what is no decoder or no
+        no stop, a negative one, a rate that is not positive and finite; what is not a decoder or no
         questions; more pauses than the decoder has positions for.
     FloatingPointError
         a loss that is not finite.

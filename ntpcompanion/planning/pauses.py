@@ -17,7 +17,7 @@ from ntpcompanion.planning.planning_checks import check_room
 from ntpcompanion.randomness import torch_stream
 from ntpcompanion.validation import as_integer, check_instance
 
-PAUSE = -3  # stands for <pause> among tokens: it is no word, so no logit belongs to it
+PAUSE = -3  # stands for <pause> among tokens: it is not a word, so no logit belongs to it
 
 
 class PauseDecoder(nn.Module):
@@ -40,7 +40,7 @@ class PauseDecoder(nn.Module):
     Raises
     ------
     ValueError
-        an LSTM, or what `build_model` refuses.
+        an LSTM, or what `build_model` rejects.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class PauseDecoder(nn.Module):
         check_instance("plan", plan, ModelPlan)
         check_kind("plan", plan, "transformer")
         model = build_model(plan, seed, causal=True, deviation=deviation)
-        assert isinstance(model, Transformer), "a causal LSTM has been refused"
+        assert isinstance(model, Transformer), "a causal LSTM has been rejected"
         self.model = model
         noise = torch.randn(plan.width, generator=torch_stream(seed, "pause"))
         self.pause = nn.Parameter(deviation * noise)
@@ -71,7 +71,7 @@ class PauseDecoder(nn.Module):
     ) -> Float[Tensor, "batch vectors width"]:
         """The contextual vectors of the symbol CLS and of all tokens, or those at the positions
         `at` of each sequence. Raises ValueError for a sequence longer than the table of positions,
-        and for what are no integers on the device of the parameters.
+        and for what are not integers on the device of the parameters.
         """
         check_tokens("tokens", tokens)
         check_asked("at", at, tokens)
@@ -132,7 +132,7 @@ def append_pauses(tokens: Int[Tensor, "batch length"], pauses: int) -> Int[Tenso
     Raises
     ------
     ValueError
-        a number of pauses that is not an integer or negative; tokens that are no matrix of
+        a number of pauses that is not an integer or negative; tokens that are not a matrix of
         integers.
 
     Examples

@@ -138,7 +138,7 @@ def check_predictor(name: str, predict: Any) -> None:
 @argument_check
 def check_stops(stops: Any) -> None:
     """ValueError unless the value is a list of numbers, which are not looked at. Arrays are
-    refused: whether they hold any is no question to them.
+    rejected: whether they hold any is not a question to them.
     """
     listed = isinstance(stops, Collection | Iterator) and not isinstance(stops, str | bytes)
     if hasattr(stops, "__array__") or (stops and not listed):

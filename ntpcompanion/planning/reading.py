@@ -27,7 +27,7 @@ def read_graphs(task: PathStar, prefix: Int[np.ndarray, "n prefix"]) -> "ReadGra
     Raises
     ------
     ValueError
-        another length, or tokens that are no question of this format.
+        another length, or tokens that are not a question of this format.
 
     Notes
     -----
@@ -57,7 +57,7 @@ def read_graphs(task: PathStar, prefix: Int[np.ndarray, "n prefix"]) -> "ReadGra
     is_label = (np.concatenate([query, listed], 1) < task.labels).all() and tokens.min() >= 0
     if not is_label or any((found != task.symbol(text)).any() for found, text in signs):
         raise ValueError(
-            f"`prefix` holds a row that is no question of {task}. Use `draw_graphs(...).prefix`."
+            f"`prefix` holds a row that is not a question of {task}. Use `draw_graphs(...).prefix`."
         )
     return ReadGraphs(task, listed.reshape(len(tokens), -1, 2), query[:, 0], query[:, 1])
 

@@ -59,7 +59,7 @@ def score_answers(graphs: Graphs, predict: Predictor) -> AnswerScores:
     Raises
     ------
     ValueError
-        what are no graphs or no function; what it returns is no array of log probabilities.
+        what are not graphs or no function; what it returns is not an array of log probabilities.
 
     Examples
     --------

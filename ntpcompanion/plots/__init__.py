@@ -2,6 +2,6 @@
 outside its arguments.
 """
 
-from ntpcompanion.lazy_names import attach_face
+from ntpcompanion.lazy_names import attach_public_names
 
-__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="plots")
+__getattr__, __dir__, __all__ = attach_public_names(__name__, __file__, extra="plots")

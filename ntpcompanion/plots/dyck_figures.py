@@ -38,7 +38,7 @@ def draw_learning(ax: Axes, curves: Mapping[str, LearningCurve]) -> Axes:
     Raises
     ------
     ValueError
-        what is no dict of one to five learning curves.
+        what is not a dict of one to five learning curves.
     """
     check_axes(ax)
     if not isinstance(curves, Mapping) or not 1 <= len(curves) <= 5:

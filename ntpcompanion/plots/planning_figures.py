@@ -39,7 +39,7 @@ def draw_path_star(ax: Axes, graphs: Graphs, row: int = 0) -> Axes:
     Raises
     ------
     ValueError
-        what are no graphs, no such row.
+        what are not graphs, no such row.
     """
     check_axes(ax)
     check_instance("graphs", graphs, Graphs)

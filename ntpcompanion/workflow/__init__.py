@@ -1,5 +1,5 @@
 """From a notebook to a claim, a verdict and a page. Knows no mathematics."""
 
-from ntpcompanion.lazy_names import attach_face
+from ntpcompanion.lazy_names import attach_public_names
 
-__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="workflow")
+__getattr__, __dir__, __all__ = attach_public_names(__name__, __file__, extra="workflow")

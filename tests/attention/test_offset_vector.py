@@ -36,7 +36,7 @@ def test_unequal_scores_move_it():
 
 def test_data_to_which_it_does_not_apply_are_refused(rng):
     crowded = plant_tokens(rng, count=10, length=6, dim=12)
-    with pytest.raises(ValueError, match="`sequences` has a pair that is no support vector"):
+    with pytest.raises(ValueError, match="`sequences` has a pair that is not a support vector"):
         limiting_offset(crowded.sequences, crowded.decoder, crowded.best)
     drawn = plant_tokens(rng, count=4, length=3, dim=60)
     with pytest.raises(ValueError, match="`decoder` must give the token `best` the largest"):

@@ -142,18 +142,18 @@ def test_a_step_is_left_out_where_it_has_no_length():
 def test_wrong_arguments_are_refused(rng):
     drawn = plant_tokens(rng, count=4, length=3, dim=5)
 
-    def refused(match, **given):
+    def rejected(match, **given):
         how = {"method": "ngd", "keep": [1]} | given
         with pytest.raises(ValueError, match=match):
             descend_attention(drawn.sequences, drawn.decoder, **how)
 
-    refused("`method` must be one of 'gd', 'ngd', 'polyak'", method="adam")
-    refused("`gradient` must be one of 'log', 'plain'", gradient="float")
-    refused("`keep` must hold increasing numbers of steps", keep=[3, 2])
-    refused("`keep` must hold increasing numbers of steps", keep=[])
-    refused("`learning_rate` must be positive", learning_rate=0.0)
-    refused(r"`start` must be a matrix of shape \(5, 5\)", start=np.zeros((4, 5)))
-    refused("`start` holds nan", start=np.full((5, 5), np.nan))
+    rejected("`method` must be one of 'gd', 'ngd', 'polyak'", method="adam")
+    rejected("`gradient` must be one of 'log', 'plain'", gradient="float")
+    rejected("`keep` must hold increasing numbers of steps", keep=[3, 2])
+    rejected("`keep` must hold increasing numbers of steps", keep=[])
+    rejected("`learning_rate` must be positive", learning_rate=0.0)
+    rejected(r"`start` must be a matrix of shape \(5, 5\)", start=np.zeros((4, 5)))
+    rejected("`start` holds nan", start=np.full((5, 5), np.nan))
     both = stack_sequences([drawn.sequences] * 2)
     with pytest.raises(ValueError, match="`start` must have leading axes that go with"):
         descend_attention(both, drawn.decoder, method="gd", keep=[1], start=np.zeros((3, 5, 5)))

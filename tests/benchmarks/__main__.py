@@ -58,7 +58,7 @@ def outcome_of(name: str, threads: int, limit: float, folder: Path) -> Outcome:
     try:
         found: Outcome = TypeAdapter(Outcome).validate_json(last)
     except ValueError:
-        return Failed(error=f"the last line of its output is no outcome: {last[:SHOWN]}")
+        return Failed(error=f"the last line of its output is not an outcome: {last[:SHOWN]}")
     return found
 
 

@@ -42,8 +42,8 @@ def test_threads_are_those_of_the_benchmark(monkeypatch, tmp_path):
     [
         ("1 / 0", 60, "exit code 1: .*ZeroDivisionError"),
         ("import time; time.sleep(60)", 0.1, "stopped after 0 s"),
-        ("print('no json')", 60, "the last line .* is no outcome: no json"),
-        ("pass", 60, "the last line .* is no outcome"),
+        ("print('no json')", 60, "the last line .* is not an outcome: no json"),
+        ("pass", 60, "the last line .* is not an outcome"),
     ],
 )
 def test_a_benchmark_that_fails_is_kept_with_its_error(monkeypatch, tmp_path, code, limit, said):

@@ -31,8 +31,8 @@ def test_what_is_measured_and_what_is_claimed_must_agree(executed):
     toy.edit("book/claims.yml", "id: toy.powers", "id: toy.power")
     output = toy.command("build", code=1)
     assert (
-        "coin measures 'toy.powers', which is no claim of this notebook. Did you mean 'toy.power'? "
-        "Add it to book/claims.yml." in output
+        "coin measures 'toy.powers', which is not a claim of this notebook. Did you mean "
+        "'toy.power'? Add it to book/claims.yml." in output
     )
     assert (
         "coin does not measure the claim 'toy.power', though claims.yml expects a value at profile "

@@ -83,8 +83,9 @@ def test_a_source_that_changes_during_the_rendering_is_red(built, no_kernel, mon
     render = build.render
 
     def render_then_edit(*arguments):
-        render(*arguments)
+        made = render(*arguments)
         built.edit("book/intro.md", "# Begin", "# Title")
+        return made
 
     with monkeypatch.context() as patch:
         patch.setattr(build, "render", render_then_edit)

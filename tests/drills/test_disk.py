@@ -28,7 +28,7 @@ def test_full_while_a_run_is_stored(executed):
     assert "coin (book): failed" in output
     assert "error: Could not write" in output
     assert (
-        "coin.ipynb: No space left on device. Free some space or mend the permissions; the old "
+        "coin.ipynb: No space left on device. Free some space or fix the permissions; the old "
         "file, if any, is intact." in output
     )
     assert snapshot(chapters) == before, "no old file is touched, no temporary one is left"
@@ -103,7 +103,7 @@ def test_full_while_a_record_is_made(toy):
         before=small_disk(build, 700_000, after=build),
     )
     assert (
-        "No space left on device. 2 of 3 tasks are finished and kept: mend it and run the same "
+        "No space left on device. 2 of 3 tasks are finished and kept: fix it and run the same "
         "command again." in output
     )
     output = toy.run(

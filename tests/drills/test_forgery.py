@@ -1,4 +1,4 @@
-"""Numbers and texts that were not made by a run: refused, or shown as plain text."""
+"""Numbers and texts that were not made by a run: rejected, or shown as plain text."""
 
 import json
 import re
@@ -67,7 +67,7 @@ def test_an_output_that_measure_did_not_make_fails_the_run(toy, change, words):
     )
     toy.edit("notebooks/coin.md", 'measure("toy.half", half(n) / n, seed=seed)', shown)
     output = toy.command("execute", "coin", code=1)
-    assert f"Notebook 'coin' shows what is no measurement: {words}" in output
+    assert f"Notebook 'coin' shows what is not a measurement: {words}" in output
     assert not (toy.project.book / "chapters" / "coin.json").exists()
 
 

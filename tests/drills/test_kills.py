@@ -18,9 +18,9 @@ pytestmark = POSIX
 IMPORT = "from toypkg.half import half"
 SLEEP = f"""{IMPORT}
 import time, pathlib
-with open("started", "a") as file:
+with open("ROOT/started", "a") as file:
     _ = file.write("x")
-time.sleep(pathlib.Path("slow").exists() * 600)"""
+time.sleep(pathlib.Path("ROOT/slow").exists() * 600)"""
 
 
 def below(process, word=""):
@@ -58,15 +58,13 @@ def stop(process, said=""):
 @pytest.fixture
 def slow(toy):
     """The notebook `coin` waits in its second cell as long as the file `slow` is there."""
-    toy.edit("notebooks/coin.md", IMPORT, SLEEP)
+    toy.edit("notebooks/coin.md", IMPORT, SLEEP.replace("ROOT", str(toy.project.root)))
     (toy.project.root / "slow").touch()
     return toy
 
 
 def chain(process):
-    """What a command has started, the kernel last: each has started the next. Before the worker
-    there is its fork server, where there are such.
-    """
+    """What a command has started, the kernel last: each has started the next."""
     found = [psutil.Process(process.pid)]
     while children := found[-1].children():
         found += children
@@ -77,7 +75,6 @@ def chain(process):
 @pytest.mark.parametrize(
     "victim",
     [
-        pytest.param(-3, id="server"),
         pytest.param(-2, id="worker"),
         pytest.param(-1, id="kernel"),
     ],
@@ -86,8 +83,6 @@ def test_a_killed_worker_or_kernel_is_an_error_and_can_be_repeated(slow, victim)
     process = slow.start("execute", "coin")
     wait_for(lambda: (slow.project.root / "started").exists())
     started = chain(process)
-    if victim < -len(started):
-        pytest.skip("no fork server on this system")
     started[victim].kill()
     output = " ".join(process.communicate(timeout=LIMIT)[0].split())
     assert process.returncode == 1

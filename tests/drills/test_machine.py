@@ -75,15 +75,15 @@ def test_a_missing_package_is_named(toy, module):
 
 NO_NETWORK = """import socket
 connect = socket.socket.connect
-def refuse(self, address):
+def reject(self, address):
     # not this machine itself, which kernels on Windows are reached through
     if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1"):
         with open({log!r}, "a") as file:
             file.write(repr(address) + "\\n")
         raise OSError(101, "Network is unreachable")
     return connect(self, address)
-socket.socket.connect = refuse
-socket.getaddrinfo = lambda *_, **__: refuse(socket.socket(), _)
+socket.socket.connect = reject
+socket.getaddrinfo = lambda *_, **__: reject(socket.socket(), _)
 """
 
 

@@ -51,7 +51,7 @@ def test_in_the_profiles_whatever_profile_is_asked_for(strict, entry, words):
 def test_in_the_notebook_itself(strict):
     strict.edit("notebooks/coin.md", "[1, inf)", "[1, ∞)")
     assert (
-        "coin.md: parameter `n`: its comment ends in '[1, ∞)', which is no domain"
+        "coin.md: parameter `n`: its comment ends in '[1, ∞)', which is not a domain"
         in strict.command("list", code=1)
     )
 

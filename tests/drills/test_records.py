@@ -58,19 +58,19 @@ def test_an_outdated_record_is_shown_as_outdated(recorded):
         ),
         pytest.param(
             lambda data: sealed(data | {"schema": 1}),
-            "is no record 'halves' of schema 2. Make it again with `ntpcompanion record halves`",
+            "is not a record 'halves' of schema 2. Make it again with `ntpcompanion record halves`",
             id="other schema",
             marks=pytest.mark.slow,
         ),
         pytest.param(
             lambda data: sealed(data | {"name": "other"}),
-            "is no record 'halves' of schema 2",
+            "is not a record 'halves' of schema 2",
             id="other name",
             marks=pytest.mark.slow,
         ),
         pytest.param(
             lambda data: sealed({k: v for k, v in data.items() if k != "hardware"}),
-            "is no record 'halves' of schema 2",
+            "is not a record 'halves' of schema 2",
             id="no hardware",
             marks=pytest.mark.slow,
         ),
@@ -116,7 +116,7 @@ def test_no_record_is_written_outside_of_its_folder(recorded, name):
     plan = {"experiment": "halves", "about": "Halves of numbers.", "grid": {"n": [1]}}
     recorded.plan_records(**{name: plan})
     output = recorded.command("record", name, code=1)
-    assert f"plans.yml: {name!r} is no name of a record: letters, digits, - and _ only" in output
+    assert f"plans.yml: {name!r} is not a name of a record: letters, digits, - and _ only" in output
 
 
 STUDY = """import math, pathlib
@@ -124,7 +124,7 @@ STUDY = """import math, pathlib
 def run(plan):
     with open("calls.txt", "a") as file:
         file.write(f"{plan.n} ")
-    bad = plan.n == 1 and not pathlib.Path("mended").exists()
+    bad = plan.n == 1 and not pathlib.Path("fixed").exists()
     return Result(value=BAD if bad else plan.n)
 """
 
@@ -142,7 +142,7 @@ def test_a_result_that_no_record_can_hold_fails_its_task_and_no_other(importable
     kept = [json.loads(line)["result"] for line in log.read_text().splitlines() if line]
     assert {"value": 0} in kept
     assert f"{len(kept)} of 3 tasks are finished and kept" in output
-    (importable.project.root / "mended").touch()
+    (importable.project.root / "fixed").touch()
     assert "Wrote" in importable.command("record", "study", "--jobs", "1")
     assert (importable.project.root / "calls.txt").read_text().split().count("0") == 1, (
         "what was finished is not run again"

@@ -88,7 +88,7 @@ def test_what_editors_leave_beside_a_notebook_is_no_notebook(still):
 
 
 NO_PYTHON = {
-    "syntax": (b"def half(n:\n", "'(' was never closed (half.py, line 1). Mend the file."),
+    "syntax": (b"def half(n:\n", "'(' was never closed (half.py, line 1). Fix the file."),
     "latin-1": (b"X = '\xe9'\n", "(unicode error) 'utf-8' codec can't decode"),
     "null": (b"X = 1\0", "source code string cannot contain null bytes"),
     "deep": (b"X = " + b"-" * 100_000 + b"1", ""),

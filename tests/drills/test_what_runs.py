@@ -169,7 +169,7 @@ def test_a_parameter_that_names_a_file_must_be_an_input(toy, no_kernel, value):
     toy.edit("notebooks/words.md", "words.txt", value.format(root=toy.project.root))
     output = toy.command("execute", "words", code=1)
     assert "parameter `text` = '" in output
-    assert "names a file, but is no input. Add `text` to the front matter" in output
+    assert "names a file, but is not an input. Add `text` to the front matter" in output
 
 
 def test_a_record_that_is_shown_must_be_listed(toy):

@@ -9,9 +9,9 @@ RECORDS = Path(__file__).resolve().parents[2] / "book" / "records"
 
 
 def check_refusals(plan, right, wrong):
-    """`right` is a plan; with each field of it wrong once, the refusal names field and value.
+    """`right` is a plan; with each field of it wrong once, the rejection names field and value.
 
-    `wrong` holds, for each field, a value and words of the refusal.
+    `wrong` holds, for each field, a value and words of the rejection.
     """
     assert plan.from_json(right).to_json() == {**plan.from_json(right).to_json(), **right}
     assert set(wrong) == set(plan.model_fields), "every field is wrong once"

@@ -9,7 +9,7 @@ import numpy as np
 
 from ntpcompanion.linear import (
     ContextTable,
-    SplitLoss,
+    DecomposedLoss,
     cosine_distance,
     descend,
     gradient_flow,
@@ -21,7 +21,7 @@ from ntpcompanion.linear import (
 from ntpcompanion.linear.dynamics import regularization_path
 from ntpcompanion.linear.dynamics.convergence_rate import growth_exponent
 from ntpcompanion.linear.dynamics.flow_angle import predict_distance
-from ntpcompanion.linear.dynamics.off_support_mass import split_excess
+from ntpcompanion.linear.dynamics.off_support_mass import decompose_excess_loss
 from ntpcompanion.linear.dynamics.trajectory import last_decoders, stability_edge
 from ntpcompanion.linear.svm.complementarity import complementarity_gap, tilted_pair
 from ntpcompanion.linear.svm.planar_examples import planar_tables, widest_margin
@@ -29,7 +29,7 @@ from tests.fakes import Family
 from tests.linear.cases import table as table_of
 
 TABLE, OTHER = (ContextTable.random(6, 5, 2, 7, np.random.default_rng(seed)) for seed in (0, 1))
-LOSS = SplitLoss(TABLE)
+LOSS = DecomposedLoss(TABLE)
 SOLVED = solve_ntp_svm(TABLE, tol=1e-12)
 SVM, SIZE = SOLVED.weights, np.linalg.norm(SOLVED.weights)
 DRAWN = np.random.default_rng(2).standard_normal(SVM.shape)
@@ -199,7 +199,7 @@ DESCENT = Family(
     {
         "ntp.thm2.descent": lambda run: cosine_distance(np.array(run), SVM),
         "ntp.thm2.finite-descent": lambda run: measure_alignment(TABLE, run, SVM).finite_error,
-        "ntp.lemma5.inside": lambda run: [split_excess(TABLE, W).inside for W in run],
+        "ntp.lemma5.inside": lambda run: [decompose_excess_loss(TABLE, W).inside for W in run],
         "ntp.thm2.flow": from_the_flow,
     },
 )

@@ -99,9 +99,9 @@ def test_sentences_and_positions_pass():
     ],
 )
 def test_what_is_wrong_is_told(check, sentence):
-    with pytest.raises(ValueError) as refusal:
+    with pytest.raises(ValueError) as rejection:
         check()
-    assert str(refusal.value) == sentence
+    assert str(rejection.value) == sentence
 
 
 def test_entries_are_not_looked_at():

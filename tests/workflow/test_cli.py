@@ -127,12 +127,12 @@ def test_a_view_that_fails_says_so_in_words_and_where_the_traceback_is(run, toy)
 
 
 def test_a_view_that_fails_before_a_cell_ran_promises_no_traceback(run, toy, monkeypatch):
-    def refuse(*given):
-        raise WorkflowError("`text` = 'a' is no text.")
+    def reject(*given):
+        raise WorkflowError("`text` = 'a' is not text.")
 
-    monkeypatch.setattr(terminal, "execute", refuse)
+    monkeypatch.setattr(terminal, "execute", reject)
     said = run("view", "coin", "-p", "n=10", "--no-open", code=1)
-    assert said.split() == "error: `text` = 'a' is no text.".split()
+    assert said.split() == "error: `text` = 'a' is not text.".split()
     assert list((toy.project.build / "views").rglob("failure.txt")) == []
 
 

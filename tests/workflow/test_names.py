@@ -32,7 +32,7 @@ def names_of_this_book():
 
 
 NAMES = names_of_this_book() - SHARED - ENGLISH
-# `linear-gradient` is no room, `--ntp-ink` no claim
+# `linear-gradient` is not a room, `--ntp-ink` no claim
 NAMED = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, NAMES))})(?![\w-])")
 
 

@@ -19,7 +19,7 @@ from ntpcompanion.linear.dynamics.adam_norm import (
 from ntpcompanion.linear.dynamics.alignment import cosine_distance
 from ntpcompanion.linear.dynamics.descent import Snapshot, descend
 from ntpcompanion.linear.dynamics.flow import gradient_flow
-from ntpcompanion.linear.dynamics.off_support_mass import split_excess
+from ntpcompanion.linear.dynamics.off_support_mass import decompose_excess_loss
 from ntpcompanion.linear.dynamics.trajectory import stability_edge
 from ntpcompanion.linear.separability.compatibility import check_compatibility
 from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm
@@ -205,7 +205,7 @@ def _run_adam(table: ContextTable, plan: Plan, start: Decoder) -> _Run:
         )
     }
     means = [np.mean([snapshots[k].weights for k in window], axis=0) for window in ends]
-    divergences = [split_excess(table, snapshots[k].weights).inside for k in ends[1]]
+    divergences = [decompose_excess_loss(table, snapshots[k].weights).inside for k in ends[1]]
     return _Run(
         means[0],
         means[1],

@@ -41,7 +41,7 @@ def runs_table(tasks: Sequence[Mapping[str, Any]], steps: int | None = None) -> 
     Raises
     ------
     ValueError
-        what is no result of `path_star`, a negative number of steps.
+        what is not a result of `path_star`, a negative number of steps.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def course_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        what is no result of `path_star`.
+        what is not a result of `path_star`.
 
     Examples
     --------

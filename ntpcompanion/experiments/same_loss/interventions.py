@@ -107,14 +107,14 @@ class Noise:
     Fields
     ------
     sgd
-        its learning rate is multiplied by each of the `rates`; 0 is no SGD.
+        its learning rate is multiplied by each of the `rates`; 0 is not SGD.
     anneal
         of what SGD has left, on the labels of the pre-training.
 
     Raises
     ------
     ValueError
-        no rate, or what is no number; what is no `TrainingPlan`, or, of `sgd`, has another
+        no rate, or what is not a number; what is not a `TrainingPlan`, or, of `sgd`, has another
         optimizer.
 
     Examples

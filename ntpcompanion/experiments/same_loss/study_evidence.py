@@ -165,7 +165,7 @@ def gap_effects(gaps: ContextGaps, sentences: int) -> dict[str, Effect]:
     """What the context is worth in a language, in nats, as numbers with an error: "learnable gap"
     and "neighbours' gap", each a mean over so many drawn `sentences`.
 
-    Raises ValueError for what is no `ContextGaps`.
+    Raises ValueError for what is not a `ContextGaps`.
     """
     check_instance("gaps", gaps, ContextGaps)
     error = float(np.hypot(gaps.floor_stderr, gaps.neighbours_stderr))

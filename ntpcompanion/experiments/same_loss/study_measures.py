@@ -12,7 +12,7 @@ from torch import Tensor
 from ntpcompanion.experiments.same_loss.interventions import Arm
 from ntpcompanion.experiments.same_loss.study_probes import task_accuracies
 from ntpcompanion.experiments.same_loss.study_results import StudyModel
-from ntpcompanion.experiments.same_loss.study_suite import TOGETHER, StudySuite
+from ntpcompanion.experiments.same_loss.study_suite import MODELS_PER_BATCH, StudySuite
 from ntpcompanion.mlm.curvature.traces import measured_traces, trace_slope
 from ntpcompanion.mlm.evaluation.evaluate import TestSet, divergence
 from ntpcompanion.networks.stack import Stack
@@ -22,7 +22,7 @@ AT_ONCE = 1024  # sentences: divergences of all networks at all of them would no
 
 def measure_arm(arm: Arm, suite: StudySuite) -> list[StudyModel]:
     """Measure the networks of an arm, as many at a time as the device holds."""
-    most = TOGETHER[arm.stack.device.type][0]
+    most = MODELS_PER_BATCH[arm.stack.device.type][0]
     return [
         model
         for rows in torch.arange(len(arm.seeds)).split(most)
@@ -37,7 +37,7 @@ def with_slopes(stack: Stack, models: Sequence[StudyModel], suite: StudySuite) -
         stack.parameters,
         *suite.traced,
         suite.uniforms[:, :1],
-        chunk=TOGETHER[stack.device.type][1],
+        chunk=MODELS_PER_BATCH[stack.device.type][1],
     )
     pairs = zip(found.square.tolist(), found.square_stderr.tolist(), strict=True)
     return [
@@ -54,7 +54,7 @@ def _measured(arm: Arm, rows: Sequence[int], suite: StudySuite) -> list[StudyMod
         stack.parameters,
         *suite.traced,
         suite.uniforms,
-        chunk=TOGETHER[stack.device.type][1],
+        chunk=MODELS_PER_BATCH[stack.device.type][1],
     )
     positions = {"loss": (), "first": suite.plan.places[:1], "all": suite.plan.places}[arm.measured]
     tasks = {

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ntpcompanion.experiments.same_loss.study_results import TaskAccuracies, TaskReferences
-from ntpcompanion.experiments.same_loss.study_suite import TOGETHER, StudySuite
+from ntpcompanion.experiments.same_loss.study_suite import MODELS_PER_BATCH, StudySuite
 from ntpcompanion.languages.grammars.pcfg import PCFG
 from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.mlm.data.downstream_tasks import PosteriorTask
@@ -88,7 +88,7 @@ def _generator(position: int, suite: StudySuite) -> torch.Generator:
 
 
 def _together(task: PosteriorTask) -> int:
-    return TOGETHER[task.test_posterior.device.type][0]
+    return MODELS_PER_BATCH[task.test_posterior.device.type][0]
 
 
 def token_features(stack: Stack, tokens: Tensor) -> Float[Tensor, "models n columns"]:

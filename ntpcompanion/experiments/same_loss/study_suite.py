@@ -21,7 +21,7 @@ from ntpcompanion.validation import as_integer, check_instance
 
 # models that are measured together, and examples of each whose gradients are: a GPU has the memory
 # and waits for fewer calls, the caches of a CPU hold no more
-TOGETHER = {"cpu": (4, 128), "cuda": (80, 1024)}
+MODELS_PER_BATCH = {"cpu": (4, 128), "cuda": (80, 1024)}
 
 
 @dataclass(frozen=True)

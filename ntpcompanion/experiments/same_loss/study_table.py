@@ -31,7 +31,7 @@ def read_study(tasks: Iterable[Mapping[str, Any]]) -> list[tuple[Plan, Result]]:
     Raises
     ------
     ValueError
-        a sentence for each field that does not fit; what is no list of tasks.
+        a sentence for each field that does not fit; what is not a list of tasks.
     """
     found = []
     for task in as_list("tasks", tasks, "tasks of a record"):
@@ -112,7 +112,8 @@ def arm(
     Raises
     ------
     ValueError
-        no such arm or column, an arm in which the column was not measured, what is no such table.
+        no such arm or column, an arm in which the column was not measured, what is not such a
+        table.
     """
     _check_kinds(table, [kind])
     as_number("strength", strength)

@@ -1,5 +1,5 @@
 """At which dimensions tables and texts become separable."""
 
-from ntpcompanion.lazy_names import attach_face
+from ntpcompanion.lazy_names import attach_public_names
 
-__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")
+__getattr__, __dir__, __all__ = attach_public_names(__name__, __file__, extra="science")

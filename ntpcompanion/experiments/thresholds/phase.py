@@ -88,7 +88,7 @@ def run(plan: Plan) -> Result:
     (3, True)
     >>> phase.Plan.from_json({**plan.to_json(), "draw": 3})
     Traceback (most recent call last):
-    ValueError: `draw` is no field of this plan. Did you mean `draws`?
+    ValueError: `draw` is not a field of this plan. Did you mean `draws`?
     """
     m, V, sizes = plan.num_contexts, plan.vocab_size, list(plan.support_sizes)
     names = (f"{m} contexts, sizes {sizes}, table {draw}" for draw in range(plan.draws))

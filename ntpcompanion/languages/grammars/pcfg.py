@@ -100,7 +100,7 @@ class PCFG:
 
     @property
     def num_symbols(self) -> int:
-        """The number S of symbols that are no words (the paper's non-terminals)."""
+        """The number S of symbols that are not words (the paper's non-terminals)."""
         return len(self.root)
 
     @cached_property
@@ -149,7 +149,7 @@ class PCFG:
     def to(self, device: torch.device | str) -> "PCFG":
         """The same language with its tables on `device`; itself if they are there.
 
-        Raises ValueError for what is no device.
+        Raises ValueError for what is not a device.
         """
         check_device("device", device)
         if self.root.device == torch.device(device):
@@ -242,7 +242,7 @@ class PCFG:
 
     def log_prob(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, " batch"]:
         """The log-probability of each sentence in nats, (batch,); −∞ for an impossible one. Raises
-        ValueError for what are no tokens.
+        ValueError for what are not tokens.
         """
         tokens, lengths = checked_tokens(tokens, self.vocab_size)
         return self._chart(tokens, lengths).log_prob
@@ -254,7 +254,7 @@ class PCFG:
         (batch, length, length, S).
 
         −∞ where that is impossible, and for spans that leave the sentence. Raises ValueError for
-        what are no tokens.
+        what are not tokens.
         """
         tokens, lengths = checked_tokens(tokens, self.vocab_size)
         chart = self._chart(tokens, lengths)
@@ -267,7 +267,7 @@ class PCFG:
         padded positions.
 
         The length of the sentence is among what is given. Raises ValueError for a sentence of
-        probability 0 and for what are no tokens.
+        probability 0 and for what are not tokens.
         """
         tokens, lengths = checked_tokens(tokens, self.vocab_size)
         chart = self._chart(tokens, lengths)
@@ -284,7 +284,7 @@ class PCFG:
         sentence), (batch, length, length, S).
 
         All entries of one sentence of n words sum to 2n − 1, the number of nodes of each of its
-        trees. Raises ValueError for a sentence of probability 0 and for what are no tokens.
+        trees. Raises ValueError for a sentence of probability 0 and for what are not tokens.
         """
         tokens, lengths = checked_tokens(tokens, self.vocab_size)
         chart = self._chart(tokens, lengths)

@@ -50,7 +50,7 @@ class CausalLanguage:
     Raises
     ------
     ValueError
-        what `WordModel` refuses; a length or chunk below 1; a length beyond the positions.
+        what `WordModel` rejects; a length or chunk below 1; a length beyond the positions.
 
     Notes
     -----
@@ -98,7 +98,7 @@ class CausalLanguage:
 
     def to(self, device: torch.device | str) -> "CausalLanguage":
         """The same language with a copy of the model on `device`; itself if the model is there.
-        Raises ValueError for what is no device.
+        Raises ValueError for what is not a device.
         """
         check_device("device", device)
         if self.device == torch.device(device):
@@ -151,7 +151,7 @@ class CausalLanguage:
     def log_prob(self, tokens: Integer[Tensor, "batch length"]) -> Float[Tensor, " batch"]:
         """The log-probability of each sentence in nats, (batch,); −∞ for an impossible one.
 
-        Raises ValueError for what are no tokens and for more words than the model has positions.
+        Raises ValueError for what are not tokens and for more words than the model has positions.
         """
         here, targets, too_long = self._checked(tokens)
         parts = zip(here.split(self.chunk), targets.split(self.chunk), strict=True)
@@ -164,8 +164,8 @@ class CausalLanguage:
         """Pr(x_t = v | all other words), for every position t, (batch, length, c); 0 at padded
         positions.
 
-        Raises ValueError for a sentence of probability 0, for what are no tokens and for more words
-        than the model has positions.
+        Raises ValueError for a sentence of probability 0, for what are not tokens and for more
+        words than the model has positions.
         """
         refuse_impossible(tokens, self.log_prob(tokens).isfinite())
         here, targets, _ = self._checked(tokens)

@@ -84,7 +84,7 @@ def load_opt(
         tokenizer.
     ValueError
         more words than the model has tokens, a model without tokens for start and end, a number out
-        of its range, and what `CausalLanguage` refuses.
+        of its range, and what `CausalLanguage` rejects.
 
     Notes
     -----

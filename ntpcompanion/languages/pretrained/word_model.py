@@ -55,7 +55,7 @@ class WordModel:
             if (words == self.end).any():
                 raise ValueError(
                     f"`end` = {self.end} is one of `words`. Leave it out there: it ends a sentence "
-                    "and is no word of it."
+                    "and is not a word of it."
                 )
         self._refuse_changed_logits()
 

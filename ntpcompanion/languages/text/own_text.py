@@ -70,7 +70,7 @@ def check_text(
     has = f"`text` = {text!r} has {_number(len(tokens), unit)}"
     if not tokens:
         raise ValueError(
-            f"{has}: signs and pictures are no words. Give another text, or `tokenizer` = "
+            f"{has}: signs and pictures are not words. Give another text, or `tokenizer` = "
             "'characters'."
         )
     if num_words is not None and num_words > len(tokens):

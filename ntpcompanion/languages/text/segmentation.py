@@ -159,7 +159,7 @@ def _from_file(text: str, tokenizer: str) -> tuple[list[str], str]:
         found = library.Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises nothing more special
         raise ValueError(
-            f"`tokenizer` = {tokenizer!r} is no tokenizer.json of Hugging Face: {error}."
+            f"`tokenizer` = {tokenizer!r} is not a tokenizer.json of Hugging Face: {error}."
         ) from error
     found.no_truncation()
     found.no_padding()

@@ -27,7 +27,7 @@ SMALL_ODDS = -40.0
 SMALLEST_LOG_SCALE = -690.0
 
 # Off-support probabilities over s above e^300 occur at trial points only; they stay finite so that
-# a solver can refuse them.
+# a solver can reject them.
 LARGEST_LOG = 300.0
 
 
@@ -99,7 +99,7 @@ class Point:
     residual: Float[np.ndarray, "m V"]
 
 
-class SplitLoss:
+class DecomposedLoss:
     """The cross-entropy in coordinates of F and of its complement, with full relative precision
     however close to the floor.
 
@@ -115,10 +115,10 @@ class SplitLoss:
     Examples
     --------
     >>> import numpy as np
-    >>> from ntpcompanion.linear import ContextTable, SplitLoss
+    >>> from ntpcompanion.linear import ContextTable, DecomposedLoss
     >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
     >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
-    >>> split = SplitLoss(table)
+    >>> split = DecomposedLoss(table)
     >>> len(split.bases.finite), len(split.bases.growing)  # one tie; what separates the contexts
     (1, 3)
     """
@@ -278,11 +278,11 @@ class SplitLoss:
         return float(np.ptp(logits.reshape(self.p.shape), axis=1).max())
 
 
-def separable_loss(table: ContextTable, purpose: str) -> SplitLoss:
+def separable_loss(table: ContextTable, purpose: str) -> DecomposedLoss:
     """The split loss of a table that must be separable; `purpose` says for what. Raises ValueError
     if the table is incompatible, or not proved separable.
     """
-    loss = SplitLoss(table)
+    loss = DecomposedLoss(table)
     verdict = check_separability(table).verdict
     if verdict is not Verdict.SEPARABLE:
         raise ValueError(

@@ -145,7 +145,7 @@ def descend(
     ------
     ValueError
         An unknown optimizer, a step size, `steps`, `keep`, `batch_size`, `betas` or `epsilon` out
-        of range, a start of another shape, what is no generator, or a table whose dense arrays
+        of range, a start of another shape, what is not a generator, or a table whose dense arrays
         exceed the memory of the machine.
 
     Notes

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.integrate import solve_ivp
 
-from ntpcompanion.linear.dynamics.decomposed_loss import SplitLoss, separable_loss
+from ntpcompanion.linear.dynamics.decomposed_loss import DecomposedLoss, separable_loss
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.threads import SMALL_SYSTEM, one_thread_if
 from ntpcompanion.validation import as_array, as_matrix, as_number, check_instance
@@ -46,7 +46,7 @@ class Flow:
         (n,), log (CE(W(t)) − H).
     log_scales, finite, growing
         (n,), (n, f), (n, g): log s, P_F W − W* over s, and the growing part of W at each time, s =
-        1 / (1 + t), as `SplitLoss` takes them.
+        1 / (1 + t), as `DecomposedLoss` takes them.
     quasi_steady_from
         log t from which the part in F was set to its quasi-steady value.
     """
@@ -71,10 +71,11 @@ def gradient_flow(
     """dW/dt = −∇CE(W) from W(0) = `start` (default 0), at t = e^τ for every τ of `log_times`.
 
     Integrated in σ = log(1 + t), by SciPy's BDF with the exact Jacobian, in the coordinates of
-    `SplitLoss` with s = e^{−σ}: growing logits and (1 + t)(P_F W − W*), which both move slowly.
-    Right-hand sides are (1 + t) times off-support probabilities, so no time is too late: log t =
-    10^6 takes a second more than log t = 30. From `Flow.quasi_steady_from` on, the part in F is set
-    to its quasi-steady value, found by Newton's method, and only the other part is integrated.
+    `DecomposedLoss` with s = e^{−σ}: growing logits and (1 + t)(P_F W − W*), which both move
+    slowly. Right-hand sides are (1 + t) times off-support probabilities, so no time is too late:
+    log t = 10^6 takes a second more than log t = 30. From `Flow.quasi_steady_from` on, the part in
+    F is set to its quasi-steady value, found by Newton's method, and only the other part is
+    integrated.
 
     Parameters
     ----------
@@ -151,7 +152,7 @@ def _increasing(log_times: Sequence[float] | np.ndarray) -> Float[np.ndarray, " 
 
 
 class _Integration:
-    def __init__(self, loss: SplitLoss, tol: float) -> None:
+    def __init__(self, loss: DecomposedLoss, tol: float) -> None:
         self.loss, self.tol, self.evaluations = loss, tol, 0
         self.size = len(loss.fixed_coordinates)
         self._use_curvature(loss.limit_curvature())
@@ -209,7 +210,7 @@ class _Integration:
         if ends[-1] == begin:
             return [state]
         try:
-            with np.errstate(all="ignore"):  # of trial steps, which the integrator then refuses
+            with np.errstate(all="ignore"):  # of trial steps, which the integrator then rejects
                 solved = solve_ivp(
                     velocity,
                     (begin, ends[-1]),
@@ -279,7 +280,7 @@ class _Integration:
             if before <= 1e-3 * self.tol * max(1.0, np.linalg.norm(finite)):  # type: ignore[operator]  # a number
                 self.settled = finite
                 return finite
-        # a trial step too far: the integrator refuses it and takes a shorter one
+        # a trial step too far: the integrator rejects it and takes a shorter one
         return np.full(self.size, np.nan)
 
     def _newton_step(self, sigma: float, finite: np.ndarray, growing: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ class SplitExcess:
     leak: float
 
 
-def split_excess(table: ContextTable, W: Float[np.ndarray, "V d"]) -> SplitExcess:
+def decompose_excess_loss(table: ContextTable, W: Float[np.ndarray, "V d"]) -> SplitExcess:
     """The two parts of the excess loss of a decoder, by the chain rule of the divergence.
 
     Parameters
@@ -51,16 +51,16 @@ def split_excess(table: ContextTable, W: Float[np.ndarray, "V d"]) -> SplitExces
 
     Notes
     -----
-    Cost O(m V d). Differences of nearly equal numbers: below 1e-12 nats use `SplitLoss`.
+    Cost O(m V d). Differences of nearly equal numbers: below 1e-12 nats use `DecomposedLoss`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from ntpcompanion.linear import ContextTable
-    >>> from ntpcompanion.linear.dynamics.off_support_mass import split_excess
+    >>> from ntpcompanion.linear.dynamics.off_support_mass import decompose_excess_loss
     >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
     >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
-    >>> parts = split_excess(table, np.zeros((3, 2)))  # ½ log (3/2) + ½ log 3
+    >>> parts = decompose_excess_loss(table, np.zeros((3, 2)))  # ½ log (3/2) + ½ log 3
     >>> round(parts.inside, 6), round(parts.leak, 6)
     (0.0, 0.752039)
     """

@@ -28,7 +28,7 @@ class Adam:
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
         self.mean, self.square, self.buffer = np.zeros(shape), np.zeros(shape), np.empty(shape)
         # β₁^k and β₂^k: the weight that the zeros of the start still have
-        self.left1 = self.left2 = 1.0
+        self.beta1_power = self.left2 = 1.0
 
     def second_moment(self) -> np.ndarray:
         """The mean of squared gradients without the weight of the start."""
@@ -36,7 +36,7 @@ class Adam:
 
     def __call__(self, gradient: np.ndarray, rate: float) -> np.ndarray:
         """The step for the next gradient, which is overwritten."""
-        self.left1, self.left2 = self.left1 * self.beta1, self.left2 * self.beta2
+        self.beta1_power, self.left2 = self.beta1_power * self.beta1, self.left2 * self.beta2
         self.mean *= self.beta1
         self.mean += np.multiply(gradient, 1 - self.beta1, out=self.buffer)
         self.square *= self.beta2
@@ -46,4 +46,4 @@ class Adam:
         self.buffer /= np.sqrt(1 - self.left2)
         self.buffer += self.epsilon
         np.divide(self.mean, self.buffer, out=self.buffer)
-        return np.multiply(self.buffer, rate / (1 - self.left1), out=self.buffer)
+        return np.multiply(self.buffer, rate / (1 - self.beta1_power), out=self.buffer)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import lu_factor, lu_solve
 
-from ntpcompanion.linear.dynamics.decomposed_loss import LARGEST_LOG, SplitLoss, separable_loss
+from ntpcompanion.linear.dynamics.decomposed_loss import LARGEST_LOG, DecomposedLoss, separable_loss
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.threads import SMALL_SYSTEM, one_thread_if
 from ntpcompanion.validation import as_array, check_instance
@@ -62,8 +62,8 @@ def regularization_path(
     minimizes CE + (λ/2)‖W‖² for some λ > 0. λ is found by Newton's method on log ‖W‖ as a function
     of log λ, W for a given λ by Newton's method with steps damped so that the objective falls (Sun
     and Tran-Dinh 2019: third derivatives are bounded by second ones times changes of logits).
-    Everything is divided by λ, in the coordinates of `SplitLoss`: off-support probabilities are
-    O(λ) too, so nothing underflows in large balls.
+    Everything is divided by λ, in the coordinates of `DecomposedLoss`: off-support probabilities
+    are O(λ) too, so nothing underflows in large balls.
 
     Parameters
     ----------
@@ -129,11 +129,11 @@ def regularization_path(
 
 
 class _Path:
-    """The present minimizer of CE + (λ/2)‖W‖², in the coordinates of `SplitLoss` with scale s = λ =
-    e^−ν.
+    """The present minimizer of CE + (λ/2)‖W‖², in the coordinates of `DecomposedLoss` with scale s
+    = λ = e^−ν.
     """
 
-    def __init__(self, loss: SplitLoss, first_radius: float) -> None:
+    def __init__(self, loss: DecomposedLoss, first_radius: float) -> None:
         self.loss, self.size = loss, len(loss.fixed_coordinates)
         zero = np.zeros(loss.finite_part.shape)
         self.finite, self.growing = loss.coordinates(zero)

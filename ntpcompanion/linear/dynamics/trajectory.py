@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ntpcompanion.linear.dynamics.alignment import Alignment, measure_alignment
-from ntpcompanion.linear.dynamics.decomposed_loss import SplitLoss
+from ntpcompanion.linear.dynamics.decomposed_loss import DecomposedLoss
 from ntpcompanion.linear.dynamics.descent import Snapshot, descend
 from ntpcompanion.linear.tables.contexts import ContextTable
 
@@ -63,9 +63,9 @@ def stability_edge(table: ContextTable) -> float:
     """2 / λ_max, the step size beyond which gradient descent cannot settle in F: λ_max is the
     largest curvature of the loss in the limit W* + ∞ · W^mm.
 
-    Raises ValueError if the table is not compatible. Cost that of `SplitLoss`.
+    Raises ValueError if the table is not compatible. Cost that of `DecomposedLoss`.
     """
-    return float(2 / np.linalg.eigvalsh(SplitLoss(table).limit_curvature())[-1])
+    return float(2 / np.linalg.eigvalsh(DecomposedLoss(table).limit_curvature())[-1])
 
 
 def last_decoders(

@@ -11,7 +11,7 @@ from ntpcompanion.validation import as_matrix, check_instance
 
 # Ties and margins of a separating decoder, in logits.
 TIE_TOLERANCE = MARGIN_TOLERANCE = 1e-8
-# Margins of 1 made of logits so large that rounding alone may reach this are no proof.
+# Margins of 1 made of logits so large that rounding alone may reach this are not a proof.
 ROUNDING_TOLERANCE = 1e-4
 # EᵀΓ and Γ1, relative to the largest entries that cancel in them.
 CANCELLATION_TOLERANCE = 1e-10

@@ -29,11 +29,11 @@ from ntpcompanion.linear.separability.exact_certificates import (
     exact_weights,
 )
 from ntpcompanion.linear.separability.feasibility_search import (
-    descend_to_certificate,
-    descend_to_weights,
     finish_certificate,
     finish_strict_certificate,
     finish_weights,
+    minimize_to_certificate,
+    minimize_to_decoder,
     project_signs,
 )
 from ntpcompanion.linear.separability.ties import least_squares, project_onto_F, unit_rows
@@ -179,9 +179,9 @@ def check_separability(
     Notes
     -----
     The embeddings enter through an orthonormal basis of their column space after rows are scaled to
-    length 1; see `descend_to_weights` for the idea (Moreau's decomposition makes the two proofs the
-    two parts of one vector). Cost: some 4 m r V multiplications a step, with r ≤ min(m, d) the rank
-    of E, and memory for about 32 dense arrays (m, V): at m = 2000, V = 50,000, r = 100, two
+    length 1; see `minimize_to_decoder` for the idea (Moreau's decomposition makes the two proofs
+    the two parts of one vector). Cost: some 4 m r V multiplications a step, with r ≤ min(m, d) the
+    rank of E, and memory for about 32 dense arrays (m, V): at m = 2000, V = 50,000, r = 100, two
     seconds a step and 26 GB. A sparse table is searched in dense arrays, as proofs are dense.
 
     Examples
@@ -250,7 +250,7 @@ class _Search:
 
     def attempts(self, iterations: int) -> Iterator[Separability | None]:
         """One round: each proof in turn, the cheapest first."""
-        self.X = descend_to_weights(self.basis, self.support, self.X, iterations, self.tick)
+        self.X = minimize_to_decoder(self.basis, self.support, self.X, iterations, self.tick)
         yield self._separable(iterations)
         gamma = project_signs(np.where(self.support, 0.0, -1.0) - self.basis @ self.X, self.support)
         self.gap = float(
@@ -259,7 +259,7 @@ class _Search:
         yield self._not_separable(
             finish_certificate(self.basis, self.support, gamma, iterations, self.tick)
         )
-        self.Y = descend_to_certificate(self.basis, self.support, self.Y, iterations, self.tick)
+        self.Y = minimize_to_certificate(self.basis, self.support, self.Y, iterations, self.tick)
         yield self._not_separable(finish_strict_certificate(self.basis, self.support, self.Y))
 
     def _separable(self, iterations: int) -> Separability | None:

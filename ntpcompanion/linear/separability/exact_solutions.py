@@ -71,7 +71,7 @@ def solve_exactly(
     Raises
     ------
     ValueError
-        shapes that do not agree, entries that are no integers, or a context without a token.
+        shapes that do not agree, entries that are not integers, or a context without a token.
 
     Notes
     -----

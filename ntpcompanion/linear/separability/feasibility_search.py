@@ -37,7 +37,7 @@ def project_signs(
         face = smaller
 
 
-def descend_to_weights(
+def minimize_to_decoder(
     basis: Float[np.ndarray, "m r"],
     support: Bool[np.ndarray, "m V"],
     start: Float[np.ndarray, "r V"],
@@ -60,7 +60,7 @@ def descend_to_weights(
     return _lbfgs(value, start, iterations, tick)
 
 
-def descend_to_certificate(
+def minimize_to_certificate(
     basis: Float[np.ndarray, "m r"],
     support: Bool[np.ndarray, "m V"],
     start: Float[np.ndarray, "m V"],
@@ -71,7 +71,7 @@ def descend_to_certificate(
     basisᵀ Γ = 0.
 
     Finds a certificate that is negative at every pair off support, if there is one, usually long
-    before the other descent does. L-BFGS, O(m r V) a step; `tick` as in `descend_to_weights`.
+    before the other descent does. L-BFGS, O(m r V) a step; `tick` as in `minimize_to_decoder`.
     """
     bound = np.where(
         support,

@@ -44,9 +44,9 @@ class ContextTable:
     Raises
     ------
     ValueError
-        what is no array of numbers or has masked entries, NaN or infinity, negative entries, rows
-        or weights that do not sum to one, weights that are not positive, shapes that do not agree,
-        or no context with a token outside its support.
+        what is not an array of numbers or has masked entries, NaN or infinity, negative entries,
+        rows or weights that do not sum to one, weights that are not positive, shapes that do not
+        agree, or no context with a token outside its support.
 
     Examples
     --------

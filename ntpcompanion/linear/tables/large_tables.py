@@ -49,7 +49,7 @@ def planted_table(
     Raises
     ------
     ValueError
-        sizes out of range, a negative `noise`, what is no generator, or tables that have no
+        sizes out of range, a negative `noise`, what is not a generator, or tables that have no
         contexts of this kind after 1000 attempts each: too few dimensions for so many tokens.
 
     Notes

@@ -58,8 +58,8 @@ def weighted_supports(
     Raises
     ------
     ValueError
-        Weights that are no row of at least two positive numbers, a size outside the range, or more
-        than 100,000 supports.
+        Weights that are not a row of at least two positive numbers, a size outside the range, or
+        more than 100,000 supports.
 
     Examples
     --------

@@ -89,9 +89,9 @@ def separable_probability(
 
     Notes
     -----
-    A uniformly random subspace of dimension D in R^N meets a cone that is no subspace outside of 0
-    with probability 2 (v_{N−D+1} + v_{N−D+3} + …), v the intrinsic volumes of the cone. Here
-    N = m (V − 1), D = d (V − 1), and those of the product of m cones are the m-fold convolution of
+    A uniformly random subspace of dimension D in R^N meets a cone that is not a subspace outside of
+    0 with probability 2 (v_{N−D+1} + v_{N−D+3} + …), v the intrinsic volumes of the cone. Here N =
+    m (V − 1), D = d (V − 1), and those of the product of m cones are the m-fold convolution of
     `face_probabilities`. Cost O(m² (V − S)²).
 
     Examples

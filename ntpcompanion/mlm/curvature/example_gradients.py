@@ -57,7 +57,7 @@ def squared_gradients(
     Raises
     ------
     ValueError
-        a network that is no `Transformer`.
+        a network that is not a `Transformer`.
 
     Notes
     -----
@@ -76,7 +76,7 @@ def sampled_squared_gradients(
     uniforms: Float[Tensor, " n"],
 ) -> dict[str, Float[Tensor, " n"]]:
     """`squared_gradients` at labels that the model draws itself, by `sampled_labels`, in the same
-    forward pass. Raises ValueError for a network that is no `Transformer`.
+    forward pass. Raises ValueError for a network that is not a `Transformer`.
     """
     return _squares(network, parameters, tokens, at, partial(sampled_labels, uniforms=uniforms))
 
@@ -104,7 +104,7 @@ def log_trace(
     Raises
     ------
     ValueError
-        a network that is no `Transformer`.
+        a network that is not a `Transformer`.
     """
     squares = sampled_squared_gradients(network, parameters, tokens, at, uniforms)
     return torch.stack(list(squares.values())).sum(0).mean().log()

@@ -119,7 +119,7 @@ def bayes_accuracy(posterior: Float[Tensor, "n classes"]) -> Accuracy:
     No label is needed, which makes the error smaller than that of the guesses themselves. It bounds
     expectations: measured on finitely many labels, an accuracy may be above by its own error.
 
-    Raises ValueError for no row, or rows that are no distribution.
+    Raises ValueError for no row, or rows that are not a distribution.
     """
     if not len(posterior):
         raise ValueError("`posterior` must have a row for each sentence, got none.")

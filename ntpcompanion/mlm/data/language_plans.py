@@ -42,7 +42,7 @@ class HMMPlan:
     ------
     ValueError
         a size below 1, a negative seed, a Dirichlet parameter that is not positive and finite;
-        `build` refuses blocks that do not divide.
+        `build` rejects blocks that do not divide.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class HMMPlan:
 
     def build(self, device: torch.device | str = "cpu") -> HMM:
         """The language itself, its tables on `device`; the same tables on every device. Raises
-        ValueError for what is no device.
+        ValueError for what is not a device.
         """
         check_device("device", device)
         return random_block_hmm(
@@ -92,7 +92,7 @@ class PCFGPlan:
     Fields
     ------
     nonterminals
-        symbols of the grammar that are no words, over all levels.
+        symbols of the grammar that are not words, over all levels.
     words
         of the vocabulary.
     depth
@@ -111,7 +111,7 @@ class PCFGPlan:
     Raises
     ------
     ValueError
-        a size below 1, a negative seed; `build` refuses fewer nonterminals than levels, and more
+        a size below 1, a negative seed; `build` rejects fewer nonterminals than levels, and more
         pairs or words than there are.
 
     Examples
@@ -143,7 +143,7 @@ class PCFGPlan:
 
     def build(self, device: torch.device | str = "cpu") -> PCFG:
         """The language itself, its tables on `device`; the same tables on every device. Raises
-        ValueError for what is no device, and for numbers that do not fit, see above.
+        ValueError for what is not a device, and for numbers that do not fit, see above.
         """
         check_device("device", device)
         self._refuse_misfit()

@@ -91,7 +91,7 @@ def draw_batch(
     Raises
     ------
     ValueError
-        a sentence longer than `positions`, what is no language or generator, a number out of its
+        a sentence longer than `positions`, what is not a language or generator, a number out of its
         range.
 
     Examples
@@ -143,7 +143,7 @@ def batch_generator(
     Raises
     ------
     ValueError
-        a negative seed or number, another use, or what is no device.
+        a negative seed or number, another use, or what is not a device.
 
     Examples
     --------

@@ -70,7 +70,7 @@ def as_numbers(
     name: str, values: object, each: Callable[[str, object], float] = as_number
 ) -> list[float]:
     """The values as a list of at least one number, each as `each` takes it. ValueError for an empty
-    list, and for what is no number.
+    list, and for what is not a number.
     """
     if not (entries := as_list(name, values, "numbers")):
         raise ValueError(f"`{name}` must hold at least one number, got {described(values)}.")

@@ -1,4 +1,4 @@
-"""Tokens that are no words: the mask, and padding on the right."""
+"""Tokens that are not words: the mask, and padding on the right."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ntpcompanion.languages.language import PADDING
 
-# stands for the word to be predicted; beside PADDING = −1 it is the only token that is no word
+# stands for the word to be predicted; beside PADDING = −1 it is the only token that is not a word
 MASK = -2
 
 
@@ -31,7 +31,7 @@ def masked_at(tokens: Int[Tensor, "batch length"], position: int) -> Int[Tensor,
     stay as they are.
 
     What a model makes of such an input at that position cannot depend on the word. Raises
-    ValueError for a position that is no column.
+    ValueError for a position that is not a column.
     """
     if not 0 <= position < tokens.shape[1]:
         raise ValueError(

@@ -100,8 +100,8 @@ def draw_test_set(
     Raises
     ------
     ValueError
-        fewer sentences than SUBSETS, a batch below 1, what is no language, and what `draw_batch`
-        and `batch_generator` refuse.
+        fewer sentences than SUBSETS, a batch below 1, what is not a language, and what `draw_batch`
+        and `batch_generator` reject.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluatio
     ------
     ValueError
         a model whose logits are not finite where the language has a word, or not one for each word;
-        what is no model or test set; a batch below 1.
+        what is not a model or test set; a batch below 1.
 
     Examples
     --------

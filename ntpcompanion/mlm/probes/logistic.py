@@ -100,7 +100,7 @@ def fit_logistic(
     Raises
     ------
     ValueError
-        shapes that do not fit, labels that are no classes, a negative ridge, features that are not
+        shapes that do not fit, labels that are not classes, a negative ridge, features that are not
         finite.
 
     Notes

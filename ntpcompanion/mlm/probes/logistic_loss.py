@@ -55,7 +55,7 @@ def logistic_problems(
 ) -> LogisticProblems:
     """The problems of `fit_logistic`, with labels as distributions over the classes.
 
-    Raises ValueError for shapes that do not fit, labels that are no classes, a ridge that is
+    Raises ValueError for shapes that do not fit, labels that are not classes, a ridge that is
     negative or not finite, and features that are not finite.
     """
     if features.dim() != 3 or not features.is_floating_point() or 0 in features.shape:

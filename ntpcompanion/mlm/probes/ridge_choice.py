@@ -60,7 +60,7 @@ def choose_ridge(
     Raises
     ------
     ValueError
-        no ridges, an unknown criterion, or what `fit_logistic` refuses.
+        no ridges, an unknown criterion, or what `fit_logistic` rejects.
     """
     refuse_criterion(criterion)
     if not ridges:

@@ -13,7 +13,7 @@ from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
 from ntpcompanion.mlm.evaluation.features import gaussian_projection
 from ntpcompanion.mlm.probes.ridge import refuse_ridge, validation_loss
 from ntpcompanion.mlm.training.checkpoints import digest
-from ntpcompanion.mlm.training.regularizer import SecondTerm
+from ntpcompanion.mlm.training.regularizer import Regularizer
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.network_plan import ModelPlan
 from ntpcompanion.randomness import stream, torch_stream
@@ -86,7 +86,7 @@ def adversarial_term(
     adversary: AdversarialPlan,
     seed: int,
     device: torch.device | str = "cpu",
-) -> SecondTerm:
+) -> Regularizer:
     """The second term −λ · L̂_D₂(φ̂(ψ), ψ) of adversarial pre-training; `term` of the states of
     `train` is then the mean validation loss L̂_D₂.
 
@@ -119,7 +119,7 @@ def adversarial_term(
     check_instance("model_plan", model_plan, ModelPlan)
     check_instance("downstream", downstream, LabelledExamples)
     check_instance("adversary", adversary, AdversarialPlan)
-    # refuses too few before anything is computed
+    # rejects too few before anything is computed
     disjoint_rows(len(downstream.labels), adversary, seed, 0)
     projection = _projection(model_plan, adversary, seed, device)
 
@@ -129,7 +129,7 @@ def adversarial_term(
         return validation_loss(model, first, second, adversary.ridge, projection)
 
     examples = digest(downstream.inputs, downstream.labels)
-    return SecondTerm(attacked, -adversary.weight, repr((adversary, seed, examples)))
+    return Regularizer(attacked, -adversary.weight, repr((adversary, seed, examples)))
 
 
 def _projection(

@@ -48,7 +48,7 @@ def save_checkpoint(path: Path, state: dict[str, Any]) -> None:
 def load_checkpoint(path: Path, belongs_to: str) -> dict[str, Any] | None:
     """The state saved at `path`, its tensors on the CPU; None if there is no file.
 
-    Raises ValueError if the file is no whole checkpoint, or one of another plan or language.
+    Raises ValueError if the file is not a whole checkpoint, or one of another plan or language.
     """
     if not path.exists():
         return None

@@ -84,7 +84,7 @@ def enlarge(
     weights: gelu(c u) ≠ c gelu(u) fixes the scale of the hidden units, so each has g/k.
 
     The first LayerNorm adds ε to a variance that is now s² times smaller: its ε is divided by s²,
-    which makes the function exact. As ε is no entry of a state_dict, keep the small model and
+    which makes the function exact. As ε is not an entry of a state_dict, keep the small model and
     enlarge it again. With ε left at 1e-5 and new embeddings, of variance 8e-4, hidden vectors would
     change by (s² − 1) ε / 2 over the variance: 2% for s = 2.
 

@@ -9,7 +9,7 @@ from ntpcompanion.networks.language_model import LanguageModel
 
 
 @dataclass(frozen=True)
-class SecondTerm:
+class Regularizer:
     """What is minimized beside the loss of the masked words: `weight` · value(model, step).
 
     Fields
@@ -19,7 +19,7 @@ class SecondTerm:
     weight
         its factor; a negative one maximizes the term.
     identity
-        what tells this term from another one, so that a checkpoint of another is refused.
+        what tells this term from another one, so that a checkpoint of another is rejected.
     """
 
     value: Callable[[LanguageModel, int], Tensor]

@@ -19,7 +19,7 @@ from ntpcompanion.mlm.data.masked_sentences import MaskedBatch, batch_generator,
 from ntpcompanion.mlm.training.checkpoints import identity, load_checkpoint, save_checkpoint
 from ntpcompanion.mlm.training.distributed import Processes
 from ntpcompanion.mlm.training.optimizer import optimizer_of
-from ntpcompanion.mlm.training.regularizer import SecondTerm
+from ntpcompanion.mlm.training.regularizer import Regularizer
 from ntpcompanion.mlm.training.train_checks import check_kinds, check_where, checked_stops
 from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.build_network import build_model
@@ -71,7 +71,7 @@ def train(
     language: Language,
     *,
     start: Mapping[str, Tensor] | None = None,
-    second: SecondTerm | None = None,
+    second: Regularizer | None = None,
     device: torch.device | str = "cpu",
     stops: Collection[int] = (),
     checkpoint: Path | None = None,
@@ -176,7 +176,7 @@ def _identity(
     model_plan: ModelPlan,
     plan: TrainingPlan,
     start: Mapping[str, Tensor] | None,
-    second: SecondTerm | None,
+    second: Regularizer | None,
 ) -> str:
     beside = (second.weight, second.identity) if second else None
     told = fingerprint((language, dict(start or {})))
@@ -225,7 +225,7 @@ def _save(
 
 
 def _means(
-    sums: Tensor, steps: int, plan: TrainingPlan, second: SecondTerm | None
+    sums: Tensor, steps: int, plan: TrainingPlan, second: Regularizer | None
 ) -> tuple[float, float]:
     """Loss and second term of a step; NaN if there was none."""
     if not steps:
@@ -246,7 +246,7 @@ def _set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
         group["lr"] = rate
 
 
-def _descend(second: SecondTerm, model: LanguageModel, step: int) -> Tensor:
+def _descend(second: Regularizer, model: LanguageModel, step: int) -> Tensor:
     """Add the gradient of the weighted second term; its value."""
     value = second.value(model, step)
     (second.weight * value).backward()

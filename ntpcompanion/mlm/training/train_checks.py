@@ -1,4 +1,4 @@
-"""What `train` refuses before anything is computed."""
+"""What `train` rejects before anything is computed."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ from ntpcompanion.argument_check import argument_check
 from ntpcompanion.checks import check_named_tensors
 from ntpcompanion.languages.language import Language, check_language
 from ntpcompanion.mlm.training.distributed import Processes
-from ntpcompanion.mlm.training.regularizer import SecondTerm
+from ntpcompanion.mlm.training.regularizer import Regularizer
 from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.network_plan import ModelPlan
 from ntpcompanion.validation import as_integer, check_device, check_instance
@@ -21,7 +21,7 @@ def check_kinds(
     plan: TrainingPlan,
     language: Language,
     start: Mapping[str, Tensor] | None,
-    second: SecondTerm | None,
+    second: Regularizer | None,
     processes: Processes,
 ) -> None:
     """ValueError unless every argument of `train` is of its kind."""
@@ -32,12 +32,12 @@ def check_kinds(
     if start is not None:
         check_named_tensors("start", start)
     if second is not None:
-        check_instance("second", second, SecondTerm)
+        check_instance("second", second, Regularizer)
 
 
 @argument_check
 def check_where(device: torch.device | str, checkpoint: Path | None, save_every: int) -> None:
-    """ValueError for what is no device or no file, and for a number of steps below 1."""
+    """ValueError for what is not a device or no file, and for a number of steps below 1."""
     check_device("device", device)
     as_integer("save_every", save_every, 1)
     if checkpoint is not None:
@@ -49,7 +49,7 @@ def checked_stops(
     plan: TrainingPlan,
     language: Language,
     stops: Collection[int],
-    second: SecondTerm | None,
+    second: Regularizer | None,
     processes: Processes,
 ) -> set[int]:
     """The steps at which `train` stops, the last one included. ValueError for vocabularies that

@@ -104,7 +104,7 @@ class TrainingPlan:
 
     def with_last(self, stops: Collection[int]) -> set[int]:
         """The numbers of updates at which a run stops, the last one included. Raises ValueError for
-        one outside of the run, or what is no integer.
+        one outside of the run, or what is not an integer.
         """
         stops = as_integers("stops", stops)
         if outside := [stop for stop in stops if not 0 <= stop <= self.steps]:

@@ -46,7 +46,7 @@ def csv_link(frame: pd.DataFrame, filename: str) -> CsvLink:
     Raises
     ------
     ValueError
-        `frame` is no data frame, or `filename` no name of a file that ends in .csv.
+        `frame` is not a data frame, or `filename` no name of a file that ends in .csv.
     """
     check_instance("frame", frame, pd.DataFrame)
     check_instance("filename", filename, str)

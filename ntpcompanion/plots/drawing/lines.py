@@ -112,7 +112,7 @@ def draw_curves(
     Raises
     ------
     ValueError
-        more columns than there are colours, or what is no data frame of numbers.
+        more columns than there are colours, or what is not a data frame of numbers.
     """
     check_axes(ax)
     check_frame("frame", frame)

@@ -1,5 +1,5 @@
-"""Checks of what is handed over to be drawn: a figure that cannot be drawn is refused in a sentence
-before anything of it is drawn.
+"""Checks of what is handed over to be drawn: a figure that cannot be drawn is rejected in a
+sentence before anything of it is drawn.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""A table for readers: as many digits as a number deserves, words for what is no number."""
+"""A table for readers: as many digits as a number deserves, words for what is not a number."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
@@ -93,7 +93,7 @@ def show_table(
     Raises
     ------
     ValueError
-        `frame` is no data frame; `digits` below 1; a column that `errors` names and the table
+        `frame` is not a data frame; `digits` below 1; a column that `errors` names and the table
         does not have.
 
     Examples

@@ -4,7 +4,7 @@ import re
 
 
 class WorkflowError(Exception):
-    """Something a user can mend: the message names it, shows what came and says what to do."""
+    """Something a user can fix: the message names it, shows what came and says what to do."""
 
 
 def plain(text: str) -> str:

@@ -62,7 +62,7 @@ def names_beside(path: Path) -> list[str]:
 
 def canonical_json(data: object) -> str:
     """JSON with sorted keys and no spaces: equal data, equal text. NaN and infinities are
-    refused.
+    rejected.
     """
     return json.dumps(
         data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
@@ -82,7 +82,7 @@ def read_input(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise WorkflowError(
-            f"{path} cannot be read: {error.strerror or error}. Mend its permissions, or name "
+            f"{path} cannot be read: {error.strerror or error}. Fix its permissions, or name "
             "another file."
         ) from error
 
@@ -100,14 +100,14 @@ def as_json(value: object) -> object:
 
 
 def read_json(path: Path) -> object:
-    """The content of a JSON file. Raises WorkflowError if it cannot be read, or is no JSON: NaN and
-    infinities are none.
+    """The content of a JSON file. Raises WorkflowError if it cannot be read, or is not JSON: NaN
+    and infinities are none.
     """
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_refuse)
     except OSError as error:
         raise WorkflowError(
-            f"{path} cannot be read: {error.strerror or error}. Mend its permissions, or what "
+            f"{path} cannot be read: {error.strerror or error}. Fix its permissions, or what "
             "stands in its place."
         ) from error
     except (ValueError, RecursionError) as error:
@@ -128,7 +128,7 @@ def write_atomically(path: Path, text: str) -> bool:
 
 
 def write_bytes_atomically(path: Path, data: bytes) -> bool:
-    """As `write_atomically`, for what is no text. Raises WorkflowError if it cannot be written."""
+    """As `write_atomically`, for what is not text. Raises WorkflowError if it cannot be written."""
     with contextlib.suppress(OSError):
         if path.read_bytes() == data:
             return False
@@ -153,7 +153,7 @@ def write_bytes_atomically(path: Path, data: bytes) -> bool:
         if isinstance(error, FileExistsError):
             reason = f"{error.filename} is a file, no folder"
         raise WorkflowError(
-            f"Could not write {path}: {reason}. Free some space or mend the "
+            f"Could not write {path}: {reason}. Free some space or fix the "
             "permissions; the old file, if any, is intact."
         ) from error
     return True
@@ -166,8 +166,8 @@ def write_sealed(path: Path, data: Mapping[str, object]) -> None:
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """Read what `write_sealed` wrote. Raises WorkflowError if it is no JSON object or was edited by
-    hand or by a fault.
+    """Read what `write_sealed` wrote. Raises WorkflowError if it is not JSON object or was edited
+    by hand or by a fault.
     """
     data = read_json(path)
     try:
@@ -189,4 +189,4 @@ def checksum(data: Mapping[str, object]) -> str:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a number of JSON")

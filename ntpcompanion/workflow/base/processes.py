@@ -66,8 +66,8 @@ def end_with_parent(
     closed
         returns, or raises EOFError or OSError, when the other process has ended. By default it
         waits for the end of standard input, which is the `Lifeline`; a process of `multiprocessing`
-        passes the method `recv_bytes` of a connection. It is no method of `sys.stdin`: at the end
-        of Python nobody may still wait in its lock.
+        passes the method `recv_bytes` of a connection. It is not a method of `sys.stdin`: at the
+        end of Python nobody may still wait in its lock.
     grace
         seconds in which the main thread, interrupted as by Ctrl-C, may end what it has started
         itself; 0 ends the process at once.

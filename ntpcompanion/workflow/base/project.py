@@ -187,11 +187,18 @@ class Project:
                 "for it, or stop it and run again."
             ) from error
         except OSError as error:
-            raise WorkflowError(
-                f"Could not write to {self.build}: {error.strerror or error}. Mend the permissions "
-                "or free some space."
-            ) from error
+            raise _not_writable(self.build, error) from error
         with held:
             for folder in (self.build, self.runs("book")):
-                mark_own(self.root, folder)
+                try:
+                    mark_own(self.root, folder)
+                except OSError as error:
+                    raise _not_writable(folder, error) from error
             yield
+
+
+def _not_writable(folder: Path, error: OSError) -> WorkflowError:
+    return WorkflowError(
+        f"Could not write to {folder}: {error.strerror or error}. Fix the permissions or free some "
+        "space."
+    )

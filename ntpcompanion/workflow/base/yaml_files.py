@@ -1,5 +1,5 @@
 """YAML that is read strictly: what a plain reader drops, repeats or turns into something else
-without a word is refused.
+without a word is rejected.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ else:
 def read_yaml(path: Path) -> object:
     """The content of a YAML file, as `parse_yaml` reads it; None for an empty one.
 
-    Raises WorkflowError if the file cannot be read, or holds what `parse_yaml` refuses.
+    Raises WorkflowError if the file cannot be read, or holds what `parse_yaml` rejects.
     """
     return parse_yaml(read_text(path), str(path))
 

@@ -83,7 +83,7 @@ def command(result: Result) -> str:
     own = "".join(
         f" -p {shlex.quote(f'{name}={value}')}" for name, value in result.overrides.items()
     )
-    # a run with parameters of its own is no page of the book
+    # a run with parameters of its own is not a page of the book
     what = "view" if own else "execute"
     shown = f"ntpcompanion {what} {shlex.quote(result.notebook)}{profile}{own}"
     machine = escape(f"{hardware_line(result.hardware)}, Python {result.versions['python']}")

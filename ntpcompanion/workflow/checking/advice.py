@@ -4,7 +4,7 @@ from ntpcompanion.workflow.checking.value_comparison import Kind
 
 _ADVICE: dict[Kind, str] = {
     "moved": "If the new number is right, accept it: `ntpcompanion check --profile {profile} "
-    "--update`, and commit `tests/baselines/{profile}.json`. If not, mend the change that moved "
+    "--update`, and commit `tests/baselines/{profile}.json`. If not, fix the change that moved "
     "it.",
     "new": "If the number is right, store it: `ntpcompanion check --profile {profile} --update`, "
     "and commit `tests/baselines/{profile}.json`.",

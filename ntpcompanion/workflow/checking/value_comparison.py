@@ -131,7 +131,7 @@ def check_measured(
     """Faults between the ids that a notebook measures and the claims that name it."""
     own = {claim.id for claim in claims.values() if claim.notebook == notebook}
     unknown = {
-        name: f"{notebook} measures {name!r}, which is no claim of this notebook."
+        name: f"{notebook} measures {name!r}, which is not a claim of this notebook."
         f"{nearest(name, own)} Add it to book/claims.yml."
         for name in sorted(set(measured) - own)
     }

@@ -51,7 +51,7 @@ SCOPES = {
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)  # a text is no number
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)  # a text is not a number
 
 
 class Band(_Strict):

@@ -193,7 +193,7 @@ def _names(claim: str, given: object) -> tuple[str, ...]:
 
 
 def _integer(given: Any) -> Any:
-    """An integer of any library as Python's; what is none stays, to be refused in words."""
+    """An integer of any library as Python's; what is none stays, to be rejected in words."""
     whole = hasattr(given, "__index__") and not isinstance(given, bool)
     return operator.index(given) if whole else given
 

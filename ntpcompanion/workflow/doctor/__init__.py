@@ -1,4 +1,4 @@
-"""What is wrong with an environment or a machine, and how to mend it.
+"""What is wrong with an environment or a machine, and how to fix it.
 
 - `doctor_report`: the facts collected, and every check in order
 - `questions`: what other programs are asked: a kernel, torch, a browser

@@ -48,7 +48,7 @@ def examine(project: Project) -> list[Check]:
 
 
 def shown(check: Check, width: int) -> str:
-    """A check as lines of text: state, name, what was found, and below it the way to mend it."""
+    """A check as lines of text: state, name, what was found, and below it the way to fix it."""
     # an extra may have any name
     head, indent = f"{check.state:<9}{check.name:<22} ", " " * 9
     # paths and commands can be copied
@@ -56,7 +56,7 @@ def shown(check: Check, width: int) -> str:
     fill.initial_indent, fill.subsequent_indent = head, " " * len(head)
     lines = fill.wrap(check.found)
     fill.initial_indent = fill.subsequent_indent = indent
-    return "\n".join(lines + fill.wrap(check.mend))
+    return "\n".join(lines + fill.wrap(check.fix))
 
 
 def version_of(name: str) -> str | None:
@@ -87,7 +87,7 @@ def _packages(project: Project) -> Iterator[Check]:
     yield (package := checks.check_package(Path(ntpcompanion.__file__).parent, root))
     if package.state == "fault":
         # what the environment of another checkout holds says nothing about this one, and must not
-        # be mended from here
+        # be fixed from here
         return
     always = {"": asked["dependencies"]} if "dependencies" in asked else {}
     for extra, required in {**always, **asked.get("optional-dependencies", {})}.items():
@@ -125,7 +125,7 @@ def _kernels(project: Project) -> Iterator[Check]:
         spec = KernelSpecManager().get_kernel_spec("python3")
         found = checks.check_kernelspec(spec.argv, spec.resource_dir, sys.executable)
     except Exception as error:  # a file of the user's, in whatever state it is
-        mend = (
+        fix = (
             "`jupyter kernelspec list` shows where it is: remove that folder. Results and pages "
             "are not concerned."
         )
@@ -133,7 +133,7 @@ def _kernels(project: Project) -> Iterator[Check]:
             "kernel of Jupyter",
             "warning",
             f"the kernelspec `python3` cannot be read: {error}",
-            mend,
+            fix,
         )
     yield found
 
@@ -182,8 +182,8 @@ def _guarded(name: str, part: Callable[[], Iterator[Check]]) -> list[Check]:
         for check in part():
             done.append(check)
     except Exception as error:  # a doctor that falls over says nothing about the rest
-        mend = (
-            "Mend what this names. If it makes no sense to you, report it with the whole of this "
+        fix = (
+            "Fix what this names. If it makes no sense to you, report it with the whole of this "
             "output."
         )
         done.append(
@@ -191,7 +191,7 @@ def _guarded(name: str, part: Callable[[], Iterator[Check]]) -> list[Check]:
                 name,
                 "fault",
                 f"could not be examined further: {type(error).__name__}: {error}",
-                mend,
+                fix,
             )
         )
     return done

@@ -19,14 +19,14 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the report. A warning leaves the book buildable, a fault does not; `mend` says
+    """One line of the report. A warning leaves the book buildable, a fault does not; `fix` says
     what to do about either.
     """
 
     name: str
     state: Literal["ok", "warning", "fault"]
     found: str
-    mend: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ def check_python(running: str, needed: str) -> Check:
     found = f"{running}, {sys.executable}"
     if SpecifierSet(needed).contains(running, prereleases=True):
         return Check("Python", "ok", found)
-    mend = "Remove .venv and name another Python: `make PYTHON=python3.12 book`."
-    return Check("Python", "fault", f"{found}; the project needs {needed}", mend)
+    fix = "Remove .venv and name another Python: `make PYTHON=python3.12 book`."
+    return Check("Python", "fault", f"{found}; the project needs {needed}", fix)
 
 
 def check_package(imported: Path, root: Path) -> Check:
@@ -86,7 +86,7 @@ def check_package(imported: Path, root: Path) -> Check:
     own = root / "ntpcompanion"
     if not own.is_dir() or own.resolve() == imported.resolve():
         return Check("ntpcompanion", "ok", str(imported))
-    mend = (
+    fix = (
         f"Use the command of this checkout, {root / '.venv' / 'bin' / 'ntpcompanion'} (made by "
         "`make book`), or change into the other."
     )
@@ -94,7 +94,7 @@ def check_package(imported: Path, root: Path) -> Check:
         "ntpcompanion",
         "fault",
         f"this command runs {imported}; notebooks that run here import {own}",
-        mend,
+        fix,
     )
 
 
@@ -150,7 +150,7 @@ def check_pins(
             f"the {len(pairs)} installed ones are those of {install.constraints}",
         )
     more = f" and {len(differing) - 12} more" if len(differing) > 12 else ""
-    mend = (
+    fix = (
         f"{install()} Until then numbers may move within their bands, and results made with "
         "other versions are run again."
     )
@@ -158,7 +158,7 @@ def check_pins(
         "pinned versions",
         "warning",
         f"not those of {install.constraints}: {', '.join(differing[:12])}{more}",
-        mend,
+        fix,
     )
 
 
@@ -169,7 +169,7 @@ def check_jupyter_book(
     try:
         require()
     except WorkflowError as error:
-        # what follows is the mend
+        # what follows is the fix
         return Check("Jupyter Book", "fault", str(error).partition(". ")[0], install())
     return Check("Jupyter Book", "ok", str(version_of("jupyter-book")))
 
@@ -190,28 +190,28 @@ def check_mathjax(folder: Path | None, install: Install) -> Check:
 def check_kernel(answer: KernelAnswer, interpreter: str, package: Path, install: Install) -> Check:
     """What a kernel said that was started as a run of a notebook starts it."""
     if answer.failed is not None:
-        mend = (
+        fix = (
             f"`{_python()} -m ipykernel_launcher --version` may say more. "
             f"{install('--force-reinstall ipykernel')}"
         )
         if "too long" in answer.failed:
-            mend = (
+            fix = (
                 "Kernels are reached by sockets in the temporary folder: point TMPDIR to a short "
                 "path, such as /tmp."
             )
-        return Check("kernel", "fault", f"no cell could be run: {answer.failed}", mend)
+        return Check("kernel", "fault", f"no cell could be run: {answer.failed}", fix)
     if answer.interpreter != interpreter:
         found = f"it runs {answer.interpreter}, this command runs {interpreter}"
         return Check("kernel", "fault", found, install("--force-reinstall --no-deps ipykernel"))
     if answer.package is None or Path(answer.package).parent.resolve() != package.resolve():
-        mend = (
+        fix = (
             "Look at what PYTHONPATH and the .pth files of the environment put before the checkout."
         )
         return Check(
             "kernel",
             "fault",
             f"it imports {package.name} from {answer.package}, not from {package}",
-            mend,
+            fix,
         )
     return Check("kernel", "ok", f"starts, and imports {package.name} from here")
 
@@ -223,12 +223,12 @@ def check_kernelspec(argv: Sequence[str], folder: str, interpreter: str) -> Chec
     name, started = "kernel of Jupyter", Path(argv[0])
     if not started.is_absolute() or _same_interpreter(started, Path(interpreter)):
         return Check(name, "ok", "the same Python, if a notebook is opened by hand")
-    mend = (
+    fix = (
         f"Remove {folder}, or unset JUPYTER_PATH if that leads there. Results and pages are not "
         "concerned."
     )
     return Check(
-        name, "warning", f"a notebook opened by hand would run {started}, as {folder} says", mend
+        name, "warning", f"a notebook opened by hand would run {started}, as {folder} says", fix
     )
 
 

@@ -24,15 +24,15 @@ def check_writing(root: Path, folders: Iterable[Path]) -> Check:
     """Every folder that runs and builds write to, or the place where it will be made, can be
     written.
     """
-    refusals = {folder.relative_to(root).as_posix(): _refusal(folder) for folder in folders}
-    refused = [f"{folder} ({reason})" for folder, reason in refusals.items() if reason]
-    if not refused:
-        return Check("write access", "ok", ", ".join(refusals))
-    mend = (
+    rejections = {folder.relative_to(root).as_posix(): _refusal(folder) for folder in folders}
+    rejected = [f"{folder} ({reason})" for folder, reason in rejections.items() if reason]
+    if not rejected:
+        return Check("write access", "ok", ", ".join(rejections))
+    fix = (
         f'After a run with sudo: `sudo chown -R "$USER" {shlex.quote(str(root))}`. '
         "Else copy the checkout to where you may write."
     )
-    return Check("write access", "fault", f"in {root} refused: {', '.join(refused)}", mend)
+    return Check("write access", "fault", f"in {root} rejected: {', '.join(rejected)}", fix)
 
 
 def check_disk(where: Path, free: int) -> Check:
@@ -40,11 +40,11 @@ def check_disk(where: Path, free: int) -> Check:
     name, found = "disk", f"{_size(free)} free below {where}"
     if free >= DISK_WANTED:
         return Check(name, "ok", found)
-    mend = (
+    fix = (
         "Free some space (`make clean` removes all that is generated), or point TMPDIR to another "
         "disk if it is the temporary one."
     )
-    return Check(name, "fault" if free < DISK_NEEDED else "warning", found, mend)
+    return Check(name, "fault" if free < DISK_NEEDED else "warning", found, fix)
 
 
 def check_memory(available: int, total: int) -> Check:
@@ -82,11 +82,11 @@ def check_threads(threads: int, cores: int) -> Check:
     )
     if threads <= cores:
         return Check("threads", "ok", found)
-    mend = (
+    fix = (
         f"Unset OMP_NUM_THREADS and MKL_NUM_THREADS, or set them to at most {cores}. Only what you "
         "run outside of notebooks is slowed."
     )
-    return Check("threads", "warning", found, mend)
+    return Check("threads", "warning", found, fix)
 
 
 def check_gpu(answer: TorchAnswer, card: str | None, visible: str | None) -> Check:
@@ -100,20 +100,20 @@ def check_gpu(answer: TorchAnswer, card: str | None, visible: str | None) -> Che
     if card is None:
         return Check("GPU", "ok", "none; nothing in the book profile needs one")
     if answer.failed is not None:
-        mend = "Mend torch first. Nothing in the book profile needs a GPU."
+        fix = "Fix torch first. Nothing in the book profile needs a GPU."
     elif not answer.cuda:
-        mend = (
+        fix = (
             "This torch is built for CPUs only; https://pytorch.org/get-started/locally has the "
             "command for CUDA. The book needs no GPU."
         )
     elif visible is not None:
-        mend = f"CUDA_VISIBLE_DEVICES is {visible!r}: unset it, if the GPU should not be hidden."
+        fix = f"CUDA_VISIBLE_DEVICES is {visible!r}: unset it, if the GPU should not be hidden."
     else:
-        mend = (
+        fix = (
             f"{answer.said or 'torch does not say why.'} Update the driver, or install a torch "
             f"for an older CUDA than {answer.cuda}."
         )
-    return Check("GPU", "warning", f"the driver reports {card}, torch sees none", mend)
+    return Check("GPU", "warning", f"the driver reports {card}, torch sees none", fix)
 
 
 def check_chromium(path: str | None, ask: Callable[[str], str]) -> Check:
@@ -133,13 +133,13 @@ def check_chromium(path: str | None, ask: Callable[[str], str]) -> Check:
         )
     except OSError as error:
         found = f"{path} does not start: {error}"
-    mend = (  # in the words of `make browser`
+    fix = (  # in the words of `make browser`
         "Debian: `sudo apt-get install chromium`. Ubuntu: `sudo snap install chromium`. macOS: a "
         "script named chrome that starts "
         "the program inside Google Chrome.app. Elsewhere: chromium, google-chrome or chrome on "
         "PATH."
     )
-    return Check("Chromium", "warning", found, mend)
+    return Check("Chromium", "warning", found, fix)
 
 
 def check_locks(build: Path) -> Check:
@@ -151,12 +151,12 @@ def check_locks(build: Path) -> Check:
     ]
     if not held:
         return Check("other runs", "ok", "none in this folder")
-    mend = (
-        "Nothing to mend: a second run waits for the first. If none should be there, look for a "
+    fix = (
+        "Nothing to fix: a second run waits for the first. If none should be there, look for a "
         "process named ntpcompanion."
     )
     return Check(
-        "other runs", "warning", f"another ntpcompanion is at work: {', '.join(held)}", mend
+        "other runs", "warning", f"another ntpcompanion is at work: {', '.join(held)}", fix
     )
 
 

@@ -68,7 +68,7 @@ def imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
 
 
 def last_name(node: ast.AST) -> str:
-    """Of `a.b.c(...)` the name c; "" of what is no name."""
+    """Of `a.b.c(...)` the name c; "" of what is not a name."""
     if isinstance(node, ast.Call):
         node = node.func
     return getattr(node, "attr", getattr(node, "id", ""))

@@ -27,7 +27,7 @@ LOOKS_ANYWHERE = frozenset(
     "iter_modules pkgutil entry_points spec_from_file_location runpy run_path run_module "
     "SourceFileLoader meta_path path_hooks reload load_module __subclasses__ __module__".split()
 )
-# a notebook reads files before the eyes of its runner, but a list of modules is no file
+# a notebook reads files before the eyes of its runner, but a list of modules is not a file
 FINDS_MODULES = frozenset(
     "pkgutil iter_modules walk_packages entry_points __subclasses__ spec_from_file_location "
     "runpy run_path run_module SourceFileLoader meta_path path_hooks".split()

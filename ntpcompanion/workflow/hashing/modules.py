@@ -164,7 +164,7 @@ class Packages:
             yield Bound(done, outside=target)
             return
         start = loaded[0] if loaded[0].name == target else loaded[-1]
-        # parts of the import are no attributes of the reference
+        # parts of the import are not attributes of the reference
         parts = target.removeprefix(start.name).strip(".").split(".")
         parts = [part for part in parts if part]
         for bound in self._attribute(start, [*parts, *rest], done - len(parts), seen):

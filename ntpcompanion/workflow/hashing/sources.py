@@ -15,7 +15,7 @@ def source_hashes(code: str, *packages: Path) -> dict[str, str]:
     to the first of them; and where the names that it takes from public names are defined.
 
     A name imported from a package that loads its names late leads to the module that defines it,
-    not to the whole package: the entry `"room/__init__.pyi: name"` holds that module. Imports
+    not to the whole package: the entry `"sub/__init__.pyi: name"` holds that module. Imports
     inside functions count. Where a file may look for modules by names that cannot be seen here, all
     files of its package count. Raises WorkflowError naming a file that is not Python.
     """

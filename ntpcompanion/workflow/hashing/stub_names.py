@@ -1,8 +1,8 @@
-"""Which files of a package a dotted name leads to, through the faces of its rooms.
+"""Which files of a package a dotted name leads to, through the stubs of its subpackages.
 
-The face of a room is its stub `__init__.pyi`: lines `from .svm import solve_ntp_svm as
-solve_ntp_svm` say in which module each public name is defined, for type checkers and for
-`lazy_loader`, which loads that module when the name is first asked for.
+The public names of a package stand in its stub `__init__.pyi`: lines `from .svm import
+solve_ntp_svm as solve_ntp_svm` say in which module each public name is defined, for type checkers
+and for `lazy_loader`, which loads that module when the name is first asked for.
 """
 
 import ast
@@ -19,64 +19,64 @@ STUB = "__init__.pyi"
 
 
 class Package:
-    """A package as it stands: each of its folders and faces is looked at once, when it is first
+    """A package as it stands: each of its folders and stubs is looked at once, when it is first
     asked for.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._face = functools.cache(read_face)
+        self._stub = functools.cache(read_stub)
         self._entries = functools.cache(_entries)
 
     def leads_to(self, name: str) -> Iterator[Path | tuple[str, str]]:
-        """What decides the meaning of a name such as `house.room.chair`.
+        """What decides the meaning of a name such as `pkg.sub.name`.
 
         Parameters
         ----------
         name
             its first part is the name of the package; with `*` as the last part, all names of a
-            face.
+            stub.
 
         Yields
         ------
         Path or tuple of str
-            the files of the modules that are loaded on the way, and for each name that a face
-            passes on the pair (`"room/__init__.pyi: chair"`, `"wood.chair"`): which name, and where
-            it is defined. The other names of a face, and the file as such, make no difference.
+            the files of the modules that are loaded on the way, and for each name that a stub
+            passes on the pair (`"sub/__init__.pyi: name"`, `"module.name"`): which name, and where
+            it is defined. The other names of a stub, and the file as such, make no difference.
 
         Raises
         ------
         WorkflowError
-            if the stub of a face is not Python.
+            if a stub is not Python.
         """
-        yield from self._through_face(self.folder, name.split(".")[1:])
+        yield from self._through_stub(self.folder, name.split(".")[1:])
 
-    def _through_face(self, room: Path, parts: Sequence[str]) -> Iterator[Path | tuple[str, str]]:
-        # both ways: a module and a function of the face may have the same name
-        yield from self._through_modules(room, parts)
+    def _through_stub(self, folder: Path, parts: Sequence[str]) -> Iterator[Path | tuple[str, str]]:
+        # both ways: a module and a function of the stub may have the same name
+        yield from self._through_modules(folder, parts)
         if not parts:
             return
         first, *rest = parts
-        face = self._face(room)
-        for name in face if first == WHOLE else {first} & face.keys():
-            stub = (room / STUB).relative_to(self.folder).as_posix()
-            yield f"{stub}: {name}", face[name]
+        names = self._stub(folder)
+        for name in names if first == WHOLE else {first} & names.keys():
+            stub = (folder / STUB).relative_to(self.folder).as_posix()
+            yield f"{stub}: {name}", names[name]
             further = [WHOLE] if first == WHOLE else rest
-            yield from self._through_modules(room, [*face[name].split("."), *further])
+            yield from self._through_modules(folder, [*names[name].split("."), *further])
 
     def _through_modules(
-        self, room: Path, parts: Sequence[str]
+        self, folder: Path, parts: Sequence[str]
     ) -> Iterator[Path | tuple[str, str]]:
-        folders, files = self._entries(room)
+        folders, files = self._entries(folder)
         if "__init__.py" in files:
-            yield room / "__init__.py"
+            yield folder / "__init__.py"
         if not parts or parts[0] == WHOLE:
             return
         first, *rest = parts
         if first in folders:
-            yield from self._through_face(room / first, rest)
+            yield from self._through_stub(folder / first, rest)
         elif f"{first}.py" in files:
-            yield room / f"{first}.py"
+            yield folder / f"{first}.py"
 
 
 def _entries(folder: Path) -> tuple[set[str], set[str]]:
@@ -89,11 +89,11 @@ def _entries(folder: Path) -> tuple[set[str], set[str]]:
     return folders, {entry.name for entry in entries if entry.is_file()}
 
 
-def read_face(room: Path) -> dict[str, str]:
-    """The names of a room's face, each with its place relative to the room: a module, or a module
-    and what it defines. Empty if the room has no face.
+def read_stub(folder: Path) -> dict[str, str]:
+    """The public names of a package, each with its place relative to the package: a module, or a
+    module and what it defines. Empty if it has no stub.
     """
-    stub = room / STUB
+    stub = folder / STUB
     if not stub.is_file():
         return {}
     try:
@@ -119,5 +119,5 @@ def not_python(path: Path, error: BaseException) -> WorkflowError:
     """The sentence for a file that cannot be parsed."""
     said = str(error).replace("<unknown>", path.name) or type(error).__name__
     return WorkflowError(
-        f"{path} is not Python, so nothing that imports it can run: {said}. Mend the file."
+        f"{path} is not Python, so nothing that imports it can run: {said}. Fix the file."
     )

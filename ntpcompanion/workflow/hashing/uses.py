@@ -30,9 +30,9 @@ class Binding:
 def names_used(code: str | bytes, parent: str | None = None) -> frozenset[str]:
     """The dotted names that `code` imports, or reaches as attributes of what it imports.
 
-    After `from house import room`, the code `room.chair` uses `house.room` and `house.room.chair`.
+    After `from pkg import sub`, the code `sub.name` uses `pkg.sub` and `pkg.sub.name`.
     Where an imported name is handed on as a whole, and where it is never used (another module may
-    import it from here), anything in it may be used: `house.room.*`. Imports inside functions
+    import it from here), anything in it may be used: `pkg.sub.*`. Imports inside functions
     count; those by computed names cannot be seen.
 
     Parameters

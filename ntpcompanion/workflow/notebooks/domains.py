@@ -62,6 +62,6 @@ def parse_domain(comment: str, where: str) -> Domain | None:
         if low < high:
             return Domain(text, low, high, apart=apart)
     raise WorkflowError(
-        f"{where}: its comment ends in {text!r}, which is no domain. Write an interval like [1, "
+        f"{where}: its comment ends in {text!r}, which is not a domain. Write an interval like [1, "
         f"inf) or words like {{fast, exact}}; if it is prose, end it with a full stop."
     )

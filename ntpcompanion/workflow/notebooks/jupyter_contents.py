@@ -92,7 +92,7 @@ def _sentences() -> Iterator[None]:
 
 
 def _text(file: Path) -> str | None:
-    """The text of a file, None for one that is new or is no text in UTF-8."""
+    """The text of a file, None for one that is new or is not text in UTF-8."""
     with suppress(OSError, ValueError):
         return file.read_bytes().decode()
     return None

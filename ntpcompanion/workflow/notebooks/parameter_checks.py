@@ -32,7 +32,7 @@ class Check:
 
 
 def parse_check(text: str, known: Mapping[str, object], where: str) -> Check:
-    """A call that is written in the front matter. Raises WorkflowError for what is no such call,
+    """A call that is written in the front matter. Raises WorkflowError for what is not such a call,
     and for a name that is none of the `known` parameters.
     """
     try:
@@ -68,7 +68,7 @@ def run_checks(
     """What the functions say of every variant of the parameters, under the notebook's own names.
 
     Of variants that differ in other parameters only, one is checked. Raises WorkflowError where a
-    function refuses one, cannot be imported, or takes no such arguments.
+    function rejects one, cannot be imported, or takes no such arguments.
     """
     said = dict[str, None]()
     for check in checks:
@@ -110,6 +110,6 @@ def _renamed(sentence: str, names: Mapping[str, str]) -> str:
 
 def _no_call(text: str, where: str) -> WorkflowError:
     return WorkflowError(
-        f"{where}: the check {text.strip()!r} in the front matter is no call like "
+        f"{where}: the check {text.strip()!r} in the front matter is not a call like "
         "`package.module.function(argument=parameter)`, with every argument by name."
     )

@@ -109,8 +109,8 @@ def resolve(
     its comment ends in.
 
     A whole number that is given for a float, or in a list of floats, is that float: 1000 and 1000.0
-    are one value, one variant of a run and one key. No other two types are equal: 1.0 is refused
-    where the default is 1, because 1.0 is no index and no count in Python.
+    are one value, one variant of a run and one key. No other two types are equal: 1.0 is rejected
+    where the default is 1, because 1.0 is not an index and no count in Python.
 
     Raises
     ------

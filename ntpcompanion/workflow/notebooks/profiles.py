@@ -47,7 +47,7 @@ def check_profile(profile: str) -> str:
 
 def parse_overrides(notebook: Notebook, texts: Sequence[str]) -> dict[str, object]:
     """`["NAME=VALUE", ...]` of the command line by name, read by the type of each default; whoever
-    plans the run checks the values. Raises WorkflowError for what is no NAME=VALUE, for an unknown
+    plans the run checks the values. Raises WorkflowError for what is not NAME=VALUE, for an unknown
     name, and for one that is given twice.
     """
     where, overrides = f"Notebook {notebook.name!r}", {}

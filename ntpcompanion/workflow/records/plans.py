@@ -37,7 +37,7 @@ class Plan(BaseModel):
     """An experiment by its name, run once for every point of `grid` with the `fixed` parameters.
 
     `tolerances` say for some fields of its results by how much a number may differ when tasks are
-    run again; they are no part of what is run.
+    run again; they are not part of what is run.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -66,7 +66,7 @@ def _plans(text: str, where: str) -> Mapping[str, Plan]:
     for name in table:
         if not re.fullmatch(r"[\w-]+", name):  # it becomes the name of a file
             raise WorkflowError(
-                f"{where}: {name!r} is no name of a record: letters, digits, - and _ only."
+                f"{where}: {name!r} is not a name of a record: letters, digits, - and _ only."
             )
     return table
 

@@ -132,12 +132,12 @@ def read_stored(project: Project, name: str) -> tuple[Path, dict[str, Any]]:
     if not path.is_file():
         raise WorkflowError(f"{path} does not exist. Make it with `ntpcompanion record {name}`.")
     data = read_sealed(path)
-    refusal = (
-        f"{path} is no record {name!r} of schema {SCHEMA}. Make it again with `ntpcompanion record "
-        f"{name}`."
+    rejection = (
+        f"{path} is not a record {name!r} of schema {SCHEMA}. Make it again with "
+        f"`ntpcompanion record {name}`."
     )
-    if shaped(data, _Stored, f"{refusal} Its faults").name != name:
-        raise WorkflowError(refusal)
+    if shaped(data, _Stored, f"{rejection} Its faults").name != name:
+        raise WorkflowError(rejection)
     require_every_task(path, data["plan"], data["results"])
     return path, data
 

@@ -41,8 +41,8 @@ def show_record(name: str) -> list[dict[str, Any]]:
     results, plan = data.get("results"), data.get("plan")
     if not isinstance(results, list) or not isinstance(plan, dict):
         raise WorkflowError(
-            f"{path} is no record: it holds no list of results, or not their plan. Make it again "
-            f"with `ntpcompanion record {name}`."
+            f"{path} is not a record: it holds no list of results, or not their plan. Make it "
+            f"again with `ntpcompanion record {name}`."
         )
     require_every_task(path, plan, results)
     text = f"Recorded run {name}: {len(results)} tasks"

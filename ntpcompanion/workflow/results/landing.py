@@ -159,7 +159,7 @@ def _finding(finding: Finding, claim: Claim, drawing: str, stored: Stored, profi
     result = stored.results[claim.notebook]
     item = next(item for item in result.measurements if item.claim == claim.id)
     judgement = judge(claim, profile, item)
-    # at other profiles numbers are no results, and the page says so
+    # at other profiles numbers are not results, and the page says so
     if profile == "book" and judgement.verdict != "supported":
         raise WorkflowError(
             f"book/landing.yml shows {claim.id!r}, whose verdict is {judgement.verdict}: choose a "
@@ -180,7 +180,7 @@ def _finding(finding: Finding, claim: Claim, drawing: str, stored: Stored, profi
 def _map(landing: Landing, parts: Mapping[str, list[str]], titles: Mapping[str, str]) -> str:
     if stray := sorted(set(landing.threads) - set(parts)):
         raise WorkflowError(
-            f"book/landing.yml has the threads {', '.join(stray)}, which are no parts of "
+            f"book/landing.yml has the threads {', '.join(stray)}, which are not parts of "
             f"book/_toc.yml. Known: {', '.join(parts)}."
         )
     threads = "".join(

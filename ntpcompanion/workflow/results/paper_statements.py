@@ -112,7 +112,7 @@ def _faults(stated: Listed, rows: Sequence[Row], known: Mapping[str, str]) -> li
         faults += [f"{key} lists {name} twice" for name in {n for n in names if names.count(n) > 1}]
         for item in listed:
             faults += [
-                f"{item.result} is said to stand at {place!r}, which is no notebook, label of a "
+                f"{item.result} is said to stand at {place!r}, which is not a notebook, label of a "
                 "statement or name of a figure"
                 for place in item.places
                 if place not in known

@@ -63,7 +63,7 @@ def pair_of(entry: Entry) -> Pair:
 
 
 def _bound(pair: Pair) -> bool:
-    """Whether the peer is no rival but a bound, by which ours is to be slowed down little."""
+    """Whether the peer is not a rival but a bound, by which ours is to be slowed down little."""
     return pair.at_least is not None and pair.at_least < 1
 
 
@@ -241,7 +241,7 @@ def _cell(entry: Entry, cost: Estimate | None) -> str:
 
 
 def _slowdown(entry: Entry, other: Entry | None) -> float | None:
-    """How many times as long it takes beside busy processes; None for what is no time."""
+    """How many times as long it takes beside busy processes; None for what is not in seconds."""
     if other is None or (isinstance(entry.outcome, Amount) and entry.outcome.unit != "s"):
         return None
     quiet, busy = _cost(entry), _cost(other)

@@ -58,12 +58,12 @@ def build_of(
 ) -> Build:
     """What a history keeps of the stored runs of a profile.
 
-    Raises WorkflowError for smoke runs, whose numbers are no results, for runs of another profile
+    Raises WorkflowError for smoke runs, whose numbers are not results, for runs of another profile
     or with parameters of their own, and for runs on several machines.
     """
     if profile == "smoke":
         raise WorkflowError(
-            "The smoke profile tests the machinery: its numbers are no results, and no history is "
+            "The smoke profile tests the machinery: its numbers are not results, and no history is "
             "kept of them. Use `--profile book`."
         )
     for name, result in results.items():
@@ -154,7 +154,7 @@ def _from_json(path: Path) -> Build:
     wanted = {*_to_json(Build("", "", "", {}, "", {}, {})), "checksum"}
     if data.get("schema") != SCHEMA or set(data) != wanted:
         raise WorkflowError(
-            f"{path} is no entry of the history of schema {SCHEMA}. Restore it from git, or "
+            f"{path} is not an entry of the history of schema {SCHEMA}. Restore it from git, or "
             "remove it."
         )
     try:

@@ -18,8 +18,8 @@ from ntpcompanion.workflow.base.project import Project
 SOURCES = (".py", ".pyi", ".pyc")
 INIT = "__init__.py"
 EMPTY = "empty folder"
-# of every file there: the date at which it was copied is no property of its content. ZIP files know
-# no earlier year than 1980
+# of every file there: the date at which it was copied is not a property of its content. ZIP files
+# know no earlier year than 1980
 DATE = 315532800
 
 

@@ -118,7 +118,7 @@ def collect_measurements(node: nbformat.NotebookNode, name: str) -> list[Measure
         found = [Measurement.from_json(data) for data in shown]
     except ValueError as error:
         raise WorkflowError(
-            f"Notebook {name!r} shows what is no measurement: {error} Only `measure` makes them."
+            f"Notebook {name!r} shows what is not a measurement: {error} Only `measure` makes them."
         ) from error
     ids = [item.claim for item in found]
     twice = sorted({claim for claim in ids if ids.count(claim) > 1})

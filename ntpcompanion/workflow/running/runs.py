@@ -101,7 +101,7 @@ def chosen_runs(
 
 def checked(run: Run) -> list[str]:
     """What the checks that the notebook's front matter names say of the run's parameters, for its
-    user. Raises WorkflowError where one refuses them.
+    user. Raises WorkflowError where one rejects them.
     """
     return run_checks(run.notebook.checks, [run.parameters], f"Notebook {run.notebook.name!r}")
 
@@ -209,7 +209,7 @@ def _require_listed_inputs(
             ):
                 raise WorkflowError(
                     f"Notebook {notebook.name!r}: parameter `{name}` = {value!r} names a file, but "
-                    f"is no input. Add `{name}` to the front "
+                    f"is not an input. Add `{name}` to the front "
                     "matter, `ntp: {inputs: [...]}`, so that the notebook runs again when the file "
                     "changes."
                 )

@@ -9,7 +9,7 @@
 - `marks`: what on a page shows a verdict, read as a browser reads it
 - `views`: one run as a page of its own, outside of the book
 - `beside`: what such a page says of itself, and its claims beside the book's
-- `mending`: small faults in the markup of themes and extensions
+- `markup_fixes`: small faults in the markup of themes and extensions
 - `security`: the policy of each page: what ships may run, nothing else
 - `release`: archive, ledger and metadata for a release
 - `look`: the styles and scripts of `assets` on every page

@@ -12,7 +12,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.processes import Ended, run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
-from ntpcompanion.workflow.site.mending import mend
+from ntpcompanion.workflow.site.markup_fixes import fix
 from ntpcompanion.workflow.site.previews import write_previews
 from ntpcompanion.workflow.site.security import with_policy
 
@@ -83,12 +83,12 @@ def drop_removed_pages(html: Path, pages: list[str]) -> None:
 
 
 def finish_pages(html: Path) -> None:
-    """Mend the markup of every page of a site, and give each its policy, which is about all that
+    """Fix the markup of every page of a site, and give each its policy, which is about all that
     stands there then. Doing so again changes nothing.
     """
     for path in sorted(html.rglob("*.html")):
         page = path.read_text(encoding="utf-8")
-        finished = with_policy(mend(page))
+        finished = with_policy(fix(page))
         if finished != page:
             path.write_text(finished, encoding="utf-8")
 

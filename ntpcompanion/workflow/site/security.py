@@ -1,6 +1,6 @@
 """A content-security policy in every page of a site: what ships may run, and nothing else.
 
-A browser then refuses scripts that a proxy, a host or an extension of the build has put into a
+A browser then rejects scripts that a proxy, a host or an extension of the build has put into a
 page, and every request that leaves the site. The policy stands in the page itself (a `meta`
 element), because a book that is read from disk or from a plain host has no headers.
 """

@@ -71,7 +71,7 @@ def new_book(folder: Path, package: str | None = None, title: str | None = None)
             made.rename(target)
     except OSError as error:
         raise WorkflowError(
-            f"Could not make {target}: {error.strerror or error}. Nothing was left there; mend the "
+            f"Could not make {target}: {error.strerror or error}. Nothing was left there; fix the "
             "permissions, free some space, or name another folder."
         ) from error
     return target
@@ -172,7 +172,7 @@ def origin() -> str:
 
 def _require_empty(target: Path) -> None:
     if target.is_symlink() or (target.exists() and not target.is_dir()):
-        raise WorkflowError(f"{target} is no folder. Name one that is empty or not there yet.")
+        raise WorkflowError(f"{target} is not a folder. Name one that is empty or not there yet.")
     held = sorted(path.name for path in target.iterdir()) if target.exists() else []
     if held:
         more = f" and {len(held) - 1} more" if len(held) > 1 else ""

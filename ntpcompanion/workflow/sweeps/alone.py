@@ -108,7 +108,7 @@ def _require_sources(project: Project, module: str, planned: Mapping[str, str]) 
     if changed := sorted(
         name for name in {*present, *planned} if present.get(name) != planned.get(name)
     ):
-        raise NotDone(state="refused", error=f"has other sources: {', '.join(changed[:3])}")
+        raise NotDone(state="rejected", error=f"has other sources: {', '.join(changed[:3])}")
 
 
 def _answer(path: Path) -> dict[str, Any]:

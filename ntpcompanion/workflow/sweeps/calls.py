@@ -57,7 +57,7 @@ class Call:
 @dataclass(frozen=True)
 class Outcome:
     """What became of a call: `state` is `"done"`, `"failed"` (it raised), `"killed"` (its process
-    ended) or `"refused"` (by a worker with other sources).
+    ended) or `"rejected"` (by a worker with other sources).
 
     `result` is what was returned; `error` is one line and `traceback` all
     of them; `read` are the digests of the data files that a task which failed had read; `seconds`
@@ -76,7 +76,7 @@ class Outcome:
 
 class NotDone(Exception):
     """Raised by a call that knows what became of it: the fields of an `Outcome`. The error of one
-    that was refused goes on after "The worker on HOST".
+    that was rejected goes on after "The worker on HOST".
     """
 
     def __init__(self, **fields: Any) -> None:
@@ -245,7 +245,7 @@ def _make(call: Call, expected: Expected) -> dict[str, Any]:
             "error": f"{type(error).__name__}: {error}",
             "traceback": traceback.format_exc(),
         }
-    if found["state"] == "refused":
+    if found["state"] == "rejected":
         found["error"] = f"The worker on {host} {found['error']}. {ADVICE}"
     elif found["state"] == "failed" and found["error"] == found["traceback"]:
         found["error"] = found["error"].partition("\n")[0]
@@ -259,7 +259,7 @@ def _require(expected: Expected, *, first: bool) -> None:
     if wanted and digest(present(asked)) != wanted:
         packages = ", ".join(asked.packages)
         raise NotDone(
-            state="refused",
+            state="rejected",
             error=f"has other versions of {packages} or of the numeric libraries, or other values "
             "of the variables that tasks may read",
         )

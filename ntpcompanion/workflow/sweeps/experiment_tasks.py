@@ -97,10 +97,10 @@ def run_tasks(
     Raises
     ------
     WorkflowError
-        fewer jobs than one, an experiment that does not exist, a task that is no plan of it or that
-        failed (the others are kept), a log that cannot be written, a machine on which processes
-        cannot share locks, a scheduler that does not answer, a worker with other sources or data
-        files, a data file that was changed meanwhile.
+        fewer jobs than one, an experiment that does not exist, a task that is not a plan of it or
+        that failed (the others are kept), a log that cannot be written, a machine on which
+        processes cannot share locks, a scheduler that does not answer, a worker with other sources
+        or data files, a data file that was changed meanwhile.
     """
     require_jobs(jobs)
     read_points(experiment, tasks)
@@ -129,7 +129,7 @@ def run_tasks(
         said = getattr(error, "strerror", None) or error
         reason = f"Could not write {log}: {said}." if isinstance(error, OSError) else str(error)
         raise WorkflowError(
-            f"{reason}\n{len(done)} of {len(tasks)} tasks are finished and kept: mend it and run "
+            f"{reason}\n{len(done)} of {len(tasks)} tasks are finished and kept: fix it and run "
             "the same command again."
         ) from error
     return [done[keys[canonical_json(task)]] for task in tasks]

@@ -44,7 +44,7 @@ def load_experiment(module: str) -> ModuleType:
             raise WorkflowError(f"{module} cannot be imported: {error}.") from error
         known = _known(folder)
         raise WorkflowError(
-            f"`experiment: {name}` is no module of {folder}.{nearest(name, known)} Known: "
+            f"`experiment: {name}` is not a module of {folder}.{nearest(name, known)} Known: "
             f"{', '.join(known) or 'none'}."
         ) from error
     except Exception as error:
@@ -53,8 +53,8 @@ def load_experiment(module: str) -> ModuleType:
         ) from error
     if missing := [part for part in PARTS if not callable(getattr(found, part, None))]:
         raise WorkflowError(
-            f"{module} is no experiment: it defines no {' and no '.join(missing)}. An experiment "
-            "defines a class `Plan`, a class `Result` and a function `run(plan)`."
+            f"{module} is not an experiment: it defines no {' and no '.join(missing)}. An "
+            "experiment defines a class `Plan`, a class `Result` and a function `run(plan)`."
         )
     return found
 
@@ -65,7 +65,7 @@ def read_points(module: str, points: Sequence[dict[str, Any]]) -> list[Any]:
     Raises
     ------
     WorkflowError
-        as `load_experiment`; or for the first point that is no plan, with the faults of all its
+        as `load_experiment`; or for the first point that is not a plan, with the faults of all its
         fields.
     """
     plan, plans = load_experiment(module).Plan, []
@@ -73,7 +73,7 @@ def read_points(module: str, points: Sequence[dict[str, Any]]) -> list[Any]:
         try:
             plans.append(plan.from_json(point))
         except ValueError as error:
-            raise WorkflowError(f"{point} is no plan of {module}: {error}") from error
+            raise WorkflowError(f"{point} is not a plan of {module}: {error}") from error
     return plans
 
 

@@ -71,7 +71,7 @@ def plan_sweep(
     ------
     WorkflowError
         an unknown parameter; an empty grid; a value of another type or outside of its domain, or
-        that a check of the notebook refuses; a parameter that is fixed and varied.
+        that a check of the notebook rejects; a parameter that is fixed and varied.
     """
     if not grid:
         raise WorkflowError(

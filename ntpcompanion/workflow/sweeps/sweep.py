@@ -162,7 +162,7 @@ def run_sweep(
     except OSError as error:
         raise WorkflowError(
             f"Could not write {planned.journal}: {error.strerror or error}. Free some space or "
-            "mend the permissions; the same command goes on from what is finished."
+            "fix the permissions; the same command goes on from what is finished."
         ) from error
     libraries = target.project.settings.libraries
     about = {"name": target.name, "made": now(), "versions": versions(libraries)}
@@ -196,7 +196,7 @@ def _outcomes(
         seconds: list[float] = []
         report(_told(told, found.number(), seconds))
         for call, outcome in Calls(found, list(calls), note):
-            if outcome.state == "refused":
+            if outcome.state == "rejected":
                 raise WorkflowError(outcome.error)
             line = _line(planned, calls[call], outcome)
             if fault := other_inputs(planned.target.project, line["read"], line["host"]):

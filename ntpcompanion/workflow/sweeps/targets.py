@@ -98,7 +98,7 @@ class NotebookTarget:
 
     def notes(self, points: list[Point]) -> list[str]:
         """What the checks that the front matter names say of the runs. Raises WorkflowError where
-        one refuses them.
+        one rejects them.
         """
         variants = [point.parameters for point in points]
         return run_checks(self.notebook.checks, variants, f"Notebook {self.notebook.name!r}")
@@ -162,7 +162,7 @@ class ExperimentTarget:
         return field is not None and field.annotation is str
 
     def points(self, given: list[dict[str, Any]]) -> list[Point]:
-        """Read as plans. Raises WorkflowError for values that are no plan of the experiment."""
+        """Read as plans. Raises WorkflowError for values that are not a plan of the experiment."""
         module = self.module
         plans = [plan.to_json() for plan in read_points(module, given)]
         sources = source_hashes(f"import {module}", *self.project.packages)
@@ -202,9 +202,9 @@ def find_target(project: Project, name: str, profile: str | None) -> Target:
     WorkflowError
         an unknown name or profile, a name of both, a profile for an experiment.
     """
-    room, _, bare = name.rpartition("/")
-    notebooks = notebook_paths(project) if room in ("", "notebooks") else {}
-    experiments = known_experiments(project) if room in ("", "experiments") else []
+    folder, _, bare = name.rpartition("/")
+    notebooks = notebook_paths(project) if folder in ("", "notebooks") else {}
+    experiments = known_experiments(project) if folder in ("", "experiments") else []
     bare = known_as(bare, [*notebooks, *experiments])
     if bare in notebooks and bare in experiments:
         raise WorkflowError(
@@ -265,6 +265,6 @@ def run_notebook(
 def _require_key(target: NotebookTarget, given: dict[str, Any], key: str) -> None:
     if target.points([given])[0].key != key:
         raise NotDone(
-            state="refused",
+            state="rejected",
             error=f"has other sources, inputs or libraries than {target.name} was planned with",
         )

@@ -70,7 +70,7 @@ def _answer(job: Job) -> dict[str, Any]:
         result = run_point(job.module, job.point, Path(job.checkpoint))
     except WorkflowError as error:
         return {"state": "failed", "error": str(error), "traceback": str(error)}
-    except BaseException as error:  # SystemExit too: it is no end of a task
+    except BaseException as error:  # SystemExit too: it is not an end of a task
         return {
             "state": "failed",
             "error": f"{type(error).__name__}: {error}",

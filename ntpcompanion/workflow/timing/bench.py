@@ -218,7 +218,7 @@ def read_bench(path: Path) -> Bench:
     """A stored run. Raises WorkflowError naming the file and what is wrong with it."""
     data = read_sealed(path)
     advice = (
-        f"{path} is no run of the benchmarks of schema {SCHEMA}: make it again with `make bench`"
+        f"{path} is not a run of the benchmarks of schema {SCHEMA}: make it again with `make bench`"
     )
     return _bench(data, advice)
 

@@ -19,7 +19,7 @@ from ntpcompanion.workflow.timing.trees import commit_named, tree, tree_path
 from ntpcompanion.workflow.timing.workloads import Workload, Workloads, read_workloads
 
 TURNS = 21
-# A smaller ratio is no news: another layout of the same code in memory gives some per cent.
+# A smaller ratio is not news: another layout of the same code in memory gives some per cent.
 SLOWER = 1.2
 # How often all workloads together raise an alarm where the true ratio is SLOWER.
 FALSE_ALARMS = 0.001

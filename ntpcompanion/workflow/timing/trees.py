@@ -46,7 +46,7 @@ def tree(project: Project, commit: str) -> Iterator[Path]:
         except OSError as error:
             raise WorkflowError(
                 f"Could not unpack {commit[:12]} in {project.build}: {error.strerror or error}. "
-                "Free some space or mend the permissions."
+                "Free some space or fix the permissions."
             ) from error
         yield target
 

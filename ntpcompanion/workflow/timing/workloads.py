@@ -29,7 +29,7 @@ Workloads = dict[str, Workload]
 
 def read_workloads(project: Project) -> Workloads:
     """The workloads by name. Raises WorkflowError for a file that is missing, empty, of another
-    form, or whose code is no Python.
+    form, or whose code is not Python.
     """
     path = project.records / FILE
     if not path.is_file():
@@ -50,4 +50,4 @@ def _require_python(code: str, where: str) -> None:
     try:
         compile(code, where, "exec")
     except (SyntaxError, ValueError) as error:
-        raise WorkflowError(f"{where} is no Python: {error}. Mend it.") from error
+        raise WorkflowError(f"{where} is not Python: {error}. Fix it.") from error

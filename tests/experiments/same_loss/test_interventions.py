@@ -18,7 +18,9 @@ from tests.mlm.cases import SHORT, SMALL, TRANSFORMER, generator
 
 TOKENS, STATES = SMALL.build().sample_with_states(40, generator())
 UNTRAINED = initial_stack(TRANSFORMER, [1, 2], deviation=0.3)
-SATURATED = initial_stack(TRANSFORMER, [3, 4], deviation=0.3)  # that they are not is no matter here
+SATURATED = initial_stack(
+    TRANSFORMER, [3, 4], deviation=0.3
+)  # that they are not does not matter here
 DOWNSTREAM = LabelledExamples(TOKENS, STATES[:, 0], 2)
 START = Start(UNTRAINED, SATURATED, (1, 2), SMALL.build(), SHORT, "exact", DOWNSTREAM)
 

@@ -94,14 +94,14 @@ def test_a_run_that_was_interrupted_has_the_same_curve(tmp_path):
         ({"model": "lstm-128x5"}, r"`model`: there is no 'lstm-128x5'\. Did you mean 'lstm-128x4'"),
         ({"model": {"kind": "lstm", "width": 7, "layers": 1}}, "`width` of an LSTM must be even"),
         ({"training": {"steps": 3}}, "`training.batch_size` is missing: give it a value"),
-        ({"training": {"stepz": 3}}, "`training.stepz` is no field"),
+        ({"training": {"stepz": 3}}, "`training.stepz` is not a field"),
         ({"training": {"steps": 3, "batch_size": 0}}, "`batch_size` must be a whole .*, got 0"),
         ({"training": {"steps": 3, "batch_size": "2"}}, "`training.batch_size` .*integer, got '2'"),
         ({"evaluations": 0}, "`evaluations` .*greater than or equal to 1, got 0"),
         ({"also_at": [-1]}, "`also_at.0` .*greater than or equal to 0, got -1"),
         ({"sentences": 4}, "`sentences` .*greater than or equal to 5, got 4"),
         ({"device": 0}, "`device` .*valid string, got 0"),
-        ({"sentence": 50}, "`sentence` is no field of this plan. Did you mean `sentences`"),
+        ({"sentence": 50}, "`sentence` is not a field of this plan. Did you mean `sentences`"),
     ],
 )
 def test_every_field_of_a_plan_is_checked(change, message):

@@ -39,7 +39,7 @@ def test_a_model_is_measured_by_what_its_arm_says():
 
 def test_the_number_measured_together_does_not_matter(monkeypatch):
     together = measure_arm(arm("first"), SUITE)
-    monkeypatch.setitem(study_measures.TOGETHER, "cpu", (2, 8))
+    monkeypatch.setitem(study_measures.MODELS_PER_BATCH, "cpu", (2, 8))
     for first, second in zip(together, measure_arm(arm("first"), SUITE), strict=True):
         assert first.trace == pytest.approx(second.trace, rel=1e-5)
         assert first.excess == second.excess

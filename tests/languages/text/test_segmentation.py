@@ -166,7 +166,9 @@ def test_what_is_no_tokenizer_is_refused(tmp_path, saved, monkeypatch):
     ):
         split_text("a", "wrods")
     (tmp_path / "other.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"other\.json' is no tokenizer\.json of Hugging Face: "):
+    with pytest.raises(
+        ValueError, match=r"other\.json' is not a tokenizer\.json of Hugging Face: "
+    ):
         split_text("a", str(tmp_path / "other.json"))
 
     def missing(name):

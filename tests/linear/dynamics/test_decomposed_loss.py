@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ntpcompanion.linear.dynamics.decomposed_loss import SplitLoss, split_bases
+from ntpcompanion.linear.dynamics.decomposed_loss import DecomposedLoss, split_bases
 from ntpcompanion.linear.separability.compatibility import CompatibilityVerdict, check_compatibility
 from ntpcompanion.linear.separability.ties import project_onto_F
 from ntpcompanion.linear.tables.contexts import ContextTable
@@ -46,7 +46,7 @@ def moderate(given_table):
 @given(degenerate_tables(), st.integers(0, 100), st.sampled_from([0.1, 1.0, 10.0]))
 def test_gradient_and_excess_are_those_of_the_table(given_table, seed, size):
     assume(compatible(given_table) and moderate(given_table))
-    loss = SplitLoss(given_table)
+    loss = DecomposedLoss(given_table)
     W = size * np.random.default_rng(seed).standard_normal(loss.finite_part.shape)
     finite, growing = loss.coordinates(W)
     point = loss.at(finite, growing, 0.0)
@@ -63,7 +63,7 @@ def test_gradient_and_excess_are_those_of_the_table(given_table, seed, size):
 
 
 def test_the_scale_changes_nothing_but_the_unit(rng):
-    loss = SplitLoss(ContextTable.random(8, 5, 2, 9, rng))
+    loss = DecomposedLoss(ContextTable.random(8, 5, 2, 9, rng))
     finite, growing = (
         rng.standard_normal(len(loss.bases.finite)),
         rng.standard_normal(len(loss.bases.growing)),
@@ -83,7 +83,7 @@ def test_the_scale_changes_nothing_but_the_unit(rng):
 
 
 def test_the_hessian_is_the_derivative_of_the_gradient(rng):
-    loss, step = SplitLoss(ContextTable.random(6, 5, 2, 7, rng)), 1e-6
+    loss, step = DecomposedLoss(ContextTable.random(6, 5, 2, 7, rng)), 1e-6
     finite, growing = (
         rng.standard_normal(len(loss.bases.finite)),
         rng.standard_normal(len(loss.bases.growing)),
@@ -109,7 +109,7 @@ def test_the_hessian_is_the_derivative_of_the_gradient(rng):
 
 def test_the_curvature_of_the_limit_is_approached_as_the_margins_grow(rng):
     drawn = ContextTable.random(6, 5, 3, 7, rng)
-    loss = SplitLoss(drawn)
+    loss = DecomposedLoss(drawn)
     growing = loss.coordinates((np.linalg.pinv(drawn.embeddings) @ drawn.support.toarray()).T)[1]
     inside = loss.hessian(loss.at(np.zeros(len(loss.bases.finite)), 50 * growing, 0.0))[0]
     assert np.allclose(loss.limit_curvature(), inside, rtol=0, atol=1e-12)
@@ -145,7 +145,7 @@ def exact_gradient(loss, finite, growing, log_scale):
 
 def test_far_beyond_the_rounding_of_probabilities_the_gradient_keeps_its_digits(rng):
     drawn = ContextTable.random(3, 4, 2, 3, rng)
-    loss = SplitLoss(drawn)
+    loss = DecomposedLoss(drawn)
     separating = np.linalg.pinv(drawn.embeddings) @ drawn.support.toarray()
     # all margins are 60: off-support probabilities near 1e-26
     growing = 60 * loss.coordinates(separating.T)[1]
@@ -158,7 +158,7 @@ def test_far_beyond_the_rounding_of_probabilities_the_gradient_keeps_its_digits(
 
 def test_the_excess_is_finite_where_it_underflows(rng):
     drawn = ContextTable.random(4, 5, 2, 5, rng)
-    loss = SplitLoss(drawn)
+    loss = DecomposedLoss(drawn)
     growing = loss.coordinates((np.linalg.pinv(drawn.embeddings) @ drawn.support.toarray()).T)[1]
     nothing = np.zeros(len(loss.bases.finite))
     far, farther = (
@@ -169,16 +169,16 @@ def test_the_excess_is_finite_where_it_underflows(rng):
 
 def test_far_from_the_finite_part_nothing_overflows():
     """Two words of one half each, with logits 2000 apart: q is 1 and e^−2000."""
-    loss = SplitLoss(table([[1.0]], [[1, 1, 0]]))
+    loss = DecomposedLoss(table([[1.0]], [[1, 1, 0]]))
     point = loss.at(*loss.coordinates(np.array([[1000.0], [-1000.0], [-5000.0]])), 0.0)
     assert np.allclose(point.log_ratio, [[math.log(2), math.log(2) - 2000, 0]], rtol=1e-12)
     assert math.exp(loss.log_excess(point)) == pytest.approx(1000 - math.log(2), rel=1e-12)
 
 
 def test_one_hot_tables_and_full_supports_are_no_special_cases():
-    one_hot = SplitLoss(table(np.eye(2), np.eye(2)))
+    one_hot = DecomposedLoss(table(np.eye(2), np.eye(2)))
     assert len(one_hot.bases.finite) == 0
-    mixed = SplitLoss(table(np.eye(2), [[1, 1], [0, 1]]))
+    mixed = DecomposedLoss(table(np.eye(2), [[1, 1], [0, 1]]))
     W = np.array([[0.3, -0.2], [0.1, 0.5]])
     for loss in (one_hot, mixed):
         point = loss.at(*loss.coordinates(W), 0.0)
@@ -187,7 +187,7 @@ def test_one_hot_tables_and_full_supports_are_no_special_cases():
 
 def test_the_largest_change_is_that_of_the_logits(rng):
     drawn = ContextTable.random(6, 5, 2, 7, rng)
-    loss = SplitLoss(drawn)
+    loss = DecomposedLoss(drawn)
     finite, growing = (
         rng.standard_normal(len(loss.bases.finite)),
         rng.standard_normal(len(loss.bases.growing)),
@@ -207,4 +207,4 @@ def test_a_table_that_is_not_compatible_is_refused():
             r"NOT_COMPATIBLE"
         ),
     ):
-        SplitLoss(same)
+        DecomposedLoss(same)

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import OptimizeResult, root
 
 from ntpcompanion.linear.dynamics import flow as flow_module
-from ntpcompanion.linear.dynamics.decomposed_loss import SplitLoss
+from ntpcompanion.linear.dynamics.decomposed_loss import DecomposedLoss
 from ntpcompanion.linear.dynamics.descent import descend
 from ntpcompanion.linear.dynamics.flow import gradient_flow
 from ntpcompanion.linear.separability.compatibility import CompatibilityVerdict, check_compatibility
@@ -112,7 +112,7 @@ def test_the_finite_error_keeps_its_digits_far_below_the_rounding_of_W(drawn):
 def test_the_coordinates_are_those_of_the_weights(drawn, rng):
     found, loss = (
         gradient_flow(drawn, [1.0, 4.0, 30.0], start=rng.standard_normal((5, 10))),
-        SplitLoss(drawn),
+        DecomposedLoss(drawn),
     )
     for W, log_scale, finite, growing in zip(
         found.weights, found.log_scales, found.finite, found.growing, strict=True
@@ -206,10 +206,10 @@ def test_an_integration_that_takes_too_long_says_where_it_stopped(drawn, monkeyp
 
 
 def test_the_gradients_that_are_spent_are_counted_one_by_one(drawn, monkeypatch):
-    spent, gradient = [], SplitLoss.gradient
+    spent, gradient = [], DecomposedLoss.gradient
     monkeypatch.setattr(flow_module, "EVALUATIONS", 20)
     monkeypatch.setattr(
-        SplitLoss, "gradient", lambda loss, point: spent.append(point) or gradient(loss, point)
+        DecomposedLoss, "gradient", lambda loss, point: spent.append(point) or gradient(loss, point)
     )
     with pytest.raises(RuntimeError, match="20 gradients are spent"):
         gradient_flow(drawn, [10.0])
@@ -219,7 +219,7 @@ def test_the_gradients_that_are_spent_are_counted_one_by_one(drawn, monkeypatch)
 def test_a_loss_that_rises_is_an_error_at_the_time_where_it_does(drawn, monkeypatch):
     def ending_with(*log_excess):
         values = iter(log_excess)
-        monkeypatch.setattr(SplitLoss, "log_excess", lambda loss, point: next(values))
+        monkeypatch.setattr(DecomposedLoss, "log_excess", lambda loss, point: next(values))
         return gradient_flow(drawn, [0.0, 1.0, 2.0, 3.0], tol=1e-3)
 
     # within a hundred times the tolerance
@@ -239,7 +239,7 @@ def test_the_part_in_F_settles_where_its_velocity_is_zero(drawn, sigma, far, ren
     """Wherever the search begins, and with a curvature that is renewed if that of the limit is too
     far off; against a general solver.
     """
-    loss = SplitLoss(drawn)
+    loss = DecomposedLoss(drawn)
     # all margins are σ
     growing = (
         sigma * loss.coordinates((np.linalg.pinv(drawn.embeddings) @ drawn.support.toarray()).T)[1]
@@ -264,7 +264,7 @@ def test_it_settles_where_one_over_t_is_zero_as_a_number(drawn):
     """With margins of σ the equilibrium is that of the limit, but for e^−σ: the same at σ = 50, and
     at 800, where e^−σ underflows.
     """
-    loss = SplitLoss(drawn)
+    loss = DecomposedLoss(drawn)
     unit = loss.coordinates((np.linalg.pinv(drawn.embeddings) @ drawn.support.toarray()).T)[1]
     given, start = flow_module._Integration(loss, 1e-6), np.zeros(len(loss.bases.finite))
     found = []
@@ -291,7 +291,7 @@ def test_the_switch_waits_for_the_smallest_curvature_at_the_limit(drawn):
 
 
 def test_curvatures_that_vanish_are_taken_as_rounding(drawn):
-    given = flow_module._Integration(SplitLoss(drawn), 1e-6)
+    given = flow_module._Integration(DecomposedLoss(drawn), 1e-6)
     given._use_curvature(np.diag([0.0, 0.25]))
     assert given.curvatures == pytest.approx([0.25 * np.finfo(float).eps, 0.25], rel=1e-9, abs=0)
 
@@ -305,7 +305,7 @@ def differences(velocity, state, step=1e-5):
 
 
 def test_the_jacobians_are_the_derivatives_of_the_velocities(drawn, rng):
-    given, sigma = flow_module._Integration(SplitLoss(drawn), 1e-9), 8.0
+    given, sigma = flow_module._Integration(DecomposedLoss(drawn), 1e-9), 8.0
     loss, f = given.loss, given.size
     growing = (
         sigma * loss.coordinates((np.linalg.pinv(drawn.embeddings) @ drawn.support.toarray()).T)[1]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ntpcompanion.linear.dynamics.off_support_mass import split_excess
+from ntpcompanion.linear.dynamics.off_support_mass import decompose_excess_loss
 from ntpcompanion.linear.separability.compatibility import check_compatibility
 from ntpcompanion.linear.separability.ties import project_onto_F
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
@@ -22,7 +22,7 @@ def test_the_parts_are_those_of_probabilities_computed_one_by_one(table, rng):
         kept = q[p > 0] / q[p > 0].sum()
         inside += weight * (p[p > 0] * np.log(p[p > 0] / kept)).sum()
         leak -= weight * np.log(q[p > 0].sum())
-    parts = split_excess(table, W)
+    parts = decompose_excess_loss(table, W)
     assert (parts.inside, parts.leak) == pytest.approx((inside, leak), rel=1e-12)
     assert parts.inside + parts.leak == pytest.approx(table.excess(W), rel=1e-12)
 
@@ -31,9 +31,9 @@ def test_the_part_inside_depends_on_the_projection_alone_and_ends_at_the_finite_
     W = rng.standard_normal((6, 7))
     rest = W - project_onto_F(table, W)
     finite = check_compatibility(table).finite_part
-    inside = split_excess(table, W).inside
-    assert split_excess(table, W + 3 * rest).inside == pytest.approx(inside, rel=1e-9)
-    assert split_excess(table, finite + 3 * rest).inside == pytest.approx(0, abs=1e-12)
+    inside = decompose_excess_loss(table, W).inside
+    assert decompose_excess_loss(table, W + 3 * rest).inside == pytest.approx(inside, rel=1e-9)
+    assert decompose_excess_loss(table, finite + 3 * rest).inside == pytest.approx(0, abs=1e-12)
     assert inside > 1e-3
 
 
@@ -51,11 +51,11 @@ def test_the_inequalities_of_the_proofs(table, rng):
         logits = table.embeddings @ rest.T
         margins = np.where(support, logits, -np.inf).max(axis=1, keepdims=True) - logits
         least = margins[~support].min()
-        leak = split_excess(table, finite + rest).leak
+        leak = decompose_excess_loss(table, finite + rest).leak
         lower = table.weight.min() * np.log1p(ratio[~support].min() * np.exp(-least))
         upper = (table.weight @ ratio.sum(axis=1)) * np.exp(-least)
         assert lower <= leak <= upper
         assert np.vdot(rest, svm) >= least * np.vdot(svm, svm) - 1e-9
         assert least <= np.linalg.norm(rest) / np.linalg.norm(svm) + 1e-9
     with pytest.raises(ValueError, match="`W`"):
-        split_excess(table, svm[:, 1:])
+        decompose_excess_loss(table, svm[:, 1:])

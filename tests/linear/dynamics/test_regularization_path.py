@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 
 from ntpcompanion.linear.dynamics.alignment import cosine_distance
-from ntpcompanion.linear.dynamics.decomposed_loss import SplitLoss
+from ntpcompanion.linear.dynamics.decomposed_loss import DecomposedLoss
 from ntpcompanion.linear.dynamics.regularization_path import regularization_path
 from ntpcompanion.linear.separability.compatibility import CompatibilityVerdict, check_compatibility
 from ntpcompanion.linear.separability.decision import Verdict, check_separability
@@ -142,7 +142,7 @@ def test_the_first_multiplier_is_nearly_right_whatever_the_lengths(drawn, length
     scaled = ContextTable(
         drawn.embeddings * np.resize(lengths, 8)[:, None], drawn.next_token, drawn.weight
     )
-    path = module._Path(SplitLoss(scaled), 1e3)
+    path = module._Path(DecomposedLoss(scaled), 1e3)
     path._minimize()
     assert 0.7 < np.linalg.norm(path._weights()) / path.radius < 1
 
@@ -160,7 +160,7 @@ def test_a_doubling_of_the_radius_costs_some_ten_dense_systems(drawn, monkeypatc
 
 
 def test_the_objective_is_the_loss_over_the_multiplier_and_half_the_square_of_the_norm(drawn, rng):
-    path = module._Path(SplitLoss(drawn), 1.0)
+    path = module._Path(DecomposedLoss(drawn), 1.0)
     for size in (0.1, 1.0, 10.0):
         finite, growing = (
             size * rng.standard_normal(len(path.finite)),
@@ -169,7 +169,7 @@ def test_the_objective_is_the_loss_over_the_multiplier_and_half_the_square_of_th
         W = path.loss.weights(finite, growing, -path.nu)
         expected = math.exp(path.nu) * drawn.excess(W) + np.linalg.norm(W) ** 2 / 2
         assert path._objective(finite, growing) == pytest.approx(expected, rel=1e-9)
-    # in front of a loss of any size: it stays finite, for trial steps to be refused
+    # in front of a loss of any size: it stays finite, for trial steps to be rejected
     path.nu = 600.0
     assert 1e100 < path._objective(path.finite, 1e3 * path.growing + 1) < np.inf
 
@@ -184,7 +184,7 @@ def test_steps_are_halved_until_the_objective_falls_or_the_length_is_proved(
     """A step `overshoot` times as long as the way to the minimizer; one that leads away from it
     never lowers the objective.
     """
-    path = module._Path(SplitLoss(drawn), 1.0)
+    path = module._Path(DecomposedLoss(drawn), 1.0)
     path._minimize()
     away = {
         name: 5.0 * (name == part) * rng.standard_normal(len(getattr(path, name)))

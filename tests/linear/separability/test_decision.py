@@ -235,7 +235,7 @@ def search(monkeypatch):
     """A search whose descents stand still at a given X; finishing it is counted."""
     table = ContextTable(np.eye(2), np.array([[1.0, 0, 0], [0, 0.5, 0.5]]), np.array([0.5, 0.5]))
     state, finished = separability._Search(table), []
-    for name in ("descend_to_weights", "descend_to_certificate"):
+    for name in ("minimize_to_decoder", "minimize_to_certificate"):
         monkeypatch.setattr(
             separability, name, lambda basis, support, start, iterations, tick: start
         )

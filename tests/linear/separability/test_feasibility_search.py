@@ -44,7 +44,7 @@ def test_projection_on_the_signs_is_the_nearest_point(rng):
 
 def test_the_descent_ends_at_the_projection_onto_the_cone_of_certificates(rng):
     basis, support = basis_and_support(ContextTable.random(12, 4, 2, 4, rng))
-    X = search.descend_to_weights(basis, support, np.zeros((4, 4)), 2000)
+    X = search.minimize_to_decoder(basis, support, np.zeros((4, 4)), 2000)
     goal = np.where(support, 0.0, -1.0)
     gamma = search.project_signs(goal - basis @ X, support)
     assert np.abs(basis.T @ gamma).max() < 1e-9
@@ -55,14 +55,14 @@ def test_the_descent_ends_at_the_projection_onto_the_cone_of_certificates(rng):
 
 def test_the_descent_reaches_margins_of_one_when_they_exist(rng):
     basis, support = basis_and_support(ContextTable.random(12, 4, 2, 11, rng))
-    logits = basis @ search.descend_to_weights(basis, support, np.zeros((11, 4)), 2000)
+    logits = basis @ search.minimize_to_decoder(basis, support, np.zeros((11, 4)), 2000)
     lowest = np.where(support, logits, np.inf).min(axis=1)
     assert (lowest - np.where(support, -np.inf, logits).max(axis=1)).min() > 1 - 1e-6
 
 
 def test_a_certificate_is_finished_on_the_face_of_its_guess(rng):
     basis, support = basis_and_support(ContextTable.random(12, 4, 2, 4, rng))
-    X = search.descend_to_weights(basis, support, np.zeros((4, 4)), 1)
+    X = search.minimize_to_decoder(basis, support, np.zeros((4, 4)), 1)
     rough = search.project_signs(np.where(support, 0.0, -1.0) - basis @ X, support)
     finished = search.finish_certificate(basis, support, rough, 100)
     assert np.abs(basis.T @ finished).max() < 1e-13 < np.abs(basis.T @ rough).max()
@@ -76,7 +76,7 @@ def test_no_certificate_comes_out_of_a_separable_table(rng):
     assert search.finish_certificate(basis, support, guess, 100) is None
     assert (
         search.finish_strict_certificate(
-            basis, support, search.descend_to_certificate(basis, support, guess, 100)
+            basis, support, search.minimize_to_certificate(basis, support, guess, 100)
         )
         is None
     )
@@ -85,7 +85,7 @@ def test_no_certificate_comes_out_of_a_separable_table(rng):
 def test_a_strict_certificate_is_negative_at_every_pair_off_support(rng):
     basis, support = basis_and_support(ContextTable.random(30, 5, 2, 5, rng))
     found = search.finish_strict_certificate(
-        basis, support, search.descend_to_certificate(basis, support, np.zeros((30, 5)), 500)
+        basis, support, search.minimize_to_certificate(basis, support, np.zeros((30, 5)), 500)
     )
     assert found[~support].max() < 0
     assert np.abs(basis.T @ found).max() < 1e-12
@@ -104,12 +104,12 @@ def test_finished_weights_tie_exactly_and_move_nothing_else(rng):
     assert abs(np.vdot(tied, X - tied)) < 1e-12
 
 
-@pytest.mark.parametrize("descent", [search.descend_to_weights, search.descend_to_certificate])
+@pytest.mark.parametrize("descent", [search.minimize_to_decoder, search.minimize_to_certificate])
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_gradients_of_both_descents_equal_finite_differences(rng, monkeypatch, descent):
     basis, support = basis_and_support(ContextTable.random(6, 5, 2, 3, rng))
     monkeypatch.setattr(search, "_lbfgs", lambda value, start, iterations, tick: value)
-    start = np.zeros((3, 5)) if descent is search.descend_to_weights else np.zeros((6, 5))
+    start = np.zeros((3, 5)) if descent is search.minimize_to_decoder else np.zeros((6, 5))
     value = descent(basis, support, start, 1)
     point, direction = rng.standard_normal((2, start.size))
     step = 1e-6
@@ -119,7 +119,7 @@ def test_gradients_of_both_descents_equal_finite_differences(rng, monkeypatch, d
 
 def test_the_descent_to_a_strict_certificate_reaches_its_bound(rng):
     basis, support = basis_and_support(ContextTable.random(12, 5, 2, 2, rng))
-    Y = search.descend_to_certificate(basis, support, np.zeros(support.shape), 2000)
+    Y = search.minimize_to_certificate(basis, support, np.zeros(support.shape), 2000)
     gamma = Y - basis @ (basis.T @ Y)
     np.testing.assert_allclose(gamma.sum(axis=1), 0, atol=1e-6)
     assert gamma[~support].max() == pytest.approx(-0.5, abs=1e-3)

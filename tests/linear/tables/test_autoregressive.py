@@ -109,9 +109,9 @@ def test_one_token_out_of_range_is_enough(rng, token):
 
 
 @pytest.mark.parametrize(
-    ("size", "allowed", "refused"), [(0.1, 0.9e-9, 1.5e-9), (1e3, 0.9e-6, 1.5e-6)]
+    ("size", "allowed", "rejected"), [(0.1, 0.9e-9, 1.5e-9), (1e3, 0.9e-6, 1.5e-6)]
 )
-def test_equal_prefixes_may_differ_by_rounding_only(size, allowed, refused):
+def test_equal_prefixes_may_differ_by_rounding_only(size, allowed, rejected):
     sequences = np.array([[0, 1], [0, 2]])
     states = np.array([[[size, 0.0]], [[size, 0.0]]])
     assert (
@@ -119,4 +119,4 @@ def test_equal_prefixes_may_differ_by_rounding_only(size, allowed, refused):
         == 1
     )
     with pytest.raises(ValueError, match=r"`states` differ between equal prefixes of length 1"):
-        flatten_sequences(sequences, states + np.array([0, refused])[:, None, None], 3)
+        flatten_sequences(sequences, states + np.array([0, rejected])[:, None, None], 3)

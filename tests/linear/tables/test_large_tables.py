@@ -1,4 +1,4 @@
-"""Planted tables are separable, and what cannot be planted is refused."""
+"""Planted tables are separable, and what cannot be planted is rejected."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_equal_generators_give_equal_tables():
 )
 def test_sizes_that_cannot_be_planted_are_refused(arguments, words):
     with pytest.raises(ValueError, match=words):
-        planted_table(*arguments, stream(0, "refused"))
+        planted_table(*arguments, stream(0, "rejected"))
 
 
 def test_wrong_noise_is_refused():

@@ -84,7 +84,7 @@ def test_the_error_bars_are_wilson_intervals_widened_by_the_undecided():
     assert curve.highest[0] == pytest.approx(wilson(0.75, 4)[1], abs=1e-4)
     none = sample(10, (3, 4), (3, 4)).shares([1])
     assert (none.lowest[0], none.separable[0]) == (0, 0)
-    # p = (1 − p) / 2: no draw out of two is no proof that there is none
+    # p = (1 − p) / 2: no draw out of two is not a proof that there is none
     assert none.highest[0] == pytest.approx(1 / 3, abs=1e-4)
 
 

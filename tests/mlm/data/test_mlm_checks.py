@@ -52,6 +52,6 @@ def test_what_is_right_passes_as_it_is():
     ],
 )
 def test_what_is_wrong_is_refused_in_a_sentence(ask, sentence):
-    with pytest.raises(ValueError) as refusal:
+    with pytest.raises(ValueError) as rejection:
         ask()
-    assert str(refusal.value) == sentence
+    assert str(rejection.value) == sentence

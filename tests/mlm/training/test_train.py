@@ -12,7 +12,7 @@ from ntpcompanion.mlm.data.masked_sentences import MaskedBatch, batch_generator,
 from ntpcompanion.mlm.evaluation.evaluate import draw_test_set, evaluate
 from ntpcompanion.mlm.training.checkpoints import load_checkpoint
 from ntpcompanion.mlm.training.distributed import Processes
-from ntpcompanion.mlm.training.regularizer import SecondTerm
+from ntpcompanion.mlm.training.regularizer import Regularizer
 from ntpcompanion.mlm.training.train import masked_loss, train
 from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.build_network import build_model
@@ -259,7 +259,7 @@ def squares(model, step):
     return (step + 1) * sum(p.square().sum() for p in model.parameters())
 
 
-SQUARES = SecondTerm(squares, 1e-3, "squares")
+SQUARES = Regularizer(squares, 1e-3, "squares")
 
 
 @pytest.mark.parametrize("model_plan", [TRANSFORMER, LSTM])

@@ -6,7 +6,7 @@ from ntpcompanion.plots.drawing.token_names import visible
 
 @pytest.mark.parametrize("token", [" ", "\n", "\t", "$", "$$", "a b", "_", "^"])
 def test_every_token_can_be_drawn(token):
-    """White space has a width, and dollars are no formula."""
+    """White space has a width, and dollars are not a formula."""
     assert TextPath((0, 0), visible(token)).get_extents().width > 0
 
 

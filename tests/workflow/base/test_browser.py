@@ -6,7 +6,7 @@ from ntpcompanion.workflow.base import browser
 from ntpcompanion.workflow.base.browser import find_browser
 
 
-@pytest.mark.skipif(os.name == "nt", reason="a file without an ending is no program there")
+@pytest.mark.skipif(os.name == "nt", reason="a file without an ending is not a program there")
 def test_the_first_browser_on_path_is_found(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_browser() is None

@@ -139,13 +139,13 @@ def test_files_behind_links_are_found_and_circles_end(tmp_path):
     ("content", "words"),
     [
         (b"[" * 100_000, r"cannot be read as JSON \(maximum recursion depth"),
-        (b'{"a": NaN}', r"cannot be read as JSON \(NaN is no number of JSON\)"),
+        (b'{"a": NaN}', r"cannot be read as JSON \(NaN is not a number of JSON\)"),
         (b'{"a": "\xff"}', r"cannot be read as JSON \('utf-8' codec"),
         (b'{"a": 1e999, "checksum": ""}', r"does not match its own checksum"),
         (b'{"a": "\\ud800", "checksum": ""}', r"does not match its own checksum"),
         (
             None,
-            r"cannot be read: Is a directory. Mend its permissions, or what stands in its place",
+            r"cannot be read: Is a directory. Fix its permissions, or what stands in its place",
         ),
     ],
     ids=["deep", "NaN", "latin-1", "inf", "no text", "folder"],
@@ -174,7 +174,7 @@ def test_an_input_that_may_not_be_read_is_named(tmp_path):
     assert read_input(tmp_path / "text") == b"words"
     with pytest.raises(
         WorkflowError,
-        match=r"cannot be read: Is a directory. Mend its permissions, or name another file",
+        match=r"cannot be read: Is a directory. Fix its permissions, or name another file",
     ):
         read_input(tmp_path)  # of a file that may not be read, root would read all
 

@@ -71,12 +71,12 @@ def test_a_program_that_takes_too_long_is_ended_with_what_it_started(tmp_path):
 def test_a_listener_that_raises_ends_the_program():
     heard = []
 
-    def refuse(line):
+    def reject(line):
         heard.append(int(line))
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(["sh", "-c", "echo $$; sleep 100"], each_line=refuse)
+        run(["sh", "-c", "echo $$; sleep 100"], each_line=reject)
     wait_for(lambda: ended(heard[0]))
 
 

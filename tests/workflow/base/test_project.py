@@ -109,7 +109,7 @@ def test_a_folder_that_cannot_be_made_is_named(toy):
     toy.project.build.touch()
     with pytest.raises(
         WorkflowError,
-        match=r"Could not write to .*_build: .*Mend the permissions or free some space",
+        match=r"Could not write to .*_build: .*Fix the permissions or free some space",
     ):
         toy.project.lock().__enter__()
 

@@ -1,4 +1,4 @@
-"""Texts whose lines every program counts alike, and what is no such text."""
+"""Texts whose lines every program counts alike, and what is not such a text."""
 
 import contextlib
 import io
@@ -25,7 +25,7 @@ def _divides(character):
         yield "b" in yaml.safe_load(text)
 
 
-# of the characters that are no spaces and no controls, `str.splitlines` takes none
+# of the characters that are not spaces and no controls, `str.splitlines` takes none
 AMBIGUOUS = [c for c in SPACES if c != "\n" and any(_divides(c))]
 
 

@@ -9,7 +9,7 @@ def test_a_number_that_is_new_and_one_that_moved_are_accepted_by_one_command():
     for said in (moved, new):
         assert "`ntpcompanion check --profile smoke --update`" in said
         assert "`tests/baselines/smoke.json`" in said
-    assert "mend the change that moved it" in moved
+    assert "fix the change that moved it" in moved
     assert "moved" not in new, "it was nowhere before"
 
 

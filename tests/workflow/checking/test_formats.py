@@ -10,7 +10,7 @@ from tests.workflow.checking.cases import AS_STORED, HALF_MISSING, HALF_MOVED, r
 
 ACCEPT = (
     "If the new number is right, accept it: `ntpcompanion check --profile book --update`, and "
-    "commit `tests/baselines/book.json`. If not, mend the change that moved it."
+    "commit `tests/baselines/book.json`. If not, fix the change that moved it."
 )
 
 

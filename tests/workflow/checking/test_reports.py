@@ -136,7 +136,7 @@ def test_a_file_that_cannot_be_written_is_a_sentence(tmp_path):
         (tmp_path / "file").touch()
         (said,) = write_reports(report, Files(json=path))
         assert re.match(r"`--json`: (Could not write|.* cannot be written)", said)
-    assert f"{tmp_path / 'file'} is a file, no folder. Free some space or mend" in said
+    assert f"{tmp_path / 'file'} is a file, no folder. Free some space or fix" in said
 
 
 def test_a_file_that_cannot_be_written_keeps_neither_the_others_nor_the_findings(

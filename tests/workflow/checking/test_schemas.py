@@ -1,4 +1,4 @@
-"""The schemas say of a file what its reader says: both accept it, or both refuse it."""
+"""The schemas say of a file what its reader says: both accept it, or both reject it."""
 
 import copy
 import json

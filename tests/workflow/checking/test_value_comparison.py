@@ -77,7 +77,7 @@ def compared(claims, stored, now, **changes):
 
 def test_a_random_number_moves_when_the_test_of_welch_says_so(claims):
     """Whatever its band: .5 ± .01 and .55 ± .01 over five replicates each differ with p = .0078,
-    which is no alarm at .001.
+    which is not an alarm at .001.
     """
     assert compared(claims, half(0.5, 0.01), half(0.55, 0.01)) == ([], [])
     faults, _ = compared(claims, half(0.5, 0.001), half(0.55, 0.001))
@@ -174,7 +174,7 @@ def test_what_is_measured_and_what_is_claimed_must_agree(claims):
             "unknown",
             "coin",
             "toy.halve",
-            "coin measures 'toy.halve', which is no claim of this notebook. Did you mean "
+            "coin measures 'toy.halve', which is not a claim of this notebook. Did you mean "
             "'toy.half'? Add it to book/claims.yml.",
         ),
         Finding(

@@ -45,7 +45,7 @@ def test_this_machine_has_no_fault_and_the_toy_project_lacks_what_it_lacks(toy):
     assert named(checks, "kernel").found == "starts, and imports toypkg from here"
     assert named(checks, "torch").found.split("+")[0] == version("torch").split("+")[0]
     assert [check.name for check in checks].count("disk") == 2
-    assert all(check.mend for check in checks if check.state != "ok")
+    assert all(check.fix for check in checks if check.state != "ok")
     assert not toy.project.build.exists()
 
 
@@ -63,7 +63,7 @@ def quick(monkeypatch, toy):
 def test_a_folder_that_cannot_be_worked_in_is_a_fault(quick, tmp_path):
     root = quick.project.root.rename(tmp_path / "a:b")
     check = named(report.examine(Project(root, root / "toypkg")), "place")
-    assert (check.state, check.mend) == ("fault", "Rename it, or copy it to another place.")
+    assert (check.state, check.fix) == ("fault", "Rename it, or copy it to another place.")
     assert "a:b has ':' in its name, by which Python separates folders" in check.found
 
 
@@ -90,7 +90,7 @@ def test_what_the_checkout_asks_for_is_compared_with_what_is_installed(quick):
     (root / "constraints.txt").unlink()
     assert "numpy" in named(report.examine(quick.project), "packages").found
     missing = named(report.examine(quick.project), "constraints.txt")
-    assert (missing.state, missing.mend) == ("warning", "Restore it, if the book has had one.")
+    assert (missing.state, missing.fix) == ("warning", "Restore it, if the book has had one.")
 
 
 def test_an_extra_that_the_book_needs_must_be_there(quick):
@@ -108,7 +108,7 @@ def test_nothing_is_said_to_install_from_another_checkout(quick):
     checks = report.examine(quick.project)
     assert states(checks)["ntpcompanion"] == "fault"
     assert not {"packages", "pinned versions"} & set(states(checks))
-    assert not any("pip install" in check.mend for check in checks)
+    assert not any("pip install" in check.fix for check in checks)
 
 
 def test_threads_are_judged_where_torch_says_how_many(quick, monkeypatch):
@@ -169,9 +169,9 @@ def test_a_check_that_falls_over_is_a_fault_and_no_end(quick, monkeypatch):
 def test_lines_are_aligned_and_leave_paths_and_commands_whole():
     path = "/a/very/long/path/that/does/not/fit/into/the/line/and/must/be/copied-by-hand"
     lines = report.shown(
-        Check("write access", "fault", f"refused: {path}", "Run `x`. " * 9), 60
+        Check("write access", "fault", f"rejected: {path}", "Run `x`. " * 9), 60
     ).splitlines()
-    assert lines[0] == "fault    write access           refused:"
+    assert lines[0] == "fault    write access           rejected:"
     assert lines[1] == " " * 32 + path
     assert " ".join(lines[2:]).split() == ["Run", "`x`."] * 9
     assert all(
@@ -194,14 +194,14 @@ def test_lines_are_aligned_and_leave_paths_and_commands_whole():
 )
 def test_exit_codes_for_scripts(toy, monkeypatch, found, code, last):
     checks = [
-        Check(f"check {i}", state, "[bold] is no markup", "" if state == "ok" else "Mend it.")
+        Check(f"check {i}", state, "[bold] is not markup", "" if state == "ok" else "Fix it.")
         for i, state in enumerate(found)
     ]
     monkeypatch.setattr(cli, "examine", lambda project: checks)
     output = toy.command("doctor", code=code)
     assert output.endswith(last)
-    assert output.count("Mend it.") == len(found) - found.count("ok")
-    assert f"{found[0]} check 0 [bold] is no markup" in output
+    assert output.count("Fix it.") == len(found) - found.count("ok")
+    assert f"{found[0]} check 0 [bold] is not markup" in output
 
 
 def test_outside_of_a_checkout(tmp_path, monkeypatch):

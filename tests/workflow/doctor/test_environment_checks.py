@@ -29,7 +29,7 @@ def test_python_is_in_the_range():
         "fault",
         f"3.10.2, {sys.executable}; the project needs >=3.11",
     )
-    assert "make PYTHON=python3.12 book" in old.mend
+    assert "make PYTHON=python3.12 book" in old.fix
 
 
 def test_the_command_is_that_of_the_checkout(tmp_path):
@@ -44,7 +44,7 @@ def test_the_command_is_that_of_the_checkout(tmp_path):
         "fault",
         f"this command runs {other}; notebooks that run here import {own}",
     )
-    assert str(tmp_path / "mine" / ".venv" / "bin" / "ntpcompanion") in wrong.mend
+    assert str(tmp_path / "mine" / ".venv" / "bin" / "ntpcompanion") in wrong.fix
 
 
 def test_packages_in_their_ranges():
@@ -74,8 +74,8 @@ def test_packages_that_are_missing_or_out_of_range(extra, needed, state):
     check = checks.check_packages(extra, required, INSTALLED, INSTALL, needed=needed)
     assert (check.state, check.name) == (state, f"packages for {extra}" if extra else "packages")
     assert check.found == "numpy 2.4.6 (needs <2.1,>=2); absent is missing"
-    assert ".venv/bin/python -m pip install -c constraints.txt -e '.[book,test]'`" in check.mend
-    assert ("The book needs none of these." in check.mend) == (state == "warning")
+    assert ".venv/bin/python -m pip install -c constraints.txt -e '.[book,test]'`" in check.fix
+    assert ("The book needs none of these." in check.fix) == (state == "warning")
 
 
 def test_pins_are_compared_without_the_build_of_a_version():
@@ -98,7 +98,7 @@ def test_pins_are_compared_without_the_build_of_a_version():
         "warning",
         "not those of constraints.txt: Papermill 2.7.0 (2.6.0)",
     )
-    assert "numbers may move within their bands" in check.mend
+    assert "numbers may move within their bands" in check.fix
 
 
 @pytest.mark.parametrize(
@@ -110,18 +110,18 @@ def test_many_differing_pins_are_counted(pins, end):
 
 
 def test_jupyter_book():
-    def refuse():
+    def reject():
         raise WorkflowError(
             "jupyter-book 2.0.1 is installed: version 2 builds nothing. Install another."
         )
 
     assert checks.check_jupyter_book(lambda: None, lambda name: "1.0.4", INSTALL).found == "1.0.4"
-    check = checks.check_jupyter_book(refuse, INSTALLED, INSTALL)
+    check = checks.check_jupyter_book(reject, INSTALLED, INSTALL)
     assert (check.state, check.found) == (
         "fault",
         "jupyter-book 2.0.1 is installed: version 2 builds nothing",
     )
-    assert "pip install -c constraints.txt" in check.mend
+    assert "pip install -c constraints.txt" in check.fix
 
 
 def test_mathjax(tmp_path):
@@ -149,7 +149,7 @@ def test_kernel_of_this_interpreter_and_this_package(tmp_path):
         "fault",
         f"it imports toypkg from /site/toypkg/__init__.py, not from {package}",
     )
-    assert "PYTHONPATH" in stray.mend
+    assert "PYTHONPATH" in stray.fix
     assert (
         "imports toypkg from None"
         in checks.check_kernel(replace(answer, package=None), "/a/python", package, INSTALL).found
@@ -157,18 +157,18 @@ def test_kernel_of_this_interpreter_and_this_package(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("reason", "mend"),
+    ("reason", "fix"),
     [
         ("Kernel died", "python -m ipykernel_launcher --version"),
         ("File name too long", "point TMPDIR to a short path"),
     ],
 )
-def test_kernel_that_does_not_start(reason, mend):
+def test_kernel_that_does_not_start(reason, fix):
     check = checks.check_kernel(
         KernelAnswer(failed=reason), sys.executable, Path("toypkg"), INSTALL
     )
     assert (check.state, check.found) == ("fault", f"no cell could be run: {reason}")
-    assert mend in check.mend
+    assert fix in check.fix
 
 
 def test_kernel_that_jupyter_would_start(tmp_path):
@@ -188,7 +188,7 @@ def test_kernel_that_jupyter_would_start(tmp_path):
         "warning",
         f"a notebook opened by hand would run {theirs}, as /k says",
     )
-    assert "Remove /k, or unset JUPYTER_PATH" in check.mend
+    assert "Remove /k, or unset JUPYTER_PATH" in check.fix
 
 
 @pytest.mark.skipif(

@@ -25,7 +25,7 @@ def test_folders_that_can_be_written_are_left_as_they_were(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="compares a path as a POSIX shell quotes it")
 def test_folders_that_cannot_be_written(tmp_path, monkeypatch):
-    def refuse(dir):
+    def reject(dir):
         raise (
             PermissionError(13, "Permission denied")
             if Path(dir).name == "book"
@@ -34,37 +34,37 @@ def test_folders_that_cannot_be_written(tmp_path, monkeypatch):
 
     (tmp_path / "book").mkdir()
     (tmp_path / "_build").mkdir()
-    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(tempfile, "TemporaryFile", reject)
     check = machine.check_writing(tmp_path, [tmp_path / "_build", tmp_path / "book" / "chapters"])
     assert check.state == "fault"
     assert (
-        "refused: _build (no space left on device), book/chapters (permission denied to make it in "
-        "book)" in check.found
+        "rejected: _build (no space left on device), book/chapters (permission denied to make it "
+        "in book)" in check.found
     )
-    assert f'sudo chown -R "$USER" {tmp_path}' in check.mend
+    assert f'sudo chown -R "$USER" {tmp_path}' in check.fix
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full disk to write to")
 def test_a_disk_that_takes_a_file_but_nothing_in_it(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda dir: open("/dev/full", "wb"))
     assert (
-        "refused: _build (no space left on device to make it in"
+        "rejected: _build (no space left on device to make it in"
         in machine.check_writing(tmp_path, [tmp_path / "_build"]).found
     )
 
 
-@pytest.mark.parametrize("refused", [os.W_OK, os.X_OK])
-def test_what_a_run_with_sudo_left_behind(tmp_path, monkeypatch, refused):
+@pytest.mark.parametrize("rejected", [os.W_OK, os.X_OK])
+def test_what_a_run_with_sudo_left_behind(tmp_path, monkeypatch, rejected):
     (tmp_path / "_build" / "html").mkdir(parents=True)
     (tmp_path / "_build" / "log").touch()
     monkeypatch.setattr(
-        os, "access", lambda path, mode: Path(path).name == "tmp" or not mode & refused
+        os, "access", lambda path, mode: Path(path).name == "tmp" or not mode & rejected
     )
     (tmp_path / "_build" / "tmp").mkdir()
     check = machine.check_writing(tmp_path, [tmp_path / "_build"])
     assert (check.state, check.found) == (
         "fault",
-        f"in {tmp_path} refused: _build (permission denied in its html)",
+        f"in {tmp_path} rejected: _build (permission denied in its html)",
     )
 
 
@@ -87,13 +87,13 @@ def test_disk(free, state, shown):
         f"{shown}" in check.found,
         f"below {Path('/somewhere')}" in check.found,
     ) == (state, True, True)
-    assert ("`make clean`" in check.mend) == (state != "ok")
+    assert ("`make clean`" in check.fix) == (state != "ok")
 
 
 def test_memory():
     assert machine.check_memory(2**33, 2**34).found == "8.0 GiB available of 16.0 GiB"
     low = machine.check_memory(2**31, 2**34)
-    assert (low.state, "`--jobs 1`" in low.mend) == ("warning", True)
+    assert (low.state, "`--jobs 1`" in low.fix) == ("warning", True)
 
 
 def test_torch():
@@ -112,7 +112,7 @@ def test_threads():
         "1 on 1 core;" in machine.check_threads(1, 1).found,
     ) == ("ok", True)
     check = machine.check_threads(64, 2)
-    assert (check.state, "set them to at most 2" in check.mend) == ("warning", True)
+    assert (check.state, "set them to at most 2" in check.fix) == ("warning", True)
 
 
 def test_gpu_that_torch_sees_or_that_is_not_there():
@@ -124,7 +124,7 @@ def test_gpu_that_torch_sees_or_that_is_not_there():
 
 
 @pytest.mark.parametrize(
-    ("answer", "visible", "mend"),
+    ("answer", "visible", "fix"),
     [
         ({"cuda": None}, None, "built for CPUs only; https://pytorch.org/get-started/locally"),
         ({}, "", "CUDA_VISIBLE_DEVICES is '': unset it"),
@@ -134,16 +134,16 @@ def test_gpu_that_torch_sees_or_that_is_not_there():
             "The driver is too old. Update the driver, or install a torch for an older CUDA than "
             "13.0.",
         ),
-        ({"failed": "ImportError"}, None, "Mend torch first."),
+        ({"failed": "ImportError"}, None, "Fix torch first."),
     ],
 )
-def test_gpu_that_torch_does_not_see(answer, visible, mend):
+def test_gpu_that_torch_does_not_see(answer, visible, fix):
     check = machine.check_gpu(replace(BLIND, **answer), "NVIDIA H200", visible)
     assert (check.state, check.found) == (
         "warning",
         "the driver reports NVIDIA H200, torch sees none",
     )
-    assert mend in check.mend
+    assert fix in check.fix
 
 
 def test_chromium():
@@ -159,8 +159,8 @@ def test_chromium():
         "warning",
         True,
     )
-    assert "Ubuntu: `sudo snap install chromium`." in none.mend
-    assert none.mend.replace("`", "") in (Path(__file__).parents[3] / "Makefile").read_text(), (
+    assert "Ubuntu: `sudo snap install chromium`." in none.fix
+    assert none.fix.replace("`", "") in (Path(__file__).parents[3] / "Makefile").read_text(), (
         "one story, here and in `make browser`"
     )
     assert machine.check_chromium("/usr/bin/chromium", lambda path: "").found == "/usr/bin/chromium"
@@ -178,14 +178,14 @@ def test_locks_of_other_runs(tmp_path):
     with FileLock(tmp_path / ".build.lock"):
         check = machine.check_locks(tmp_path)
     assert (check.state, check.found) == ("warning", "another ntpcompanion is at work: build")
-    assert "a second run waits for the first" in check.mend
+    assert "a second run waits for the first" in check.fix
 
 
 DUBIOUS = "fatal: detected dubious ownership in repository at '/a b'\nTo add an exception"
 
 
 @pytest.mark.parametrize(
-    ("answer", "state", "words", "mend"),
+    ("answer", "state", "words", "fix"),
     [
         ((0, "abc123"), "ok", "commit abc123", ""),
         ((128, "fatal: not a git repository"), "ok", "no commit of", ""),
@@ -199,7 +199,7 @@ DUBIOUS = "fatal: detected dubious ownership in repository at '/a b'\nTo add an 
         (FileNotFoundError(2, "No such file"), "warning", "No such file", "Install it"),
     ],
 )
-def test_git_that_rejects_the_folder_says_what_to_do(answer, state, words, mend):
+def test_git_that_rejects_the_folder_says_what_to_do(answer, state, words, fix):
     def ask(root):
         if isinstance(answer, OSError):
             raise answer
@@ -208,7 +208,7 @@ def test_git_that_rejects_the_folder_says_what_to_do(answer, state, words, mend)
     check = machine.check_git(Path("/a b"), ask)
     assert check.state == state
     assert words in check.found
-    assert mend in check.mend
+    assert fix in check.fix
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid(), reason="gives a folder away")

@@ -1,7 +1,7 @@
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.hashing.stub_names import Package, read_face
+from ntpcompanion.workflow.hashing.stub_names import Package, read_stub
 
 STUB = """from . import tools as tools
 from .wood import chair as chair, table as table
@@ -67,15 +67,15 @@ def test_the_whole_face_is_every_name_of_it(house):
     files, entries = reached("house.room.*", house)
     modules = ("wood", "lamp", "tools", "inner/__init__", "inner/box")
     assert files == {f"room/{name}.py" for name in modules}
-    assert {name.split()[1] for name, _ in entries} == set(read_face(house / "room"))
+    assert {name.split()[1] for name, _ in entries} == set(read_stub(house / "room"))
 
 
 def test_a_package_without_a_stub_has_no_face(house):
-    assert read_face(house) == {}
+    assert read_stub(house) == {}
     assert reached("house.*", house) == (set(), set())
 
 
 def test_a_stub_that_is_no_python_is_named(house):
     (house / "room" / "__init__.pyi").write_text("from .wood import\n")
-    with pytest.raises(WorkflowError, match=r"room/__init__\.pyi is not Python.*Mend the file"):
+    with pytest.raises(WorkflowError, match=r"room/__init__\.pyi is not Python.*Fix the file"):
         reached("house.room.chair", house)

@@ -1,4 +1,4 @@
-"""Tables of contents that list what is no page, and pages that are no prose."""
+"""Tables of contents that list what is not a page, and pages that are not prose."""
 
 import pytest
 

@@ -61,7 +61,7 @@ def test_what_is_meant_as_a_domain_and_is_none_is_an_error(comment):
     with pytest.raises(
         WorkflowError,
         match=(
-            r"here: its comment ends in '.*', which is no domain. Write an interval like \[1, "
+            r"here: its comment ends in '.*', which is not a domain. Write an interval like \[1, "
             r"inf\)"
         ),
     ):

@@ -105,7 +105,7 @@ def test_a_new_notebook_and_an_ipynb_are_jupytexts_business(tmp_path):
     saved(manager, "new.md", content)
     assert (tmp_path / "new.md").read_text().startswith("---\njupyter")
     (tmp_path / "latin.md").write_bytes("# Caf\u00e9\n".encode("latin-1"))
-    saved(manager, "latin.md", content)  # over what was no text in UTF-8
+    saved(manager, "latin.md", content)  # over what was not text in UTF-8
     assert (tmp_path / "latin.md").read_text().startswith("---\njupyter")
 
 
@@ -158,7 +158,7 @@ def test_what_may_end_a_line_is_neither_opened_nor_saved(lab, character):
         opened(manager, "coin.md")
     with pytest.raises(HTTPError, match=rf"coin.md, as it is stored, {words}"):
         saved(manager, "coin.md", content)
-    assert path.read_bytes() == stored.encode(), "a text editor opens it, and can mend it"
+    assert path.read_bytes() == stored.encode(), "a text editor opens it, and can fix it"
     assert manager.get("coin.md", type="file")["content"] == stored
 
 

@@ -65,7 +65,7 @@ def test_a_name_that_is_given_twice_is_one_notebook(toy):
         (
             "inputs: [text]",
             "inputs: [texts]",
-            r"lists the input 'texts', which is no parameter. Did you mean 'text'",
+            r"lists the input 'texts', which is not a parameter. Did you mean 'text'",
         ),
         ("inputs: [text]", "input: [text]", r"unknown front matter entry \['input'\]"),
         (

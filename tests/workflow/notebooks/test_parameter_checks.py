@@ -82,7 +82,7 @@ def test_a_function_that_is_not_there_or_takes_other_arguments_is_named(lab):
 )
 def test_what_is_no_call_is_refused(call):
     with pytest.raises(
-        WorkflowError, match=r"^here: the check '.*' in the front matter is no call"
+        WorkflowError, match=r"^here: the check '.*' in the front matter is not a call"
     ):
         parse_check(call, KNOWN, "here")
 
@@ -90,6 +90,6 @@ def test_what_is_no_call_is_refused(call):
 def test_a_parameter_that_is_not_there_is_refused():
     with pytest.raises(
         WorkflowError,
-        match=r"is given 'text_vocap', which is no parameter\. Did you mean 'text_vocab'",
+        match=r"is given 'text_vocap', which is not a parameter\. Did you mean 'text_vocab'",
     ):
         parse_check("lab.enough(size=text_vocap)", KNOWN, "here")

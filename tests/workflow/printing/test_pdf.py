@@ -150,7 +150,7 @@ def test_the_pdf_has_outline_page_numbers_and_inner_links(project, tmp_path, mon
     outline = ["First part", ["Chapter one", ["A claim on F"], "Chapter two"]]
     assert _titles(book.outline) == ["A book", *outline]
     assert book.metadata.title == "A book"
-    # what was not printed, and files of this machine, are no links
+    # what was not printed, and files of this machine, are not links
     assert _leads(book, 0) == [1]
     assert _leads(book, 1) == [1, 0, "https://example.org/"]
 

@@ -32,11 +32,13 @@ def test_unknown_names(study):
     with pytest.raises(WorkflowError, match=r"No record 'halfs'. Did you mean 'halves'\?"):
         make_record(study.project, "halfs")
     study.plan_records(halves={**PLAN, "experiment": "studi"})
-    words = r"^`experiment: studi` is no module of toypkg.experiments. Did you mean 'study'\?"
+    words = r"^`experiment: studi` is not a module of toypkg.experiments. Did you mean 'study'\?"
     with pytest.raises(WorkflowError, match=words):
         make_record(study.project, "halves", Options(jobs=1))
     study.plan_records(halves={**PLAN, "grid": {"n": [1, 2.5]}})
-    words = r"'n': 2.5} is no plan of toypkg.experiments.study: `n` should be a valid integer, got"
+    words = (
+        r"'n': 2.5} is not a plan of toypkg.experiments.study: `n` should be a valid integer, got"
+    )
     with pytest.raises(WorkflowError, match=words):
         make_record(study.project, "halves", Options(jobs=1))
     assert not (study.project.build / "records").exists(), "known before anything is started"
@@ -53,7 +55,7 @@ def test_a_failing_task_is_named_with_its_traceback_and_the_others_are_kept(stud
     assert "in run" in words
     kept = int(
         re.search(
-            r"(\d) of 3 tasks are finished and kept: mend it and run the same command again.$",
+            r"(\d) of 3 tasks are finished and kept: fix it and run the same command again.$",
             words,
         )[1]
     )

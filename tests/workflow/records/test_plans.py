@@ -35,6 +35,6 @@ def test_a_record_has_the_name_of_a_file(study, name):
     study.plan_records(**{name: PLAN})
     with pytest.raises(
         WorkflowError,
-        match=rf"plans.yml: '{name}' is no name of a record: letters, digits, - and _ only",
+        match=rf"plans.yml: '{name}' is not a name of a record: letters, digits, - and _ only",
     ):
         read_plans(study.project)

@@ -46,7 +46,7 @@ def test_what_is_no_such_record_is_not_read(study, change):
     with pytest.raises(
         WorkflowError,
         match=(
-            r"halves.json is no record 'halves' of schema 2. Make it again with `ntpcompanion "
+            r"halves.json is not a record 'halves' of schema 2. Make it again with `ntpcompanion "
             r"record halves`"
         ),
     ):
@@ -99,8 +99,8 @@ def test_a_record_outlives_moves_and_public_names(study):
     study.edit("toypkg/half.py", "toypkg.two", "toypkg.three")
     init = package / "experiments" / "__init__.py"
     init.write_text(
-        "from ntpcompanion.lazy_names import attach_face\n\n"
-        '__getattr__, __dir__, __all__ = attach_face(__name__, __file__, extra="science")\n'
+        "from ntpcompanion.lazy_names import attach_public_names\n\n"
+        '__getattr__, __dir__, __all__ = attach_public_names(__name__, __file__, extra="science")\n'
     )
     init.with_suffix(".pyi").write_text("from . import study as study\n")
     assert load_record(study.project, "halves").outdated == []

@@ -93,7 +93,7 @@ def test_a_record_that_is_missing_or_was_edited_is_not_shown(toy, displayed):
     for other in ({}, {"results": "none"}):
         write_sealed(path, other)
         with pytest.raises(
-            WorkflowError, match=r"halves.json is no record: it holds no list of results"
+            WorkflowError, match=r"halves.json is not a record: it holds no list of results"
         ):
             show_record("halves")
     write_sealed(path, RECORD)

@@ -115,7 +115,7 @@ def test_a_finding_that_is_not_supported_is_refused_at_the_book_profile(toy, sto
         (lambda data: data.update(card="toy.none"), r"the claim 'toy\.none', which is not in"),
         (lambda data: data.update(card="toy.powers"), r"'toy\.powers', which notebook 'coin' did"),
         (lambda data: data["findings"][0].update(figure="fig-x"), "figure 'fig-x', which noteb"),
-        (lambda data: data["threads"].update(Cards="x"), "the threads Cards, which are no parts"),
+        (lambda data: data["threads"].update(Cards="x"), "the threads Cards, which are not parts"),
         (lambda data: data["findings"][0].pop("title"), r"findings\.0\.title: Field required"),
         (lambda data: data.update(more=1), "more: Extra inputs"),
     ],

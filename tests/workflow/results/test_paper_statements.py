@@ -44,7 +44,10 @@ def test_every_claim_stands_beside_its_result(page):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"places": ["nowhere"]}, r"Lemma 9 is said to stand at 'nowhere', which is no notebook"),
+        (
+            {"places": ["nowhere"]},
+            r"Lemma 9 is said to stand at 'nowhere', which is not a notebook",
+        ),
         ({"places": []}, "Lemma 9 has neither `places` nor a `note` that says why"),
     ],
 )

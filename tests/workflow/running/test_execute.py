@@ -110,10 +110,10 @@ def test_durations_are_those_of_the_clock(instant, monkeypatch):
 
 
 def test_a_run_that_cannot_be_written_fails_with_a_sentence(instant, monkeypatch):
-    def refuse(*_):
+    def reject(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(runner, "key_parts", refuse)
+    monkeypatch.setattr(runner, "key_parts", reject)
     monkeypatch.setattr(
         runner, "time", SimpleNamespace(perf_counter=itertools.count(100.0, 2.0).__next__)
     )

@@ -45,7 +45,7 @@ def test_the_same_values_are_kept_once_and_other_builds_beside_them(toy):
 
 
 def test_smoke_numbers_are_refused(toy):
-    with pytest.raises(WorkflowError, match=r"smoke profile .* numbers are no results"):
+    with pytest.raises(WorkflowError, match=r"smoke profile .* numbers are not results"):
         build(toy, profile="smoke", toy_half=0.5)
     made = result("coin", toy_half=0.5)
     smoke = replace(made, profile="smoke")
@@ -119,4 +119,4 @@ def test_the_command_appends_once_and_refuses_smoke(instant):
     assert len(read_history(instant.project)) == 1
     instant.execute("smoke")
     said = instant.command("history", "--profile", "smoke", code=1)
-    assert "numbers are no results" in said
+    assert "numbers are not results" in said

@@ -128,7 +128,7 @@ def test_a_forged_measurement_is_refused(tmp_path, change, words):
     node, path = notebook(), tmp_path / "coin.json"
     node.cells[2].outputs[0].data[MEASUREMENT_MIME].update(change)
     with pytest.raises(
-        WorkflowError, match=rf"Notebook 'coin' shows what is no measurement: .*{words}"
+        WorkflowError, match=rf"Notebook 'coin' shows what is not a measurement: .*{words}"
     ):
         collect_measurements(node, "coin")
     result("coin", toy_half=HALF).save(path)

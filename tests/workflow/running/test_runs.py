@@ -117,7 +117,7 @@ def test_a_file_that_no_input_names_is_refused_when_the_run_is_planned(toy):
     unlisted = find_notebooks(toy.project)["words"]
     with pytest.raises(
         WorkflowError,
-        match=r"'words': parameter `text` = 'words.txt' names a file, but is no input. Add `text`",
+        match=r"'words': parameter `text` = 'words.txt' names a file, but is not an input. Add `t",
     ):
         plan(toy.project, unlisted, "book", {})
     for text in ("", "no.txt", "book", "x" * 5000, "~nosuchuser/x"):
@@ -150,7 +150,7 @@ def test_an_input_may_take_a_word_in_place_of_a_file(toy, tmp_path, monkeypatch)
         (run,) = toy.runs(names=["words"], overrides={"way": way})
         files[way] = input_files(run.project, run.notebook, run.parameters)
     root = toy.project.root
-    assert files["words"] == {"text": root / "words.txt"}, "the word is no file"
+    assert files["words"] == {"text": root / "words.txt"}, "the word is not a file"
     assert files["mine.json"] == {"text": root / "words.txt", "way": tmp_path / "mine.json"}
     (run,) = toy.runs(names=["words"], overrides={"way": "wrods"})
     with pytest.raises(

@@ -75,13 +75,13 @@ def test_other_places_are_closed_and_files_can_still_be_written_and_moved(begun)
     other = str(begun.folder / "other")
     code = f"""
 import json, os, pathlib
-def refused(function, *given):
+def rejected(function, *given):
     try:
         function(*given)
     except PermissionError:
         return True
     return False
-answers = [refused(open, {other!r} + "/a.txt"), refused(os.listdir, {other!r})]
+answers = [rejected(open, {other!r} + "/a.txt"), rejected(os.listdir, {other!r})]
 pathlib.Path("new.txt").write_text("b")
 os.mkdir("below")
 os.rename("new.txt", "below/new.txt")

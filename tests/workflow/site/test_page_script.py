@@ -96,8 +96,8 @@ def test_what_is_read_stays_in_its_place(page):
 
 
 def test_a_page_whose_memory_is_refused_still_opens_its_code(browser, page, tmp_path):
-    refused = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('no') }})"
-    shown = page(f"<script>{refused}</script>{CODE}")
+    rejected = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('no') }})"
+    shown = page(f"<script>{rejected}</script>{CODE}")
     shown.get_by_role("button", name="Show code").click()
     assert opened(shown) == [True, True]
 

@@ -70,7 +70,7 @@ def test_each_task_begins_with_fresh_modules(several):
             2, "killed", KILLED, marks=pytest.mark.skipif(sys.platform == "win32", reason="signals")
         ),
         (3, "failed", "SystemExit: no end of a task"),
-        (4, "refused", "has other sources: experiments/more.py, experiments/several.py"),
+        (4, "rejected", "has other sources: experiments/more.py, experiments/several.py"),
     ],
 )
 def test_a_task_that_does_not_end_well_says_how(several, n, state, words):

@@ -18,10 +18,10 @@ def test_a_loop_runs_in_a_thread_of_its_own_until_it_is_left():
 
 
 def test_a_loop_that_cannot_start_says_why(monkeypatch):
-    def refused(task):
+    def rejected(task):
         task.close()
         raise OSError("too many open files")
 
-    monkeypatch.setattr(cluster.asyncio, "run", refused)
+    monkeypatch.setattr(cluster.asyncio, "run", rejected)
     with pytest.raises(OSError, match="too many open files"), cluster.running_loop():
         pass

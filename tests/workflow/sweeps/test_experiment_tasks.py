@@ -21,7 +21,7 @@ NOTE = """
 import pathlib, time
 
 def run(plan, checkpoint):
-    if plan.n == 3 and not pathlib.Path("mended").exists():
+    if plan.n == 3 and not pathlib.Path("fixed").exists():
         raise RuntimeError("broken")
     with open("calls.txt", "a") as file:
         file.write(f"{plan.n} ")
@@ -121,7 +121,7 @@ def test_finished_tasks_are_kept_and_reported(study, tmp_path):
         ),
     ):
         computed(study, "note", tasks, log, jobs=1)
-    (study.project.root / "mended").touch()
+    (study.project.root / "fixed").touch()
     told.clear()
     every = computed(study, "note", tasks, log, jobs=1, report=report)
     assert told == [(2, 3, 2), (3, 3, 3)]
@@ -160,9 +160,9 @@ def test_a_machine_without_locks_that_processes_can_share_is_named(study, tmp_pa
 
 
 def test_a_gpu_that_is_hidden_is_not_asked_for(study, tmp_path, monkeypatch):
-    """Index -1 is no device of a driver; whatever it answers, tasks run."""
-    refuse = mock.Mock(side_effect=RuntimeError("Invalid Argument"))
-    driver = mock.Mock(nvmlDeviceGetHandleByIndex=refuse, **dict.fromkeys(NVML_ERRORS, OSError))
+    """Index -1 is not a device of a driver; whatever it answers, tasks run."""
+    reject = mock.Mock(side_effect=RuntimeError("Invalid Argument"))
+    driver = mock.Mock(nvmlDeviceGetHandleByIndex=reject, **dict.fromkeys(NVML_ERRORS, OSError))
     driver.nvmlDeviceGetCount.return_value = 1
     monkeypatch.setattr(nvml, "pynvml", driver)
     monkeypatch.setattr(nvml, "NVML_STATE", nvml.NVMLState.UNINITIALIZED)

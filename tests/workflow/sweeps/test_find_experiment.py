@@ -34,13 +34,17 @@ def test_an_experiment_is_a_module_found_by_name(study):
         (
             "half",
             None,
-            r"^`experiment: half` is no module .* Did you mean 'halves'\? Kno",
+            r"^`experiment: half` is not a module .* Did you mean 'halves'\? Kno",
         ),
-        ("empty", "", r"^toypkg.experiments.empty is no experiment: it defines no run\. An exper"),
+        (
+            "empty",
+            "",
+            r"^toypkg.experiments.empty is not an experiment: it defines no run\. An exper",
+        ),
         (
             "bare",
             "del Plan, Result",
-            r"is no experiment: it defines no Plan and no Result and no r",
+            r"is not an experiment: it defines no Plan and no Result and no r",
         ),
         ("broken", "1 / 0", r"cannot be imported \(ZeroDivisionError: division by zero\)"),
         ("lacking", "import no_such", r"lacking cannot be imported: No module named 'no_such'"),
@@ -60,7 +64,7 @@ def test_a_package_without_experiments(importable):
 
 def test_all_points_are_plans_before_any_is_run(study):
     read_points(study, [{"n": 1}, {"n": 2}])
-    words = r"^{'n': '2'} is no plan of toypkg.experiments.halves: `n` should be a valid integer"
+    words = r"^{'n': '2'} is not a plan of toypkg.experiments.halves: `n` should be a valid integer"
     with pytest.raises(WorkflowError, match=words):
         read_points(study, [{"n": 1}, {"n": "2"}])
 

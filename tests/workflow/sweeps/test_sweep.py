@@ -1,4 +1,4 @@
-"""A grid of runs: what is refused before anything is started, what is kept, and that it is once."""
+"""A grid of runs: what is rejected before the start, what is kept, and that it is once."""
 
 import contextlib
 import importlib
@@ -172,16 +172,16 @@ def test_notebooks_are_executed_as_by_the_command_execute(toy):
         (["survey", "--seeds", "0:2"], "no plan of toypkg.experiments.survey: `n` is missing"),
         (["survey", "--grid", "n=0,1"], "`n` should be greater than or equal to 1, got 0"),
         (["survey", "--grid", "n=1,x"], "`n` should be a valid integer, got 'x'"),
-        (["survey", "--grid", "m=1", "-p", "n=1"], "`m` is no field of this plan"),
+        (["survey", "--grid", "m=1", "-p", "n=1"], "`m` is not a field of this plan"),
         (["survey", "--grid", "n=1", "-p", "rule=1"], "`rule` should be a valid string, got 1"),
         (["both", "--grid", "n=1"], "'both' is a notebook and an experiment. Write notebooks/both"),
     ],
 )
 def test_mistakes_are_sentences_before_anything_is_started(survey, monkeypatch, arguments, words):
-    def refuse(*_):
+    def reject(*_):
         raise AssertionError("a cluster was started")
 
-    monkeypatch.setattr(cluster, "LocalCluster", refuse)
+    monkeypatch.setattr(cluster, "LocalCluster", reject)
     survey.edit("notebooks/coin.md", "# throws", "# throws  [1, inf)")
     if arguments[0] == "both":
         survey.write_experiment("both", "def run(plan):\n    return Result()\n")

@@ -26,8 +26,8 @@ def test_workloads_are_read_by_name(toy):
         ({"add": {"statement": "1"}}, r"add\.about: Field required"),
         ({"add": {"about": "a", "statement": ""}}, r"add\.statement: .* at least 1 character"),
         ({"add": {"about": "a", "statement": "1", "stup": "2"}}, r"add\.stup: Extra inputs"),
-        ({"add": {"about": "a", "statement": "1 +"}}, "`statement` of 'add' is no Python"),
-        ({"add": {"about": "a", "setup": "(", "statement": "1"}}, "`setup` of 'add' is no Python"),
+        ({"add": {"about": "a", "statement": "1 +"}}, "`statement` of 'add' is not Python"),
+        ({"add": {"about": "a", "setup": "(", "statement": "1"}}, "`setup` of 'add' is not Python"),
     ],
 )
 def test_what_is_wrong_with_the_file_is_said(toy, content, said):

@@ -1,20 +1,20 @@
-"""The names of the faces of the rooms, and what stands behind each."""
+"""The public names of the packages, by their stubs, and what stands behind each."""
 
 import ast
 import importlib
 import operator
 
-from ntpcompanion.workflow.hashing.stub_names import read_face
+from ntpcompanion.workflow.hashing.stub_names import read_stub
 from tests.sources import PACKAGE, parsed
 
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.pyi"))
-FACES = {room: read_face(PACKAGE / room) for room in ROOMS}
-NAMES = [(room, name) for room in ROOMS for name in FACES[room]]
+PUBLIC = {room: read_stub(PACKAGE / room) for room in ROOMS}
+NAMES = [(room, name) for room in ROOMS for name in PUBLIC[room]]
 
 
 def place(room, name):
     """Where a public name is defined, relative to its package: a module, or something in one."""
-    return PACKAGE / room / FACES[room][name].replace(".", "/")
+    return PACKAGE / room / PUBLIC[room][name].replace(".", "/")
 
 
 MODULES = [(room, name) for room, name in NAMES if place(room, name).with_suffix(".py").is_file()]

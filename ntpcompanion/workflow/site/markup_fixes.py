@@ -1,4 +1,4 @@
-"""Small faults in the markup that themes and extensions write, mended in the built pages."""
+"""Small faults in the markup that themes and extensions write, fixed in the built pages."""
 
 import re
 
@@ -26,7 +26,7 @@ _PER_CENT = re.compile(
 _NAMED = '<summary aria-label="Show or hide the pages below">'
 
 
-def mend(page: str) -> str:
+def fix(page: str) -> str:
     """A page of HTML without names that several elements have, with words for every switch,
     with lists where HTML allows them, with numbers as they are written by hand, and without bold
     sentences.
