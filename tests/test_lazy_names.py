@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.public_names import PUBLIC, MODULES, NAMES, ROOMS, face
+from tests.public_names import MODULES, NAMES, PUBLIC, ROOMS, face
 from tests.sources import FILES, PACKAGE, ROOT, parsed
 
 HEAVY = {"numpy", "scipy", "torch", "cvxpy", "sympy", "pandas", "matplotlib", "seaborn"}

@@ -47,6 +47,8 @@ def plot_sweep(
 
     Examples
     --------
+    >>> import pandas as pd
+    >>> from ntpcompanion.plots.sweep_figure import plot_sweep
     >>> runs = {"rate": [0.1, 0.1, 0.5], "state": ["done"] * 3, "run": range(3)}
     >>> axes = plot_sweep(pd.DataFrame({**runs, "loss": [1.0, 1.2, 0.8]}), "rate", "loss")
     >>> axes.get_xlabel(), axes.get_ylabel()

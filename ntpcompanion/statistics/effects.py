@@ -62,7 +62,7 @@ def paired_effect(after: ArrayLike, before: ArrayLike) -> Effect:
 
     Examples
     --------
-    >>> from ntpcompanion.experiments import paired_effect
+    >>> from ntpcompanion.statistics import paired_effect
     >>> effect = paired_effect(after=[61, 64, 63, 66], before=[60, 62, 62, 64])
     >>> effect.mean, [round(end, 2) for end in effect.interval]
     (1.5, [0.58, 2.42])

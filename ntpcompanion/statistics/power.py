@@ -39,7 +39,7 @@ def verdict_on(low: float, high: float, delta: float) -> Decision:
 
     Examples
     --------
-    >>> from ntpcompanion.experiments import verdict_on
+    >>> from ntpcompanion.statistics import verdict_on
     >>> [verdict_on(*ends, delta=1.0) for ends in ((1.2, 2.0), (0.4, 0.8), (0.4, 2.0))]
     ['supported', 'refuted', 'inconclusive']
     """
@@ -130,7 +130,7 @@ def seeds_needed(sd: float, delta: float, probability: float = 0.8, most: int = 
 
     Examples
     --------
-    >>> from ntpcompanion.experiments import seeds_needed
+    >>> from ntpcompanion.statistics import seeds_needed
     >>> seeds_needed(sd=0.8, delta=1.0)
     8
     """

@@ -61,7 +61,7 @@ def count_successes(runs: Iterable[bool]) -> Successes:
 
     Examples
     --------
-    >>> from ntpcompanion.experiments import count_successes
+    >>> from ntpcompanion.statistics import count_successes
     >>> found = count_successes([True, True, True, True, True])
     >>> round(found.mean, 2), [round(end, 2) for end in found.interval]
     (0.92, [0.48, 1.0])

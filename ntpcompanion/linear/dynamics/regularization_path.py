@@ -95,7 +95,7 @@ def regularization_path(
     --------
     >>> import numpy as np
     >>> from ntpcompanion.linear import ContextTable
-    >>> from ntpcompanion.linear.dynamics import regularization_path
+    >>> from ntpcompanion.linear import regularization_path
     >>> from ntpcompanion.linear import measure_alignment, solve_ntp_svm
     >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
     >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))

@@ -181,7 +181,7 @@ def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluatio
     Examples
     --------
     >>> from ntpcompanion.mlm import HMMPlan, draw_test_set
-    >>> from ntpcompanion.mlm.evaluation import evaluate
+    >>> from ntpcompanion.mlm import evaluate
     >>> from ntpcompanion.networks import TransformerSize, build_model
     >>> language = HMMPlan(states=2, words=6, length=4).build()
     >>> model = build_model(TransformerSize(8, 1, 1).for_sentences(words=6, positions=4), seed=0)

@@ -94,7 +94,7 @@ def enlarge(
     Examples
     --------
     >>> import torch
-    >>> from ntpcompanion.mlm.training import enlarge
+    >>> from ntpcompanion.mlm import enlarge
     >>> from ntpcompanion.networks import TransformerSize, build_model, parameters_of
     >>> small = build_model(TransformerSize(8, 1, 1).for_sentences(words=6, positions=4), seed=0)
     >>> large = enlarge(small, TransformerSize(16, 2, 2).for_sentences(6, 4), "released")

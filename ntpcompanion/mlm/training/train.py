@@ -125,8 +125,8 @@ def train(
     Examples
     --------
     >>> from ntpcompanion.mlm import HMMPlan, TrainingPlan, draw_test_set
-    >>> from ntpcompanion.mlm.evaluation import evaluate
-    >>> from ntpcompanion.mlm.training import train
+    >>> from ntpcompanion.mlm import evaluate
+    >>> from ntpcompanion.mlm import train
     >>> from ntpcompanion.networks import TransformerSize
     >>> language = HMMPlan(states=2, words=6, length=4).build()
     >>> test = draw_test_set(language, 200, positions=4, seed=0)
