@@ -98,7 +98,7 @@ def slope_within_seeds(x: ArrayLike, y: ArrayLike) -> Effect:
 
     Examples
     --------
-    >>> from ntpcompanion.experiments import slope_within_seeds
+    >>> from ntpcompanion.statistics import slope_within_seeds
     >>> slope_within_seeds(x=[[0, 1, 2], [0, 1, 2]], y=[[1, 2, 3], [50, 53, 56]]).mean
     2.0
     """
