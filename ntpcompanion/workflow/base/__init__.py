@@ -3,7 +3,6 @@
 - `project`: where the things of one checkout are, and its locks
 - `ownership`: whose a generated folder is, and paths that other programs can take
 - `files`: files that are either whole or absent, hashes, JSON with a checksum
-- `digests`: one hash over many files
 - `texts`: texts in UTF-8 whose lines every program counts alike
 - `yaml_files`, `shapes`: YAML read strictly, and data checked against a type
 - `errors`: the exception that a command shows as a sentence

@@ -5,12 +5,12 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.ownership import require_utf8
+from ntpcompanion.workflow.base.ownership import MARK, require_utf8
 
 
 def sha256(data: bytes | str) -> str:
@@ -190,3 +190,18 @@ def checksum(data: Mapping[str, object]) -> str:
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not a number of JSON")
+
+
+def digest_of(paths: Iterable[Path]) -> str:
+    """One hash over files and over all files of folders, with their names; what is missing does not
+    count, nor does the mark that says whose a folder is.
+    """
+    files = sorted(
+        {
+            file
+            for path in paths
+            for file in (files_below(path) if path.is_dir() else [path])
+            if file.is_file() and file.name != MARK
+        }
+    )
+    return sha256(canonical_json([[str(file), hash_of(file)] for file in files]))

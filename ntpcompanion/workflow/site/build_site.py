@@ -14,9 +14,14 @@ from typing import NamedTuple
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from ntpcompanion.workflow.base.digests import digest_of
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import canonical_json, files_below, sha256, write_atomically
+from ntpcompanion.workflow.base.files import (
+    canonical_json,
+    digest_of,
+    files_below,
+    sha256,
+    write_atomically,
+)
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.chapters.chapter_files import make_chapter
 from ntpcompanion.workflow.chapters.citation import read_book

@@ -10,11 +10,11 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ntpcompanion.workflow.base.digests import digest_of
 from ntpcompanion.workflow.base.environment import named
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
     canonical_json,
+    digest_of,
     files_below,
     hash_of,
     read_sealed,

@@ -10,6 +10,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
     as_json,
     canonical_json,
+    digest_of,
     files_below,
     hash_of,
     read_input,
@@ -20,6 +21,7 @@ from ntpcompanion.workflow.base.files import (
     write_atomically,
     write_sealed,
 )
+from ntpcompanion.workflow.base.ownership import MARK
 
 
 def test_an_unchanged_file_keeps_its_date(tmp_path):
@@ -183,3 +185,22 @@ def test_a_home_that_does_not_exist_is_left_alone(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     assert str(user_path("~/a")) == f"{tmp_path}/a"
     assert str(user_path("~nosuchuser/a")) == "~nosuchuser/a"
+
+
+def test_a_digest_sees_names_and_contents_of_files_and_folders(tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "a").write_text("1")
+    (tmp_path / "b").write_text("2")
+    seen = {digest_of([tmp_path])}
+    (tmp_path / "deep" / "a").write_text("3")
+    seen.add(digest_of([tmp_path]))
+    (tmp_path / "deep" / "a").rename(tmp_path / "deep" / "c")
+    seen.add(digest_of([tmp_path]))
+    (tmp_path / "b").unlink()
+    seen.add(digest_of([tmp_path]))
+    assert len(seen) == 4
+    (tmp_path / "deep" / MARK).touch()
+    assert digest_of([tmp_path]) in seen, "whose folder it is does not count"
+    assert digest_of([tmp_path / "deep", tmp_path / "missing"]) == digest_of(
+        [tmp_path / "deep" / "c"]
+    )
