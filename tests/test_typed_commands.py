@@ -147,7 +147,7 @@ def _no_command(arguments, project):
         ("python -m ntpcompanion execute coyn", "coyn"),
         ("ntpcompanion view ntp_svm -p vocab=3", "vocab"),
         ("python -m ntpcompanion.nothing", "no module ntpcompanion.nothing"),
-        ("pytest --deselect=tests/test_sizes.py::test_no", "test_no"),
+        ("pytest --deselect=tests/test_imports.py::test_none", "test_none"),
         ("pytest --ignore=tests/test_no.py", "test_no.py"),
     ],
 )
