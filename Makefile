@@ -20,9 +20,20 @@ define install
 	{ $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[$(1)]' && $(COMPILE_ALL); }
 endef
 SPHINX := _build/sphinx/env
+NEW_BOOK := ntpcompanion/workflow/starting/template
+WORKFLOWS = $(wildcard .github/workflows/*.yml $(NEW_BOOK)/.github/workflows/*.yml)
 
 book: $(READY)
 	$(BIN)/ntpcompanion build
+
+# all that is read and not run; pre-commit calls it, too
+lint: $(TOOLS)
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m mypy --no-error-summary
+	$(BIN)/codespell book notebooks ntpcompanion tests .github Makefile *.md *.toml *.yml
+	$(BIN)/actionlint $(WORKFLOWS)
+	$(BIN)/zizmor --offline --persona=pedantic --no-progress --quiet .github $(NEW_BOOK)/.github
 
 test: $(TOOLS) browser
 	$(BIN)/pytest
@@ -42,9 +53,6 @@ bench: $(TOOLS)
 # about half an hour: kernels of other processors, other threads, seeds, locale and clock, and a busy machine
 portable: $(TOOLS)
 	$(BIN)/python -m tests.portable
-
-mutants: $(TOOLS)
-	$(BIN)/python -m tests.mutants
 
 # the whole book as _build/book.pdf
 pdf: book browser
@@ -112,4 +120,4 @@ $(SPHINX)/ready: pyproject.toml
 		sphinx-mathjax-offline sphinx-multitoc-numbering sphinx-proof sphinx-togglebutton sphinxcontrib-bibtex
 	touch $@
 
-.PHONY: book test test-slow pdf release smoke portable bench mutants serve lab sphinx constraints lock clean browser
+.PHONY: book lint test test-slow pdf release smoke portable bench serve lab sphinx constraints lock clean browser

@@ -1,18 +1,23 @@
-"""Docstrings of what is public name every error that stands in its code."""
+"""Docstrings of what is public name every error that stands in its code, and say what goes in and
+comes out.
+"""
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
+from tests.public_names import SCIENCE, found_at
+from tests.sources import DOCUMENTED, FILES, parsed, relative
 
-PACKAGE = Path(__file__).resolve().parents[1] / "ntpcompanion"
 CONSTRUCTORS = ("__init__", "__post_init__")  # their errors stand in the docstring of the class
 NOT_CALLED_BY_USERS = {
     "cli.py",  # a docstring there is the help of a command
     "experiments/__main__.py",
 }
+# interfaces and results, which the examples of others show; and what needs a download
+WITHOUT_EXAMPLE = {"Language", "ContextCounts", "EntropyFloor", "Verdict", "TraceEstimate"}
+WITHOUT_EXAMPLE |= {"CausalLanguage", "WordModel", "load_opt", "load_glue", "ConvergedProbe"}
 
 
 def raised(function: ast.FunctionDef) -> Iterator[str]:
@@ -46,46 +51,46 @@ def public_functions(node: ast.AST, owner: str = "", of_class: str = "") -> Iter
                 yield name, child, text
 
 
-@pytest.mark.parametrize(
-    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.relative_to(PACKAGE).as_posix()
-)
-def test_what_a_public_function_raises_stands_in_its_docstring(path):
-    if path.relative_to(PACKAGE).as_posix() in NOT_CALLED_BY_USERS:
-        return
-    missing = [
-        f"{name} raises {error}"
-        for name, function, text in public_functions(ast.parse(path.read_text(encoding="utf-8")))
+def test_what_a_public_function_raises_stands_in_its_docstring():
+    assert [
+        f"{relative(path)}: {name} raises {error}"
+        for path in FILES
+        if relative(path) not in NOT_CALLED_BY_USERS
+        for name, function, text in public_functions(parsed(path))
         for error in sorted({*raised(function)} - {"NotImplementedError"})
         if error not in text
-    ]
-    assert missing == []
+    ] == []
 
 
-def test_an_error_that_is_not_documented_is_found():
-    code = (
-        "def f():\n    'A sentence.'\n    if 1:\n        raise ValueError(2)\n"
-        "def _g():\n    raise ValueError\n"
-        "def h():\n    try:\n        raise TypeError\n"
-        "    except TypeError:\n        raise OSError\n"
-        "class C:\n    'Raises KeyError.'\n    def __init__(self):\n        raise KeyError\n"
-    )
-    found = {name: set(raised(node)) for name, node, _ in public_functions(ast.parse(code))}
-    assert found == {"f": {"ValueError"}, "h": {"OSError"}, "C.__init__": {"KeyError"}}
-    assert [text for *_, text in public_functions(ast.parse(code))] == [
-        "A sentence.",
-        "",
-        "Raises KeyError.",
-    ]
-
-
-@pytest.mark.parametrize(
-    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.relative_to(PACKAGE).as_posix()
-)
-def test_no_line_of_a_docstring_is_a_letter_alone(path):
+def test_no_line_of_a_docstring_is_a_letter_alone():
     """Sphinx reads "k." on a line of its own as the start of a list, and shows nothing."""
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    texts = [
-        ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, documented)
-    ]
-    assert [text for text in texts if re.search(r"^ *[A-Za-z][.)]$", text, re.MULTILINE)] == []
+    assert [
+        f"{relative(path)}:{node.body[0].lineno}"
+        for path in FILES
+        for node in ast.walk(parsed(path))
+        if isinstance(node, DOCUMENTED)
+        and re.search(r"^ *[A-Za-z][.)]$", ast.get_docstring(node) or "", re.MULTILINE)
+    ] == []
+
+
+def undocumented(room: str, name: str) -> Iterator[str]:
+    """What the docstring of a name of a face leaves out."""
+    found = found_at(room, name)
+    text = inspect.getdoc(found) or ""
+    if not inspect.isclass(found):
+        for parameter in inspect.signature(found).parameters:
+            if not re.search(rf"\b{parameter}\b", text):
+                yield parameter
+        # the type of the result, and below it what it is
+        if not re.search(r"^(Returns|Yields)\n-+\n\S.*\n    \S", text, re.M):
+            yield "what it returns"
+    if name not in WITHOUT_EXAMPLE and ">>> " not in (inspect.unwrap(found).__doc__ or ""):
+        yield "an example"
+
+
+def test_every_function_of_a_face_documents_its_arguments_and_result_with_an_example():
+    assert [
+        f"{room}.{name} has no docstring or leaves out {what}"
+        for room, name in SCIENCE
+        for what in undocumented(room, name)
+    ] == []

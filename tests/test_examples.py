@@ -1,35 +1,45 @@
-"""The examples in the docstrings of the faces' names, as a reader would type them."""
+"""The examples in the docstrings of the package, as a reader would type them.
 
+Like `--doctest-modules`, which would import every module in every process that tests; and here an
+example imports what it uses.
+"""
+
+import ast
 import doctest
-import importlib
-import inspect
 
 import pytest
 
-from tests.test_lazy_names import SCIENCE, found_at
+from tests.sources import DOCUMENTED, FILES, parsed, relative
 
-# interfaces and results, which the examples of others show; and what needs a download
-WITHOUT = {"Language", "ContextCounts", "EntropyFloor", "Verdict", "TraceEstimate"}
-WITHOUT |= {"CausalLanguage", "WordModel", "load_opt", "ConvergedProbe"}
-# trainings, those of plans at the smallest size that they take: seconds each
-LONG = {"adam_rate.run", "adam_bias.run", "adam_limit.run", "train_jointly", "fit_decoders"}
+# over 2 s of processor time: trainings, those of plans at the smallest size that they take
+SLOW = {
+    "attention/joint.py",
+    "attention/steps.py",
+    "capacity/fitting.py",
+    "experiments/adam/adam_bias.py",
+    "experiments/adam/adam_limit.py",
+    "experiments/adam/adam_rate.py",
+}
+WITH_EXAMPLES = [path for path in FILES if ">>> " in path.read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize(
-    ("room", "name"),
+    "path",
     [
-        pytest.param(*each, marks=pytest.mark.slow) if each[1] in LONG else each
-        for each in SCIENCE
-        if each[1] not in WITHOUT
+        pytest.param(path, marks=[pytest.mark.slow] * (relative(path) in SLOW), id=relative(path))
+        for path in WITH_EXAMPLES
     ],
 )
-def test_an_example_prints_what_it_says(room, name):
-    found = inspect.unwrap(found_at(room, name))
-    module = importlib.import_module(found.__module__)
-    # an example imports what it uses
-    tests = doctest.DocTestFinder().find(found, name, module, globs={})
-    assert tests[0].examples, f"{room}.{name} has no example"
+def test_examples_print_what_they_say(path):
     runner, said = doctest.DocTestRunner(), []
-    for test in tests:
-        runner.run(test, out=said.append)
-    assert runner.summarize(verbose=False).failed == 0, "".join(said)
+    for node in ast.walk(parsed(path)):
+        text = isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False)
+        if text:
+            name, line = getattr(node, "name", path.stem), node.body[0].lineno - 1
+            test = doctest.DocTestParser().get_doctest(text, {}, name, str(path), line)
+            runner.run(test, out=said.append)
+    assert "".join(said) == ""
+
+
+def test_slow_files_are_there():
+    assert {relative(path) for path in WITH_EXAMPLES} >= SLOW

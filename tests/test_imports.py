@@ -5,11 +5,11 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[1] / "ntpcompanion"
+from tests.sources import FILES, PACKAGE, ROOT, parsed, relative
+
 MAY_IMPORT = {
     "__init__": set(),
     "randomness": set(),
@@ -110,8 +110,6 @@ WORKFLOW = (
     "doctor",
     "starting",
 )
-TEMPLATE = PACKAGE / "workflow" / "starting" / "template"  # a book of its own
-FILES = sorted(path for path in PACKAGE.rglob("*.py") if TEMPLATE not in path.parents)
 
 
 def room(path):
@@ -119,9 +117,8 @@ def room(path):
 
 
 def imported(path):
-    tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     names = []
-    for node in tree:
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -130,34 +127,43 @@ def imported(path):
     return names
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_imports_follow_the_map(path):
-    assert room(path) in MAY_IMPORT, f"{room(path)} is not on the map: say what it may import"
-    rooms = {name.split(".")[1] for name in imported(path) if name.startswith("ntpcompanion.")}
-    stray = rooms - {room(path)} - MAY_IMPORT[room(path)]
-    assert not stray, f"{room(path)} may not import {sorted(stray)}"
-
-
-@pytest.mark.parametrize(
-    "path",
-    sorted((PACKAGE / "workflow").glob("*/*.py")),
-    ids=lambda path: path.relative_to(PACKAGE).as_posix(),
-)
-def test_the_parts_of_the_workflow_import_one_way(path):
-    part = path.parent.name
-    used = {
-        name.split(".")[2] for name in imported(path) if name.startswith("ntpcompanion.workflow.")
+def test_imports_follow_the_map():
+    unknown = {room(path) for path in FILES} - set(MAY_IMPORT)
+    assert not unknown, f"{sorted(unknown)} not on the map: say what they may import"
+    stray = {
+        f"{relative(path)} may not import {name}"
+        for path in FILES
+        for name in imported(path)
+        if name.startswith("ntpcompanion.")
+        and name.split(".")[1] not in MAY_IMPORT[room(path)] | {room(path)}
     }
-    stray = used - {part} - set(WORKFLOW[: WORKFLOW.index(part)])
-    assert not stray, f"workflow/{part} may not import {sorted(stray)}"
+    assert stray == set()
 
 
-@pytest.mark.parametrize("part", WORKFLOW)
-def test_a_part_of_the_workflow_says_what_is_where(part):
-    text = ast.get_docstring(ast.parse((PACKAGE / "workflow" / part / "__init__.py").read_text()))
-    named = set(re.findall(r"`(\w+)`(?=[^:\n]*:)", text))
-    modules = {path.stem for path in (PACKAGE / "workflow" / part).glob("*.py")} - {"__init__"}
-    assert named >= modules, f"not listed: {sorted(modules - named)}"
+def test_the_parts_of_the_workflow_import_one_way():
+    stray = {
+        f"workflow/{part} may not import {name}: {path.name}"
+        for number, part in enumerate(WORKFLOW)
+        for path in (PACKAGE / "workflow" / part).glob("*.py")
+        for name in imported(path)
+        if name.startswith("ntpcompanion.workflow.")
+        and name.split(".")[2] not in WORKFLOW[: number + 1]
+    }
+    assert stray == set()
+    parts = {path.parent.name for path in (PACKAGE / "workflow").glob("*/*.py")}
+    assert parts == set(WORKFLOW)
+
+
+def test_a_part_of_the_workflow_says_what_is_where():
+    left_out = []
+    for part in WORKFLOW:
+        folder = PACKAGE / "workflow" / part
+        named = re.findall(
+            r"`(\w+)`(?=[^:\n]*:)", ast.get_docstring(parsed(folder / "__init__.py"))
+        )
+        modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+        left_out += sorted(f"{part}: {module}" for module in modules - set(named))
+    assert left_out == []
 
 
 def test_numerical_and_drawing_libraries_stay_in_their_rooms():
@@ -234,10 +240,6 @@ print(json.dumps(loaded))
     } == {}
 
 
-@pytest.mark.parametrize(
-    "folder",
-    sorted({path.parent.relative_to(PACKAGE) for path in FILES if path.stem != "__init__"}),
-    ids=str,
-)
-def test_every_package_has_tests_in_the_folder_of_its_name(folder):
-    assert [*(PACKAGE.parent / "tests" / folder).glob("test_*.py")]
+def test_every_package_has_tests_in_the_folder_of_its_name():
+    folders = {path.parent.relative_to(PACKAGE) for path in FILES if path.stem != "__init__"}
+    assert {str(f) for f in folders if not [*(ROOT / "tests" / f).glob("test_*.py")]} == set()

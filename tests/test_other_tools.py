@@ -1,6 +1,5 @@
-"""What book/reproduce.md says of other tools: each row of its table, typed."""
+"""What book/reproduce.md says of other tools that run a notebook, typed."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,6 @@ import nbformat
 import pytest
 
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
-from tests.copies import copy_checkout
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -40,18 +38,6 @@ def converted(tmp_path_factory):
     return target
 
 
-def test_papermill_refuses_a_text_notebook():
-    done = typed("papermill", NOTEBOOK, "-")
-    assert done.returncode != 0
-
-
-def test_jupytext_converts_code_and_parameters(converted):
-    made = nbformat.read(converted, as_version=4)
-    code = [cell for cell in made.cells if cell.cell_type == "code"]
-    assert "parameters" in code[0].metadata.tags
-    assert len(code) == NOTEBOOK.read_text(encoding="utf-8").count("```{code-cell}")
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -80,18 +66,3 @@ def test_a_text_beside_a_converted_notebook_is_read(tmp_path):
     done = typed("papermill", *made, *options, folder=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     assert any(MEASUREMENT_MIME in output.get("data", {}) for output in outputs(made[1]))
-
-
-def test_jupyter_book_alone_stops(tmp_path):
-    done = typed("jupyter-book", "build", ".", "--path-output", tmp_path)
-    assert done.returncode != 0
-    assert "jupyter-book toc from-project" in done.stdout + done.stderr  # no contents here
-
-
-def test_jupyter_book_on_the_sources_warns_of_the_chapters_that_nobody_executed(tmp_path):
-    checkout = copy_checkout(tmp_path / "checkout")
-    done = typed("jupyter-book", "build", "book", folder=checkout)
-    assert done.returncode == 0, done.stderr[-2000:]
-    missing = re.findall(r"nonexisting document 'chapters/(\w+)'", done.stderr)
-    assert set(missing) == {path.stem for path in (ROOT / "notebooks").glob("*.md")}
-    assert not (checkout / "_build" / "html" / "chapters").exists()

@@ -1,29 +1,15 @@
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
-import tomllib
 
 import psutil
 import pytest
 
-from tests.conftest import NUMERICAL
-from tests.copies import ROOT
 from tests.drills.machine import POSIX
-from tests.portable import (
-    OPTIONS,
-    OVER,
-    SETTINGS,
-    Setting,
-    busy_processes,
-    chosen_settings,
-    commands_of,
-    environment_of,
-    try_settings,
-)
+from tests.portable import OVER, Setting, busy_processes, try_settings
 
 SAY = [sys.executable, "-c", "import json, os; print(json.dumps([os.getcwd(), dict(os.environ)]))"]
 FAIL = [sys.executable, "-c", "print('it is', 'red'); raise SystemExit(3)"]
@@ -63,15 +49,6 @@ def test_a_setting_reaches_its_commands_and_their_outputs_are_kept(tmp_path, cap
         )
 
 
-def test_a_kernel_of_openblas_that_is_chosen_already_stays(tmp_path):
-    assert (
-        environment_of(SETTINGS["oldest"], {"OPENBLAS_CORETYPE": "Zen"}, tmp_path)[
-            "OPENBLAS_CORETYPE"
-        ]
-        == "Zen"
-    )
-
-
 @pytest.mark.parametrize(("command", "code"), [(FAIL, 3), (HANG, OVER)], ids=["failing", "hanging"])
 def test_one_red_command_makes_the_whole_red_and_the_rest_still_runs(
     tmp_path, capsys, command, code
@@ -86,51 +63,6 @@ def test_one_red_command_makes_the_whole_red_and_the_rest_still_runs(
     assert "second: one exit 0, " in said
     assert said.count("two exit 0, ") == 2
     assert ("    it is red" in said) == (command == FAIL)
-
-
-def test_the_settings_are_those_that_are_meant():
-    assert len(SETTINGS) == 5
-    values = {
-        name: {setting.variables.get(name) for setting in SETTINGS.values()}
-        for name in ("MKL_CBWR", "OPENBLAS_CORETYPE")
-    }
-    assert values == {
-        "MKL_CBWR": {"COMPATIBLE", "AVX2", None},
-        "OPENBLAS_CORETYPE": {"Prescott", "Haswell", None},
-    }
-    assert {setting.threads for setting in SETTINGS.values()} == {1, 2, 4}
-    assert {setting.seed for setting in SETTINGS.values()} == {None, 1, 2}
-    assert {setting.busy for setting in SETTINGS.values()} == {0, 4}
-    for setting in SETTINGS.values():
-        commands = commands_of(setting)
-        seed = [] if setting.seed is None else ["-p", f"seed={setting.seed}"]
-        assert list(commands) == ["execute", "check", "tests"]
-        assert commands["execute"][3:] == ["execute", "--profile", "smoke", "--force", *seed]
-        assert commands["check"][3:] == ["check", "--profile", "smoke", *seed]
-        assert commands["tests"][commands["tests"].index("-m", 2) + 1] == "numerical and not slow"
-        folders = [name for name in commands["tests"] if name.startswith("tests/")]
-        assert [ROOT / name for name in folders if not (ROOT / name).is_dir()] == []
-        assert len(folders) == len(NUMERICAL)
-
-
-def test_a_command_line_chooses_settings(capsys):
-    assert chosen_settings([]) == SETTINGS
-    assert list(chosen_settings(["busy", "avx2"])) == ["busy", "avx2"]
-    with pytest.raises(SystemExit):
-        chosen_settings(["busy", "oldset"])
-    assert "no setting is called oldset; there are oldest, avx2, " in capsys.readouterr().err
-
-
-def test_tests_are_run_there_with_the_options_of_all_tests_but_for_the_types_of_arrays():
-    ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    given = ours["tool"]["pytest"]["ini_options"]["addopts"]
-    left = [option for option in given if option not in OPTIONS.split()]
-    assert [re.split("[ =]", option)[0] for option in left] == [
-        "--jaxtyping-packages",
-        "--doctest-glob",
-        "-m",
-    ]
-    assert set(OPTIONS.split()) <= set(given)
 
 
 @POSIX

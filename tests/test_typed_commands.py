@@ -17,6 +17,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import parse_overrides
+from tests.sources import FILES
 from tests.toy import ROOT
 
 BOOK = Project.read(ROOT)
@@ -136,21 +137,6 @@ def _no_command(arguments, project):
     return []
 
 
-def test_commands_are_told_from_what_is_around_them():
-    text = """set -e
-{
-  A=1 make test   # a comment
-  "b c" d 2>&1 | tee \\
-    log
-} && echo '`x`' >> "$FILE"
-if test -s a; then b; fi
-"""
-    assert list(commands(text)) == [
-        ["set", "-e"], ["make", "test"], ["b c", "d"], ["tee", "log"],
-        ["echo", "`x`"], ["test", "-s", "a"], ["b"],
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("typed", "word"),
     [
@@ -161,7 +147,7 @@ if test -s a; then b; fi
         ("python -m ntpcompanion execute coyn", "coyn"),
         ("ntpcompanion view ntp_svm -p vocab=3", "vocab"),
         ("python -m ntpcompanion.nothing", "no module ntpcompanion.nothing"),
-        ("pytest --deselect=tests/test_limits.py::test_no", "test_no"),
+        ("pytest --deselect=tests/test_imports.py::test_none", "test_none"),
         ("pytest --ignore=tests/test_no.py", "test_no.py"),
     ],
 )
@@ -170,21 +156,26 @@ def test_what_does_not_exist_is_found(typed, word):
     assert word in fault
 
 
-@pytest.mark.parametrize("where", RUN)
-def test_a_step_of_a_workflow_is_bash_and_runs_what_exists(where):
-    done = subprocess.run(["bash", "-n"], input=RUN[where], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert faults_of(RUN[where], SMALL if where.startswith("book: make") else BOOK) == []
-
-
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_what_a_page_tells_to_type_exists(path):
-    project = SMALL if path.name == "own_companion.md" else BOOK
-    found = TYPED.findall(path.read_text(encoding="utf-8"))
-    assert [fault for typed in found for fault in faults_of("".join(typed), project)] == []
-
-
-def test_steps_and_pages_have_commands():
+def test_the_steps_of_workflows_are_bash_and_run_what_exists():
+    faults = []
+    for where, text in RUN.items():
+        done = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True)
+        project = SMALL if where.startswith("book: make") else BOOK
+        found = [done.stderr] * (done.returncode != 0) + faults_of(text, project)
+        faults += [f"{where}: {fault}" for fault in found]
+    assert faults == []
     assert ["make", "release", "pdf"] in list(commands(RUN["publish: make, step 3"]))
-    assert len(RUN) > 20
-    assert sum(bool(TYPED.search(path.read_text(encoding="utf-8"))) for path in PAGES) > 20
+
+
+def test_what_pages_and_messages_tell_to_type_exists():
+    faults, pages = [], 0
+    for path in PAGES:
+        found = TYPED.findall(path.read_text(encoding="utf-8"))
+        pages += bool(found)
+        project = SMALL if path.name == "own_companion.md" else BOOK
+        faults += [f"{path.name}: {it}" for one in found for it in faults_of("".join(one), project)]
+    for path in FILES:
+        for target in re.findall(r"`make ([a-z-]+)`", path.read_text(encoding="utf-8")):
+            faults += [f"{path.name}: {fault}" for fault in faults_of(f"make {target}")]
+    assert faults == []
+    assert pages > 20

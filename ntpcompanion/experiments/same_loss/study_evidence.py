@@ -18,7 +18,7 @@ def with_interval(effect: Effect, digits: int = 2) -> str:
 
     Examples
     --------
-    >>> from ntpcompanion.experiments import paired_effect
+    >>> from ntpcompanion.statistics import paired_effect
     >>> from ntpcompanion.experiments.same_loss.study_evidence import with_interval
     >>> with_interval(paired_effect(after=[61, 64, 63, 66], before=[60, 62, 62, 64]))
     '+1.50 [+0.58, +2.42]'

@@ -156,6 +156,7 @@ def ramp(n: int) -> list[str]:
 
     Examples
     --------
+    >>> from ntpcompanion.plots import ramp
     >>> ramp(3)
     ['#3b2a7a', '#6a58a9', '#9a86d8']
     """

@@ -98,6 +98,8 @@ def show_table(
 
     Examples
     --------
+    >>> import pandas as pd
+    >>> from ntpcompanion.plots import show_table
     >>> runs = {"loss (nats)": [0.57301, 2.0], "se": [0.0111, None], "ok": [True, False]}
     >>> show_table(pd.DataFrame(runs), errors={"loss (nats)": "se"})
       loss (nats)  ok

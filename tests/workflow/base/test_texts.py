@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import re
 import sys
 import unicodedata
 
@@ -12,7 +13,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.texts import read_text, require_plain_lines
 
 EVERY = "".join(chr(i) for i in range(sys.maxunicode + 1) if not 0xD800 <= i < 0xE000)
-SPACES = [c for c in EVERY if c.isspace() or unicodedata.category(c) == "Cc"]
+SPACES = re.findall(r"[\s\x00-\x1f\x7f-\x9f]", EVERY)  # and controls
 
 
 def _divides(character):
