@@ -17,7 +17,7 @@ NOT_CALLED_BY_USERS = {
 }
 # interfaces and results, which the examples of others show; and what needs a download
 WITHOUT_EXAMPLE = {"Language", "ContextCounts", "EntropyFloor", "Verdict", "TraceEstimate"}
-WITHOUT_EXAMPLE |= {"CausalLanguage", "WordModel", "load_opt", "load_glue", "ConvergedProbe"}
+WITHOUT_EXAMPLE |= {"CausalLanguage", "WordModel", "load_opt", "ConvergedProbe"}
 
 
 def raised(function: ast.FunctionDef) -> Iterator[str]:
