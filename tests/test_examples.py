@@ -14,7 +14,6 @@ from tests.sources import DOCUMENTED, FILES, parsed, relative
 # over 2 s of processor time: trainings, those of plans at the smallest size that they take
 SLOW = {
     "attention/joint.py",
-    "attention/steps.py",
     "capacity/fitting.py",
     "experiments/adam/adam_bias.py",
     "experiments/adam/adam_limit.py",

@@ -18,10 +18,10 @@ from ntpcompanion.linear import (
     solve_ntp_svm,
     step_bound,
 )
-from ntpcompanion.linear.dynamics import regularization_path
 from ntpcompanion.linear.dynamics.convergence_rate import growth_exponent
 from ntpcompanion.linear.dynamics.flow_angle import predict_distance
 from ntpcompanion.linear.dynamics.off_support_mass import decompose_excess_loss
+from ntpcompanion.linear.dynamics.regularization_path import regularization_path
 from ntpcompanion.linear.dynamics.trajectory import last_decoders, stability_edge
 from ntpcompanion.linear.svm.complementarity import complementarity_gap, tilted_pair
 from ntpcompanion.linear.svm.planar_examples import planar_tables, widest_margin
