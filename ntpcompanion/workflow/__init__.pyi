@@ -1,7 +1,9 @@
 from .claims.measure import measure as measure
+from .claims.measure import glue_all as glue_all
 from .records.show import show_record as show_record
 
 __all__ = [
     "measure",
+    "glue_all",
     "show_record",
 ]

@@ -11,7 +11,7 @@ import nbformat
 from ntpcompanion.workflow.notebooks.cells import as_python, tags
 
 # whoever calls one of these draws, measures or keeps books
-BOOKKEEPING = {"measure", "glue", "csv_link", "show_record", "widget"}
+BOOKKEEPING = {"measure", "glue", "glue_all", "csv_link", "show_record", "widget"}
 # calls that stand among imports; IPython's own are the magics and shell commands of a cell
 SETUP = {"use_style", "run_line_magic", "system"}
 GLUED = "application/papermill.record/"

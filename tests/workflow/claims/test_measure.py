@@ -1,10 +1,11 @@
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, measure
+from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, glue_all, measure
 
 
 def test_outside_of_jupyter_it_prints(capsys):
@@ -15,6 +16,22 @@ def test_outside_of_jupyter_it_prints(capsys):
 def test_what_is_exact_is_shown_without_an_error(capsys):
     measure("a.b", np.float32(0.25))
     assert capsys.readouterr().out == "a.b = 0.25\n"
+
+
+def test_an_estimate_brings_its_error_and_its_replicates(capsys):
+    estimate = SimpleNamespace(mean=0.25, stderr=0.125, replicates=8)
+    measure("a.b", estimate)
+    measure("a.b", estimate, stderr=0.5, replicates=2)
+    assert capsys.readouterr().out == "a.b = 0.25 ± 0.125\na.b = 0.25 ± 0.5\n"
+
+
+def test_numbers_are_handed_to_the_text(monkeypatch):
+    glued = []
+    monkeypatch.setattr("myst_nb.glue", lambda *item, display: glued.append((*item, display)))
+    glue_all({"one": np.float32(1.0), "two": 2})
+    assert glued == [("one", 1.0, False), ("two", 2.0, False)]
+    with pytest.raises(TypeError):
+        glue_all({"one": None})
 
 
 def test_in_a_kernel_it_is_an_output_of_the_cell(displayed):
