@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ntpcompanion.dyck.bound import lower_bound, residuals, squared_gradient_norm
+from ntpcompanion.dyck.bound import lower_bound, squared_gradient_norm
 from ntpcompanion.dyck.bracket_counting import downstream_features, expected_error, learning_curve
 from ntpcompanion.dyck.bracket_transformer import squared_loss
 from ntpcompanion.dyck.minimizer_path import (
@@ -12,7 +12,7 @@ from ntpcompanion.dyck.minimizer_path import (
 from ntpcompanion.dyck.sentences import masked_support
 from ntpcompanion.dyck.solutions import transferable
 from ntpcompanion.dyck.value_layer import ValueLayer
-from tests.dyck.cases import balanced_features
+from tests.dyck.cases import balanced_features, residuals
 
 
 def rng(seed=0):

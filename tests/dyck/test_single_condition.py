@@ -3,7 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ntpcompanion.dyck.bound import chain, lower_bound, residuals
+from ntpcompanion.dyck.bound import chain, lower_bound
 from ntpcompanion.dyck.bracket_counting import (
     best_head_error,
     downstream_features,
@@ -15,6 +15,7 @@ from ntpcompanion.dyck.exact_arithmetic import curvature, exact_chain
 from ntpcompanion.dyck.sentences import masked_support
 from ntpcompanion.dyck.single_condition import first_position_attention, mask_as_bias, two_values
 from ntpcompanion.dyck.solutions import transferable, transferable_neurons
+from tests.dyck.cases import residuals
 
 LENGTHS = [4, 6, 8]
 HALF = Fraction(1, 2)

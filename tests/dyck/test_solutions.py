@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ntpcompanion.dyck.bound import lower_bound, residuals, squared_gradient_norm
+from ntpcompanion.dyck.bound import lower_bound, squared_gradient_norm
 from ntpcompanion.dyck.bracket_transformer import (
     Parameters,
     forward,
@@ -20,7 +20,7 @@ from ntpcompanion.dyck.solutions import (
     with_dead_neuron,
     with_least_norm_head,
 )
-from tests.dyck.cases import SIGNS, attentive
+from tests.dyck.cases import SIGNS, attentive, residuals
 
 
 @pytest.mark.parametrize("T", [2, 4, 6, 8, 10, 12])

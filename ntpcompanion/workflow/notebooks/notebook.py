@@ -67,7 +67,7 @@ class Notebook:
         for name in settings.get("inputs", []):
             if name not in self.parameters:
                 raise WorkflowError(
-                    f"{self.path}: front matter lists the input {name!r}, which is no "
+                    f"{self.path}: front matter lists the input {name!r}, which is not a "
                     f"parameter.{nearest(name, self.parameters)}"
                 )
         return settings

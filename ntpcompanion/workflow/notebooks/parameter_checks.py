@@ -50,7 +50,7 @@ def parse_check(text: str, known: Mapping[str, object], where: str) -> Check:
             name = given.value.id
             if name not in known:
                 raise WorkflowError(
-                    f"{where}: the check {module}.{function} is given {name!r}, which is no "
+                    f"{where}: the check {module}.{function} is given {name!r}, which is not a "
                     f"parameter.{nearest(name, known)}"
                 )
             parameters[given.arg] = name

@@ -8,7 +8,7 @@ from ntpcompanion.experiments.same_loss.plan_fields import NamedLanguage, NamedM
 from ntpcompanion.experiments.same_loss.pretraining import Result
 from ntpcompanion.mlm.data.named_plans import LANGUAGE_PLANS, MODEL_PLANS
 
-RECORDS = Path(__file__).parents[2] / "book" / "records"
+RECORDS = Path(__file__).parents[3] / "book" / "records"
 
 
 class Both(Plan):

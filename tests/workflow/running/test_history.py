@@ -84,8 +84,8 @@ def test_a_damaged_file_is_named_and_nothing_is_added(toy, spoil, words):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"schema": 9}, "no entry of the history of schema 1"),
-        ({"more": 1}, "no entry of the history"),
+        ({"schema": 9}, "not an entry of the history of schema 1"),
+        ({"more": 1}, "not an entry of the history"),
         ({"claims": {"toy.half": [0.5]}}, "not enough values"),
         ({"claims": {"toy.half": ["0.5", 0.0, None, "supported"]}}, "must be a number"),
     ],

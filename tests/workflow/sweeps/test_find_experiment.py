@@ -58,7 +58,7 @@ def test_what_is_no_experiment_is_named(study, importable, name, code, words):
 
 
 def test_a_package_without_experiments(importable):
-    with pytest.raises(WorkflowError, match=r"no module of toypkg.experiments. Known: none."):
+    with pytest.raises(WorkflowError, match=r"not a module of toypkg.experiments. Known: none."):
         load_experiment("toypkg.experiments.halves")
 
 

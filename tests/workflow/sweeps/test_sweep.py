@@ -169,7 +169,7 @@ def test_notebooks_are_executed_as_by_the_command_execute(toy):
         (["coin", "--seeds", "0:2", "--profile", "bock"], "No profile 'bock'"),
         (["coin", "--seeds", "0:2", "--out", "t.csv"], "`--out t.csv` must end in .parquet"),
         (["survey", "--seeds", "0:2", "--profile", "smoke"], "an experiment has no profiles"),
-        (["survey", "--seeds", "0:2"], "no plan of toypkg.experiments.survey: `n` is missing"),
+        (["survey", "--seeds", "0:2"], "not a plan of toypkg.experiments.survey: `n` is missing"),
         (["survey", "--grid", "n=0,1"], "`n` should be greater than or equal to 1, got 0"),
         (["survey", "--grid", "n=1,x"], "`n` should be a valid integer, got 'x'"),
         (["survey", "--grid", "m=1", "-p", "n=1"], "`m` is not a field of this plan"),

@@ -129,7 +129,7 @@ def test_a_run_of_another_form_is_refused_with_its_faults(stored, change, said):
     _, path, _ = stored
     data = json.loads(path.read_text()) | change
     write_sealed(path, {key: value for key, value in data.items() if key != "checksum"})
-    with pytest.raises(WorkflowError, match=rf"no run of the benchmarks of schema 1.*{said}"):
+    with pytest.raises(WorkflowError, match=rf"not a run of the benchmarks of schema 1.*{said}"):
         read_bench(path)
 
 
