@@ -16,7 +16,8 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from ntpcompanion.geometry import solve_nuclear_svm
-from ntpcompanion.linear.dynamics import flow, regularization_path
+from ntpcompanion.linear import regularization_path
+from ntpcompanion.linear.dynamics import flow
 from ntpcompanion.linear.separability import decision as separability
 from ntpcompanion.linear.svm import next_token_svm as svm
 from ntpcompanion.linear.tables.contexts import ContextTable

@@ -8,7 +8,8 @@ import pytest
 import torch
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from ntpcompanion.linear.dynamics import flow, regularization_path
+from ntpcompanion.linear import regularization_path
+from ntpcompanion.linear.dynamics import flow
 from ntpcompanion.linear.separability import decision as separability
 from ntpcompanion.linear.separability.decision import check_separability
 from ntpcompanion.linear.svm import next_token_svm as svm

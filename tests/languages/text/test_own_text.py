@@ -41,7 +41,11 @@ def test_enough_text_is_no_news(written):
     ("text", "given", "sentence"),
     [
         ("", {}, r"`text` = .* is empty\."),
-        (". , ; 😀 ! " * 50, {}, r"has 0 words: signs .* not words\. .* `tokenizer` = 'characters'"),
+        (
+            ". , ; 😀 ! " * 50,
+            {},
+            r"has 0 words: signs .* not words\. .* `tokenizer` = 'characters'",
+        ),
         ("word", {}, r"has one word, of which 1 are read; with `context_length` = 2, at least 6"),
         ("word", {"num_words": 9}, r"has one word, and `num_words` = 9 asks for more\."),
         (zipf(50), {"num_words": 300}, r"has 50 words, and `num_words` = 300 asks for more"),
