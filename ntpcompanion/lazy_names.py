@@ -1,4 +1,4 @@
-"""The face of a room: its public names, each loaded from its module when it is first asked for."""
+"""The public names of a package, each loaded from its module when it is first asked for."""
 
 from collections.abc import Callable
 
@@ -8,17 +8,17 @@ import lazy_loader
 def attach_public_names(
     room: str, file: str, *, extra: str
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """What the `__init__.py` of a room assigns to `__getattr__`, `__dir__`, `__all__`.
+    """What the `__init__.py` of a package assigns to `__getattr__`, `__dir__`, `__all__`.
 
     Parameters
     ----------
     room
-        the room's `__name__`.
+        the package's `__name__`.
     file
         its `__file__`; beside it lies the stub `__init__.pyi`, whose lines `from .module import
-        name as name` are the face.
+        name as name` are its public names.
     extra
-        the extra of the distribution that brings what the room's modules import.
+        the extra of the distribution that brings what the package's modules import.
 
     Returns
     -------

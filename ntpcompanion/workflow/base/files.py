@@ -166,7 +166,7 @@ def write_sealed(path: Path, data: Mapping[str, object]) -> None:
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """Read what `write_sealed` wrote. Raises WorkflowError if it is not JSON object or was edited
+    """Read what `write_sealed` wrote. Raises WorkflowError if it is not a JSON object or was edited
     by hand or by a fault.
     """
     data = read_json(path)

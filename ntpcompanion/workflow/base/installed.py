@@ -163,11 +163,12 @@ def plug_ins() -> str:
     """A digest of what installed distributions offer to others: commands left out, and what the
     requirements of this package offer.
     """
+    ours = {*_requirements().values()}
     groups = [
         re.split(r"^\[", _text(note / "entry_points.txt"), flags=re.MULTILINE)
         for place in map(Path, sys.path)
         for note in place.glob("*-info")
-        if note not in _requirements().values()
+        if note not in ours
     ]
     offered = {group for each in groups for group in each if not group.startswith(COMMANDS)}
     return sha256(canonical_json(sorted(offered)))

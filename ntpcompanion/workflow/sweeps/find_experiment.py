@@ -25,7 +25,9 @@ def experiment_module(project: Project, name: str) -> str:
     """The full name of the module of an experiment of a book, which may lie in a package below that
     of the experiments.
     """
-    return _experiments(project).get(name, f"{project.experiments}.{name}")
+    # no file is read: every record of a book is asked for its experiment
+    found = {path.stem: full for path, full in _modules(project)}
+    return f"{project.experiments}.{found.get(name, name)}"
 
 
 def load_experiment(module: str) -> ModuleType:
@@ -103,27 +105,30 @@ def run_point(module: str, point: dict[str, Any], checkpoint: Path) -> object:
 
 def known_experiments(project: Project) -> list[str]:
     """The names of the experiments of a book, found without importing them."""
-    return list(_experiments(project))
+    return [path.stem for path, _ in _modules(project) if _has_run(path)]
 
 
-def _experiments(project: Project) -> dict[str, str]:
+def _modules(project: Project) -> list[tuple[Path, str]]:
+    """The modules below the package of the experiments, with their names relative to it."""
     first, *rest = project.experiments.split(".")
-    folders = [package.joinpath(*rest) for package in project.packages if package.name == first]
-    return {name: f"{project.experiments}.{full}" for name, full in _below(folders).items()}
+    return _below(package.joinpath(*rest) for package in project.packages if package.name == first)
 
 
 def _known(package: str) -> list[str]:
     try:
-        return list(_below(map(Path, importlib.import_module(package).__path__)))
+        paths = importlib.import_module(package).__path__
     except (ImportError, AttributeError):
         return []
+    return [path.stem for path, _ in _below(map(Path, paths)) if _has_run(path)]
 
 
-def _below(folders: Iterable[Path]) -> dict[str, str]:
-    """The modules below some folders that define a function `run`, by their own names."""
-    return {
-        path.stem: ".".join(path.relative_to(folder).with_suffix("").parts)
+def _below(folders: Iterable[Path]) -> list[tuple[Path, str]]:
+    return [
+        (path, ".".join(path.relative_to(folder).with_suffix("").parts))
         for folder in folders
         for path in sorted(folder.rglob("*.py"))
-        if re.search(rb"^def run\(", path.read_bytes(), flags=re.MULTILINE)
-    }
+    ]
+
+
+def _has_run(path: Path) -> bool:
+    return re.search(rb"^def run\(", path.read_bytes(), flags=re.MULTILINE) is not None
