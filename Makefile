@@ -75,7 +75,7 @@ sphinx: $(READY) $(SPHINX)/ready
 	$(BIN)/python -m ntpcompanion.workflow.site.plain_sphinx
 
 clean:
-	rm -rf _build book/chapters .pytest_cache .ruff_cache .hypothesis
+	rm -rf _build book/chapters .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # the tests that read the built pages need one; they are skipped without it, and fail where CI is set
 browser:
