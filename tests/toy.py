@@ -131,12 +131,15 @@ class Toy:
 
     def write_experiment(self, name, code):
         """A module of the package's experiments. `code` defines `run(plan)`, where `plan.n` is a
-        whole number and what is returned a `Result(value=...)`, or classes of its own.
+        whole number and what is returned a `Result(value=...)`, or classes of its own; `ROOT` is
+        the root of the project.
         """
         folder = self.project.package / "experiments"
         folder.mkdir(exist_ok=True)
         (folder / "__init__.py").touch()
-        (folder / f"{name}.py").write_text(EXPERIMENT + code)
+        # not as one text, which would be the name of a place that a task cannot read
+        root = f"import pathlib\nROOT = pathlib.Path(*{self.project.root.parts})\n"
+        (folder / f"{name}.py").write_text(root + EXPERIMENT + code)
 
     def plan_halves(self, **changes):
         """An experiment `halves`, which halves `n` with the package, and the plan of its record."""

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ntpcompanion.workflow.records.record import load_record
 from tests.toy import HEAD
 
 # each way gives the number that the data hold; `here` is the folder of the data
@@ -172,6 +173,54 @@ def test_whichever_way_a_run_reads_a_change_of_what_it_declares_is_seen(asking):
     write_data(data, 3)
     assert "coin (book): executed" in asking.command("execute", "coin")
     assert set(answers(asking).values()) == {3.0, 2.0}, "that a flag is there is still 2"
+
+
+EXPERIMENT = """DECLARED
+WAYS
+
+def run(plan):
+    return Result(value=asked((str(ROOT) + "/" if plan.n else "") + "data"))
+"""
+
+
+@pytest.fixture
+def swept(toy):
+    """A function: what each way gives in a task, by a relative path or with `n` by the full one."""
+    write_data(toy.project.root / "data", 2)
+
+    def write(declared, n=0, code=0):
+        text = EXPERIMENT.replace("WAYS\n", WAYS, 1).replace("DECLARED", declared, 1)
+        toy.write_experiment("asks", text)
+        plan = {"experiment": "asks", "about": "Reads.", "grid": {"n": [n]}}
+        toy.plan_records(asks=plan)
+        output = toy.run("record", "asks", code=code, PYTHONPATH=str(toy.project.root))
+        stored = json.loads((toy.project.records / "asks.json").read_text())
+        ways = stored["results"][0]["result"]["value"].items()
+        return {way: value for way, value in ways if isinstance(value, float)}, output, stored
+
+    return write
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux closes what lies elsewhere")
+def test_whichever_way_a_task_reads_it_has_what_its_experiment_declares(swept, toy):
+    got, output, stored = swept("")
+    assert (got, stored["inputs"]) == ({}, {})
+    assert "it names data/d.txt, which lies in the project and is not declared" in output
+    assert 'Add it to `FILES = ("data/d.txt",)` in the module of the experiment' in output
+    got, _, stored = swept("", n=1)
+    assert got.keys() <= {"exists", "stat"}
+    got, output, stored = swept('FILES = ("data",)')
+    assert set(got.values()) == {2.0}
+    assert stored["inputs"].keys() >= {"data", "data/d.txt", "data/many", "data/behind/d.txt"}
+    for change in (
+        lambda: (toy.project.root / "data" / "behind" / "d.txt").write_text("3"),
+        lambda: (toy.project.root / "data" / "many" / "more").touch(),
+        lambda: (toy.project.root / "data" / "flag").unlink(),
+    ):
+        change()
+        assert load_record(toy.project, "asks").outdated
+        write_data(toy.project.root / "data", 2)
+        assert load_record(toy.project, "asks").outdated == []
 
 
 CELL = """from ntpcompanion.workflow import measure

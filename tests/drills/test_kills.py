@@ -130,8 +130,8 @@ def test_a_killed_or_interrupted_record_resumes_from_its_last_task(toy, interrup
         "slow",
         "import pathlib, time\n\n\ndef run(plan, checkpoint):\n    n = plan.n\n    (checkpoint / "
         "'here').write_text(str(n))\n"
-        "    with open('calls.txt', 'a') as file:\n        file.write(f'{n} ')\n"
-        "    time.sleep((n == 2 and pathlib.Path('slow').exists()) * 600)\n"
+        "    with open(ROOT / 'calls.txt', 'a') as file:\n        file.write(f'{n} ')\n"
+        "    time.sleep((n == 2 and pathlib.Path(ROOT, 'slow').exists()) * 600)\n"
         "    return Result(value=n)\n",
     )
     plan = {"experiment": "slow", "about": "Waits.", "grid": {"n": [0, 1, 2]}}

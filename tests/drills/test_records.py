@@ -122,9 +122,9 @@ def test_no_record_is_written_outside_of_its_folder(recorded, name):
 STUDY = """import math, pathlib
 
 def run(plan):
-    with open("calls.txt", "a") as file:
+    with open(ROOT / "calls.txt", "a") as file:
         file.write(f"{plan.n} ")
-    bad = plan.n == 1 and not pathlib.Path("fixed").exists()
+    bad = plan.n == 1 and not pathlib.Path(ROOT, "fixed").exists()
     return Result(value=BAD if bad else plan.n)
 """
 

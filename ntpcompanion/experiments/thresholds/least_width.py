@@ -16,6 +16,7 @@ from ntpcompanion.experiments import experiment
 from ntpcompanion.languages.text.corpus import read_text
 from ntpcompanion.randomness import stream, torch_stream
 
+INPUTS = ("text",)  # fields of a plan that name files
 MARKOV_STATES, MARKOV_SUCCESSORS = 200, 3
 
 

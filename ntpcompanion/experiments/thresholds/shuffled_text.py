@@ -12,6 +12,8 @@ from ntpcompanion.linear.thresholds.phase_diagram import table_of_sizes
 from ntpcompanion.linear.thresholds.threshold import predicted_threshold
 from ntpcompanion.randomness import stream
 
+INPUTS = ("text",)  # fields of a plan that name files
+
 
 class Plan(text_crossing.Plan):
     """The plan of `text_crossing`; `seed` also draws the supports."""

@@ -12,6 +12,8 @@ from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.linear.thresholds.crossing import separability_crossing
 from ntpcompanion.randomness import stream
 
+INPUTS = ("text",)  # fields of a plan that name files
+
 
 class Plan(TextPlan):
     """The beginning of a text as a table of contexts, with N(0, 1) embeddings of m coordinates."""

@@ -15,6 +15,7 @@ from ntpcompanion.linear.thresholds.support_bounds import (
 )
 from ntpcompanion.randomness import stream
 
+INPUTS = ("text",)  # fields of a plan that name files
 # on the change of the order parameters, whose traces are k − 1
 TOLERANCE = 0.02
 

@@ -20,7 +20,6 @@ from importlib.machinery import (
     SourceFileLoader,
 )
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 # how a folder of theirs ends
@@ -30,15 +29,16 @@ MEASURED = "ntpcompanion.measure"  # the audit event of `measure`
 
 
 class SourceLoader(SourceFileLoader):
-    """Compiles what stands in the file now. A compiled copy is trusted by date and size, which two
-    sources can share.
+    """Compiles what stands in the file now, or takes a compiled copy with the hash of this source
+    (PEP 552). A copy known by date and size only is not trusted: two sources can share them.
     """
 
-    def get_code(self, fullname: str) -> CodeType:
-        """The code of a module, compiled from its source."""
-        path = self.get_filename(fullname)
-        code: CodeType = self.source_to_code(self.get_data(path), path)
-        return code
+    def path_stats(self, path: object) -> dict[str, float]:
+        """A date that no compiled copy has."""
+        return {"mtime": -1, "size": -1}
+
+    def set_data(self, *_: object, **__: object) -> None:
+        """Keep no compiled copy."""
 
 
 def import_from_sources(folders: Sequence[str]) -> None:
@@ -66,11 +66,6 @@ def record_reads(belongs: Callable[[str], bool], log: str) -> None:
     """
     target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     sys.addaudithook(Recorder(belongs, target).record)
-
-
-def write_down_opened_files(folders: Sequence[str], log: str) -> None:
-    """`record_reads` of what lies below `folders`, installed packages left out."""
-    record_reads(membership(folders), log)
 
 
 class Recorder:

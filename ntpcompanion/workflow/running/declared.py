@@ -1,7 +1,7 @@
 """What a run declares: the files and folders that it is given, and by what name it knows them."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
@@ -19,28 +19,37 @@ HOW = (
 
 def listed_files(project: Project, notebook: Notebook) -> dict[str, Path]:
     """The files and folders under `files` in the front matter, by their paths below the root.
+    Raises WorkflowError as `files_below_root`.
+    """
+    where = f"Notebook {notebook.name!r}: `files` in its front matter"
+    return files_below_root(project, notebook.settings.get("files", []), where)
+
+
+def files_below_root(project: Project, names: Iterable[str], where: str) -> dict[str, Path]:
+    """The files and folders of these names, by their paths below the root.
 
     Raises
     ------
     WorkflowError
         a path that is missing, that leaves the project, or that is the project.
     """
-    found = {}
-    for given in notebook.settings.get("files", []):
-        where = f"Notebook {notebook.name!r}: `files` in its front matter names {given!r}"
-        name = Path(os.path.normpath(given)).as_posix()
+    listed = {}
+    for given in names:
+        names_it, name = f"{where} names {given!r}", Path(os.path.normpath(given)).as_posix()
         if Path(given).is_absolute() or name == "." or name.startswith(".."):
             raise WorkflowError(
-                f"{where}, which is not a path below {project.root}. Name a file or folder of the "
-                "project; for one elsewhere let a parameter name it, under `inputs`."
+                f"{names_it}, which is not a path below {project.root}. Name a file or folder of "
+                "the project; for one elsewhere let a parameter name it, under `inputs`."
             )
         place = project.root / name
         if not place.exists():
-            raise WorkflowError(f"{where}, but there is no {place}. Correct the path, or make it.")
+            raise WorkflowError(
+                f"{names_it}, but there is no {place}. Correct the path, or make it."
+            )
         if project.build.resolve().is_relative_to(place.resolve()):
-            raise WorkflowError(f"{where}, which holds what is built. Name a smaller folder.")
-        found[name] = place
-    return found
+            raise WorkflowError(f"{names_it}, which holds what is built. Name a smaller folder.")
+        listed[name] = place
+    return listed
 
 
 def file_digests(places: Mapping[str, Path]) -> dict[str, str]:

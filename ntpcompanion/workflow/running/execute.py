@@ -18,8 +18,8 @@ from ntpcompanion.workflow.base.installed import distributions_of, library_state
 from ntpcompanion.workflow.base.messages import Cell, Done, Failed, Message, heard
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
-from ntpcompanion.workflow.notebooks.notebook import Notebook
-from ntpcompanion.workflow.running.declared import elsewhere, laid_out_files
+from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
+from ntpcompanion.workflow.running.declared import HOW, elsewhere, laid_out_files
 from ntpcompanion.workflow.running.freshness import (
     FILES_READ,
     LIBRARIES_USED,
@@ -46,7 +46,7 @@ from ntpcompanion.workflow.running.runs import (
     stale_reasons,
     unused_defaults,
 )
-from ntpcompanion.workflow.running.undeclared import Undeclared
+from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
 from ntpcompanion.workflow.running.workers import Workers
 
 Report = Callable[[Run, str, int, int], None]  # run, state, cell, cells
@@ -147,14 +147,14 @@ def _execute_one(
     layout = lay_out(run.project, scratch / "run", parts["package source"], declared)
     require_laid_out(run.project, run.notebook, inputs, parts, layout)
     job = _job(run, scratch / "executed.ipynb", layout, elsewhere(run.project, inputs), workers)
-    undeclared = Undeclared(run, job)
+    undeclared = _undeclared(run, job)
     started, began = now(), time.perf_counter()
     done = _run_worker(run, job.write(scratch / "job.json"), progress, workers, undeclared)
     node = tidy(load_executed(Path(job.output)), run.notebook)
     require_listed_records(node, run.notebook)
     require_measured(node, run.notebook.name, done.measured)
     others = other_files(run.project, run.notebook, run.parameters, parts, done.read)
-    notes = [*complaints(node), *done.notes, *undeclared.after_success(done, others)]
+    notes = [*complaints(node), *done.notes, *undeclared.after_success(done.absent, others)]
     libraries = distributions_of(done.modules) - set(run.project.settings.libraries)
     parts = {**parts, FILES_READ: others, LIBRARIES_USED: library_states(libraries)}
     result = _result(run, node, done, parts, started, time.perf_counter() - began)
@@ -219,6 +219,19 @@ def _job(run: Run, output: Path, layout: Layout, inputs: list[str], workers: Wor
     )
 
 
+def _undeclared(run: Run, job: Job) -> Undeclared:
+    return Undeclared(
+        project=run.project,
+        name=f"Notebook {run.notebook.name!r}",
+        code="a cell",
+        folder=Path(job.folder),
+        allowed=(*job.readable, *job.import_path),
+        texts=texts_of(imported_modules(run.notebook.node), run.parameters),
+        how=HOW,
+        records=tuple(run.notebook.settings.get("records", [])),
+    )
+
+
 def _name(run: Run) -> str:
     return f"Notebook {run.notebook.name!r} ({run.profile})"
 
@@ -244,7 +257,7 @@ def _run_worker(
     where = _name(run)
     if isinstance(last, Failed):
         shown = plain(last.traceback) or last.source
-        hints = "".join(f"\n{hint}" for hint in undeclared.after_failure(last))
+        hints = "".join(f"\n{hint}" for hint in undeclared.after_failure(last.error, last.absent))
         raise WorkflowError(f"{where}, code cell {last.cell}: {last.error}\n{shown}{hints}")
     at = f" in code cell {last.cell}" if isinstance(last, Cell) else ""
     said = plain(ended.errors)[-2000:]

@@ -11,17 +11,16 @@ from ntpcompanion.workflow.base.environment import named, package_parents
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
     canonical_json,
-    hash_of,
     names_beside,
     read_input,
     read_sealed,
     sha256,
+    state_of,
     user_path,
 )
 from ntpcompanion.workflow.base.installed import library_states, plug_ins, start_up_files
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
-from ntpcompanion.workflow.base.tracing import digest_of_names
 from ntpcompanion.workflow.claims.baselines import RECORD
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.notebooks.domains import FILE
@@ -64,14 +63,6 @@ def key_parts(
         "inputs": input_hashes(project, notebook, parameters),
         FILES_READ: {name: state_of(project.root / name) for name in read},
     }
-
-
-def state_of(path: Path) -> str:
-    """SHA-256 of a file, or of the names in a folder, as `tracing` writes them down."""
-    try:
-        return digest_of_names(os.listdir(path)) if path.is_dir() else hash_of(path)
-    except OSError:
-        return "missing"
 
 
 def key(parts: KeyParts) -> str:

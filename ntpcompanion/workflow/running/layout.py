@@ -31,12 +31,14 @@ DATE = 315532800
 @dataclass(frozen=True)
 class Layout:
     """`folder` is the current folder of the run, in which files lie as below the project's root;
-    modules are imported from `import_path`. `files` are the digests of what was laid out.
+    modules are imported from `import_path`. `files` are the digests of what was laid out, and
+    `origins` says where each was copied from.
     """
 
     folder: Path
     import_path: tuple[Path, ...]
     files: Mapping[str, str]
+    origins: Mapping[str, Path]
 
     def written(self) -> list[str]:
         """The files that the run has made or changed, but bytecode, relative to the folder."""
@@ -71,11 +73,11 @@ def lay_out(
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     places = _import_places(project)
-    digests = {}
+    digests, origins = {}, {}
     for source in _package_files(project, modules):
         parent = next(parent for parent in places if source.is_relative_to(parent))
         name = Path(places[parent], source.relative_to(parent)).as_posix()
-        digests[name] = _copy(source, folder / name)
+        digests[name], origins[name] = _copy(source, folder / name), source
         if source.suffix == ".py":
             _add_bytecode(folder / name)
     for name, source in declared.items():
@@ -84,8 +86,9 @@ def lay_out(
             if digest == EMPTY:
                 place.mkdir(parents=True, exist_ok=True)
             else:
-                digests[Path(name, below).as_posix()] = _copy(source / below, place)
-    return Layout(folder, tuple(folder / place for place in places.values()), digests)
+                full = Path(name, below).as_posix()
+                digests[full], origins[full] = _copy(source / below, place), source / below
+    return Layout(folder, tuple(folder / place for place in places.values()), digests, origins)
 
 
 def contents(folder: Path) -> Iterator[tuple[str, str]]:

@@ -4,16 +4,13 @@ import ast
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ntpcompanion.workflow.base.environment import OF_THE_MACHINE, package_parents, running
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.messages import Done, Failed
+from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.tracing import outside
-from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
-from ntpcompanion.workflow.running.declared import HOW
-from ntpcompanion.workflow.running.job import Job
-from ntpcompanion.workflow.running.runs import Run
 from ntpcompanion.workflow.running.start import SYSTEM, interpreter
 
 QUOTED = re.compile(r"""'([^'\n]+)'|"([^"\n]+)\"""")
@@ -24,38 +21,59 @@ ELSEWHERE = (
 LONGEST = 300  # characters of a path that is looked for
 
 
+@dataclass(frozen=True, kw_only=True)
 class Undeclared:
-    """What a run has asked for and not been given, after it has ended."""
+    """What a run has asked for and not been given, after it has ended.
 
-    def __init__(self, run: Run, job: Job) -> None:
-        self.run, self.folder = run, Path(job.folder)
-        open_places = [*job.import_path, *job.readable, *SYSTEM, *interpreter(), job.folder]
-        self.closed = outside(open_places)
-        self.allowed = outside([*job.readable, *job.import_path])
+    Fields
+    ------
+    project, name
+        the project, and what the run is called in a sentence.
+    code
+        what names a file in it: "a cell", say.
+    folder, allowed
+        the folder of the run, and the places outside of it that it may read.
+    texts
+        what its code and its parameters name.
+    how
+        how a file of the project is declared, with the place of its `name`.
+    records
+        those that it lists; None: it shows none.
+    """
 
-    def after_failure(self, failed: Failed) -> list[str]:
-        """What may have been missing where a cell has failed."""
-        return self._sentences([*self._texts(), *failed.absent, *named_in(failed.error)])
+    project: Project
+    name: str
+    code: str
+    folder: Path
+    allowed: tuple[str, ...]
+    texts: frozenset[str]
+    how: str
+    records: tuple[str, ...] | None = None
 
-    def after_success(self, done: Done, others: Mapping[str, str]) -> list[str]:
-        """What a cell names although the run does not have it, and what was read elsewhere.
+    def after_failure(self, error: str, absent: Iterable[str]) -> list[str]:
+        """What may have been missing where a run has failed; `absent` are relative paths that were
+        opened and do not exist.
+        """
+        return self._sentences([*sorted(self.texts), *absent, *named_in(error)])
+
+    def after_success(self, absent: Iterable[str], others: Iterable[str]) -> list[str]:
+        """What the code names although the run does not have it, and what was read elsewhere.
 
         Raises
         ------
         WorkflowError
             under CI, files outside of the project that no setting allows to be read.
         """
-        paths = [text for text in self._texts() if "/" in text or Path(text).suffix]
-        root = self.run.project.root
-        strangers = [name for name in others if self.allowed(os.path.realpath(root / name))]
+        paths = [text for text in sorted(self.texts) if "/" in text or Path(text).suffix]
+        root, stranger = self.project.root, outside(self.allowed)
+        strangers = [name for name in others if stranger(os.path.realpath(root / name))]
         code = sorted({self._package(name) for name in others if name.endswith(".py")} - {""})
         if strangers and os.environ.get("CI"):
             raise WorkflowError(
-                f"Notebook {self.run.notebook.name!r} read {', '.join(strangers)}, which it does "
-                f"not declare. {ELSEWHERE}"
+                f"{self.name} read {', '.join(strangers)}, which it does not declare. {ELSEWHERE}"
             )
         return [
-            *self._sentences([*paths, *done.absent]),
+            *self._sentences([*paths, *absent]),
             *(f"it read {name}, which it does not declare. {ELSEWHERE}" for name in strangers),
             *(
                 f"it imports {folder}, which is neither a package of the book nor installed by "
@@ -64,14 +82,9 @@ class Undeclared:
             ),
         ]
 
-    def _texts(self) -> list[str]:
-        """The literal texts of the cells, and the parameters that are texts."""
-        values = (value for value in self.run.parameters.values() if isinstance(value, str))
-        return sorted({*texts_of(self.run.notebook), *values})
-
     def _package(self, name: str) -> str:
         """The folder of code outside of the project; nothing for the package that runs this."""
-        place = os.path.realpath(self.run.project.root / name)
+        place = os.path.realpath(self.project.root / name)
         if not outside(running())(place):
             return ""
         return os.path.dirname(place)
@@ -86,26 +99,28 @@ class Undeclared:
         return list(dict.fromkeys(said))
 
     def _said(self, name: str) -> Iterator[str]:
-        project = self.run.project
-        if (project.records / f"{name}.json").is_file() and (
-            name not in self.run.notebook.settings.get("records", [])
-        ):
+        project = self.project
+        unlisted = self.records is not None and name not in self.records
+        if unlisted and (project.records / f"{name}.json").is_file():
             yield (
-                f"Notebook {self.run.notebook.name!r} shows the record {name}, which its front "
-                f"matter does not list: add `ntp: {{records: [{name}]}}`, so that a new record "
-                "runs the notebook again."
+                f"{self.name} shows the record {name}, which its front matter does not list: add "
+                f"`ntp: {{records: [{name}]}}`, so that a new record runs the notebook again."
             )
         if name in os.environ and name not in (*OF_THE_MACHINE, *project.settings.environment):
             yield (
-                f"a cell names {name!r}, a variable of your environment that a run does not have. "
-                "Add it to `environment` in [tool.ntpcompanion] of pyproject.toml if it may decide "
-                "a number."
+                f"{self.code} names {name!r}, a variable of your environment that a run does not "
+                "have. Add it to `environment` in [tool.ntpcompanion] of pyproject.toml if it may "
+                "decide a number."
             )
         if Path(name).is_absolute():
             # a folder above that of the run, such as "/", is a separator or the like
             inside = str(self.folder).startswith(os.path.join(name, ""))
-            if os.path.exists(name) and not inside and self.closed(os.path.realpath(name)):
-                yield f"a cell names {name}, which lies outside of what a run may read. {ELSEWHERE}"
+            closed = outside([*self.allowed, *SYSTEM, *interpreter(), str(self.folder)])
+            if os.path.exists(name) and not inside and closed(os.path.realpath(name)):
+                yield (
+                    f"{self.code} names {name}, which lies outside of what a run may read. "
+                    f"{ELSEWHERE}"
+                )
             return
         for above in dict.fromkeys([project.root, *package_parents(project)]):
             place = Path(os.path.normpath(above / name))
@@ -114,20 +129,17 @@ class Undeclared:
             below = place.relative_to(project.root).as_posix()
             if place.exists() and not (self.folder / below).exists():
                 yield (
-                    f"a cell names {below}, which lies in the project and is not declared: a run "
-                    "has a folder of its own that holds only what it declares. "
-                    f"{HOW.format(name=below)}"
+                    f"{self.code} names {below}, which lies in the project and is not declared: a "
+                    "run has a folder of its own that holds only what it declares. "
+                    f"{self.how.format(name=below)}"
                 )
 
 
-def texts_of(notebook: Notebook) -> set[str]:
-    """The literal texts in the code cells."""
-    nodes = ast.walk(ast.parse(imported_modules(notebook.node)))
-    return {
-        node.value
-        for node in nodes
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
+def texts_of(code: str, parameters: Mapping[str, object]) -> frozenset[str]:
+    """The literal texts in some Python code, and the parameters that are texts."""
+    nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Constant)]
+    values = [*(node.value for node in nodes), *parameters.values()]
+    return frozenset(value for value in values if isinstance(value, str))
 
 
 def named_in(error: str) -> list[str]:

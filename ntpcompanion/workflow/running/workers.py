@@ -73,18 +73,22 @@ class Workers:
 
     @cached_property
     def _surroundings(self) -> Surroundings:
-        project = self._project
-        environment = clean_environment(project)
-        # not what the user's PYTHONPATH adds, which a run does not have
-        ours = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        installed = [place for place in sys.path if place not in ours]
-        edited = others([*installed, *editable_folders()], project.root)
-        models = [environment[name] for name in ("HF_HOME",) if name in environment]
-        code = [place for place in edited if place not in running()]
-        tool, where = _tool(project)
-        given = [str(project.root / user_path(place)) for place in project.settings.readable]
-        readable = (*given, *models, *where)
-        return Surroundings(environment, (*tool, *code), readable, _fonts(project))
+        return surroundings_of(self._project)
+
+
+def surroundings_of(project: Project) -> Surroundings:
+    """What is the same for all runs of a project."""
+    environment = clean_environment(project)
+    # not what the user's PYTHONPATH adds, which a run does not have
+    ours = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    installed = [place for place in sys.path if place not in ours]
+    edited = others([*installed, *editable_folders()], project.root)
+    models = [environment[name] for name in ("HF_HOME",) if name in environment]
+    code = [place for place in edited if place not in running()]
+    tool, where = _tool(project)
+    given = [str(project.root / user_path(place)) for place in project.settings.readable]
+    readable = (*given, *models, *where)
+    return Surroundings(environment, (*tool, *code), readable, _fonts(project))
 
 
 def _tool(project: Project) -> tuple[list[str], list[str]]:

@@ -1,32 +1,55 @@
-"""A task of an experiment in an interpreter of its own: started by a worker, ended with it."""
+"""A task of an experiment in an interpreter and a folder of its own, which holds only what it
+declares: started by a worker, ended with it.
+"""
 
+import json
+import os
 import shutil
 import subprocess
-import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ntpcompanion.workflow.base.environment import clean_environment, folders
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import canonical_json, read_json, sha256
+from ntpcompanion.workflow.base.files import (
+    canonical_json,
+    read_json,
+    sha256,
+    state_of,
+    write_atomically,
+)
 from ntpcompanion.workflow.base.processes import Lifeline, end_tree
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware
+from ntpcompanion.workflow.base.tracing import read_events
 from ntpcompanion.workflow.hashing.sources import source_hashes
+from ntpcompanion.workflow.running.declared import files_below_root
+from ntpcompanion.workflow.running.layout import Layout, lay_out
+from ntpcompanion.workflow.running.start import Start
+from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
+from ntpcompanion.workflow.running.workers import surroundings_of
+from ntpcompanion.workflow.sweeps import task_program
 from ntpcompanion.workflow.sweeps.calls import KILLED, NotDone
 from ntpcompanion.workflow.sweeps.preparation import project_here
 from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs, inputs_read
-from ntpcompanion.workflow.sweeps.task_process import Job
 
-PROGRAM = f"{__name__.rpartition('.')[0]}.task_process"
+HOW = (
+    'Add it to `FILES = ("{name}",)` in the module of the experiment, or let a field of its plan '
+    'name it and list that field, `INPUTS = ("field",)`; a folder may be named whole.'
+)
 
 
 def run_alone(
-    project: Project, module: str, sources: Mapping[str, str], point: dict[str, Any], place: Path
+    project: Project,
+    module: str,
+    sources: Mapping[str, str],
+    inputs: Sequence[str],
+    point: dict[str, Any],
+    place: Path,
 ) -> dict[str, Any]:
-    """Run an experiment at a point: its `result`, and the digests of the data files that it `read`.
+    """Run an experiment at a point: its `result`, the digests of the data files that it `read`, and
+    `notes` for its user.
 
     Parameters
     ----------
@@ -36,6 +59,8 @@ def run_alone(
         the experiment by its full name, and the parameters.
     sources
         the hashes of the source files that the command has planned with.
+    inputs
+        the files and folders that the experiment declares.
     place
         the task's own: its checkpoints, and what it has read so far, lie beside it, and are used
         again after an interruption, by the same kind of machine and with the same data files.
@@ -49,51 +74,39 @@ def run_alone(
     if place.is_relative_to(project.root):
         place = here.root / place.relative_to(project.root)
     machine = sha256(canonical_json(hardware()))[:8]
-    checkpoint = place.with_name(f"{place.name}-{machine}")
-    own = place.with_name(f"{checkpoint.name}.task")
-    log = own / "opened"
+    own = place.with_name(f"{place.name}-{machine}")
+    checkpoint, log = own / "checkpoint", own / "opened"
     if changed_inputs(here, inputs_read(here, log, sources)):  # of a run that was interrupted
         shutil.rmtree(checkpoint, ignore_errors=True)
         log.unlink()
-    _require_sources(here, module, sources)
     own.mkdir(parents=True, exist_ok=True)
     # not on the disk of the project: where that is full, the journal says so
-    with tempfile.TemporaryDirectory(prefix="ntp-task-") as folder:
-        job_file, answer = Path(folder, "job.json"), Path(folder, "answer.json")
-        job = Job(
-            module=module,
-            point=point,
-            checkpoint=str(checkpoint),
-            folders=folders(here),
-            log=str(log),
-            answer=str(answer),
+    with tempfile.TemporaryDirectory(prefix="ntp-task-") as scratch:
+        folder = Path(os.path.realpath(scratch))
+        _require_sources(here, module, sources)
+        within, elsewhere = _declared(here, module, inputs)
+        layout = lay_out(here, folder / "run", sources, within)
+        _write_down(layout, within, log)
+        around = surroundings_of(here)
+        start = Start(
+            import_path=(*map(str, layout.import_path), *around.code),
+            readable=(*around.readable, *map(str, elsewhere), str(own)),
+            folder=str(layout.folder),
         )
-        job.write(job_file)
-        start(job_file, clean_environment(here), here.root)
-        ended = _answer(answer)
-    _require_sources(here, module, sources)
-    read = inputs_read(here, log, sources)
-    if ended["state"] != "done":
-        raise NotDone(**ended, read=read)
-    return {"result": ended["result"], "read": read}
-
-
-def start(job: Path, environment: Mapping[str, str], folder: Path) -> int:
-    """Start the process of a job in an environment and a current folder, and wait for its end; its
-    exit code. It ends when this process ends.
-    """
-    command = [sys.executable, "-P", "-m", PROGRAM, str(job)]
-    with (
-        Lifeline() as parent,
-        subprocess.Popen(
-            command, stdin=parent.stdin, env=environment, cwd=folder, text=True
-        ) as process,
-    ):
-        try:
-            return process.wait()
-        except BaseException:
-            end_tree(process)
-            raise
+        job = {"module": module, "point": point, "checkpoint": str(checkpoint)}
+        ended = _ended(start, job, around.environment, folder / "private", log)
+        _require_sources(here, module, sources)
+        read = inputs_read(here, log, sources)
+        undeclared = Undeclared(
+            project=here,
+            name=f"The experiment {module.rpartition('.')[2]!r}",
+            code="it",
+            folder=layout.folder,
+            allowed=(*start.import_path, *start.readable),
+            texts=texts_of(_text(layout, module), point),
+            how=HOW,
+        )
+        return _result(ended, read, undeclared, read_events(log).absent, layout.written())
 
 
 def remove_places(place: Path) -> None:
@@ -103,17 +116,103 @@ def remove_places(place: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def _declared(
+    project: Project, module: str, inputs: Iterable[str]
+) -> tuple[dict[str, Path], list[Path]]:
+    """The declared files and folders below the root, by their paths there, and the others."""
+    places = [Path(os.path.normpath(project.root / name)) for name in inputs]
+    within = [place for place in places if place.is_relative_to(project.root)]
+    names = [os.path.relpath(place, project.root) for place in within]
+    try:
+        listed = files_below_root(project, names, f"The experiment {module}")
+    except WorkflowError as error:
+        raise NotDone(state="failed", error=str(error), traceback="") from error
+    return listed, [place for place in places if not place.is_relative_to(project.root)]
+
+
+def _write_down(layout: Layout, declared: Mapping[str, Path], log: Path) -> None:
+    """A line of the log for each file that was laid out but stubs, and for each declared folder."""
+    folders = [
+        Path(folder)
+        for place in declared.values()
+        for folder, _, _ in os.walk(place, followlinks=True)
+    ]
+    lines = [
+        *(
+            ("read", str(layout.origins[name].resolve()), digest)
+            for name, digest in layout.files.items()
+            if not name.endswith(".pyi")
+        ),
+        *(("listed", str(folder.resolve()), state_of(folder)) for folder in folders),
+    ]
+    with log.open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+
+
+def _ended(
+    start: Start, job: dict[str, Any], environment: Mapping[str, str], private: Path, log: Path
+) -> dict[str, Any]:
+    """Run the process of a task, which ends when this one ends; what it has answered."""
+    private.mkdir()
+    variables = {**environment, **start.environment(private, log)}
+    program, job_file = private / "start" / "ntp_task.py", private / "job.json"
+    answer = private / "answer.json"
+    shutil.copyfile(task_program.__file__, program)
+    write_atomically(job_file, json.dumps({**job, "answer": str(answer)}))
+    command = start.command(private, str(program), str(job_file))
+    with (
+        Lifeline() as parent,
+        subprocess.Popen(
+            command, stdin=parent.stdin, env=variables, cwd=start.folder, text=True
+        ) as process,
+    ):
+        try:
+            process.wait()
+        except BaseException:
+            end_tree(process)
+            raise
+    try:
+        answered = read_json(answer)
+    except WorkflowError:
+        answered = None
+    return answered if isinstance(answered, dict) else {"state": "killed", "error": KILLED}
+
+
+def _text(layout: Layout, module: str) -> str:
+    """The source of the module of an experiment."""
+    below = f"{module.replace('.', '/')}.py"
+    paths = [place / below for place in layout.import_path if (place / below).is_file()]
+    return paths[0].read_text(encoding="utf-8") if paths else ""
+
+
+def _result(
+    ended: dict[str, Any],
+    read: Mapping[str, str],
+    undeclared: Undeclared,
+    absent: Iterable[str],
+    written: Sequence[str],
+) -> dict[str, Any]:
+    if ended["state"] == "failed":
+        hints = undeclared.after_failure(ended["error"], sorted(absent))
+        ended["traceback"] = "\n".join([ended["traceback"].rstrip("\n"), *hints])
+    if ended["state"] != "done":
+        raise NotDone(**ended, read=read)
+    others = [name for name in read if Path(name).is_absolute()]
+    try:
+        notes = undeclared.after_success(sorted(absent), others)
+    except WorkflowError as error:
+        raise NotDone(state="failed", error=str(error), traceback="", read=read) from error
+    if written:
+        notes.append(
+            f"{undeclared.name} wrote {', '.join(written)} in its own folder, which is removed. "
+            "Return what is to be kept, or write it below `checkpoint`."
+        )
+    return {"result": ended["result"], "read": read, "notes": notes}
+
+
 def _require_sources(project: Project, module: str, planned: Mapping[str, str]) -> None:
     present = source_hashes(f"import {module}", *project.packages)
     if changed := sorted(
         name for name in {*present, *planned} if present.get(name) != planned.get(name)
     ):
         raise NotDone(state="rejected", error=f"has other sources: {', '.join(changed[:3])}")
-
-
-def _answer(path: Path) -> dict[str, Any]:
-    try:
-        answer = read_json(path)
-    except WorkflowError:
-        answer = None
-    return answer if isinstance(answer, dict) else {"state": "killed", "error": KILLED}

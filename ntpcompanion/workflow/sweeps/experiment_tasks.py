@@ -13,7 +13,7 @@ from ntpcompanion.workflow.base.provenance import versions
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.sweeps.alone import run_alone
 from ntpcompanion.workflow.sweeps.calls import Call, Calls, require_jobs, workers
-from ntpcompanion.workflow.sweeps.find_experiment import read_points
+from ntpcompanion.workflow.sweeps.find_experiment import declared_inputs, read_points
 from ntpcompanion.workflow.sweeps.journal import (
     Present,
     append,
@@ -24,7 +24,11 @@ from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs, require_unc
 
 
 def _finished(
-    project: Project, calls: Calls, keys: Mapping[str, str], journal: TextIO
+    project: Project,
+    calls: Calls,
+    keys: Mapping[str, str],
+    journal: TextIO,
+    note: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
     """Each result, when it is on the disk. After one that failed no more are begun."""
     failure = None
@@ -41,6 +45,8 @@ def _finished(
                 "hardware": outcome.hardware,
             }
             fault = other_inputs(project, line["read"], outcome.host)
+            for text in outcome.result["notes"]:
+                note(text)
             if not fault:
                 yield append(journal, line)
         elif outcome.state == "failed":
@@ -89,8 +95,9 @@ def run_tasks(
     is given a folder of its own, which stays until the record is written, to resume within a task.
     A task fails if its result cannot be written as JSON; a result is what JSON gives back, with
     lists for tuples, whether it was read from `log` or not.
-    Each task has an interpreter of its own, which loads the modules of the project from their
-    `sources` (by default those of now), in its clean environment. A task whose process is killed is
+    Each task has an interpreter and a folder of its own, with the `sources` of the modules (by
+    default those of now) and the files that the experiment declares, in a clean environment; what
+    it asks for besides is a sentence for `note`. A task whose process is killed is
     tried once more, after a word by `note`. With `scheduler` the tasks run on a cluster of Dask
     that is already there.
 
@@ -103,16 +110,28 @@ def run_tasks(
         or data files, a data file that was changed meanwhile.
     """
     require_jobs(jobs)
-    read_points(experiment, tasks)
+    plans = read_points(experiment, tasks)
     if sources is None:
         sources = source_hashes(f"import {experiment}", *project.packages)
     code = [experiment, dict(sources), versions(project.settings.libraries), purpose]
     keys = {canonical_json(task): sha256(canonical_json([code, task])) for task in tasks}
     present = Present(project, elsewhere=scheduler is not None)
     done = finished_lines(log, set(keys.values()), present, note)
+    folder = log.with_suffix("")
     calls = [
-        Call(run_alone, (project, experiment, sources, task, log.with_suffix("") / key[:12]), task)
-        for task in tasks
+        Call(
+            run_alone,
+            (
+                project,
+                experiment,
+                sources,
+                declared_inputs(experiment, plan),
+                task,
+                folder / key[:12],
+            ),
+            task,
+        )
+        for task, plan in zip(tasks, plans, strict=True)
         if (key := keys[canonical_json(task)]) not in done
     ]
     tell = report or (lambda *_: None)
@@ -121,7 +140,7 @@ def run_tasks(
     try:
         if calls:
             with appended(log) as journal, started as found:
-                for line in _finished(project, Calls(found, calls, note), keys, journal):
+                for line in _finished(project, Calls(found, calls, note), keys, journal, note):
                     done[line["key"]] = line
                     tell(len(done), len(tasks))
         require_unchanged(project, done.values())

@@ -3,10 +3,13 @@ defines a class `Plan`, a class `Result` and a function `run(plan)`.
 
 `Plan.from_json` reads parameters and raises ValueError with a sentence for each fault; what `run`
 returns has `to_json`. A `run` that takes an argument `checkpoint` can resume within itself.
+
+A task runs in a folder of its own. The files and folders of the project that it reads are named by
+`FILES = ("data/words.txt",)` in the module; `INPUTS = ("text",)` lists fields of the plan that name
+others.
 """
 
 import importlib
-import inspect
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,7 +18,6 @@ from typing import Any
 
 from ntpcompanion.spelling import nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import as_json
 from ntpcompanion.workflow.base.project import Project
 
 PARTS = ("Plan", "Result", "run")
@@ -79,28 +81,25 @@ def read_points(module: str, points: Sequence[dict[str, Any]]) -> list[Any]:
     return plans
 
 
-def run_point(module: str, point: dict[str, Any], checkpoint: Path) -> object:
-    """Run an experiment at one point of a grid; its result as JSON gives it back.
-
-    The folder `checkpoint` is made if `run` takes an argument of that name.
+def declared_inputs(module: str, plan: Any) -> list[str]:
+    """The files and folders that an experiment reads at a point: those under `FILES` of its module,
+    and the values of the fields of its plan that `INPUTS` of its module lists.
 
     Raises
     ------
-    ValueError
-        what `run` returned cannot be kept as JSON.
+    WorkflowError
+        a name under `INPUTS` that is not a field of the plan.
     """
-    experiment, extra = load_experiment(module), {}
-    if "checkpoint" in inspect.signature(experiment.run).parameters:
-        checkpoint.mkdir(parents=True, exist_ok=True)
-        extra["checkpoint"] = checkpoint
-    result = experiment.run(experiment.Plan.from_json(point), **extra)
-    try:
-        return as_json(result.to_json())
-    except ValueError as error:
-        raise ValueError(
-            f"what it returned cannot be kept. {error}. Return numbers that are finite, texts, "
-            "lists and dicts of them"
-        ) from error
+    experiment = load_experiment(module)
+    fields = getattr(experiment, "INPUTS", ())
+    if unknown := [name for name in fields if not hasattr(plan, name)]:
+        raise WorkflowError(
+            f"{module}: `INPUTS` lists {unknown[0]!r}, which is not a field of its plan."
+            f"{nearest(unknown[0], type(plan).model_fields)}"
+        )
+    values = [getattr(plan, name) for name in fields]
+    several = [value if isinstance(value, list | tuple) else [value] for value in values]
+    return [*getattr(experiment, "FILES", ()), *(name for each in several for name in each if name)]
 
 
 def known_experiments(project: Project) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from ntpcompanion.workflow.base.files import as_json, checksum, hash_of
+from ntpcompanion.workflow.base.files import as_json, checksum, state_of
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, hardware_line
 from ntpcompanion.workflow.sweeps.task_inputs import input_path
@@ -48,7 +48,7 @@ class Present:
     def misfits(self, lines: list[dict[str, Any]]) -> list[str]:
         """For each line why it cannot be used, in words; empty where it can."""
         # a data file is read once for all lines
-        digest = functools.cache(lambda name: hash_of(input_path(self.project, name)))
+        digest = functools.cache(lambda name: state_of(input_path(self.project, name)))
         return [self._misfit(line, digest) for line in lines]
 
     def _misfit(self, line: dict[str, Any], digest: Callable[[str], str]) -> str:

@@ -198,7 +198,7 @@ def _outcomes(
         for call, outcome in Calls(found, list(calls), note):
             if outcome.state == "rejected":
                 raise WorkflowError(outcome.error)
-            line = _line(planned, calls[call], outcome)
+            line = _line(planned, calls[call], outcome, note)
             if fault := other_inputs(planned.target.project, line["read"], line["host"]):
                 raise WorkflowError(fault)
             yield line
@@ -214,11 +214,15 @@ def _told(told: Progress, workers: int, seconds: Sequence[float]) -> Progress:
     return replace(told, running=min(workers, left), seconds_left=rest)
 
 
-def _line(planned: Sweep, point: Point, outcome: Outcome) -> dict[str, Any]:
+def _line(
+    planned: Sweep, point: Point, outcome: Outcome, note: Callable[[str], None]
+) -> dict[str, Any]:
     """What the journal keeps of a run; its checkpoints are of no more use when it is done."""
     found = asdict(outcome)
     if outcome.state == "done":
         kept = planned.target.kept(outcome.result)
+        for text in kept.notes:
+            note(text)
         if kept.page is not None:
             write_atomically(planned.page(point), kept.page)
         remove_places(planned.journal.with_suffix("") / point.key[:16])

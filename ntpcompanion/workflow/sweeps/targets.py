@@ -29,6 +29,7 @@ from ntpcompanion.workflow.running.runs import Run, plan
 from ntpcompanion.workflow.sweeps.alone import run_alone
 from ntpcompanion.workflow.sweeps.calls import Call, NotDone
 from ntpcompanion.workflow.sweeps.find_experiment import (
+    declared_inputs,
     experiment_module,
     known_experiments,
     load_experiment,
@@ -40,24 +41,27 @@ from ntpcompanion.workflow.sweeps.preparation import project_here
 @dataclass(frozen=True)
 class Point:
     """One run of a sweep: what was given, all parameters, and a hash of everything that decides its
-    numbers; of an experiment also the hashes of its `sources`.
+    numbers; of an experiment also the hashes of its `sources` and the files that it declares.
     """
 
     given: dict[str, Any]
     parameters: dict[str, Any]
     key: str
     sources: dict[str, str] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Kept:
     """What is kept of a run: `result` in the table, the hashes of other files that it `read`, and
-    the executed notebook, where it was asked for, as the text of its file.
+    the executed notebook, where it was asked for, as the text of its file; `notes` are for its
+    user.
     """
 
     result: dict[str, Any]
     read: dict[str, str]
-    page: str | None
+    page: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -164,12 +168,14 @@ class ExperimentTarget:
     def points(self, given: list[dict[str, Any]]) -> list[Point]:
         """Read as plans. Raises WorkflowError for values that are not a plan of the experiment."""
         module = self.module
-        plans = [plan.to_json() for plan in read_points(module, given)]
+        plans = read_points(module, given)
         sources = source_hashes(f"import {module}", *self.project.packages)
+        settled_points = [plan.to_json() for plan in plans]
+        declared = [declared_inputs(module, plan) for plan in plans]
         same = [module, sources, library_versions(self.project.settings.libraries), python_minor()]
         return [
-            Point(point, settled, sha256(canonical_json([same, settled])), sources)
-            for point, settled in zip(given, plans, strict=True)
+            Point(point, settled, sha256(canonical_json([same, settled])), sources, tuple(inputs))
+            for point, settled, inputs in zip(given, settled_points, declared, strict=True)
         ]
 
     def notes(self, points: list[Point]) -> list[str]:
@@ -178,12 +184,12 @@ class ExperimentTarget:
 
     def call(self, point: Point, folder: Path, keep: bool) -> Call:
         """`run_alone`; there is no notebook to keep."""
-        named = (self.module, point.sources, point.given, folder / point.key[:16])
+        named = (self.module, point.sources, point.inputs, point.given, folder / point.key[:16])
         return Call(run_alone, (self.project, *named), point.given)
 
     def kept(self, result: dict[str, Any]) -> Kept:
         """What `run_alone` returned, one by one."""
-        return Kept(result["result"], result["read"], None)
+        return Kept(result["result"], result["read"], notes=tuple(result["notes"]))
 
     def durations(self) -> list[float]:
         """Nothing else makes single runs of an experiment."""

@@ -6,30 +6,34 @@ from typing import Any
 
 from ntpcompanion.workflow.base.environment import package_parents
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import hash_of
+from ntpcompanion.workflow.base.files import state_of
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.tracing import read_log
+from ntpcompanion.workflow.base.tracing import outside, read_log
+from ntpcompanion.workflow.running.workers import RUNNING
 
 CHANGED = "changed"
 
 
 def inputs_read(project: Project, log: Path, sources: Iterable[str]) -> dict[str, str]:
-    """The digest of each file that a task has read, by name; without what lies below `_build`, and
-    without the `sources` of packages, which are named relative to the first of them.
+    """The digest of each file that a task has read, and of the names in each folder that it has
+    listed, by name; without what lies below `_build` or beside the log, the package that runs this,
+    and the `sources` of packages, which are named relative to the first of them.
 
     A file, of the sources too, that had another content when it was read than it has now has the
     digest `CHANGED`, which fits no file.
     """
-    known = {(project.package / name).resolve() for name in sources}
-    build = project.build.resolve()
+    known = {(project.package / name.partition(":")[0]).resolve() for name in sources}
+    tool = [] if RUNNING in project.packages else [RUNNING]
+    counts = outside([*map(str, (project.build, log.parent, *tool))])
     read = {
-        Path(path): digests[0] if digests == [hash_of(Path(path))] else CHANGED
+        Path(path): digests[0] if digests == [state_of(Path(path))] else CHANGED
         for path, digests in sorted(read_log(log).items())
+        if counts(path)
     }
     return {
         _name(project, path): digest
         for path, digest in read.items()
-        if not path.is_relative_to(build) and (digest == CHANGED or path not in known)
+        if digest == CHANGED or path not in known
     }
 
 
@@ -43,13 +47,13 @@ def input_path(project: Project, name: str) -> Path:
 
 def changed_inputs(project: Project, read: Mapping[str, str]) -> list[str]:
     """The names of the files whose content is not the one that was read."""
-    return [name for name, seen in read.items() if hash_of(input_path(project, name)) != seen]
+    return [name for name, seen in read.items() if state_of(input_path(project, name)) != seen]
 
 
 def require_unchanged(project: Project, lines: Iterable[Mapping[str, Any]]) -> None:
     """Raises WorkflowError if a data file that a task has read has another content now."""
     read = {entry for line in lines for entry in line["read"].items()}
-    changed = {name for name, seen in read if hash_of(input_path(project, name)) != seen}
+    changed = {name for name, seen in read if state_of(input_path(project, name)) != seen}
     if changed:
         raise WorkflowError(
             f"{', '.join(sorted(changed))} changed while tasks that read it ran. The same command "

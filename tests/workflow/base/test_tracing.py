@@ -27,7 +27,7 @@ def inside(tmp_path):
             "import sys\nfrom ntpcompanion.workflow.base import tracing\n"
             f"folders = {[str(folder), *more]!r}\n"
             "tracing.import_from_sources(folders)\n"
-            f"tracing.write_down_opened_files(folders, {str(tmp_path / 'log')!r})\n"
+            f"tracing.record_reads(tracing.membership(folders), {str(tmp_path / 'log')!r})\n"
             f"sys.path.insert(0, {str(folder)!r})\n{code}"
         )
         done = subprocess.run(

@@ -17,15 +17,14 @@ from ntpcompanion.workflow.sweeps.sweep import sweep
 from tests.workflow.halves import STORED
 
 SCALED = """
-import pathlib
-
+FILES = ("data.csv",)
 CALLS = []  # no task sees what another has left here
 
 def run(plan):
     CALLS.append(plan.n)
-    with open("calls.txt", "a") as file:
+    with open(ROOT / "calls.txt", "a") as file:
         file.write(f"{plan.n} ")
-    if plan.n == 3 and pathlib.Path("broken").exists():
+    if plan.n == 3 and pathlib.Path(ROOT, "broken").exists():
         raise RuntimeError("broken")
     return Result(value=[plan.n * float(open("data.csv").read()), len(CALLS)])
 """

@@ -3,11 +3,8 @@
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.messages import Done, Failed
-from ntpcompanion.workflow.running.job import Job
-from ntpcompanion.workflow.running.undeclared import Undeclared, named_in
-
-DONE = Done([], 0, {}, [], [], [], [])
+from ntpcompanion.workflow.running.declared import HOW
+from ntpcompanion.workflow.running.undeclared import Undeclared, named_in, texts_of
 
 
 @pytest.fixture
@@ -17,17 +14,16 @@ def run(toy, tmp_path, monkeypatch):
     (toy.project.root / "extra.txt").touch()
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "words.txt").touch()
-    job = Job(
-        notebook="",
-        parameters={},
-        folder=str(tmp_path / "run"),
-        import_path=[],
-        readable=[str(tmp_path / "given")],
-        fonts="",
-        cell_timeout=None,
-        output="",
+    return Undeclared(
+        project=toy.project,
+        name="Notebook 'words'",
+        code="a cell",
+        folder=tmp_path / "run",
+        allowed=(str(tmp_path / "given"),),
+        texts=texts_of("x = 'half'", {"text": "words.txt", "seed": 0}),
+        how=HOW,
+        records=(),
     )
-    return Undeclared(toy.runs(names=["words"])[0], job)
 
 
 def test_names_are_taken_from_messages():
@@ -38,26 +34,25 @@ def test_names_are_taken_from_messages():
 
 @pytest.mark.parametrize("name", ["", "x" * 400, "a\nb", "\0", "none.txt", "..", ".", "words", "/"])
 def test_a_text_that_means_no_file_is_left_alone(run, name):
-    assert run.after_failure(Failed(1, "", "", "", [name])) == []
+    assert run.after_failure("", [name]) == []
 
 
 def test_a_file_that_was_opened_and_lies_in_the_project_is_named(run, toy):
-    assert run.after_success(DONE, {}) == []
+    assert run.after_success([], []) == []
     (run.folder / "words.txt").unlink()
-    (sentence,) = run.after_success(DONE, {})
+    (sentence,) = run.after_success([], [])
     assert sentence.startswith("a cell names words.txt"), "its parameter does"
     (run.folder / "words.txt").touch()
-    failed = Failed(1, "", "E: it failed", "", [f"{run.folder}/extra.txt"])
-    (sentence,) = run.after_failure(failed)
+    (sentence,) = run.after_failure("E: it failed", [f"{run.folder}/extra.txt"])
     assert "ntp: {files: [extra.txt]}" in sentence
 
 
 def test_what_was_read_elsewhere_is_a_note_and_under_ci_an_error(run, tmp_path, monkeypatch):
     far, given = str(tmp_path / "far.txt"), str(tmp_path / "given" / "a.txt")
-    assert run.after_success(DONE, {given: ""}) == []
-    (note,) = run.after_success(DONE, {far: ""})
+    assert run.after_success([], [given]) == []
+    (note,) = run.after_success([], [far])
     assert note.startswith(f"it read {far}, which it does not declare. Let a parameter name it")
     monkeypatch.setenv("CI", "true")
     with pytest.raises(WorkflowError, match=r"Notebook 'words' read .*far.txt, which it does not"):
-        run.after_success(DONE, {far: ""})
-    assert run.after_success(DONE, {given: ""}) == []
+        run.after_success([], [far])
+    assert run.after_success([], [given]) == []

@@ -17,6 +17,7 @@ MODULE = "toypkg.experiments.several"
 SEVERAL = """
 import os, pathlib, sys, time
 
+FILES = ("words.txt",)
 STATE = []
 
 def run(plan, checkpoint):
@@ -26,14 +27,18 @@ def run(plan, checkpoint):
     if plan.n == 3:
         sys.exit("no end of a task")
     if plan.n == 4:
-        pathlib.Path(__file__).with_name("more.py").touch()
-        pathlib.Path(__file__).write_text(pathlib.Path(__file__).read_text() + "# edited")
+        (ROOT / "toypkg/experiments/more.py").touch()
+        with (ROOT / "toypkg/experiments/several.py").open("a") as file:
+            file.write("# edited")
     if plan.n == 5:
-        pathlib.Path("pid").write_text(str(os.getpid()))
-        os.rename("pid", "waits")
+        (ROOT / "pid").write_text(str(os.getpid()))
+        os.rename(ROOT / "pid", ROOT / "waits")
         time.sleep(600)
     known = [path.name for path in checkpoint.iterdir()]
     (checkpoint / "step").touch()
+    if plan.n == 7:
+        (checkpoint / "begun").touch()
+        return Result(value=float("nan"))
     if plan.n == 6 and not known:
         scale = float(pathlib.Path("words.txt").read_text() != "")
         os._exit(1)
@@ -50,14 +55,16 @@ def several(importable):
 
     def run(n):
         sources = source_hashes(f"import {MODULE}", *project.packages)
-        return alone.run_alone(project, MODULE, sources, {"n": n}, place)
+        return alone.run_alone(project, MODULE, sources, ["words.txt"], {"n": n}, place)
 
     return run
 
 
 def test_each_task_begins_with_fresh_modules(several):
     for known in ([], ["step"]):
-        assert several(1) == {"result": {"value": [1, known]}, "read": {}}
+        done = several(1)
+        assert done["result"] == {"value": [1, known]}
+        assert (done["notes"], list(done["read"])) == ([], ["words.txt"])
     place = next(Path("_build/records/several").glob("task-*"))
     alone.remove_places(place.with_name("task"))
     assert not list(place.parent.iterdir())
@@ -70,6 +77,13 @@ def test_each_task_begins_with_fresh_modules(several):
             2, "killed", KILLED, marks=pytest.mark.skipif(sys.platform == "win32", reason="signals")
         ),
         (3, "failed", "SystemExit: no end of a task"),
+        (
+            7,
+            "failed",
+            "ValueError: what it returned cannot be kept. JSON cannot hold it: Out of range "
+            "float values are not JSON compliant. Return numbers that are finite, texts, lists and "
+            "dicts of them",
+        ),
         (4, "rejected", "has other sources: experiments/more.py, experiments/several.py"),
     ],
 )
@@ -98,7 +112,7 @@ def test_a_task_ends_with_the_process_that_has_started_it(several, importable):
         "from ntpcompanion.workflow.sweeps.alone import run_alone, source_hashes\n"
         f"project = Project(Path({str(project.root)!r}), Path({str(project.package)!r}))\n"
         f"sources = source_hashes('import {MODULE}', *project.packages)\n"
-        f"run_alone(project, {MODULE!r}, sources, {{'n': 5}}, project.build / 'task')\n"
+        f"run_alone(project, {MODULE!r}, sources, [], {{'n': 5}}, project.build / 'task')\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[3]) as starter:
         try:

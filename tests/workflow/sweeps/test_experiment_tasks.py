@@ -1,10 +1,8 @@
 """Tasks in processes of their own: what is kept, what is reported, and how they end."""
 
-import contextlib
 import json
 import multiprocessing
 import os
-import time
 from unittest import mock
 
 import psutil
@@ -16,17 +14,18 @@ from ntpcompanion.workflow.sweeps.calls import Call, Calls
 from ntpcompanion.workflow.sweeps.cluster import local_workers
 from ntpcompanion.workflow.sweeps.experiment_tasks import run_tasks
 from ntpcompanion.workflow.sweeps.grid import grid_tasks
+from tests.waiting import ended, wait_for
 
 NOTE = """
 import pathlib, time
 
 def run(plan, checkpoint):
-    if plan.n == 3 and not pathlib.Path("fixed").exists():
+    if plan.n == 3 and not pathlib.Path(ROOT, "fixed").exists():
         raise RuntimeError("broken")
-    with open("calls.txt", "a") as file:
+    with open(ROOT / "calls.txt", "a") as file:
         file.write(f"{plan.n} ")
     time.sleep(0.05)
-    return Result(value=[plan.n, checkpoint.is_dir(), checkpoint.name])
+    return Result(value=[plan.n, checkpoint.is_dir(), checkpoint.parent.name])
 """
 PAIR = """
 class Pair:
@@ -41,10 +40,10 @@ import pathlib, time
 
 def run(plan):
     if plan.n:
-        pathlib.Path("begun").touch()
+        pathlib.Path(ROOT, "begun").touch()
         time.sleep(0.3)
         return Result(value=plan.n)
-    while not pathlib.Path("begun").exists():
+    while not pathlib.Path(ROOT, "begun").exists():
         time.sleep(0.01)
     raise ZeroDivisionError("nothing to halve")
 """
@@ -65,8 +64,8 @@ WAIT = """
 import os, pathlib, time
 
 def run(plan):
-    pathlib.Path("pid").write_text(str(os.getpid()))
-    os.rename("pid", "started")
+    pathlib.Path(ROOT, "pid").write_text(str(os.getpid()))
+    os.rename(ROOT / "pid", ROOT / "started")
     time.sleep(100)
 """
 THREADS = """
@@ -243,17 +242,8 @@ def test_tasks_end_when_their_command_is_killed(study, tmp_path):
     }
     command = multiprocessing.get_context("spawn").Process(target=run_tasks, **options)
     command.start()
-    deadline = time.monotonic() + 30
-    while not started.exists():
-        assert command.is_alive()
-        assert time.monotonic() < deadline, "nothing started"
-        time.sleep(0.01)
+    wait_for(started.exists)
     task = psutil.Process(int(started.read_text()))
     command.kill()
     command.join()
-    with contextlib.suppress(psutil.NoSuchProcess):
-        while task.status() != psutil.STATUS_ZOMBIE:
-            if time.monotonic() > deadline:
-                task.kill()
-                pytest.fail("it sleeps on")
-            time.sleep(0.01)
+    wait_for(lambda: ended(task.pid))

@@ -2,18 +2,12 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.sweeps.find_experiment import (
+    declared_inputs,
     experiment_module,
     load_experiment,
     read_points,
-    run_point,
 )
 from tests.toy import HALVES
-
-UNFIT = """
-def run(plan, checkpoint):
-    (checkpoint / "begun").touch()
-    return Result(value=float("nan"))
-"""
 
 
 @pytest.fixture
@@ -69,10 +63,15 @@ def test_all_points_are_plans_before_any_is_run(study):
         read_points(study, [{"n": 1}, {"n": "2"}])
 
 
-def test_a_point_is_run_with_a_folder_if_it_asks_for_one(study, importable, tmp_path):
-    assert run_point(study, {"n": 3}, tmp_path / "halves") == {"value": 1.5}
-    assert not (tmp_path / "halves").exists()
-    importable.write_experiment("unfit", UNFIT)
-    with pytest.raises(ValueError, match=r"^what it returned cannot be kept. .*are finite"):
-        run_point("toypkg.experiments.unfit", {"n": 3}, tmp_path / "unfit")
-    assert (tmp_path / "unfit" / "begun").exists()
+def test_files_are_declared_by_the_module_and_by_fields_of_the_plan(study, importable):
+    assert declared_inputs(study, None) == []
+    importable.write_experiment("reads", 'INPUTS, FILES = ("n",), ("a.txt",)\n' + HALVES)
+    module = "toypkg.experiments.reads"
+    (plan,) = read_points(module, [{"n": 3}])
+    assert declared_inputs(module, plan) == ["a.txt", 3]
+    plan = type("Several", (), {"n": ["b.txt", "", "c.txt"]})
+    assert declared_inputs(module, plan) == ["a.txt", "b.txt", "c.txt"]
+    importable.write_experiment("lists", 'INPUTS = ("m",)\n' + HALVES)
+    (plan,) = read_points("toypkg.experiments.lists", [{"n": 3}])
+    with pytest.raises(WorkflowError, match=r"lists: `INPUTS` lists 'm', which is not a field of"):
+        declared_inputs("toypkg.experiments.lists", plan)

@@ -40,13 +40,13 @@ class Result(experiment.Result):
 
 
 def run(plan):
-    with open("calls.txt", "a") as file:
+    with open(ROOT / "calls.txt", "a") as file:
         file.write(f"{plan.n}/{plan.seed} ")
     if (plan.n, plan.seed) == (5, 1):
         raise ZeroDivisionError("nothing to halve")
-    if (plan.n, plan.seed) == (7, 0) and pathlib.Path("slow").exists():
-        pathlib.Path("pid").write_text(str(os.getpid()))
-        os.rename("pid", "waits")
+    if (plan.n, plan.seed) == (7, 0) and pathlib.Path(ROOT, "slow").exists():
+        pathlib.Path(ROOT, "pid").write_text(str(os.getpid()))
+        os.rename(ROOT / "pid", ROOT / "waits")
         time.sleep(100)
     generator = random.Random(plan.seed)
     return Result(value=half(plan.n), draws=[generator.random() for _ in range(plan.n)])

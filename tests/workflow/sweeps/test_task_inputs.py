@@ -27,7 +27,8 @@ def test_data_files_are_named_by_their_place_and_compared(toy, tmp_path):
     for path in (*files.values(), *left_out):
         path.parent.mkdir(exist_ok=True)
         path.write_text(path.read_text() if path.exists() else "1")
-    log = tmp_path / "log"
+    log = tmp_path / "own" / "log"
+    log.parent.mkdir()
     lines = [["read", str(path.resolve()), hash_of(path)] for path in (*files.values(), *left_out)]
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     read = inputs_read(project, log, ["two.py"])
