@@ -67,10 +67,10 @@ def check_seeds(seeds: object) -> None:
 
 def check_all(name: str, values: object, kind: type) -> None:
     """ValueError unless the value is a sequence of at least one instance of a class."""
-    given = _sequence(name, values, kind.__name__)
-    if not len(given):
+    entries = _sequence(name, values, kind.__name__)
+    if not len(entries):
         raise ValueError(f"`{name}` must hold at least one {kind.__name__}, got an empty list.")
-    for value in given:
+    for value in entries:
         if not isinstance(value, kind):
             raise ValueError(
                 f"`{name}` must hold instances of {kind.__name__} only, got {described(value)}."
@@ -85,13 +85,13 @@ def check_row(name: str, row: object, count: int) -> None:
     as_integer(name, row, 0, count - 1)
 
 
-def check_rows(name: str, rows: object, count: int, least: int = 0) -> None:
-    """ValueError unless the value is a list of at least `least` integers in 0 … `count` − 1."""
+def check_rows(name: str, rows: object, count: int, minimum: int = 0) -> None:
+    """ValueError unless the value is a list of at least `minimum` integers in 0 … `count` − 1."""
     index = as_integer_array(name, rows)
     if index.ndim != 1:
         raise ValueError(f"`{name}` must be a list of integers, got {described(rows)}.")
-    if len(index) < least:
-        raise ValueError(f"`{name}` must hold at least {least} integer, got {described(rows)}.")
+    if len(index) < minimum:
+        raise ValueError(f"`{name}` must hold at least {minimum} integer, got {described(rows)}.")
     if index.size and not 0 <= index.min() <= index.max() < count:
         wrong = index[(index < 0) | (index >= count)][0]
         raise ValueError(f"`{name}` must lie in 0 … {count - 1}, got {wrong}.")
@@ -122,7 +122,7 @@ def check_reachable(name: str, device: Any) -> None:
 
 
 @argument_check
-def check_range(name: str, value: "torch.Tensor", least: float, most: float) -> None:
+def check_range(name: str, value: "torch.Tensor", minimum: float, maximum: float) -> None:
     """ValueError unless all entries lie between two numbers, or equal one of them. Entries that
     cannot be looked at pass: there are none, or they stand for many under `torch.func.vmap`.
     """
@@ -130,10 +130,10 @@ def check_range(name: str, value: "torch.Tensor", least: float, most: float) -> 
         low, high = value.min().item(), value.max().item()
     except RuntimeError:
         return
-    if not (least <= low and high <= most):
+    if not (minimum <= low and high <= maximum):
         raise ValueError(
-            f"`{name}` must lie in {least:g} … {most:g}, got {described(value)} from {low:g} to "
-            f"{high:g}."
+            f"`{name}` must lie in {minimum:g} … {maximum:g}, got {described(value)} from {low:g} "
+            f"to {high:g}."
         )
 
 
@@ -149,9 +149,9 @@ def check_named_tensors(name: str, value: object) -> None:
             )
 
 
-def _sequence(name: str, values: Any, what: str) -> Any:
+def _sequence(name: str, values: Any, description: str) -> Any:
     if isinstance(values, str | bytes | Iterator) or not _has_items(values):
-        raise ValueError(f"`{name}` must be a list of {what}, got {described(values)}.")
+        raise ValueError(f"`{name}` must be a list of {description}, got {described(values)}.")
     return values
 
 

@@ -19,9 +19,9 @@ SUM_TOLERANCE = 1e-8
 
 
 def as_integer(
-    name: str, value: Any, least: int | None = None, most: int | None = None, reason: str = ""
+    name: str, value: Any, minimum: int | None = None, maximum: int | None = None, reason: str = ""
 ) -> int:
-    """`value` as a Python integer in `least` … `most`.
+    """`value` as a Python integer in `minimum` … `maximum`.
 
     Parameters
     ----------
@@ -42,19 +42,19 @@ def as_integer(
         number = operator.index(value)
     except (TypeError, ValueError) as error:
         raise ValueError(f"`{name}` must be an integer, got {described(value)}.") from error
-    if (least is None or number >= least) and (most is None or number <= most):
+    if (minimum is None or number >= minimum) and (maximum is None or number <= maximum):
         return number
-    limits = f"lie in {least} … {most}" if most is not None else f"be at least {least}"
+    limits = f"lie in {minimum} … {maximum}" if maximum is not None else f"be at least {minimum}"
     raise ValueError(f"`{name}` must {limits}{reason and ' ' + reason}, got {number}.")
 
 
-def as_number(name: str, value: object, least: float = -np.inf) -> float:
-    """`value` as a finite Python float of at least `least`; ValueError for all but real numbers."""
+def as_number(name: str, value: object, minimum: float = -np.inf) -> float:
+    """`value` as a finite Python float of at least `minimum`; ValueError for all others."""
     number = _real(name, value)
     if not np.isfinite(number):
         raise ValueError(f"`{name}` must be a finite number, got {number}.")
-    if number < least:
-        raise ValueError(f"`{name}` must be at least {least:g}, got {number}.")
+    if number < minimum:
+        raise ValueError(f"`{name}` must be at least {minimum:g}, got {number}.")
     return number
 
 
@@ -127,16 +127,16 @@ def _any_array(name: str, value: Any) -> np.ndarray:
 
 
 def as_shaped(
-    name: str, value: object, shape: tuple[int | None, ...], what: str = ""
+    name: str, value: object, shape: tuple[int | None, ...], description: str = ""
 ) -> np.ndarray:
     """`value` as a finite float64 array of a shape (None: any positive length), a read-only view
     where it is one already.
 
-    `what` says what the entries are; it follows the shape in the sentence. Raises ValueError for
-    what `as_array` rejects, another shape, NaN or infinity.
+    `description` says what the entries are; it follows the shape in the sentence. Raises ValueError
+    for what `as_array` rejects, another shape, NaN or infinity.
     """
     array = as_array(name, value).view()
-    check_shape(name, array.shape, shape, what)
+    check_shape(name, array.shape, shape, description)
     check_finite(name, array)
     array.flags.writeable = False
     return array
@@ -148,7 +148,7 @@ def as_matrix(name: str, value: object, shape: tuple[int | None, int | None]) ->
 
 
 def check_shape(
-    name: str, shape: tuple[int, ...], wanted: tuple[int | None, ...], what: str = ""
+    name: str, shape: tuple[int, ...], wanted: tuple[int | None, ...], description: str = ""
 ) -> None:
     """ValueError unless a shape is the wanted one; None stands for any positive length."""
     if (
@@ -162,7 +162,9 @@ def check_shape(
         kind = "a vector" if wanted[0] is None else f"a vector of length {lengths}"
     else:
         kind = f"{'a matrix' if len(wanted) == 2 else 'an array'} of shape ({lengths})"
-    raise ValueError(f"`{name}` must be {kind}{what and ', ' + what}, got shape {tuple(shape)}.")
+    raise ValueError(
+        f"`{name}` must be {kind}{description and ', ' + description}, got shape {tuple(shape)}."
+    )
 
 
 def check_finite(name: str, entries: np.ndarray) -> None:

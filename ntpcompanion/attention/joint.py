@@ -92,16 +92,16 @@ def train_jointly(
     check_instance("sequences", sequences, TokenSequences)
     check_choice("method", method, METHODS)
     rate, fall = as_positive("learning_rate", learning_rate), as_number("decay", decay, 0)
-    kept = as_steps("keep", keep)
+    snapshot_steps = as_steps("keep", keep)
     gram = sequences.gram()
     logits = np.zeros(sequences.tokens.shape[:-1])
     coefficients = np.zeros_like(logits)
     decoder = np.zeros((*logits.shape[:-2], sequences.tokens.shape[-1]))
     seen: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
-    for t in range(kept[-1] + 1):
+    for t in range(snapshot_steps[-1] + 1):
         scores = sequences.scores(decoder)
         toward, log_weights = decoder_pull(sequences, logits, scores)
-        if t == kept[len(seen[0])]:
+        if t == snapshot_steps[len(seen[0])]:
             for part, value in zip(
                 seen, (coefficients, decoder, log_loss(logits, scores)), strict=True
             ):
@@ -112,7 +112,7 @@ def train_jointly(
         size = np.linalg.norm(toward, axis=-1)
         along = eta / size if method == "ngd" else eta * np.exp(log_weights)
         decoder = decoder + along[..., None] * toward
-    return JointPath(np.array(kept), *map(np.stack, seen))
+    return JointPath(np.array(snapshot_steps), *map(np.stack, seen))
 
 
 def decoder_pull(

@@ -54,9 +54,9 @@ def attention_map(logits: ArrayLike) -> Float[np.ndarray, "*sets T"]:
     >>> attention_map([0.0, 0.0, 800.0]).tolist()
     [0.0, 0.0, 1.0]
     """
-    given = as_array("logits", logits)
-    check_finite("logits", given)
-    return np.exp(log_softmax(given))
+    array = as_array("logits", logits)
+    check_finite("logits", array)
+    return np.exp(log_softmax(array))
 
 
 def logit_gradient(logits: ArrayLike, scores: ArrayLike) -> LogitGradient:

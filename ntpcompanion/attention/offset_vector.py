@@ -77,22 +77,22 @@ def limiting_offset(
 
 
 def _support_vectors(
-    found: WSVMSolution, others: Bool[np.ndarray, "n T"]
+    solution: WSVMSolution, others: Bool[np.ndarray, "n T"]
 ) -> tuple[np.ndarray, np.ndarray]:
     """W_mm / ‖W_mm‖ and the multipliers of the pairs, all positive; ValueError otherwise."""
-    if found.verdict is not Verdict.SEPARABLE:
+    if solution.verdict is not Verdict.SEPARABLE:
         raise ValueError(
-            f"`sequences` has no W_mm: `solve_w_svm` says {found.verdict.name} (relative gap "
-            f"{found.duality_gap:.3g})."
+            f"`sequences` has no W_mm: `solve_w_svm` says {solution.verdict.name} (relative gap "
+            f"{solution.duality_gap:.3g})."
         )
-    assert found.weights is not None
-    assert found.margins is not None
-    assert found.multipliers is not None
-    largest, alpha = found.margins[others].max(), found.multipliers[others]
+    assert solution.weights is not None
+    assert solution.margins is not None
+    assert solution.multipliers is not None
+    largest, alpha = solution.margins[others].max(), solution.multipliers[others]
     if largest > 1 + 1e-4 or alpha.min() <= 0:
         raise ValueError(
             f"`sequences` has a pair that is not a support vector (largest margin {largest:.6g}, "
             f"smallest multiplier {alpha.min():.3g}): the offset then depends on the whole path. "
             "Draw more dimensions."
         )
-    return found.weights / np.linalg.norm(found.weights), alpha
+    return solution.weights / np.linalg.norm(solution.weights), alpha

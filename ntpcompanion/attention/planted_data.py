@@ -74,14 +74,14 @@ class TokenSequences:
 
     def scores(self, decoder: ArrayLike) -> Float[np.ndarray, "*sets n T"]:
         """Token scores γ_iτ = y_i uᵀ x_iτ for u of shape (..., d); ValueError otherwise."""
-        given = self._as_given("decoder", decoder, self.tokens.shape[-1:])
-        seen = self.tokens @ given[..., None, :, None]
+        decoders = self._as_given("decoder", decoder, self.tokens.shape[-1:])
+        seen = self.tokens @ decoders[..., None, :, None]
         return self.labels[..., None] * seen[..., 0]
 
     def weights(self, coefficients: ArrayLike) -> Float[np.ndarray, "*sets d k"]:
         """Σ_iτ c_iτ x_iτ q_iᵀ for coefficients of shape (..., n, T); ValueError otherwise."""
-        given = self._as_given("coefficients", coefficients, self.tokens.shape[-3:-1])
-        mixed = (np.swapaxes(self.tokens, -1, -2) @ given[..., None])[..., 0]
+        factors = self._as_given("coefficients", coefficients, self.tokens.shape[-3:-1])
+        mixed = (np.swapaxes(self.tokens, -1, -2) @ factors[..., None])[..., 0]
         return np.swapaxes(mixed, -1, -2) @ self.queries
 
     def gram(self) -> Float[np.ndarray, "*sets nT nT"]:
@@ -91,9 +91,9 @@ class TokenSequences:
         return (flat @ np.swapaxes(flat, -1, -2)) * (asked @ np.swapaxes(asked, -1, -2))
 
     def _as_given(self, name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-        given = as_array(name, value)
-        check_leading(name, given, shape, self.tokens.shape[:-3])
-        return given
+        array = as_array(name, value)
+        check_leading(name, array, shape, self.tokens.shape[:-3])
+        return array
 
 
 @dataclass(frozen=True, eq=False)

@@ -157,17 +157,17 @@ def descend_attention(
     check_instance("sequences", sequences, TokenSequences)
     check_choice("method", method, METHODS)
     check_choice("gradient", gradient, tuple(GRADIENTS))
-    kept = as_steps("keep", keep)
+    snapshot_steps = as_steps("keep", keep)
     rate = as_positive("learning_rate", learning_rate)
     scores = sequences.scores(as_decoder("decoder", decoder, sequences))
     first = _as_start(sequences, start)
-    found = _run(sequences, first, scores, GRADIENTS[gradient], method, rate, kept)
-    return AttentionPath(sequences, first, np.array(kept), *map(np.stack, found))
+    histories = _run(sequences, first, scores, GRADIENTS[gradient], method, rate, snapshot_steps)
+    return AttentionPath(sequences, first, np.array(snapshot_steps), *map(np.stack, histories))
 
 
 def take_step(
     gram: Float[np.ndarray, "*sets nT nT"],
-    found: LogitGradient,
+    derivative: LogitGradient,
     method: str,
     rate: float,
     excess: Float[np.ndarray, "*all"] | float = 0.0,
@@ -175,11 +175,13 @@ def take_step(
     """What a step subtracts from the coefficients and from the logits, both (..., n, T); `excess`
     is log(L − L*), for "polyak".
     """
-    shape = found.scaled.shape
-    image = (gram @ found.scaled.reshape(*shape[:-2], -1, 1)).reshape(shape)
-    squared = np.asarray((found.scaled * image).sum(axis=(-2, -1)))  # norm of the gradient of W
-    length = _length(found.log_scale, squared, method, rate, excess)[..., None, None]
-    return length * found.scaled, length * image
+    shape = derivative.scaled.shape
+    image = (gram @ derivative.scaled.reshape(*shape[:-2], -1, 1)).reshape(shape)
+    squared = np.asarray(
+        (derivative.scaled * image).sum(axis=(-2, -1))
+    )  # norm of the gradient of W
+    length = _length(derivative.log_scale, squared, method, rate, excess)[..., None, None]
+    return length * derivative.scaled, length * image
 
 
 def _length(
@@ -208,19 +210,19 @@ def _run(
     gradient: Callable[[np.ndarray, np.ndarray], LogitGradient],
     method: str,
     rate: float,
-    kept: list[int],
+    snapshot_steps: list[int],
 ) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
     """Logits, coefficients and log(L − L*) at the kept steps."""
     gram, logits = sequences.gram(), sequences.logits(start)
     coefficients = np.zeros_like(logits)
     seen: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
-    for k in range(kept[-1] + 1):
-        found, is_kept = gradient(logits, scores), k == kept[len(seen[0])]
-        excess = log_excess(logits, scores) if is_kept or method == "polyak" else 0.0
-        if is_kept:
+    for k in range(snapshot_steps[-1] + 1):
+        derivative, is_snapshot = gradient(logits, scores), k == snapshot_steps[len(seen[0])]
+        excess = log_excess(logits, scores) if is_snapshot or method == "polyak" else 0.0
+        if is_snapshot:
             for part, value in zip(seen, (logits, coefficients, excess), strict=True):
                 part.append(np.array(value))
-        step, image = take_step(gram, found, method, rate, excess)
+        step, image = take_step(gram, derivative, method, rate, excess)
         coefficients, logits = coefficients - step, logits - image
     return seen
 
@@ -237,7 +239,7 @@ def _as_start(sequences: TokenSequences, start: ArrayLike | None) -> np.ndarray:
 
 def as_steps(name: str, value: Sequence[int] | Int[np.ndarray, " s"]) -> list[int]:
     """Increasing numbers of steps from 0 on; ValueError otherwise."""
-    kept = as_integer_array(name, value).ravel().tolist()
-    if not kept or kept != sorted(set(kept)) or kept[0] < 0:
+    steps = as_integer_array(name, value).ravel().tolist()
+    if not steps or steps != sorted(set(steps)) or steps[0] < 0:
         raise ValueError(f"`{name}` must hold increasing numbers of steps from 0, got {value}.")
-    return kept
+    return steps

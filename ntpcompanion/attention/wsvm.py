@@ -89,17 +89,17 @@ def solve_w_svm(sequences: TokenSequences, best: ArrayLike, *, tol: float = 1e-8
     outer = (ahead[others][:, :, None] * asked[others][:, None, :]).reshape(others.sum(), -1)
     first = np.tile([1.0, 0.0], (len(outer), 1))  # of two words the first follows
     table = ContextTable(outer, first, np.full(len(outer), 1 / len(outer)))
-    found = solve_ntp_svm(table, tol=tol)
+    solution = solve_ntp_svm(table, tol=tol)
     multipliers = None
-    if found.dual is not None:
+    if solution.dual is not None:
         multipliers = np.zeros(others.shape)
         # D = ΓᵀE and vec(W) is the difference of its two rows, so each Γ counts twice
-        multipliers[others] = -2 * found.dual[:, 1]
-    if found.weights is None:
-        return WSVMSolution(found.verdict, None, None, multipliers, np.inf)
-    W = (found.weights[0] - found.weights[1]).reshape(ahead.shape[-1], -1)
+        multipliers[others] = -2 * solution.dual[:, 1]
+    if solution.weights is None:
+        return WSVMSolution(solution.verdict, None, None, multipliers, np.inf)
+    W = (solution.weights[0] - solution.weights[1]).reshape(ahead.shape[-1], -1)
     margins = np.einsum("itd,dk,itk->it", ahead, W, asked)
-    return WSVMSolution(found.verdict, W, margins, multipliers, found.duality_gap)
+    return WSVMSolution(solution.verdict, W, margins, multipliers, solution.duality_gap)
 
 
 def differences(

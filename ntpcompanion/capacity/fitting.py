@@ -78,7 +78,7 @@ def fit_decoders(
     groups = [{"params": others}, {"params": stack.attention()}]
     # gradients shrink with the excess loss: the usual 1e-8 would stop the steps before 0.01 %
     adam = torch.optim.Adam(groups, betas=(0.9, 0.99), eps=1e-12, fused=True)
-    least = _excess(stack, beginnings)
+    lowest = _excess(stack, beginnings)
     for step in range(1, steps + 1):
         now = rate * schedule(step / steps)
         for group, factor in zip(adam.param_groups, (1.0, ATTENTION), strict=True):
@@ -87,8 +87,8 @@ def fit_decoders(
         losses(stack(beginnings), joint).sum().backward()
         adam.step()
         if step % EVERY == 0 or step == steps:
-            least = np.minimum(least, _excess(stack, beginnings))
-    return least
+            lowest = np.minimum(lowest, _excess(stack, beginnings))
+    return lowest
 
 
 def schedule(fraction: float) -> float:
@@ -99,5 +99,5 @@ def schedule(fraction: float) -> float:
 def _excess(stack: DecoderStack, beginnings: Beginnings) -> Float[np.ndarray, " decoders"]:
     with torch.no_grad():
         logits = stack(beginnings)
-        found = losses(logits, torch.as_tensor(beginnings.joint)).numpy()
-    return np.asarray(found - beginnings.entropy)
+        cross_entropies = losses(logits, torch.as_tensor(beginnings.joint)).numpy()
+    return np.asarray(cross_entropies - beginnings.entropy)

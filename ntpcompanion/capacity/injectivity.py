@@ -79,13 +79,13 @@ def attend_last(
     table = as_shaped("vectors", vectors, (None, None, None))
     A = as_matrix("scores", scores, (table.shape[2], table.shape[2]))
     _check_contexts(contexts, *table.shape[:2])
-    found = np.empty((len(contexts), table.shape[2]))
+    averages = np.empty((len(contexts), table.shape[2]))
     for row, context in enumerate(contexts):
         x = table[np.arange(len(context)), context]
         logits = x @ (A.T @ x[-1])
         weights = np.exp(logits - logits.max())
-        found[row] = weights @ x / weights.sum()
-    return found
+        averages[row] = weights @ x / weights.sum()
+    return averages
 
 
 def _check_contexts(contexts: Contexts, positions: int, vocab_size: int) -> None:

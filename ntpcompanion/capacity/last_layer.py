@@ -107,16 +107,16 @@ def fit_last_layer(
 
     start = np.zeros(basis.shape[1] * p.shape[1])
     options = LBFGS | {"ftol": 1e-3 * enough}
-    found = minimize(
+    optimum = minimize(
         loss, start, jac=True, method="L-BFGS-B", options=options, callback=stop_at_target
     )
-    q = softmax(basis @ found.x.reshape(basis.shape[1], -1) / root, axis=1)
+    q = softmax(basis @ optimum.x.reshape(basis.shape[1], -1) / root, axis=1)
     # now Σ π q h = Σ π p h, and rows keep their sum of one
     q = q - basis @ (basis.T @ (root * (q - p))) / root
     low = q < 0  # p has the same sums: a mixture with a little of p has them, too, and is positive
-    share = float((q[low] / (q[low] - p[low])).max(initial=0.0))
-    q = np.maximum(q + share * (p - q), 0.0)
-    return LastLayerFit(float(found.fun), _entropy(pi, q), _entropy(pi, p))
+    fraction = float((q[low] / (q[low] - p[low])).max(initial=0.0))
+    q = np.maximum(q + fraction * (p - q), 0.0)
+    return LastLayerFit(float(optimum.fun), _entropy(pi, q), _entropy(pi, p))
 
 
 def _entropy(pi: np.ndarray, q: np.ndarray) -> float:

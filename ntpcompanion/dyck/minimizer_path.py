@@ -222,22 +222,22 @@ def _repeat(
     as_integer("snapshots", snapshots, 2)
     marks = np.unique(np.linspace(0, steps, snapshots).round().astype(int))
     layer.theta[:] = layer.back(layer.theta)
-    kept = [_state(layer)]
+    states = [_state(layer)]
     for count in np.diff(marks):
         for _ in range(count):
             step()
-        kept.append(_state(layer))
-    return ValleyPath(marks, time * marks, *(np.array(part) for part in zip(*kept, strict=True)))
+        states.append(_state(layer))
+    return ValleyPath(marks, time * marks, *(np.array(part) for part in zip(*states, strict=True)))
 
 
 def _state(layer: ValueLayer) -> tuple[float, np.ndarray, np.ndarray, float, float]:
     """The loss; then W_V, u, E‖∇f‖² and the alignment at the point of zero loss nearby."""
-    found = layer.back(layer.theta)
-    W, u = (part.copy() for part in layer.split(found))
+    minimizer = layer.back(layer.theta)
+    W, u = (part.copy() for part in layer.split(minimizer))
     return (
         float(np.mean(layer.residual(layer.theta) ** 2)),
         W,
         u,
-        layer.squared_gradient(found),
-        layer.alignment(found),
+        layer.squared_gradient(minimizer),
+        layer.alignment(minimizer),
     )

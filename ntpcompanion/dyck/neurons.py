@@ -88,15 +88,17 @@ class Neurons:
 
     def statistics(self, z: Int[np.ndarray, "N d"]) -> list["Statistics"]:
         """Exact averages of every neuron over the N rows of z, equally likely."""
-        found = []
+        averages = []
         for part in self.blocks(len(z)):
             values = part.preactivations(z)
             on = np.maximum(values, 0)
             rows = zip(
                 (on > 0).sum(0), on.sum(0), (on**2).sum(0), (values == 0).sum(0), strict=True
             )
-            found += [Statistics(*(Fraction(int(count), len(z)) for count in row)) for row in rows]
-        return found
+            averages += [
+                Statistics(*(Fraction(int(count), len(z)) for count in row)) for row in rows
+            ]
+        return averages
 
     def parameters(self, z: Int[np.ndarray, "N d"]) -> Parameters:
         """θ with this function and, among all splits of c_j into w_j = a v_j and u_j = c_j T / a,

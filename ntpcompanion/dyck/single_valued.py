@@ -59,8 +59,10 @@ def single_valued_neurons(T: int) -> SingleValued:
     # without the full set, which is the empty one with another c
     subsets = (np.arange(2**T - 1)[:, None] >> np.arange(T)) & 1
     lowest, highest = _ranges(subsets, z)
-    found = [_fitting(subsets, value - subsets @ z[0, :T], lowest, highest) for value in range(3)]
-    return SingleValued(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+    solutions = [
+        _fitting(subsets, value - subsets @ z[0, :T], lowest, highest) for value in range(3)
+    ]
+    return SingleValued(*(np.concatenate(parts) for parts in zip(*solutions, strict=True)))
 
 
 def _ranges(subsets: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -86,5 +88,5 @@ def _fitting(
     half = (low == 1) & (high == 1)
     whole = (low >= 0) & (high <= 2) & (low % 2 == 0)
     alphas = subsets + c[:, None]
-    kept = (half | whole).all(1) & (alphas.any(1) | half.any(1))
-    return alphas[kept], half[kept], (half | (low == 0))[kept].any(1)
+    valid = (half | whole).all(1) & (alphas.any(1) | half.any(1))
+    return alphas[valid], half[valid], (half | (low == 0))[valid].any(1)

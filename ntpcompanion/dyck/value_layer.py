@@ -118,12 +118,12 @@ class ValueLayer:
         σ(w_j·h).
         """
         W, u = self.split(theta)
-        share = np.abs(u) * np.maximum(self.h @ W.T, 0).mean(0)
+        weights = np.abs(u) * np.maximum(self.h @ W.T, 0).mean(0)
         T = self.shape[1] // 2
         cosines = np.abs(W[:, :T].sum(1)) / (
             T**0.5 * np.maximum(np.linalg.norm(W, axis=1), np.finfo(float).tiny)
         )
-        return float(share @ cosines / share.sum())
+        return float(weights @ cosines / weights.sum())
 
     def along_valley(
         self, theta: Float[np.ndarray, " p"], vector: Float[np.ndarray, " p"]

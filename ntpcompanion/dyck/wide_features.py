@@ -52,11 +52,11 @@ def squared_kernel(T: int) -> Float[np.ndarray, " T_plus_1"]:
     at d − i + j: C(d, i) C(T − d, j) strings, all terms positive. ValueError for an odd T. O(T³).
     """
     kernel = arc_cosine_kernel(T)
-    found = np.empty(T + 1)
+    values = np.empty(T + 1)
     for d in range(T + 1):
         i, j = np.ogrid[: d + 1, : T - d + 1]
-        found[d] = _binomial(d) @ (kernel[i + j] * kernel[d - i + j]) @ _binomial(T - d)
-    return found
+        values[d] = _binomial(d) @ (kernel[i + j] * kernel[d - i + j]) @ _binomial(T - d)
+    return values
 
 
 def wide_learning_curve(

@@ -73,12 +73,12 @@ def _run(values: dict[str, Any], device: str, folder: Path | None, out: Path | N
     if out:
         # what cannot be written is found out before the training
         out.parent.mkdir(parents=True, exist_ok=True)
-    with joined(device) as (processes, here):
-        if here.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
+    with joined(device) as (processes, local_device):
+        if local_device.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
             # as torchrun has it: small matrices do not gain from more, and suffer on a busy machine
             torch.set_num_threads(1)
         result = experiment.run(
-            experiment.Plan.from_json({**values, "device": str(here)}),
+            experiment.Plan.from_json({**values, "device": str(local_device)}),
             checkpoint=folder,
             processes=processes,
             report=lambda point: print(json.dumps(vars(point)), flush=True),

@@ -60,7 +60,7 @@ def _sentence(fault: Mapping[str, Any], known: list[str]) -> str:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f" Did you mean `{near[0]}`?" if near else f" Known: {', '.join(known)}."
         return f"`{name}` is not a field of this plan.{hint}"
-    said = fault["msg"].removeprefix("Value error, ").removeprefix("Input ").rstrip(".")
-    if said.startswith("`"):  # a sentence of our own already names the field and its value
-        return f"{said}."
-    return f"`{name}` {said}, got {fault['input']!r}."
+    message = fault["msg"].removeprefix("Value error, ").removeprefix("Input ").rstrip(".")
+    if message.startswith("`"):  # a sentence of our own already names the field and its value
+        return f"{message}."
+    return f"`{name}` {message}, got {fault['input']!r}."

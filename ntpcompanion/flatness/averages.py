@@ -89,10 +89,10 @@ def exponent(scales: ArrayLike, values: ArrayLike, errors: ArrayLike) -> tuple[f
     Raises ValueError for scales or values that are not positive and finite, and as `at_rate_zero`.
     """
     scales, values, errors = _vectors(scales=scales, values=values, errors=errors)
-    for name, given in (("scales", scales), ("values", values)):
-        if not (np.isfinite(given) & (given > 0)).all():
+    for name, array in (("scales", scales), ("values", values)):
+        if not (np.isfinite(array) & (array > 0)).all():
             raise ValueError(
-                f"`{name}` must be positive and finite to have logarithms, got {given.tolist()}."
+                f"`{name}` must be positive and finite to have logarithms, got {array.tolist()}."
             )
     line, covariance = np.polyfit(
         np.log(scales), np.log(values), 1, w=values / errors, cov="unscaled"
@@ -133,12 +133,12 @@ def _tensor(name: str, values: Tensor | ArrayLike) -> Tensor:
     return values if is_tensor(values) else torch.tensor(entries)
 
 
-def _vectors(**given: ArrayLike) -> list[np.ndarray]:
+def _vectors(**arguments: ArrayLike) -> list[np.ndarray]:
     """The abscissae, the values and their errors of a weighted line, or a ValueError that names the
     fault.
     """
-    abscissae, values, errors = vectors = [as_array(*argument) for argument in given.items()]
-    first, second, third = given
+    abscissae, values, errors = vectors = [as_array(*argument) for argument in arguments.items()]
+    first, second, third = arguments
     if (
         abscissae.ndim != 1
         or len(np.unique(abscissae)) < 2

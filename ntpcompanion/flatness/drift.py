@@ -214,7 +214,7 @@ class _Flow:
             thetas.append(nearest_minimizer(self.model, moved))
             corrected.append(float((thetas[-1] - moved).norm()))
         path = torch.stack(thetas)
-        trace = torch.stack([self.model.scores(at).square().sum() for at in path])
+        trace = torch.stack([self.model.scores(theta).square().sum() for theta in path])
         return FlowPath(
             torch.tensor(times),
             path,

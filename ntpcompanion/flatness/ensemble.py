@@ -68,8 +68,8 @@ class MeanGradient:
             return self.model.joint.expand(self.replicas, *self.model.distributions.shape)
         batch = next(self.batches)
         empty = torch.zeros(self.replicas, self.model.distributions.numel(), dtype=torch.float64)
-        share = torch.full((1, 1), 1 / batch.shape[1], dtype=torch.float64)
-        counts = empty.scatter_add_(1, batch, share.expand(batch.shape))
+        fraction = torch.full((1, 1), 1 / batch.shape[1], dtype=torch.float64)
+        counts = empty.scatter_add_(1, batch, fraction.expand(batch.shape))
         return counts.view(self.replicas, *self.model.distributions.shape)
 
     def _draw(self, batch_size: int) -> Iterator[Tensor]:
@@ -287,10 +287,10 @@ def _repeat(
     step: Callable[[], None], thetas: Tensor, learning_rate: float, steps: int, snapshots: int
 ) -> EnsemblePath:
     """Take `steps` steps, each of which changes `thetas` in place."""
-    for name, value, least in (("steps", steps, 1), ("snapshots", snapshots, 2)):
-        as_integer(name, value, least)
+    for name, value, minimum in (("steps", steps, 1), ("snapshots", snapshots, 2)):
+        as_integer(name, value, minimum)
     marks = np.unique(np.linspace(0, steps, snapshots).round().astype(int))
-    kept = [thetas.clone()]
+    states = [thetas.clone()]
     for first, last in pairwise(marks):
         for _ in range(last - first):
             step()
@@ -299,6 +299,6 @@ def _repeat(
                 f"The runs diverged before step {last}: make `learning_rate` smaller than "
                 f"{learning_rate}."
             )
-        kept.append(thetas.clone())
+        states.append(thetas.clone())
     counted = torch.tensor(marks, dtype=torch.float64)
-    return EnsemblePath(counted, learning_rate**2 * counted, torch.stack(kept))
+    return EnsemblePath(counted, learning_rate**2 * counted, torch.stack(states))

@@ -191,9 +191,9 @@ class FlatModule:
     def __init__(self, module: nn.Module) -> None:
         check_instance("module", module, nn.Module)
         self.module = module
-        own = {name: p for name, p in module.named_parameters() if p.requires_grad}
-        self.shapes = {name: parameter.shape for name, parameter in own.items()}
-        kinds = {f"{parameter.dtype} on {parameter.device}" for parameter in own.values()}
+        parameters = {name: p for name, p in module.named_parameters() if p.requires_grad}
+        self.shapes = {name: parameter.shape for name, parameter in parameters.items()}
+        kinds = {f"{parameter.dtype} on {parameter.device}" for parameter in parameters.values()}
         if len(kinds) != 1:
             raise ValueError(
                 "`module` must have parameters of one dtype on one device, got "
@@ -203,8 +203,8 @@ class FlatModule:
     @property
     def theta(self) -> Float[Tensor, " d"]:
         """The module's own parameters now, as a new flat vector."""
-        own = dict(self.module.named_parameters())
-        return torch.cat([own[name].detach().flatten() for name in self.shapes])
+        parameters = dict(self.module.named_parameters())
+        return torch.cat([parameters[name].detach().flatten() for name in self.shapes])
 
     def parameters(self, theta: Float[Tensor, " d"]) -> dict[str, Tensor]:
         """The parts of θ by the names of the module's parameters: views, in their shapes. Raises

@@ -82,8 +82,8 @@ def _least_likely(log_probabilities: Tensor) -> tuple[Tensor, Tensor]:
 def _plain_norm(flat: FlatModule, theta: Float[Tensor, " d"], example: Tensor) -> Float[Tensor, ""]:
     leaf = theta.detach().clone().requires_grad_()
     with torch.enable_grad():
-        least = flat(leaf, example).log_softmax(-1).min()
-    return torch.autograd.grad(least, leaf)[0].square().sum()
+        lowest = flat(leaf, example).log_softmax(-1).min()
+    return torch.autograd.grad(lowest, leaf)[0].square().sum()
 
 
 def squared_norms(
@@ -97,16 +97,16 @@ def squared_norms(
     """
     with torch.enable_grad(), recorded(flat.module) as passages:
         log_probabilities = flat(theta.detach(), inputs).log_softmax(-1)
-    labels, shares = weigh(log_probabilities)
+    labels, weights = weigh(log_probabilities)
     grams: dict[int, Tensor] = {}
     rules = [
         RULES[type(p.layer)](p.layer, p.entered.detach(), partial(_gram_once, grams, p.entered))
         for p in passages
     ]
     total = torch.zeros_like(log_probabilities[:, 0])
-    for column, (label, share) in enumerate(zip(labels.T, shares.T, strict=True), 1):
+    for column, (label, weight) in enumerate(zip(labels.T, weights.T, strict=True), 1):
         chosen = log_probabilities.gather(1, label[:, None]).sum()
-        total += share * _backward(chosen, passages, rules, retain_graph=column < labels.shape[1])
+        total += weight * _backward(chosen, passages, rules, retain_graph=column < labels.shape[1])
     return total.detach()
 
 

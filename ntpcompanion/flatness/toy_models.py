@@ -216,8 +216,8 @@ def _masked_conditionals(probability: np.ndarray) -> tuple[Tensor, Tensor, Tenso
         for rest in product(range(vocab), repeat=length - 1):
             masked = (*rest[:position], vocab, *rest[position:])
             inputs.append(one_hot[list(masked)].ravel())
-            given: tuple[int | slice, ...] = (*rest[:position], slice(None), *rest[position:])
-            masses.append(probability[given] / length)
+            index: tuple[int | slice, ...] = (*rest[:position], slice(None), *rest[position:])
+            masses.append(probability[index] / length)
     mass = np.array(masses)
     weight = mass.sum(1)
     return (

@@ -103,15 +103,15 @@ def compare_disagreement(
     >>> round(found.error, 4), round(found.disagreement, 4), round(found.bound, 4)
     (0.3333, 0.2222, 0.3333)
     """
-    said = as_integer_array("predictions", predictions)
-    check_shape("predictions", said.shape, (None, None), "a row for each classifier")
-    target = _probabilities(labels, said)
+    predicted = as_integer_array("predictions", predictions)
+    check_shape("predictions", predicted.shape, (None, None), "a row for each classifier")
+    target = _probabilities(labels, predicted)
     n, classes = target.shape
     mass = np.full(n, 1 / n) if weight is None else as_shaped("weight", weight, (n,))
     check_probabilities("weight", mass, mass.sum())
-    votes = _count_votes(said, classes)
-    fraction = votes / len(said)
-    residual = np.zeros(len(said) + 1)
+    votes = _count_votes(predicted, classes)
+    fraction = votes / len(predicted)
+    residual = np.zeros(len(predicted) + 1)
     np.add.at(residual, votes, mass[:, None] * (target - fraction))
     return Disagreement(
         error=float(mass @ (1 - (fraction * target).sum(1))),
@@ -121,31 +121,33 @@ def compare_disagreement(
 
 
 def _probabilities(
-    labels: ArrayLike, said: Int[np.ndarray, "models n"]
+    labels: ArrayLike, predicted: Int[np.ndarray, "models n"]
 ) -> Float[np.ndarray, "n classes"]:
     """Labels as a row of probabilities for each input; the classes are those that occur."""
-    given = as_array("labels", labels)
-    if given.ndim == 1:
+    array = as_array("labels", labels)
+    if array.ndim == 1:
         known = as_integer_array("labels", labels)
-        check_shape("labels", known.shape, said.shape[1:], "a class for each input")
-        lowest = min(known.min(), said.min())
+        check_shape("labels", known.shape, predicted.shape[1:], "a class for each input")
+        lowest = min(known.min(), predicted.min())
         if lowest < 0:
             raise ValueError(
                 f"`labels` and `predictions` must be classes counted from 0, got {lowest}."
             )
-        return np.eye(max(known.max(), said.max()) + 1)[known]
-    check_shape("labels", given.shape, (said.shape[1], None), "a row for each input")
-    check_probabilities("labels", given, given.sum(1))
-    if not 0 <= said.min() <= said.max() < given.shape[1]:
+        return np.eye(max(known.max(), predicted.max()) + 1)[known]
+    check_shape("labels", array.shape, (predicted.shape[1], None), "a row for each input")
+    check_probabilities("labels", array, array.sum(1))
+    if not 0 <= predicted.min() <= predicted.max() < array.shape[1]:
         raise ValueError(
-            f"`predictions` must lie in 0 … {given.shape[1] - 1}, the columns of `labels`, got "
-            f"{said.min()} … {said.max()}."
+            f"`predictions` must lie in 0 … {array.shape[1] - 1}, the columns of `labels`, got "
+            f"{predicted.min()} … {predicted.max()}."
         )
-    return given
+    return array
 
 
-def _count_votes(said: Int[np.ndarray, "models n"], classes: int) -> Int[np.ndarray, "n classes"]:
-    votes = np.zeros((said.shape[1], classes), dtype=np.int64)
-    for row in said:
+def _count_votes(
+    predicted: Int[np.ndarray, "models n"], classes: int
+) -> Int[np.ndarray, "n classes"]:
+    votes = np.zeros((predicted.shape[1], classes), dtype=np.int64)
+    for row in predicted:
         votes[np.arange(len(row)), row] += 1
     return votes

@@ -152,13 +152,13 @@ def filter_risk(
     >>> filter_risk([[1, 1], [1, 0]], signal=[4, 0], noise=[0.1, 0.1]).tolist()
     [0.2, 0.1]
     """
-    kept = as_array("fractions", fractions)
-    check_finite("fractions", kept)
-    if kept.ndim < 1:
+    factors = as_array("fractions", fractions)
+    check_finite("fractions", factors)
+    if factors.ndim < 1:
         raise ValueError("`fractions` must have an entry for each eigenvector, got a number.")
-    squares = _not_negative("signal", signal, kept.shape[-1])
-    variances = _not_negative("noise", noise, kept.shape[-1])
-    return np.asarray((1 - kept) ** 2 @ squares + kept**2 @ variances)
+    squares = _not_negative("signal", signal, factors.shape[-1])
+    variances = _not_negative("noise", noise, factors.shape[-1])
+    return np.asarray((1 - factors) ** 2 @ squares + factors**2 @ variances)
 
 
 def _positive(name: str, value: ArrayLike) -> Float[np.ndarray, " n"]:

@@ -48,7 +48,7 @@ def min_norm_predictions(
     inputs = as_matrix("features", features, (None, None))
     n, width = inputs.shape
     wanted = as_shaped("targets", targets, (n,), "one for each row of `features`")
-    at = as_matrix("points", points, (None, width))
+    test_inputs = as_matrix("points", points, (None, width))
     seen = as_flags("member", member, (None, n))
     size = int(seen[0].sum())
     if not size or (seen.sum(axis=1) != size).any():
@@ -58,12 +58,12 @@ def min_norm_predictions(
         )
     rows = np.nonzero(seen)[1].reshape(len(seen), size)
     if width <= size:
-        return _coefficients(inputs[rows], wanted[rows]) @ at.T
+        return _coefficients(inputs[rows], wanted[rows]) @ test_inputs.T
     products = inputs @ inputs.T
     gram = products[rows[:, :, None], rows[:, None, :]]
     duals = np.zeros(seen.shape)
     duals[seen] = np.linalg.solve(gram, wanted[rows][..., None]).ravel()
-    return duals @ (inputs @ at.T)
+    return duals @ (inputs @ test_inputs.T)
 
 
 def leave_one_out_predictions(features: ArrayLike, targets: ArrayLike) -> Float[np.ndarray, " n"]:

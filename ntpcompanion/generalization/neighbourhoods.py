@@ -39,12 +39,12 @@ def box_overlap(centres: ArrayLike, half_width: float) -> float:
     >>> box_overlap([0, 10, 20, 30], half_width=1), box_overlap([5, 5], half_width=1)
     (2.0, 1.0)
     """
-    at, h = as_shaped("centres", centres, (None,)), as_positive("half_width", half_width)
-    ends = np.concatenate([at - h, at + h])
+    points, h = as_shaped("centres", centres, (None,)), as_positive("half_width", half_width)
+    ends = np.concatenate([points - h, points + h])
     order = np.argsort(ends, kind="stable")
-    inside = np.cumsum(np.repeat([1, -1], len(at))[order])[:-1]
+    inside = np.cumsum(np.repeat([1, -1], len(points))[order])[:-1]
     lengths = np.diff(ends[order])
-    return float(np.sqrt(np.maximum(inside, 0) / len(at)) @ lengths / (2 * h))
+    return float(np.sqrt(np.maximum(inside, 0) / len(points)) @ lengths / (2 * h))
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,14 @@ def gaussian_overlap(
     >>> round(found.value, 6)
     2.0
     """
-    at, sigma = as_shaped("centres", centres, (None, None)), as_positive("width", width)
+    points, sigma = as_shaped("centres", centres, (None, None)), as_positive("width", width)
     count = as_integer("draws", draws, 2)
     check_generator("generator", generator)
-    neighbours = draw_neighbours(at[generator.integers(len(at), size=count)], sigma, generator)
-    weights = relative_weights(neighbours, at, sigma)  # Σ = 1 for each neighbour
-    terms = np.sqrt(len(at) * (weights**2).sum(axis=1))
+    neighbours = draw_neighbours(
+        points[generator.integers(len(points), size=count)], sigma, generator
+    )
+    weights = relative_weights(neighbours, points, sigma)  # Σ = 1 for each neighbour
+    terms = np.sqrt(len(points) * (weights**2).sum(axis=1))
     return Overlap(float(terms.mean()), float(terms.std(ddof=1) / count**0.5))
 
 

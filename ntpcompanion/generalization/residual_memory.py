@@ -94,22 +94,22 @@ def fit_residual_memory(
 
 
 def _bounded_least_squares(
-    x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"], most: float
+    x: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"], bound: float
 ) -> Float[np.ndarray, " d"]:
-    """The slope of least squared error among those of norm at most `most`."""
-    if not most:
+    """The slope of least squared error among those of norm at most `bound`."""
+    if not bound:
         return np.zeros(x.shape[1])
     values, basis = np.linalg.eigh(x.T @ x / len(x))
     values = np.maximum(values, 0)
     pull = basis.T @ (x.T @ y) / len(x)
     free = values > 1e-12 * values.max()
-    least = basis[:, free] @ (pull[free] / values[free])
-    if np.linalg.norm(least) <= most:
-        return least
-    low, high = 0.0, float(np.linalg.norm(pull)) / most  # |pull| / λ bounds the norm
+    unconstrained = basis[:, free] @ (pull[free] / values[free])
+    if np.linalg.norm(unconstrained) <= bound:
+        return unconstrained
+    low, high = 0.0, float(np.linalg.norm(pull)) / bound  # |pull| / λ bounds the norm
     for _ in range(200):
         middle = (low + high) / 2
-        if np.linalg.norm(pull / (values + middle)) > most:
+        if np.linalg.norm(pull / (values + middle)) > bound:
             low = middle
         else:
             high = middle

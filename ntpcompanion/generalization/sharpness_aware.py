@@ -169,14 +169,14 @@ def train_to_losses(
     rate, limit = as_positive("learning_rate", learning_rate), as_integer("max_steps", max_steps, 1)
     first = np.full((len(X), X.shape[2]), as_number("start", start))
     model, missing = FeatureModel(first, first), np.ones((len(goals), len(X)), dtype=bool)
-    kept = [FeatureModel(first.copy(), first.copy()) for _ in goals]
+    models = [FeatureModel(first.copy(), first.copy()) for _ in goals]
     for _ in range(limit):
         now = missing & (model.losses(X, y) <= goals[:, None])
-        for goal, at in zip(kept, now, strict=True):
-            goal.inner[at], goal.outer[at] = model.inner[at], model.outer[at]
+        for goal, reached in zip(models, now, strict=True):
+            goal.inner[reached], goal.outer[reached] = model.inner[reached], model.outer[reached]
         missing &= ~now
         if not missing.any():
-            return kept
+            return models
         there = ascended(model, X, y, radius, last_layer=last_layer)
         down, out = there.gradients(X, y)
         model = FeatureModel(model.inner - rate * down, model.outer - rate * out)

@@ -159,15 +159,15 @@ def confidence_shift(
             f"shape {teacher.shape}."
         )
     top = teacher.argmax(axis=1)
-    own, other = _log_odds(teacher, top), _log_odds(student, top)
-    if own.min() == own.max():
+    reference, other = _log_odds(teacher, top), _log_odds(student, top)
+    if reference.min() == reference.max():
         raise ValueError(
             "`teacher_logits` must differ in confidence between points, got log-odds of "
-            f"{own[0]:g} at each."
+            f"{reference[0]:g} at each."
         )
-    centred = own - own.mean()
-    order = np.argsort(own, kind="stable")
-    parts = np.array_split((other - own)[order], groups)
+    centred = reference - reference.mean()
+    order = np.argsort(reference, kind="stable")
+    parts = np.array_split((other - reference)[order], groups)
     return ConfidenceShift(
         slope=float(centred @ other / (centred @ centred)),
         groups=np.array([part.mean() for part in parts]),
@@ -181,7 +181,7 @@ def _log_odds(
     rows = np.arange(len(logits))
     rest = logits.copy()
     rest[rows, chosen] = -np.inf
-    most = rest.max(axis=1)
+    largest = rest.max(axis=1)
     return np.asarray(
-        logits[rows, chosen] - most - np.log(np.exp(rest - most[:, None]).sum(axis=1))
+        logits[rows, chosen] - largest - np.log(np.exp(rest - largest[:, None]).sum(axis=1))
     )

@@ -174,12 +174,13 @@ def _check_examples(start: StackedMLP, inputs: Tensor, labels: Tensor, order: Te
 
 
 @argument_check
-def _check_indices(name: str, given: Tensor, count: int, what: str) -> None:
-    if given.dtype != torch.int64:
-        raise ValueError(f"`{name}` must be of torch.int64, got {given.dtype}.")
-    if not 0 <= given.min() <= given.max() < count:
+def _check_indices(name: str, indices: Tensor, count: int, description: str) -> None:
+    if indices.dtype != torch.int64:
+        raise ValueError(f"`{name}` must be of torch.int64, got {indices.dtype}.")
+    if not 0 <= indices.min() <= indices.max() < count:
         raise ValueError(
-            f"`{name}` must lie in 0 … {count - 1}, the {what}, got {given.min()} … {given.max()}."
+            f"`{name}` must lie in 0 … {count - 1}, the {description}, got {indices.min()} … "
+            f"{indices.max()}."
         )
 
 

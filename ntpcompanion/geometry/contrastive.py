@@ -164,8 +164,8 @@ def class_gram(gram: ArrayLike, labels: ArrayLike) -> ClassGram:
     classes = as_labels("labels", labels)
     matrix = as_matrix("gram", gram, (len(classes), len(classes)))
     member = np.eye(classes.max() + 1)[classes]
-    share = member / member.sum(axis=0)
-    means = share.T @ matrix @ share
+    weights = member / member.sum(axis=0)
+    means = weights.T @ matrix @ weights
     return ClassGram(means, float(np.abs(matrix - means[classes][:, classes]).max()))
 
 
@@ -219,8 +219,8 @@ class _Loss:
         gram = features @ features.T
         slope = self.slope(gram)
         multipliers = -np.einsum("ij,ji->i", slope, gram)
-        least = float(np.linalg.eigvalsh(slope + np.diag(multipliers))[0])
-        paid = np.maximum(multipliers - min(least, 0.0), 0.0).sum()
+        smallest = float(np.linalg.eigvalsh(slope + np.diag(multipliers))[0])
+        paid = np.maximum(multipliers - min(smallest, 0.0), 0.0).sum()
         return self.value(gram) - float((slope * gram).sum()) - float(paid)
 
     def value_and_gradient(
@@ -239,15 +239,15 @@ class _Loss:
         H, lengths = self.features(x), np.linalg.norm(x.reshape(self.shape), axis=1)[:, None]
         V = v.reshape(self.shape) / lengths
         radial = (V * H).sum(axis=1, keepdims=True)
-        turned = V - radial * H
-        gram, change = H @ H.T, turned @ H.T + H @ turned.T
+        tangent = V - radial * H
+        gram, change = H @ H.T, tangent @ H.T + H @ tangent.T
         q = softmax(self.others(gram), axis=1)
-        bent = q * (change - (q * change).sum(axis=1, keepdims=True)) / self.temperature**2
-        bent = (bent + bent.T) / 2 / len(gram)
+        slope_change = q * (change - (q * change).sum(axis=1, keepdims=True)) / self.temperature**2
+        slope_change = (slope_change + slope_change.T) / 2 / len(gram)
         slope = self.slope(gram)
-        moved, moves = 2 * slope @ H, 2 * (bent @ H + slope @ turned)
+        moved, moves = 2 * slope @ H, 2 * (slope_change @ H + slope @ tangent)
         along = (moved * H).sum(axis=1, keepdims=True)
         across = moved - along * H
-        along_moves = (moves * H + moved * turned).sum(axis=1, keepdims=True)
-        turned_across = moves - along_moves * H - along * turned
-        return ((turned_across - radial * across) / lengths).ravel()
+        along_moves = (moves * H + moved * tangent).sum(axis=1, keepdims=True)
+        tangent_across = moves - along_moves * H - along * tangent
+        return ((tangent_across - radial * across) / lengths).ravel()

@@ -103,8 +103,8 @@ def train_factors(
     >>> bool(run.excess[1] < run.excess[0]), bool(run.excess[1] < 0.01)
     (True, True)
     """
-    given = Distributions.read(next_token, weight)
-    m, vocab_size = given.probabilities.shape
+    distributions = Distributions.read(next_token, weight)
+    m, vocab_size = distributions.probabilities.shape
     H = as_matrix("contexts", contexts, (m, None))
     W = as_matrix("words", words, (vocab_size, H.shape[1]))
     step_size = as_positive("step_size", step_size)
@@ -113,21 +113,21 @@ def train_factors(
     wanted = _as_rising("keep", keep)
     x = np.concatenate([H, W])
     update = Adam(x.shape, *ADAM_DECAY, ADAM_EPSILON) if method == "adam" else plain
-    kept, losses = [], []
+    snapshots, losses = [], []
     for step in range(wanted[-1] + 1):
         H, W = x[:m], x[m:]
-        excess, slope = excess_and_gradient(H @ W.T, given)
+        excess, slope = excess_and_gradient(H @ W.T, distributions)
         if not np.isfinite(excess):
             raise ValueError(
                 f"`step_size` = {step_size:g} is too large: the loss is not finite after {step} "
                 "steps."
             )
         if step in wanted:
-            kept.append(x)
+            snapshots.append(x)
             losses.append(excess)
         x = x - update(np.concatenate([slope @ W, slope.T @ H]) + ridge * x, step_size)
-    found = np.stack(kept)
-    return FactorRun(wanted, found[:, :m], found[:, m:], np.array(losses))
+    factors = np.stack(snapshots)
+    return FactorRun(wanted, factors[:, :m], factors[:, m:], np.array(losses))
 
 
 def _as_rising(name: str, values: Sequence[int]) -> tuple[int, ...]:

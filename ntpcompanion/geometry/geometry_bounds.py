@@ -57,42 +57,44 @@ class Distributions:
 
 
 def excess_and_gradient(
-    logits: Float[np.ndarray, "m V"], given: Distributions
+    logits: Float[np.ndarray, "m V"], distributions: Distributions
 ) -> tuple[float, Float[np.ndarray, "m V"]]:
     """CE(L) − H in nats, and its gradient π_j (q_jz − p_jz), with q the softmax of the rows of L.
 
     KL(p ‖ q) = −log q(S) + Σ_{z∈S} p_z (r_z − 1 − log r_z) with r_z = q_z / (q(S) p_z): no term is
     negative. Cost O(m V).
     """
-    above = logits - np.where(given.inside, logits, -np.inf).max(axis=1, keepdims=True)
+    above = logits - np.where(distributions.inside, logits, -np.inf).max(axis=1, keepdims=True)
     raised = np.exp(np.minimum(above, LARGEST))
-    held = (raised * given.inside).sum(axis=1, keepdims=True)
-    beyond = np.where(given.inside, 0.0, raised)
+    held = (raised * distributions.inside).sum(axis=1, keepdims=True)
+    beyond = np.where(distributions.inside, 0.0, raised)
     lost = np.log1p(beyond.sum(axis=1, keepdims=True) / held)  # −log q(S)
-    x = np.where(given.inside, above - np.log(held) - given.log_probabilities, 0.0)
+    x = np.where(distributions.inside, above - np.log(held) - distributions.log_probabilities, 0.0)
     near = exp_remainder(np.clip(x, -NEAR, NEAR))
-    matched = given.probabilities * np.where(np.abs(x) < NEAR, near, np.expm1(x) - x)
-    moved = given.probabilities * np.expm1(x - lost) + beyond / held * np.exp(-lost)
-    excess = given.weight @ (lost[:, 0] + matched.sum(axis=1))
-    return float(excess), given.weight[:, None] * moved
+    matched = distributions.probabilities * np.where(np.abs(x) < NEAR, near, np.expm1(x) - x)
+    moved = distributions.probabilities * np.expm1(x - lost) + beyond / held * np.exp(-lost)
+    excess = distributions.weight @ (lost[:, 0] + matched.sum(axis=1))
+    return float(excess), distributions.weight[:, None] * moved
 
 
-def relative_gap(logits: Float[np.ndarray, "m V"], given: Distributions, ridge: float) -> float:
+def relative_gap(
+    logits: Float[np.ndarray, "m V"], distributions: Distributions, ridge: float
+) -> float:
     """How far CE(L) + λ‖L‖_* is from its minimum over all L, at most, in units of λ‖L‖_*.
 
     With A = (P − softmax L) π / λ and s = max(1, ‖A‖₂), the distributions p + (q − p) / s are dual
     feasible; their entropy is a lower bound of the minimum. Infinite at L = 0 unless L = 0 is the
     minimum. Cost O(m V min(m, V)).
     """
-    _, gradient = excess_and_gradient(logits, given)
+    _, gradient = excess_and_gradient(logits, distributions)
     scale = max(1.0, spectral_norm(gradient) / ridge)
     norm = nuclear_norm(logits)
     linear = norm + float((gradient * logits).sum()) / scale / ridge
-    probabilities = given.probabilities + gradient / given.weight[:, None] / scale
+    probabilities = distributions.probabilities + gradient / distributions.weight[:, None] / scale
     lost = (
         0.0
         if scale == 1
-        else excess_and_gradient(logits, Distributions.of(probabilities, given.weight))[0]
+        else excess_and_gradient(logits, Distributions.of(probabilities, distributions.weight))[0]
     )
     gap = max(linear + lost / ridge, 0.0)
     if norm == 0:

@@ -55,7 +55,7 @@ def newton(
         if proved(intermediate_result.x):
             raise StopIteration
 
-    found = minimize(
+    result = minimize(
         problem.value_and_gradient,
         start,
         jac=True,
@@ -64,4 +64,4 @@ def newton(
         callback=ask,
         options={"maxiter": max_iterations, "gtol": STATIONARY},
     )
-    return found.x, found.nit
+    return result.x, result.nit

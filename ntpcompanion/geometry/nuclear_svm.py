@@ -118,8 +118,8 @@ def solve_nuclear_svm(
         shrunk = shrink_singular_values(reflected, threshold)
         state += RELAXATION * (shrunk - logits)
         if step % STEPS_BETWEEN_PROOFS == 0 or step in (1, max_iterations):
-            found = _candidate(inside, logits, (reflected - shrunk) / threshold, step)
-            best = _better(best, found)
+            candidate = _candidate(inside, logits, (reflected - shrunk) / threshold, step)
+            best = _better(best, candidate)
             if best.duality_gap <= tol:
                 break
     return best
@@ -164,12 +164,12 @@ def certified_nuclear_gap(
     [4.2426, 4.2426]
     """
     inside = as_support("support", support)
-    given = (
+    pair = (
         as_matrix("logits", logits, inside.shape),
         as_matrix("dual", dual, inside.shape),
     )
-    found = _candidate(inside, *given, 0)
-    return found.norm, found.bound
+    candidate = _candidate(inside, *pair, 0)
+    return candidate.norm, candidate.bound
 
 
 def _candidate(
@@ -187,11 +187,13 @@ def _candidate(
     return NuclearSVMSolution(feasible, A, nuclear_norm(feasible), bound, iterations)
 
 
-def _better(best: NuclearSVMSolution, found: NuclearSVMSolution) -> NuclearSVMSolution:
+def _better(best: NuclearSVMSolution, candidate: NuclearSVMSolution) -> NuclearSVMSolution:
     """The shorter logits with the higher bound; either may be the older."""
-    primal = min(best, found, key=lambda one: one.norm)
-    dual = max(best, found, key=lambda one: one.bound)
-    return NuclearSVMSolution(primal.logits, dual.dual, primal.norm, dual.bound, found.iterations)
+    primal = min(best, candidate, key=lambda one: one.norm)
+    dual = max(best, candidate, key=lambda one: one.bound)
+    return NuclearSVMSolution(
+        primal.logits, dual.dual, primal.norm, dual.bound, candidate.iterations
+    )
 
 
 def nearest_feasible(

@@ -32,6 +32,6 @@ def shrink_singular_values(
     if len(matrix) < matrix.shape[1]:
         return shrink_singular_values(matrix.T, threshold).T
     squares, vectors = eigh(matrix.T @ matrix, driver="evd", check_finite=False)
-    kept = squares > threshold**2
-    share = 1 - threshold / np.sqrt(squares[kept])
-    return (matrix @ vectors[:, kept] * share) @ vectors[:, kept].T
+    retained = squares > threshold**2
+    shrinkage = 1 - threshold / np.sqrt(squares[retained])
+    return (matrix @ vectors[:, retained] * shrinkage) @ vectors[:, retained].T

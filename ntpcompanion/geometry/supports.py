@@ -52,8 +52,8 @@ def as_support(name: str, value: ArrayLike) -> Bool[np.ndarray, "m V"]:
     """A support matrix (m, V) of zeros and ones (or truth values), with a token inside and one
     outside in each row; ValueError otherwise.
     """
-    given = np.asarray(value)
-    entries = given.astype(float) if given.dtype == bool else value
+    array = np.asarray(value)
+    entries = array.astype(float) if array.dtype == bool else value
     matrix = as_matrix(name, entries, (None, None))
     if not np.isin(matrix, (0, 1)).all():
         stray = matrix[~np.isin(matrix, (0, 1))][0]
@@ -63,11 +63,14 @@ def as_support(name: str, value: ArrayLike) -> Bool[np.ndarray, "m V"]:
         )
     support = matrix == 1
     sizes = support.sum(axis=1)
-    for wrong, what in ((sizes == 0, "no token"), (sizes == support.shape[1], "every token")):
+    for wrong, description in (
+        (sizes == 0, "no token"),
+        (sizes == support.shape[1], "every token"),
+    ):
         if wrong.any():
             raise ValueError(
-                f"`{name}` must have a token inside and one outside each support, got {what} in "
-                f"row {int(wrong.argmax())}. Leave such contexts out."
+                f"`{name}` must have a token inside and one outside each support, got "
+                f"{description} in row {int(wrong.argmax())}. Leave such contexts out."
             )
     return support
 
@@ -251,7 +254,7 @@ def polar_certificate(support: ArrayLike) -> PolarCertificate:
     """
     inside = as_support("support", support)
     left, values, right = np.linalg.svd(centred_support(inside), full_matrices=False)
-    kept = values > RANK_TOLERANCE * values[0]
-    polar = left[:, kept] @ right[kept]
+    nonzero = values > RANK_TOLERANCE * values[0]
+    polar = left[:, nonzero] @ right[nonzero]
     outside = polar[~inside]
     return PolarCertificate(polar, float(outside.max()), float((outside < -ROUNDING).mean()))

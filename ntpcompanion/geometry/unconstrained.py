@@ -117,19 +117,19 @@ def ridge_path(
     >>> bool(abs(logits[0] - logits[1]) < 1e-3 and logits[0] > logits[2] + 5)
     True
     """
-    given = Distributions.read(next_token, weight)
+    distributions = Distributions.read(next_token, weight)
     falling = _as_falling("ridges", ridges)
-    m, vocab_size = given.probabilities.shape
+    m, vocab_size = distributions.probabilities.shape
     dim = as_integer("dim", vocab_size if dim is None else dim, 1)
     as_between("tol", tol, 0, 1, "a share of the penalty")
     as_integer("max_iterations", max_iterations, 1)
     check_dense("next_token", DENSE_ARRAYS, (m + vocab_size, max(vocab_size, dim)))
-    contexts, words = _first_factors(given, dim)
+    contexts, words = _first_factors(distributions, dim)
     path = []
     for ridge in falling:
-        found = _minimum(given, ridge, contexts, words, tol, max_iterations)
-        contexts, words = found.contexts, found.words
-        path.append(found)
+        minimum = _minimum(distributions, ridge, contexts, words, tol, max_iterations)
+        contexts, words = minimum.contexts, minimum.words
+        path.append(minimum)
     return path
 
 
@@ -159,10 +159,10 @@ def balanced_factors(
     [[4.0, 0.0], [0.0, 0.0]]
     """
     left, values, right = np.linalg.svd(logits, full_matrices=False)
-    kept = min(dim, len(values))
-    root = np.sqrt(values[:kept])
-    padding = ((0, 0), (0, dim - kept))
-    return np.pad(left[:, :kept] * root, padding), np.pad(right[:kept].T * root, padding)
+    rank = min(dim, len(values))
+    root = np.sqrt(values[:rank])
+    padding = ((0, 0), (0, dim - rank))
+    return np.pad(left[:, :rank] * root, padding), np.pad(right[:rank].T * root, padding)
 
 
 def _as_falling(name: str, values: Sequence[float]) -> list[float]:
@@ -176,14 +176,14 @@ def _as_falling(name: str, values: Sequence[float]) -> list[float]:
 
 
 def _first_factors(
-    given: Distributions, dim: int
+    distributions: Distributions, dim: int
 ) -> tuple[Float[np.ndarray, "m d"], Float[np.ndarray, "V d"]]:
-    _, gradient = excess_and_gradient(np.zeros(given.probabilities.shape), given)
+    _, gradient = excess_and_gradient(np.zeros(distributions.probabilities.shape), distributions)
     return balanced_factors(-START / np.linalg.norm(gradient) * gradient, dim)
 
 
 def _minimum(
-    given: Distributions,
+    distributions: Distributions,
     ridge: float,
     contexts: Float[np.ndarray, "m d"],
     words: Float[np.ndarray, "V d"],
@@ -193,11 +193,11 @@ def _minimum(
     """Rounds of a proximal step, which adds what factors of too low a rank lack, and Newton steps,
     until the gap is proved, stops falling by half, or the steps are spent.
     """
-    problem, dim = _Scaled(given, ridge, words.shape), words.shape[1]
+    problem, dim = _Scaled(distributions, ridge, words.shape), words.shape[1]
     H, W, earlier, steps = contexts, words, np.inf, 0
 
     while steps < max_iterations:
-        H, W = balanced_factors(_proximal_step(H @ W.T, given, ridge), dim)
+        H, W = balanced_factors(_proximal_step(H @ W.T, distributions, ridge), dim)
         start = np.concatenate([H, W]).ravel()
         if (gap := problem.gap(start)) <= tol:
             break  # at zero above all, which the largest penalties choose: no step has a direction
@@ -209,7 +209,7 @@ def _minimum(
             break
         earlier = gap
     H, W = balanced_factors(H @ W.T, dim)
-    excess, _ = excess_and_gradient(H @ W.T, given)
+    excess, _ = excess_and_gradient(H @ W.T, distributions)
     return RidgeMinimum(ridge, H, W, excess, gap, steps)
 
 
@@ -245,17 +245,17 @@ class _Scaled:
         weight = self.given.weight[:, None]
         q = self.given.probabilities + slope / weight
         moved = q * (A @ W.T + H @ B.T)
-        turned = weight * (moved - q * moved.sum(axis=1, keepdims=True))
-        both = np.concatenate([turned @ W + slope @ B, turned.T @ H + slope.T @ A])
+        slope_change = weight * (moved - q * moved.sum(axis=1, keepdims=True))
+        both = np.concatenate([slope_change @ W + slope @ B, slope_change.T @ H + slope.T @ A])
         return both.ravel() / self.ridge + v
 
 
 def _proximal_step(
-    logits: Float[np.ndarray, "m V"], given: Distributions, ridge: float
+    logits: Float[np.ndarray, "m V"], distributions: Distributions, ridge: float
 ) -> Float[np.ndarray, "m V"]:
     """One step of proximal gradient descent on CE(L) + λ‖L‖_*: it never raises the objective, and
     adds the directions that factors of lower rank lack.
     """
-    step = 2 / given.weight.max()  # the Hessian of the loss is at most max π / 2
-    _, slope = excess_and_gradient(logits, given)
+    step = 2 / distributions.weight.max()  # the Hessian of the loss is at most max π / 2
+    _, slope = excess_and_gradient(logits, distributions)
     return shrink_singular_values(logits - step * slope, step * ridge)

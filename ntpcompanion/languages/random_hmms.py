@@ -80,9 +80,9 @@ def random_block_hmm(
     transition, emission = np.zeros((states, states)), np.zeros((states, vocab))
     s, v = states // blocks, vocab // blocks
     for k in range(blocks):
-        own = slice(k * s, (k + 1) * s)
-        transition[own, own] = _random_rows(rng, s, s, transition_concentration)
-        emission[own, k * v : (k + 1) * v] = _random_rows(rng, s, v, emission_concentration)
+        block = slice(k * s, (k + 1) * s)
+        transition[block, block] = _random_rows(rng, s, s, transition_concentration)
+        emission[block, k * v : (k + 1) * v] = _random_rows(rng, s, v, emission_concentration)
     return HMM(
         torch.full((states,), 1 / states, dtype=torch.float64),
         torch.tensor(transition),
@@ -96,9 +96,13 @@ def _random_rows(
 ) -> Float[np.ndarray, "rows columns"]:
     """Rows of a symmetric Dirichlet distribution without negligible entries."""
     table = rng.dirichlet(np.full(columns, concentration), rows)
-    kept = np.where(table < NEGLIGIBLE, 0.0, table)
+    thresholded = np.where(table < NEGLIGIBLE, 0.0, table)
     # rows that lose nothing stay as drawn, bit for bit
-    return np.where((kept == table).all(1, keepdims=True), table, kept / kept.sum(1, keepdims=True))
+    return np.where(
+        (thresholded == table).all(1, keepdims=True),
+        table,
+        thresholded / thresholded.sum(1, keepdims=True),
+    )
 
 
 def random_hmm(rng: np.random.Generator, *, states: int, vocab: int, length: int) -> HMM:

@@ -59,7 +59,7 @@ def build_model(
     >>> from ntpcompanion.networks import ModelPlan, build_model
     >>> model = build_model(ModelPlan("lstm", 8, layers=1, words=20, positions=4), seed=0)
     >>> hidden = torch.tensor([[7, -2, 3, 19]])  # −2 is the mask: which word of 0 … 19 is it?
-    >>> model(hidden, at=torch.tensor([[1]])).shape
+    >>> model(hidden, positions=torch.tensor([[1]])).shape
     torch.Size([1, 1, 20])
     """
     check_instance("plan", plan, ModelPlan)

@@ -57,16 +57,16 @@ class LanguageModel(nn.Module):
         self.bias = nn.Parameter(torch.zeros(plan.words))
 
     def forward(
-        self, tokens: Int[Tensor, "batch length"], at: Int[Tensor, "batch asked"]
+        self, tokens: Int[Tensor, "batch length"], positions: Int[Tensor, "batch asked"]
     ) -> Float[Tensor, "batch asked words"]:
-        """Logits of the words at the positions `at` of each sentence. Raises ValueError unless
+        """Logits of the words at the `positions` of each sentence. Raises ValueError unless
         `length` is `plan.positions` and both are integers on the device of the parameters.
         """
         check_tokens("tokens", tokens)
-        check_asked("at", at, tokens)
+        check_asked("positions", positions, tokens)
         check_on_device("tokens", tokens, self.bias)
         self._refuse_length(tokens)
-        hidden = self.last_norm(self._extract(tokens, at))
+        hidden = self.last_norm(self._extract(tokens, positions))
         return F.linear(
             hidden, self.words.weight[FIRST_WORD : FIRST_WORD + self.plan.words], self.bias
         )
@@ -92,12 +92,12 @@ class LanguageModel(nn.Module):
                 f"got {tokens.shape[1]}. {advice}"
             )
 
-    def _extract(self, tokens: Tensor, at: Tensor | None) -> Tensor:
+    def _extract(self, tokens: Tensor, positions: Tensor | None) -> Tensor:
         raise NotImplementedError
 
 
 def take(
-    hidden: Float[Tensor, "batch length width"], at: Int[Tensor, "batch asked"]
+    hidden: Float[Tensor, "batch length width"], positions: Int[Tensor, "batch asked"]
 ) -> Float[Tensor, "batch asked width"]:
-    """The vectors at the positions `at` of each sentence."""
-    return hidden.gather(1, at[..., None].expand(-1, -1, hidden.shape[-1]))
+    """The vectors at the `positions` of each sentence."""
+    return hidden.gather(1, positions[..., None].expand(-1, -1, hidden.shape[-1]))

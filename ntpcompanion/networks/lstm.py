@@ -39,8 +39,8 @@ class BidirectionalLSTM(LanguageModel):
             for _ in range(plan.layers)
         )
 
-    def _extract(self, tokens: Tensor, at: Tensor | None) -> Tensor:
+    def _extract(self, tokens: Tensor, positions: Tensor | None) -> Tensor:
         hidden = self.words(tokens + FIRST_WORD)
         for norm, layer in zip(self.norms, self.layers, strict=True):
             hidden = hidden + layer(norm(hidden))[0]
-        return hidden if at is None else take(hidden, at)
+        return hidden if positions is None else take(hidden, positions)

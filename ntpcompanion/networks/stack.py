@@ -86,7 +86,7 @@ class Stack:
     def logits(
         self,
         tokens: Int[Tensor, "n positions"],
-        at: Int[Tensor, "n asked"],
+        positions: Int[Tensor, "n asked"],
         *,
         batch: int = 1024,
     ) -> Float[Tensor, "models n asked words"]:
@@ -95,13 +95,13 @@ class Stack:
         """
         check_stacked("parameters", self.parameters, self.network)
         check_tokens("tokens", tokens)
-        check_tokens("at", at)
-        check_asked("at", at, tokens)
+        check_tokens("positions", positions)
+        check_asked("positions", positions, tokens)
         check_range("tokens", tokens, -FIRST_WORD, self.plan.words - 1)
-        check_range("at", at, 0, self.plan.positions - 1)
+        check_range("positions", positions, 0, self.plan.positions - 1)
         check_size("batch", batch)
         mapped = vmap(partial(functional_logits, self.network), (0, None, None))
-        pairs = zip(tokens.split(batch), at.split(batch), strict=True)
+        pairs = zip(tokens.split(batch), positions.split(batch), strict=True)
         return torch.cat([mapped(self.parameters, *pair) for pair in pairs], 1)
 
     @torch.no_grad()
@@ -123,7 +123,7 @@ class Stack:
         Raises ValueError for what is not a list of at least one row.
         """
         check_instance("plan", self.plan, ModelPlan)
-        check_rows("rows", rows, len(self), least=1)
+        check_rows("rows", rows, len(self), minimum=1)
         index = torch.as_tensor(rows, device=self.device)
         return Stack(
             self.plan, {name: p.detach()[index].clone() for name, p in self.parameters.items()}
@@ -216,12 +216,12 @@ def stack_models(models: Sequence[LanguageModel]) -> Stack:
     columns = [dict(model.named_parameters()) for model in models]
     return Stack(
         models[0].plan,
-        {name: torch.stack([own[name].detach() for own in columns]) for name in columns[0]},
+        {name: torch.stack([column[name].detach() for column in columns]) for name in columns[0]},
     )
 
 
 def functional_logits(
-    network: LanguageModel, parameters: Parameters, tokens: Tensor, at: Tensor
+    network: LanguageModel, parameters: Parameters, tokens: Tensor, positions: Tensor
 ) -> Tensor:
     """The logits of a network whose numbers are `parameters`; they can be differentiated twice, and
     mapped over networks and sentences. Raises ValueError for what are none.
@@ -229,7 +229,7 @@ def functional_logits(
     check_module("network", network, LanguageModel)
     check_named_tensors("parameters", parameters)
     with sdpa_kernel(SDPBackend.MATH):  # fused attention has no second derivative
-        return functional_call(network, dict(parameters), (tokens, at))
+        return functional_call(network, dict(parameters), (tokens, positions))
 
 
 def functional_features(network: LanguageModel, parameters: Parameters, tokens: Tensor) -> Tensor:

@@ -38,21 +38,23 @@ def check_long(name: str, tokens: Any) -> None:
 
 
 @argument_check
-def check_on_device(name: str, value: Tensor, other: Tensor, what: str = "the model") -> None:
-    """ValueError unless a tensor is where another one is, a parameter of the model unless `what`
-    says otherwise.
+def check_on_device(
+    name: str, value: Tensor, other: Tensor, description: str = "the model"
+) -> None:
+    """ValueError unless a tensor is where another one is, a parameter of the model unless
+    `description` says otherwise.
     """
     if value.device != other.device:
         raise ValueError(
-            f"`{name}` must be on the device of {what}, {other.device}, got {described(value)} on "
-            f"{value.device}. Use .to(...)."
+            f"`{name}` must be on the device of {description}, {other.device}, got "
+            f"{described(value)} on {value.device}. Use .to(...)."
         )
 
 
 @argument_check
-def check_embedded(name: str, rows: object, least: int) -> None:
+def check_embedded(name: str, rows: object, minimum: int) -> None:
     """ValueError unless so many rows of embeddings are enough."""
-    as_integer(name, rows, least, reason="(words, mask and padding)")
+    as_integer(name, rows, minimum, reason="(words, mask and padding)")
 
 
 def check_parameters(name: str, parameters: Any) -> None:
@@ -79,12 +81,12 @@ def check_stacked(name: str, parameters: Mapping[str, Tensor], network: nn.Modul
             f"{described(parameters)} and {wrong[0]!r} in one of them only."
         )
     for key, shape in wanted.items():
-        given = parameters[key]
-        if given.shape[1:] != shape or not given.is_floating_point():
+        value = parameters[key]
+        if value.shape[1:] != shape or not value.is_floating_point():
             raise ValueError(
                 f"`{name}` must hold floating-point numbers of shape (networks, "
                 f"{', '.join(map(str, shape))}) under {key!r}, as `plan` says, got "
-                f"{described(parameters)} with {described(given)}."
+                f"{described(parameters)} with {described(value)}."
             )
     _check_one_device(name, list(parameters.values()), described(parameters))
 
@@ -105,13 +107,13 @@ def check_stackable(name: str, models: Sequence[Any]) -> None:
             )
 
 
-def check_asked(name: str, at: Any, tokens: Tensor) -> None:
+def check_asked(name: str, positions: Any, tokens: Tensor) -> None:
     """ValueError unless the value holds positions, a row for each sentence; None asks for all."""
-    if at is None:
+    if positions is None:
         return
-    check_tokens(name, at)
-    check_as_many(name, at, "tokens", tokens)
-    check_on_device(name, at, tokens, "`tokens`")
+    check_tokens(name, positions)
+    check_as_many(name, positions, "tokens", tokens)
+    check_on_device(name, positions, tokens, "`tokens`")
 
 
 @argument_check

@@ -47,12 +47,14 @@ class Transformer(LanguageModel):
         self.first_norm = nn.LayerNorm(plan.width)
         self.blocks = nn.ModuleList(Block(plan) for _ in range(plan.layers))
 
-    def _extract(self, tokens: Tensor, at: Tensor | None) -> Tensor:
+    def _extract(self, tokens: Tensor, positions: Tensor | None) -> Tensor:
         rows = F.pad(tokens + FIRST_WORD, (1, 0), value=self.words.num_embeddings - 1)
         hidden = self.first_norm(self.words(rows) + self.places.weight)
         for block in self.blocks[:-1]:
             hidden = block(hidden, causal=self.causal)
-        return self.blocks[-1](hidden, None if at is None else at + 1, causal=self.causal)
+        return self.blocks[-1](
+            hidden, None if positions is None else positions + 1, causal=self.causal
+        )
 
 
 class Block(nn.Module):
@@ -69,15 +71,17 @@ class Block(nn.Module):
         self.out = nn.Linear(plan.width, plan.width)
         self.up, self.down = nn.Linear(plan.width, plan.inner), nn.Linear(plan.inner, plan.width)
 
-    def forward(self, hidden: Tensor, at: Tensor | None = None, *, causal: bool = False) -> Tensor:
-        """The layer's output at all positions, or at the positions `at` (batch, asked) only: the
+    def forward(
+        self, hidden: Tensor, positions: Tensor | None = None, *, causal: bool = False
+    ) -> Tensor:
+        """The layer's output at all positions, or at the `positions` (batch, asked) only: the
         same numbers for less work. With `causal` a position attends to itself and those before.
         """
         source = self.attention_norm(hidden)
         key, value = self.key_value(source).chunk(2, -1)
-        visible = _not_later(source, at) if causal else None
-        if at is not None:
-            hidden, source = take(hidden, at), take(source, at)
+        visible = _not_later(source, positions) if causal else None
+        if positions is not None:
+            hidden, source = take(hidden, positions), take(source, positions)
         attended = F.scaled_dot_product_attention(
             *(self._split(x) for x in (self.query(source), key, value)),  # type: ignore[misc]  # three
             attn_mask=visible,
@@ -89,8 +93,8 @@ class Block(nn.Module):
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
-def _not_later(hidden: Tensor, at: Tensor | None) -> Tensor:
+def _not_later(hidden: Tensor, positions: Tensor | None) -> Tensor:
     """(…, 1, asked, length) true where the key is not later than the asked position."""
-    positions = torch.arange(hidden.shape[1], device=hidden.device)
-    asked = positions[None] if at is None else at
-    return (positions <= asked[..., None])[:, None]
+    all_positions = torch.arange(hidden.shape[1], device=hidden.device)
+    asked = all_positions[None] if positions is None else positions
+    return (all_positions <= asked[..., None])[:, None]

@@ -29,8 +29,8 @@ class Pair:
     def of(cls, step: Float[Tensor, "k size"], change: Float[Tensor, "k size"]) -> "Pair":
         """The pair of a step and the change of the gradient along it."""
         curvature, squares = _dot(step, change), _dot(change, change)
-        least = LEAST_CURVATURE * torch.finfo(step.dtype).eps
-        usable = curvature > least * _dot(step, step).sqrt() * squares.sqrt()
+        threshold = LEAST_CURVATURE * torch.finfo(step.dtype).eps
+        usable = curvature > threshold * _dot(step, step).sqrt() * squares.sqrt()
         safe = torch.where(usable, curvature, 1.0)
         return cls(
             step,
@@ -39,9 +39,11 @@ class Pair:
             torch.where(usable, safe / torch.where(usable, squares, 1.0), 0.0),
         )
 
-    def only(self, kept: Bool[Tensor, "k"]) -> "Pair":
+    def only(self, selected: Bool[Tensor, "k"]) -> "Pair":
         """The pair of some of the problems."""
-        return Pair(*(part[kept] for part in (self.step, self.change, self.inverse, self.scale)))
+        return Pair(
+            *(part[selected] for part in (self.step, self.change, self.inverse, self.scale))
+        )
 
 
 def lbfgs_direction(

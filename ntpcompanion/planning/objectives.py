@@ -168,8 +168,8 @@ def answer_logits(
             f"`model` has {model.plan.positions} positions, but questions and answers take "
             f"{tokens.shape[1]}. Build it for the longest task."
         )
-    at = torch.arange(task.prefix_length - 1, tokens.shape[1], device=tokens.device)
-    return model(F.pad(tokens, (0, spare), value=PADDING), at.expand(len(tokens), -1))
+    positions = torch.arange(task.prefix_length - 1, tokens.shape[1], device=tokens.device)
+    return model(F.pad(tokens, (0, spare), value=PADDING), positions.expand(len(tokens), -1))
 
 
 def answer_loss(model: LanguageModel, graphs: Graphs, objective: Objective) -> Float[Tensor, ""]:
@@ -273,9 +273,9 @@ def network_predictor(
     @torch.no_grad()
     def predict(prefix: np.ndarray, fed: np.ndarray) -> np.ndarray:
         check_asked_arrays(task, prefix, fed, model.plan.words)
-        questions, given = (torch.as_tensor(x, device=device) for x in (prefix, fed))
-        given = _seen(task, given, teacherless)
-        parts = zip(questions.split(batch), given.split(batch), strict=True)
+        questions, answers = (torch.as_tensor(x, device=device) for x in (prefix, fed))
+        answers = _seen(task, answers, teacherless)
+        parts = zip(questions.split(batch), answers.split(batch), strict=True)
         logits = torch.cat([answer_logits(model, task, *part) for part in parts])
         return logits.double().log_softmax(-1).cpu().numpy()
 

@@ -68,9 +68,9 @@ def follow_edges(
     fed = _as_fed(task, fed, len(graph.root))
     if task.reversed:
         return _certain(task, graph.goal, _look_up(graph.parent, fed))
-    found = _certain(task, graph.root, _look_up(graph.child, fed))
-    found[:, 1] = _among(task, graph.first_nodes)
-    return found
+    log_probabilities = _certain(task, graph.root, _look_up(graph.child, fed))
+    log_probabilities[:, 1] = _among(task, graph.first_nodes)
+    return log_probabilities
 
 
 def plan_path(
@@ -209,8 +209,8 @@ def _as_fed(task: PathStar, fed: object, count: int) -> np.ndarray:
 def _look_up(table: np.ndarray, fed: np.ndarray) -> np.ndarray:
     """The neighbour of each fed token, −1 where there is none."""
     known = np.clip(fed, 0, table.shape[1] - 1)
-    found = np.take_along_axis(table, known, 1)
-    return np.where(known == fed, found, -1)
+    neighbours = np.take_along_axis(table, known, 1)
+    return np.where(known == fed, neighbours, -1)
 
 
 def _certain(task: PathStar, first: np.ndarray, later: np.ndarray) -> np.ndarray:
@@ -219,13 +219,13 @@ def _certain(task: PathStar, first: np.ndarray, later: np.ndarray) -> np.ndarray
 
 def _points(task: PathStar, tokens: np.ndarray) -> np.ndarray:
     """All mass on one token, or on all labels where it is −1."""
-    found = np.where(np.arange(task.vocabulary) == tokens[..., None], 0.0, -np.inf)
+    log_probabilities = np.where(np.arange(task.vocabulary) == tokens[..., None], 0.0, -np.inf)
     labels = np.where(np.arange(task.vocabulary) < task.labels, -np.log(task.labels), -np.inf)
-    return np.where(tokens[..., None] < 0, labels, found)
+    return np.where(tokens[..., None] < 0, labels, log_probabilities)
 
 
 def _among(task: PathStar, tokens: np.ndarray) -> np.ndarray:
     """The same mass on each of the tokens of a row."""
-    found = np.full((len(tokens), task.vocabulary), -np.inf)
-    np.put_along_axis(found, tokens, -np.log(tokens.shape[1]), 1)
-    return found
+    log_probabilities = np.full((len(tokens), task.vocabulary), -np.inf)
+    np.put_along_axis(log_probabilities, tokens, -np.log(tokens.shape[1]), 1)
+    return log_probabilities

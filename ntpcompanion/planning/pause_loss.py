@@ -54,10 +54,10 @@ def insert_pauses(
     check_torch_generator("generator", generator)
     check_drawn_where(generator, tokens)
     batch, length = tokens.shape
-    longer = length + as_integer("pauses", pauses, least=0)
+    longer = length + as_integer("pauses", pauses, minimum=0)
     noise = torch.rand((batch, longer), generator=generator, device=tokens.device)
-    kept = noise.argsort(dim=1)[:, :length].sort(dim=1).values  # where the words go
-    return torch.full((batch, longer), PAUSE, device=tokens.device).scatter(1, kept, tokens)
+    positions = noise.argsort(dim=1)[:, :length].sort(dim=1).values  # where the words go
+    return torch.full((batch, longer), PAUSE, device=tokens.device).scatter(1, positions, tokens)
 
 
 def pause_masked_loss(

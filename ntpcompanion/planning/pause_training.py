@@ -58,7 +58,7 @@ def train_with_pauses(
     check_stops(stops)
     if not stops:
         raise ValueError("`stops` must hold at least one number of steps, got none.")
-    wanted = {as_integer("stops", stop, least=0) for stop in stops}
+    wanted = {as_integer("stops", stop, minimum=0) for stop in stops}
     rate, last = as_positive("learning_rate", learning_rate), max(wanted)
     optimizer = torch.optim.Adam(decoder.parameters(), lr=rate, fused=True)  # half the time
     for step in range(last + 1):

@@ -67,14 +67,16 @@ class PauseDecoder(nn.Module):
         self.pause = nn.Parameter(deviation * noise)
 
     def features(
-        self, tokens: Int[Tensor, "batch length"], at: Int[Tensor, "batch asked"] | None = None
+        self,
+        tokens: Int[Tensor, "batch length"],
+        positions: Int[Tensor, "batch asked"] | None = None,
     ) -> Float[Tensor, "batch vectors width"]:
-        """The contextual vectors of the symbol CLS and of all tokens, or those at the positions
-        `at` of each sequence. Raises ValueError for a sequence longer than the table of positions,
-        and for what are not integers on the device of the parameters.
+        """The contextual vectors of the symbol CLS and of all tokens, or those at the
+        `positions` of each sequence. Raises ValueError for a sequence longer than the table of
+        positions, and for what are not integers on the device of the parameters.
         """
         check_tokens("tokens", tokens)
-        check_asked("at", at, tokens)
+        check_asked("positions", positions, tokens)
         check_on_device("tokens", tokens, self.pause)
         model = self.model
         if tokens.shape[1] > model.plan.positions:
@@ -88,19 +90,21 @@ class PauseDecoder(nn.Module):
         hidden = model.first_norm(embedded + model.places.weight[: rows.shape[1]])
         for block in model.blocks[:-1]:
             hidden = block(hidden, causal=True)
-        hidden = model.blocks[-1](hidden, None if at is None else at + 1, causal=True)
+        hidden = model.blocks[-1](hidden, None if positions is None else positions + 1, causal=True)
         return model.last_norm(hidden)
 
     def forward(
-        self, tokens: Int[Tensor, "batch length"], at: Int[Tensor, "batch asked"] | None = None
+        self,
+        tokens: Int[Tensor, "batch length"],
+        positions: Int[Tensor, "batch asked"] | None = None,
     ) -> Float[Tensor, "batch asked words"]:
-        """Logits of the word after each token, or after the tokens at the positions `at`. Raises
+        """Logits of the word after each token, or after the tokens at `positions`. Raises
         ValueError as `features`.
         """
         model = self.model
-        hidden = self.features(tokens, at)
+        hidden = self.features(tokens, positions)
         words = model.words.weight[FIRST_WORD : FIRST_WORD + model.plan.words]
-        return F.linear(hidden[:, 1:] if at is None else hidden, words, model.bias)
+        return F.linear(hidden[:, 1:] if positions is None else hidden, words, model.bias)
 
     def answer(self, prefix: Int[Tensor, "batch length"], pauses: int) -> Float[Tensor, "batch _"]:
         """Logits of the word after a prefix and `pauses` pauses: what is read is the vector of the
@@ -143,4 +147,4 @@ def append_pauses(tokens: Int[Tensor, "batch length"], pauses: int) -> Int[Tenso
     tensor([[ 7,  5, -3, -3]])
     """
     check_tokens("tokens", tokens)
-    return F.pad(tokens, (0, as_integer("pauses", pauses, least=0)), value=PAUSE)
+    return F.pad(tokens, (0, as_integer("pauses", pauses, minimum=0)), value=PAUSE)

@@ -86,13 +86,21 @@ def _check_columns(name: str, tokens: Any, columns: int, task: Any) -> None:
 
 
 @argument_check
-def check_found(name: str, found: Any, count: int, task: Any) -> None:
+def check_found(name: str, predictions: Any, count: int, task: Any) -> None:
     """ValueError unless a predictor has returned an array of log probabilities (n, l, V)."""
-    fits = isinstance(found, np.ndarray) and found.ndim == 3 and found.dtype.kind == "f"
-    if not fits or found.shape[:2] != (count, task.length) or found.shape[2] < task.labels:
+    fits = (
+        isinstance(predictions, np.ndarray)
+        and predictions.ndim == 3
+        and predictions.dtype.kind == "f"
+    )
+    if (
+        not fits
+        or predictions.shape[:2] != (count, task.length)
+        or predictions.shape[2] < task.labels
+    ):
         raise ValueError(
             f"`{name}` must return log probabilities, an array of shape ({count}, {task.length}, "
-            f"{task.vocabulary}), got {described(found)}."
+            f"{task.vocabulary}), got {described(predictions)}."
         )
 
 

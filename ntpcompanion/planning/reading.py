@@ -55,7 +55,7 @@ def read_graphs(task: PathStar, prefix: Int[np.ndarray, "n prefix"]) -> "ReadGra
         listed = listed[:, np.arange(listed.shape[1]) % 3 != 2]
     signs = [(slash, "/"), (tokens[:, -1], "="), (bars, "|")]
     is_label = (np.concatenate([query, listed], 1) < task.labels).all() and tokens.min() >= 0
-    if not is_label or any((found != task.symbol(text)).any() for found, text in signs):
+    if not is_label or any((column != task.symbol(text)).any() for column, text in signs):
         raise ValueError(
             f"`prefix` holds a row that is not a question of {task}. Use `draw_graphs(...).prefix`."
         )
@@ -101,10 +101,10 @@ class ReadGraphs:
         """The children of the root, in the order of the list. Raises ValueError where a root has
         not as many as the task has arms.
         """
-        rows, at = np.nonzero(self.edges[:, :, 0] == self.root[:, None])
-        if len(at) != len(self.root) * self.task.arms:
+        rows, positions = np.nonzero(self.edges[:, :, 0] == self.root[:, None])
+        if len(positions) != len(self.root) * self.task.arms:
             raise ValueError(
                 f"`prefix` holds a graph whose root has not {self.task.arms} children, the `arms` "
                 "of the task."
             )
-        return self.edges[rows, at, 1].reshape(len(self.root), self.task.arms)
+        return self.edges[rows, positions, 1].reshape(len(self.root), self.task.arms)

@@ -73,14 +73,16 @@ def score_answers(graphs: Graphs, predict: Predictor) -> AnswerScores:
     """
     _check(graphs, predict)
     answer = graphs.answer
-    found = predict(graphs.prefix, answer[:, :-1])
-    check_found("predict", found, len(graphs), graphs.task)
-    right = found.argmax(2) == answer
-    likelihood = np.take_along_axis(found, answer[:, :, None], 2)[:, :, 0]
+    log_probabilities = predict(graphs.prefix, answer[:, :-1])
+    check_found("predict", log_probabilities, len(graphs), graphs.task)
+    right = log_probabilities.argmax(2) == answer
+    likelihood = np.take_along_axis(log_probabilities, answer[:, :, None], 2)[:, :, 0]
     legal = None
     if not graphs.task.reversed:
         children = graphs.branches[:, :, 0]
-        legal = float(np.exp(np.take_along_axis(found[:, 1], children, 1)).sum(1).mean())
+        legal = float(
+            np.exp(np.take_along_axis(log_probabilities[:, 1], children, 1)).sum(1).mean()
+        )
     return AnswerScores(
         accuracy=_floats(right.mean(0)),
         exact=float(right.all(1).mean()),
@@ -193,9 +195,9 @@ def score_wrong_arm(graphs: Graphs, predict: Predictor, arm: int = 1) -> WrongAr
             f"between the first and the last of an arm; got {task}."
         )
     path = graphs.path(arm)
-    found = predict(graphs.prefix, path[:, :-1]).argmax(2)
-    same = (found == path).mean(0)
-    goal = (found[:, -1] == graphs.answer[:, -1]).mean()
+    predictions = predict(graphs.prefix, path[:, :-1]).argmax(2)
+    same = (predictions == path).mean(0)
+    goal = (predictions[:, -1] == graphs.answer[:, -1]).mean()
     return WrongArm(_floats(same[2:-1]), float(same[-1]), float(goal))
 
 

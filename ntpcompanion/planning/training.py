@@ -118,11 +118,11 @@ def train_planner(
     batch_size = as_integer("batch_size", batch_size, len(held_out), reason="(one for each task)")
     rate, rng = as_positive("learning_rate", learning_rate), stream(seed, "training graphs")
     sources = [None] * len(held_out) if fixed is None else list(fixed)
-    for name, given in (("objectives", objectives), ("fixed", sources)):
-        if len(given) != len(held_out):
+    for name, values in (("objectives", objectives), ("fixed", sources)):
+        if len(values) != len(held_out):
             raise ValueError(
                 f"`{name}` must hold one entry for each of the {len(held_out)} tasks, got "
-                f"{len(given)}."
+                f"{len(values)}."
             )
     parts = [len(part) for part in np.array_split(np.arange(batch_size), len(held_out))]
     optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=0.0)

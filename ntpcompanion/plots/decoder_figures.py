@@ -16,7 +16,7 @@ _REACH = 2.0  # of the axes, to each side
 
 
 def draw_decoder_parts(
-    ax: Axes, scale: ArrayLike, gamma: ArrayLike, excess: ArrayLike, at: float
+    ax: Axes, scale: ArrayLike, gamma: ArrayLike, excess: ArrayLike, position: float
 ) -> Axes:
     """The excess loss of s W* + γ W^mm as level lines, one for each power of ten, and the two
     orthogonal components of one decoder as arrows.
@@ -31,7 +31,7 @@ def draw_decoder_parts(
         (g,): factors of W^mm, the vertical axis: the component orthogonal to F.
     excess
         (g, a): the excess loss in nats, positive.
-    at
+    position
         the factor of W^mm of the decoder W* + γ W^mm that is drawn.
 
     Returns
@@ -43,7 +43,10 @@ def draw_decoder_parts(
     levels = np.arange(np.ceil(powers.min()), np.floor(powers.max()) + 1)
     lines = ax.contour(scale, gamma, powers, levels, colors=THEORY, linewidths=0.7, linestyles="-")
     ax.clabel(lines, levels[-2:-1], fmt="$10^{%d}$", fontsize=8)
-    for start, tip, colour in (((0, 0), (1, 0), IN_SUPPORT), ((1, 0), (1, at), OUT_OF_SUPPORT)):
+    for start, tip, colour in (
+        ((0, 0), (1, 0), IN_SUPPORT),
+        ((1, 0), (1, position), OUT_OF_SUPPORT),
+    ):
         arrow = {"arrowstyle": "-|>", "color": colour, "lw": 1.8, "shrinkA": 0, "shrinkB": 0}
         ax.annotate("", tip, start, arrowprops=arrow, annotation_clip=False)
     ax.set(xlabel="in $F$: $s\\,W^\\star$", ylabel="orthogonal to $F$: $\\gamma\\,W^{mm}$")

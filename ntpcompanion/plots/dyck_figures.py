@@ -122,10 +122,10 @@ def draw_preactivations(ax: Axes, values: Int[np.ndarray, "N m"]) -> Axes:
     ax.axvline(0, color=THEORY, linewidth=1, linestyle=":")
     heights = [-0.9 * (j + 1) for j in range(values.shape[1])]
     for height, column in zip(heights, values.T, strict=True):
-        found, counts = np.unique(column, return_counts=True)
+        levels, counts = np.unique(column, return_counts=True)
         sizes = LARGEST_DOT * counts / len(column)
-        colours = [CONTRAST if value == 0 else MEASUREMENT for value in found]
-        ax.scatter(found, np.full(len(found), height), sizes, colours, zorder=3)
+        colours = [CONTRAST if value == 0 else MEASUREMENT for value in levels]
+        ax.scatter(levels, np.full(len(levels), height), sizes, colours, zorder=3)
     names = [f"neuron {j + 1}" for j in range(values.shape[1])]
     ax.set_yticks([*heights, 0, reach - 0.5], [*names, "0", f"{reach - 0.5:g}"])
     ax.set(xlabel="pre-activation", xlim=(-reach, reach), ylim=(heights[-1] - 0.7, reach))
@@ -159,8 +159,8 @@ def draw_two_curvatures(
     reach = np.abs(np.asarray(steps)).max()
     for sign, curvature in zip((-1, 1), sides, strict=True):
         for side, style in ((sign, "-"), (-sign, "--")):
-            at = np.linspace(0, side * reach, 40)
-            ax.plot(at, curvature / 2 * at**2, style, color=THEORY, linewidth=1)
+            x = np.linspace(0, side * reach, 40)
+            ax.plot(x, curvature / 2 * x**2, style, color=THEORY, linewidth=1)
     ax.plot(steps, losses, "o", color=MEASUREMENT, markersize=4)
     ax.set(xlabel="step along the line", ylabel="loss", ylim=(0, None))
     return ax

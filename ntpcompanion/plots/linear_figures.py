@@ -28,7 +28,7 @@ from ntpcompanion.validation import as_integer, as_shaped, check_probabilities
 def draw_share(
     ax: Axes,
     ratio: ArrayLike,
-    share: ArrayLike,
+    fraction: ArrayLike,
     draws: int,
     *,
     colour: str = MEASUREMENT,
@@ -42,7 +42,7 @@ def draw_share(
         where to draw.
     ratio
         the values of d/m.
-    share
+    fraction
         for each of them, the fraction of the tables that have the property.
     draws
         how many tables were drawn at each ratio.
@@ -55,18 +55,18 @@ def draw_share(
         the line that joins the points.
     """
     check_axes(ax)
-    check_series(ratio=ratio, share=share)
+    check_series(ratio=ratio, fraction=fraction)
     as_integer("draws", draws, 1)
-    share = np.asarray(share, dtype=float)
+    fraction = np.asarray(fraction, dtype=float)
     ax.errorbar(
         ratio,
-        share,
-        yerr=np.sqrt(share * (1 - share) / draws),
+        fraction,
+        yerr=np.sqrt(fraction * (1 - fraction) / draws),
         color=colour,
         linestyle="none",
         clip_on=False,
     )
-    line = draw_measured(ax, ratio, share, colour=colour, marker=marker)
+    line = draw_measured(ax, ratio, fraction, colour=colour, marker=marker)
     ax.set(xlabel="embedding dimension / contexts, $d/m$", ylabel="fraction of tables", ylim=(0, 1))
     return line
 
@@ -94,12 +94,12 @@ def draw_verdict_shares(ax: Axes, frame: pd.DataFrame, draws: int) -> Axes:
     check_numbers("frame", frame, *columns)
     as_integer("draws", draws, 1)
     lemma = draw_theory(ax, [1, 1], [0, 1])
-    label_line(ax, lemma, "$d = m$", at=0, offset=(-4.0, 26.0))
+    label_line(ax, lemma, "$d = m$", index=0, offset=(-4.0, 26.0))
     x = frame["d/m"]
     compatible = draw_share(ax, x, frame["compatible"], draws, colour=IN_SUPPORT, marker="s")
     # above the panel: on a phone there is no room between the two lines
     top = int(np.argmax(frame["compatible"]))
-    label_line(ax, compatible, "compatible", at=top, offset=(0.0, 8.0))
+    label_line(ax, compatible, "compatible", index=top, offset=(0.0, 8.0))
     separable = draw_share(ax, x, frame["separable"], draws, colour=MEASUREMENT, marker="o")
     ax.annotate(
         "separable",
@@ -110,7 +110,7 @@ def draw_verdict_shares(ax: Axes, frame: pd.DataFrame, draws: int) -> Axes:
         va="center",
     )
     undecided = draw_share(ax, x, frame["undecided"], draws, colour=CONTRAST, marker="x")
-    label_line(ax, undecided, "undecided", at=5 * len(frame) // 6, offset=(0.0, 8.0))
+    label_line(ax, undecided, "undecided", index=5 * len(frame) // 6, offset=(0.0, 8.0))
     return ax
 
 
@@ -159,8 +159,8 @@ def draw_excess(ax: Axes, gamma: ArrayLike, excess: ArrayLike, bound: ArrayLike)
     points = draw_measured(ax, gamma, excess)
     points.set_linestyle("none")
     middle = len(np.asarray(gamma)) // 2
-    label_line(ax, line, "bound", at=middle, offset=(6.0, 6.0))
-    label_line(ax, points, "measured", at=middle, offset=(-6.0, -8.0))
+    label_line(ax, line, "bound", index=middle, offset=(6.0, 6.0))
+    label_line(ax, points, "measured", index=middle, offset=(-6.0, -8.0))
     ax.set(yscale="log", xlabel="$\\gamma$", ylabel="excess loss (nats)")
     return ax
 
@@ -253,12 +253,12 @@ def draw_plane(ax: Axes, contexts: ArrayLike, words: ArrayLike) -> Axes:
         ax.text(x, y, f"$h_{j}$", color=THEORY, ha="center", va="center")
     left = list(range(len(words)))
     while left:
-        here = [z for z in left if np.linalg.norm(words[z] - words[left[0]]) < 0.01 * reach]
-        left = [z for z in left if z not in here]
-        ax.plot(*words[here[0]], "o", color=MEASUREMENT)
-        label = ", ".join(str(z + 1) for z in here)
+        group = [z for z in left if np.linalg.norm(words[z] - words[left[0]]) < 0.01 * reach]
+        left = [z for z in left if z not in group]
+        ax.plot(*words[group[0]], "o", color=MEASUREMENT)
+        label = ", ".join(str(z + 1) for z in group)
         ax.annotate(
-            label, words[here[0]], xytext=(4, 4), textcoords="offset points", color=MEASUREMENT
+            label, words[group[0]], xytext=(4, 4), textcoords="offset points", color=MEASUREMENT
         )
     ax.set(
         xlim=(-1.4 * reach, 1.4 * reach),

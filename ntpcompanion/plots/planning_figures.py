@@ -47,8 +47,8 @@ def draw_path_star(ax: Axes, graphs: Graphs, row: int = 0) -> Axes:
     arms, steps = graphs.task.arms, graphs.task.length - 1
     heights = np.roll(np.arange(arms)[::-1] - (arms - 1) / 2, -((arms - 1) // 2))  # goal's first
     for arm, height in enumerate(heights.tolist()):
-        at = [(0.0, 0.0), *((step + 1.0, height) for step in range(steps))]
-        for step, (start, end) in enumerate(pairwise(at)):
+        points = [(0.0, 0.0), *((step + 1.0, height) for step in range(steps))]
+        for step, (start, end) in enumerate(pairwise(points)):
             planned = arm == 0 and step == 0
             colour = MEASUREMENT if planned else CONTRAST if step == 0 else THEORY
             ax.annotate(
@@ -64,7 +64,7 @@ def draw_path_star(ax: Axes, graphs: Graphs, row: int = 0) -> Axes:
                     "shrinkB": RADIUS,
                 },
             )
-        for step, place in enumerate(at[1:]):
+        for step, place in enumerate(points[1:]):
             label = int(graphs.branches[row, arm, step])
             _node(ax, place, label, goal=arm == 0 and step == steps - 1)
     _node(ax, (0.0, 0.0), int(graphs.root[row]))
@@ -144,9 +144,9 @@ def draw_success_map(ax: Axes, runs: pd.DataFrame) -> Axes:
     check_all("runs.solved", runs.solved.tolist(), bool)
     weights, lengths = (sorted(runs[name].unique()) for name in ("others", "length"))
     cells = runs.sort_values("seed").groupby(["length", "others"]).solved
-    most = max(cells.size())
+    maximum = max(cells.size())
     for (length, weight), cell in cells:
-        beside = (np.arange(len(cell)) - (len(cell) - 1) / 2) * 0.7 / most
+        beside = (np.arange(len(cell)) - (len(cell) - 1) / 2) * 0.7 / maximum
         solved = cell.to_numpy(bool)
         for which, inside in ((solved, MEASUREMENT), (~solved, "none")):
             x = weights.index(weight) + beside[which]

@@ -70,11 +70,11 @@ def _pieces(words: list[str], context: list[str]) -> list[tuple[str, str]]:
     """The passage in pieces that are written with one look: words, contexts, next words."""
     pieces, k, after = [], 0, False
     while k < len(words):
-        here = words[k : k + len(context)] == context
-        taken = len(context) if here else 1
-        role = "context" if here else "next" if after else "word"
+        matches = words[k : k + len(context)] == context
+        taken = len(context) if matches else 1
+        role = "context" if matches else "next" if after else "word"
         pieces.append((" ".join(words[k : k + taken]), role))
-        k, after = k + taken, here
+        k, after = k + taken, matches
     return pieces
 
 
@@ -107,18 +107,18 @@ def draw_sparse_rows(
         `ax`.
     """
     table, V = counts.counts, counts.counts.shape[1]
-    at = -np.arange(len(rows))
-    ax.hlines(at, 0, V, color=THEORY, linewidth=0.5)
-    for y, row in zip(at, rows, strict=True):
+    heights = -np.arange(len(rows))
+    ax.hlines(heights, 0, V, color=THEORY, linewidth=0.5)
+    for y, row in zip(heights, rows, strict=True):
         support = np.sort(table.indices[table.indptr[row] : table.indptr[row + 1]])
         ax.vlines(support, y - 0.3, y + 0.3, color=IN_SUPPORT, linewidth=1.2)
         ax.text(1.04 * V, float(y), f"{support.size}", ha="left", va="center")
     ax.text(1.04 * V, 0.9, "$S_j$", ha="left", va="center")
     ax.set(
         xlim=(-2, V + 2),
-        ylim=(at[-1] - 0.7, 0.7),
+        ylim=(heights[-1] - 0.7, 0.7),
         xlabel="token $z$, frequent to rare",
-        yticks=at,
+        yticks=heights,
         yticklabels=labels,
     )
     ax.spines[["left", "bottom"]].set_visible(False)

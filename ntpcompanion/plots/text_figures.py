@@ -32,11 +32,11 @@ def draw_support_sizes(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     check_axes(ax)
     check_all("counts", counts, ContextCounts)
     for count, shade in zip(counts, ramp(len(counts)), strict=True):
-        sizes, share = survival(count.support_sizes)
-        line = ax.plot(sizes, share, color=shade, drawstyle="steps-pre")[0]
+        sizes, fraction = survival(count.support_sizes)
+        line = ax.plot(sizes, fraction, color=shade, drawstyle="steps-pre")[0]
         # where the curves lie farthest apart
-        lower = int(np.abs(np.log(share) - 0.75 * np.log(share[-1])).argmin())
-        label_line(ax, line, f"$t = {count.length}$", at=lower, offset=(4.0, 4.0))
+        lower = int(np.abs(np.log(fraction) - 0.75 * np.log(fraction[-1])).argmin())
+        label_line(ax, line, f"$t = {count.length}$", index=lower, offset=(4.0, 4.0))
     ax.set(
         xscale="log",
         yscale="log",
@@ -89,9 +89,13 @@ def draw_one_hot(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     of_positions = draw_measured(
         ax, lengths, [count.share_one_hot(by_frequency=True) for count in counts], marker="s"
     )
-    label_line(ax, of_contexts, "of contexts", at=len(counts) // 2, offset=(-6.0, 6.0))
+    label_line(ax, of_contexts, "of contexts", index=len(counts) // 2, offset=(-6.0, 6.0))
     label_line(
-        ax, of_positions, "of positions in the text", at=min(2, len(counts) - 1), offset=(8.0, -4.0)
+        ax,
+        of_positions,
+        "of positions in the text",
+        index=min(2, len(counts) - 1),
+        offset=(8.0, -4.0),
     )
     ax.set(xlabel="context length $t$ (tokens)", ylabel="fraction with one successor", ylim=(0, 1))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -119,7 +123,7 @@ def draw_num_contexts(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     lengths = [count.length for count in counts]
     positions = counts[0].context_of.size
     bound = draw_theory(ax, lengths, [positions] * len(counts))
-    label_line(ax, bound, f"{positions:,} positions", at=0, offset=(0.1, 7.0))
+    label_line(ax, bound, f"{positions:,} positions", index=0, offset=(0.1, 7.0))
     draw_measured(ax, lengths, [count.num_contexts for count in counts])
     ax.set(yscale="log", xlabel="context length $t$ (tokens)", ylabel="distinct contexts $m_t$")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -161,9 +165,9 @@ def draw_floor(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
             color=CONTRAST,
             linewidth=1.2,
         )[0]
-        label_line(ax, level, text, at=-1, offset=(-2.0, 7.0))
+        label_line(ax, level, text, index=-1, offset=(-2.0, 7.0))
     floor = draw_measured(ax, lengths, [count.entropy for count in counts])
-    label_line(ax, floor, "floor $H_t$", at=min(3, len(counts) - 1), offset=(6.0, 6.0))
+    label_line(ax, floor, "floor $H_t$", index=min(3, len(counts) - 1), offset=(6.0, 6.0))
     ax.set(xlabel="context length $t$ (tokens)", ylabel="loss (nats per token)", ylim=(0, None))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     return ax

@@ -86,7 +86,7 @@ def verdict_probabilities(
     ValueError
         an argument out of its range, or `delta` 0.
     """
-    sigma, count = as_positive("sd", sd), as_integer("seeds", seeds, least=2)
+    sigma, count = as_positive("sd", sd), as_integer("seeds", seeds, minimum=2)
     above = as_number("effect", effect) * _direction(delta) - abs(delta)
     ratio = stats.nct(count - 1, above / (sigma / count**0.5))
     quantile = quantile_of_t(count)
@@ -101,7 +101,7 @@ def power(sd: float, seeds: int, effect: float, delta: float) -> float:
     return verdict_probabilities(sd, seeds, effect, delta).supported
 
 
-def seeds_needed(sd: float, delta: float, probability: float = 0.8, most: int = 1000) -> int:
+def seeds_needed(sd: float, delta: float, probability: float = 0.8, maximum: int = 1000) -> int:
     """The smallest number of seeds with which a study decides both ways.
 
     A true effect of 2δ is then supported, and an effect of 0 is refuted, each with at least the
@@ -115,7 +115,7 @@ def seeds_needed(sd: float, delta: float, probability: float = 0.8, most: int = 
         the smallest effect of interest, in the units of `sd`.
     probability
         between 0 and 1.
-    most
+    maximum
         the largest number that is tried.
 
     Returns
@@ -126,7 +126,7 @@ def seeds_needed(sd: float, delta: float, probability: float = 0.8, most: int = 
     Raises
     ------
     ValueError
-        an argument out of its range, `delta` 0, or more than `most` seeds are needed.
+        an argument out of its range, `delta` 0, or more than `maximum` seeds are needed.
 
     Examples
     --------
@@ -137,16 +137,16 @@ def seeds_needed(sd: float, delta: float, probability: float = 0.8, most: int = 
     as_positive("sd", sd)
     _direction(delta)
     wanted = as_between("probability", probability, 0, 1)
-    largest = as_integer("most", most, least=2)
+    largest = as_integer("maximum", maximum, minimum=2)
     # the probability rises with the number of seeds
     candidates = range(2, largest + 1)
-    found = bisect_left(candidates, wanted, key=lambda seeds: _decides(sd, seeds, delta))
-    if found == len(candidates):
+    index = bisect_left(candidates, wanted, key=lambda seeds: _decides(sd, seeds, delta))
+    if index == len(candidates):
         raise ValueError(
-            f"`most` must be larger: {largest} seeds with sd {sd:g} do not tell an effect of "
+            f"`maximum` must be larger: {largest} seeds with sd {sd:g} do not tell an effect of "
             f"{delta:g} from none with probability {wanted:g}."
         )
-    return candidates[found]
+    return candidates[index]
 
 
 def _decides(sd: float, seeds: int, delta: float) -> float:

@@ -37,8 +37,8 @@ class Successes:
     @property
     def interval(self) -> tuple[float, float]:
         """The ends of the exact 95 % interval (Clopper and Pearson)."""
-        found = binomtest(self.succeeded, self.replicates).proportion_ci(CONFIDENCE, "exact")
-        return float(found.low), float(found.high)
+        bounds = binomtest(self.succeeded, self.replicates).proportion_ci(CONFIDENCE, "exact")
+        return float(bounds.low), float(bounds.high)
 
 
 def count_successes(runs: Iterable[bool]) -> Successes:

@@ -107,7 +107,7 @@ arm: table=frame kind=arm_kind strength=level column=column
 change: table=frame kind=arm_kind strength=level column=column
 log_ratio: table=frame kind=arm_kind strength=level column=column
 strengths_of: table=frame kind=arm_kind
-equal_loss: table=frame kind=arm_kind most=number
+equal_loss: table=frame kind=arm_kind maximum=number
 slope_per_e_fold: table=frame kind=arm_kind strengths=levels column=column
 plane: table=frame kinds=kinds column=column
 paired_effect: after=differences before=differences
@@ -115,7 +115,7 @@ slope_within_seeds: x=arms y=arms
 slopes_of_seeds: x=arms y=arms
 verdict_on: low=number high=number delta=deciding
 verdict_probabilities: sd=positive seeds=integer effect=number delta=deciding
-seeds_needed: sd=positive delta=deciding probability=chance most=integer
+seeds_needed: sd=positive delta=deciding probability=chance maximum=integer
 count_successes: runs=runs
 """
 

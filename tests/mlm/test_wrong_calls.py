@@ -52,7 +52,7 @@ RIGHT = {
     "batch_generator": (mlm.batch_generator, {"seed": 0, "use": "training", "number": 0}),
     "draw_batch": (
         mlm.draw_batch,
-        {"language": LANGUAGE, "sentences": 3, "positions": 4, "share": 0.5}
+        {"language": LANGUAGE, "sentences": 3, "positions": 4, "fraction": 0.5}
         | {"generator": generator},
     ),
     "draw_test_set": (
@@ -78,7 +78,7 @@ RIGHT = {
     "measured_traces": (
         mlm.measured_traces,
         {"network": lambda: STACK.network, "parameters": STACK.parameters}
-        | {"tokens": TEST.tokens, "at": TEST.at, "uniforms": UNIFORMS},
+        | {"tokens": TEST.tokens, "positions": TEST.at, "uniforms": UNIFORMS},
     ),
     "rescale": (
         mlm.rescale,
@@ -97,7 +97,7 @@ KINDS = {
     "seeds": (None, 3, "ab", [0], [0, 1, 2], [0.5, 1.5], [0, -1], [True, False]),
     "rates": (3, "ab", [1.0], [1.0, np.nan], ["a", "b"]),
     "stops": (3, "ab", [-1], [7], [1.5], ["a"]),
-    "share": ("x", None, np.nan, -0.1, 1.5, True),
+    "proportion": ("x", None, np.nan, -0.1, 1.5, True),
     "fraction": ("x", None, np.nan, -0.1, 1.0, True),
     "at_least_0": ("x", None, np.nan, -0.1, np.inf, True),
     "micro": ("x", None, 2.5, -1, 3, True),
@@ -169,7 +169,7 @@ train: stops=stops checkpoint=path save_every=size processes=processes
 trained_stack: start=stack plan=plan language=language seeds=seeds name=name labels=choice
 trained_stack: rates=rates term=term
 batch_generator: seed=seed use=choice number=seed device=device
-draw_batch: language=language sentences=integer positions=positions share=share
+draw_batch: language=language sentences=integer positions=positions fraction=proportion
 draw_batch: generator=generator
 draw_test_set: language=language sentences=few positions=positions seed=seed device=device
 draw_test_set: batch=size
@@ -180,7 +180,7 @@ draw_task: generator=generator
 linear_probe: train=examples test=examples plan=plan generator=generator
 probe_stack: train=features labels=labels test=features posterior=posterior plan=plan
 probe_stack: generator=generator models=size
-measured_traces: network=model parameters=parameters tokens=masked at=asked uniforms=uniforms
+measured_traces: network=model parameters=parameters tokens=masked positions=asked uniforms=uniforms
 measured_traces: chunk=size
 rescale: parameters=parameters scales=scales
 enlarge: model=model plan=plan scaling=choice zeros=choice

@@ -44,9 +44,9 @@ RIGHT = {
     "BidirectionalLSTM": (networks.BidirectionalLSTM, {"plan": LSTM}),
     "LanguageModel": (networks.LanguageModel, {"plan": PLAN, "rows": 8}),
     "LSTM plan": (networks.ModelPlan, {"kind": "lstm", "width": 8, "layers": 1}),
-    "transformer": (networks.build_model(PLAN, 0), {"tokens": TOKENS, "at": AT}),
+    "transformer": (networks.build_model(PLAN, 0), {"tokens": TOKENS, "positions": AT}),
     "transformer.features": (networks.build_model(PLAN, 0).features, {"tokens": TOKENS}),
-    "lstm": (networks.build_model(LSTM, 0), {"tokens": TOKENS, "at": AT}),
+    "lstm": (networks.build_model(LSTM, 0), {"tokens": TOKENS, "positions": AT}),
     "lstm.features": (networks.build_model(LSTM, 0).features, {"tokens": TOKENS}),
     "Stack then logits": (lambda **of: networks.Stack(**of).logits(TOKENS, AT), FIELDS),
     "Stack then features": (lambda **of: networks.Stack(**of).features(TOKENS), FIELDS),
@@ -57,14 +57,14 @@ RIGHT = {
     "functional_logits": (
         functional_logits,
         {"network": lambda: model(), "parameters": dict(model().named_parameters())}
-        | {"tokens": TOKENS, "at": AT},
+        | {"tokens": TOKENS, "positions": AT},
     ),
     "functional_features": (
         functional_features,
         {"network": lambda: model(), "parameters": dict(model().named_parameters())}
         | {"tokens": TOKENS},
     ),
-    "Stack.logits": (STACK.logits, {"tokens": TOKENS, "at": AT}),
+    "Stack.logits": (STACK.logits, {"tokens": TOKENS, "positions": AT}),
     "Stack.features": (STACK.features, {"tokens": TOKENS}),
     "Stack.take": (STACK.take, {}),
     "Stack.model": (STACK.model, {}),
@@ -135,9 +135,9 @@ parameters_of: model=module
 Transformer: plan=an_LSTM causal=flag
 BidirectionalLSTM: plan=a_transformer
 LanguageModel: plan=plan rows=rows_of_embeddings
-transformer: tokens=words at=at
+transformer: tokens=words positions=at
 transformer.features: tokens=words
-lstm: tokens=words at=at
+lstm: tokens=words positions=at
 lstm.features: tokens=words
 Stack then logits: plan=plan parameters=parameters
 Stack then features: plan=plan parameters=parameters
@@ -145,11 +145,11 @@ Stack then take: plan=plan parameters=tensors
 Stack then model: plan=plan parameters=parameters
 Stack then len: parameters=tensors
 Stack then device: parameters=tensors
-functional_logits: network=network parameters=named tokens=words at=at
+functional_logits: network=network parameters=named tokens=words positions=at
 functional_features: network=network parameters=named tokens=words
-Stack.logits: tokens=values at=places
+Stack.logits: tokens=values positions=places
 Stack.features: tokens=values
-Stack.logits: tokens=words at=at batch=size
+Stack.logits: tokens=words positions=at batch=size
 Stack.features: tokens=words batch=size
 Stack.take: rows=rows
 Stack.model: row=row

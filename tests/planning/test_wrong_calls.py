@@ -71,7 +71,7 @@ RIGHT = {
     "PauseDecoder.call": (planning.PauseDecoder(PLAN, 0), {"tokens": TOKENS}),
     "PauseDecoder.features": (
         planning.PauseDecoder(PLAN, 0).features,
-        {"tokens": TOKENS, "at": TOKENS[:, :1]},
+        {"tokens": TOKENS, "positions": TOKENS[:, :1]},
     ),
     "PauseDecoder.answer": (planning.PauseDecoder(PLAN, 0).answer, {"prefix": TOKENS, "pauses": 1}),
     "append_pauses": (planning.append_pauses, {"tokens": TOKENS, "pauses": 1}),
@@ -230,9 +230,9 @@ Graphs.take: rows=rows
 draw_graphs: task=task count=size rng=rng
 read_graphs: task=task prefix=prefix
 PauseDecoder: plan=attends seed=seed deviation=positive
-PauseDecoder.call: tokens=words at=at
+PauseDecoder.call: tokens=words positions=at
 PauseDecoder.call: tokens=elsewhere
-PauseDecoder.features: tokens=words at=at
+PauseDecoder.features: tokens=words positions=at
 PauseDecoder.features: tokens=wide
 PauseDecoder.answer: prefix=words pauses=pauses
 PauseDecoder.answer: prefix=elsewhere

@@ -81,8 +81,8 @@ widget: name=text data=function picture=text alt=text
 rate_axis: ax=axes rates=vector
 draw_theory: ax=axes x=series y=series
 draw_measured: ax=axes x=series y=series colour=look marker=look
-draw_curves: ax=axes frame=text at=index style=choice offsets=pair
-label_line: ax=axes line=text text=text at=index offset=pair
+draw_curves: ax=axes frame=text index=index style=choice offsets=pair
+label_line: ax=axes line=text text=text index=index offset=pair
 draw_support_sizes: ax=axes counts=counts
 draw_one_hot: ax=axes counts=counts
 draw_num_contexts: ax=axes counts=counts

@@ -117,7 +117,7 @@ def test_the_number_of_seeds_is_the_smallest_that_decides_both_ways(sd):
         (lambda: power(1.0, 1, 1.0, 1.0), "`seeds` must be at least 2, got 1"),
         (lambda: power(1.0, 8, np.nan, 1.0), "`effect` must be a finite number"),
         (lambda: seeds_needed(1.0, 1.0, probability=1.0), "`probability` must lie between 0 and 1"),
-        (lambda: seeds_needed(9.0, 1.0, most=5), "`most` must be larger: 5 seeds with sd 9"),
+        (lambda: seeds_needed(9.0, 1.0, maximum=5), "`maximum` must be larger: 5 seeds with sd 9"),
     ],
 )
 def test_what_cannot_be_decided_is_a_sentence(call, words):

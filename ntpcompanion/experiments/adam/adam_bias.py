@@ -159,12 +159,12 @@ def run(plan: Plan) -> Result:
         DIM,
         stream(plan.seed, f"table {plan.support_size}"),
     )
-    kept = _snapshots(table, plan)
+    snapshots = _snapshots(table, plan)
     frobenius = least_weighted_norm(table, np.ones((VOCAB_SIZE, DIM)))
-    if (found := least_max_norm(table)) is None:
+    if (max_norm_solution := least_max_norm(table)) is None:
         raise RuntimeError("HiGHS finds no solution in the max norm. Take another `seed`.")
-    curves = _curves(table, kept[::-THIN][::-1], frobenius, found.weights)
-    growth = _growth(table, kept, plan.epsilon, frobenius, found.weights)
+    curves = _curves(table, snapshots[::-THIN][::-1], frobenius, max_norm_solution.weights)
+    growth = _growth(table, snapshots, plan.epsilon, frobenius, max_norm_solution.weights)
     return Result.model_validate(curves | growth)
 
 
@@ -181,7 +181,9 @@ def _snapshots(table: ContextTable, plan: Plan) -> list[Snapshot]:
         keep=np.unique(np.geomspace(first, plan.steps, SNAPSHOTS).astype(int)).tolist(),
         rng=stream(plan.seed, "start"),
     )
-    return list(takewhile(lambda at: _second_moment(at).max() > SMALLEST_SQUARE, snapshots))
+    return list(
+        takewhile(lambda snapshot: _second_moment(snapshot).max() > SMALLEST_SQUARE, snapshots)
+    )
 
 
 def _second_moment(snapshot: Snapshot) -> Decoder:
@@ -193,14 +195,14 @@ def _curves(
 ) -> dict[str, Any]:
     """The fields of a result that hold one value for each snapshot."""
     weights = [snapshot.weights for snapshot in snapshots]
-    found = measure_alignment(table, weights, frobenius)
+    alignment = measure_alignment(table, weights, frobenius)
     other = measure_alignment(table, weights, largest)
     curves = {
-        "cosine_frobenius": found.cosine_rest,
+        "cosine_frobenius": alignment.cosine_rest,
         "cosine_max": other.cosine_rest,
-        "share_frobenius": found.margin / found.rest_norm * np.linalg.norm(frobenius),
-        "share_max": found.margin / found.rest_largest * np.abs(largest).max(),
-        "excess": found.excess,
+        "share_frobenius": alignment.margin / alignment.rest_norm * np.linalg.norm(frobenius),
+        "share_max": alignment.margin / alignment.rest_largest * np.abs(largest).max(),
+        "excess": alignment.excess,
     }
     return {"steps": tuple(snapshot.step for snapshot in snapshots)} | {
         name: tuple(curve.tolist()) for name, curve in curves.items()

@@ -163,26 +163,26 @@ def run(plan: Plan) -> Result:
         factor * stream(plan.seed, name).standard_normal((VOCAB_SIZE, DIM)) / np.sqrt(DIM)
         for factor, name in ((1, "start"), (FAR, "far start"))
     )
-    found, other = _run_adam(table, plan, start), _run_adam(table, plan, far)
-    ratio = np.log(found.weights / predicted.weights)
+    measured, other = _run_adam(table, plan, start), _run_adam(table, plan, far)
+    ratio = np.log(measured.weights / predicted.weights)
     last_rate = plan.adam.learning_rate(plan.steps)
     return Result(
         spread=float(np.log(predicted.weights).std()),
         scale_error=float(ratio.mean()),
         shape_error=float(ratio.std()),
-        start_error=float(np.log(found.weights / other.weights).std()),
-        divergence=found.divergence,
+        start_error=float(np.log(measured.weights / other.weights).std()),
+        divergence=measured.divergence,
         predicted_divergence=predicted.divergence(last_rate, plan.adam.beta1),
-        **_directions(table, plan, start, predicted, found),
+        **_directions(table, plan, start, predicted, measured),
     )
 
 
 def measured_weights(snapshots: list[Snapshot], adam: Adam) -> Decoder:
     """P̂: the inverse mean of r / √v, with r the oscillation amplitude at each step's rate."""
     divided = [
-        oscillation_amplitude(adam.learning_rate(at.step), adam.beta1)
-        / np.sqrt(cast(Decoder, at.second_moment))
-        for at in snapshots
+        oscillation_amplitude(adam.learning_rate(snapshot.step), adam.beta1)
+        / np.sqrt(cast(Decoder, snapshot.second_moment))
+        for snapshot in snapshots
     ]
     return np.asarray(1 / np.mean(divided, axis=0))
 
@@ -192,8 +192,8 @@ def _run_adam(table: ContextTable, plan: Plan, start: Decoder) -> _Run:
     ends = [range(third - WINDOW + 1, third + 1), range(K - WINDOW + 1, K + 1)]
     between = range(third + EVERY, K - WINDOW, EVERY)
     snapshots = {
-        at.step: at
-        for at in descend(
+        snapshot.step: snapshot
+        for snapshot in descend(
             table,
             optimizer="adam",
             learning_rate=plan.adam.learning_rate,
@@ -215,19 +215,19 @@ def _run_adam(table: ContextTable, plan: Plan, start: Decoder) -> _Run:
 
 
 def _directions(
-    table: ContextTable, plan: Plan, start: Decoder, predicted: AdamWeights, found: _Run
+    table: ContextTable, plan: Plan, start: Decoder, predicted: AdamWeights, measured: _Run
 ) -> dict[str, float]:
     """The fields of a result that compare directions, and the control's."""
     # Adam's steps are at its edge of stability, which momentum raises from 2 to this over λ_max
     raised = 2 * (1 + plan.adam.beta1) / (1 - plan.adam.beta1)
     log_time = float(np.log(stability_edge(table) / 2 * raised * plan.steps))
     flow = gradient_flow(table, [log_time - np.log(3), log_time], start=start).weights
-    own = np.diag(in_support_hessian(table)).reshape(start.shape)
+    hessian_diagonal = np.diag(in_support_hessian(table)).reshape(start.shape)
     by_predicted, by_measured, diagonal, frobenius = (
         solve_weighted_svm(table, scale).weights
-        for scale in (predicted.weights, found.weights, own, np.ones(start.shape))
+        for scale in (predicted.weights, measured.weights, hessian_diagonal, np.ones(start.shape))
     )
-    growth, finite = found.end - found.third, check_compatibility(table).finite_part
+    growth, finite = measured.end - measured.third, check_compatibility(table).finite_part
     pairs = {
         "predicted_measured": (by_predicted, by_measured),
         "predicted_frobenius": (by_predicted, frobenius),
@@ -236,8 +236,8 @@ def _directions(
         "growth_frobenius": (growth, frobenius),
         "growth_diagonal": (growth, diagonal),
         "growth_control": (flow[1] - flow[0], frobenius),
-        "position_predicted": (found.end - finite, by_predicted),
-        "position_frobenius": (found.end - finite, frobenius),
+        "position_predicted": (measured.end - finite, by_predicted),
+        "position_frobenius": (measured.end - finite, frobenius),
         "position_control": (flow[1] - finite, frobenius),
     }
     length = np.vdot(by_predicted, by_predicted) * np.log(3)

@@ -120,8 +120,8 @@ def run(plan: Plan) -> Result:
     start = stream(plan.seed, "start").standard_normal((VOCAB_SIZE, DIM)) / np.sqrt(DIM)
     steps = [round(plan.steps / RATIO**back) for back in range(POINTS + GROWS_OVER)][::-1]
     windows = _run_adam(table, plan, start, steps)
-    path = np.array([np.mean([at.weights for at in windows[k]], axis=0) for k in steps])
-    last = [at for k in steps[-3:] for at in windows[k]]
+    path = np.array([np.mean([snapshot.weights for snapshot in windows[k]], axis=0) for k in steps])
+    last = [snapshot for k in steps[-3:] for snapshot in windows[k]]
     # Adam's steps are at its edge of stability, which momentum raises from 2 to this over λ_max
     raised = 2 * (1 + plan.adam.beta1) / (1 - plan.adam.beta1)
     log_times = np.log(stability_edge(table) / 2 * raised * np.array(steps))
@@ -155,7 +155,7 @@ def _run_adam(
     """For each of `steps`, the snapshots of as many steps up to it as cancel the oscillation."""
     ends = {k - back: k for k in steps for back in range(WINDOW)}
     windows = defaultdict(list)
-    for at in descend(
+    for snapshot in descend(
         table,
         optimizer="adam",
         learning_rate=plan.adam.learning_rate,
@@ -165,7 +165,7 @@ def _run_adam(
         rng=stream(plan.seed, "unused"),
         start=start,
     ):
-        windows[ends[at.step]].append(at)
+        windows[ends[snapshot.step]].append(snapshot)
     return dict(windows)
 
 

@@ -94,8 +94,8 @@ def _ensemble(plan: Plan, arm: Arm) -> Ensemble:
     drawn = [_examples(plan, name, plan.task.examples) for name in _names(plan, arm, "data")]
     inputs, labels = (torch.stack(parts) for parts in zip(*drawn, strict=True))
     starts, orders = (
-        [torch_stream(plan.seed, name) for name in _names(plan, arm, what)]
-        for what in ("start", "order")
+        [torch_stream(plan.seed, name) for name in _names(plan, arm, source)]
+        for source in ("start", "order")
     )
     order = draw_order(
         orders, count=plan.task.examples, epochs=plan.epochs, batch_size=plan.batch_size
@@ -112,20 +112,20 @@ def _ensemble(plan: Plan, arm: Arm) -> Ensemble:
 
 def _compared(plan: Plan, arm: Arm, networks: StackedMLP, missed: Tensor) -> Ensemble:
     new, classes = _examples(plan, "test", plan.tested)
-    found = compare_disagreement(networks.predictions(new), classes)
+    comparison = compare_disagreement(networks.predictions(new), classes)
     return Ensemble(
         differ_in=arm,
-        error=found.error,
-        disagreement=found.between_models,
-        gap=found.gap,
-        calibration_error=found.calibration_error,
+        error=comparison.error,
+        disagreement=comparison.between_models,
+        gap=comparison.gap,
+        calibration_error=comparison.calibration_error,
         training_error=missed.double().mean().item(),
     )
 
 
-def _names(plan: Plan, arm: Arm, what: Arm) -> list[str]:
+def _names(plan: Plan, arm: Arm, source: Arm) -> list[str]:
     """The stream of each network: its own where the networks of this arm differ."""
-    return [f"{what} {i if what == arm else 0}" for i in range(plan.models)]
+    return [f"{source} {i if source == arm else 0}" for i in range(plan.models)]
 
 
 def _examples(plan: Plan, name: str, count: int) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"]]:

@@ -53,12 +53,12 @@ def compare_angles(
 
 
 def _similarities(grams: GramMatrices, predicted: PredictedGrams, kind: str) -> Similarities:
-    found = getattr(grams, kind)
+    measured = getattr(grams, kind)
     each = {
         name: getattr(getattr(predicted, name), kind)
         for name in ("solution", "root", "plain", "printed")
     }
     return Similarities(
-        **{name: pair_similarity(found, gram) for name, gram in each.items()},
-        with_diagonal=similarity(cosines(found), cosines(each["solution"])),
+        **{name: pair_similarity(measured, gram) for name, gram in each.items()},
+        with_diagonal=similarity(cosines(measured), cosines(each["solution"])),
     )

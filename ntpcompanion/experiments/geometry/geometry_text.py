@@ -118,17 +118,17 @@ def run(plan: Plan) -> Result:
     )
 
 
-def _point(found: RidgeMinimum, predicted: PredictedGrams, table: TextTable) -> Point:
-    logits, limit = found.logits, predicted.answer.logits
+def _point(minimum: RidgeMinimum, predicted: PredictedGrams, table: TextTable) -> Point:
+    logits, limit = minimum.logits, predicted.answer.logits
     finite = in_support_logits(table.next_token)
     along = float((logits * limit).sum())
     away = np.linalg.norm(project_in_support(logits, table.support) - finite)
     size = np.linalg.norm(logits, 2)
     return Point(
-        ridge=found.ridge,
-        gap=found.gap,
-        excess=found.excess,
-        floor_ratio=found.excess / found.ridge / predicted.answer.norm,
+        ridge=minimum.ridge,
+        gap=minimum.gap,
+        excess=minimum.excess,
+        floor_ratio=minimum.excess / minimum.ridge / predicted.answer.norm,
         growth=along / float((limit**2).sum()),
         cosine=along / float(np.linalg.norm(logits) * np.linalg.norm(limit)),
         finite_error=float(away / np.linalg.norm(finite)),

@@ -125,13 +125,13 @@ def run(plan: Plan) -> Result:
         [*network.parameters(), decoder], lr=plan.learning_rate, weight_decay=plan.weight_decay
     )
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, plan.steps))
-    kept = {round(plan.steps * part / plan.points) for part in range(1, plan.points + 1)}
+    snapshot_steps = {round(plan.steps * part / plan.points) for part in range(1, plan.points + 1)}
     for step in range(1, plan.steps + 1):
         optimizer.zero_grad()
         _excess(_features(network, tokens) @ decoder.T, table).backward()
         optimizer.step()
         schedule.step()
-        if step in kept:
+        if step in snapshot_steps:
             features = _features(network, tokens)
             points.append(_measure(step, features, decoder, table, predicted, other))
     return Result(
@@ -164,10 +164,10 @@ def _features(network: LanguageModel, tokens: Tensor) -> Float[Tensor, "m d"]:
 
 def _excess(logits: Float[Tensor, "m V"], table: TextTable) -> Tensor:
     """CE − H in nats, as Σ π KL(p ‖ q)."""
-    given = torch.from_numpy(table.next_token).to(logits)
+    targets = torch.from_numpy(table.next_token).to(logits)
     weight = torch.from_numpy(table.weight).to(logits)
-    floor = torch.special.entr(given).sum(1)
-    loss = -(given * torch.log_softmax(logits, 1)).sum(1)
+    floor = torch.special.entr(targets).sum(1)
+    loss = -(targets * torch.log_softmax(logits, 1)).sum(1)
     return weight @ (loss - floor)
 
 

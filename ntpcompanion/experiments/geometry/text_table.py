@@ -45,16 +45,16 @@ def read_table(plan: TextPlan) -> TextTable:
     """
     tokens, text_sha256 = read_tokens(plan)
     counts = count_contexts(tokens, plan.vocab_size, [plan.context_length])[0]
-    kept = counts.support_sizes < plan.vocab_size
-    if not kept.any():
+    selected = counts.support_sizes < plan.vocab_size
+    if not selected.any():
         raise ValueError(
             f"`vocab_size`: all {plan.vocab_size} tokens follow every context of this text. Take "
             "more tokens, or longer contexts."
         )
-    weight = counts.frequency[kept]
+    weight = counts.frequency[selected]
     return TextTable(
-        counts.contexts[kept],
-        counts.distributions.toarray()[kept],
+        counts.contexts[selected],
+        counts.distributions.toarray()[selected],
         weight / weight.sum(),
         text_sha256,
     )

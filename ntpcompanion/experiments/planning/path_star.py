@@ -138,10 +138,10 @@ def run(plan: Plan) -> Result:
     """
     done, solved_at = [], None
     model, fixed = build_model_of(plan), fixed_graphs(plan)
-    for at in evaluations(plan, model, fixed):
-        done.append(at)
-        if succeeded(plan, at):
-            solved_at = at.step
+    for evaluation in evaluations(plan, model, fixed):
+        done.append(evaluation)
+        if succeeded(plan, evaluation):
+            solved_at = evaluation.step
             break
     return Result(
         evaluations=tuple(done), solved_at=solved_at, trained_on=_memory(plan, model, fixed)
@@ -185,9 +185,11 @@ def evaluations(
     )
 
 
-def succeeded(plan: Plan, at: Evaluation) -> bool:
+def succeeded(plan: Plan, evaluation: Evaluation) -> bool:
     """Whether an evaluation reaches the accuracy that the plan asks for."""
-    reached = [scores.exact if plan.others else scores.accuracy[FIRST_NODE] for scores in at.scores]
+    reached = [
+        scores.exact if plan.others else scores.accuracy[FIRST_NODE] for scores in evaluation.scores
+    ]
     return min(reached) >= plan.success
 
 

@@ -83,11 +83,11 @@ def run(plan: Plan) -> Result:
     model = path_star.build_model_of(plan)
     predict = network_predictor(model, task, teacherless=plan.objective == "teacherless")
     asked, solved_at = {}, None
-    for at in path_star.evaluations(plan, model, path_star.fixed_graphs(plan)):
+    for evaluation in path_star.evaluations(plan, model, path_star.fixed_graphs(plan)):
         log_probabilities = predict(graph.prefix, graph.answer[:, :-1])[0, :, : task.labels]
-        asked[at.step] = np.exp(log_probabilities).round(DIGITS).tolist()
-        if path_star.succeeded(plan, at):
-            solved_at = at.step
+        asked[evaluation.step] = np.exp(log_probabilities).round(DIGITS).tolist()
+        if path_star.succeeded(plan, evaluation):
+            solved_at = evaluation.step
             break
     return Result(
         root=int(graph.root[0]),

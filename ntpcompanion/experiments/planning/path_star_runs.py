@@ -92,10 +92,12 @@ def course_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     [[0, 0], [0, 1], [0, 2], [0, 3], [2, 0], [2, 1], [2, 2], [2, 3]]
     """
     rows = [
-        (plan.objective, plan.query, plan.seed, at.step, node, accuracy)
+        (plan.objective, plan.query, plan.seed, evaluation.step, node, accuracy)
         for plan, result in _read(tasks)
-        for at in result.evaluations
-        for node, accuracy in enumerate(_from_root(plan, at.scores[_longest(plan)].accuracy))
+        for evaluation in result.evaluations
+        for node, accuracy in enumerate(
+            _from_root(plan, evaluation.scores[_longest(plan)].accuracy)
+        )
     ]
     return pd.DataFrame(rows, columns=list(COURSE))
 
@@ -109,8 +111,8 @@ def _read(tasks: Sequence[Mapping[str, Any]]) -> list[tuple[Plan, Result]]:
 def _until(result: Result, steps: int | None) -> Result:
     if steps is None or result.evaluations[-1].step <= steps:
         return result
-    kept = tuple(at for at in result.evaluations if at.step <= steps)
-    return result.model_copy(update={"evaluations": kept, "solved_at": None})
+    evaluations = tuple(evaluation for evaluation in result.evaluations if evaluation.step <= steps)
+    return result.model_copy(update={"evaluations": evaluations, "solved_at": None})
 
 
 def _longest(plan: Plan) -> int:
@@ -125,8 +127,8 @@ def _row(plan: Plan, result: Result) -> dict[str, object]:
     last = result.evaluations[-1]
     longest = _longest(plan)
     scores, wrong = last.scores[longest], last.wrong_arm[longest]
-    found = {name: getattr(plan, name) for name in ("arms", "query", "objective", "others", "seed")}
-    found |= {
+    row = {name: getattr(plan, name) for name in ("arms", "query", "objective", "others", "seed")}
+    row |= {
         "length": plan.lengths[longest],
         "step": last.step,
         "solved": result.solved_at is not None,
@@ -138,10 +140,10 @@ def _row(plan: Plan, result: Result) -> dict[str, object]:
         "stall": _stall(plan, result, longest),
     }
     if wrong is not None:
-        found |= {"follows": min(wrong.agreement), "leaf": wrong.leaf, "goal": wrong.goal}
+        row |= {"follows": min(wrong.agreement), "leaf": wrong.leaf, "goal": wrong.goal}
     if result.trained_on is not None:
-        found["memorized"] = result.trained_on[longest].exact
-    return found
+        row["memorized"] = result.trained_on[longest].exact
+    return row
 
 
 def _order(result: Result, task: int, level: float = 0.9) -> int | None:
@@ -154,17 +156,19 @@ def _order(result: Result, task: int, level: float = 0.9) -> int | None:
 
 def _stall(plan: Plan, result: Result, task: int) -> int | None:
     guess = 1 / plan.arms + 0.1
-    found = _first_step(result, task, lambda accuracy: min(accuracy[FIRST_NODE + 1 :]) >= 0.98)
-    if found is None:
+    onset = _first_step(result, task, lambda accuracy: min(accuracy[FIRST_NODE + 1 :]) >= 0.98)
+    if onset is None:
         return None
-    left = _first_step(result, task, lambda accuracy: accuracy[FIRST_NODE] > guess, found)
-    return (result.evaluations[-1].step if left is None else left) - found
+    left = _first_step(result, task, lambda accuracy: accuracy[FIRST_NODE] > guess, onset)
+    return (result.evaluations[-1].step if left is None else left) - onset
 
 
 def _first_step(
     result: Result, task: int, holds: Callable[[tuple[float, ...]], bool], after: int = 0
 ) -> int | None:
     reached = (
-        at.step for at in result.evaluations if at.step >= after and holds(at.scores[task].accuracy)
+        evaluation.step
+        for evaluation in result.evaluations
+        if evaluation.step >= after and holds(evaluation.scores[task].accuracy)
     )
     return next(reached, None)

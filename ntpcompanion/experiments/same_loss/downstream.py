@@ -98,11 +98,11 @@ class Kept:
         if self._folder is None:
             return make()
         path = self._folder / f"{name}.pt"
-        found = load_checkpoint(path, self._identity)
-        if found is None:
-            found = {**make(), "identity": self._identity}
-            save_checkpoint(path, found)
-        return found
+        state = load_checkpoint(path, self._identity)
+        if state is None:
+            state = {**make(), "identity": self._identity}
+            save_checkpoint(path, state)
+        return state
 
     def arms(
         self, name: str, plan: ModelPlan, device: str, make: Callable[[], Iterable[Arm]]
@@ -176,7 +176,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     language = plan.language.build(device)
     shape = plan.shape.for_sentences(plan.language.words, plan.language.length)
     suite = draw_study_suite(language, shape.positions, plan.suite, plan.suite_seed, device)
-    kept = Kept(checkpoint, repr(plan))
+    store = Kept(checkpoint, repr(plan))
     untrained = initial_stack(shape, plan.seeds, device, deviation=plan.deviation)
     strengths, seeds = [0.0] * len(plan.seeds), list(plan.seeds)
 
@@ -186,7 +186,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
         )
         yield Arm("saturated", strengths, seeds, stack, "all")
 
-    (saturated,) = kept.arms("saturated", shape, device.type, pretrained)
+    (saturated,) = store.arms("saturated", shape, device.type, pretrained)
     start = Start(
         untrained,
         saturated.stack,
@@ -199,23 +199,23 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     arms = [Arm("untrained", strengths, seeds, untrained, "all"), saturated]
     for number, intervention in enumerate(plan.interventions):
         name = f"{number}-{intervention.kind}"
-        arms += kept.arms(name, shape, device.type, partial(intervention.arms, start))
-    models = [_measured(arm, number, suite, kept) for number, arm in enumerate(arms)]
+        arms += store.arms(name, shape, device.type, partial(intervention.arms, start))
+    models = [_measured(arm, number, suite, store) for number, arm in enumerate(arms)]
     return Result(
-        models=tuple(model for own in models for model in own),
+        models=tuple(model for arm_models in models for model in arm_models),
         references=study_references(language, suite) if plan.references else {},
         device=device.type,
     )
 
 
-def _measured(arm: Arm, number: int, suite: StudySuite, kept: Kept) -> tuple[StudyModel, ...]:
+def _measured(arm: Arm, number: int, suite: StudySuite, store: Kept) -> tuple[StudyModel, ...]:
     def measure() -> dict[str, Any]:
-        found = measure_arm(arm, suite)
+        models = measure_arm(arm, suite)
         if arm.kind == "saturated":
-            found = with_slopes(arm.stack, found, suite)
-        return {"models": MODELS.dump_python(tuple(found), mode="json")}
+            models = with_slopes(arm.stack, models, suite)
+        return {"models": MODELS.dump_python(tuple(models), mode="json")}
 
-    return MODELS.validate_python(kept.state(f"measured-{number}-{arm.kind}", measure)["models"])
+    return MODELS.validate_python(store.state(f"measured-{number}-{arm.kind}", measure)["models"])
 
 
 def _state_of(arm: Arm) -> dict[str, Any]:

@@ -176,7 +176,7 @@ class Adversarial:
     kind: Literal["adversarial"] = field(default="adversarial", kw_only=True)
 
     def __post_init__(self) -> None:
-        for weight in as_numbers("weights", self.weights, partial(as_number, least=0.0)):
+        for weight in as_numbers("weights", self.weights, partial(as_number, minimum=0.0)):
             AdversarialPlan(weight, self.ridge, self.first, self.second)
 
     def arms(self, start: Start) -> Iterator[Arm]:

@@ -237,7 +237,7 @@ class _History:
         self.points[point.step] = point
         if self.path:
             temporary = self.path.with_suffix(".tmp")
-            rows = [asdict(own) for own in self.points.values()]
+            rows = [asdict(entry) for entry in self.points.values()]
             stored = {"identity": self.belongs_to, "points": rows}
             temporary.write_text(json.dumps(stored), encoding="utf-8")
             temporary.replace(self.path)

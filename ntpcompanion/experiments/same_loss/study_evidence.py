@@ -110,8 +110,8 @@ def points_of_log_odds(log_odds: float, accuracy: float) -> float:
     >>> [round(points_of_log_odds(0.1, accuracy), 2) for accuracy in (50, 95)]
     [2.5, 0.45]
     """
-    share = as_between("accuracy", accuracy, 0, 100) / 100
-    return float(100 * (expit(logit(share) + as_number("log_odds", log_odds)) - share))
+    probability = as_between("accuracy", accuracy, 0, 100) / 100
+    return float(100 * (expit(logit(probability) + as_number("log_odds", log_odds)) - probability))
 
 
 def condition_table(
@@ -143,14 +143,14 @@ def condition_table(
     }
     rows = []
     for name, (side, edge) in conditions.items():
-        if side not in sides or any(name not in own for own in measured.values()):
+        if side not in sides or any(name not in effects for effects in measured.values()):
             raise ValueError(
                 f"`conditions` must say at least or at most, of what `measured` holds for every "
                 f"language, got {name!r}: {side!r}."
             )
         cells = {
-            language: ("" if sides[side](own[name], edge) else "✗ ") + _plain(own[name])
-            for language, own in measured.items()
+            language: ("" if sides[side](effects[name], edge) else "✗ ") + _plain(effects[name])
+            for language, effects in measured.items()
         }
         rows.append({"condition": name, "asked for": f"{side} {edge:g}", **cells})
     return pd.DataFrame(rows)
@@ -169,9 +169,9 @@ def gap_effects(gaps: ContextGaps, sentences: int) -> dict[str, Effect]:
     """
     check_instance("gaps", gaps, ContextGaps)
     error = float(np.hypot(gaps.floor_stderr, gaps.neighbours_stderr))
-    found = {"learnable gap": gaps.floor_stderr, "neighbours' gap": error}
+    errors = {"learnable gap": gaps.floor_stderr, "neighbours' gap": error}
     values = gaps.learnable_gap, gaps.neighbours_gap
     return {
         name: Effect(value, stderr, sentences, stderr * sentences**0.5)
-        for value, (name, stderr) in zip(values, found.items(), strict=True)
+        for value, (name, stderr) in zip(values, errors.items(), strict=True)
     }

@@ -22,24 +22,24 @@ AT_ONCE = 1024  # sentences: divergences of all networks at all of them would no
 
 def measure_arm(arm: Arm, suite: StudySuite) -> list[StudyModel]:
     """Measure the networks of an arm, as many at a time as the device holds."""
-    most = MODELS_PER_BATCH[arm.stack.device.type][0]
+    batch_size = MODELS_PER_BATCH[arm.stack.device.type][0]
     return [
         model
-        for rows in torch.arange(len(arm.seeds)).split(most)
+        for rows in torch.arange(len(arm.seeds)).split(batch_size)
         for model in _measured(arm, rows.tolist(), suite)
     ]
 
 
 def with_slopes(stack: Stack, models: Sequence[StudyModel], suite: StudySuite) -> list[StudyModel]:
     """The measurements of the networks of a stack, and how steep their traces are."""
-    found = trace_slope(
+    slopes = trace_slope(
         stack.network,
         stack.parameters,
         *suite.traced,
         suite.uniforms[:, :1],
         chunk=MODELS_PER_BATCH[stack.device.type][1],
     )
-    pairs = zip(found.square.tolist(), found.square_stderr.tolist(), strict=True)
+    pairs = zip(slopes.square.tolist(), slopes.square_stderr.tolist(), strict=True)
     return [
         replace(model, slope=square, slope_stderr=stderr)
         for model, (square, stderr) in zip(models, pairs, strict=True)
@@ -71,7 +71,7 @@ def _measured(arm: Arm, rows: Sequence[int], suite: StudySuite) -> list[StudyMod
             excess_stderr=float(excess[i].std() / excess.shape[1] ** 0.5),
             trace=float(traces.plain[i]),
             balanced=float(traces.balanced[i]),
-            tasks={position: found[i] for position, found in tasks.items()},
+            tasks={position: accuracies[i] for position, accuracies in tasks.items()},
         )
         for i, row in enumerate(rows)
     ]

@@ -31,23 +31,23 @@ def task_accuracies(
     """
     task = suite.tasks[position]
     protocols = protocols and position == suite.plan.places[0]
-    found = _probed(partial(token_features, stack), position, suite, heads=protocols)
+    accuracies = _probed(partial(token_features, stack), position, suite, heads=protocols)
     masked = full_probe(
         *_inputs(partial(masked_features, stack), task),
         suite.plan.probe,
         _generator(position, suite),
         models=_together(task),
     )
-    found = _with("masked", masked, found)
+    accuracies = _with("masked", masked, accuracies)
     if not (protocols and suite.plan.tuning):
-        return found
+        return accuracies
     tuned = fine_tuned_stack(
         stack,
         *_inputs(lambda tokens: tokens, task),
         suite.plan.tuning,
         torch_stream(suite.seed, f"fine-tuning {position}"),
     )
-    return _with("tuned", tuned.final, _with("halfway", tuned.halfway, found))
+    return _with("tuned", tuned.final, _with("halfway", tuned.halfway, accuracies))
 
 
 def _probed(
@@ -58,20 +58,20 @@ def _probed(
     probes = probe_stack(*inputs, suite.plan.probe, generator, models=_together(task))
     columns = (probes.full, probes.projected, probes.few_shot, probes.gradient_norm.amax(1))
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    found = [TaskAccuracies(*row) for row in rows]
+    accuracies = [TaskAccuracies(*row) for row in rows]
     if not (heads and suite.plan.heads):
-        return found
+        return accuracies
     trained = trained_heads(
         *inputs, suite.plan.heads, torch_stream(suite.seed, f"heads {position}")
     )
-    return _with("heads", trained, found)
+    return _with("heads", trained, accuracies)
 
 
 def _with(
-    name: str, values: Float[Tensor, " models"], found: Sequence[TaskAccuracies]
+    name: str, values: Float[Tensor, " models"], accuracies: Sequence[TaskAccuracies]
 ) -> list[TaskAccuracies]:
     """The accuracies of each network with one more."""
-    return [replace(own, **{name: x}) for own, x in zip(found, values.tolist(), strict=True)]
+    return [replace(row, **{name: x}) for row, x in zip(accuracies, values.tolist(), strict=True)]
 
 
 def _inputs(

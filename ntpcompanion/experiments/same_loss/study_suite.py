@@ -76,8 +76,8 @@ class SuitePlan:
                 "`examples` must be two numbers, to train on and to test on, got "
                 f"{len(self.examples)}."
             )
-        for name, least in (("sentences", 100), ("inputs", 2), ("labels", 1)):
-            as_integer(name, getattr(self, name), least)
+        for name, minimum in (("sentences", 100), ("inputs", 2), ("labels", 1)):
+            as_integer(name, getattr(self, name), minimum)
         check_instance("probe", self.probe, ConvergedProbe)
         for name in ("heads", "tuning"):
             if getattr(self, name) is not None:

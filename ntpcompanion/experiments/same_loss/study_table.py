@@ -33,15 +33,15 @@ def read_study(tasks: Iterable[Mapping[str, Any]]) -> list[tuple[Plan, Result]]:
     ValueError
         a sentence for each field that does not fit; what is not a list of tasks.
     """
-    found = []
+    pairs = []
     for task in as_list("tasks", tasks, "tasks of a record"):
         if not isinstance(task, Mapping) or not {"parameters", "result"} <= set(task):
             raise ValueError(
                 "`tasks` must hold dicts with `parameters` and `result`, as a record does, got "
                 f"{described(task)}."
             )
-        found.append((Plan.from_json(task["parameters"]), Result.from_json(task["result"])))
-    return found
+        pairs.append((Plan.from_json(task["parameters"]), Result.from_json(task["result"])))
+    return pairs
 
 
 def study_table(results: Iterable[Result], learnable_gap: float) -> pd.DataFrame:
@@ -84,12 +84,12 @@ def study_table(results: Iterable[Result], learnable_gap: float) -> pd.DataFrame
     for result in results:
         check_instance("results", result, Result)
     for model in (model for result in results for model in result.models):
-        own = asdict(model)
-        tasks = own.pop("tasks") or {np.nan: {}}
-        own["share"] = 100 * model.excess / learnable_gap
-        for position, found in tasks.items():
-            accuracies = {name: _per_cent(found.get(name)) for name in PROBES}
-            rows.append({**own, "position": position, **accuracies})
+        fields = asdict(model)
+        tasks = fields.pop("tasks") or {np.nan: {}}
+        fields["share"] = 100 * model.excess / learnable_gap
+        for position, measured in tasks.items():
+            accuracies = {name: _per_cent(measured.get(name)) for name in PROBES}
+            rows.append({**fields, "position": position, **accuracies})
     if not rows:
         raise ValueError(
             f"`results` must hold the result of a run, got no model in {len(results)} results."
@@ -120,14 +120,14 @@ def arm(
     check_choice("column", column, _columns(table))
     rows = table[(table.kind == kind) & (table.strength == strength)]
     rows = rows.drop_duplicates("seed") if position is None else rows[rows.position == position]
-    found = rows.set_index("seed")[column].sort_index().astype(float)
-    if found.empty or found.isna().any():
+    values = rows.set_index("seed")[column].sort_index().astype(float)
+    if values.empty or values.isna().any():
         arms = table[["kind", "strength"]].drop_duplicates().to_numpy().tolist()
         raise ValueError(
             f"`{column}` was not measured of the arm with `kind` = {kind!r} and `strength` = "
             f"{strength:g} at `position` {position}. Known arms: {arms}."
         )
-    return found
+    return values
 
 
 def _columns(table: pd.DataFrame) -> list[str]:
@@ -171,15 +171,15 @@ def strengths_of(table: pd.DataFrame, kind: str) -> list[float]:
     return sorted(table[table.kind == kind].strength.unique().tolist())
 
 
-def equal_loss(table: pd.DataFrame, kind: str, most: float = 2.0) -> list[float]:
-    """The strengths whose models are saturated: a mean excess of at most `most` per cent of the
+def equal_loss(table: pd.DataFrame, kind: str, maximum: float = 2.0) -> list[float]:
+    """The strengths whose models are saturated: a mean excess of at most `maximum` per cent of the
     learnable gap.
     """
-    as_number("most", most, 0)
+    as_number("maximum", maximum, 0)
     return [
         strength
         for strength in strengths_of(table, kind)
-        if arm(table, kind, strength, "share").mean() <= most
+        if arm(table, kind, strength, "share").mean() <= maximum
     ]
 
 
@@ -217,11 +217,11 @@ def plane(table: pd.DataFrame, kinds: Sequence[str], column: str, position: floa
         for strength in strengths_of(table, kind):
             if (kind, strength) == base:
                 continue
-            found = pd.DataFrame(
+            frame = pd.DataFrame(
                 {
                     "log_trace": np.log(arm(table, kind, strength, "balanced")) - trace,
                     "points": arm(table, kind, strength, column, position) - points,
                 }
             )
-            rows.append(found.reset_index().assign(kind=kind, strength=strength))
+            rows.append(frame.reset_index().assign(kind=kind, strength=strength))
     return pd.concat(rows, ignore_index=True)

@@ -77,8 +77,8 @@ def run(plan: Plan) -> Result:
     )
     rate = plan.times_bound * step_bound(table)
     losses, clock = [], [time.monotonic()]
-    for at in descend_large(table, learning_rate=rate, steps=plan.steps):
-        losses.append(at.cross_entropy)
+    for snapshot in descend_large(table, learning_rate=rate, steps=plan.steps):
+        losses.append(snapshot.cross_entropy)
         clock.append(time.monotonic())
     return Result(
         losses=tuple(losses),

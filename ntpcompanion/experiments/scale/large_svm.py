@@ -45,10 +45,10 @@ class Plan(experiment.Plan):
     @model_validator(mode="after")
     def _support_fits(self) -> "Plan":
         sizes, V = self.sizes, self.sizes.vocab_size
-        most = min(V - 1, sizes.dim) if self.table == "planted" else V - 1
-        if sizes.support_size > most:
+        maximum = min(V - 1, sizes.dim) if self.table == "planted" else V - 1
+        if sizes.support_size > maximum:
             raise ValueError(
-                f"`sizes.support_size` must be at most {most} (`vocab_size` − 1, and `dim` for "
+                f"`sizes.support_size` must be at most {maximum} (`vocab_size` − 1, and `dim` for "
                 f"planted tables), got {sizes.support_size}."
             )
         return self
@@ -109,26 +109,26 @@ def run(plan: Plan) -> Result:
     forget_peak()
     table, rounds = table_of(plan), list[Round]()
     begin = time.monotonic()
-    found: LargeSolution | NTPSVMSolution
+    solution: LargeSolution | NTPSVMSolution
     if plan.solver == "working set":
-        found = solve_large_svm(
+        solution = solve_large_svm(
             table, tol=plan.tol, max_products=plan.max_products, callback=rounds.append
         )
-        scans, products = found.scans, found.products
-        working_set, operations = found.working_set, found.operations
+        scans, products = solution.scans, solution.products
+        working_set, operations = solution.working_set, solution.operations
     else:
-        found = solve_ntp_svm(
+        solution = solve_ntp_svm(
             table, tol=plan.tol, max_iterations=plan.max_products, callback=rounds.append
         )
         m, V = table.next_token.shape
-        scans, products = 0, found.iterations
+        scans, products = 0, solution.iterations
         working_set, operations = m * V - table.support.nnz, products * m * m * V
     seconds = time.monotonic() - begin
     return Result(
-        verdict=found.verdict.name,
-        gap=_finite(found.duality_gap),
-        tie_violation=_finite(found.tie_violation),
-        norm=None if found.weights is None else float((found.weights**2).sum() ** 0.5),
+        verdict=solution.verdict.name,
+        gap=_finite(solution.duality_gap),
+        tie_violation=_finite(solution.tie_violation),
+        norm=None if solution.weights is None else float((solution.weights**2).sum() ** 0.5),
         gaps=tuple(_finite(one.gap) for one in rounds),
         products_at=tuple(one.iterations for one in rounds),
         scans=scans,

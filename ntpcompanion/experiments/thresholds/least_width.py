@@ -109,5 +109,5 @@ def contexts_of(plan: Plan) -> Beginnings:
         sizes = plan.documents, plan.tokens, MARKOV_STATES, MARKOV_SUCCESSORS
         return tabulate_beginnings(markov_documents(*sizes, rng))
     content = read_text(plan.text).content
-    found = tabulate_beginnings(paragraph_documents(content, plan.documents, plan.tokens, rng))
-    return found.with_random_targets(rng) if plan.targets == "random" else found
+    beginnings = tabulate_beginnings(paragraph_documents(content, plan.documents, plan.tokens, rng))
+    return beginnings.with_random_targets(rng) if plan.targets == "random" else beginnings

@@ -30,12 +30,14 @@ class Plan(experiment.Plan):
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> "Plan":
-        sizes, most = list(self.support_sizes), self.vocab_size
-        if max(sizes) > most:
-            raise ValueError(f"`support_sizes` must lie in 1 … {most} (`vocab_size`), got {sizes}.")
-        if min(sizes[: self.num_contexts]) == most:
+        sizes, maximum = list(self.support_sizes), self.vocab_size
+        if max(sizes) > maximum:
             raise ValueError(
-                f"`support_sizes` must hold a size below {most} (`vocab_size`), got {sizes}: "
+                f"`support_sizes` must lie in 1 … {maximum} (`vocab_size`), got {sizes}."
+            )
+        if min(sizes[: self.num_contexts]) == maximum:
+            raise ValueError(
+                f"`support_sizes` must hold a size below {maximum} (`vocab_size`), got {sizes}: "
                 "tables whose contexts can be followed by every token are always separable."
             )
         return self

@@ -59,11 +59,11 @@ def run(plan: Plan) -> Result:
     tokens, text_sha256 = read_tokens(plan)
     sizes = count_contexts(tokens, plan.vocab_size, [plan.context_length])[0].support_sizes
     rng = stream(plan.seed, "shuffled text")
-    found = separability_crossing(table_of_sizes(sizes, plan.vocab_size, len(sizes), rng))
+    crossing = separability_crossing(table_of_sizes(sizes, plan.vocab_size, len(sizes), rng))
     return Result(
         contexts=len(sizes),
         predicted=predicted_threshold(plan.vocab_size, sizes),
-        separable_from=found.separable_from,
-        not_separable_to=found.not_separable_to,
+        separable_from=crossing.separable_from,
+        not_separable_to=crossing.not_separable_to,
         text_sha256=text_sha256,
     )

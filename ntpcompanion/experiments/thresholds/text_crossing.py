@@ -95,12 +95,12 @@ def run(plan: Plan) -> Result:
     # a first table of one coordinate tells m
     sizes = ContextTable.from_tokens(*shape, 1, stream(plan.seed, "size"))
     table = ContextTable.from_tokens(*shape, sizes.num_contexts, stream(plan.seed, "crossing"))
-    found = separability_crossing(table)
+    crossing = separability_crossing(table)
     return Result(
         contexts=table.num_contexts,
         mean_support=float(table.support_sizes.mean()),
-        separable_from=found.separable_from,
-        not_separable_to=found.not_separable_to,
+        separable_from=crossing.separable_from,
+        not_separable_to=crossing.not_separable_to,
         text_sha256=text_sha256,
     )
 

@@ -91,14 +91,14 @@ def run(plan: Plan) -> Result:
     distribution = distribution_of_supports(counts.distributions.toarray() > 0)
     few, fraction = most_frequent_tokens(distribution, plan.num_tokens)
     rng = stream(plan.seed, "text threshold")
-    found = saddle_threshold(
+    threshold = saddle_threshold(
         few, rng, draws=plan.draws, iterations=plan.iterations, tolerance=TOLERANCE
     )
     return Result(
         contexts=len(counts.support_sizes),
         fraction=fraction,
-        saddle=fraction * found.ratio,
+        saddle=fraction * threshold.ratio,
         two_tokens=two_token_bound(distribution),
-        change=found.change,
+        change=threshold.change,
         text_sha256=text_sha256,
     )

@@ -29,10 +29,10 @@ class Plan(experiment.Plan):
 
     @model_validator(mode="after")
     def _size_fits(self) -> "Plan":
-        most = len(self.token_weights) - 1
-        if self.support_size > most:
+        maximum = len(self.token_weights) - 1
+        if self.support_size > maximum:
             raise ValueError(
-                f"`support_size` must be at most {most}, one less than `token_weights` has "
+                f"`support_size` must be at most {maximum}, one less than `token_weights` has "
                 f"entries, got {self.support_size}."
             )
         return self

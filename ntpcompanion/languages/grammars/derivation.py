@@ -84,7 +84,7 @@ def draw_derivation(
     )
     root = rng.choice(symbols, p=grammar.root.cpu().numpy())
     open_: list[tuple[int, int, int | None]] = [(int(root), 0, None)]
-    found: list[list[Any]] = []  # the fields of nodes, whose words are counted as they come
+    nodes: list[list[Any]] = []  # the fields of nodes, whose words are counted as they come
     position = 0
     while open_:
         if position + len(open_) > max_words:
@@ -93,19 +93,19 @@ def draw_derivation(
             )
         symbol, level, parent = open_.pop()
         rule = int(rng.choice(rules.shape[1], p=rules[symbol] / rules[symbol].sum()))
-        found.append([symbol, position, 0, level, parent, rule if rule < words else None])
+        nodes.append([symbol, position, 0, level, parent, rule if rule < words else None])
         if rule < words:
             position += 1
-            _count_word(found)
+            _count_word(nodes)
         else:
             left, right = divmod(rule - words, symbols)
-            open_ += [(right, level + 1, len(found) - 1), (left, level + 1, len(found) - 1)]
-    return [Node(*fields) for fields in found]
+            open_ += [(right, level + 1, len(nodes) - 1), (left, level + 1, len(nodes) - 1)]
+    return [Node(*fields) for fields in nodes]
 
 
-def _count_word(found: list[list[Any]]) -> None:
+def _count_word(nodes: list[list[Any]]) -> None:
     """One word more below the last node and all above it."""
-    node: int | None = len(found) - 1
+    node: int | None = len(nodes) - 1
     while node is not None:
-        found[node][2] += 1
-        node = found[node][4]
+        nodes[node][2] += 1
+        node = nodes[node][4]

@@ -88,17 +88,17 @@ def span_labels(
         chart = grammar.log_inside(tokens)
         if words is None:
             chart = chart.masked_fill(grammar.root.to(tokens.device) == 0, -torch.inf)
-        least = -torch.inf
+        threshold = -torch.inf
     else:
         chart = grammar.latent_posterior(tokens)
-        least = 0.0
+        threshold = 0.0
     width = (spans - 1).clamp_max(max(tokens.shape[1] - 1, 0))
     best, label = (
         chart[torch.arange(len(tokens), device=tokens.device), 0, width].max(-1)
         if len(tokens)
         else (lengths, lengths)
     )
-    return torch.where((best > least) & (spans <= lengths), label, NO_LABEL)
+    return torch.where((best > threshold) & (spans <= lengths), label, NO_LABEL)
 
 
 def _refuse_longer(words: int, grammar: PCFG) -> None:

@@ -199,29 +199,29 @@ class PCFG:
         as_integer("n", n, 0)
         check_torch_generator("generator", generator)
         check_device("device", device)
-        max_length, share = self._checked_maximum(max_length)
+        max_length, fraction = self._checked_maximum(max_length)
         local = self.to(generator.device)
         rules = cumulative(torch.cat([local.lexical, local.binary.flatten(1)], 1))
-        kept = [torch.zeros(0, max_length, dtype=torch.int64, device=generator.device)]
-        while (missing := n - sum(map(len, kept))) > 0:
-            rows = max(1, min(int(1.1 * missing / share) + 1, MOST_CELLS // max_length))
+        batches = [torch.zeros(0, max_length, dtype=torch.int64, device=generator.device)]
+        while (missing := n - sum(map(len, batches))) > 0:
+            rows = max(1, min(int(1.1 * missing / fraction) + 1, MOST_CELLS // max_length))
             forms = first_symbols(local.root, rows, max_length, generator)
             sizes = self.num_symbols, self.vocab_size
-            kept.append(all_words(forms, rules, sizes, generator)[:missing])
-        tokens = torch.cat(kept)
+            batches.append(all_words(forms, rules, sizes, generator)[:missing])
+        tokens = torch.cat(batches)
         return tokens[:, (tokens != PADDING).any(0)].to(device) if n else tokens.to(device)
 
     def _checked_maximum(self, max_length: int | None) -> tuple[int, float]:
         """The most words of a sentence, and how likely a sentence is to have no more."""
         if max_length is None:
             max_length = self._usual_maximum()
-        share = float(self.length_distribution(max_length).sum())
-        if share < LEAST_SHARE:
+        fraction = float(self.length_distribution(max_length).sum())
+        if fraction < LEAST_SHARE:
             raise ValueError(
-                f"`max_length` = {max_length} keeps a share of {share:.3g} of all sentences, below "
-                f"{LEAST_SHARE}. Allow more words."
+                f"`max_length` = {max_length} keeps a share of {fraction:.3g} of all sentences, "
+                f"below {LEAST_SHARE}. Allow more words."
             )
-        return max_length, min(share, 1.0)
+        return max_length, min(fraction, 1.0)
 
     def _usual_maximum(self) -> int:
         """The words of the longest sentence. Raises ValueError if there is none, or a very long
@@ -291,8 +291,8 @@ class PCFG:
         return chart.outside() * chart.inside
 
     def _chart(self, tokens: Tensor, lengths: Tensor) -> Chart:
-        here = self.to(tokens.device)
-        return Chart(here.root, here.lexical, *here._rules, tokens, lengths)
+        grammar = self.to(tokens.device)
+        return Chart(grammar.root, grammar.lexical, *grammar._rules, tokens, lengths)
 
 
 def first_symbols(

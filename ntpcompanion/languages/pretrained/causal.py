@@ -74,10 +74,10 @@ class CausalLanguage:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", self._reader.words)
-        most = self._reader.positions
-        if not 1 <= as_integer("length", self.length) <= most:
+        maximum = self._reader.positions
+        if not 1 <= as_integer("length", self.length) <= maximum:
             raise ValueError(
-                f"`length` must lie in 1 … {most}, what the model has positions for, got "
+                f"`length` must lie in 1 … {maximum}, what the model has positions for, got "
                 f"{self.length}."
             )
         as_integer("chunk", self.chunk, 1)
@@ -153,8 +153,8 @@ class CausalLanguage:
 
         Raises ValueError for what are not tokens and for more words than the model has positions.
         """
-        here, targets, too_long = self._checked(tokens)
-        parts = zip(here.split(self.chunk), targets.split(self.chunk), strict=True)
+        inputs, targets, too_long = self._checked(tokens)
+        parts = zip(inputs.split(self.chunk), targets.split(self.chunk), strict=True)
         score = torch.cat([self._tail(part, goals, 0) for part, goals in parts])
         return score.masked_fill(too_long, -torch.inf).to(tokens.device)
 
@@ -168,16 +168,16 @@ class CausalLanguage:
         words than the model has positions.
         """
         refuse_impossible(tokens, self.log_prob(tokens).isfinite())
-        here, targets, _ = self._checked(tokens)
+        inputs, targets, _ = self._checked(tokens)
         result = torch.zeros(
             (*tokens.shape, self.vocab_size), dtype=torch.float64, device=tokens.device
         )
-        for t in range(here.shape[1] if len(here) else 0):
-            rows = (here[:, t] != PADDING).nonzero()[:, 0]
+        for t in range(inputs.shape[1] if len(inputs) else 0):
+            rows = (inputs[:, t] != PADDING).nonzero()[:, 0]
             pairs = torch.arange(len(rows) * self.vocab_size, device=self.device)
             joint = torch.cat(
                 [
-                    self._joint(here[rows], targets[rows], t, part)
+                    self._joint(inputs[rows], targets[rows], t, part)
                     for part in pairs.split(self.chunk)
                 ]
             )
@@ -201,11 +201,11 @@ class CausalLanguage:
         too_long = (lengths > self.length) & (self.end is not None)
         if self.end is not None:
             tokens = tokens[:, : self.length]
-        most = self._reader.positions
-        if tokens.shape[1] > most:
+        maximum = self._reader.positions
+        if tokens.shape[1] > maximum:
             raise ValueError(
                 f"`tokens` has {tokens.shape[1]} words a sentence, and the model positions for "
-                f"{most}. Cut them."
+                f"{maximum}. Cut them."
             )
         targets = functional.pad(tokens, (0, 1), value=PADDING)
         if self.end is not None:

@@ -92,13 +92,13 @@ def load_opt(
     that. Source: Liu et al. 2023, sections 3.2 and A.1.
     """
     _check_words(words)
-    for name, value, least in (
+    for name, value, minimum in (
         ("length", length, 1),
         ("sentences", sentences, 1),
         ("seed", seed, 0),
         ("chunk", chunk, 1),
     ):
-        as_integer(name, value, least)
+        as_integer(name, value, minimum)
     check_flag("ends", ends)
     check_device("device", device)
     model, tokenizer = _load(source, _floating(dtype))
@@ -148,14 +148,14 @@ def _load(source: str, dtype: torch.dtype) -> tuple[torch.nn.Module, Any]:
     folder = local_copy(source, "model", MODEL_FILES)
     try:
         options = {"dtype": dtype, "local_files_only": True, "output_loading_info": True}
-        model, found = transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
+        model, info = transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except Exception as error:  # what damaged files raise is anything
         raise FileNotFoundError(
             f"`source` = {source!r} holds no complete causal model and tokenizer: {error}"
         ) from error
-    if found["missing_keys"]:
-        missing = sorted(found["missing_keys"])
+    if info["missing_keys"]:
+        missing = sorted(info["missing_keys"])
         raise FileNotFoundError(
             f"`source` = {source!r} lacks weights of the model: {missing[:3]}, {len(missing)} in "
             "all. Download it again."

@@ -68,14 +68,14 @@ def read_text(text: str) -> Text:
     path = Path(text).expanduser()
     if text and path.is_dir():
         raise FileNotFoundError(f"`text` = {text!r} is a folder. Give the path of a file in it.")
-    found = (
+    loaded = (
         Text(text, decode_text(path.read_bytes(), text))
         if path.is_file()
         else Text(text, _read_module(text), f"Python {platform.python_version()}")
     )
-    if not found.content.strip():
+    if not loaded.content.strip():
         raise ValueError(f"`text` = {text!r} is empty. Give a text with words in it.")
-    return found
+    return loaded
 
 
 def _read_module(name: str) -> str:

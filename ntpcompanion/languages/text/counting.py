@@ -137,16 +137,16 @@ def count_contexts(
     tokens = _checked_tokens(tokens, vocab_size, longest)
     following = tokens[longest:]
     ids, first = np.zeros(following.size, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    found = {}
+    by_length = {}
     for length in range(longest + 1):
         if length:
             ids, first = refine(ids, tokens[longest - length : tokens.size - length], vocab_size)
         if length in lengths:
             contexts = tokens[(first + longest - length)[:, None] + np.arange(length)]
-            found[length] = ContextCounts(
+            by_length[length] = ContextCounts(
                 contexts, tally(ids, following, (first.size, vocab_size)), ids
             )
-    return [found[length] for length in lengths]
+    return [by_length[length] for length in lengths]
 
 
 def refine(

@@ -47,7 +47,7 @@ def decode_text(data: bytes, name: str) -> str:
     >>> decode_text("Größe".encode("utf-8-sig"), "mine.txt")
     'Größe'
     """
-    if encoding := next((found for mark, found in _MARKS.items() if data.startswith(mark)), ""):
+    if encoding := next((codec for mark, codec in _MARKS.items() if data.startswith(mark)), ""):
         raise _in_other(encoding, name, "its byte order mark")
     data = data.removeprefix(BOM_UTF8)
     if b"\0" in data:
@@ -64,10 +64,10 @@ def decode_text(data: bytes, name: str) -> str:
 
 
 def _not_utf8(data: bytes, error: UnicodeDecodeError, name: str) -> ValueError:
-    at = f"`text` = {name!r} is not UTF-8 (byte {error.start + 1})"
+    problem = f"`text` = {name!r} is not UTF-8 (byte {error.start + 1})"
     cut = error.reason == "unexpected end of data"
     if cut and not data[: error.start].isascii():
-        return ValueError(f"{at}: it ends within a character. Copy the whole file.")
+        return ValueError(f"{problem}: it ends within a character. Copy the whole file.")
     accents = sum(byte > 127 for byte in data) / len(data)
     controls = any(127 < byte < 160 for byte in data)  # letters of Windows, controls in Latin-1
     western = data.decode("cp1252" if controls else "latin-1", errors="replace")
@@ -75,12 +75,12 @@ def _not_utf8(data: bytes, error: UnicodeDecodeError, name: str) -> ValueError:
         return _binary(name)
     if accents > _MOST_ACCENTS:
         return ValueError(
-            f"{at}. Find its encoding with `file -i {name!r}`, or in the editor that wrote it, and "
-            f"convert it: iconv -f ENCODING -t utf-8 {name!r} > utf8.txt"
+            f"{problem}. Find its encoding with `file -i {name!r}`, or in the editor that wrote "
+            f"it, and convert it: iconv -f ENCODING -t utf-8 {name!r} > utf8.txt"
         )
     reads, option = ("Windows-1252", "cp1252") if controls else ("Latin-1", "latin1")
     end = " If it was cut within its last character, copy the whole file." if cut else ""
-    return ValueError(f"{at}: it reads as {reads}. {_convert(option, name)}{end}")
+    return ValueError(f"{problem}: it reads as {reads}. {_convert(option, name)}{end}")
 
 
 def _in_other(encoding: str, name: str, sign: str) -> ValueError:

@@ -79,51 +79,54 @@ def check_text(
             "`num_words`."
         )
     used = tokens[:num_words]
-    least = 2 * (context_length + 1)
-    if len(used) < least:
+    minimum = 2 * (context_length + 1)
+    if len(used) < minimum:
         raise ValueError(
             f"{has}, of which {len(used)} are read; with `context_length` = {context_length}, at "
-            f"least {least} are needed. Give a longer text."
+            f"least {minimum} are needed. Give a longer text."
         )
-    found = Counter(used)
-    if len(found) == 1:
+    frequencies = Counter(used)
+    if len(frequencies) == 1:
         raise ValueError(f"{has}, all the same: nothing is left to predict. Give another text.")
-    del found[UNKNOWN]  # by the tokenizer's own account
-    counts = sorted(found.values(), reverse=True)
+    del frequencies[UNKNOWN]  # by the tokenizer's own account
+    counts = sorted(frequencies.values(), reverse=True)
     if not 2 <= vocab_size <= len(counts) + 1:
         raise ValueError(
             f"`vocab_size` = {vocab_size} does not fit `text` = {text!r}: the {len(used)} "
             f"{unit} that are read are {len(counts)} different ones. Give `vocab_size` from 2 to "
             f"{len(counts) + 1}, or a longer text."
         )
-    said = _about_unknown(np.cumsum(counts) / len(used), unit, vocab_size)
+    sentences = _about_unknown(np.cumsum(counts) / len(used), unit, vocab_size)
     if num_sequences is not None and num_sequences > (cut := len(used) // (context_length + 1)):
-        said.append(
+        sentences.append(
             f"`num_sequences` = {num_sequences}, but the text is cut into {cut} sequences of "
             f"{context_length + 1} {unit}: all of them are used."
         )
-    return said
+    return sentences
 
 
 def _about_unknown(known: Float[np.ndarray, " kinds"], unit: str, vocab_size: int) -> list[str]:
     """A sentence if most tokens are unknown; ValueError if nearly all are. `known` is the fraction
     that is known by the number of tokens in the vocabulary.
     """
-    share = 1 - known[vocab_size - 2]
-    if share <= WARNED_UNKNOWN:
+    fraction = 1 - known[vocab_size - 2]
+    if fraction <= WARNED_UNKNOWN:
         return []
     enough = int(np.searchsorted(known, 1 - WARNED_UNKNOWN))
-    said = f"with `vocab_size` = {vocab_size}, {100 * share:.0f} % of the {unit} are unknown; " + (
-        f"`vocab_size` = {enough + 2} leaves a half."
-        if enough < len(known)
-        else f"{100 * (1 - known[-1]):.0f} % are unknown to the tokenizer itself."
+    sentence = (
+        f"with `vocab_size` = {vocab_size}, {100 * fraction:.0f} % of the {unit} are unknown; "
+        + (
+            f"`vocab_size` = {enough + 2} leaves a half."
+            if enough < len(known)
+            else f"{100 * (1 - known[-1]):.0f} % are unknown to the tokenizer itself."
+        )
     )
-    if share > MOST_UNKNOWN:
+    if fraction > MOST_UNKNOWN:
         raise ValueError(
-            f"There would be hardly a context of known tokens: {said} At most "
+            f"There would be hardly a context of known tokens: {sentence} At most "
             f"{100 * MOST_UNKNOWN:.0f} % can be worked with."
         )
-    return [f"{said} Contexts are told apart by known tokens only."]
+    return [f"{sentence} Contexts are told apart by known tokens only."]
 
 
 def _number(count: int, unit: str) -> str:

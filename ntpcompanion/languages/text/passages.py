@@ -54,10 +54,10 @@ def passage_with_repeat(
         `size` out of this range.
     """
     before = tokens.size - counts.context_of.size - counts.length  # tokens that are not counted
-    most = tokens.size - before
-    if not counts.length < size <= most:
+    maximum = tokens.size - before
+    if not counts.length < size <= maximum:
         raise ValueError(
-            f"`size` must lie in {counts.length + 1} … {most} for this text, got {size}."
+            f"`size` must lie in {counts.length + 1} … {maximum} for this text, got {size}."
         )
     read, predicted = tokens[before:], size - counts.length
     seen = np.append(0, np.cumsum(read == 0))
@@ -86,10 +86,10 @@ def _branches(
     context, token, place = contexts[order], following[order], np.arange(order.size)
     new = np.append(True, np.diff(context) != 0)
     begins = np.maximum.accumulate(np.where(new | np.append(True, np.diff(token) != 0), place, 0))
-    found = np.empty_like(order)
+    branches = np.empty_like(order)
     # the one before a run of equal pairs has another token, unless it belongs to another context
-    found[order] = np.where(new[begins], -1, order[begins - 1])
-    return found
+    branches[order] = np.where(new[begins], -1, order[begins - 1])
+    return branches
 
 
 def _distinct(ids: Int[np.ndarray, " n"]) -> Int[np.ndarray, " k"]:

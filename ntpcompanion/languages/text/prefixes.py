@@ -53,13 +53,13 @@ def count_prefixes(
     """
     sequences = _checked_sequences(sequences, as_integer("vocab_size", vocab_size, 1))
     ids, first = np.zeros(len(sequences), dtype=np.int64), np.zeros(1, dtype=np.int64)
-    found = []
+    tables = []
     for length, following in enumerate(sequences.T):
         if length:
             ids, first = refine(ids, sequences[:, length - 1], vocab_size)
         counts = tally(ids, following, (first.size, vocab_size))
-        found.append(ContextCounts(sequences[first, :length], counts, ids))
-    return found
+        tables.append(ContextCounts(sequences[first, :length], counts, ids))
+    return tables
 
 
 def _checked_sequences(

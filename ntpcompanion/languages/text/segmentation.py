@@ -120,10 +120,11 @@ def _words(text: str) -> tuple[list[str], str]:
     )
     unspaced = count_unspaced(words)
     if unspaced > MENTIONED * len(words):
-        share = 100 * unspaced / len(words)
+        percentage = 100 * unspaced / len(words)
         about += (
-            f" Of these words, {share:.0f} % are single characters of a script that is written "
-            "without spaces between words; the tokenizer `characters` splits all of the text so."
+            f" Of these words, {percentage:.0f} % are single characters of a script that "
+            "is written without spaces between words; the tokenizer `characters` splits all of the "
+            "text so."
         )
     return words, about
 
@@ -156,34 +157,34 @@ def _from_file(text: str, tokenizer: str) -> tuple[list[str], str]:
             "installed. Run `pip install -c constraints.txt -e '.[opt]'`."
         ) from error
     try:
-        found = library.Tokenizer.from_file(str(path))
+        loaded = library.Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises nothing more special
         raise ValueError(
             f"`tokenizer` = {tokenizer!r} is not a tokenizer.json of Hugging Face: {error}."
         ) from error
-    found.no_truncation()
-    found.no_padding()
-    kind, size = type(found.model).__name__, found.get_vocab_size()
-    return _encoded(found, text, tokenizer), (
+    loaded.no_truncation()
+    loaded.no_padding()
+    kind, size = type(loaded.model).__name__, loaded.get_vocab_size()
+    return _encoded(loaded, text, tokenizer), (
         f"Tokens are those of {path.name}, a {kind} tokenizer of {size:,} tokens."
     )
 
 
-def _encoded(found: Any, text: str, tokenizer: str) -> list[str]:
+def _encoded(loaded: Any, text: str, tokenizer: str) -> list[str]:
     """The tokens of a text, UNKNOWN for the tokenizer's own unknown one. By its number: some models
     write the word there instead of the name.
     """
-    settings = json.loads(found.to_str())["model"]
+    settings = json.loads(loaded.to_str())["model"]
     name = settings.get("unk_token")
-    unknown = found.model.token_to_id(name) if name else settings.get("unk_id")
+    unknown = loaded.model.token_to_id(name) if name else settings.get("unk_id")
     fault = ""
     try:
-        encoded = found.encode(text, add_special_tokens=False)
+        encoded = loaded.encode(text, add_special_tokens=False)
     except Exception as error:  # as above
         fault = f" ({error})"
     # a model of byte pairs without an unknown token leaves out what it does not know
     if fault or (unknown is None and settings["type"] == "BPE"):
-        word = next((word for word in _pieces(found, text) if not _covered(found, word)), None)
+        word = next((word for word in _pieces(loaded, text) if not _covered(loaded, word)), None)
         if fault or word is not None:
             raise ValueError(
                 f"`tokenizer` = {tokenizer!r} has no token for {described(word)} of the text, "
@@ -195,22 +196,22 @@ def _encoded(found: Any, text: str, tokenizer: str) -> list[str]:
     ]
 
 
-def _pieces(found: Any, text: str) -> Iterator[str]:
+def _pieces(loaded: Any, text: str) -> Iterator[str]:
     """The words into which a tokenizer cuts a text before it looks them up, each once; without
     those of tokens that were added to its model, which are looked up before.
     """
-    added = " ".join(token.content for token in found.get_added_tokens_decoder().values())
-    if found.normalizer is not None:
-        text = found.normalizer.normalize_str(text)
-    cut = found.pre_tokenizer
+    added = " ".join(token.content for token in loaded.get_added_tokens_decoder().values())
+    if loaded.normalizer is not None:
+        text = loaded.normalizer.normalize_str(text)
+    cut = loaded.pre_tokenizer
     words = [text] if cut is None else [word for word, _ in cut.pre_tokenize_str(text)]
     return (word for word in dict.fromkeys(words) if word not in added)
 
 
-def _covered(found: Any, word: str) -> bool:
+def _covered(loaded: Any, word: str) -> bool:
     """Whether every byte of a word lies in one of its tokens."""
     try:
-        parts = found.model.tokenize(word)
+        parts = loaded.model.tokenize(word)
     except Exception:  # as above
         return False
     return sum(end - start for start, end in (part.offsets for part in parts)) == len(word.encode())

@@ -164,8 +164,8 @@ def encode(words: Sequence[str], vocab_size: int) -> Encoding:
             f"{vocab_size}."
         )
     frequent = sorted(counts.keys() - {UNKNOWN}, key=lambda word: (-counts[word], word))
-    kept = frequent[: vocab_size - 1]
-    number = {word: index for index, word in enumerate(kept, 1)}
+    retained = frequent[: vocab_size - 1]
+    number = {word: index for index, word in enumerate(retained, 1)}
     return Encoding(
-        np.array([number.get(word, 0) for word in words], dtype=np.int64), (UNKNOWN, *kept)
+        np.array([number.get(word, 0) for word in words], dtype=np.int64), (UNKNOWN, *retained)
     )

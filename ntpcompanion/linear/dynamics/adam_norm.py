@@ -126,9 +126,9 @@ def predict_adam_weights(
             f"({token}, {i}) has none: let token {token} share the support of a context whose "
             f"embedding is not 0 in dimension {i}."
         )
-    found = least_dominating_diagonal(hessian, rng=rng, tol=tol)
+    solution = least_dominating_diagonal(hessian, rng=rng, tol=tol)
     shape = table.vocab_size, table.dim
-    return AdamWeights(found.diagonal.reshape(shape), found.gap, found.factor)
+    return AdamWeights(solution.diagonal.reshape(shape), solution.gap, solution.factor)
 
 
 def in_support_hessian(table: ContextTable) -> Float[np.ndarray, "n n"]:

@@ -175,7 +175,7 @@ def descend(
     _refuse_out_of_range(optimizer, learning_rate, steps, batch_size, betas, epsilon)
     if optimizer != "sgd":
         check_dense("table", DENSE_ARRAYS, table.next_token.shape)
-    kept = _kept_steps(keep, as_integer("steps", steps))
+    snapshot_steps = _kept_steps(keep, as_integer("steps", steps))
     if start is None:
         start = rng.standard_normal((table.vocab_size, table.dim)) / np.sqrt(table.dim)
     W = np.array(as_matrix("start", start, (table.vocab_size, table.dim)))
@@ -183,15 +183,15 @@ def descend(
         SampledGradient(table, batch_size, rng) if optimizer == "sgd" else FullGradient(table)  # type: ignore[arg-type]  # no None left
     )
     update: Any = {"ngd": normalized, "adam": Adam(W.shape, *betas, epsilon)}.get(optimizer, plain)
-    return _run(W, gradient, update, learning_rate, kept)
+    return _run(W, gradient, update, learning_rate, snapshot_steps)
 
 
 def _run(
-    W: np.ndarray, gradient: Any, update: Any, learning_rate: Rate, kept: list[int]
+    W: np.ndarray, gradient: Any, update: Any, learning_rate: Rate, snapshot_steps: list[int]
 ) -> Iterator[Snapshot]:
     rate_of = learning_rate if callable(learning_rate) else lambda k: learning_rate
     time: Any = 0.0
-    for before, after in pairwise([0, *kept]):
+    for before, after in pairwise([0, *snapshot_steps]):
         for k in range(before + 1, after + 1):
             rate = rate_of(k)
             W -= update(gradient(W), rate)
@@ -213,10 +213,15 @@ def _kept_steps(keep: Any, steps: int) -> list[int]:
     if np.ndim(keep) == 0:
         count = as_integer("keep", keep, 1, reason="snapshot, or a sequence of steps")
         return [0, *np.unique(np.geomspace(1, steps, count).round().astype(int)).tolist()]
-    kept = as_integer_array("keep", keep).ravel().tolist() if len(keep) else []
-    if not kept or kept != sorted(set(kept)) or kept[0] < 0 or kept[-1] > steps:
+    snapshot_steps = as_integer_array("keep", keep).ravel().tolist() if len(keep) else []
+    if (
+        not snapshot_steps
+        or snapshot_steps != sorted(set(snapshot_steps))
+        or snapshot_steps[0] < 0
+        or snapshot_steps[-1] > steps
+    ):
         raise ValueError(f"`keep` must hold increasing steps in 0 … {steps} (`steps`), got {keep}.")
-    return kept
+    return snapshot_steps
 
 
 def _refuse_out_of_range(

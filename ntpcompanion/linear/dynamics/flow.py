@@ -175,7 +175,9 @@ class _Integration:
             self.settled, growing = np.split(states.pop(), [self.size])
             reduced = self._quasi_steady, self._quasi_steady_jacobian
             grown = self._integrate(*reduced, switch, growing, late)
-            states += [np.append(self._settle(*at), at[1]) for at in zip(late, grown, strict=True)]
+            states += [
+                np.append(self._settle(*pair), pair[1]) for pair in zip(late, grown, strict=True)
+            ]
         return self._flow(log_times, -sigma, states, unmoved)
 
     def _flow(

@@ -156,16 +156,16 @@ class _Path:
         for _ in range(MULTIPLIER_STEPS):
             self._minimize()
             W = self._weights()
-            share = radius / np.linalg.norm(W)
+            ratio = radius / np.linalg.norm(W)
             if (
-                abs(share - 1)
+                abs(ratio - 1)
                 <= NORM_TOLERANCE + ROUNDING * np.linalg.norm(self.loss.fixed_coordinates) / radius
             ):
                 return
             # dW / dν solves the system of the last Newton step with W on the right
             finite, growing = self._solve(W)
             slope = np.append(np.exp(-self.nu) * finite, growing) @ W / (W @ W)
-            ahead = float(np.log(share) / slope)
+            ahead = float(np.log(ratio) / slope)
             self.nu += ahead
             self.finite = self.finite + ahead * (finite + self.finite)
             self.growing = self.growing + ahead * growing

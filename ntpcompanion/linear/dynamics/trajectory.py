@@ -47,13 +47,13 @@ def measure_trajectory(
     ValueError
         As `measure_alignment`, or no snapshots.
     """
-    kept = list(snapshots)
-    if not kept:
+    collected = list(snapshots)
+    if not collected:
         raise ValueError("`snapshots` is empty: keep at least one step of the descent.")
-    weights = np.array([snapshot.weights for snapshot in kept])
+    weights = np.array([snapshot.weights for snapshot in collected])
     return Trajectory(
-        np.array([snapshot.step for snapshot in kept]),
-        np.array([snapshot.time for snapshot in kept]),
+        np.array([snapshot.step for snapshot in collected]),
+        np.array([snapshot.time for snapshot in collected]),
         weights,
         measure_alignment(table, weights, w_mm),
     )

@@ -125,17 +125,17 @@ class Separability:
         if self.verdict is Verdict.UNDECIDED:
             return Verification(holds=False)
         separable = self.verdict is Verdict.SEPARABLE
-        given: Any
-        given, check, prove = (
+        proof: Any
+        proof, check, prove = (
             (self.weights, check_weights, exact_weights)
             if separable
             else (self.certificate, check_certificate, exact_certificate)
         )
-        floats = check(table, given)
+        floats = check(table, proof)
         integers = exact_embeddings(table.embeddings)
-        if integers is None or given.size > MAX_UNKNOWNS or not floats.holds:
+        if integers is None or proof.size > MAX_UNKNOWNS or not floats.holds:
             return Verification(floats.holds, floats)
-        exact = prove(integers, table.support.toarray(), given)
+        exact = prove(integers, table.support.toarray(), proof)
         return Verification(exact is not None, floats, exact)
 
 
@@ -215,9 +215,9 @@ def _search(table: ContextTable, max_iterations: int, progress: Progress) -> Sep
     search, spent = _Search(table, progress.tick), 0
     try:
         for iterations in _rounds(max_iterations):
-            for found in search.attempts(iterations):
-                if found is not None:
-                    return found
+            for result in search.attempts(iterations):
+                if result is not None:
+                    return result
             spent += iterations
             progress.report(spent, search.gap)
     except OutOfTimeError:
@@ -277,9 +277,9 @@ class _Search:
         if margin <= 0:
             return None
         weights = weights / margin
-        found = self._if_it_holds(Separability(Verdict.SEPARABLE, weights=weights))
-        if found is not None:
-            return found
+        result = self._if_it_holds(Separability(Verdict.SEPARABLE, weights=weights))
+        if result is not None:
+            return result
         # Embeddings of very different lengths blow up the rounding of ties; one correction in W
         # itself removes it.
         logits = self.rows @ weights.T
@@ -293,10 +293,10 @@ class _Search:
             Separability(Verdict.NOT_SEPARABLE, certificate=gamma / self.lengths[:, None])
         )
 
-    def _if_it_holds(self, found: Any) -> Separability | None:
+    def _if_it_holds(self, candidate: Any) -> Separability | None:
         floats = (
-            check_weights(self.table, found.weights)
-            if found.verdict is Verdict.SEPARABLE
-            else check_certificate(self.table, found.certificate)
+            check_weights(self.table, candidate.weights)
+            if candidate.verdict is Verdict.SEPARABLE
+            else check_certificate(self.table, candidate.certificate)
         )
-        return found if floats.holds else None
+        return candidate if floats.holds else None

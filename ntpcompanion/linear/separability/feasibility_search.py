@@ -196,5 +196,5 @@ def _lbfgs(
         "gtol": 1e-12,
         "maxls": 40,
     }
-    found = minimize(timed, start.ravel(), jac=True, method="L-BFGS-B", options=options)
-    return found.x.reshape(start.shape)
+    result = minimize(timed, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+    return result.x.reshape(start.shape)

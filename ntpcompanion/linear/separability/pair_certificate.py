@@ -58,8 +58,8 @@ class PairCertificate:
         first = _follows(table, self.tokens[0])[self.contexts]
         _, exponents = _scaled_rows(table, self.contexts)
         values = np.where(first, 1.0, -1.0) * np.ldexp(self.weights, -exponents)
-        at = np.tile(self.contexts, 2), np.repeat(self.tokens, len(values))
-        return csr_array((np.concatenate([values, -values]), at), shape=table.next_token.shape)
+        indices = np.tile(self.contexts, 2), np.repeat(self.tokens, len(values))
+        return csr_array((np.concatenate([values, -values]), indices), shape=table.next_token.shape)
 
 
 def find_pair_certificate(
@@ -111,14 +111,14 @@ def find_pair_certificate(
     ((0, 1), 4, True)
     """
     check_instance("table", table, ContextTable)
-    most = as_integer("most_frequent", most_frequent, 2, table.vocab_size, "(V)")
+    num_tokens = as_integer("most_frequent", most_frequent, 2, table.vocab_size, "(V)")
     counts = np.bincount(table.distributions.indices, minlength=table.vocab_size)
-    tokens = np.argsort(-counts, kind="stable")[:most].tolist()
-    for pair in sorted(combinations(range(most), 2), key=sum):
+    tokens = np.argsort(-counts, kind="stable")[:num_tokens].tolist()
+    for pair in sorted(combinations(range(num_tokens), 2), key=sum):
         a, b = (tokens[i] for i in pair)
-        found = _prove(table, min(a, b), max(a, b))
-        if found is not None:
-            return found
+        certificate = _prove(table, min(a, b), max(a, b))
+        if certificate is not None:
+            return certificate
     return None
 
 
@@ -136,12 +136,12 @@ def _prove(table: ContextTable, a: int, b: int) -> PairCertificate | None:
     system = np.vstack([rows.T, np.ones(len(rows))])
     target = np.append(np.zeros(table.dim), 1.0)
     x, residual = nnls(system, target)
-    kept = np.flatnonzero(x > 0)
+    positive = np.flatnonzero(x > 0)
     if residual > FOUND:
         return None
-    radius = _radius(system[:, kept], target, x[kept])
-    found = PairCertificate((a, b), contexts[kept], x[kept], radius)
-    return found if found.holds else None
+    radius = _radius(system[:, positive], target, x[positive])
+    certificate = PairCertificate((a, b), contexts[positive], x[positive], radius)
+    return certificate if certificate.holds else None
 
 
 def _scaled_rows(

@@ -84,30 +84,30 @@ def blocked_ascent(
 
 def _rounds(scaled: UnitTable, blocks: int, steps: int) -> Iterator[Float[np.ndarray, "m V"]]:
     problem, block = scaled.problem, torch.arange(len(scaled.lengths)) % blocks
-    own = torch.where(block[:, None] == block, problem.gram, 0.0)
-    lipschitz = HEADROOM * blocks * largest_eigenvalue(own)
+    block_gram = torch.where(block[:, None] == block, problem.gram, 0.0)
+    lipschitz = HEADROOM * blocks * largest_eigenvalue(block_gram)
     gamma, level = torch.zeros(scaled.support.shape, dtype=torch.float64), torch.zeros(len(block))
     level = level.to(torch.float64)
     while True:
-        gamma, level = _round(problem, blocks * own, lipschitz, gamma, level, steps)
+        gamma, level = _round(problem, blocks * block_gram, lipschitz, gamma, level, steps)
         state = best_multiple(problem, State(gamma, problem.gram @ gamma, level, lipschitz))
         yield state.gamma.numpy() / scaled.lengths[:, None]
 
 
 def _round(
     problem: DualProblem,
-    own: Float[Tensor, "m m"],
+    block_gram: Float[Tensor, "m m"],
     lipschitz: float,
     gamma: Float[Tensor, "m V"],
     level: Float[Tensor, " m"],
     steps: int,
 ) -> tuple[Float[Tensor, "m V"], Float[Tensor, " m"]]:
-    """Accelerated ascent of all blocks at once: `own` couples contexts of one block only."""
+    """Accelerated ascent of all blocks at once: `block_gram` couples contexts of one block only."""
     known = problem.gradient(problem.gram @ gamma)
     ahead, old, momentum = gamma, gamma, 1.0
     for _ in range(steps):
         new = torch.empty_like(gamma)
-        uphill = ahead + (known - own @ (ahead - gamma)) / lipschitz
+        uphill = ahead + (known - block_gram @ (ahead - gamma)) / lipschitz
         level = project_(problem, uphill, level, out=new)
         if dot(ahead - new, new - old) > 0:
             momentum, ahead = 1.0, new

@@ -58,10 +58,10 @@ def scan_pairs(
     threshold: Float[np.ndarray, " m"],
     W: Float[np.ndarray, "V d"],
     bound: float,
-    most: int,
+    limit: int,
 ) -> Scan:
-    """The pairs off the supports with margins below `bound` thresholds, at most the `most` smallest
-    of a context.
+    """The pairs off the supports with margins below `bound` thresholds, at most the `limit`
+    smallest of a context.
 
     Logits are products in single precision. `rest` allows for their rounding: a dot product of d
     terms is off by no more than (d + 3) 2⁻²⁴ ‖u‖ ‖w‖ (Higham 2002, section 3.1, with the rounding
@@ -79,22 +79,22 @@ def scan_pairs(
         on = np.repeat(np.arange(len(c)), np.diff(block.indptr)), block.indices
         inside, logits[on] = logits[on].astype(float), -np.inf
         level = np.minimum.reduceat(inside, block.indptr[:-1])
-        cut = _cut(logits, level - bound * c, most)
-        found = np.nonzero(logits > cut[:, None])
-        keys.append((found[0] + start) * V + found[1])
+        cut = _cut(logits, level - bound * c, limit)
+        positions = np.nonzero(logits > cut[:, None])
+        keys.append((positions[0] + start) * V + positions[1])
         rest = min(rest, float(((level - cut - 2 * error) / c).min()))
     return Scan(np.concatenate(keys), V, rest)
 
 
 def _cut(
-    logits: Float[np.ndarray, "rows V"], lowest: Float[np.ndarray, " rows"], most: int
+    logits: Float[np.ndarray, "rows V"], lowest: Float[np.ndarray, " rows"], limit: int
 ) -> Float[np.ndarray, " rows"]:
     """The logit above which a pair counts as found: `lowest`, or more where that were too many."""
     cut = lowest.astype(np.float32)
-    many = np.flatnonzero(np.count_nonzero(logits > cut[:, None], axis=1) > most)
+    many = np.flatnonzero(np.count_nonzero(logits > cut[:, None], axis=1) > limit)
     if len(many):
-        at = logits.shape[1] - most - 1
-        cut[many] = np.partition(logits[many], at, axis=1)[:, at]
+        position = logits.shape[1] - limit - 1
+        cut[many] = np.partition(logits[many], position, axis=1)[:, position]
     return cut
 
 

@@ -193,11 +193,11 @@ def support_product(problem: DualProblem) -> Callable[[Tensor], Tensor] | None:
     """
     # the contexts of each token first
     order = torch.argsort((~problem.support).to(torch.uint8), dim=0, stable=True)
-    most = int(problem.support.sum(0).max())
-    if problem.support.shape[1] * most**2 > BLOCKS * len(problem.gram) ** 2:
+    maximum = int(problem.support.sum(0).max())
+    if problem.support.shape[1] * maximum**2 > BLOCKS * len(problem.gram) ** 2:
         return None
     # (V, n): some tokens follow fewer contexts, the rest is masked by `centre_`
-    rows = order[:most].T.contiguous()
+    rows = order[:maximum].T.contiguous()
     blocks = problem.gram[rows[:, :, None], rows[:, None, :]]
 
     def product(x: Float[Tensor, "m V"]) -> Float[Tensor, "m V"]:

@@ -274,8 +274,8 @@ def _solution(
 ) -> NTPSVMSolution:
     if proof is None:
         return NTPSVMSolution(verdict, None, certificate, np.nan, np.nan, np.inf, iterations)
-    found = proof.weights, proof.dual, proof.margin, proof.tie_violation, max(proof.gap, 0.0)
-    return NTPSVMSolution(verdict, *found, iterations)
+    fields = proof.weights, proof.dual, proof.margin, proof.tie_violation, max(proof.gap, 0.0)
+    return NTPSVMSolution(verdict, *fields, iterations)
 
 
 def _by_program(
@@ -288,9 +288,9 @@ def _by_program(
     """By a general solver; the bound comes from its multipliers."""
     answer = program(table)
     if answer is None:
-        found = check_separability(table)
-        verdict = found.verdict if found.certificate is not None else Verdict.UNDECIDED
-        return _solution(verdict, None, 0, found.certificate)
+        result = check_separability(table)
+        verdict = result.verdict if result.certificate is not None else Verdict.UNDECIDED
+        return _solution(verdict, None, 0, result.certificate)
     proof = check_weights(table, answer.weights)
     weights = answer.weights / proof.smallest_margin
     size = dual_norm(answer.dual.T @ table.embeddings)
@@ -298,8 +298,8 @@ def _by_program(
     gap = 1 - linear / size / norm(weights)
     proof = check_weights(table, weights)
     verdict = Verdict.SEPARABLE if gap <= tol and proof.holds else Verdict.UNDECIDED
-    found = FeasibleDecoder(weights, answer.dual, proof.smallest_margin, proof.tie_error, gap)  # type: ignore[assignment]  # another `found`
-    return _solution(verdict, found, answer.iterations)  # type: ignore[arg-type]  # likewise
+    result = FeasibleDecoder(weights, answer.dual, proof.smallest_margin, proof.tie_error, gap)  # type: ignore[assignment]  # another `result`
+    return _solution(verdict, result, answer.iterations)  # type: ignore[arg-type]  # likewise
 
 
 def refuted_or_refused(
@@ -330,11 +330,11 @@ def refuted_or_refused(
     lengths = unit_rows(table.embeddings)[1]
     if 1 / longest <= lengths.min() and lengths.max() <= longest:
         return None
-    found = check_separability(table, time_limit=time_limit)
-    if found.verdict is Verdict.SEPARABLE:
+    result = check_separability(table, time_limit=time_limit)
+    if result.verdict is Verdict.SEPARABLE:
         raise ValueError(
             f"`table` has embeddings of lengths {lengths.min():.3g} … {lengths.max():.3g}, outside "
             f"of {1 / longest:g} … {longest:g}, where powers of its multipliers stay finite. "
             "Multiply all embeddings by one number; the decoder is divided by it."
         )
-    return found
+    return result

@@ -51,10 +51,10 @@ class Pairs:
 
     def moved(self, other: "Pairs", values: Float[np.ndarray, " k"]) -> Float[np.ndarray, " n"]:
         """Values on the pairs of another set, as values on these; zero where it has no value."""
-        at = np.minimum(np.searchsorted(self.keys, other.keys), len(self) - 1)
-        both = self.keys[at] == other.keys
+        positions = np.minimum(np.searchsorted(self.keys, other.keys), len(self) - 1)
+        both = self.keys[positions] == other.keys
         out = np.zeros(len(self))
-        out[at[both]] = values[both]
+        out[positions[both]] = values[both]
         return out
 
     def matrix(self, values: Float[np.ndarray, " n"]) -> csr_array:

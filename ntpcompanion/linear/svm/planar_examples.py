@@ -57,10 +57,10 @@ def widest_margin(
             f"`tables` must hold separable tables, got {len(tables)} of which {len(norms)} have a "
             "solution. Draw more tables, or leave the others out."
         )
-    least, solved = min(norms), []
+    minimum, solved = min(norms), []
     for table, norm, each in zip(tables, norms, rough, strict=True):
         # the gap is that of squared norms
-        if norm * np.sqrt(1 - min(each.duality_gap, 1.0)) <= least:
+        if norm * np.sqrt(1 - min(each.duality_gap, 1.0)) <= minimum:
             solution = solve_ntp_svm(table, tol=tol)
             assert solution.weights is not None  # the first rounds are those of the rough one
             solved.append((float(np.linalg.norm(solution.weights)), table, solution))

@@ -124,8 +124,8 @@ def recover_certificate(
     guess = gamma.to(torch.float64)
     guess = (guess / guess.abs().max()).cpu().numpy()
     support = scaled.table.support.toarray()
-    found = finish_certificate(scaled.rows.cpu().numpy(), support, guess, TIE_STEPS)
-    if found is None:
+    certificate = finish_certificate(scaled.rows.cpu().numpy(), support, guess, TIE_STEPS)
+    if certificate is None:
         return None
-    found = found / scaled.lengths[:, None]
-    return found if check_certificate(scaled.table, found).holds else None
+    certificate = certificate / scaled.lengths[:, None]
+    return certificate if check_certificate(scaled.table, certificate).holds else None

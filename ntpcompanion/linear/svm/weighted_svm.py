@@ -97,9 +97,9 @@ def solve_weighted_svm(table: ContextTable, scale: Float[np.ndarray, "V d"]) -> 
 def _contrasts(table: ContextTable, pairs: np.ndarray) -> Float[np.ndarray, "constraints n"]:
     """Rows (e_a − e_z) h_jᵀ, flattened: what each constraint (j, a, z) multiplies W by."""
     rows, anchors, tokens = pairs
-    contrasts, at = np.zeros((len(rows), table.vocab_size, table.dim)), np.arange(len(rows))
-    contrasts[at, anchors] = table.embeddings[rows]
-    contrasts[at, tokens] -= table.embeddings[rows]
+    contrasts, index = np.zeros((len(rows), table.vocab_size, table.dim)), np.arange(len(rows))
+    contrasts[index, anchors] = table.embeddings[rows]
+    contrasts[index, tokens] -= table.embeddings[rows]
     return contrasts.reshape(len(rows), table.vocab_size * table.dim)
 
 

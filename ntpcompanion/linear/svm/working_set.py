@@ -206,17 +206,17 @@ class _Search:
         raw = self.pairs.decoder(self.state.gamma, self.rows)
         W, tie_steps = remove_ties(self.table.support, self.rows, raw, tie_tolerance)
         self.operations += 2 * tie_steps * self.table.support.nnz * self.table.dim
-        most = NEXT_PAIRS if np.isinf(self.gap) else self.table.vocab_size
-        found = self._scan(W, 1 + SLACK, most)
-        entering = np.setdiff1d(found.keys, self.pairs.keys, assume_unique=True)
+        limit = NEXT_PAIRS if np.isinf(self.gap) else self.table.vocab_size
+        result = self._scan(W, 1 + SLACK, limit)
+        entering = np.setdiff1d(result.keys, self.pairs.keys, assume_unique=True)
         keys = np.concatenate([self.pairs.keys[self.pairs.off], entering])
         everything = Pairs(self.table.support, *np.divmod(keys, self.table.vocab_size))
         margins, tie_error = everything.margins(W, self.rows, self.threshold)
-        margin = min(found.rest, float(margins.min(initial=np.inf)))
+        margin = min(result.rest, float(margins.min(initial=np.inf)))
         self._prove(raw, W, margin, tie_error)
         gamma = everything.moved(self.pairs, self.state.gamma)
-        kept = everything.off[(gamma[everything.off] < 0) | (margins < 1 + SLACK)]
-        pairs = Pairs(self.table.support, everything.row[kept], everything.token[kept])
+        retained = everything.off[(gamma[everything.off] < 0) | (margins < 1 + SLACK)]
+        pairs = Pairs(self.table.support, everything.row[retained], everything.token[retained])
         gamma = pairs.moved(everything, gamma)
         product = pairs.logits(raw, self.rows)
         self.pairs = pairs
@@ -224,10 +224,10 @@ class _Search:
             gamma, product, self.state.level, self.state.lipschitz, self.state.products
         )
 
-    def _scan(self, W: Float[np.ndarray, "V d"], bound: float, most: int) -> Scan:
+    def _scan(self, W: Float[np.ndarray, "V d"], bound: float, limit: int) -> Scan:
         self.scans += 1
         self.operations += self.table.num_contexts * W.size
-        return scan_pairs(self.table.support, self.rows, self.threshold, W, bound, most)
+        return scan_pairs(self.table.support, self.rows, self.threshold, W, bound, limit)
 
     def _prove(
         self,

@@ -67,19 +67,21 @@ def planted_table(
     """
     m, V = as_integer("num_contexts", num_contexts, 1), as_integer("vocab_size", vocab_size, 2)
     d = as_integer("dim", dim, 1)
-    most = as_integer("support_size", support_size, 1, min(V - 1, d), "(`vocab_size` − 1, `dim`)")
+    max_size = as_integer(
+        "support_size", support_size, 1, min(V - 1, d), "(`vocab_size` − 1, `dim`)"
+    )
     noise = as_number("noise", noise, 0)
     check_generator("rng", rng)
     teacher = rng.standard_normal((V, d))
     teacher /= np.linalg.norm(teacher, axis=1, keepdims=True)
-    sizes = rng.integers(1, most + 1, m)
-    supports, embeddings = np.zeros((m, most), dtype=np.int64), np.zeros((m, d))
+    sizes = rng.integers(1, max_size + 1, m)
+    supports, embeddings = np.zeros((m, max_size), dtype=np.int64), np.zeros((m, d))
     left = np.arange(m)
     for _ in range(ATTEMPTS):
-        supports[left] = _draw_distinct(len(left), V, most, rng)
-        for size in range(1, most + 1):
-            at = left[sizes[left] == size]
-            embeddings[at] = _tied(teacher[supports[at, :size]], noise, rng)
+        supports[left] = _draw_distinct(len(left), V, max_size, rng)
+        for size in range(1, max_size + 1):
+            rows = left[sizes[left] == size]
+            embeddings[rows] = _tied(teacher[supports[rows, :size]], noise, rng)
         left = left[~_separated(teacher, supports[left], sizes[left], embeddings[left])]
         if not len(left):
             return _table(supports, sizes, embeddings, V)
@@ -117,32 +119,32 @@ def _tied(
 
 def _separated(
     teacher: Float[np.ndarray, "V d"],
-    supports: Int[np.ndarray, "n most"],
+    supports: Int[np.ndarray, "n max_size"],
     sizes: Int[np.ndarray, " n"],
     embeddings: Float[np.ndarray, "n d"],
 ) -> np.ndarray:
-    step, found = max(1, BLOCK_ENTRIES // len(teacher)), np.zeros(len(sizes), dtype=bool)
+    step, separated = max(1, BLOCK_ENTRIES // len(teacher)), np.zeros(len(sizes), dtype=bool)
     single = teacher.astype(np.float32)  # the margin is far above rounding
     for start in range(0, len(sizes), step):
         part = slice(start, start + step)
         logits = embeddings[part].astype(np.float32) @ single.T
-        at = np.arange(len(logits))
-        level = logits[at, supports[part, 0]].copy()
+        rows = np.arange(len(logits))
+        level = logits[rows, supports[part, 0]].copy()
         for k in range(supports.shape[1]):
             listed = sizes[part] > k
-            logits[at[listed], supports[part][listed, k]] = -np.inf
-        found[part] = logits.max(axis=1) < (1 - LEAST_MARGIN) * level
-    return found
+            logits[rows[listed], supports[part][listed, k]] = -np.inf
+        separated[part] = logits.max(axis=1) < (1 - LEAST_MARGIN) * level
+    return separated
 
 
 def _table(
-    supports: Int[np.ndarray, "m most"],
+    supports: Int[np.ndarray, "m max_size"],
     sizes: Int[np.ndarray, " m"],
     embeddings: Float[np.ndarray, "m d"],
     vocab_size: int,
 ) -> ContextTable:
-    m, most = supports.shape
-    tokens = supports[np.arange(most) < sizes[:, None]]
+    m, max_size = supports.shape
+    tokens = supports[np.arange(max_size) < sizes[:, None]]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     uniform = csr_array((1 / np.repeat(sizes, sizes), tokens, starts), shape=(m, vocab_size))
     return ContextTable(embeddings, uniform, np.full(m, 1 / m))

@@ -116,14 +116,14 @@ def saddle_threshold(
     """
     check_generator("rng", rng)
     number = as_integer("draws", draws, 2)
-    most = as_integer("iterations", iterations, 1)
+    max_iterations = as_integer("iterations", iterations, 1)
     as_positive("tolerance", tolerance)
     distribution = _reduced(distribution)
     V = distribution.supports.shape[1]
     covariance = response = np.eye(V) - 1 / V
     fit, fresh = _draw(distribution, number, rng), _draw(distribution, number, rng)
     pooled, change, made = fit.supports, np.inf, 0
-    while made < most and change > tolerance:
+    while made < max_iterations and change > tolerance:
         before = covariance, response
         covariance, response, pooled = _iterate(covariance, response, pooled, fit)
         pairs = zip(before, (covariance, response), strict=True)
@@ -141,21 +141,21 @@ def _iterate(
     drawn: _Draws,
 ) -> tuple[Float[np.ndarray, "V V"], Float[np.ndarray, "V V"], Bool[np.ndarray, "n V"]]:
     """One step: multipliers and stiffness at the old order parameters give the new ones."""
-    found = pool(_definite(response), drawn.normals @ _root(covariance), drawn.supports, start)
-    second_moment = (found.multipliers * drawn.weight[:, None]).T @ found.multipliers
-    response = _inverse(mean_stiffness(_definite(response), found.pooled, drawn.weight))
+    projection = pool(_definite(response), drawn.normals @ _root(covariance), drawn.supports, start)
+    second_moment = (projection.multipliers * drawn.weight[:, None]).T @ projection.multipliers
+    response = _inverse(mean_stiffness(_definite(response), projection.pooled, drawn.weight))
     covariance = response @ second_moment @ response
-    return _normalized(covariance), _normalized(response), found.pooled
+    return _normalized(covariance), _normalized(response), projection.pooled
 
 
 def _ratios(
     covariance: Float[np.ndarray, "V V"], response: Float[np.ndarray, "V V"], drawn: _Draws
 ) -> tuple[float, float]:
     """E dist_N²(ω, C) / tr(N Σ), and E (#T − 1) / (V − 1)."""
-    found = pool(_definite(response), drawn.normals @ _root(covariance), drawn.supports)
-    squares = np.einsum("nv,nv->n", found.multipliers @ response, found.multipliers)
+    projection = pool(_definite(response), drawn.normals @ _root(covariance), drawn.supports)
+    squares = np.einsum("nv,nv->n", projection.multipliers @ response, projection.multipliers)
     scale = np.vdot(_inverse(response), covariance)
-    sizes = found.pooled.sum(axis=1) - 1
+    sizes = projection.pooled.sum(axis=1) - 1
     return (
         float(drawn.weight @ squares / scale),
         float(drawn.weight @ sizes / (len(response) - 1)),

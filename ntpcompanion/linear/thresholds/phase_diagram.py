@@ -165,8 +165,8 @@ def crossing_sample(
     shapes, sides = set(), []
     for table in tables:
         shapes.add((table.num_contexts, table.dim))
-        found = separability_crossing(table, max_iterations=max_iterations)
-        sides.append((found.not_separable_to, found.separable_from or table.dim + 1))
+        crossing = separability_crossing(table, max_iterations=max_iterations)
+        sides.append((crossing.not_separable_to, crossing.separable_from or table.dim + 1))
     if len(sides) < 2:
         raise ValueError(
             f"`tables` must hold at least 2 tables to estimate an error, got {len(sides)}."
@@ -183,9 +183,9 @@ def _half(first: Int[np.ndarray, " n"]) -> float:
     `first` holds where each begins.
     """
     dims = np.arange(first.min() - 1, first.max() + 1)
-    share = (first <= dims[:, None]).mean(axis=1)
-    after = int(np.argmax(share >= 0.5))
-    return float(dims[after] - (share[after] - 0.5) / (share[after] - share[after - 1]))
+    fraction = (first <= dims[:, None]).mean(axis=1)
+    after = int(np.argmax(fraction >= 0.5))
+    return float(dims[after] - (fraction[after] - 0.5) / (fraction[after] - fraction[after - 1]))
 
 
 def _wilson(count: int, n: int) -> tuple[float, float]:

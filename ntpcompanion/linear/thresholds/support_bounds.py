@@ -70,9 +70,9 @@ def most_frequent_tokens(
         "num_tokens", num_tokens, 2, distribution.supports.shape[1], "(the number of tokens)"
     )
     tokens = np.sort(np.argsort(-distribution.token_frequency, kind="stable")[:k])
-    kept = distribution.supports[:, tokens]
-    met = kept.any(axis=1)
-    different, which = np.unique(kept[met], axis=0, return_inverse=True)
+    restricted = distribution.supports[:, tokens]
+    met = restricted.any(axis=1)
+    different, which = np.unique(restricted[met], axis=0, return_inverse=True)
     probability = np.bincount(which.ravel(), weights=distribution.probability[met])
     fraction = float(probability.sum())
     return SupportDistribution(different, probability / fraction), fraction

@@ -116,8 +116,10 @@ def predicted_threshold(
     """
     V = as_integer("vocab_size", vocab_size, 1)
     # as objects: a float among integers must not turn all into floats
-    given = np.ravel(np.array(support_size, dtype=object))
-    sizes, contexts = np.unique([_support_size(size, V) for size in given], return_counts=True)
+    support_sizes = np.ravel(np.array(support_size, dtype=object))
+    sizes, contexts = np.unique(
+        [_support_size(size, V) for size in support_sizes], return_counts=True
+    )
     if sizes.size == 0:
         raise ValueError("`support_size` is empty: give one size, or one for each context.")
     if sizes[0] == V:

@@ -111,8 +111,8 @@ def _on_face(
     """The multipliers on the pooled tokens that tie their logits, and the common level."""
     gamma, level = np.zeros_like(points), np.zeros((len(points), 1))
     for rows, tokens in _by_size(pooled):
-        here = points[rows[:, None], tokens]
-        right = np.stack([here, np.ones_like(here)], axis=-1)
+        pooled_points = points[rows[:, None], tokens]
+        right = np.stack([pooled_points, np.ones_like(pooled_points)], axis=-1)
         solved = np.linalg.solve(response[tokens[:, :, None], tokens[:, None, :]], right)
         above, one = solved[..., 0], solved[..., 1]
         level[rows] = (above.sum(axis=1) / one.sum(axis=1))[:, None]

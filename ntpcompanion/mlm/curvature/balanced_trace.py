@@ -87,10 +87,10 @@ def balanced_trace(
     column = scale_names(layers).index(STREAM)
     free = [c for c in range(directions.shape[1]) if c != column]
     held = values * (residual.to(values)[..., None] * directions[:, column]).exp()
-    found = _newton(held, directions[:, free])
-    scales = [*found.scales.unbind(-1)]
+    minimum = _newton(held, directions[:, free])
+    scales = [*minimum.scales.unbind(-1)]
     scales.insert(column, residual.to(values))
-    return BalancedTrace(found.value, torch.stack(scales, -1), found.gradient)
+    return BalancedTrace(minimum.value, torch.stack(scales, -1), minimum.gradient)
 
 
 def trace_infimum(traces: Mapping[str, Float[Tensor, "*models"]]) -> Float[Tensor, "*models"]:
@@ -109,8 +109,8 @@ def trace_infimum(traces: Mapping[str, Float[Tensor, "*models"]]) -> Float[Tenso
     """
     layers = layers_of(traces, "traces")
     vanishing = ("first_norm.", "value.", "out.", "down.")
-    kept = [name for name in exponents(layers) if not any(part in name for part in vanishing)]
-    values, directions = _checked(traces, kept)
+    names = [name for name in exponents(layers) if not any(part in name for part in vanishing)]
+    values, directions = _checked(traces, names)
     return _newton(values, directions[:, directions.any(0)]).value
 
 

@@ -29,7 +29,7 @@ def squared_gradients(
     network: LanguageModel,
     parameters: Mapping[str, Tensor],
     tokens: Int[Tensor, "n positions"],
-    at: Int[Tensor, "n 1"],
+    positions: Int[Tensor, "n 1"],
     labels: Int[Tensor, " n"],
 ) -> dict[str, Float[Tensor, " n"]]:
     """‖∇_p log f(label_i | x_i)‖² for every group p of parameters and every example i.
@@ -44,7 +44,7 @@ def squared_gradients(
         the architecture; only its shapes are used, and it may be on the device "meta".
     parameters
         of one model, by name.
-    tokens, at
+    tokens, positions
         sentences, and the position that is asked of each.
     labels
         the word of each sentence whose log-probability is differentiated.
@@ -65,27 +65,29 @@ def squared_gradients(
     positions. The embeddings of the words are also the decoder: their gradient is the sum of a
     sparse matrix (rows of the tokens) and one of rank one, and the squared norm takes a cross term.
     """
-    return _squares(network, parameters, tokens, at, lambda _: labels)
+    return _squares(network, parameters, tokens, positions, lambda _: labels)
 
 
 def sampled_squared_gradients(
     network: LanguageModel,
     parameters: Mapping[str, Tensor],
     tokens: Int[Tensor, "n positions"],
-    at: Int[Tensor, "n 1"],
+    positions: Int[Tensor, "n 1"],
     uniforms: Float[Tensor, " n"],
 ) -> dict[str, Float[Tensor, " n"]]:
     """`squared_gradients` at labels that the model draws itself, by `sampled_labels`, in the same
     forward pass. Raises ValueError for a network that is not a `Transformer`.
     """
-    return _squares(network, parameters, tokens, at, partial(sampled_labels, uniforms=uniforms))
+    return _squares(
+        network, parameters, tokens, positions, partial(sampled_labels, uniforms=uniforms)
+    )
 
 
 def log_trace(
     network: LanguageModel,
     parameters: Mapping[str, Tensor],
     tokens: Int[Tensor, "n positions"],
-    at: Int[Tensor, "n 1"],
+    positions: Int[Tensor, "n 1"],
     uniforms: Float[Tensor, " n"],
 ) -> Float[Tensor, ""]:
     """Log of the mean over examples of ‖∇_θ log f(v_i | x_i)‖², with a label v_i that the model
@@ -96,7 +98,7 @@ def log_trace(
 
     Parameters
     ----------
-    network, parameters, tokens, at
+    network, parameters, tokens, positions
         as for `squared_gradients`.
     uniforms
         numbers in [0, 1), one for each example; see `sampled_labels`.
@@ -106,7 +108,7 @@ def log_trace(
     ValueError
         a network that is not a `Transformer`.
     """
-    squares = sampled_squared_gradients(network, parameters, tokens, at, uniforms)
+    squares = sampled_squared_gradients(network, parameters, tokens, positions, uniforms)
     return torch.stack(list(squares.values())).sum(0).mean().log()
 
 
@@ -137,7 +139,7 @@ def _squares(
     network: LanguageModel,
     parameters: Mapping[str, Tensor],
     tokens: Tensor,
-    at: Tensor,
+    positions: Tensor,
     label: Labels,
 ) -> dict[str, Tensor]:
     if not isinstance(network, Transformer):
@@ -153,7 +155,7 @@ def _squares(
     def log_likelihood(added: dict[str, Tensor]) -> tuple[Tensor, tuple[Any, ...]]:
         with _recorded(network, added) as entered, sdpa_kernel(SDPBackend.MATH):
             # fused attention has no second derivative
-            logits = functional_call(network, dict(parameters), (tokens, at))[:, 0]
+            logits = functional_call(network, dict(parameters), (tokens, positions))[:, 0]
         labels = label(logits)
         log_model = logits.log_softmax(-1)
         words = torch.arange(logits.shape[-1], device=logits.device)

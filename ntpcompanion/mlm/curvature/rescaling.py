@@ -23,8 +23,8 @@ def scale_names(layers: int) -> list[str]:
     """The names of the free scales of a transformer with so many layers, in the order in which
     `rescale` and `balanced_trace` take them; see the notes of `rescale`.
     """
-    own = ("query", "value", "attention_norm", "mlp_norm")
-    return [f"blocks.{layer}.{name}" for layer in range(layers) for name in own] + [
+    block_scales = ("query", "value", "attention_norm", "mlp_norm")
+    return [f"blocks.{layer}.{name}" for layer in range(layers) for name in block_scales] + [
         STREAM,
         "last_norm",
     ]
@@ -34,17 +34,17 @@ def exponents(layers: int) -> dict[str, dict[str, int]]:
     """How the groups of parameters follow the scales: group → {scale: a} means that a parameter of
     this group is multiplied by e^{a s}. Groups are named as by `squared_gradients`.
     """
-    found: dict[str, dict[str, int]] = {
+    by_group: dict[str, dict[str, int]] = {
         "words.weight": {"last_norm": -1},
         "places.weight": {"last_norm": -1},
         "bias": {},
     }
     for name in ("weight", "bias"):
-        found[f"first_norm.{name}"] = {STREAM: 1}
-        found[f"last_norm.{name}"] = {"last_norm": 1}
+        by_group[f"first_norm.{name}"] = {STREAM: 1}
+        by_group[f"last_norm.{name}"] = {"last_norm": 1}
     for layer in range(layers):
-        found |= _exponents_of_block(f"blocks.{layer}.")
-    return found
+        by_group |= _exponents_of_block(f"blocks.{layer}.")
+    return by_group
 
 
 def _exponents_of_block(block: str) -> dict[str, dict[str, int]]:
@@ -159,11 +159,11 @@ def _powers(layers: int, scales: Tensor, power: float) -> dict[str, Tensor]:
     return dict(zip(exponents(layers), factors, strict=True))
 
 
-def exponent_matrix(layers: int, like: Tensor) -> Float[Tensor, "groups scales"]:
+def exponent_matrix(layers: int, reference: Tensor) -> Float[Tensor, "groups scales"]:
     """Rows: groups in the order of `exponents`; columns: scales in the order of `scale_names`."""
     names = scale_names(layers)
     rows = [[row.get(name, 0) for name in names] for row in exponents(layers).values()]
-    return torch.tensor(rows, dtype=like.dtype, device=like.device)
+    return torch.tensor(rows, dtype=reference.dtype, device=reference.device)
 
 
 def layers_of(named: Mapping[str, Tensor], argument: str) -> int:

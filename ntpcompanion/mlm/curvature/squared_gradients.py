@@ -23,8 +23,8 @@ class OneMask(nn.Module):
 
     def forward(self, tokens: Int[Tensor, "batch positions"]) -> Float[Tensor, "batch words"]:
         """What the model says of the first MASK of each sentence."""
-        at = (tokens == MASK).to(torch.int8).argmax(1, keepdim=True)
-        return self.model(tokens, at)[:, 0]
+        position = (tokens == MASK).to(torch.int8).argmax(1, keepdim=True)
+        return self.model(tokens, position)[:, 0]
 
 
 def population_loss(logits: Float[Tensor, "n words"], test: TestSet) -> Float[Tensor, ""]:
@@ -42,8 +42,8 @@ def squares_by_group(model: LanguageModel, tokens: Int[Tensor, "n positions"]) -
     total = dict.fromkeys(groups, 0.0)
     for sentence in tokens.split(1):
         likeliest = network(sentence)[0].log_softmax(0).max()
-        for name, own in groups.items():
-            parts = torch.autograd.grad(likeliest, own, retain_graph=True, allow_unused=True)
+        for name, parameters in groups.items():
+            parts = torch.autograd.grad(likeliest, parameters, retain_graph=True, allow_unused=True)
             squares = sum(p.square().sum() for p in parts if p is not None)
             total[name] += float(squares) / len(tokens)
     return total

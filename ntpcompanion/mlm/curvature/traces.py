@@ -75,7 +75,7 @@ def measured_traces(
     network: LanguageModel,
     parameters: Mapping[str, Tensor],
     tokens: Int[Tensor, "inputs positions"],
-    at: Int[Tensor, "inputs 1"],
+    positions: Int[Tensor, "inputs 1"],
     uniforms: Float[Tensor, "inputs labels"],
     *,
     chunk: int = CHUNK,
@@ -88,7 +88,7 @@ def measured_traces(
         a `Transformer`; only its shapes are used.
     parameters
         by name, each with a leading axis of models.
-    tokens, at
+    tokens, positions
         at least 2 sentences, and the position that is asked of each.
     uniforms
         (inputs, labels) numbers in [0, 1), from which every model draws its labels: models that
@@ -127,7 +127,7 @@ def measured_traces(
     >>> (found.balanced < found.plain).tolist()  # no rescaling makes it smaller
     [True, True]
     """
-    _check_inputs(network, parameters, tokens, at, uniforms)
+    _check_inputs(network, parameters, tokens, positions, uniforms)
     _refuse_few("tokens", len(tokens), 2, "for a standard error")
     labels = uniforms.shape[1]
 
@@ -137,7 +137,7 @@ def measured_traces(
 
     parts = [
         vmap(per_input, (0, None, None, None))(dict(parameters), *part)
-        for part in _chunks(tokens, at, uniforms, chunk)
+        for part in _chunks(tokens, positions, uniforms, chunk)
     ]
     squares = {name: torch.cat([part[name] for part in parts], 1) for name in parts[0]}
     return _summary(squares, unit_gain(parameters).detach())
@@ -147,25 +147,27 @@ def _check_inputs(
     network: LanguageModel,
     parameters: Mapping[str, Tensor],
     tokens: Tensor,
-    at: Tensor,
+    positions: Tensor,
     uniforms: Tensor,
 ) -> None:
     check_instance("network", network, Transformer)
     check_named_tensors("parameters", parameters)
     layers_of(parameters, "parameters")
-    positions, words = network.plan.positions, network.plan.words
-    check_integers("tokens", tokens, (None, positions), "a column for each position of `network`")
+    num_positions, words = network.plan.positions, network.plan.words
+    check_integers(
+        "tokens", tokens, (None, num_positions), "a column for each position of `network`"
+    )
     check_range("tokens", tokens, MASK, words - 1)
-    check_integers("at", at, (len(tokens), 1), "one for each sentence of `tokens`")
-    check_range("at", at, 0, positions - 1)
+    check_integers("positions", positions, (len(tokens), 1), "one for each sentence of `tokens`")
+    check_range("positions", positions, 0, num_positions - 1)
     check_numbers("uniforms", uniforms, (len(tokens), None), "a row for each sentence of `tokens`")
     check_range("uniforms", uniforms, 0, 1)
 
 
-def _refuse_few(name: str, sentences: int, least: int, reason: str) -> None:
-    if sentences < least:
+def _refuse_few(name: str, sentences: int, minimum: int, reason: str) -> None:
+    if sentences < minimum:
         raise ValueError(
-            f"`{name}` must hold at least {least} sentences {reason}, got {sentences}."
+            f"`{name}` must hold at least {minimum} sentences {reason}, got {sentences}."
         )
 
 
@@ -194,7 +196,7 @@ def trace_slope(
     network: LanguageModel,
     parameters: Mapping[str, Tensor],
     tokens: Int[Tensor, "inputs positions"],
-    at: Int[Tensor, "inputs 1"],
+    positions: Int[Tensor, "inputs 1"],
     uniforms: Float[Tensor, "inputs labels"],
     *,
     parts: int = PARTS,
@@ -208,7 +210,7 @@ def trace_slope(
 
     Parameters
     ----------
-    network, parameters, tokens, at, uniforms, chunk
+    network, parameters, tokens, positions, uniforms, chunk
         as for `measured_traces`.
     parts
         into how many the inputs are cut, at least 3 for a standard error.
@@ -229,13 +231,13 @@ def trace_slope(
     a gradient per model and part is kept.
     """
     as_integer("parts", parts, 3, reason="for a standard error")
-    _check_inputs(network, parameters, tokens, at, uniforms)
+    _check_inputs(network, parameters, tokens, positions, uniforms)
     _refuse_few("tokens", len(tokens), parts, "one for each of the `parts`")
-    cut = zip(*(x.tensor_split(parts) for x in (tokens, at, uniforms)), strict=True)
-    found = [_gradient_of_trace(network, parameters, part, chunk) for part in cut]
-    gradients = torch.stack([gradient for gradient, _ in found], 1)
+    cut = zip(*(x.tensor_split(parts) for x in (tokens, positions, uniforms)), strict=True)
+    estimates = [_gradient_of_trace(network, parameters, part, chunk) for part in cut]
+    gradients = torch.stack([gradient for gradient, _ in estimates], 1)
     sizes = torch.tensor([len(x) for x in tokens.tensor_split(parts)]).to(gradients)
-    trace = torch.stack([value for _, value in found], 1) @ sizes / sizes.sum()
+    trace = torch.stack([value for _, value in estimates], 1) @ sizes / sizes.sum()
     square, stderr = _unbiased_square(gradients)
     return Slope(trace, square, stderr)
 
@@ -252,9 +254,9 @@ def _gradient_of_trace(
 
     gradient, value = torch.zeros(()), torch.zeros(())
     for part in _chunks(*inputs, chunk):
-        parts, own = vmap(grad_and_value(total), (0, None, None, None))(dict(parameters), *part)
+        parts, trace = vmap(grad_and_value(total), (0, None, None, None))(dict(parameters), *part)
         rows = torch.cat([g.flatten(1) for g in parts.values()], 1).detach().double()
-        gradient, value = gradient.to(rows) + rows, value.to(rows) + own.detach().to(rows)
+        gradient, value = gradient.to(rows) + rows, value.to(rows) + trace.detach().to(rows)
     return gradient / inputs[2].numel(), value / inputs[2].numel()
 
 
@@ -274,17 +276,19 @@ def _unbiased_square(
 
 
 def _chunks(
-    tokens: Tensor, at: Tensor, uniforms: Tensor, chunk: int
+    tokens: Tensor, positions: Tensor, uniforms: Tensor, chunk: int
 ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     size = max(1, as_integer("chunk", chunk, 1) // uniforms.shape[1])
-    yield from zip(*(x.split(size) for x in (tokens, at, uniforms)), strict=True)
+    yield from zip(*(x.split(size) for x in (tokens, positions, uniforms)), strict=True)
 
 
-def _each_label(tokens: Tensor, at: Tensor, uniforms: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _each_label(
+    tokens: Tensor, positions: Tensor, uniforms: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """Each input once for each of its labels."""
     labels = uniforms.shape[1]
     return (
         tokens.repeat_interleave(labels, 0),
-        at.repeat_interleave(labels, 0),
+        positions.repeat_interleave(labels, 0),
         uniforms.flatten(),
     )

@@ -236,16 +236,16 @@ def _spanned(
             "`language` must be a grammar with a longest sentence, got one that is recursive."
         )
     _refuse_beyond(position, language.longest)
-    tokens, labels, drawn, kept = [], [], 0, 0
-    while kept < sentences:
+    tokens, labels, drawn, count = [], [], 0, 0
+    while count < sentences:
         part = language.sample(AT_ONCE, generator, generator.device)
-        found = span_labels(language, part, position, "posterior")
-        tokens.append(padded_to(part, positions)[found != NO_LABEL])
-        labels.append(found[found != NO_LABEL])
-        drawn, kept = drawn + AT_ONCE, kept + len(labels[-1])
-        if drawn >= 10 / FEWEST and kept < FEWEST * drawn:
+        classes = span_labels(language, part, position, "posterior")
+        tokens.append(padded_to(part, positions)[classes != NO_LABEL])
+        labels.append(classes[classes != NO_LABEL])
+        drawn, count = drawn + AT_ONCE, count + len(labels[-1])
+        if drawn >= 10 / FEWEST and count < FEWEST * drawn:
             raise ValueError(
-                f"`position` = {position}: {kept} of {drawn} sentences have a symbol over their "
+                f"`position` = {position}: {count} of {drawn} sentences have a symbol over their "
                 f"first {position} words. Take fewer."
             )
     return torch.cat(tokens)[:sentences], torch.cat(labels)[:sentences]

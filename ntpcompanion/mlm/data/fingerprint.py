@@ -42,10 +42,10 @@ def fingerprint(value: object) -> str:
     >>> fingerprint(first) == fingerprint(replace(first, length=5))
     False
     """
-    found = sha256()
+    digest = sha256()
     for part in _parts(value):
-        found.update(sha256(part).digest())  # of one length each, so that no two lists are joined
-    return found.hexdigest()
+        digest.update(sha256(part).digest())  # of one length each, so that no two lists are joined
+    return digest.hexdigest()
 
 
 def _parts(value: object) -> Iterator[bytes]:

@@ -70,18 +70,18 @@ class LabelledExamples:
 def rows_in_batches(
     rows_of: Callable[[Tensor], Float[Tensor, "rows columns"]],
     tokens: Int[Tensor, "n length"],
-    like: Tensor,
+    reference: Tensor,
     columns: int,
     batch: int,
     projection: Float[Tensor, "columns fewer"] | None = None,
 ) -> Float[Tensor, "n kept"]:
     """`rows_of` the tokens, `batch` sentences at a time, each row times `projection` if there is
-    one; dtype and device are those of `like`.
+    one; dtype and device are those of `reference`.
 
     Memory: the result, and `rows_of` one batch. Raises ValueError for a batch below 1.
     """
     as_integer("batch", batch, 1)
-    rows = like.new_empty(len(tokens), columns if projection is None else projection.shape[1])
+    rows = reference.new_empty(len(tokens), columns if projection is None else projection.shape[1])
     for first in range(0, len(tokens), batch):
         part = rows_of(tokens[first : first + batch])
         rows[first : first + batch] = part if projection is None else part @ projection

@@ -132,8 +132,8 @@ class PCFGPlan:
 
     def __post_init__(self) -> None:
         check_choices(self)
-        given = [name for name in ("pairs", "words_each") if getattr(self, name) is not None]
-        check_whole(self, "nonterminals", "words", "depth", *given)
+        optional = [name for name in ("pairs", "words_each") if getattr(self, name) is not None]
+        check_whole(self, "nonterminals", "words", "depth", *optional)
         as_integer("seed", self.seed, 0)
 
     @property

@@ -43,7 +43,7 @@ class MaskedBatch:
 
 
 def mask(
-    tokens: Int[Tensor, "batch positions"], share: float, generator: torch.Generator
+    tokens: Int[Tensor, "batch positions"], fraction: float, generator: torch.Generator
 ) -> MaskedBatch:
     """Hide max(1, round(share · length)) words of each sentence, all subsets of that size equally
     likely.
@@ -54,19 +54,19 @@ def mask(
         .to(tokens.device)
         .masked_fill(~words, -1.0)
     )
-    at = keys.topk(max(1, round(share * tokens.shape[1])), 1).indices
-    number = (share * words.sum(1, keepdim=True)).round().clamp_min(1)
-    used = torch.arange(at.shape[1], device=tokens.device) < number
-    hidden = tokens.gather(1, at)
+    positions = keys.topk(max(1, round(fraction * tokens.shape[1])), 1).indices
+    number = (fraction * words.sum(1, keepdim=True)).round().clamp_min(1)
+    used = torch.arange(positions.shape[1], device=tokens.device) < number
+    hidden = tokens.gather(1, positions)
     return MaskedBatch(
-        tokens.scatter(1, at, torch.where(used, MASK, hidden)),
-        at,
+        tokens.scatter(1, positions, torch.where(used, MASK, hidden)),
+        positions,
         torch.where(used, hidden, PADDING),
     )
 
 
 def draw_batch(
-    language: Language, sentences: int, positions: int, share: float, generator: torch.Generator
+    language: Language, sentences: int, positions: int, fraction: float, generator: torch.Generator
 ) -> MaskedBatch:
     """New sentences with new masks, on the device of the generator.
 
@@ -78,7 +78,7 @@ def draw_batch(
         how many.
     positions
         columns; shorter sentences are padded with −1 on the right.
-    share
+    fraction
         of the words that is masked, see `mask`; 0 for one word a sentence.
     generator
         draws sentences and masks.
@@ -105,11 +105,11 @@ def draw_batch(
     check_language(language)
     as_integer("sentences", sentences, 1)
     as_integer("positions", positions, 1)
-    if as_number("share", share, 0) > 1:
-        raise ValueError(f"`share` must be at most 1, all words, got {share}.")
+    if as_number("fraction", fraction, 0) > 1:
+        raise ValueError(f"`fraction` must be at most 1, all words, got {fraction}.")
     check_torch_generator("generator", generator)
     tokens = padded_to(language.sample(sentences, generator, generator.device), positions)
-    return mask(tokens, share, generator)
+    return mask(tokens, fraction, generator)
 
 
 def batch_generator(

@@ -29,20 +29,24 @@ def check_hmm_or_pcfg(language: object) -> None:
         )
 
 
-def check_integers(name: str, value: Any, shape: tuple[int | None, ...], what: str = "") -> None:
+def check_integers(
+    name: str, value: Any, shape: tuple[int | None, ...], description: str = ""
+) -> None:
     """ValueError unless the value is a tensor of integers of a shape (None: any positive length);
-    `what` says what the entries are.
+    `description` says what the entries are.
     """
     check_tensor(name, value)
-    check_shape(name, value.shape, shape, what)
+    check_shape(name, value.shape, shape, description)
     if value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
         raise ValueError(f"`{name}` must be a tensor of integers, got {described(value)}.")
 
 
-def check_numbers(name: str, value: Any, shape: tuple[int | None, ...], what: str = "") -> None:
+def check_numbers(
+    name: str, value: Any, shape: tuple[int | None, ...], description: str = ""
+) -> None:
     """ValueError unless the value is a tensor of finite floating-point numbers of a shape."""
     check_tensor(name, value)
-    check_shape(name, value.shape, shape, what)
+    check_shape(name, value.shape, shape, description)
     if not value.is_floating_point():
         raise ValueError(
             f"`{name}` must be a tensor of floating-point numbers, got {described(value)}."
@@ -54,16 +58,16 @@ def check_numbers(name: str, value: Any, shape: tuple[int | None, ...], what: st
         )
 
 
-def as_list(name: str, values: object, what: str) -> list[Any]:
+def as_list(name: str, values: object, description: str) -> list[Any]:
     """The values as a list. ValueError for a text, and for what cannot be gone through."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise ValueError(f"`{name}` must be a list of {what}, got {described(values)}.")
+        raise ValueError(f"`{name}` must be a list of {description}, got {described(values)}.")
     return list(values)
 
 
-def as_integers(name: str, values: object, least: int | None = None) -> list[int]:
-    """The values as a list of Python integers of at least `least`. ValueError for other entries."""
-    return [as_integer(name, value, least) for value in as_list(name, values, "integers")]
+def as_integers(name: str, values: object, minimum: int | None = None) -> list[int]:
+    """The values as a list of Python integers of at least `minimum`. ValueError for others."""
+    return [as_integer(name, value, minimum) for value in as_list(name, values, "integers")]
 
 
 def as_numbers(

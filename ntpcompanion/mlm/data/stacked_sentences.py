@@ -75,19 +75,21 @@ def draw_steps(
         )
         for seed in seeds
     ]
-    tokens, at, words = (
+    tokens, masked_positions, words = (
         torch.cat([getattr(one, field) for one in drawn]) for field in ("tokens", "at", "targets")
     )
-    targets = _targets(language, tokens, at, words, labels)
+    targets = _targets(language, tokens, masked_positions, words, labels)
     shape = (len(seeds), STEPS_AT_ONCE, batch_size)
-    columns = (x.unflatten(0, shape).unbind(1) for x in (tokens, at, targets))
+    columns = (x.unflatten(0, shape).unbind(1) for x in (tokens, masked_positions, targets))
     return [StackedBatch(*step) for step in zip(*columns, strict=True)]
 
 
 def _targets(
-    language: Language, tokens: Tensor, at: Tensor, words: Tensor, labels: Labels
+    language: Language, tokens: Tensor, masked_positions: Tensor, words: Tensor, labels: Labels
 ) -> Tensor:
     if labels == "drawn":
         return torch.nn.functional.one_hot(words[:, 0], language.vocab_size).float()
-    pieces = zip(*(x.split(SENTENCES_AT_ONCE) for x in (tokens, at, words)), strict=True)
+    pieces = zip(
+        *(x.split(SENTENCES_AT_ONCE) for x in (tokens, masked_positions, words)), strict=True
+    )
     return torch.cat([hidden_conditional(language, *piece).float() for piece in pieces])

@@ -132,14 +132,14 @@ def draw_test_set(
 def hidden_conditional(
     language: Language,
     tokens: Int[Tensor, "n positions"],
-    at: Int[Tensor, "n 1"],
+    positions: Int[Tensor, "n 1"],
     targets: Int[Tensor, "n 1"],
 ) -> Float[Tensor, "n words"]:
     """Pr(x_t | x₋ₜ) at the masked position: that of the sentence itself, which does not depend on
     the hidden word.
     """
-    conditionals = language.masked_conditional(tokens.scatter(1, at, targets))
-    return conditionals[torch.arange(len(at), device=at.device), at[:, 0]]
+    conditionals = language.masked_conditional(tokens.scatter(1, positions, targets))
+    return conditionals[torch.arange(len(positions), device=positions.device), positions[:, 0]]
 
 
 def divergence(

@@ -38,8 +38,8 @@ def scaled(
     mean, scale = _mean_and_scale(fitted)
     if scaling == "standardized":
         return (fitted - mean) / scale, (others - mean) / scale
-    mean, axes, kept = _principal_axes(fitted, mean.double(), scale.double())
-    return _turned(fitted, mean, axes[:, kept]), _turned(others, mean, axes[:, kept])
+    mean, axes, retained = _principal_axes(fitted, mean.double(), scale.double())
+    return _turned(fitted, mean, axes[:, retained]), _turned(others, mean, axes[:, retained])
 
 
 def scaled_stack(
@@ -92,9 +92,9 @@ def _principal_axes(rows: Tensor, mean: Tensor, scale: Tensor) -> tuple[Tensor, 
         torch.zeros((), device=rows.device),
     )
     variances, directions = torch.linalg.eigh(moments / len(rows))
-    kept = variances > LEAST_VARIANCE * variances[-1]
-    deviations = torch.where(kept, variances, torch.inf).sqrt()
-    return mean, directions / scale[:, None] / deviations, kept
+    retained = variances > LEAST_VARIANCE * variances[-1]
+    deviations = torch.where(retained, variances, torch.inf).sqrt()
+    return mean, directions / scale[:, None] / deviations, retained
 
 
 def _turned(rows: Tensor, mean: Tensor, axes: Tensor) -> Tensor:

@@ -56,9 +56,11 @@ class LogisticProblems:
         weights = weights + self.ridge[:, None, None] * points[..., :-1]
         return torch.cat([weights, residual.mean(2, keepdim=True)], 2)
 
-    def only(self, kept: Bool[Tensor, "k"]) -> "LogisticProblems":
+    def only(self, selected: Bool[Tensor, "k"]) -> "LogisticProblems":
         """Some of the problems: a copy of their features."""
-        return LogisticProblems(self.features[kept], self.targets[kept], self.ridge[kept])
+        return LogisticProblems(
+            self.features[selected], self.targets[selected], self.ridge[selected]
+        )
 
 
 def logistic_problems(
@@ -158,8 +160,8 @@ class _State:
     loss: Tensor
     gradient: Tensor
 
-    def only(self, kept: Tensor) -> "_State":
-        return _State(*(x[kept] for x in (self.points, self.logits, self.loss, self.gradient)))
+    def only(self, selected: Tensor) -> "_State":
+        return _State(*(x[selected] for x in (self.points, self.logits, self.loss, self.gradient)))
 
 
 @torch.no_grad()
@@ -234,7 +236,7 @@ def _minimized(
     problems: LogisticProblems, points: Tensor, tolerance: float, max_iterations: int
 ) -> tuple[Tensor, int]:
     """The points after the last iteration, and how many there were."""
-    found, rows = points.clone(), torch.arange(len(points), device=points.device)
+    solutions, rows = points.clone(), torch.arange(len(points), device=points.device)
     logits = problems.logits(points)
     state = _state(problems, points, logits)
     moving = torch.ones(len(points), dtype=torch.bool, device=points.device)
@@ -242,9 +244,9 @@ def _minimized(
     for iteration in range(max_iterations):
         moving = moving & (state.gradient.flatten(1).norm(dim=1) > tolerance)
         if 2 * (count := int(moving.sum())) <= len(moving):
-            found[rows] = state.points
+            solutions[rows] = state.points
             if count == 0:
-                return found, iteration
+                return solutions, iteration
             problems, state, rows = problems.only(moving), state.only(moving), rows[moving]
             pairs = [pair.only(moving) for pair in pairs]
             moving = moving[moving]
@@ -253,8 +255,8 @@ def _minimized(
         step, change = after.points - state.points, after.gradient - state.gradient
         pairs = [*pairs, Pair.of(step.flatten(1), change.flatten(1))][-PAIRS:]
         state, moving = after, moving & moved
-    found[rows] = state.points
-    return found, max_iterations
+    solutions[rows] = state.points
+    return solutions, max_iterations
 
 
 def _state(problems: LogisticProblems, points: Tensor, logits: Tensor) -> _State:

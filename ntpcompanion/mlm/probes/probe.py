@@ -62,8 +62,8 @@ class ProbePlan:
 
     def __post_init__(self) -> None:
         refuse_scaling(self.scaling)
-        for name, least in (("epochs", 1), ("batch_size", 1), ("warmup", 0)):
-            as_integer(name, getattr(self, name), least)
+        for name, minimum in (("epochs", 1), ("batch_size", 1), ("warmup", 0)):
+            as_integer(name, getattr(self, name), minimum)
         as_number("weight_decay", self.weight_decay, 0)
         as_positive("learning_rate", self.learning_rate)
 

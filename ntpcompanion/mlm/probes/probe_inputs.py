@@ -46,13 +46,13 @@ def refuse_labels(labels: Tensor, examples: int, posterior: Tensor, tests: int) 
     check_integers("labels", labels, (examples,))
     check_numbers("posterior", posterior, (tests, None))
     check_range("posterior", posterior, 0, 1 + ROUNDING)
-    least, most = (int(x) for x in labels.aminmax())
-    if least < 0 or most >= posterior.shape[1]:
+    lowest, highest = (int(x) for x in labels.aminmax())
+    if lowest < 0 or highest >= posterior.shape[1]:
         raise ValueError(
             f"`labels` must be classes 0 … {posterior.shape[1] - 1}, the columns of `posterior`, "
-            f"got {least} … {most}."
+            f"got {lowest} … {highest}."
         )
-    if least == most:
+    if lowest == highest:
         raise ValueError(
-            f"`labels` are all {least}: there is nothing to learn. Draw more training examples."
+            f"`labels` are all {lowest}: there is nothing to learn. Draw more training examples."
         )

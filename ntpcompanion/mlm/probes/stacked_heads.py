@@ -116,14 +116,14 @@ def fit_heads(
 
 
 def new_heads(
-    models: int, dims: int, classes: int, generator: torch.Generator, like: Tensor
+    models: int, dims: int, classes: int, generator: torch.Generator, reference: Tensor
 ) -> Heads:
-    """The same head for each model, of the type and on the device of `like`: N(0, 0.02²) weights
-    and bias 0.
+    """The same head for each model, of the type and on the device of `reference`: N(0, 0.02²)
+    weights and bias 0.
     """
     first = torch.randn(classes, dims, generator=generator, device=generator.device)
-    weight = (INITIAL_DEVIATION * first.T).to(like).repeat(models, 1, 1)
-    return Heads(weight, torch.zeros(models, classes).to(like))
+    weight = (INITIAL_DEVIATION * first.T).to(reference).repeat(models, 1, 1)
+    return Heads(weight, torch.zeros(models, classes).to(reference))
 
 
 def train_epochs(

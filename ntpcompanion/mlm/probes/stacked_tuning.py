@@ -50,8 +50,8 @@ class _Tuned:
     def parameters(self) -> list[Tensor]:
         """Those that are trained."""
         named = self.stack.parameters.items()
-        own = [p for name, p in named if name != DECODER_BIAS]
-        return [*own, self.heads.weight, self.heads.bias]
+        trainable = [p for name, p in named if name != DECODER_BIAS]
+        return [*trainable, self.heads.weight, self.heads.bias]
 
     def logits(self, tokens: Int[Tensor, "n positions"]) -> Float[Tensor, "models n classes"]:
         mapped = vmap(partial(functional_features, self.stack.network), (0, None))
@@ -116,9 +116,9 @@ def fine_tuned_stack(
     """
     _refuse(stack, plan)
     refuse_labels(labels, len(train), posterior, len(test))
-    here = stack.device
-    train, test = (padded_to(t, stack.plan.positions).to(here) for t in (train, test))
-    labels, posterior = labels.to(here), posterior.to(here)
+    device = stack.device
+    train, test = (padded_to(t, stack.plan.positions).to(device) for t in (train, test))
+    labels, posterior = labels.to(device), posterior.to(device)
     tuned = _with_heads(stack, posterior.shape[1], generator)
     gradients = partial(_gradients, tuned, train, labels)
     accuracies = {

@@ -39,13 +39,13 @@ class _Captured:
 
     def __call__(self, *inputs: Tensor) -> Any:
         graph = self._graph or self._capture(inputs)
-        for kept, given in zip(self._inputs, inputs, strict=True):
-            kept.copy_(given)
+        for buffer, value in zip(self._inputs, inputs, strict=True):
+            buffer.copy_(value)
         graph.replay()
         return self._outputs
 
     def _capture(self, inputs: tuple[Tensor, ...]) -> torch.cuda.CUDAGraph:
-        self._inputs = tuple(given.clone() for given in inputs)
+        self._inputs = tuple(value.clone() for value in inputs)
         beside = torch.cuda.Stream()
         beside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(beside):

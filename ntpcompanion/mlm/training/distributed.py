@@ -44,17 +44,17 @@ def joined(device: str) -> Iterator[tuple[Processes, torch.device]]:
     Without torchrun it is one process alone. Raises ValueError if there is no such device here.
     """
     count, rank = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", 0))
-    here = checked_device(device)
-    if here == torch.device("cuda"):
-        here = checked_device(f"cuda:{os.environ.get('LOCAL_RANK', 0)}")
+    local_device = checked_device(device)
+    if local_device == torch.device("cuda"):
+        local_device = checked_device(f"cuda:{os.environ.get('LOCAL_RANK', 0)}")
     if count == 1:
-        yield Processes(), here
+        yield Processes(), local_device
         return
-    if here.type == "cuda":
-        torch.cuda.set_device(here)
-    dist.init_process_group("nccl" if here.type == "cuda" else "gloo")
+    if local_device.type == "cuda":
+        torch.cuda.set_device(local_device)
+    dist.init_process_group("nccl" if local_device.type == "cuda" else "gloo")
     try:
-        yield Processes(rank, count), here
+        yield Processes(rank, count), local_device
     finally:
         dist.destroy_process_group()
 

@@ -113,9 +113,9 @@ def enlarge(
     last = f"blocks.{model.plan.layers - 1}."
     for layer in range(model.plan.layers, plan.layers):
         for name in [name.removeprefix(last) for name in state if name.startswith(last)]:
-            kept = zeros == "outputs" and not name.startswith(("out.", "down."))
+            copied = zeros == "outputs" and not name.startswith(("out.", "down."))
             state[f"blocks.{layer}.{name}"] = (
-                state[last + name].clone() if kept else torch.zeros_like(state[last + name])
+                state[last + name].clone() if copied else torch.zeros_like(state[last + name])
             )
     large = build_model(plan, 0, "meta", causal=model.causal)
     large.load_state_dict(state, assign=True)

@@ -120,8 +120,8 @@ def _hidden(weights: list[np.ndarray], inputs: np.ndarray, slope: float) -> list
         )
     taken = [inputs]
     for matrix in weights[:-1]:
-        given = taken[-1] @ matrix.T
-        taken.append(np.where(given > 0, given, slope * given))
+        preactivations = taken[-1] @ matrix.T
+        taken.append(np.where(preactivations > 0, preactivations, slope * preactivations))
     return taken
 
 

@@ -31,5 +31,5 @@ def contiguous_gradients(total: Tensor, parameters: Sequence[Tensor]) -> tuple[T
     """The gradients of a scalar, with their entries in memory in the order of their axes, as a
     fused optimizer reads them.
     """
-    found = torch.autograd.grad(total, parameters)
-    return tuple(gradient.contiguous() for gradient in found)
+    gradients = torch.autograd.grad(total, parameters)
+    return tuple(gradient.contiguous() for gradient in gradients)

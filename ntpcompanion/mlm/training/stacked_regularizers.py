@@ -69,8 +69,8 @@ class AdversarialPlan:
     def __post_init__(self) -> None:
         as_number("weight", self.weight, 0)
         refuse_ridge(self.ridge)
-        for name, least in (("first", 1), ("second", 1), ("dims", 0)):
-            as_integer(name, getattr(self, name), least)
+        for name, minimum in (("first", 1), ("second", 1), ("dims", 0)):
+            as_integer(name, getattr(self, name), minimum)
 
 
 def adversary(
@@ -145,9 +145,9 @@ def _validation_loss(
     """
     vectors = functional_features(network, parameters, tokens)
     features = vectors[:, -network.plan.positions :].flatten(1).double()
-    fitted, kept = features[:first], features[first:]
+    fitted, held_out = features[:first], features[first:]
     head, _ = solved_head(fitted, onehot[:first], ridge)
-    return (kept @ head - onehot[first:]).square().sum(1).mean().float()
+    return (held_out @ head - onehot[first:]).square().sum(1).mean().float()
 
 
 def solved_head(

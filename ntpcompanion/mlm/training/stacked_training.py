@@ -219,11 +219,11 @@ def _check(
     numbers: dict[str, list[Any]] = {"seeds": as_integers("seeds", seeds, 0)}
     if rates is not None:
         numbers["rates"] = as_numbers("rates", rates)
-    for name, given in numbers.items():
-        if len(given) != len(start):
+    for name, values in numbers.items():
+        if len(values) != len(start):
             raise ValueError(
                 f"`{name}` must hold one number for each of the {len(start)} networks, got "
-                f"{len(given)}."
+                f"{len(values)}."
             )
     if rates is not None and plan.optimizer != "sgd":
         raise ValueError(
@@ -245,29 +245,37 @@ def _gradients(
     stack: Stack,
     term: StackedTerm | None,
     tokens: Tensor,
-    at: Tensor,
+    positions: Tensor,
     targets: Tensor,
     *extra: Tensor,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Loss and term of each network, (2, models), and the gradients of their weighted sum."""
-    losses = vmap(partial(cross_entropy, stack.network))(stack.parameters, tokens, at, targets)
+    losses = vmap(partial(cross_entropy, stack.network))(
+        stack.parameters, tokens, positions, targets
+    )
     values, total = torch.zeros_like(losses), losses.sum()
     if term:
-        values = vmap(partial(term.value, stack.network))(stack.parameters, tokens, at, *extra)
+        values = vmap(partial(term.value, stack.network))(
+            stack.parameters, tokens, positions, *extra
+        )
         total = total + (term.weights * values).sum()
     gradients = contiguous_gradients(total, list(stack.parameters.values()))
     return torch.stack([losses.detach(), values.detach().float()]), gradients
 
 
-def _per_model(numbers: Tensor, like: Tensor) -> Tensor:
-    return numbers.view(-1, *[1] * (like.ndim - 1))
+def _per_model(numbers: Tensor, reference: Tensor) -> Tensor:
+    return numbers.view(-1, *[1] * (reference.ndim - 1))
 
 
 def cross_entropy(
-    network: LanguageModel, parameters: Parameters, tokens: Tensor, at: Tensor, targets: Tensor
+    network: LanguageModel,
+    parameters: Parameters,
+    tokens: Tensor,
+    positions: Tensor,
+    targets: Tensor,
 ) -> Tensor:
     """Mean over sentences of −Σ_v target_v log f(v | x₋ₜ) in nats, of one network."""
-    logits = functional_logits(network, parameters, tokens, at)[:, 0]
+    logits = functional_logits(network, parameters, tokens, positions)[:, 0]
     return -(targets * logits.log_softmax(-1)).sum(-1).mean()
 
 

@@ -199,8 +199,8 @@ def _identity(
     second: Regularizer | None,
 ) -> str:
     beside = (second.weight, second.identity) if second else None
-    told = fingerprint((language, dict(start or {})))
-    return identity(language, model_plan, plan, beside, told)
+    digest = fingerprint((language, dict(start or {})))
+    return identity(language, model_plan, plan, beside, digest)
 
 
 def _started(model: LanguageModel, start: Mapping[str, Tensor] | None) -> LanguageModel:

@@ -12,7 +12,7 @@ _SIGNS = str.maketrans({" ": "␣", "\n": "¶", "\t": "→", "$": r"\$"})
 
 
 def label_line(
-    ax: Axes, line: Line2D, text: str, *, at: int = -1, offset: tuple[float, float] = (5.0, 0.0)
+    ax: Axes, line: Line2D, text: str, *, index: int = -1, offset: tuple[float, float] = (5.0, 0.0)
 ) -> None:
     """Write a label beside a line, in the line's colour.
 
@@ -24,7 +24,7 @@ def label_line(
         what is labelled.
     text
         the label.
-    at
+    index
         the index of the line's point beside which it stands.
     offset
         from this point to the text, in points (1/72 inch): to the right, and up.
@@ -33,9 +33,9 @@ def label_line(
     check_instance("line", line, Line2D)
     check_instance("text", text, str)
     points = np.asarray(line.get_xydata())
-    check_point("at", at, len(points))
+    check_point("index", index, len(points))
     offset = as_pair("offset", offset)
-    x, y = points[at]
+    x, y = points[index]
     side = "left" if offset[0] > 0 else "right" if offset[0] < 0 else "center"
     ax.annotate(
         text,

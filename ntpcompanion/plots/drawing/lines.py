@@ -85,7 +85,7 @@ def rate_axis(ax: Axes, rates: Sequence[float]) -> Axes:
 def draw_curves(
     ax: Axes,
     frame: pd.DataFrame,
-    at: int = -1,
+    index: int = -1,
     offsets: Sequence[tuple[float, float]] = ((5, 0),) * len(CURVES),
     style: str = "-",
 ) -> Axes:
@@ -98,7 +98,7 @@ def draw_curves(
     frame
         up to three columns, named as the lines are labelled; the name of the index is the label of
         the x axis.
-    at, offsets
+    index, offsets
         the index of the points beside which the labels stand, and for every label its distance
         from there, in points.
     style
@@ -127,6 +127,6 @@ def draw_curves(
     for name, colour, offset in zip(frame, CURVES, offsets, strict=False):
         line = ax.plot(frame[name], color=colour, linestyle=style)[0]
         if style == "-":
-            label_line(ax, line, cast(str, name), at=at, offset=offset)
+            label_line(ax, line, cast(str, name), index=index, offset=offset)
     ax.set(xscale="log", yscale="log", xlabel=frame.index.name)
     return ax

@@ -123,8 +123,8 @@ def _resize(fig: Figure, undo: ExitStack) -> None:
 
 
 def _legends(fig: Figure) -> list[Legend]:
-    own = [legend for ax in fig.axes if (legend := ax.get_legend()) is not None]
-    return [*fig.legends, *own]
+    axes_legends = [legend for ax in fig.axes if (legend := ax.get_legend()) is not None]
+    return [*fig.legends, *axes_legends]
 
 
 def _fit_legend(legend: Any, undo: ExitStack) -> None:
@@ -197,15 +197,15 @@ def _broken(text: str, lines: int) -> str:
     """The text in about so many lines of about equal length; formulas stay whole."""
     words = re.findall(r"(?:\$[^$]*\$|\S)+", text)
     length = sum(map(len, words)) + len(words) - 1
-    found, used = [""], 0
+    pieces, used = [""], 0
     for word in words:
         # a word goes to the line on which its middle falls
         wanted = int((used + len(word) / 2) / length * lines)
-        if found[-1] and wanted >= len(found):
-            found.append("")
-        found[-1] = f"{found[-1]} {word}".strip()
+        if pieces[-1] and wanted >= len(pieces):
+            pieces.append("")
+        pieces[-1] = f"{pieces[-1]} {word}".strip()
         used += len(word) + 1
-    return "\n".join(found)
+    return "\n".join(pieces)
 
 
 def _touch(axis: Axis) -> bool:

@@ -104,8 +104,8 @@ def _cheapest(
 
     A box is (left, bottom, right, top).
     """
-    places = list(product(anchors, _DISTANCES, _ANGLES))
-    sample = _annotate(ax, *places[0], text, colour)
+    candidates = list(product(anchors, _DISTANCES, _ANGLES))
+    sample = _annotate(ax, *candidates[0], text, colour)
     extent = sample.get_window_extent()
     sample.remove()
     boxes, leaders = _around(ax, anchors, np.array([extent.width, extent.height]))
@@ -114,10 +114,10 @@ def _cheapest(
     crossed = _inside(taken, leaders.reshape(-1, 2)).reshape(len(taken), *leaders.shape[:2])
     met = (boxes[:, None, :2] <= taken[:, 2:]) & (taken[:, :2] <= boxes[:, None, 2:])
     overlaps = outside + crossed.any(2).sum(0) + met.all(2).sum(1)
-    distances = np.array([distance for _, distance, _ in places])
+    distances = np.array([distance for _, distance, _ in candidates])
     costs = 1000.0 * overlaps + _inside(boxes, covered).sum(1) + distances / 60
     best = int(np.argmin(costs))
-    return _annotate(ax, *places[best], text, colour), boxes[best], leaders[best]
+    return _annotate(ax, *candidates[best], text, colour), boxes[best], leaders[best]
 
 
 def _around(ax: Axes, anchors: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -188,9 +188,9 @@ def spread(positions: ArrayLike, gap: float) -> np.ndarray:
     wanted = np.asarray(positions, dtype=float)
     order = np.argsort(wanted, kind="stable")
     steps = gap * np.arange(len(wanted))
-    found = np.empty_like(wanted)
-    found[order] = _increasing(wanted[order] - steps) + steps
-    return found
+    shifted = np.empty_like(wanted)
+    shifted[order] = _increasing(wanted[order] - steps) + steps
+    return shifted
 
 
 def _increasing(values: np.ndarray) -> np.ndarray:

@@ -162,10 +162,11 @@ def ramp(n: int) -> list[str]:
     """
     n = as_integer("n", n, 1, 9, "(more shades of one colour look alike)")
     # hundredths of the way: the pages write a colour as a share of the two ends
-    shares = [round(100 * step / max(n - 1, 1)) / 100 for step in range(n)]
+    fractions = [round(100 * step / max(n - 1, 1)) / 100 for step in range(n)]
     return [
-        "#" + "".join(f"{int(a + share * (b - a)):02x}" for a, b in zip(_DARK, _LIGHT, strict=True))
-        for share in shares
+        "#"
+        + "".join(f"{int(a + fraction * (b - a)):02x}" for a, b in zip(_DARK, _LIGHT, strict=True))
+        for fraction in fractions
     ]
 
 

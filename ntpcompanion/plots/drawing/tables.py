@@ -140,14 +140,16 @@ def with_error(value: float, error: float, digits: int) -> str:
     """
     if not _finite(error) or not _finite(value) or error <= 0:
         return in_words(value, digits)
-    places = 1 - floor(log10(error))
-    if float(f"{error:.1e}") >= 10 ** (2 - places):  # 0.0996 is rounded up to 0.10
-        places -= 1
-    if places > 6 or places < -3:
+    decimals = 1 - floor(log10(error))
+    if float(f"{error:.1e}") >= 10 ** (2 - decimals):  # 0.0996 is rounded up to 0.10
+        decimals -= 1
+    if decimals > 6 or decimals < -3:
         power = floor(log10(max(abs(value), error)))
-        scaled = f"{value / 10**power:.{places + power}f} ± {error / 10**power:.{places + power}f}"
+        scaled = (
+            f"{value / 10**power:.{decimals + power}f} ± {error / 10**power:.{decimals + power}f}"
+        )
         return f"({scaled.replace('-', MINUS)}) × {_power(power)}"
-    shown = max(places, 0)
+    shown = max(decimals, 0)
     return f"{value:.{shown}f} ± {error:.{shown}f}".replace("-", MINUS)
 
 

@@ -10,7 +10,7 @@ from ntpcompanion.plots.drawing.labels import visible
 )
 def test_a_label_stands_beside_its_point_in_the_colour_of_the_line(ax, offset, side):
     line = plots.draw_measured(ax, [1, 2, 3], [4, 5, 6])
-    plots.label_line(ax, line, "here", at=1, offset=offset)
+    plots.label_line(ax, line, "here", index=1, offset=offset)
     (label,) = ax.texts
     assert (label.get_text(), label.xy, label.get_color(), label.get_ha()) == (
         "here",
