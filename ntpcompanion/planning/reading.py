@@ -46,20 +46,56 @@ def read_graphs(task: PathStar, prefix: Int[np.ndarray, "n prefix"]) -> "ReadGra
     check_instance("task", task, PathStar)
     tokens = as_integer_array("prefix", prefix)
     check_shape("prefix", tokens.shape, (None, task.prefix_length), "a question in each row")
-    first = task.query == "first"
-    query = tokens[:, :2] if first else tokens[:, -3:-1]
-    listed = tokens[:, 3:-1] if first else tokens[:, :-4]
-    slash = tokens[:, 2] if first else tokens[:, -4]
-    bars: np.ndarray = listed[:, 2::3] if task.separators else listed[:, :0]
-    if task.separators:
-        listed = listed[:, np.arange(listed.shape[1]) % 3 != 2]
-    signs = [(slash, "/"), (tokens[:, -1], "="), (bars, "|")]
-    is_label = (np.concatenate([query, listed], 1) < task.labels).all() and tokens.min() >= 0
-    if not is_label or any((column != task.symbol(text)).any() for column, text in signs):
+    layout = question_layout(task)
+    query = tokens[:, layout.query]
+    edges = np.stack([tokens[:, layout.parents], tokens[:, layout.children]], 2)
+    signs = [(layout.slash, "/"), (layout.end, "="), (layout.separators, "|")]
+    is_label = max(query.max(), edges.max()) < task.labels and tokens.min() >= 0
+    if not is_label or any(
+        (tokens[:, columns] != task.symbol(text)).any() for columns, text in signs
+    ):
         raise ValueError(
             f"`prefix` holds a row that is not a question of {task}. Use `draw_graphs(...).prefix`."
         )
-    return ReadGraphs(task, listed.reshape(len(tokens), -1, 2), query[:, 0], query[:, 1])
+    return ReadGraphs(task, edges, query[:, 0], query[:, 1])
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionLayout:
+    """The columns of a question in which its parts stand.
+
+    Fields
+    ------
+    query
+        of root and goal.
+    parents, children
+        of the two ends of each edge.
+    slash, end, separators
+        of the symbols "/" and "=", and of each "|" between two edges.
+    """
+
+    query: slice
+    parents: Int[np.ndarray, " edges"]
+    children: Int[np.ndarray, " edges"]
+    slash: int
+    end: int
+    separators: Int[np.ndarray, " between"]
+
+
+def question_layout(task: PathStar) -> QuestionLayout:
+    """Where the questions of a task have their parts."""
+    listed = task.prefix_length - 4  # columns of the list of edges
+    start, query, slash = (3, 0, 2) if task.query == "first" else (0, listed + 1, listed)
+    step = 3 if task.separators else 2
+    parents = start + step * np.arange(task.edges)
+    return QuestionLayout(
+        query=slice(query, query + 2),
+        parents=parents,
+        children=parents + 1,
+        slash=slash,
+        end=task.prefix_length - 1,
+        separators=parents[:-1] + 2 if task.separators else parents[:0],
+    )
 
 
 @dataclass(frozen=True, eq=False)
