@@ -1,6 +1,7 @@
 """Questions about path-star graphs, read from their tokens alone."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
@@ -49,7 +50,11 @@ def read_graphs(task: PathStar, prefix: Int[np.ndarray, "n prefix"]) -> "ReadGra
     layout = question_layout(task)
     query = tokens[:, layout.query]
     edges = np.stack([tokens[:, layout.parents], tokens[:, layout.children]], 2)
-    signs = [(layout.slash, "/"), (layout.end, "="), (layout.separators, "|")]
+    signs: list[tuple[Any, str]] = [
+        (layout.slash, "/"),
+        (layout.end, "="),
+        (layout.separators, "|"),
+    ]
     is_label = max(query.max(), edges.max()) < task.labels and tokens.min() >= 0
     if not is_label or any(
         (tokens[:, columns] != task.symbol(text)).any() for columns, text in signs

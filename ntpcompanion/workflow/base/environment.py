@@ -1,17 +1,12 @@
 """The environment in which numbers and pages are made: equal for all users of a machine."""
 
-import contextlib
-import json
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import ntpcompanion
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.ownership import search_path
-from ntpcompanion.workflow.base.processes import run
 from ntpcompanion.workflow.base.project import ONE_THREAD, Project
 
 # with another backend the figures of a notebook vanish without a word
@@ -109,33 +104,3 @@ def running() -> list[str]:
     return (
         [] if folder in {sysconfig.get_path(name) for name in ("purelib", "platlib")} else [folder]
     )
-
-
-def python_path(project: Project) -> list[str]:
-    """`sys.path` of an interpreter in the clean environment of a project. Raises WorkflowError if
-    it does not start.
-    """
-    command = [sys.executable, "-P", "-c", "import json, sys; print(json.dumps(sys.path))"]
-    ended = run(command, environment=clean_environment(project))
-    if ended.code:
-        raise WorkflowError(f"{sys.executable} does not start:\n{ended.errors[-2000:]}")
-    path: list[str] = json.loads(ended.output)
-    return path
-
-
-@contextlib.contextmanager
-def started_in(environment: Mapping[str, str]) -> Iterator[None]:
-    """Processes that `multiprocessing` starts here have this environment; it knows no other way to
-    give them one.
-    """
-    before = dict(os.environ)
-    try:
-        _replace_environment(environment)
-        yield
-    finally:
-        _replace_environment(before)
-
-
-def _replace_environment(environment: Mapping[str, str]) -> None:
-    os.environ.clear()
-    os.environ.update(environment)

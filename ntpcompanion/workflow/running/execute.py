@@ -16,6 +16,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.installed import distributions_of, library_states
 from ntpcompanion.workflow.base.messages import Cell, Done, Failed, Message, heard
+from ntpcompanion.workflow.base.processes import Lifeline
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
@@ -71,6 +72,7 @@ def execute(
     jobs: int = 2,
     force: bool = False,
     scratch: Path | None = None,
+    lifeline: Lifeline | None = None,
     report: Report | None = None,
     ended: Callable[[Outcome], None] | None = None,
 ) -> list[Outcome]:
@@ -80,6 +82,7 @@ def execute(
     runs that took longest the last time begin first, so that no worker waits for one of them at
     the end; before them those that have never been run.
 
+    The processes of the runs end with the `lifeline`, if one is given.
     `report(run, state, cell, cells)` is called from worker threads with state `"fresh"`, `"cell"`,
     `"done"` or `"failed"`, and `ended(outcome)` when a run has ended, one after the other. Raises
     WorkflowError for fewer jobs than one.
@@ -91,7 +94,10 @@ def execute(
         return []
     scratch = scratch or runs[0].project.build / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)  # left by a run that was killed
-    with Workers(runs[0].project) as workers, ThreadPoolExecutor(max_workers=jobs) as pool:
+    with (
+        Workers(runs[0].project, lifeline) as workers,
+        ThreadPoolExecutor(max_workers=jobs) as pool,
+    ):
         try:
             futures = {
                 run.stem: pool.submit(_bring_up_to_date, run, scratch, force, tell, workers)

@@ -37,22 +37,24 @@ class Surroundings:
 
 
 class Workers:
-    """Starts workers for the notebooks of a project; none of them outlives this process.
+    """Starts workers for the notebooks of a project; none of them outlives this process, or a
+    `lifeline` that is shared with others.
 
     `cut` and `run` may be called from any thread.
     """
 
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self._lifeline = Lifeline()
+    def __init__(self, project: Project, lifeline: Lifeline | None = None) -> None:
+        self._project, self._shared = project, lifeline is not None
+        self._lifeline = lifeline or Lifeline()
         self._lock = threading.Lock()
 
     def __enter__(self) -> "Workers":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.cut()
-        self._lifeline.stdin.close()
+        if not self._shared:
+            self.cut()
+            self._lifeline.stdin.close()
 
     def cut(self) -> None:
         """End all workers, and what they have started; those that would begin later end at once."""

@@ -2,6 +2,7 @@
 declares: started by a worker, ended with it.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -47,6 +48,7 @@ def run_alone(
     inputs: Sequence[str],
     point: dict[str, Any],
     place: Path,
+    lifeline: Lifeline | None = None,
 ) -> dict[str, Any]:
     """Run an experiment at a point: its `result`, the digests of the data files that it `read`, and
     `notes` for its user.
@@ -64,6 +66,8 @@ def run_alone(
     place
         the task's own: its checkpoints, and what it has read so far, lie beside it, and are used
         again after an interruption, by the same kind of machine and with the same data files.
+    lifeline
+        its process does not outlive it; None: it does not outlive this process.
 
     Raises
     ------
@@ -94,7 +98,7 @@ def run_alone(
             folder=str(layout.folder),
         )
         job = {"module": module, "point": point, "checkpoint": str(checkpoint)}
-        ended = _ended(start, job, around.environment, folder / "private", log)
+        ended = _ended(start, job, around.environment, folder / "private", log, lifeline)
         _require_sources(here, module, sources)
         read = inputs_read(here, log, sources)
         undeclared = Undeclared(
@@ -150,9 +154,14 @@ def _write_down(layout: Layout, declared: Mapping[str, Path], log: Path) -> None
 
 
 def _ended(
-    start: Start, job: dict[str, Any], environment: Mapping[str, str], private: Path, log: Path
+    start: Start,
+    job: dict[str, Any],
+    environment: Mapping[str, str],
+    private: Path,
+    log: Path,
+    lifeline: Lifeline | None,
 ) -> dict[str, Any]:
-    """Run the process of a task, which ends when this one ends; what it has answered."""
+    """Run the process of a task; what it has answered."""
     private.mkdir()
     variables = {**environment, **start.environment(private, log)}
     program, job_file = private / "start" / "ntp_task.py", private / "job.json"
@@ -161,7 +170,7 @@ def _ended(
     write_atomically(job_file, json.dumps({**job, "answer": str(answer)}))
     command = start.command(private, str(program), str(job_file))
     with (
-        Lifeline() as parent,
+        contextlib.nullcontext(lifeline) if lifeline else Lifeline() as parent,
         subprocess.Popen(
             command, stdin=parent.stdin, env=variables, cwd=start.folder, text=True
         ) as process,

@@ -1,4 +1,6 @@
-"""Calls made by processes of a cluster: sent, made again after a kill, given back as they end."""
+"""Calls made one for each point of a grid: what they are, what became of them, and the engines that
+make them: threads of this process, each of which waits for a process of its own, or a cluster.
+"""
 
 import contextlib
 import queue
@@ -7,46 +9,32 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, runtime_checkable
 
 import psutil
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.processes import Lifeline
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import Hardware, hardware, usable_cores
-from ntpcompanion.workflow.sweeps.preparation import (
-    Asked,
-    asked_of,
-    digest,
-    environment,
-    environment_at_first,
-)
-from ntpcompanion.workflow.sweeps.watch import Watch
-
-if TYPE_CHECKING:
-    from distributed import Future
-
-    from ntpcompanion.workflow.sweeps.cluster import Workers
-
 
 MEMORY = 2 * 2**30  # bytes for a task: numerical libraries and a small model
-PATIENCE = 60  # seconds until a process that was killed has been replaced
 ASK = 2.0  # seconds after which a cluster is asked whether its workers are still there
+ATTEMPTS = 2  # of a call whose process is killed
 ADVICE = (
     "If you have edited something meanwhile, run the same command again; else install this version "
     "there, and start the worker again."
 )
 KILLED = "A process of the sweep was killed; the machine may be out of memory."
-Expected = tuple[Asked, str]  # what a worker is asked for, and the digest of its answer
 
 
 @dataclass(frozen=True, eq=False)
 class Call:
     """One call of a function of a module, which returns what JSON can hold. `parameters` are what
-    a message names it by, and what is kept with its result.
+    a message names it by, and what is kept with its result. The function takes an argument
+    `lifeline`, which the processes that it starts must not outlive; None on a cluster.
     """
 
     function: Callable[..., Any]
@@ -84,21 +72,100 @@ class NotDone(Exception):
         self.fields = fields
 
 
+@runtime_checkable
+class Engine(Protocol):
+    """What makes calls, and `where`; with no window it has a queue of its own."""
+
+    where: str
+
+    @property
+    def window(self) -> int | None:
+        """How many calls may have begun without an outcome that was given back."""
+
+    def submit(self, call: Call) -> "Future[Any]":
+        """Make a call, whose outcome a future will have."""
+
+    def outcome(self, future: "Future[Any]") -> Outcome:
+        """What became of a call that has ended."""
+
+    def number(self) -> int:
+        """How many calls it can make at once now."""
+
+    def look(self, note: Callable[[str], None]) -> None:
+        """Raise WorkflowError if nobody is left who could make a call."""
+
+    def drop(self, futures: Sequence["Future[Any]"]) -> None:
+        """Cancel those of the futures whose calls have not begun."""
+
+
+class Threads:
+    """An engine on this machine: each thread waits for the processes that its call starts."""
+
+    where = "this machine"
+
+    def __init__(self, jobs: int) -> None:
+        self.window, self._lifeline = jobs, Lifeline()
+        self._pool = ThreadPoolExecutor(jobs, "task")
+
+    def submit(self, call: Call) -> "Future[Any]":
+        """Make a call in a thread."""
+        return self._pool.submit(make, call, self._lifeline)
+
+    def outcome(self, future: "Future[Any]") -> Outcome:
+        """What its thread has returned."""
+        return Outcome(**future.result())
+
+    def number(self) -> int:
+        """As many as there are threads."""
+        return self.window
+
+    def look(self, note: Callable[[str], None]) -> None:
+        """A thread of this process is there."""
+
+    def drop(self, futures: Sequence["Future[Any]"]) -> None:
+        """No call waits: `window` are made at once."""
+
+    def __enter__(self) -> "Threads":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End what runs: what has ended is on disk, and nobody waits for the rest."""
+        self._lifeline.cut()
+        self._pool.shutdown(cancel_futures=True)
+        self._lifeline.stdin.close()
+
+
 @contextlib.contextmanager
-def workers(
-    log: Path, tasks: int, *, jobs: int | None, project: Project, scheduler: str | None
-) -> Iterator["Workers"]:
-    """Processes for a number of tasks whose finished ones are kept in `log`: those of the scheduler
-    at an address, or of a local cluster of `jobs` (None: as cores and memory allow).
+def engine(
+    tasks: int, *, jobs: int | None, project: Project, scheduler: str | None
+) -> Iterator[Engine]:
+    """What makes a number of calls: the cluster of the scheduler at an address, or `jobs` processes
+    of this machine (None: as cores and memory allow).
+
+    Raises
+    ------
+    WorkflowError
+        a scheduler that does not answer, or whose workers would give other numbers; no Dask, or
+        settings of it that cannot be read.
     """
-    cluster = _cluster_module()
     if scheduler is None:
-        number = max(1, min(jobs or fitting_jobs(), tasks))
-        with cluster.local_workers(number, project, log.with_suffix(".dask")) as found:
-            yield found
+        with Threads(max(1, min(jobs or fitting_jobs(), tasks))) as threads:
+            yield threads
     else:
-        with cluster.existing_workers(scheduler, asked_of(project)) as found:
-            yield found
+        # imported late: Dask takes a second, reads its settings, and may not be installed
+        try:
+            from ntpcompanion.workflow.sweeps.cluster import cluster_at
+        except ImportError as error:
+            raise WorkflowError(
+                f"`--scheduler {scheduler}` needs Dask ({error}). Install the extra `cluster`: "
+                "pip install 'ntpcompanion[cluster]'."
+            ) from error
+        except ValueError as error:
+            raise WorkflowError(
+                f"The user's settings of Dask cannot be read: {error}. Correct or remove them."
+            ) from error
+        with cluster_at(scheduler, project) as cluster:
+            yield cluster
 
 
 def fitting_jobs() -> int:
@@ -113,167 +180,90 @@ def require_jobs(jobs: int | None) -> None:
 
 
 class Calls:
-    """Calls on their way: iterate for what becomes of each, in the order in which they end. A call
-    that ends its process is made again as often as `workers.attempts` says; `note` is told in a
-    sentence.
+    """An iterator over calls and their outcomes, as they end.
 
-    Where `workers.window` says so, a worker begins a call only when the outcome of its last one has
-    been given back and the next is asked for: what it has finished cannot be lost with it, and is
-    never made again.
+    A call whose process was killed is made once more, after `note` was given a sentence. Where the
+    engine has a window, a call begins only when an outcome has been given back and the next is
+    asked for: what has been finished cannot be lost by a kill, and is never made again.
 
     Raises
     ------
     WorkflowError
-        while iterating: the connection to the cluster is lost.
+        while iterating: the connection to a cluster is lost, or nobody is left there.
     """
 
     def __init__(
         self,
-        workers: "Workers",
+        engine: Engine,
         calls: Sequence[Call],
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._workers, self._note = workers, note
+        self._engine, self._note = engine, note
         self._waiting = deque((call, 1) for call in calls)
-        self._running: dict[Future[Any], tuple[Call, int, str]] = {}  # the last: at which worker
+        self._running: dict[Future[Any], tuple[Call, int]] = {}
         self._ended: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
-        self._watch = Watch(workers.client, workers.where, note)
 
     def __iter__(self) -> Iterator[tuple[Call, Outcome]]:
-        self._watch_others()
+        self._engine.look(self._note)
         self._fill()
         while self._running:
             future = self._next()
-            call, attempt, _ = self._running.pop(future)
-            if not (future.cancelled() and self._stopped):
-                outcome = _outcome(future, self._workers)
-                if outcome.state == "killed" and attempt < self._workers.attempts:
+            call, attempt = self._running.pop(future)
+            if not future.cancelled():
+                outcome = self._engine.outcome(future)
+                if outcome.state == "killed" and attempt < ATTEMPTS:
                     self._note(f"{outcome.error} Its task {call.parameters} is tried once more.")
                     self._waiting.appendleft((call, attempt + 1))
                 else:
                     yield call, outcome
-            future.release()  # what nobody waits for is not computed again when its worker ends
             self._fill()
-
-    def _next(self) -> "Future[Any]":
-        """The next that has ended; meanwhile a cluster of others is watched."""
-        while True:
-            with contextlib.suppress(queue.Empty):
-                return self._ended.get(timeout=ASK)
-            self._watch_others()
-
-    def _watch_others(self) -> None:
-        if self._workers.window is None:
-            self._watch.look()
 
     def stop(self) -> None:
         """Begin no more of them; what runs may end."""
         self._stopped = True
-        self._waiting.clear()
-        client, left = self._workers.client, list(self._running)
-        begun = {key for keys in client.processing().values() for key in keys}
-        # asked for second: what has ended meanwhile is kept
-        begun |= {key for key, holders in client.who_has(left).items() if holders}
-        client.cancel([future for future in left if future.key not in begun])
+        self._engine.drop(list(self._running))
 
     _stopped = False
 
+    def _next(self) -> "Future[Any]":
+        """The next that has ended; meanwhile the engine is watched."""
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return self._ended.get(timeout=ASK)
+            self._engine.look(self._note)
+
     def _fill(self) -> None:
-        if self._stopped:
-            self._waiting.clear()
-        for address in self._free():
+        window = self._engine.window
+        while (
+            self._waiting and not self._stopped and (window is None or len(self._running) < window)
+        ):
             call, attempt = self._waiting.popleft()
-            # Dask alone would choose a worker that has ended a call whose outcome is still there;
-            # another may take it where this one ends before the call has come
-            chosen = {"workers": address, "allow_other_workers": True} if address else {}
-            expected = (self._workers.asked, self._workers.expected)
-            future = self._workers.client.submit(
-                _make, call, expected=expected, pure=False, **chosen
-            )
-            self._running[future] = call, attempt, address
+            future = self._engine.submit(call)
+            self._running[future] = call, attempt
             future.add_done_callback(self._ended.put)
 
-    def _free(self) -> list[str]:
-        """A worker for each call that may begin; empty names where the scheduler chooses."""
-        window, number = self._workers.window, len(self._waiting)
-        if window is None or not number:
-            return [""] * number
-        with contextlib.suppress(TimeoutError):  # one that was killed is replaced in a second
-            self._workers.client.wait_for_workers(window, timeout=PATIENCE)
-        busy = {address for _, _, address in self._running.values()}
-        free = [address for address in self._workers.client.nthreads() if address not in busy]
-        if not free and not busy:
-            raise WorkflowError(
-                f"No process is left on {self._workers.where}: those that were killed have not "
-                f"been replaced within {PATIENCE} s. The machine may be out of memory; the same "
-                "command goes on from what is finished."
-            )
-        return free[: min(number, window - len(self._running))]
 
-
-def _outcome(future: "Future[Any]", workers: "Workers") -> Outcome:
-    from distributed import KilledWorker
-
-    try:
-        return Outcome(**future.result())
-    except KilledWorker:
-        return Outcome("killed", error=KILLED, traceback=KILLED)
-    except Exception as error:
-        # what a task raises comes as an outcome: this is the cluster's
-        raise WorkflowError(
-            f"The cluster on {workers.where} was lost ({type(error).__name__}: {error})."
-        ) from error
-
-
-def _make(call: Call, expected: Expected) -> dict[str, Any]:
-    """Run by a worker. Whatever is raised comes back as text: its class may be unknown to whoever
-    asked.
+def make(call: Call, lifeline: Lifeline | None) -> dict[str, Any]:
+    """Make a call; the fields of its outcome. Whatever is raised comes back as text: its class may
+    be unknown to whoever asked.
     """
     began, host = time.perf_counter(), socket.gethostname()
+    fields: dict[str, Any]
     try:
-        _require(expected, first=True)
-        result = call.function(*call.arguments)
-        _require(expected, first=False)
-        found = {"state": "done", "result": result}
+        fields = {"state": "done", "result": call.function(*call.arguments, lifeline=lifeline)}
     except NotDone as error:
-        found = error.fields
+        fields = error.fields
     except WorkflowError as error:  # a sentence, and below it the traceback of a cell
-        found = {"state": "failed", "error": str(error), "traceback": str(error)}
-    except BaseException as error:  # SystemExit too: it would end the worker
-        found = {
+        fields = {"state": "failed", "error": str(error), "traceback": str(error)}
+    except BaseException as error:  # SystemExit too: it would end a worker
+        fields = {
             "state": "failed",
             "error": f"{type(error).__name__}: {error}",
             "traceback": traceback.format_exc(),
         }
-    if found["state"] == "rejected":
-        found["error"] = f"The worker on {host} {found['error']}. {ADVICE}"
-    elif found["state"] == "failed" and found["error"] == found["traceback"]:
-        found["error"] = found["error"].partition("\n")[0]
+    if fields["state"] == "rejected":
+        fields["error"] = f"The worker on {host} {fields['error']}. {ADVICE}"
+    elif fields["state"] == "failed" and fields["error"] == fields["traceback"]:
+        fields["error"] = fields["error"].partition("\n")[0]
     seconds = round(time.perf_counter() - began, 3)
-    return {**found, "seconds": seconds, "host": host, "hardware": hardware()}
-
-
-def _require(expected: Expected, *, first: bool) -> None:
-    asked, wanted = expected
-    present = environment_at_first if first else environment
-    if wanted and digest(present(asked)) != wanted:
-        packages = ", ".join(asked.packages)
-        raise NotDone(
-            state="rejected",
-            error=f"has other versions of {packages} or of the numeric libraries, or other values "
-            "of the variables that tasks may read",
-        )
-
-
-def _cluster_module() -> "ModuleType":
-    """The module that needs Dask, imported late: Dask takes a second, and reads its settings.
-
-    Raises WorkflowError for settings of Dask that cannot be read.
-    """
-    try:
-        from ntpcompanion.workflow.sweeps import cluster
-    except ValueError as error:
-        raise WorkflowError(
-            f"The user's settings of Dask cannot be read: {error}. Correct or remove them."
-        ) from error
-    return cluster
+    return {**fields, "seconds": seconds, "host": host, "hardware": hardware()}

@@ -1,120 +1,81 @@
-"""The processes that run tasks: a local cluster of Dask that lives as long as its command, or an
-existing one.
+"""An existing cluster of Dask as an engine: its workers are asked whether they would give the
+numbers of this checkout, and watched while tasks run.
 
-Import this module where a cluster is needed: Dask takes a second.
+Import this module where a cluster is needed: Dask takes a second, and may not be installed.
 """
 
 import asyncio
 import contextlib
 import logging
 import os
-import shutil
-import sys
-import threading
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import dask
-import psutil
-from distributed import Client, LocalCluster, WorkerPlugin
+from distributed import Client, KilledWorker
 from distributed.comm import connect
-from tornado.ioloop import IOLoop
 
-from ntpcompanion.workflow.base.environment import (
-    clean_environment,
-    folders,
-    python_path,
-    started_in,
-)
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.sweeps.calls import KILLED, Call, NotDone, Outcome, make
 from ntpcompanion.workflow.sweeps.preparation import (
     Asked,
-    Preparation,
+    asked_of,
     differences,
     digest,
     environment,
     environment_at_first,
 )
+from ntpcompanion.workflow.sweeps.watch import Watch
 
 PATIENCE = 5  # seconds until a scheduler must have answered
-LOCAL: dict[str, object] = {
-    # a task whose process ends is named; whoever asked for it decides about a second attempt
-    "distributed.scheduler.allowed-failures": 0,
-    # no task waits at a worker: it would be blamed for the end of the one that runs there
-    "distributed.scheduler.worker-saturation": 1.0,
-    # a worker may compute for hours without a sign of life
-    "distributed.scheduler.worker-ttl": None,
-    # Dask gives up a process that was killed and has not been replaced in 15 seconds, which a busy
-    # machine needs; how long to wait is decided by whoever sends the calls
-    "distributed.deploy.lost-worker-timeout": "1 day",
-    # Dask would sample every 10 ms what a task does, for a page that nobody opens: 3 % of the time
-    "distributed.worker.profile.enabled": False,
-    # nobody reads what Dask asks a GPU, and the question fails where CUDA_VISIBLE_DEVICES=-1
-    # hides them all
-    "distributed.diagnostics.nvml": False,
-    # Dask lets the allocator give back every 64 KB that are freed: a training of small networks
-    # then spends half of its time on pages that it has had before
-    "distributed.nanny.pre-spawn-environ": {},
-}
+Expected = tuple[Asked, str]  # what a worker is asked for, and the digest of its answer
 
 
-@dataclass(frozen=True)
-class Workers:
-    """Processes that run tasks. `expected` is the digest of what they must answer when they are
-    `asked`, empty where they are equal by construction; `attempts` says how often a task may end
-    its process.
-    """
+class Cluster:
+    """An engine: the workers of a cluster, which has a queue of its own."""
 
-    client: Client
-    where: str
-    attempts: int
-    window: int | None
-    asked: Asked = field(default_factory=Asked)
-    expected: str = ""
+    window = None
+
+    def __init__(self, client: Client, where: str, expected: Expected) -> None:
+        self.where, self._client, self._expected = where, client, expected
+        self._watch: Watch | None = None
+
+    def submit(self, call: Call) -> Any:
+        """Let a worker make a call, if it would give the numbers of this checkout."""
+        return self._client.submit(_make, call, expected=self._expected, pure=False)
+
+    def outcome(self, future: Any) -> Outcome:
+        """What became of a call. Raises WorkflowError where the cluster was lost."""
+        try:
+            return Outcome(**future.result())
+        except KilledWorker:
+            return Outcome("killed", error=KILLED, traceback=KILLED)
+        except Exception as error:
+            # what a task raises comes as an outcome: this is the cluster's
+            raise WorkflowError(
+                f"The cluster on {self.where} was lost ({type(error).__name__}: {error})."
+            ) from error
+        finally:
+            future.release()  # what nobody waits for is not made again when its worker ends
 
     def number(self) -> int:
-        """How many there are now: a cluster may grow and shrink."""
-        return len(self.client.nthreads())
+        """How many workers there are now: a cluster may grow and shrink."""
+        return len(self._client.nthreads())
 
+    def look(self, note: Callable[[str], None]) -> None:
+        """Raises WorkflowError if it does not answer, or has been without a worker for too long."""
+        self._watch = self._watch or Watch(self._client, self.where, note)
+        self._watch.look()
 
-@contextlib.contextmanager
-def local_workers(jobs: int, project: Project, scratch: Path) -> Iterator[Workers]:
-    """Processes of this machine, one thread each. They end with this context, or with this process,
-    however it ends: two must never share a checkpoint.
-
-    They have the clean environment of the project, load its modules from their sources, and Dask
-    works in the folder `scratch`, without the settings of its user.
-
-    Raises
-    ------
-    WorkflowError
-        a machine on which processes cannot share locks or open a port.
-    """
-    own = Preparation(tuple(folders(project)), tuple(python_path(project)))
-    clean = {k: v for k, v in clean_environment(project).items() if not k.startswith("DASK_")}
-    # for as long as the cluster lives: a process that was killed is replaced
-    with started_in(clean), _quiet(), dask.config.set(dask_defaults()), dask.config.set(LOCAL):
-        with running_loop() as loop:
-            cluster = _started(jobs, own, scratch, loop)
-            try:
-                with contextlib.closing(cluster.get_client()) as client:
-                    yield Workers(client, "this machine", 2, jobs)
-            finally:
-                _end(cluster)
-                shutil.rmtree(scratch, ignore_errors=True)
-
-
-def dask_defaults() -> dict[str, object]:
-    """The settings of Dask as it is delivered: those of a user, in files or variables, may ask for
-    encryption, other ports or plug-ins, which a cluster that lives as long as its command needs
-    not.
-    """
-    found: dict[str, object] = {}
-    dask.config.refresh(config=found, paths=[], env={})
-    return found
+    def drop(self, futures: Sequence[Any]) -> None:
+        """Cancel what no worker has begun."""
+        begun = {key for keys in self._client.processing().values() for key in keys}
+        # asked for second: what has ended meanwhile is kept
+        begun |= {key for key, holders in self._client.who_has(futures).items() if holders}
+        self._client.cancel([future for future in futures if future.key not in begun])
 
 
 def user_settings() -> str:
@@ -129,100 +90,14 @@ def user_settings() -> str:
 
 
 @contextlib.contextmanager
-def running_loop() -> Iterator[IOLoop]:
-    """An event loop in a thread of its own, for a cluster.
-
-    Dask would start one, but gives the thread ten seconds: on a very busy machine that is too
-    short, and the command ends with an assertion of Dask.
-    """
-    begun: Future[tuple[IOLoop, asyncio.Event]] = Future()
-
-    async def until_closed() -> None:
-        closed = asyncio.Event()
-        begun.set_result((IOLoop.current(), closed))
-        await closed.wait()
-
-    def run() -> None:
-        try:
-            asyncio.run(until_closed())
-        except BaseException as error:
-            if begun.done():
-                raise
-            begun.set_exception(error)
-
-    thread = threading.Thread(target=run, name="loop of a cluster", daemon=True)
-    thread.start()
-    loop, closed = begun.result()
-    try:
-        yield loop
-    finally:
-        loop.add_callback(closed.set)
-        thread.join(timeout=10)
-
-
-def _started(jobs: int, own: Preparation, scratch: Path, loop: IOLoop) -> LocalCluster:
-    try:
-        return LocalCluster(
-            loop=loop,
-            n_workers=jobs,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",  # any port: a fixed one may be in use
-            memory_limit=0,  # a task may need more than its share; the system decides
-            local_directory=str(scratch),
-            plugins=[_Prepared(own)],
-        )
-    except (OSError, RuntimeError) as error:
-        causes = _causes(error)
-        reason = next((cause for cause in causes if isinstance(cause, OSError)), causes[-1])
-        shared = isinstance(reason, OSError) and sys.platform == "linux"
-        raise WorkflowError(
-            f"This machine does not let processes work together ({reason}), and tasks run in "
-            "processes of their own that share locks and talk over 127.0.0.1. "
-            + "On Linux, /dev/shm must be a folder that can be written. "
-            * shared
-            + 'A script of your own must start them below `if __name__ == "__main__":`, for each '
-            "process reads it again."
-        ) from error
-
-
-@dataclass
-class _Prepared(WorkerPlugin):
-    """How Dask learns of a preparation."""
-
-    preparation: Preparation
-
-    def setup(self, worker: object) -> None:
-        self.preparation.run()
-
-
-def _causes(error: BaseException) -> list[BaseException]:
-    found = [error]
-    while cause := found[-1].__cause__ or found[-1].__context__:
-        found.append(cause)
-    return found
-
-
-def _end(cluster: LocalCluster) -> None:
-    """Kill the processes: what they have finished is on disk, and nobody waits for the rest."""
-    for nanny in cluster.workers.values():
-        nanny.close_gracefully()  # no new process for the one that ends
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if nanny.pid:
-                psutil.Process(nanny.pid).kill()
-    cluster.close()
-
-
-@contextlib.contextmanager
-def existing_workers(address: str, asked: Asked) -> Iterator[Workers]:
-    """The workers of the scheduler at `address`, for example `"tcp://10.0.0.1:8786"`.
+def cluster_at(address: str, project: Project) -> Iterator[Cluster]:
+    """The cluster of the scheduler at `address`, for example `"tcp://10.0.0.1:8786"`.
 
     Raises
     ------
     WorkflowError
-        no scheduler answers there; a worker answers what is `asked` otherwise than this process,
-        has another Python, or more than one thread.
+        no scheduler answers there; a worker has other sources, versions or variables than this
+        process, another Python, or more than one thread.
     """
     with _quiet():
         try:
@@ -238,25 +113,47 @@ def existing_workers(address: str, asked: Asked) -> Iterator[Workers]:
                 * bool(settings)
             ) from error
         with contextlib.closing(client):
+            asked = asked_of(project)
             ours = environment(asked)
             _require_equal(client, ours, asked)
-            yield Workers(client, address, 2, None, asked, digest(ours))
+            yield Cluster(client, address, (asked, digest(ours)))
 
 
 def _require_answer(address: str) -> None:
-    """Connect, or raise what Dask raises, before there is a client.
-
-    One that finds no scheduler is closed when it is collected as garbage. Where that happens while
-    Dask starts another loop, the process waits for its own lock, for ever.
+    """Connect, or raise what Dask raises, before there is a client: one that finds no scheduler may
+    hang this process when it is collected as garbage.
     """
 
     async def ask() -> None:
         comm = await connect(address, timeout=PATIENCE)
         await comm.close()
 
-    with running_loop() as loop:
-        own = loop.asyncio_loop  # type: ignore[attr-defined]  # tornado: any loop has one
-        asyncio.run_coroutine_threadsafe(ask(), own).result()
+    with ThreadPoolExecutor(1) as thread:  # this one may have a loop that runs, in Jupyter
+        thread.submit(asyncio.run, ask()).result()
+
+
+def _make(call: Call, expected: Expected) -> dict[str, Any]:
+    """Run by a worker."""
+
+    def checked(*arguments: Any, lifeline: None) -> Any:
+        _require(expected, first=True)
+        result = call.function(*arguments, lifeline=lifeline)
+        _require(expected, first=False)
+        return result
+
+    return make(Call(checked, call.arguments, call.parameters), None)
+
+
+def _require(expected: Expected, *, first: bool) -> None:
+    asked, wanted = expected
+    present = environment_at_first if first else environment
+    if digest(present(asked)) != wanted:
+        packages = ", ".join(asked.packages)
+        raise NotDone(
+            state="rejected",
+            error=f"has other versions of {packages} or of the numeric libraries, or other values "
+            "of the variables that tasks may read",
+        )
 
 
 def _require_equal(client: Client, ours: Mapping[str, str], asked: Asked) -> None:

@@ -12,7 +12,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import versions
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.sweeps.alone import run_alone
-from ntpcompanion.workflow.sweeps.calls import Call, Calls, require_jobs, workers
+from ntpcompanion.workflow.sweeps.calls import Call, Calls, engine, require_jobs
 from ntpcompanion.workflow.sweeps.find_experiment import declared_inputs, read_points
 from ntpcompanion.workflow.sweeps.journal import (
     Present,
@@ -136,11 +136,11 @@ def run_tasks(
     ]
     tell = report or (lambda *_: None)
     tell(len(done), len(tasks))
-    started = workers(log, len(calls), jobs=jobs, project=project, scheduler=scheduler)
+    started = engine(len(calls), jobs=jobs, project=project, scheduler=scheduler)
     try:
         if calls:
-            with appended(log) as journal, started as found:
-                for line in _finished(project, Calls(found, calls, note), keys, journal, note):
+            with appended(log) as journal, started as running:
+                for line in _finished(project, Calls(running, calls, note), keys, journal, note):
                     done[line["key"]] = line
                     tell(len(done), len(tasks))
         require_unchanged(project, done.values())

@@ -1,46 +1,19 @@
-"""What happens in a process of a cluster before it runs a task: its threads, its sources, and
-whether they are those of the command.
+"""Whether a worker of a cluster would give the numbers of the command: its sources, versions and
+variables.
 """
 
 import dataclasses
 import functools
 import importlib.util
 import os
-import signal
-import sys
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, files_below, read_input, sha256
-from ntpcompanion.workflow.base.project import ONE_THREAD, Project
+from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
-from ntpcompanion.workflow.base.tracing import import_from_sources
-
-
-@dataclass(frozen=True)
-class Preparation:
-    """How a process of the local cluster is prepared, when it starts and when it is replaced.
-
-    `folders` are those of the project: modules below them are compiled from their sources. `path`
-    is for `sys.path`.
-    """
-
-    folders: tuple[str, ...]
-    path: tuple[str, ...]
-
-    def run(self) -> None:
-        """Prepare this process."""
-        os.environ.update(ONE_THREAD)
-        if threading.current_thread() is threading.main_thread():
-            # a terminal sends Ctrl-C to all processes: the command answers for them. Not SIG_IGN,
-            # which what this process starts would inherit
-            signal.signal(signal.SIGINT, lambda *_: None)
-        # it came from the process of the command, with all that its user has put there
-        sys.path[:] = self.path
-        import_from_sources(self.folders)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ntpcompanion.workflow.base.files import user_path, write_atomically
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import now, versions
 from ntpcompanion.workflow.sweeps.alone import remove_places
-from ntpcompanion.workflow.sweeps.calls import Calls, Outcome, require_jobs, workers
+from ntpcompanion.workflow.sweeps.calls import Calls, Outcome, engine, require_jobs
 from ntpcompanion.workflow.sweeps.experiment_tasks import other_inputs
 from ntpcompanion.workflow.sweeps.journal import append, appended
 from ntpcompanion.workflow.sweeps.planned import Sweep, plan_sweep, with_finished
@@ -186,25 +186,20 @@ def _outcomes(
         return
     folder = planned.journal.with_suffix("")
     calls = {planned.target.call(point, folder, planned.notebooks): point for point in missing}
-    with workers(
-        planned.journal,
-        len(missing),
-        jobs=jobs,
-        project=planned.target.project,
-        scheduler=scheduler,
-    ) as found:
+    project = planned.target.project
+    with engine(len(missing), jobs=jobs, project=project, scheduler=scheduler) as running:
         seconds: list[float] = []
-        report(_told(told, found.number(), seconds))
-        for call, outcome in Calls(found, list(calls), note):
+        report(_told(told, running.number(), seconds))
+        for call, outcome in Calls(running, list(calls), note):
             if outcome.state == "rejected":
                 raise WorkflowError(outcome.error)
             line = _line(planned, calls[call], outcome, note)
-            if fault := other_inputs(planned.target.project, line["read"], line["host"]):
+            if fault := other_inputs(project, line["read"], line["host"]):
                 raise WorkflowError(fault)
             yield line
             seconds.append(outcome.seconds)
             told = replace(told, **{outcome.state: getattr(told, outcome.state) + 1})
-            report(_told(told, found.number(), seconds))
+            report(_told(told, running.number(), seconds))
 
 
 def _told(told: Progress, workers: int, seconds: Sequence[float]) -> Progress:

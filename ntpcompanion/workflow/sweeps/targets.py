@@ -15,6 +15,7 @@ from typing import Any
 from ntpcompanion.spelling import known_as, nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256
+from ntpcompanion.workflow.base.processes import Lifeline
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.hashing.sources import source_hashes
@@ -235,10 +236,16 @@ def find_target(project: Project, name: str, profile: str | None) -> Target:
 
 
 def run_notebook(
-    project: Project, name: str, profile: str, given: dict[str, Any], key: str, keep: bool
+    project: Project,
+    name: str,
+    profile: str,
+    given: dict[str, Any],
+    key: str,
+    keep: bool,
+    lifeline: Lifeline | None = None,
 ) -> dict[str, Any]:
     """Execute a notebook in the project of the process that this runs in: what it claims, the other
-    files that it read, and itself if it is to be kept.
+    files that it read, and itself if it is to be kept. Its processes end with the `lifeline`.
 
     Raises
     ------
@@ -255,7 +262,9 @@ def run_notebook(
     run = plan(project, target.notebook, profile, target.profiles, given)
     run = dataclasses.replace(run, folder=folder)
     try:
-        (outcome,) = execute([run], jobs=1, force=True, scratch=folder / "making")
+        (outcome,) = execute(
+            [run], jobs=1, force=True, scratch=folder / "making", lifeline=lifeline
+        )
         if outcome.status == "failed":
             raise WorkflowError(outcome.message)
         result = Result.load(run.results)

@@ -1,64 +1,54 @@
-"""The order in which calls begin, and that none waits for a process that will not come."""
+"""The order in which calls begin."""
 
-import json
+import threading
 import time
-from unittest import mock
 
-import pytest
-from distributed import Client
-
-from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.sweeps import calls
-from ntpcompanion.workflow.sweeps.cluster import Workers, local_workers
-from tests.drills.test_kills import wait_for
-
-NOTED = """
-import json, os
-
-def noted(number):
-    with open("log.jsonl", "a") as file:
-        file.write(json.dumps(["begun", number, os.getpid()]) + "\\n")
-"""
+from ntpcompanion.workflow.sweeps.calls import Call, Calls, Threads, engine
+from tests.waiting import wait_for
 
 
-def test_a_process_begins_a_call_when_its_last_outcome_has_been_given_back(importable):
-    """Otherwise a kill would lose what the process has finished, and it would be made twice."""
-    project = importable.project
-    (project.package / "noted.py").write_text(NOTED)
-    log = project.root / "log.jsonl"
-    from toypkg.noted import noted
+def test_a_call_begins_when_an_outcome_has_been_given_back():
+    """Otherwise a kill would lose what has been finished, and it would be made twice."""
+    begun, threads = [], set()
 
-    def lines():
-        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    def noted(number, lifeline):
+        begun.append(number)
+        threads.add(threading.get_ident())
+        return number
 
-    def begun():
-        return sum(kind == "begun" for kind, *_ in lines())
-
-    todo = [calls.Call(noted, (number,), {"number": number}) for number in range(8)]
-    with local_workers(2, project, project.root / "opened.log") as workers:
-        for given, (call, outcome) in enumerate(calls.Calls(workers, todo)):
-            assert outcome.state == "done", outcome.traceback
-            # the other process has ended its call, too, when the next one is asked for
-            wait_for(lambda given=given: begun() >= min(given + 2, 8))
-            time.sleep(0.2)
-            with log.open("a") as file:
-                file.write(json.dumps(["given", *call.arguments, 0]) + "\n")
-
-    last, given = {}, set()
-    for kind, number, process in lines():
-        if kind == "given":
-            given.add(number)
-        else:
-            assert last.get(process, number) in given | {number}
-            last[process] = number
-    assert given == set(range(8))
-    assert len(last) == 2
+    todo = [Call(noted, (number,), {"number": number}) for number in range(8)]
+    with Threads(2) as two:
+        for given, (call, outcome) in enumerate(Calls(two, todo)):
+            assert (outcome.state, outcome.result) == ("done", call.arguments[0]), outcome.traceback
+            wait_for(lambda given=given: len(begun) >= min(given + 2, 8))
+            time.sleep(0.05)
+            assert len(begun) <= given + 2
+    assert begun == list(range(8))
+    assert len(threads) == 2
 
 
-def test_a_machine_that_replaces_no_process_is_an_error_and_not_an_end():
-    client = mock.create_autospec(Client, instance=True)
-    client.wait_for_workers.side_effect = TimeoutError
-    client.nthreads.return_value = {}
-    workers = Workers(client, "this machine", attempts=2, window=1)
-    with pytest.raises(WorkflowError, match=r"No process is left on this machine: .*60 s"):
-        list(calls.Calls(workers, [calls.Call(print, (), {})]))
+def test_no_more_calls_begin_after_a_stop_and_what_runs_ends(toy):
+    first, ends = threading.Event(), []
+
+    def waits(number, lifeline):
+        first.wait(60)
+        return number
+
+    with engine(9, jobs=2, project=toy.project, scheduler=None) as two:
+        calls = Calls(two, [Call(waits, (number,), {}) for number in range(9)])
+        outcomes = iter(calls)
+        threading.Timer(0.1, first.set).start()
+        ends.append(next(outcomes)[1].result)
+        calls.stop()
+        ends += [outcome.result for _, outcome in outcomes]
+    assert sorted(ends) == [0, 1]
+
+
+def test_what_a_call_raises_is_a_row():
+    def ends(number, lifeline):
+        raise SystemExit("no end of a task")
+
+    with Threads(1) as one:
+        ((_, outcome),) = Calls(one, [Call(ends, (0,), {})])
+    assert (outcome.state, outcome.error) == ("failed", "SystemExit: no end of a task")
+    assert "raise SystemExit" in outcome.traceback

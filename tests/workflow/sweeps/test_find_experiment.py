@@ -67,10 +67,13 @@ def test_files_are_declared_by_the_module_and_by_fields_of_the_plan(study, impor
     assert declared_inputs(study, None) == []
     importable.write_experiment("reads", 'INPUTS, FILES = ("n",), ("a.txt",)\n' + HALVES)
     module = "toypkg.experiments.reads"
-    (plan,) = read_points(module, [{"n": 3}])
-    assert declared_inputs(module, plan) == ["a.txt", 3]
-    plan = type("Several", (), {"n": ["b.txt", "", "c.txt"]})
-    assert declared_inputs(module, plan) == ["a.txt", "b.txt", "c.txt"]
+    for given, named in (
+        ("b.txt", ["b.txt"]),
+        (None, []),
+        (["b.txt", "", "c.txt"], ["b.txt", "c.txt"]),
+    ):
+        plan = type("Other", (), {"n": given})
+        assert declared_inputs(module, plan) == ["a.txt", *named]
     importable.write_experiment("lists", 'INPUTS = ("m",)\n' + HALVES)
     (plan,) = read_points("toypkg.experiments.lists", [{"n": 3}])
     with pytest.raises(WorkflowError, match=r"lists: `INPUTS` lists 'm', which is not a field of"):

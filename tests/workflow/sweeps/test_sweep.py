@@ -1,5 +1,6 @@
 """A grid of runs: what is rejected before the start, what is kept, and that it is once."""
 
+import asyncio
 import contextlib
 import importlib
 import json
@@ -7,16 +8,17 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import Future
 
-import dask
 import pandas as pd
 import pytest
 from distributed import LocalCluster
+from tornado.ioloop import IOLoop
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.sweeps import cluster, watch
-from ntpcompanion.workflow.sweeps.preparation import Asked
+from ntpcompanion.workflow.sweeps import calls, cluster, watch
 from ntpcompanion.workflow.sweeps.sweep import sweep
 from tests.drills.machine import POSIX
 from tests.drills.test_kills import kill, wait_for
@@ -120,9 +122,7 @@ def test_what_failed_is_made_again_on_request_and_after_an_edit_only(survey):
 
 def test_a_run_that_kills_its_process_is_a_row_and_the_rest_goes_on(importable):
     importable.write_experiment("fatal", FATAL)
-    # a machine on which no process is replaced as soon as Dask would have it
-    with dask.config.set({"distributed.deploy.lost-worker-timeout": "10ms"}):
-        table = sweep("fatal", {"n": [2, 1]}, jobs=1, project=importable.project)
+    table = sweep("fatal", {"n": [2, 1]}, jobs=1, project=importable.project)
     assert list(table["state"]) == ["killed", "done"]
     assert table["error"][0].startswith("A process of the sweep was killed; the machine may be out")
     assert table["value"][1] == 1
@@ -179,9 +179,9 @@ def test_notebooks_are_executed_as_by_the_command_execute(toy):
 )
 def test_mistakes_are_sentences_before_anything_is_started(survey, monkeypatch, arguments, words):
     def reject(*_):
-        raise AssertionError("a cluster was started")
+        raise AssertionError("a task was started")
 
-    monkeypatch.setattr(cluster, "LocalCluster", reject)
+    monkeypatch.setattr(calls, "Threads", reject)
     survey.edit("notebooks/coin.md", "# throws", "# throws  [1, inf)")
     if arguments[0] == "both":
         survey.write_experiment("both", "def run(plan):\n    return Result()\n")
@@ -209,8 +209,20 @@ def test_a_scheduler_that_does_not_answer_is_a_sentence_within_seconds(survey, m
 def started(**options):
     """A cluster of one worker, whose event loop may take as long to start as the machine needs."""
     fixed = {"n_workers": 1, "host": "127.0.0.1", "dashboard_address": None, "memory_limit": 0}
-    with cluster.running_loop() as loop, LocalCluster(loop=loop, **fixed | options) as existing:
+    begun = Future()
+
+    async def until_closed():
+        closed = asyncio.Event()
+        begun.set_result((IOLoop.current(), closed))
+        await closed.wait()
+
+    thread = threading.Thread(target=asyncio.run, args=(until_closed(),), daemon=True)
+    thread.start()  # Dask would start one, but gives it ten seconds only
+    loop, closed = begun.result()
+    with LocalCluster(loop=loop, **fixed | options) as existing:
         yield existing
+    loop.add_callback(closed.set)
+    thread.join()
 
 
 @pytest.mark.slow
@@ -273,7 +285,7 @@ DASK = "distributed: {comm: {require-encryption: true}, worker: {preload: [no_su
 
 
 @pytest.mark.slow
-def test_settings_of_dask_of_the_user_are_left_out_or_named(survey, tmp_path):
+def test_settings_of_dask_of_the_user_are_named_where_a_cluster_is_asked_for(survey, tmp_path):
     (tmp_path / "user.yaml").write_text(DASK)
     settings = {"DASK_CONFIG": str(tmp_path), "DASK_DISTRIBUTED__COMM__DEFAULT_SCHEME": "tls"}
     arguments = ["sweep", "survey", "--grid", "n=1", "--jobs", "1"]
@@ -284,7 +296,7 @@ def test_settings_of_dask_of_the_user_are_left_out_or_named(survey, tmp_path):
     assert "Your settings of Dask apply, too: DASK_CONFIG, DASK_DISTRIBUTED__COMM__DEF" in output
     assert str(tmp_path / "user.yaml") in output
     (tmp_path / "user.yaml").write_text("[")
-    output = survey.run(*arguments[:3], "n=2", code=1, PYTHONPATH=root, **settings)
+    output = survey.run("sweep", "survey", *there, code=1, PYTHONPATH=root, **settings)
     assert "error: The user's settings of Dask cannot be read: A dask config file at" in output
 
 
@@ -293,6 +305,6 @@ def test_a_worker_with_several_threads_is_refused_by_name(survey, tmp_path):
         (worker,) = existing.scheduler_info["workers"]
         with (
             pytest.raises(WorkflowError, match=rf"{worker} has 2 threads"),
-            cluster.existing_workers(existing.scheduler_address, Asked(("toypkg",))),
+            cluster.cluster_at(existing.scheduler_address, survey.project),
         ):
             pass
