@@ -25,11 +25,11 @@ def listed_files(project: Project, notebook: Notebook) -> dict[str, Path]:
     WorkflowError
         a path that is missing, that leaves the project, or that is the project.
     """
-    found = {}
-    for given in notebook.settings.get("files", []):
-        where = f"Notebook {notebook.name!r}: `files` in its front matter names {given!r}"
-        name = Path(os.path.normpath(given)).as_posix()
-        if Path(given).is_absolute() or name == "." or name.startswith(".."):
+    files = {}
+    for entry in notebook.settings.get("files", []):
+        where = f"Notebook {notebook.name!r}: `files` in its front matter names {entry!r}"
+        name = Path(os.path.normpath(entry)).as_posix()
+        if Path(entry).is_absolute() or name == "." or name.startswith(".."):
             raise WorkflowError(
                 f"{where}, which is not a path below {project.root}. Name a file or folder of the "
                 "project; for one elsewhere let a parameter name it, under `inputs`."
@@ -39,17 +39,17 @@ def listed_files(project: Project, notebook: Notebook) -> dict[str, Path]:
             raise WorkflowError(f"{where}, but there is no {place}. Correct the path, or make it.")
         if project.build.resolve().is_relative_to(place.resolve()):
             raise WorkflowError(f"{where}, which holds what is built. Name a smaller folder.")
-        found[name] = place
-    return found
+        files[name] = place
+    return files
 
 
-def file_digests(places: Mapping[str, Path]) -> dict[str, str]:
+def file_digests(paths: Mapping[str, Path]) -> dict[str, str]:
     """SHA-256 of every file of some files and folders; of an empty folder a word."""
-    found = {}
-    for name, place in places.items():
-        for below, what in contents(place) if place.is_dir() else [("", "")]:
-            found[Path(name, below).as_posix()] = what or hash_of(place / below)
-    return found
+    digests = {}
+    for name, place in paths.items():
+        for below, digest in contents(place) if place.is_dir() else [("", "")]:
+            digests[Path(name, below).as_posix()] = digest or hash_of(place / below)
+    return digests
 
 
 def laid_out_files(
@@ -63,8 +63,8 @@ def laid_out_files(
         for place in map(Path, map(os.path.normpath, inputs.values()))
         if place.is_relative_to(project.root)
     }
-    own = notebook.path.relative_to(project.root).as_posix()
-    return {own: notebook.path, **listed_files(project, notebook), **within}
+    source = notebook.path.relative_to(project.root).as_posix()
+    return {source: notebook.path, **listed_files(project, notebook), **within}
 
 
 def elsewhere(project: Project, inputs: Mapping[str, Path]) -> list[str]:

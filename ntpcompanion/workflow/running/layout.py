@@ -70,11 +70,11 @@ def lay_out(
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    places = _import_places(project)
+    parents = _import_places(project)
     digests = {}
     for source in _package_files(project, modules):
-        parent = next(parent for parent in places if source.is_relative_to(parent))
-        name = Path(places[parent], source.relative_to(parent)).as_posix()
+        parent = next(parent for parent in parents if source.is_relative_to(parent))
+        name = Path(parents[parent], source.relative_to(parent)).as_posix()
         digests[name] = _copy(source, folder / name)
         if source.suffix == ".py":
             _add_bytecode(folder / name)
@@ -85,7 +85,7 @@ def lay_out(
                 place.mkdir(parents=True, exist_ok=True)
             else:
                 digests[Path(name, below).as_posix()] = _copy(source / below, place)
-    return Layout(folder, tuple(folder / place for place in places.values()), digests)
+    return Layout(folder, tuple(folder / place for place in parents.values()), digests)
 
 
 def contents(folder: Path) -> Iterator[tuple[str, str]]:
@@ -107,13 +107,13 @@ def package_data(project: Project, modules: Iterable[str]) -> dict[str, str]:
     """SHA-256 of each file of data that lies beside one of the modules, or in a folder there
     without modules of its own, such as typefaces; by path relative to the first package.
     """
-    found = {}
+    digests = {}
     for folder in sorted({(project.package / _file(name)).parent for name in modules}):
         for path in _data_beside(Path(os.path.normpath(folder))):
-            found[Path(os.path.relpath(path, project.package)).as_posix()] = sha256(
+            digests[Path(os.path.relpath(path, project.package)).as_posix()] = sha256(
                 read_input(path)
             )
-    return found
+    return digests
 
 
 def _package_files(project: Project, modules: Iterable[str]) -> list[Path]:

@@ -45,18 +45,20 @@ def run_alone(
     NotDone
         the task failed; its process was killed; there are other sources than were planned with.
     """
-    here = project_here(project)
+    local_project = project_here(project)
     if place.is_relative_to(project.root):
-        place = here.root / place.relative_to(project.root)
+        place = local_project.root / place.relative_to(project.root)
     machine = sha256(canonical_json(hardware()))[:8]
     checkpoint = place.with_name(f"{place.name}-{machine}")
-    own = place.with_name(f"{checkpoint.name}.task")
-    log = own / "opened"
-    if changed_inputs(here, inputs_read(here, log, sources)):  # of a run that was interrupted
+    task_folder = place.with_name(f"{checkpoint.name}.task")
+    log = task_folder / "opened"
+    if changed_inputs(
+        local_project, inputs_read(local_project, log, sources)
+    ):  # of a run that was interrupted
         shutil.rmtree(checkpoint, ignore_errors=True)
         log.unlink()
-    _require_sources(here, module, sources)
-    own.mkdir(parents=True, exist_ok=True)
+    _require_sources(local_project, module, sources)
+    task_folder.mkdir(parents=True, exist_ok=True)
     # not on the disk of the project: where that is full, the journal says so
     with tempfile.TemporaryDirectory(prefix="ntp-task-") as folder:
         job_file, answer = Path(folder, "job.json"), Path(folder, "answer.json")
@@ -64,15 +66,15 @@ def run_alone(
             module=module,
             point=point,
             checkpoint=str(checkpoint),
-            folders=folders(here),
+            folders=folders(local_project),
             log=str(log),
             answer=str(answer),
         )
         job.write(job_file)
-        start(job_file, clean_environment(here), here.root)
+        start(job_file, clean_environment(local_project), local_project.root)
         ended = _answer(answer)
-    _require_sources(here, module, sources)
-    read = inputs_read(here, log, sources)
+    _require_sources(local_project, module, sources)
+    read = inputs_read(local_project, log, sources)
     if ended["state"] != "done":
         raise NotDone(**ended, read=read)
     return {"result": ended["result"], "read": read}

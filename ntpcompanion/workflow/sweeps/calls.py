@@ -94,11 +94,11 @@ def workers(
     cluster = _cluster_module()
     if scheduler is None:
         number = max(1, min(jobs or fitting_jobs(), tasks))
-        with cluster.local_workers(number, project, log.with_suffix(".dask")) as found:
-            yield found
+        with cluster.local_workers(number, project, log.with_suffix(".dask")) as pool:
+            yield pool
     else:
-        with cluster.existing_workers(scheduler, asked_of(project)) as found:
-            yield found
+        with cluster.existing_workers(scheduler, asked_of(project)) as pool:
+            yield pool
 
 
 def fitting_jobs() -> int:
@@ -234,23 +234,23 @@ def _make(call: Call, expected: Expected) -> dict[str, Any]:
         _require(expected, first=True)
         result = call.function(*call.arguments)
         _require(expected, first=False)
-        found = {"state": "done", "result": result}
+        outcome = {"state": "done", "result": result}
     except NotDone as error:
-        found = error.fields
+        outcome = error.fields
     except WorkflowError as error:  # a sentence, and below it the traceback of a cell
-        found = {"state": "failed", "error": str(error), "traceback": str(error)}
+        outcome = {"state": "failed", "error": str(error), "traceback": str(error)}
     except BaseException as error:  # SystemExit too: it would end the worker
-        found = {
+        outcome = {
             "state": "failed",
             "error": f"{type(error).__name__}: {error}",
             "traceback": traceback.format_exc(),
         }
-    if found["state"] == "rejected":
-        found["error"] = f"The worker on {host} {found['error']}. {ADVICE}"
-    elif found["state"] == "failed" and found["error"] == found["traceback"]:
-        found["error"] = found["error"].partition("\n")[0]
+    if outcome["state"] == "rejected":
+        outcome["error"] = f"The worker on {host} {outcome['error']}. {ADVICE}"
+    elif outcome["state"] == "failed" and outcome["error"] == outcome["traceback"]:
+        outcome["error"] = outcome["error"].partition("\n")[0]
     seconds = round(time.perf_counter() - began, 3)
-    return {**found, "seconds": seconds, "host": host, "hardware": hardware()}
+    return {**outcome, "seconds": seconds, "host": host, "hardware": hardware()}
 
 
 def _require(expected: Expected, *, first: bool) -> None:

@@ -93,12 +93,12 @@ def local_workers(jobs: int, project: Project, scratch: Path) -> Iterator[Worker
     WorkflowError
         a machine on which processes cannot share locks or open a port.
     """
-    own = Preparation(tuple(folders(project)), tuple(python_path(project)))
+    preparation = Preparation(tuple(folders(project)), tuple(python_path(project)))
     clean = {k: v for k, v in clean_environment(project).items() if not k.startswith("DASK_")}
     # for as long as the cluster lives: a process that was killed is replaced
     with started_in(clean), _quiet(), dask.config.set(dask_defaults()), dask.config.set(LOCAL):
         with running_loop() as loop:
-            cluster = _started(jobs, own, scratch, loop)
+            cluster = _started(jobs, preparation, scratch, loop)
             try:
                 with contextlib.closing(cluster.get_client()) as client:
                     yield Workers(client, "this machine", 2, jobs)
@@ -112,9 +112,9 @@ def dask_defaults() -> dict[str, object]:
     encryption, other ports or plug-ins, which a cluster that lives as long as its command needs
     not.
     """
-    found: dict[str, object] = {}
-    dask.config.refresh(config=found, paths=[], env={})
-    return found
+    settings: dict[str, object] = {}
+    dask.config.refresh(config=settings, paths=[], env={})
+    return settings
 
 
 def user_settings() -> str:
@@ -160,7 +160,7 @@ def running_loop() -> Iterator[IOLoop]:
         thread.join(timeout=10)
 
 
-def _started(jobs: int, own: Preparation, scratch: Path, loop: IOLoop) -> LocalCluster:
+def _started(jobs: int, preparation: Preparation, scratch: Path, loop: IOLoop) -> LocalCluster:
     try:
         return LocalCluster(
             loop=loop,
@@ -171,7 +171,7 @@ def _started(jobs: int, own: Preparation, scratch: Path, loop: IOLoop) -> LocalC
             dashboard_address="127.0.0.1:0",  # any port: a fixed one may be in use
             memory_limit=0,  # a task may need more than its share; the system decides
             local_directory=str(scratch),
-            plugins=[_Prepared(own)],
+            plugins=[_Prepared(preparation)],
         )
     except (OSError, RuntimeError) as error:
         causes = _causes(error)
@@ -198,10 +198,10 @@ class _Prepared(WorkerPlugin):
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    found = [error]
-    while cause := found[-1].__cause__ or found[-1].__context__:
-        found.append(cause)
-    return found
+    chain = [error]
+    while cause := chain[-1].__cause__ or chain[-1].__context__:
+        chain.append(cause)
+    return chain
 
 
 def _end(cluster: LocalCluster) -> None:
@@ -255,16 +255,16 @@ def _require_answer(address: str) -> None:
         await comm.close()
 
     with running_loop() as loop:
-        own = loop.asyncio_loop  # type: ignore[attr-defined]  # tornado: any loop has one
-        asyncio.run_coroutine_threadsafe(ask(), own).result()
+        event_loop = loop.asyncio_loop  # type: ignore[attr-defined]  # tornado: any loop has one
+        asyncio.run_coroutine_threadsafe(ask(), event_loop).result()
 
 
 def _require_equal(client: Client, ours: Mapping[str, str], asked: Asked) -> None:
     """Raises WorkflowError naming each worker that would give other numbers."""
-    found = client.run(environment_at_first, asked, on_error="return")
+    environments = client.run(environment_at_first, asked, on_error="return")
     threads = client.nthreads()
     faults = []
-    for worker, theirs in found.items():
+    for worker, theirs in environments.items():
         if isinstance(theirs, BaseException):
             faults.append(f"  {worker}: {type(theirs).__name__}: {theirs}")
         elif theirs != ours:
@@ -273,7 +273,8 @@ def _require_equal(client: Client, ours: Mapping[str, str], asked: Asked) -> Non
             faults.append(f"  {worker} has {threads[worker]} threads")
     if faults:
         raise WorkflowError(
-            f"{len(faults)} of {len(found)} workers would not give the numbers of this checkout:\n"
+            f"{len(faults)} of {len(environments)} workers would not give the numbers of "
+            "this checkout:\n"
             + "\n".join(faults)
             + "\nInstall this version there, and start them again with `dask worker --nthreads 1`."
         )

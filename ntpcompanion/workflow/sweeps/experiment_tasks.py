@@ -120,14 +120,14 @@ def run_tasks(
     started = workers(log, len(calls), jobs=jobs, project=project, scheduler=scheduler)
     try:
         if calls:
-            with appended(log) as journal, started as found:
-                for line in _finished(project, Calls(found, calls, note), keys, journal):
+            with appended(log) as journal, started as pool:
+                for line in _finished(project, Calls(pool, calls, note), keys, journal):
                     done[line["key"]] = line
                     tell(len(done), len(tasks))
         require_unchanged(project, done.values())
     except (WorkflowError, OSError) as error:
-        said = getattr(error, "strerror", None) or error
-        reason = f"Could not write {log}: {said}." if isinstance(error, OSError) else str(error)
+        cause = getattr(error, "strerror", None) or error
+        reason = f"Could not write {log}: {cause}." if isinstance(error, OSError) else str(error)
         raise WorkflowError(
             f"{reason}\n{len(done)} of {len(tasks)} tasks are finished and kept: fix it and run "
             "the same command again."

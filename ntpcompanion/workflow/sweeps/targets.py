@@ -87,10 +87,11 @@ class NotebookTarget:
         """By the type of the default."""
         return isinstance(self.notebook.defaults.get(parameter), str)
 
-    def points(self, given: list[dict[str, Any]]) -> list[Point]:
+    def points(self, values: list[dict[str, Any]]) -> list[Point]:
         """Settled as `execute -p` does."""
         runs = [
-            plan(self.project, self.notebook, self.profile, self.profiles, point) for point in given
+            plan(self.project, self.notebook, self.profile, self.profiles, point)
+            for point in values
         ]
         parts = key_parts(self.project, self.notebook, runs[0].parameters)
         same = {name: parts[name] for name in parts if name not in ("parameters", "inputs")}
@@ -118,19 +119,19 @@ class NotebookTarget:
 
     def durations(self) -> list[float]:
         """Those of the stored results of this notebook at this profile."""
-        places = [
+        paths = [
             self.project.runs(self.profile) / f"{self.notebook.name}.json",
             *self.project.runs(self.profile, custom=True).glob(f"{self.notebook.name}-*.json"),
         ]
-        found = []
-        for path in places:
+        seconds = []
+        for path in paths:
             try:
                 result = Result.load(path)
             except WorkflowError:  # never run, or damaged
                 continue
             if (result.notebook, result.profile) == (self.notebook.name, self.profile):
-                found.append(result.seconds)
-        return found
+                seconds.append(result.seconds)
+        return seconds
 
 
 @dataclass(frozen=True)
@@ -161,15 +162,15 @@ class ExperimentTarget:
         field = load_experiment(self.module).Plan.model_fields.get(parameter)
         return field is not None and field.annotation is str
 
-    def points(self, given: list[dict[str, Any]]) -> list[Point]:
+    def points(self, values: list[dict[str, Any]]) -> list[Point]:
         """Read as plans. Raises WorkflowError for values that are not a plan of the experiment."""
         module = self.module
-        plans = [plan.to_json() for plan in read_points(module, given)]
+        plans = [plan.to_json() for plan in read_points(module, values)]
         sources = source_hashes(f"import {module}", *self.project.packages)
         same = [module, sources, library_versions(self.project.settings.libraries), python_minor()]
         return [
             Point(point, settled, sha256(canonical_json([same, settled])), sources)
-            for point, settled in zip(given, plans, strict=True)
+            for point, settled in zip(values, plans, strict=True)
         ]
 
     def notes(self, points: list[Point]) -> list[str]:
@@ -229,7 +230,7 @@ def find_target(project: Project, name: str, profile: str | None) -> Target:
 
 
 def run_notebook(
-    project: Project, name: str, profile: str, given: dict[str, Any], key: str, keep: bool
+    project: Project, name: str, profile: str, values: dict[str, Any], key: str, keep: bool
 ) -> dict[str, Any]:
     """Execute a notebook in the project of the process that this runs in: what it claims, the other
     files that it read, and itself if it is to be kept.
@@ -244,9 +245,9 @@ def run_notebook(
     project = project_here(project)
     known = find_notebooks(project)
     target = NotebookTarget(project, known[name], profile, read_profiles(project, known))
-    _require_key(target, given, key)
+    _require_key(target, values, key)
     folder = project.build / "sweeps" / "tmp" / key[:16]
-    run = plan(project, target.notebook, profile, target.profiles, given)
+    run = plan(project, target.notebook, profile, target.profiles, values)
     run = dataclasses.replace(run, folder=folder)
     try:
         (outcome,) = execute([run], jobs=1, force=True, scratch=folder / "making")
@@ -262,8 +263,8 @@ def run_notebook(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _require_key(target: NotebookTarget, given: dict[str, Any], key: str) -> None:
-    if target.points([given])[0].key != key:
+def _require_key(target: NotebookTarget, values: dict[str, Any], key: str) -> None:
+    if target.points([values])[0].key != key:
         raise NotDone(
             state="rejected",
             error=f"has other sources, inputs or libraries than {target.name} was planned with",
