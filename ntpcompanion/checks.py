@@ -79,7 +79,7 @@ def check_all(name: str, values: object, kind: type) -> None:
 
 @argument_check
 def check_row(name: str, row: object, count: int) -> None:
-    """ValueError unless the value is an integer in 0 … `count` − 1; an array of one is none."""
+    """ValueError unless the value is an integer in 0 … `count` − 1; not an array of one."""
     if getattr(row, "ndim", 0):
         raise ValueError(f"`{name}` must be an integer, got {described(row)}.")
     as_integer(name, row, 0, count - 1)

@@ -122,8 +122,8 @@ def read_settings(root: Path) -> Settings:
     return settings_of(_table(_table(table, path, "tool"), path, "ntpcompanion"), project, path)
 
 
-def settings_of(given: Mapping[str, Any], project: Mapping[str, Any], path: Path) -> Settings:
-    """The settings that `[tool.ntpcompanion]` (`given`) and `[project]` of the file `path` say.
+def settings_of(table: Mapping[str, Any], project: Mapping[str, Any], path: Path) -> Settings:
+    """The settings that `[tool.ntpcompanion]` (`table`) and `[project]` of the file `path` say.
 
     Raises
     ------
@@ -131,11 +131,11 @@ def settings_of(given: Mapping[str, Any], project: Mapping[str, Any], path: Path
         as `read_settings`.
     """
     where = f"{path}, [{TABLE}]"
-    for key in given:
+    for key in table:
         if key not in KNOWN:
             near = nearest(key, KNOWN)
             raise ValueError(f"{where}: no setting `{key}`.{near} Known: {', '.join(KNOWN)}.")
-    values = {"name": project.get("name", ""), "version": project.get("version", ""), **given}
+    values = {"name": project.get("name", ""), "version": project.get("version", ""), **table}
     for key in ("package", "libraries", "extras", "environment", "readable"):
         if isinstance(values.get(key), str):
             values[key] = [values[key]]
@@ -167,10 +167,10 @@ def package_folder(name: str, root: Path) -> Path:
     for folder in (root.joinpath(*parts), root.joinpath("src", *parts)):
         if folder.is_dir() and all(part.isidentifier() for part in parts):
             return folder
-    found = [
+    packages = [
         path.parent.name for path in (*root.glob("*/__init__.py"), *root.glob("src/*/__init__.py"))
     ]
-    hint = f" There are: {', '.join(sorted(found))}." if found else ""
+    hint = f" There are: {', '.join(sorted(packages))}." if packages else ""
     raise ValueError(
         f"{root / FILE}, [{TABLE}]: `package` names {name!r}, but there is no folder {name} or "
         f"src/{name} in {root}.{hint} Correct the name, or make the folder."
@@ -178,15 +178,15 @@ def package_folder(name: str, root: Path) -> Path:
 
 
 def _table(table: Mapping[str, Any], path: Path, name: str) -> dict[str, Any]:
-    found = table.get(name, {})
-    if not isinstance(found, dict):
-        raise ValueError(f"{path}: `{name}` must be a table, got {found!r}.")
-    return found
+    section = table.get(name, {})
+    if not isinstance(section, dict):
+        raise ValueError(f"{path}: `{name}` must be a table, got {section!r}.")
+    return section
 
 
-def _merged(defaults: Mapping[Any, Any], given: object) -> object:
+def _merged(defaults: Mapping[Any, Any], value: object) -> object:
     # what is not a table is rejected with the rest
-    return {**defaults, **given} if isinstance(given, dict) else given
+    return {**defaults, **value} if isinstance(value, dict) else value
 
 
 def _required(requirements: object) -> list[str]:

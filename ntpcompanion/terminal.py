@@ -101,8 +101,8 @@ def show_version() -> NoReturn:
     root = Path(ntpcompanion.__file__).resolve().parents[1]
     # not of a repository in which some environment lies
     commit = present_commit(Project(root)) if (root / ".git").exists() else ""
-    said = f"ntpcompanion {ntpcompanion.__version__}" + (f" (commit {commit})" if commit else "")
-    say(f"{said}, Python {platform.python_version()}")
+    text = f"ntpcompanion {ntpcompanion.__version__}" + (f" (commit {commit})" if commit else "")
+    say(f"{text}, Python {platform.python_version()}")
     raise typer.Exit
 
 
@@ -129,14 +129,14 @@ def execute(runs: Sequence[Run], jobs: int, force: bool) -> None:
     with the messages of those that failed.
     """
     began = time.perf_counter()
-    told = not Console().is_terminal  # in a log a line for each as it begins and ends, no bars
+    plain = not Console().is_terminal  # in a log a line for each as it begins and ends, no bars
     with bars() as progress:
         tasks = {run.stem: progress.add_task(run.notebook.name, start=False) for run in runs}
 
         def report(run: Run, state: str, cell: int, cells: int) -> None:
             progress.start_task(tasks[run.stem])
             progress.update(tasks[run.stem], completed=cell, total=cells)
-            if told and state == "cell" and cell == 1:
+            if plain and state == "cell" and cell == 1:
                 say(f"{_name(run)}: running, {cells} code cells")
 
         outcomes = runner.execute(
@@ -144,9 +144,9 @@ def execute(runs: Sequence[Run], jobs: int, force: bool) -> None:
             jobs=jobs,
             force=force,
             report=report,
-            ended=_show_outcome if told else None,
+            ended=_show_outcome if plain else None,
         )
-    for outcome in outcomes if not told else ():
+    for outcome in outcomes if not plain else ():
         _show_outcome(outcome)
     if failures := [outcome.message for outcome in outcomes if outcome.status == "failed"]:
         raise WorkflowError("\n\n".join(failures))
@@ -209,15 +209,15 @@ def record(
             note=lambda text: say(text, console=progress.console),
         )
         if verify is None:
-            said = f"Wrote {make_record(project, name, where)}"
+            message = f"Wrote {make_record(project, name, where)}"
         else:
-            found = verify_record(project, name, verify, where)
-            said = (
-                f"{found['tasks']} of {found['of']} tasks of {name!r} gave the stored results "
-                f"again; the largest relative deviation is {found['deviation']:.1g}. "
-                f"{tolerances_in_words(found)}"
+            verification = verify_record(project, name, verify, where)
+            message = (
+                f"{verification['tasks']} of {verification['of']} tasks of {name!r} gave the "
+                f"stored results again; the largest relative deviation is "
+                f"{verification['deviation']:.1g}. {tolerances_in_words(verification)}"
             )
-    say(said)
+    say(message)
 
 
 def run_planned(planned: Sweep, jobs: int | None, scheduler: str | None, out: Path | None) -> None:
@@ -225,15 +225,15 @@ def run_planned(planned: Sweep, jobs: int | None, scheduler: str | None, out: Pa
     `run_sweep`.
     """
     say(planned_in_words(planned, jobs, scheduler), console=Console(stderr=True))
-    said = ""
+    summary = ""
     with bars() as progress:
         task = progress.add_task(planned.target.name, total=len(planned.points))
 
-        def report(told: SweepProgress) -> None:
-            nonlocal said
-            said = in_words(told)
-            description = f"{planned.target.name}: {said}"
-            progress.update(task, completed=told.finished, description=description)
+        def report(state: SweepProgress) -> None:
+            nonlocal summary
+            summary = in_words(state)
+            description = f"{planned.target.name}: {summary}"
+            progress.update(task, completed=state.finished, description=description)
 
         path = run_sweep(
             planned,
@@ -243,7 +243,7 @@ def run_planned(planned: Sweep, jobs: int | None, scheduler: str | None, out: Pa
             report=report,
             note=lambda text: say(text, console=progress.console),
         )
-    say(said, f"Wrote {path}")
+    say(summary, f"Wrote {path}")
 
 
 def show_states(runs: Iterable[Run]) -> None:

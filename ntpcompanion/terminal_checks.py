@@ -62,8 +62,8 @@ def end_check(
     values = f"{report.values} measured value{'' if one else 's'}"
     if faults := len(report.faults):
         also = ", verdicts among them: a baseline cannot fix those" if updated else ""
-        said = f"{faults} of the checks on {values} failed at profile {report.profile}{also}."
-        raise WorkflowError("\n".join([said, *report.advice, *unwritten]))
+        message = f"{faults} of the checks on {values} failed at profile {report.profile}{also}."
+        raise WorkflowError("\n".join([message, *report.advice, *unwritten]))
     baseline = project.baseline(report.profile).name
     console = Console(stderr=files.json == reports.STDOUT)
     agree = f"{values} agree{'s' if one else ''}"
@@ -82,19 +82,21 @@ def bench(project: Project, revision: str, files: Files, *, alone: bool) -> None
         )
     console = Console(stderr=files.json == reports.STDOUT)
     with working(f"Timing the workloads with this code and with that of {revision} ..."):
-        found = duel.duel(project, revision)
+        comparison = duel.duel(project, revision)
     if files.json == reports.STDOUT:
-        typer.echo(duel.duel_json(found), nl=False)
-    unwritten = reports.write_texts(files, duel.duel_json(found), duel.duel_markdown(found))
-    head, *rows = duel.duel_rows(found)
+        typer.echo(duel.duel_json(comparison), nl=False)
+    unwritten = reports.write_texts(
+        files, duel.duel_json(comparison), duel.duel_markdown(comparison)
+    )
+    head, *rows = duel.duel_rows(comparison)
     table = Table(*head)
     for row in rows:
         table.add_row(*map(escape, row))
     console.print(table)
-    if bad := [each.name for each in found.found if each.verdict in duel.BAD]:
-        said = f"Slower than at {found.commit[:12]}, or not to be run: {', '.join(bad)}."
-        raise WorkflowError("\n".join([said, *unwritten]))
-    say(f"Nothing got slower than at {found.commit[:12]}.", console=console)
+    if bad := [each.name for each in comparison.found if each.verdict in duel.BAD]:
+        message = f"Slower than at {comparison.commit[:12]}, or not to be run: {', '.join(bad)}."
+        raise WorkflowError("\n".join([message, *unwritten]))
+    say(f"Nothing got slower than at {comparison.commit[:12]}.", console=console)
     _require_written(unwritten)
 
 

@@ -73,8 +73,8 @@ def train_jointly(
     Raises
     ------
     ValueError
-        an unknown method, a learning rate that is not positive, a negative decay, what are no
-        steps.
+        an unknown method, a learning rate that is not positive, a negative decay, or
+        anything but steps.
 
     Notes
     -----

@@ -137,8 +137,8 @@ class DecoderStack(nn.Module):
         return [self.maps, self.shifts]
 
     def features(self, beginnings: Beginnings) -> Tensor:
-        """(decoders, N, d) what attention makes of each context. Raises ValueError for what are no
-        `Beginnings`.
+        """(decoders, N, d) what attention makes of each context. Raises ValueError unless
+        `beginnings` are `Beginnings`.
         """
         check_instance("beginnings", beginnings, Beginnings)
         tokens = torch.as_tensor(beginnings.tokens[:, :-1])

@@ -79,7 +79,7 @@ def plan_path(
     """The planner: walk back from the goal to the root, and tell the path.
 
     The answer is a function of the question, so that the least possible loss is 0, and the
-    probability 1/d that the cheat reaches is no limit of information.
+    probability 1/d that the cheat reaches is not a limit of information.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ class PathStar:
         return self.labels + SYMBOLS.index(text)
 
     def text(self, tokens: Int[np.ndarray, " length"]) -> str:
-        """Tokens as a reader writes them. Raises ValueError for what is none."""
+        """Tokens as a reader writes them. Raises ValueError unless they are tokens."""
         check_rows("tokens", tokens, self.vocabulary)
         words = [str(t) if t < self.labels else SYMBOLS[t - self.labels] for t in map(int, tokens)]
         return " ".join(words)

@@ -135,7 +135,7 @@ def condition_table(
     Raises
     ------
     ValueError
-        a word that is none of the two, a condition that was not measured.
+        a word other than these two, a condition that was not measured.
     """
     sides: dict[str, Callable[[Effect, float], bool]] = {
         "at least": lambda effect, edge: effect.interval[0] >= edge,

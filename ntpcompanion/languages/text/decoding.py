@@ -12,7 +12,7 @@ _MARKS = {
     BOM_UTF16_BE: "utf-16",
 }
 # Every eighth letter of French or Czech has an accent; of Greek, Russian or Chinese, nearly every
-# byte is none of ASCII.
+# byte is outside of ASCII.
 _MOST_ACCENTS = 0.3
 # Text has line ends and tabs, at times a page break; of a program every tenth byte is a control.
 _MOST_CONTROLS = 0.01

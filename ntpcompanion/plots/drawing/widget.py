@@ -67,7 +67,7 @@ def widget(name: str, data: Mapping[str, object], *, picture: Figure, alt: str) 
     Raises
     ------
     ValueError
-        if the name is none of a script, `alt` is not text or empty, `picture` is not a figure, or
+        if no script has the name, `alt` is not text or empty, `picture` is not a figure, or
         the data are not a dict or hold a number that is not finite.
     TypeError
         if the data hold anything else that is not JSON.

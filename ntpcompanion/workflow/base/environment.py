@@ -29,10 +29,10 @@ def clean_environment(project: Project) -> dict[str, str]:
 
     Time zone, language and home are the same for everybody.
     """
-    own = dict.fromkeys([*map(str, package_parents(project)), *running()])
+    import_path = dict.fromkeys([*map(str, package_parents(project)), *running()])
     passed = {name: os.environ[name] for name in OF_THE_MACHINE if name in os.environ}
     home = project.build / "cache" / "home"
-    return {**passed, **fixed_environment(list(own)), **homes(home), **named(project)}
+    return {**passed, **fixed_environment(list(import_path)), **homes(home), **named(project)}
 
 
 def fixed_environment(import_path: list[str]) -> dict[str, str]:
@@ -70,11 +70,11 @@ def named(project: Project) -> dict[str, str]:
     `HF_HOME` the usual place of models where it is not.
     """
     wanted = project.settings.environment
-    given = {name: os.environ[name] for name in wanted if name in os.environ}
+    variables = {name: os.environ[name] for name in wanted if name in os.environ}
     if "HF_HOME" in wanted:
         usual = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        given.setdefault("HF_HOME", str(Path(usual, "huggingface")))
-    return given
+        variables.setdefault("HF_HOME", str(Path(usual, "huggingface")))
+    return variables
 
 
 def folders(project: Project) -> list[str]:

@@ -78,11 +78,11 @@ def canonical_json(data: object) -> str:
     )
 
 
-def user_path(given: object) -> Path:
+def user_path(path: object) -> Path:
     """A path that a user gave, `~` at its start resolved; `~nobody` stays as it is, and is then a
     file that does not exist.
     """
-    return Path(os.path.expanduser(str(given)))
+    return Path(os.path.expanduser(str(path)))
 
 
 def read_input(path: Path) -> bytes:

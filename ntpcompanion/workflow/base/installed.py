@@ -35,14 +35,18 @@ def library_states(names: Iterable[str]) -> dict[str, str]:
 @cache
 def _state(name: str) -> str:
     try:
-        found = metadata.distribution(name)
+        distribution = metadata.distribution(name)
     except (metadata.PackageNotFoundError, ValueError):
         return ""
-    # not `found.files`: to make paths of the lines of torch takes a second
-    lines = [tuple(line) for line in csv.reader((found.read_text("RECORD") or "").splitlines())]
+    # not `distribution.files`: to make paths of the lines of torch takes a second
+    lines = [
+        tuple(line) for line in csv.reader((distribution.read_text("RECORD") or "").splitlines())
+    ]
     files = sorted(line for line in lines if len(line) == 3 and _counts(line[0]))
     written = [line[:2] for line in files]
-    return sha256(canonical_json([found.version, written, _edited(found, files)]))[:16]
+    return sha256(canonical_json([distribution.version, written, _edited(distribution, files)]))[
+        :16
+    ]
 
 
 def _counts(file: str) -> bool:
@@ -52,13 +56,13 @@ def _counts(file: str) -> bool:
     )
 
 
-def _edited(found: Any, files: Iterable[tuple[str, ...]]) -> dict[str, str]:
+def _edited(distribution: Any, files: Iterable[tuple[str, ...]]) -> dict[str, str]:
     """The files whose content is not the one that was installed, as far as can be seen by their
     sizes and dates: only those with another size or a later date than the installation are read.
     """
-    above = str(found.locate_file(""))
+    above = str(distribution.locate_file(""))
     try:
-        installed = os.stat(str(getattr(found, "_path", "")) + "/RECORD").st_mtime
+        installed = os.stat(str(getattr(distribution, "_path", "")) + "/RECORD").st_mtime
     except OSError:  # not installed by a wheel
         return {}
     edited = {}
@@ -97,10 +101,10 @@ def distributions_of(modules: Iterable[str]) -> set[str]:
 def editable_folders() -> list[str]:
     """The folders of packages that were installed to be edited."""
     notes = [path for place in map(Path, sys.path) for path in place.glob("*-info/direct_url.json")]
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in notes]
+    contents = [json.loads(path.read_text(encoding="utf-8")) for path in notes]
     return [
         urllib.request.url2pathname(urllib.parse.urlparse(note["url"]).path)
-        for note in found
+        for note in contents
         if note.get("dir_info", {}).get("editable")
     ]
 
@@ -112,13 +116,13 @@ def start_up_files() -> dict[str, str]:
     the requirements of this package install, and `make test` adds.
     """
     folders = [Path(place) for place in sys.path if place.endswith("-packages")]
-    found = itertools.chain.from_iterable(
+    paths = itertools.chain.from_iterable(
         (*folder.glob("*.pth"), *folder.glob("*customize.py")) for folder in folders
     )
     ours = _own()
     return {
         path.name: hash_of(path)
-        for path in sorted(found)
+        for path in sorted(paths)
         if (str(path), f"sha256={_record_hash(str(path), 'sha256')}") not in ours
     }
 
@@ -133,19 +137,19 @@ def _requirements() -> dict[str, Path]:
         for place in map(Path, reversed(sys.path))
         for note in place.glob("*-info")
     }
-    found: dict[str, Path] = {}
+    required: dict[str, Path] = {}
     todo = ["ntpcompanion"]
     while todo:
         name = todo.pop()
-        if name in found or name not in notes:
+        if name in required or name not in notes:
             continue
-        found[name] = notes[name]
+        required[name] = notes[name]
         # not `metadata.requires`, which parses the whole README of each
         head = _text(notes[name] / "METADATA").partition("\n\n")[0]
         asked = re.findall(r"^Requires-Dist: *([\w.-]+)(.*)", head, flags=re.MULTILINE)
-        own = len(found) == 1
-        todo += [_normal(each) for each, rest in asked if own or "extra ==" not in rest]
-    return found
+        is_first = len(required) == 1
+        todo += [_normal(each) for each, rest in asked if is_first or "extra ==" not in rest]
+    return required
 
 
 def _own() -> set[tuple[str, str]]:

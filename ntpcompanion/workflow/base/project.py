@@ -83,8 +83,8 @@ class Project:
         """Raises WorkflowError if this process runs the `ntpcompanion` of another checkout than the
         one it is to work in.
         """
-        own, running = self.root / "ntpcompanion", Path(__file__).resolve().parents[2]
-        if own.is_dir() and own.resolve() != running:
+        package, running = self.root / "ntpcompanion", Path(__file__).resolve().parents[2]
+        if package.is_dir() and package.resolve() != running:
             raise WorkflowError(
                 f"This command runs {running}, but {self.root} has an ntpcompanion of its own, and "
                 "numbers of the one would be kept as "

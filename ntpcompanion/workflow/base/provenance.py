@@ -30,11 +30,11 @@ def library_versions(libraries: tuple[str, ...]) -> dict[str, str]:
     """Versions of those of the `libraries` that are installed: the ones that can move a number or
     a line of a figure, as the settings of the book name them.
     """
-    found = {}
+    installed = {}
     for name in libraries:
         with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            installed[name] = version(name)
+    return installed
 
 
 def python_minor() -> str:
@@ -57,7 +57,7 @@ def usable_cores() -> int:
 @cache
 def hardware() -> Hardware:
     """Processor, cores this process may use, memory and the accelerator, if one is there."""
-    found: Hardware = {
+    machine: Hardware = {
         "system": platform.system(),
         "machine": platform.machine(),
         "processor": _processor(),
@@ -65,8 +65,8 @@ def hardware() -> Hardware:
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
     }
     if gpu := _gpu():
-        found["gpu"] = gpu
-    return found
+        machine["gpu"] = gpu
+    return machine
 
 
 def hardware_line(hardware: Hardware) -> str:

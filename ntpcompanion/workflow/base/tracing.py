@@ -121,14 +121,14 @@ class Recorder:
         os.write(self.target, (json.dumps(["measured", claim]) + "\n").encode())
 
     def _file(self, path: Any, *, written: bool) -> None:
-        given = os.fsdecode(path)
-        place = os.path.realpath(given)
+        text = os.fsdecode(path)
+        place = os.path.realpath(text)
         if place.endswith(".pyc"):  # of code that lies elsewhere
             folder, name = os.path.split(place)
             place = os.path.join(os.path.dirname(folder), name.partition(".")[0] + ".py")
         if not written and not os.path.exists(place):
-            if not os.path.isabs(given) and not given.startswith(":"):
-                self._line("absent", given)
+            if not os.path.isabs(text) and not text.startswith(":"):
+                self._line("absent", text)
         # a stub is read for the names of a package: of these only the used ones count
         elif self.belongs(place) and not place.endswith(".pyi"):
             if written:
@@ -202,7 +202,7 @@ def digest_of_names(names: Sequence[str]) -> str:
 
 
 def outside(folders: Sequence[str]) -> Callable[[str], bool]:
-    """A function: whether a path is none of `folders` and below none."""
+    """A function: whether a path is neither one of `folders` nor below one."""
     below = tuple(os.path.realpath(folder).rstrip(os.sep) + os.sep for folder in folders)
     return lambda path: not f"{path}{os.sep}".startswith(below)
 
@@ -229,5 +229,5 @@ def membership(folders: Sequence[str]) -> Callable[[str], bool]:
             return False
         return not any(part.endswith(INSTALLED) for part in path[len(below) :].split(os.sep))
 
-    own = [os.path.realpath(folder) for folder in folders]
-    return lambda path: any(holds(folder, os.path.realpath(path)) for folder in own)
+    roots = [os.path.realpath(folder) for folder in folders]
+    return lambda path: any(holds(folder, os.path.realpath(path)) for folder in roots)

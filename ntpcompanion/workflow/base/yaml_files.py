@@ -52,9 +52,9 @@ def _refuse_aliases_and_depth(text: str, where: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
-            said = f"the alias *{event.anchor}: write the value out"
+            problem = f"the alias *{event.anchor}: write the value out"
             mark: Any = event.start_mark  # of the parser in C, or of the one in Python
-            raise yaml.MarkedYAMLError(problem=said, problem_mark=mark)
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
             event, yaml.CollectionEndEvent
         )
@@ -74,12 +74,12 @@ class _Strict(_Loader):
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if key in first:
-                said = (
+                problem = (
                     f"the key {key!r} is written twice, first",
                     first[key].start_mark,
                     "and again",
                     key_node.start_mark,
                 )
-                raise yaml.MarkedYAMLError(*said)
+                raise yaml.MarkedYAMLError(*problem)
             first[key] = key_node
         return made

@@ -73,8 +73,8 @@ def chapter_entry(chapter: Chapter) -> str:
     )
 
 
-def claim_entry(chapter: Chapter, claim: Claim, said: str) -> str:
-    """The BibTeX entry of one claim; `said` are its verdict and number in words."""
+def claim_entry(chapter: Chapter, claim: Claim, summary: str) -> str:
+    """The BibTeX entry of one claim; `summary` is its verdict and number."""
     return _entry(
         "misc",
         chapter.book.key(claim.id),
@@ -84,7 +84,7 @@ def claim_entry(chapter: Chapter, claim: Claim, said: str) -> str:
             "howpublished": f"Claim {latex(claim.id)} of the chapter ``{latex(chapter.title)}'', "
             f"{latex(chapter.book.title)}",
             "year": chapter.year,
-            "note": _listed(latex(said), latex(chapter.book.edition), "; "),
+            "note": _listed(latex(summary), latex(chapter.book.edition), "; "),
             "url": chapter.book.repository,
         },
     )

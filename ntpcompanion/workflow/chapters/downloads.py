@@ -20,12 +20,12 @@ def downloads(
     notebook: Notebook, executed: nbformat.NotebookNode, result: Result
 ) -> dict[str, str]:
     """The content of each file by its name."""
-    told = {name: getattr(result, name) for name in TOLD}
-    told["measurements"] = [item.to_json() for item in result.measurements]
+    fields = {name: getattr(result, name) for name in TOLD}
+    fields["measurements"] = [item.to_json() for item in result.measurements]
     return {
         f"{notebook.name}.ipynb": nbformat.writes(with_outputs(notebook, executed)) + "\n",
         f"{notebook.name}.md": read_text(notebook.path),
-        f"{notebook.name}.json": json.dumps(told, indent=1, ensure_ascii=False) + "\n",
+        f"{notebook.name}.json": json.dumps(fields, indent=1, ensure_ascii=False) + "\n",
     }
 
 

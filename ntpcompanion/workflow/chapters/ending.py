@@ -52,9 +52,9 @@ def add_ending(
     ]
     first, last = command(result), "\n\n".join(parts)
     for index, cell in enumerate(cells):
-        found = _HEADING.search(cell.source) if cell.cell_type == "markdown" else None
-        if found:
-            above, below = cell.source[: found.end()], cell.source[found.end() :]
+        match = _HEADING.search(cell.source) if cell.cell_type == "markdown" else None
+        if match:
+            above, below = cell.source[: match.end()], cell.source[match.end() :]
             section, after = _until_next([_text(below), *cells[index + 1 :]])
             return [*cells[:index], _text(f"{above}\n\n{first}"), *section, _text(last), *after]
     return [*cells, _text(f"{HEADING}\n\n{first}\n\n{last}")]
@@ -65,9 +65,9 @@ def _until_next(
 ) -> tuple[list[nbformat.NotebookNode], list[nbformat.NotebookNode]]:
     """The cells before the next heading of level two, and those from it on."""
     for index, cell in enumerate(cells):
-        found = _NEXT.search(cell.source) if cell.cell_type == "markdown" else None
-        if found:
-            above, below = cell.source[: found.start()], cell.source[found.start() :]
+        match = _NEXT.search(cell.source) if cell.cell_type == "markdown" else None
+        if match:
+            above, below = cell.source[: match.start()], cell.source[match.start() :]
             return [*cells[:index], _text(above)], [_text(below), *cells[index + 1 :]]
     return cells, []
 
@@ -80,12 +80,12 @@ def _text(source: str) -> nbformat.NotebookNode:
 def command(result: Result) -> str:
     """The command that repeats a page, and what it took on the machine that made it."""
     profile = "" if result.profile == "book" else f" --profile {result.profile}"
-    own = "".join(
+    overrides = "".join(
         f" -p {shlex.quote(f'{name}={value}')}" for name, value in result.overrides.items()
     )
     # a run with parameters of its own is not a page of the book
-    what = "view" if own else "execute"
-    shown = f"ntpcompanion {what} {shlex.quote(result.notebook)}{profile}{own}"
+    subcommand = "view" if overrides else "execute"
+    shown = f"ntpcompanion {subcommand} {shlex.quote(result.notebook)}{profile}{overrides}"
     machine = escape(f"{hardware_line(result.hardware)}, Python {result.versions['python']}")
     took = f"It took {seconds(result.seconds)} on {machine}, {result.started[:10]}"
     runs = '<a href="../status.html">all runs</a>'
@@ -151,12 +151,12 @@ def launch_lines(source: Source, repository: str) -> list[str]:
     """Where the notebook opens without an installation: on Binder, which builds `.binder`, and in a
     Codespace, which builds `.devcontainer`. Nothing without an address on GitHub and a commit.
     """
-    found = _GITHUB.fullmatch(repository)
-    if found is None or source.commit is None:
+    match = _GITHUB.fullmatch(repository)
+    if match is None or source.commit is None:
         return []
-    at, place = found[1], quote(f"lab/tree/{source.path}", safe="")
-    binder = f"https://mybinder.org/v2/gh/{at}/{source.commit}?urlpath={place}"
-    space = f"https://codespaces.new/{at}?quickstart=1"
+    slug, place = match[1], quote(f"lab/tree/{source.path}", safe="")
+    binder = f"https://mybinder.org/v2/gh/{slug}/{source.commit}?urlpath={place}"
+    space = f"https://codespaces.new/{slug}?quickstart=1"
     return [
         f"Open it without installing anything: [on Binder](<{binder}>) in JupyterLab, or "
         f"[in a Codespace](<{space}>). The first start takes minutes."

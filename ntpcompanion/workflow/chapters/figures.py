@@ -114,7 +114,7 @@ def _attribute(key: str, value: str, drawing: _Drawing) -> str | None:
     if key == "href" and value.startswith("#"):
         return f"#{drawing.ids[value[1:]]}"
     if key == "clip-path":
-        return re.sub(r"#([^)]*)", lambda found: f"#{drawing.ids[found[1]]}", value)
+        return re.sub(r"#([^)]*)", lambda match: f"#{drawing.ids[match[1]]}", value)
     if key == "style":
         return _style(value, drawing)
     if key in _COORDINATES:
@@ -123,7 +123,7 @@ def _attribute(key: str, value: str, drawing: _Drawing) -> str | None:
         if re.fullmatch(r"rotate\(-?0 [^)]*\)", value):  # matplotlib turns each text, most by zero
             return None
         moves = r"(translate|rotate)\([^)]*\)"  # a factor of a scale keeps its digits
-        return re.sub(moves, lambda found: _NUMBER.sub(_rounded, found[0]), value)
+        return re.sub(moves, lambda match: _NUMBER.sub(_rounded, match[0]), value)
     return value
 
 
@@ -146,7 +146,7 @@ def _style(text: str, drawing: _Drawing) -> str:
                 )
             if key == "font-family":
                 continue  # as the stylesheet says
-        themed = re.sub(r"#[0-9a-f]{6}", lambda found: _themed(found[0], drawing.colours), value)
+        themed = re.sub(r"#[0-9a-f]{6}", lambda match: _themed(match[0], drawing.colours), value)
         declarations.append(f"{key}:{themed}")
     return ";".join(declarations)
 
@@ -157,20 +157,25 @@ def _themed(colour: str, colours: Mapping[str, str]) -> str:
         return f"var(--ntp-{colours[colour]},{colour})"
     if colour == GROUND:
         return f"var(--pst-color-background,{colour})"
-    share = _share_of_ramp(colour)
-    if share is None:
+    percentage = _share_of_ramp(colour)
+    if percentage is None:
         return colour
     dark, light = RAMP
-    return f"color-mix(in srgb,var(--ntp-ramp-light,{light}) {share}%,var(--ntp-ramp-dark,{dark}))"
+    return (
+        f"color-mix(in srgb,var(--ntp-ramp-light,{light}) {percentage}%,"
+        f"var(--ntp-ramp-dark,{dark}))"
+    )
 
 
 def _share_of_ramp(colour: str) -> int | None:
     """How many hundredths of the way from the dark to the light end a colour lies, if it does."""
-    dark, light, own = ([int(hue[k : k + 2], 16) for k in (1, 3, 5)] for hue in (*RAMP, colour))
-    share = round(100 * (own[0] - dark[0]) / (light[0] - dark[0]))
-    there = [a + share / 100 * (b - a) for a, b in zip(dark, light, strict=True)]
-    near = all(abs(a - b) <= 1 for a, b in zip(there, own, strict=True))
-    return share if near and 0 <= share <= 100 else None
+    dark, light, channels = (
+        [int(hue[k : k + 2], 16) for k in (1, 3, 5)] for hue in (*RAMP, colour)
+    )
+    percentage = round(100 * (channels[0] - dark[0]) / (light[0] - dark[0]))
+    mixed = [a + percentage / 100 * (b - a) for a, b in zip(dark, light, strict=True)]
+    near = all(abs(a - b) <= 1 for a, b in zip(mixed, channels, strict=True))
+    return percentage if near and 0 <= percentage <= 100 else None
 
 
 def _join_letters(text: ElementTree.Element) -> None:

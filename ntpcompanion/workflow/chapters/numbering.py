@@ -35,28 +35,28 @@ def papers_number(title: str) -> tuple[str, str | None]:
     """A title without what it says of the paper at its end, and that: `Theorem 2`. Empty where it
     says that the paper has no such statement, None where it says nothing.
     """
-    found = _ONLY_THAT.search(title) or _OF_THE_PAPER.search(title) or _NOT_IN_IT.search(title)
-    if found is None:
+    match = _ONLY_THAT.search(title) or _OF_THE_PAPER.search(title) or _NOT_IN_IT.search(title)
+    if match is None:
         return title, None
-    parts = found.groupdict(default="")
-    said = parts.get("what", "") + parts.get("more", "")
-    return title[: found.start()].strip(), said[:1].upper() + said[1:]
+    parts = match.groupdict(default="")
+    label = parts.get("what", "") + parts.get("more", "")
+    return title[: match.start()].strip(), label[:1].upper() + label[1:]
 
 
-def _numbered(found: re.Match[str]) -> str:
-    note = f'<span class="ntp-papers-equation">paper {found["number"]}</span>'
-    return f"{found['opening']}{note}{found['body']}"
+def _numbered(match: re.Match[str]) -> str:
+    note = f'<span class="ntp-papers-equation">paper {match["number"]}</span>'
+    return f"{match['opening']}{note}{match['body']}"
 
 
-def _titled(found: re.Match[str]) -> str:
-    number, title = found[1], found[2].strip()
+def _titled(match: re.Match[str]) -> str:
+    number, title = match[1], match[2].strip()
     if "ntp-title" in title:
-        return found[0]
+        return match[0]
     if title.startswith("(") and title.endswith(")"):
         title = title[1:-1].strip()
     title, papers = papers_number(title)
     note = ""
     if papers is not None:
-        said = f'{papers}<span class="ntp-unseen"> of the paper</span>'
-        note = f'<span class="ntp-papers-number">{said if papers else "Not in the paper"}</span>'
+        label = f'{papers}<span class="ntp-unseen"> of the paper</span>'
+        note = f'<span class="ntp-papers-number">{label if papers else "Not in the paper"}</span>'
     return f'{number}<span class="ntp-title">{title}</span>{note}</p>'

@@ -19,21 +19,21 @@ Labels = dict[str, tuple[str, str, str]]  # page, anchor and text, by kind and n
 def labels_of(env: Any) -> Labels:
     """What other pages can refer to, from Sphinx's environment of the whole book."""
     data = env.domaindata
-    found: Labels = {}
+    labels: Labels = {}
     for name, (page, anchor, title) in data["std"]["labels"].items():
-        found[f"ref {name}"] = (page, anchor, str(title))  # of Sphinx, a lazy translation
+        labels[f"ref {name}"] = (page, anchor, str(title))  # of Sphinx, a lazy translation
     for name, (page, anchor) in data["std"]["anonlabels"].items():
-        found[f"doc {name}"] = (page, anchor, name)
+        labels[f"doc {name}"] = (page, anchor, name)
         if number := _number(env, page, "figure", anchor):
-            found[f"numref {name}"] = (page, anchor, f"Fig. {number}")
+            labels[f"numref {name}"] = (page, anchor, f"Fig. {number}")
     for name, (page, number) in data["math"]["objects"].items():
-        found[f"eq {name}"] = (page, f"equation-{name.replace('_', '-').lower()}", f"({number})")
+        labels[f"eq {name}"] = (page, f"equation-{name.replace('_', '-').lower()}", f"({number})")
     for name, item in getattr(env, "proof_list", {}).items():
         number = _number(env, item["docname"], item["countertype"], name)
-        found[f"prf {name}"] = (item["docname"], name, f"{item['realtype'].title()} {number}")
+        labels[f"prf {name}"] = (item["docname"], name, f"{item['realtype'].title()} {number}")
     for name, entry in data["py"]["objects"].items():
-        found[f"py {name}"] = (entry.docname, entry.node_id, name)
-    return found
+        labels[f"py {name}"] = (entry.docname, entry.node_id, name)
+    return labels
 
 
 def _number(env: Any, page: str, kind: str, anchor: str) -> str:
@@ -54,10 +54,10 @@ def setup(app: Any) -> dict[str, bool]:
 def _of_other_pages(app: Any, tree: Any) -> None:
     from sphinx.addnodes import pending_xref
 
-    own = {"prf": getattr(app.env, "proof_list", {}), "doc": app.env.found_docs}
+    local = {"prf": getattr(app.env, "proof_list", {}), "doc": app.env.found_docs}
     for node in list(tree.findall(pending_xref)):
         domain = node["refdomain"]
-        if domain in own and node["reftarget"] not in own[domain]:
+        if domain in local and node["reftarget"] not in local[domain]:
             node.replace_self(_link(app, node, node[0]))
 
 

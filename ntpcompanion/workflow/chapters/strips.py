@@ -31,10 +31,10 @@ def gather_cards(
         rest = [output for output in run if not any(output is one for one in standing)]
         if not rest:
             continue
-        verdicts = [told for item in rest if (told := verdict(item.data[MEASUREMENT_MIME]))]
+        verdicts = [judged for item in rest if (judged := verdict(item.data[MEASUREMENT_MIME]))]
         drawn = "".join(output.data["text/html"] for output in rest)
-        said = summary(verdicts, more=bool(standing))
-        opening = f'<details class="ntp-strip"><summary>{said}</summary>'
+        title = summary(verdicts, more=bool(standing))
+        opening = f'<details class="ntp-strip"><summary>{title}</summary>'
         for output in rest:
             output.data["text/html"] = ""
         rest[0].data["text/html"] = f"{opening}{drawn}</details>"
@@ -62,5 +62,7 @@ def card_runs(
 def summary(verdicts: Sequence[str], more: bool = True) -> str:
     """`5 more claims: 4 supported, 1 refuted (ours)`; without `more` where no card stands."""
     claims = f"{'more ' * more}claim{'s' * (len(verdicts) > 1)}"
-    told = tally(verdicts)
-    return f"{len(verdicts)} {claims}: {told.removeprefix('1 ') if len(verdicts) == 1 else told}"
+    counts = tally(verdicts)
+    return (
+        f"{len(verdicts)} {claims}: {counts.removeprefix('1 ') if len(verdicts) == 1 else counts}"
+    )

@@ -51,21 +51,21 @@ def _symbols(cell: str) -> list[str]:
     """The symbols of a first cell; a list inside of one formula is several, and of an equation the
     left side counts.
     """
-    found = []
+    symbols = []
     for formula in _FORMULA.findall(cell):
         nested = re.search(r"[(\[{][^)\]}]*(?:, | = )|\\langle", formula)
         parts = [formula] if nested else re.split(r"(?<!\\), ", formula)
         left = parts if nested else [part.split(" = ")[0] for part in parts]
-        found += [part for part in left if r"\dots" not in part]
-    return found
+        symbols += [part for part in left if r"\dots" not in part]
+    return symbols
 
 
 def meanings(entries: list[Entry], page: str) -> dict[str, Entry]:
     """The entries for a chapter by symbol, without spaces. A symbol with several meanings there has
     none here.
     """
-    own = [entry for entry in entries if PurePosixPath(page).name in entry.pages]
-    named = [(bare(symbol), entry) for entry in own for symbol in entry.symbols]
+    page_entries = [entry for entry in entries if PurePosixPath(page).name in entry.pages]
+    named = [(bare(symbol), entry) for entry in page_entries for symbol in entry.symbols]
     count = Counter(symbol for symbol, _ in named)
     return {symbol: entry for symbol, entry in named if count[symbol] == 1}
 
@@ -82,16 +82,16 @@ def with_symbols(html: str, entries: list[Entry], page: str) -> str:
     known = meanings(entries, page)
     data: dict[str, dict[str, str]] = {}
 
-    def marked(found: re.Match[str]) -> str:
-        symbol = bare(found["tex"])
+    def marked(match: re.Match[str]) -> str:
+        symbol = bare(match["tex"])
         if symbol not in known:
-            return found[0]
+            return match[0]
         entry = known[symbol]
         data[symbol] = {
             "symbols": ", ".join(rf"\({tex}\)" for tex in entry.symbols),
             "meaning": _FORMULA.sub(r"\\(\1\\)", entry.meaning),
         }
-        return f'{found["start"]} data-symbol="{escape(symbol)}">{found["rest"]}'
+        return f'{match["start"]} data-symbol="{escape(symbol)}">{match["rest"]}'
 
     html = _SHOWN.sub(marked, html)
     if not data:

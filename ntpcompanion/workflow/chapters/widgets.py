@@ -38,11 +38,11 @@ def load_widgets(
     names: list[str] = []
     for cell in page.cells:
         for index, output in enumerate(cell.get("outputs", [])):
-            if found := _NAME.findall(output.get("data", {}).get("text/html", "")):
-                names += found
+            if matches := _NAME.findall(output.get("data", {}).get("text/html", "")):
+                names += matches
                 cell["outputs"][index] = made = as_run(output)
                 themed = _PICTURE.sub(
-                    lambda svg: compact(svg[0], f"ntp-{found[0]}-", found[0], colours),
+                    lambda svg: compact(svg[0], f"ntp-{matches[0]}-", matches[0], colours),
                     made.data["text/html"],
                 )
                 draw(made, themed)

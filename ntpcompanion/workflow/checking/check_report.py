@@ -121,9 +121,9 @@ def make_report(
     claims: Mapping[str, Claim],
     stored: Baselines,
     profile: str,
-    found: Comparison,
+    comparison: Comparison,
 ) -> Report:
-    """The report of a comparison `found` of stored runs with stored values."""
+    """The report of the `comparison` of stored runs with stored values."""
     lines = {
         name: measure_lines(project.notebooks / f"{name}.md")
         for name in {*results, *(claim.notebook for claim in claims.values())}
@@ -153,9 +153,9 @@ def make_report(
     }
     return Report(
         profile=profile,
-        outcome="differs" if found.faults else "agrees",
+        outcome="differs" if comparison.faults else "agrees",
         values=sum(len(result.measurements) for result in results.values()),
-        findings=[reported(finding) for finding in found.findings],
+        findings=[reported(finding) for finding in comparison.findings],
         claims=[
             Checked(
                 **_judged(claim, profile, measured.get(name), before.get(name)),

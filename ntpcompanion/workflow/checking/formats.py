@@ -28,8 +28,8 @@ def junit(report: Report) -> str:
     cases = list(suite)
     suite.set("tests", str(len(cases)))
     for kind in ("failure", "error"):
-        found = [case for case in cases if case.find(kind) is not None]
-        suite.set({"failure": "failures", "error": "errors"}[kind], str(len(found)))
+        failing = [case for case in cases if case.find(kind) is not None]
+        suite.set({"failure": "failures", "error": "errors"}[kind], str(len(failing)))
     root = ElementTree.Element("testsuites", dict(suite.attrib))
     root.append(suite)
     ElementTree.indent(root)
@@ -84,8 +84,8 @@ def _annotation(finding: Reported, profile: str, folder: str) -> str:
     title = f"{finding.claim or finding.notebook}: {finding.kind} at profile {profile}"
     file = f"{folder}/{finding.file}" if folder else finding.file
     place = f"file={_property(file)},line={finding.line},title={_property(title)}"
-    said = f"{finding.text}\n{finding.advice}".rstrip()
-    return f"::{level} {place}::{_data(said)}"
+    message = f"{finding.text}\n{finding.advice}".rstrip()
+    return f"::{level} {place}::{_data(message)}"
 
 
 def _data(text: str) -> str:
@@ -107,7 +107,7 @@ def markdown(report: Report) -> str:
     faults: dict[str, list[Reported]] = {}
     for fault in report.faults:
         faults.setdefault(fault.claim or f"{fault.notebook} {fault.text}", []).append(fault)
-    rows = [_row(report, found) for found in faults.values()]
+    rows = [_row(report, group) for group in faults.values()]
     if rows:
         head = "| Claim | Baseline | Now | Verdict | What is wrong |\n|---|---|---|---|---|"
         lines += ["", head, *rows, *(f"\n{text}" for text in report.advice)]
@@ -122,24 +122,24 @@ def headline(report: Report) -> str:
     moved = {f.claim for f in report.faults if f.kind == "moved"}
     agree = sum(claim.measured is not None and claim.id not in wrong for claim in report.claims)
     other = len(wrong - moved)
-    said = f"{agree} claim{' agrees' if agree == 1 else 's agree'}; {len(moved)} moved"
-    return f"{said}; {other} with another fault." if other else f"{said}."
+    text = f"{agree} claim{' agrees' if agree == 1 else 's agree'}; {len(moved)} moved"
+    return f"{text}; {other} with another fault." if other else f"{text}."
 
 
 def _row(report: Report, faults: list[Reported]) -> str:
     """The row of a claim, or of one fault that concerns none."""
     first = faults[0]
-    said = "<br>".join(_cell(fault.text.removeprefix(f"{fault.claim}: ")) for fault in faults)
+    text = "<br>".join(_cell(fault.text.removeprefix(f"{fault.claim}: ")) for fault in faults)
     name = f"`{first.claim or first.notebook}`<br>{first.file}:{first.line}"
     claim = next((claim for claim in report.claims if claim.id == first.claim), None)
     if claim is None:
-        return f"| {name} | | | | {said} |"
+        return f"| {name} | | | | {text} |"
     name += f"<br>{_cell(claim.short)}" if claim.short else ""
     other = any(fault.kind == "verdict" for fault in faults)
     expected = f", expected {claim.expected_verdict}" if other else ""
     before, now = claim.baseline, claim.measured
     numbers = f"{_shown(before, now)} | {_shown(now, before)}"
-    return f"| {name} | {numbers} | {claim.verdict}{expected} | {said} |"
+    return f"| {name} | {numbers} | {claim.verdict}{expected} | {text} |"
 
 
 def _shown(item: Number | None, other: Number | None) -> str:

@@ -48,8 +48,8 @@ def check_results(project: Project, results: Mapping[str, Result], profile: str)
     """
     claims = load_claims(project)
     stored = baselines.read_baseline(project.baseline(profile))
-    found = compare(results, claims, stored, profile)
-    return make_report(project, results, claims, stored, profile, found)
+    comparison = compare(results, claims, stored, profile)
+    return make_report(project, results, claims, stored, profile, comparison)
 
 
 def accept(project: Project, results: Mapping[str, Result], profile: str) -> Path:

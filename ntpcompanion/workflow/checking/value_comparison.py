@@ -71,15 +71,15 @@ def compare(
     """
     items = [item for result in results.values() for item in result.measurements]
     level = FALSE_ALARMS / max(1, sum(len(item.values) for item in items if not item.exact))
-    found = [_compare_run(result, claims, stored, profile, level) for result in results.values()]
-    return Comparison(tuple(finding for findings in found for finding in findings))
+    by_run = [_compare_run(result, claims, stored, profile, level) for result in results.values()]
+    return Comparison(tuple(finding for findings in by_run for finding in findings))
 
 
 def _compare_run(
     result: Run, claims: Mapping[str, Claim], stored: Baselines, profile: str, level: float
 ) -> list[Finding]:
     """The findings on one run; `level` is that of each Welch test."""
-    found = check_measured(result.notebook, profile, result.measured, claims)
+    findings = check_measured(result.notebook, profile, result.measured, claims)
     # a text may be the user's own and have no baseline; a notebook without inputs must have one
     known = stored.get(input_key(result), {} if input_key(result) == NO_INPUT else None)
     if known is None and result.measurements:
@@ -87,12 +87,12 @@ def _compare_run(
             f"{result.notebook}: no baseline for its input ({input_key(result)[:12]}); only "
             "verdicts were checked"
         )
-        found.append(Finding("not compared", result.notebook, None, text))
+        findings.append(Finding("not compared", result.notebook, None, text))
     for item in result.measurements:
         if claim := claims.get(item.claim):
-            own = bool(result.overrides)
-            found += _compare_number(claim, item, known, level, profile, own=own)
-    return found + [
+            overridden = bool(result.overrides)
+            findings += _compare_number(claim, item, known, level, profile, overridden=overridden)
+    return findings + [
         Finding("missing", result.notebook, name, f"{name}: has a baseline but was not measured")
         for name in known or {}
         if name in claims and claims[name].notebook == result.notebook
@@ -107,16 +107,16 @@ def _compare_number(
     level: float,
     profile: str,
     *,
-    own: bool,
+    overridden: bool,
 ) -> list[Finding]:
-    """One number against its baseline, and its verdict against the expected one; `own`: the run had
-    parameters of its own.
+    """One number against its baseline, and its verdict against the expected one; `overridden`: the
+    run had parameters of its own.
     """
     verdict = _unexpected(claim, item, profile)
     if known is None:
         return verdict
-    moved = drift(claim, item, known, level, own=own)
-    compared = not (item.exact and own)
+    moved = drift(claim, item, known, level, overridden=overridden)
+    compared = not (item.exact and overridden)
     if compared and not moved and _as_expected(claim, known.get(claim.id), profile):
         return [
             Finding("borderline", claim.notebook, claim.id, f"{finding.text}; {UNMOVED}")
@@ -129,16 +129,16 @@ def check_measured(
     notebook: str, profile: str, measured: Collection[str], claims: Mapping[str, Claim]
 ) -> list[Finding]:
     """Faults between the ids that a notebook measures and the claims that name it."""
-    own = {claim.id for claim in claims.values() if claim.notebook == notebook}
+    claimed = {claim.id for claim in claims.values() if claim.notebook == notebook}
     unknown = {
         name: f"{notebook} measures {name!r}, which is not a claim of this notebook."
-        f"{nearest(name, own)} Add it to book/claims.yml."
-        for name in sorted(set(measured) - own)
+        f"{nearest(name, claimed)} Add it to book/claims.yml."
+        for name in sorted(set(measured) - claimed)
     }
     missing = {
         name: f"{notebook} does not measure the claim {name!r}, though claims.yml expects a value "
         f"at profile {profile}."
-        for name in sorted(own - set(measured))
+        for name in sorted(claimed - set(measured))
         if claims[name].measured_at(profile)
     }
     return [
@@ -153,13 +153,13 @@ def _unexpected(claim: Claim, item: Measurement, profile: str) -> list[Finding]:
         return []
     bounds = judgement.expectation.bounds if judgement.expectation else ()
     ours = show(item, apart_from=bounds)
-    said = f"verdict {judgement.verdict}, expected {claim.expected_verdict} (ours {ours})"
-    return _of(claim, "verdict", [said])
+    message = f"verdict {judgement.verdict}, expected {claim.expected_verdict} (ours {ours})"
+    return _of(claim, "verdict", [message])
 
 
 def _as_expected(claim: Claim, stored: Measurement | None, profile: str) -> bool:
-    """Whether the baseline itself still has the expected verdict: an edited expectation is no
-    matter of luck.
+    """Whether the baseline itself still has the expected verdict: an edited expectation is not
+    a matter of luck.
     """
     return stored is not None and judge(claim, profile, stored).verdict == claim.expected_verdict
 
@@ -174,27 +174,27 @@ def drift(
     known: Mapping[str, Measurement],
     level: float,
     *,
-    own: bool = False,
+    overridden: bool = False,
 ) -> list[Finding]:
-    """What moved against the baseline; nothing if it did not. `own`: the run had parameters of its
-    own.
+    """What moved against the baseline; nothing if it did not. `overridden`: the run had parameters
+    of its own.
     """
     if claim.id not in known:
         return _of(claim, "new", [f"no baseline yet (ours {show(item)})"])
     old = known[claim.id]
     if len(old.values) != len(item.values):
         moved = f"{len(item.values)} values, the baseline has {len(old.values)}"
-        return [] if own else _of(claim, "moved", [moved])
+        return [] if overridden else _of(claim, "moved", [moved])
     if item.exact and old.exact:
         # what one seed decides moves from processor to processor, and nobody knows how far
-        skip = own or claim.exploratory
+        skip = overridden or claim.exploratory
         return [] if skip else _of(claim, "moved", _exact_drift(claim, old, item))
-    least, p_value = min(enumerate(welch(old, item)), key=lambda pair: pair[1])
+    index, p_value = min(enumerate(welch(old, item)), key=lambda pair: pair[1])
     if p_value >= level:
         return []
-    before, now = (f"{m.values[least]:.10g} ± {m.errors[least]:.3g}" for m in (old, item))
+    before, now = (f"{m.values[index]:.10g} ± {m.errors[index]:.3g}" for m in (old, item))
     test = f"Welch's test gives p = {p_value:.2g}, below {level:.2g}"
-    moved = f"{_which(least, item)}baseline {before}, now {now}: {test}"
+    moved = f"{_which(index, item)}baseline {before}, now {now}: {test}"
     return _of(claim, "moved", [moved])
 
 

@@ -38,10 +38,10 @@ def number(value: float, error: float, apart_from: Sequence[float] = ()) -> str:
     `apart_from`; beside an integer, the distance: `2 - 4.4e-16`.
     """
     if error:
-        places = max(0, 1 - floor(log10(error)))
-        if places > 8:
+        decimals = max(0, 1 - floor(log10(error)))
+        if decimals > 8:
             return f"{value:.2e} ± {error:.1e}"
-        return f"{value:.{places}f} ± {error:.{places}f}"
+        return f"{value:.{decimals}f} ± {error:.{decimals}f}"
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value)}"
     whole = float(round(value))
@@ -58,11 +58,11 @@ def powers(text: str) -> str:
     return re.sub(r"(?<![\w.])-(?=\d)|(?<=\d )-(?= \d)", "\N{MINUS SIGN}", written)
 
 
-def _power(found: re.Match[str]) -> str:
-    if not int(found[2]):
-        return found[1]
-    power = f"10{str(int(found[2])).translate(_RAISED)}"
-    return power if found[1] == "1" else f"{found[1]} × {power}"
+def _power(match: re.Match[str]) -> str:
+    if not int(match[2]):
+        return match[1]
+    power = f"10{str(int(match[2])).translate(_RAISED)}"
+    return power if match[1] == "1" else f"{match[1]} × {power}"
 
 
 def mathematics(text: str) -> str:

@@ -155,24 +155,24 @@ class Measurement:
         return f"{self.claim} = {_text(self.value)}{bars}"
 
 
-def _numbers(claim: str, name: str, given: object) -> Value:
-    if hasattr(given, "tolist"):  # NumPy scalars and arrays, torch tensors
-        given = given.tolist()
-    if isinstance(given, (list, tuple)):
-        if not given:
+def _numbers(claim: str, name: str, value: object) -> Value:
+    if hasattr(value, "tolist"):  # NumPy scalars and arrays, torch tensors
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        if not value:
             raise ValueError(f"`{name}` of {claim!r} is empty: there is nothing to judge.")
-        return tuple(_number(claim, name, item) for item in given)
-    return _number(claim, name, given)
+        return tuple(_number(claim, name, item) for item in value)
+    return _number(claim, name, value)
 
 
-def _number(claim: str, name: str, given: object) -> float:
-    if isinstance(given, bool) or not isinstance(given, Real):
+def _number(claim: str, name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(
             f"`{name}` of {claim!r} must be a number or a flat sequence of numbers, got "
-            f"{given!r:.80}."
+            f"{value!r:.80}."
         )
     try:
-        number = float(given)
+        number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
@@ -183,31 +183,31 @@ def _number(claim: str, name: str, given: object) -> float:
     return number
 
 
-def _names(claim: str, given: object) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else given
+def _names(claim: str, value: object) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else value
     if not isinstance(names, (list, tuple)) or not all(
         isinstance(name, str) and _RECORD.fullmatch(name) for name in names
     ):
-        raise ValueError(f"`records` of {claim!r} must be names of records, got {given!r:.80}.")
+        raise ValueError(f"`records` of {claim!r} must be names of records, got {value!r:.80}.")
     return tuple(names)
 
 
-def _integer(given: Any) -> Any:
-    """An integer of any library as Python's; what is none stays, to be rejected in words."""
-    whole = hasattr(given, "__index__") and not isinstance(given, bool)
-    return operator.index(given) if whole else given
+def _integer(value: Any) -> Any:
+    """An integer of any library as Python's; anything else stays, to be rejected in words."""
+    whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    return operator.index(value) if whole else value
 
 
-def _check_integer(claim: str, name: str, given: object) -> None:
-    if given is not None and (isinstance(given, bool) or not isinstance(given, int)):
-        raise ValueError(f"`{name}` of {claim!r} must be an integer or None, got {given!r:.80}.")
+def _check_integer(claim: str, name: str, value: object) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        raise ValueError(f"`{name}` of {claim!r} must be an integer or None, got {value!r:.80}.")
 
 
-def _listed(given: Value) -> float | list[float]:
-    return list(given) if isinstance(given, tuple) else given
+def _listed(value: Value) -> float | list[float]:
+    return list(value) if isinstance(value, tuple) else value
 
 
-def _text(given: Value) -> str:
-    if isinstance(given, tuple):
-        return f"[{', '.join(f'{v:.6g}' for v in given)}]"
-    return f"{given:.6g}"
+def _text(value: Value) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(f'{v:.6g}' for v in value)}]"
+    return f"{value:.6g}"

@@ -35,8 +35,8 @@ class Slack:
 
     def holds(self, end: Literal["low", "high"]) -> bool:
         """Whether the inequality holds at the low or the high end of the interval."""
-        at = self.value + (self.half_width if end == "high" else -self.half_width)
-        return at > 0 if self.strict else at >= 0
+        bound = self.value + (self.half_width if end == "high" else -self.half_width)
+        return bound > 0 if self.strict else bound >= 0
 
     @property
     def supports(self) -> bool:

@@ -123,19 +123,19 @@ def _kernels(project: Project) -> Iterator[Check]:
 
     try:
         spec = KernelSpecManager().get_kernel_spec("python3")
-        found = checks.check_kernelspec(spec.argv, spec.resource_dir, sys.executable)
+        check = checks.check_kernelspec(spec.argv, spec.resource_dir, sys.executable)
     except Exception as error:  # a file of the user's, in whatever state it is
         fix = (
             "`jupyter kernelspec list` shows where it is: remove that folder. Results and pages "
             "are not concerned."
         )
-        found = Check(
+        check = Check(
             "kernel of Jupyter",
             "warning",
             f"the kernelspec `python3` cannot be read: {error}",
             fix,
         )
-    yield found
+    yield check
 
 
 def _torch(project: Project) -> Iterator[Check]:
@@ -145,11 +145,13 @@ def _torch(project: Project) -> Iterator[Check]:
     required = {Requirement(text).name for each in lists for text in each}
     if not version_of("torch") and "torch" not in required:
         return
-    answer, here = questions.ask_torch(project.root), hardware()
+    answer, local_hardware = questions.ask_torch(project.root), hardware()
     yield machine.check_torch(answer, _install(project))
     if answer.failed is None:
-        yield machine.check_threads(answer.threads, here["cores"])
-    yield machine.check_gpu(answer, here.get("gpu"), os.environ.get("CUDA_VISIBLE_DEVICES"))
+        yield machine.check_threads(answer.threads, local_hardware["cores"])
+    yield machine.check_gpu(
+        answer, local_hardware.get("gpu"), os.environ.get("CUDA_VISIBLE_DEVICES")
+    )
 
 
 def _chromium() -> Iterator[Check]:

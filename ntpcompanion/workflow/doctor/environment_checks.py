@@ -38,13 +38,13 @@ class Install:
     extras: tuple[str, ...] = ()
     constraints: str | None = None
 
-    def __call__(self, what: str = "") -> str:
+    def __call__(self, requirement: str = "") -> str:
         """The sentence that says how to install a thing (or all) again, in the environment of this
         interpreter.
         """
         chosen = f"'.[{','.join(sorted(self.extras))}]'" if self.extras else "."
         pinned = f"-c {shlex.quote(self.constraints)} " if self.constraints else ""
-        return _sentence(f"{pinned}{what or f'-e {chosen}'}")
+        return _sentence(f"{pinned}{requirement or f'-e {chosen}'}")
 
 
 @dataclass(frozen=True)
@@ -74,17 +74,17 @@ class TorchAnswer:
 
 def check_python(running: str, needed: str) -> Check:
     """The version of the interpreter against `requires-python`."""
-    found = f"{running}, {sys.executable}"
+    description = f"{running}, {sys.executable}"
     if SpecifierSet(needed).contains(running, prereleases=True):
-        return Check("Python", "ok", found)
+        return Check("Python", "ok", description)
     fix = "Remove .venv and name another Python: `make PYTHON=python3.12 book`."
-    return Check("Python", "fault", f"{found}; the project needs {needed}", fix)
+    return Check("Python", "fault", f"{description}; the project needs {needed}", fix)
 
 
 def check_package(imported: Path, root: Path) -> Check:
     """Does this command run the sources of the checkout, or those of another copy?"""
-    own = root / "ntpcompanion"
-    if not own.is_dir() or own.resolve() == imported.resolve():
+    sources = root / "ntpcompanion"
+    if not sources.is_dir() or sources.resolve() == imported.resolve():
         return Check("ntpcompanion", "ok", str(imported))
     fix = (
         f"Use the command of this checkout, {root / '.venv' / 'bin' / 'ntpcompanion'} (made by "
@@ -93,7 +93,7 @@ def check_package(imported: Path, root: Path) -> Check:
     return Check(
         "ntpcompanion",
         "fault",
-        f"this command runs {imported}; notebooks that run here import {own}",
+        f"this command runs {imported}; notebooks that run here import {sources}",
         fix,
     )
 
@@ -136,12 +136,14 @@ def check_pins(
         if _applies(pin)
     ]
     pairs = [
-        (name, pinned, found) for name, pinned in pins if (found := version_of(name)) is not None
+        (name, pinned, installed)
+        for name, pinned in pins
+        if (installed := version_of(name)) is not None
     ]
     differing = [
-        f"{name} {found} ({pinned})"
-        for name, pinned, found in pairs
-        if Version(found).public != Version(pinned).public
+        f"{name} {installed} ({pinned})"
+        for name, pinned, installed in pairs
+        if Version(installed).public != Version(pinned).public
     ]
     if not differing:
         return Check(
@@ -181,9 +183,9 @@ def check_mathjax(folder: Path | None, install: Install) -> Check:
     script = folder / "static" / "mathjax" / "tex-chtml-full.js" if folder else None
     if script and script.is_file():
         return Check("MathJax", "ok", "installed: formulas need no network")
-    found = f"{script} is missing" if script else "sphinx-mathjax-offline is not installed"
+    problem = f"{script} is missing" if script else "sphinx-mathjax-offline is not installed"
     return Check(
-        "MathJax", "fault", found, install("--force-reinstall --no-deps sphinx-mathjax-offline")
+        "MathJax", "fault", problem, install("--force-reinstall --no-deps sphinx-mathjax-offline")
     )
 
 
@@ -201,8 +203,8 @@ def check_kernel(answer: KernelAnswer, interpreter: str, package: Path, install:
             )
         return Check("kernel", "fault", f"no cell could be run: {answer.failed}", fix)
     if answer.interpreter != interpreter:
-        found = f"it runs {answer.interpreter}, this command runs {interpreter}"
-        return Check("kernel", "fault", found, install("--force-reinstall --no-deps ipykernel"))
+        problem = f"it runs {answer.interpreter}, this command runs {interpreter}"
+        return Check("kernel", "fault", problem, install("--force-reinstall --no-deps ipykernel"))
     if answer.package is None or Path(answer.package).parent.resolve() != package.resolve():
         fix = (
             "Look at what PYTHONPATH and the .pth files of the environment put before the checkout."
@@ -244,9 +246,9 @@ def _sentence(arguments: str) -> str:
 
 
 def _python() -> str:
-    interpreter, here = Path(sys.executable), Path.cwd()
+    interpreter, folder = Path(sys.executable), Path.cwd()
     return shlex.quote(
-        str(interpreter.relative_to(here) if interpreter.is_relative_to(here) else interpreter)
+        str(interpreter.relative_to(folder) if interpreter.is_relative_to(folder) else interpreter)
     )
 
 
@@ -254,13 +256,13 @@ def _applies(requirement: Requirement) -> bool:
     return requirement.marker is None or requirement.marker.evaluate({"extra": ""})
 
 
-def _unmet(requirement: Requirement, found: str | None) -> str:
-    if found is None:
+def _unmet(requirement: Requirement, installed: str | None) -> str:
+    if installed is None:
         return f"{requirement.name} is missing"
     return (
         ""
-        if requirement.specifier.contains(found, prereleases=True)
-        else f"{requirement.name} {found} (needs {requirement.specifier})"
+        if requirement.specifier.contains(installed, prereleases=True)
+        else f"{requirement.name} {installed} (needs {requirement.specifier})"
     )
 
 

@@ -37,25 +37,25 @@ def check_writing(root: Path, folders: Iterable[Path]) -> Check:
 
 def check_disk(where: Path, free: int) -> Check:
     """Bytes that are free for files below a folder."""
-    name, found = "disk", f"{_size(free)} free below {where}"
+    name, description = "disk", f"{_size(free)} free below {where}"
     if free >= DISK_WANTED:
-        return Check(name, "ok", found)
+        return Check(name, "ok", description)
     fix = (
         "Free some space (`make clean` removes all that is generated), or point TMPDIR to another "
         "disk if it is the temporary one."
     )
-    return Check(name, "fault" if free < DISK_NEEDED else "warning", found, fix)
+    return Check(name, "fault" if free < DISK_NEEDED else "warning", description, fix)
 
 
 def check_memory(available: int, total: int) -> Check:
     """Bytes of memory that programs may still take."""
-    found = f"{_size(available)} available of {_size(total)}"
+    description = f"{_size(available)} available of {_size(total)}"
     if available >= MEMORY_WANTED:
-        return Check("memory", "ok", found)
+        return Check("memory", "ok", description)
     return Check(
         "memory",
         "warning",
-        found,
+        description,
         "Close other programs, or run one notebook at a time: `--jobs 1`.",
     )
 
@@ -76,17 +76,17 @@ def check_threads(threads: int, cores: int) -> Check:
     """The threads that torch starts when nobody tells it, against the cores this process may
     use.
     """
-    found = (
+    description = (
         f"torch alone would use {threads} on {cores} core{'s' * (cores != 1)}; each notebook is "
         "given 1"
     )
     if threads <= cores:
-        return Check("threads", "ok", found)
+        return Check("threads", "ok", description)
     fix = (
         f"Unset OMP_NUM_THREADS and MKL_NUM_THREADS, or set them to at most {cores}. Only what you "
         "run outside of notebooks is slowed."
     )
-    return Check("threads", "warning", found, fix)
+    return Check("threads", "warning", description, fix)
 
 
 def check_gpu(answer: TorchAnswer, card: str | None, visible: str | None) -> Check:
@@ -127,19 +127,19 @@ def check_chromium(path: str | None, ask: Callable[[str], str]) -> Check:
                 "ok",
                 ", ".join(filter(None, [ask(path).partition(" built on ")[0], path])),
             )
-        found = (
+        description = (
             f"none on PATH as {', '.join(BROWSERS)}; the tests that read the built pages are "
             "skipped"
         )
     except OSError as error:
-        found = f"{path} does not start: {error}"
+        description = f"{path} does not start: {error}"
     fix = (  # in the words of `make browser`
         "Debian: `sudo apt-get install chromium`. Ubuntu: `sudo snap install chromium`. macOS: a "
         "script named chrome that starts "
         "the program inside Google Chrome.app. Elsewhere: chromium, google-chrome or chrome on "
         "PATH."
     )
-    return Check("Chromium", "warning", found, fix)
+    return Check("Chromium", "warning", description, fix)
 
 
 def check_locks(build: Path) -> Check:

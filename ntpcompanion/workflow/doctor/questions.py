@@ -47,15 +47,15 @@ def ask_kernel(project: Project) -> KernelAnswer:
     cell = nbformat.v4.new_code_cell(IN_THE_KERNEL.format(name=project.package.name))
     # what a worker that is given up leaves lies below its temporary folder
     with tempfile.TemporaryDirectory(prefix="ntp-") as folder:
-        output, own = Path(folder, "executed.ipynb"), Path(folder, "run")
-        own.mkdir()
+        output, run_folder = Path(folder, "executed.ipynb"), Path(folder, "run")
+        run_folder.mkdir()
         job = Job(
             notebook=nbformat.writes(nbformat.v4.new_notebook(cells=[cell])),
             parameters={},
-            folder=str(own),
+            folder=str(run_folder),
             import_path=[*map(str, package_parents(project)), *running()],
             readable=[],
-            fonts=str(own),
+            fonts=str(run_folder),
             cell_timeout=LIMIT,
             output=str(output),
         )
@@ -67,8 +67,8 @@ def ask_kernel(project: Project) -> KernelAnswer:
         if not output.is_file():
             return KernelAnswer(failed=_why_a_worker_failed(ended))
         (cell,) = code_cells(nbformat.read(output, as_version=4))
-    said = "".join(part.text for part in cell.outputs if part.get("name") == "stdout")
-    return KernelAnswer(**json.loads(said))
+    printed = "".join(part.text for part in cell.outputs if part.get("name") == "stdout")
+    return KernelAnswer(**json.loads(printed))
 
 
 def ask_torch(root: Path) -> TorchAnswer:

@@ -176,17 +176,17 @@ def caught_in(
             todo += with_methods(trap.attributes)
             leads = leads_to.get(each, ())
             todo += [to for by, to in leads if id(by.nodes[0]) in trap.nodes]
-    found: set[Statement] = set()
+    caught: set[Statement] = set()
     while todo:
         statement = todo.pop()
-        if statement in found:
+        if statement in caught:
             continue
         if statement.free_calls:
             return None
-        found.add(statement)
+        caught.add(statement)
         todo += [to for _, to in leads_to.get(statement, ())]
         todo += with_methods(_attributes(statement))
-    return found
+    return caught
 
 
 @functools.cache

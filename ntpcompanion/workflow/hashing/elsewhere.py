@@ -60,8 +60,8 @@ def acts(packages: Packages, module: Module, node: ast.stmt, statement: Statemen
             return not isinstance(node.value, ast.Constant)
         case ast.Assign() | ast.AnnAssign():
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            places = [each for target in targets for each in ast.walk(target)]
-            if any(isinstance(each, ast.Attribute | ast.Subscript) for each in places):
+            parts = [each for target in targets for each in ast.walk(target)]
+            if any(isinstance(each, ast.Attribute | ast.Subscript) for each in parts):
                 return True
             return node.value is not None and _calls(packages, module, statement, node.value)
         case ast.If() if last_name(node.test) == "TYPE_CHECKING":
@@ -85,9 +85,9 @@ def _inside(node: ast.If | ast.Try) -> Iterable[ast.stmt]:
 
 def _calls(packages: Packages, module: Module, statement: Statement, node: ast.expr) -> bool:
     """Whether an expression calls what may change something."""
-    own = {id(each.nodes[-1]): each for each in statement.references}
+    by_node = {id(each.nodes[-1]): each for each in statement.references}
     for call in (each for each in _now(node) if isinstance(each, ast.Call)):
-        reference = own.get(id(call.func))
+        reference = by_node.get(id(call.func))
         bound = packages.resolve(module, reference) if reference else []
         if last_name(call) not in MAKES or any(each.module is not None for each in bound):
             return True
@@ -184,11 +184,15 @@ def _may_look(source: bytes | str, packages: frozenset[str]) -> bool:
     if any("__getattr__" in each.names for each in statements) or names & BLIND_BUILTINS:
         return True
     place = rf"\b({'|'.join(map(re.escape, packages))})([./]|$)"
-    own = any(re.search(place, text) for each in statements for text in each.texts)
-    here = own or "__name__" in names or words & {"__file__", "__path__", "__package__", "__spec__"}
+    names_packages = any(re.search(place, text) for each in statements for text in each.texts)
+    locates_itself = (
+        names_packages
+        or "__name__" in names
+        or words & {"__file__", "__path__", "__package__", "__spec__"}
+    )
     by_name = [imported_by_name(each) for each in statements if each.words & IMPORTERS]
     looks = any(computed or known for known, computed, _ in by_name) or any(map(_lists, statements))
-    return bool(words & FINDS_MODULES or (here and looks))
+    return bool(words & FINDS_MODULES or (locates_itself and looks))
 
 
 def may_look_for_modules(source: bytes | str, packages: Iterable[str]) -> bool:

@@ -76,10 +76,12 @@ class Packages:
         if key not in self._bounds:
             if reference.imports:
                 rest = reference.parts[1:]
-                found = (self._follow(module, each, rest, 1, ()) for each in reference.imports)
-                self._bounds[key] = [bound for each in found for bound in each]
+                followed = (self._follow(module, each, rest, 1, ()) for each in reference.imports)
+                self._bounds[key] = [bound for each in followed for bound in each]
             else:
-                self._bounds[key] = [*self._attribute(module, reference.parts, 0, (), own=True)]
+                self._bounds[key] = [
+                    *self._attribute(module, reference.parts, 0, (), own_names=True)
+                ]
         return self._bounds[key]
 
     def attribute(self, module: Module, name: str) -> list[Bound]:
@@ -96,9 +98,9 @@ class Packages:
         """The modules that are loaded on the way to a dotted name."""
         parts = dotted.split(".")
         for number in range(1, len(parts) + 1):
-            if (found := self.module(".".join(parts[:number]))) is None:
+            if (module := self.module(".".join(parts[:number]))) is None:
                 return
-            yield found
+            yield module
 
     def _read(self, name: str) -> Module | None:
         first, *rest = name.split(".")
@@ -115,25 +117,31 @@ class Packages:
         return Module(name, None, True, [], {}) if place.is_dir() else None
 
     def _attribute(
-        self, module: Module, parts: Sequence[str], done: int, seen: Seen, *, own: bool = False
+        self,
+        module: Module,
+        parts: Sequence[str],
+        done: int,
+        seen: Seen,
+        *,
+        own_names: bool = False,
     ) -> Iterator[Bound]:
-        """What the rest of a name leads to in a module, after `done` of its parts; `own` for names
-        of the module itself, where a module below it is not visible.
+        """What the rest of a name leads to in a module, after `done` of its parts; `own_names`
+        for names of the module itself, where a module below it is not visible.
         """
         if not parts:
             yield Bound(done, module)
             return
         first, *rest = parts
-        count, here = 0, (module.name, first)
-        if here not in seen:  # else a circle of re-exports
-            for bound in self._bound(module, first, rest, done + 1, (*seen, here)):
+        count, key = 0, (module.name, first)
+        if key not in seen:  # else a circle of re-exports
+            for bound in self._bound(module, first, rest, done + 1, (*seen, key)):
                 count += 1
                 yield bound
-        if own:
+        if own_names:
             return
         below = self.module(f"{module.name}.{first}") if module.is_package else None
         if below is not None and (rest or not count):
-            yield from self._attribute(below, rest, done + 1, (*seen, here))
+            yield from self._attribute(below, rest, done + 1, (*seen, key))
         elif not count and first != "__getattr__":
             yield from self._attribute(module, ["__getattr__"], done, seen)
         elif not count:

@@ -77,10 +77,10 @@ def looked_at(
     if statement in seen:
         return frozenset()
     if seen or statement not in packages.looked_at:
-        found = _looked_at(packages, module, statement, seen)
+        names = _looked_at(packages, module, statement, seen)
         if seen:
-            return found
-        packages.looked_at[statement] = found
+            return names
+        packages.looked_at[statement] = names
     return packages.looked_at[statement]
 
 
@@ -96,8 +96,8 @@ def _looked_at(
     answers = any(isinstance(each, ast.Return) and each.value is not None for each in inside)
     if any(map(_changes, inside)) or (answers and not seen):
         return None
-    own = _made_here(node)
-    if not all(_may_go_through(one, own) for each in inside for one in _gone_through(each)):
+    local_names = _made_here(node)
+    if not all(_may_go_through(one, local_names) for each in inside for one in _gone_through(each)):
         return None
     names = {each.attr for each in inside if isinstance(each, ast.Attribute)}
     by_node = {id(each.nodes[-1]): each for each in statement.references}
@@ -146,10 +146,10 @@ def _gone_through(node: ast.AST) -> list[ast.expr]:
     return []
 
 
-def _may_go_through(node: ast.expr, own: frozenset[str]) -> bool:
+def _may_go_through(node: ast.expr, local_names: frozenset[str]) -> bool:
     """Whether an expression is certainly no iterator that somebody else goes on with."""
     if isinstance(node, ast.Name):
-        return node.id in own or node.id.isupper()
+        return node.id in local_names or node.id.isupper()
     return not isinstance(node, ast.Call) or last_name(node) in OUTSIDE | METHODS | THROUGH | {
         "range",
         "type",

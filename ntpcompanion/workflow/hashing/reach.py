@@ -197,8 +197,8 @@ class _Reach:
         if {each.attr for each in attributes_in(ast.walk(node))} & self.choice.methods:
             return False
         called = node.value.func  # type: ignore[attr-defined]  # is_simple_call: a call
-        found = [each for each in statement.references if each.nodes[-1] is called]
-        bound = [one for each in found for one in self.packages.resolve(module, each)]
+        references = [each for each in statement.references if each.nodes[-1] is called]
+        bound = [one for each in references for one in self.packages.resolve(module, each)]
         return bool(bound) and all(map(self._may_only_raise, bound))
 
     def _may_only_raise(self, bound: Bound) -> bool:
@@ -230,8 +230,8 @@ class _Reach:
                 )
         if all(bound.outside and bound.module is None for bound in bounds):
             self.of_libraries |= {id(node) for node in reference.nodes}
-        at = min(max(bound.parts, 1) for bound in bounds) - 1
-        self.nodes[id(reference.nodes[at])] = " | ".join(sorted({*labels}))
+        index = min(max(bound.parts, 1) for bound in bounds) - 1
+        self.nodes[id(reference.nodes[index])] = " | ".join(sorted({*labels}))
 
     def reach(self, bound: Bound) -> str:
         module = bound.module
@@ -297,7 +297,7 @@ class _Reach:
         return self.packages.hashes[key]
 
     def hashes(self) -> dict[str, str]:
-        found = {label: self._hash(statement) for statement, label in self.labels.items()}
+        result = {label: self._hash(statement) for statement, label in self.labels.items()}
         for name in self.whole:
-            found[f"all files of {name}"] = folder_hash(self.packages.folders[name])
-        return dict(sorted(found.items()))
+            result[f"all files of {name}"] = folder_hash(self.packages.folders[name])
+        return dict(sorted(result.items()))

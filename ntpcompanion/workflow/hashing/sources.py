@@ -25,27 +25,27 @@ def source_hashes(code: str, *packages: Path) -> dict[str, str]:
     todo = _tracked(names_used(code), known)
     done: set[str] = set()
     read: set[Path] = set()
-    found: dict[str, str] = {}
+    hashes: dict[str, str] = {}
     while todo:
         name = todo.pop()
         done.add(name)
         first = name.partition(".")[0]
         for place in known[first].leads_to(name):
             if isinstance(place, tuple):
-                found[(above[first] / place[0]).as_posix()] = place[1]
+                hashes[(above[first] / place[0]).as_posix()] = place[1]
             elif place not in read:
                 read.add(place)
                 file = place.relative_to(known[first].folder)
                 # a checkout with the line ends of Windows is the same code
                 data = read_input(place).replace(b"\r\n", b"\n")
                 todo |= _names_in(place, data, (first, *file.parent.parts), known) - done
-                found[(above[first] / file).as_posix()] = sha256(data)
+                hashes[(above[first] / file).as_posix()] = sha256(data)
                 if may_look_for_modules(data, known):
-                    found |= _all_files(packages[0], known[first].folder)
+                    hashes |= _all_files(packages[0], known[first].folder)
     if may_look_for_modules(code, known):
         for folder in packages:
-            found |= _all_files(packages[0], folder)
-    return dict(sorted(found.items()))
+            hashes |= _all_files(packages[0], folder)
+    return dict(sorted(hashes.items()))
 
 
 def _all_files(first: Path, folder: Path) -> dict[str, str]:

@@ -243,8 +243,10 @@ class _Reader(ast.NodeVisitor):
 
     def _local_imports(self, name: str) -> tuple[Import, ...]:
         scopes = [self._scope_of(name), *(each for each in self.scopes if each.is_class)]
-        found = [each for scope in scopes if scope for each in scope.imports if each.local == name]
-        return tuple(found)
+        imports = [
+            each for scope in scopes if scope for each in scope.imports if each.local == name
+        ]
+        return tuple(imports)
 
     def _quietly(self, nodes: Sequence[ast.expr]) -> None:
         """Visit what is called or compared with, not handed on."""

@@ -83,8 +83,8 @@ def _entries(folder: Path) -> tuple[set[str], set[str]]:
     """The names of the folders and of the files in a folder; none if it does not exist."""
     if not folder.is_dir():
         return set(), set()
-    with os.scandir(folder) as found:
-        entries = list(found)
+    with os.scandir(folder) as scanned:
+        entries = list(scanned)
     folders = {entry.name for entry in entries if entry.is_dir()}
     return folders, {entry.name for entry in entries if entry.is_file()}
 
@@ -117,7 +117,7 @@ def _names_of(stub: bytes) -> Mapping[str, str]:
 
 def not_python(path: Path, error: BaseException) -> WorkflowError:
     """The sentence for a file that cannot be parsed."""
-    said = str(error).replace("<unknown>", path.name) or type(error).__name__
+    reason = str(error).replace("<unknown>", path.name) or type(error).__name__
     return WorkflowError(
-        f"{path} is not Python, so nothing that imports it can run: {said}. Fix the file."
+        f"{path} is not Python, so nothing that imports it can run: {reason}. Fix the file."
     )

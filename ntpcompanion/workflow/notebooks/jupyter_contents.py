@@ -63,9 +63,9 @@ class TextNotebooks(TextFileContentsManager):  # type: ignore[misc]  # jupytext 
         if (
             before is not None
             and (after := _text(file)) is not None
-            and (kept := keep_lines(before, after)) != after
+            and (merged := keep_lines(before, after)) != after
         ):
-            text = {"type": "file", "format": "text", "content": kept}
+            text = {"type": "file", "format": "text", "content": merged}
             # the date that JupyterLab compares with at its next save
             saved |= {"last_modified": super().save(text, path)["last_modified"]}
         return saved

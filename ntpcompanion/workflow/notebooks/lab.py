@@ -78,8 +78,8 @@ def lab_environment(project: Project) -> dict[str, str]:
     screen and a home, with what is fixed for all runs, and folders of its own for what it keeps.
     """
     folder = project.build / "lab"
-    own = ("config", "data", "runtime")
-    kept = {f"JUPYTER_{name.upper()}_DIR": str(folder / name) for name in own}
+    kinds = ("config", "data", "runtime")
+    folders = {f"JUPYTER_{name.upper()}_DIR": str(folder / name) for name in kinds}
     # each of these would lead JupyterLab, or a kernel, back to settings of the user
     foreign = {
         "JUPYTER_CONFIG_PATH", "JUPYTER_PATH", "JUPYTERLAB_DIR",
@@ -89,4 +89,4 @@ def lab_environment(project: Project) -> dict[str, str]:
     fixed = fixed_environment([*map(str, package_parents(project)), *running()])
     usual = {k: v for k, v in (of_user | fixed).items() if k not in foreign}
     caches = {"MPLCONFIGDIR": str(folder / "matplotlib"), "IPYTHONDIR": str(folder / "ipython")}
-    return usual | kept | caches
+    return usual | folders | caches

@@ -38,10 +38,12 @@ def require_whole(
     WorkflowError
         what would be lost, and in which cell.
     """
-    places = [f"{where}, cell {i} ({cell.source[:30]!r})" for i, cell in enumerate(node.cells, 1)]
-    for place, cell in zip(places, node.cells, strict=True):
-        require_plain_lines(cell.source, place)
-        _require_no_picture(cell, place)
+    locations = [
+        f"{where}, cell {i} ({cell.source[:30]!r})" for i, cell in enumerate(node.cells, 1)
+    ]
+    for location, cell in zip(locations, node.cells, strict=True):
+        require_plain_lines(cell.source, location)
+        _require_no_picture(cell, location)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what jupytext leaves out is seen below
         try:
@@ -53,10 +55,10 @@ def require_whole(
             raise WorkflowError(
                 f"{where}: a text notebook of these cells could not be read again: {error}"
             ) from error
-    for place, cell in zip(places, node.cells, strict=True):
+    for location, cell in zip(locations, node.cells, strict=True):
         if _counts(cell) and _essence(cell) not in stored:
             raise WorkflowError(
-                f"{place}: a text notebook would not give this cell back as it is. A text "
+                f"{location}: a text notebook would not give this cell back as it is. A text "
                 "cell above may take it in, by a fence or an HTML comment that it leaves open; or "
                 "its first line, which begins with `:` or `---`, or its metadata, would be read "
                 "otherwise. Change that, then save again."

@@ -175,9 +175,9 @@ def _read_node(path: Path) -> nbformat.NotebookNode:
     return node
 
 
-def _settings(given: object, path: Path) -> dict[str, list[str]]:
+def _settings(value: object, path: Path) -> dict[str, list[str]]:
     settings: dict[str, list[str]] = shaped(
-        given, dict[str, list[str]], f"{path}, `ntp` in the front matter"
+        value, dict[str, list[str]], f"{path}, `ntp` in the front matter"
     )
     return settings
 

@@ -33,7 +33,7 @@ class Check:
 
 def parse_check(text: str, known: Mapping[str, object], where: str) -> Check:
     """A call that is written in the front matter. Raises WorkflowError for what is not such a call,
-    and for a name that is none of the `known` parameters.
+    and for a name that is not one of the `known` parameters.
     """
     try:
         call = ast.parse(text.strip(), mode="eval").body
@@ -43,20 +43,20 @@ def parse_check(text: str, known: Mapping[str, object], where: str) -> Check:
         raise _no_call(text, where)
     module, _, function = ast.unparse(call.func).rpartition(".")
     parameters, literals = dict[str, str](), dict[str, object]()
-    for given in call.keywords:
-        if given.arg is None:
+    for keyword in call.keywords:
+        if keyword.arg is None:
             raise _no_call(text, where)
-        if isinstance(given.value, ast.Name):
-            name = given.value.id
+        if isinstance(keyword.value, ast.Name):
+            name = keyword.value.id
             if name not in known:
                 raise WorkflowError(
                     f"{where}: the check {module}.{function} is given {name!r}, which is not a "
                     f"parameter.{nearest(name, known)}"
                 )
-            parameters[given.arg] = name
+            parameters[keyword.arg] = name
         else:
             try:
-                literals[given.arg] = ast.literal_eval(given.value)
+                literals[keyword.arg] = ast.literal_eval(keyword.value)
             except ValueError:
                 raise _no_call(text, where) from None
     return Check(module, function, parameters, literals)
@@ -70,25 +70,25 @@ def run_checks(
     Of variants that differ in other parameters only, one is checked. Raises WorkflowError where a
     function rejects one, cannot be imported, or takes no such arguments.
     """
-    said = dict[str, None]()
+    sentences = dict[str, None]()
     for check in checks:
         asked = [
             {argument: values[name] for argument, name in check.parameters.items()}
             for values in variants
         ]
         for arguments in {canonical_json(each): each for each in asked}.values():
-            said |= dict.fromkeys(_said(check, arguments, where))
-    return list(said)
+            sentences |= dict.fromkeys(_said(check, arguments, where))
+    return list(sentences)
 
 
 def _said(check: Check, arguments: Mapping[str, object], where: str) -> list[str]:
     try:
-        said = _function(check, where)(**arguments, **check.literals)
+        sentences = _function(check, where)(**arguments, **check.literals)
     except (ValueError, OSError, ImportError) as error:
         raise WorkflowError(f"{where}: {_renamed(str(error), check.parameters)}") from error
     except TypeError as error:
         raise WorkflowError(f"{where}: the check {check} cannot be called: {error}.") from error
-    return [_renamed(sentence, check.parameters) for sentence in said or []]
+    return [_renamed(sentence, check.parameters) for sentence in sentences or []]
 
 
 def _function(check: Check, where: str) -> Callable[..., list[str] | None]:
@@ -105,7 +105,7 @@ def _function(check: Check, where: str) -> Callable[..., list[str] | None]:
 
 def _renamed(sentence: str, names: Mapping[str, str]) -> str:
     """The sentence with the notebook's names in place of those of the arguments."""
-    return re.sub(r"`(\w+)`", lambda found: f"`{names.get(found[1], found[1])}`", sentence)
+    return re.sub(r"`(\w+)`", lambda match: f"`{names.get(match[1], match[1])}`", sentence)
 
 
 def _no_call(text: str, where: str) -> WorkflowError:

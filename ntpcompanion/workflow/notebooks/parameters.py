@@ -49,13 +49,13 @@ def parse_parameters(source: str, where: str) -> dict[str, Parameter]:
         ) from error
     comments = _trailing_comments(source)
     parameters = [_parameter(statement, comments, where) for statement in statements]
-    found = {parameter.name: parameter for parameter in parameters}
-    if "seed" not in found:
+    by_name = {parameter.name: parameter for parameter in parameters}
+    if "seed" not in by_name:
         raise WorkflowError(
             f"{where}: the parameters cell has no `seed`. Every notebook takes one, even if it "
             "draws nothing."
         )
-    return found
+    return by_name
 
 
 def _parameter(statement: ast.stmt, comments: Mapping[int, str], where: str) -> Parameter:
@@ -103,14 +103,14 @@ def _inside(value: object, domain: Domain) -> bool:
 
 
 def resolve(
-    parameters: Mapping[str, Parameter], given: Mapping[str, object], where: str
+    parameters: Mapping[str, Parameter], overrides: Mapping[str, object], where: str
 ) -> dict[str, object]:
-    """Defaults overlaid with `given`, each checked against the type of its default and the domain
-    its comment ends in.
+    """Defaults overlaid with `overrides`, each checked against the type of its default and the
+    domain its comment ends in.
 
     A whole number that is given for a float, or in a list of floats, is that float: 1000 and 1000.0
     are one value, one variant of a run and one key. No other two types are equal: 1.0 is rejected
-    where the default is 1, because 1.0 is not an index and no count in Python.
+    where the default is 1, because 1.0 is not an index or a count in Python.
 
     Raises
     ------
@@ -118,9 +118,9 @@ def resolve(
         an unknown name; a value of another type, outside of its domain, or of a kind that no
         results file could hold (an infinity, a set).
     """
-    given = {lookup(parameters, name, where).name: value for name, value in given.items()}
+    overrides = {lookup(parameters, name, where).name: value for name, value in overrides.items()}
     values = {
-        name: _typed(parameter, given.get(name, parameter.default), where)
+        name: _typed(parameter, overrides.get(name, parameter.default), where)
         for name, parameter in parameters.items()
     }
     for name, value in values.items():
@@ -167,21 +167,21 @@ def parse_value(parameter: Parameter, text: str, where: str) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _typed(parameter: Parameter, given: object, where: str) -> object:
-    default, value = parameter.default, given
+def _typed(parameter: Parameter, raw: object, where: str) -> object:
+    default, value = parameter.default, raw
     if isinstance(default, float):
-        value = _as_float(given)
-    elif isinstance(default, list) and isinstance(given, list) and default:
+        value = _as_float(raw)
+    elif isinstance(default, list) and isinstance(raw, list) and default:
         kinds = set(map(type, default))
-        value = [_as_float(item) for item in given] if float in kinds else given
+        value = [_as_float(item) for item in raw] if float in kinds else raw
         if not kinds.issuperset(map(type, value)):
-            raise _wrong_type(parameter, given, where)
+            raise _wrong_type(parameter, raw, where)
     if default is not None and type(value) is not type(default):
-        raise _wrong_type(parameter, given, where)
+        raise _wrong_type(parameter, raw, where)
     if not _storable(value):
         raise WorkflowError(
             f"{where}: parameter `{parameter.name}` must be a finite number, a text, a truth "
-            f"value, none, or a list of these, got {given!r}."
+            f"value, none, or a list of these, got {raw!r}."
         )
     return value
 

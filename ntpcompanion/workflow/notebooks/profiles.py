@@ -21,19 +21,19 @@ def read_profiles(project: Project, known: dict[str, Notebook]) -> Profiles:
     table = shaped(
         read_yaml(path) or {}, dict[str, dict[str, dict[str, object] | None] | None], str(path)
     )
-    given = {
+    by_notebook = {
         known_as(name, known): {key: values or {} for key, values in (profiles or {}).items()}
         for name, profiles in table.items()
     }
-    if len(given) < len(table):
+    if len(by_notebook) < len(table):
         raise WorkflowError(f"{path} names one notebook twice: {', '.join(map(ascii, table))}.")
-    for name, profiles in given.items():
+    for name, profiles in by_notebook.items():
         if name not in known:
             raise WorkflowError(f"{path}: no notebook {name!r}.{nearest(name, known)}")
         for profile, values in profiles.items():
             check_profile(profile)
             resolve(known[name].parameters, values, f"{path}, {name}.{profile}: notebook {name!r}")
-    return given
+    return by_notebook
 
 
 def check_profile(profile: str) -> str:

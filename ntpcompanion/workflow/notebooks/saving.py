@@ -88,21 +88,21 @@ def _merged(before: str, after: str) -> str:
         None, [block.meaning for block in old], [block.meaning for block in new], autojunk=False
     )
     moved = {block.meaning: block for block in old}
-    kept: list[tuple[Block, bool]] = []  # with whether the empty lines above it are to be kept
+    merged: list[tuple[Block, bool]] = []  # with whether the empty lines above it are to be kept
     for operation, first, last, start, end in matcher.get_opcodes():
         if operation == "equal":
-            kept += [(block, index > 0) for index, block in enumerate(old[first:last])]
+            merged += [(block, index > 0) for index, block in enumerate(old[first:last])]
         else:
             edited = last - first == end - start
             pairs = zip(
                 old[first:last] if edited else [None] * (end - start), new[start:end], strict=True
             )
-            kept += [
+            merged += [
                 (moved.get(block.meaning) or _with_head(was, block), False) for was, block in pairs
             ]
-    if [block for block, _ in kept] == old:
+    if [block for block, _ in merged] == old:
         return before
-    text = _joined(kept)
+    text = _joined(merged)
     return text if cells(text) == cells(after) else after
 
 
@@ -120,11 +120,11 @@ def blocks(text: str) -> list[Block]:
         _opening(lines, line, cell.cell_type)
         for line, cell in zip(node.metadata.pop("source_map"), node.cells, strict=True)
     ]
-    found: list[Block] = []
+    result: list[Block] = []
     if _stripped(front := "".join(lines[: starts[0] if starts else len(lines)])):
         entries = _entries(node.metadata)
         about = _FRONT if _says_more(entries) else _BARE
-        found.append(Block(_stripped(front), canonical_json([_FRONT, entries]), "", about=about))
+        result.append(Block(_stripped(front), canonical_json([_FRONT, entries]), "", about=about))
     above = ""
     for (start, end), cell in zip(pairwise([*starts, len(lines)]), node.cells, strict=True):
         whole = "".join(lines[start:end])
@@ -132,9 +132,9 @@ def blocks(text: str) -> list[Block]:
         about = canonical_json([cell.cell_type, cell.metadata, after_text])
         shown, meaning = _stripped(whole), canonical_json([about, cell.source])
         head = "" if cell.cell_type == "markdown" else _head(shown, cell.source)
-        found.append(Block(shown, meaning, _gap(lines, start), head, about))
+        result.append(Block(shown, meaning, _gap(lines, start), head, about))
         above = cell.cell_type
-    return found
+    return result
 
 
 def _head(text: str, source: str) -> str:
@@ -163,13 +163,13 @@ def _opening(lines: Sequence[str], line: int, kind: str) -> int:
 
 def _entries(metadata: Any) -> dict[str, object]:
     """What the front matter says beside what tools write into it."""
-    kept = {
+    entries = {
         **metadata,
         "jupytext": {k: v for k, v in metadata.get("jupytext", {}).items() if k not in _OF_TOOLS},
         # what a kernel is called differs from machine to machine
         "kernelspec": metadata.get("kernelspec", {}).get("name"),
     }
-    return {key: value for key, value in kept.items() if value}
+    return {key: value for key, value in entries.items() if value}
 
 
 def _says_more(entries: Mapping[str, Any]) -> bool:
@@ -206,9 +206,9 @@ def _stripped(text: str) -> str:
     return "".join(lines).rstrip("\n")
 
 
-def _joined(kept: Sequence[tuple[Block, bool]]) -> str:
+def _joined(merged: Sequence[tuple[Block, bool]]) -> str:
     parts = [
         (("\n" + block.gap if keeps else "\n\n") if index else "") + block.text
-        for index, (block, keeps) in enumerate(kept)
+        for index, (block, keeps) in enumerate(merged)
     ]
     return "".join(parts) + "\n"

@@ -53,17 +53,17 @@ def join(
         of the book.
     """
     writer = PdfWriter()
-    places: dict[str, Place] = {}
+    destinations: dict[str, Place] = {}
     for path in printed:
         reader = PdfReader(path)
-        places |= _places(reader, len(writer.pages))
+        destinations |= _places(reader, len(writer.pages))
         for page in reader.pages:
             writer.add_page(page)
     for number, page in enumerate(writer.pages, start=1):
         page.pop("/StructParents", None)
-        _link(page, places, writer)
+        _link(page, destinations, writer)
         _number(page, number, writer)
-    _outline(writer, headings, parts, places)
+    _outline(writer, headings, parts, destinations)
     writer.add_metadata({"/Title": title})
     writer.root_object[NameObject("/PageMode")] = NameObject("/UseOutlines")
     writer.root_object[NameObject("/Lang")] = TextStringObject("en")
@@ -73,34 +73,34 @@ def join(
 
 def _places(reader: PdfReader, before: int) -> dict[str, Place]:
     """Where the names of a document are, after `before` pages of others."""
-    found = {}
+    destinations = {}
     for name, place in reader.named_destinations.items():
         number = reader.get_destination_page_number(place)
         if number is not None:
-            found[unquote(name.lstrip("/"))] = (
+            destinations[unquote(name.lstrip("/"))] = (
                 before + number,
                 float(place.left or 0),
                 float(place.top or 0),
             )
-    return found
+    return destinations
 
 
-def _link(page: PageObject, places: Mapping[str, Place], writer: PdfWriter) -> None:
+def _link(page: PageObject, destinations: Mapping[str, Place], writer: PdfWriter) -> None:
     """Let the links of a page lead to places of the book or to the web. What leads to a file of
     the machine where the book was printed, or to what was not printed, is text.
     """
-    kept = ArrayObject()
+    annotations = ArrayObject()
     for each in page.get("/Annots", ArrayObject()):
         note = each.get_object()
         address = str(note.get("/A", {}).get("/URI", ""))
-        place = places.get(unquote(address.removeprefix(BOOK)))
+        place = destinations.get(unquote(address.removeprefix(BOOK)))
         if address.startswith(BOOK) and place:
             del note["/A"]
             note[NameObject("/Dest")] = _target(writer, place)
         elif address.startswith(BOOK) or not address.startswith(("http:", "https:", "mailto:")):
             continue
-        kept.append(each)
-    page[NameObject("/Annots")] = kept
+        annotations.append(each)
+    page[NameObject("/Annots")] = annotations
 
 
 def _target(writer: PdfWriter, place: Place) -> ArrayObject:
@@ -140,18 +140,18 @@ def _outline(
     writer: PdfWriter,
     headings: Sequence[Heading],
     parts: Mapping[str, str],
-    places: Mapping[str, Place],
+    destinations: Mapping[str, Place],
 ) -> None:
     """Parts, pages and sections, each below the last one of a higher level."""
     above: dict[int, IndirectObject] = {}
     last = ""
     for heading in headings:
-        if heading.name not in places:
+        if heading.name not in destinations:
             continue
-        number, left, top = places[heading.name]
+        number, left, top = destinations[heading.name]
         part = parts.get(heading.name.partition("--")[0], "")
         if heading.level == 1 and part != last:
-            above = {0: _entry(writer, part, places[heading.name], None)} if part else {}
+            above = {0: _entry(writer, part, destinations[heading.name], None)} if part else {}
             last = part
         higher = [level for level in above if level < heading.level]
         parent = above[max(higher)] if higher else None

@@ -88,8 +88,8 @@ def _print(document: Document, folder: Path, browser: str) -> Path:
     except TimeoutError as error:
         raise WorkflowError(f"{where}: {error}.") from error
     if ended.code or not printed.is_file() or not printed.stat().st_size:
-        said = (ended.errors or ended.output)[-2000:]
-        raise WorkflowError(f"{where} (code {ended.code}):\n{said}")
+        message = (ended.errors or ended.output)[-2000:]
+        raise WorkflowError(f"{where} (code {ended.code}):\n{message}")
     return printed
 
 

@@ -99,10 +99,10 @@ def book_title(html: Path, page: str) -> str:
     """The title of a page of the site, as its browser shows it, without the book's if both are
     one.
     """
-    found = re.search(r"<title>(.*?)</title>", _read(html, page), re.DOTALL)
-    title = unescape(found[1]).strip() if found else "The book"
-    own, _, book = title.partition(" \N{EM DASH} ")
-    return own if own == book else title
+    match = re.search(r"<title>(.*?)</title>", _read(html, page), re.DOTALL)
+    title = unescape(match[1]).strip() if match else "The book"
+    page_title, _, book = title.partition(" \N{EM DASH} ")
+    return page_title if page_title == book else title
 
 
 def _groups(sizes: Mapping[str, int], size: int) -> Iterator[list[str]]:
@@ -123,12 +123,12 @@ def _document(head: str, sections: Mapping[str, str], linked: Collection[str]) -
         Heading(int(level), _words(title), name) for level, title, name in _HEADING.findall(body)
     )
     # a browser gives a PDF the place of a name only where a link of the same document leads to it
-    own = {name for _, names in _NAMED.findall(body) for name in names.split()}
-    wanted = sorted(own & {*linked, *(heading.name for heading in headings)})
-    places = "".join(f'<a href="#{name}"></a>' for name in wanted)
+    anchors = {name for _, names in _NAMED.findall(body) for name in names.split()}
+    wanted = sorted(anchors & {*linked, *(heading.name for heading in headings)})
+    links = "".join(f'<a href="#{name}"></a>' for name in wanted)
     text = (
         f'{head}<body><main class="bd-main"><div class="bd-content"><div class="bd-article">{body}'
-        f"</div></div></main><nav hidden>{places}</nav><script>{SCRIPT}</script></body></html>"
+        f"</div></div></main><nav hidden>{links}</nav><script>{SCRIPT}</script></body></html>"
     )
     return Document(tuple(sections), text, headings)
 
@@ -142,15 +142,15 @@ def _read(html: Path, page: str) -> str:
 
 def _head(text: str, page: str, html: Path) -> str:
     """Styles, and what sets the mathematics, of the first page of the book."""
-    kept = "".join(
-        _LINK.sub(lambda found: _from_root(found, page), piece)
+    elements = "".join(
+        _LINK.sub(lambda match: _from_root(match, page), piece)
         for piece in _HEAD.findall(text.partition("</head>")[0])
         if piece.startswith("<link") or "mathjax" in piece.lower()
     )
     return (
         '<!DOCTYPE html><html lang="en" data-theme="light" data-mode="light"><head>'
         f'<meta charset="utf-8"><base href="{escape(html.resolve().as_uri())}/">'
-        f"{kept}<style>{STYLE}</style></head>"
+        f"{elements}<style>{STYLE}</style></head>"
     )
 
 
@@ -162,9 +162,9 @@ def _section(page: str, text: str, texts: Mapping[str, str]) -> str:
     if article is None:
         raise WorkflowError(f"{page}.html holds no article. Run `make book` again.")
 
-    def link(found: re.Match[str]) -> str:
-        name = leads_to(found[2])
-        return f'{found[1]}"{BOOK}{name}"' if name else found[0]
+    def link(match: re.Match[str]) -> str:
+        name = leads_to(match[2])
+        return f'{match[1]}"{BOOK}{name}"' if name else match[0]
 
     def leads_to(address: str) -> str:
         path, _, anchor = address.partition("#")
@@ -173,21 +173,21 @@ def _section(page: str, text: str, texts: Mapping[str, str]) -> str:
             place_name(other, anchor) if other in texts and not address.endswith(".ipynb") else ""
         )
 
-    def other(found: re.Match[str]) -> str:
-        if found[2].startswith("#"):  # within a drawing
-            return f'{found[1]}="#{place_name(page, found[2][1:])}"'
-        return _from_root(found, page)
+    def other(match: re.Match[str]) -> str:
+        if match[2].startswith("#"):  # within a drawing
+            return f'{match[1]}="#{place_name(page, match[2][1:])}"'
+        return _from_root(match, page)
 
     body = _OPENED.sub(r'<details open class="\1"', article[1])
-    body = _NAMED.sub(lambda found: _renamed(found, page), body)
-    body = _LOCAL.sub(lambda found: f"url(#{place_name(page, found[1])})", body)
+    body = _NAMED.sub(lambda match: _renamed(match, page), body)
+    body = _LOCAL.sub(lambda match: f"url(#{place_name(page, match[1])})", body)
     body = _LINK.sub(other, _ANCHOR.sub(link, body))
     return f'<section class="ntp-page" id="{place_name(page)}">{body}</section>'
 
 
-def _renamed(found: re.Match[str], page: str) -> str:
-    names = " ".join(place_name(page, name) for name in found[2].split())
-    return f'{found[1]}="{names}"'
+def _renamed(match: re.Match[str], page: str) -> str:
+    names = " ".join(place_name(page, name) for name in match[2].split())
+    return f'{match[1]}="{names}"'
 
 
 def place_name(page: str, anchor: str = "") -> str:
@@ -195,11 +195,11 @@ def place_name(page: str, anchor: str = "") -> str:
     return f"{page.replace('/', '-')}--{anchor}" if anchor else page.replace("/", "-")
 
 
-def _from_root(found: re.Match[str], page: str) -> str:
+def _from_root(match: re.Match[str], page: str) -> str:
     """An address of a file of the site, from its first folder instead of that of a page."""
-    if re.match(r"[a-z]+:|#|//", found[2]) or not found[2]:
-        return found[0]
-    return f'{found[1]}="{_joined(page, found[2])}"'
+    if re.match(r"[a-z]+:|#|//", match[2]) or not match[2]:
+        return match[0]
+    return f'{match[1]}="{_joined(page, match[2])}"'
 
 
 def _joined(page: str, address: str) -> str:

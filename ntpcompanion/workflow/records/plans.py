@@ -61,8 +61,8 @@ def read_plans(project: Project) -> dict[str, Plan]:
 # a build asks for each of its records
 @functools.lru_cache(maxsize=1)
 def _plans(text: str, where: str) -> Mapping[str, Plan]:
-    given: dict[str, Plan] = shaped(parse_yaml(text, where) or {}, dict[str, Plan], where)
-    table = {normalize("NFC", name): plan for name, plan in given.items()}
+    plans: dict[str, Plan] = shaped(parse_yaml(text, where) or {}, dict[str, Plan], where)
+    table = {normalize("NFC", name): plan for name, plan in plans.items()}
     for name in table:
         if not re.fullmatch(r"[\w-]+", name):  # it becomes the name of a file
             raise WorkflowError(

@@ -159,13 +159,13 @@ def banner(record: Record) -> str:
     """
     kind, state = "ntp-current", "matches the present code"
     first, *rest = re.split(r"(?<=[.;]) ", record.about, maxsplit=1)
-    said = escape(f"{first[:-1]} …" if rest else first)
+    summary = escape(f"{first[:-1]} …" if rest else first)
     if record.outdated:
         changed = f"{first_of(record.outdated)} changed since"
         kind, state = "ntp-outdated", f"outdated: {changed}"
-        said = f"{said} Outdated: {escape(changed)}."
+        summary = f"{summary} Outdated: {escape(changed)}."
     made = escape(f"Made {record.made}; {state}.")
-    head = f"<summary><strong>Recorded run</strong> <code>{record.name}</code> {said}</summary>"
+    head = f"<summary><strong>Recorded run</strong> <code>{record.name}</code> {summary}</summary>"
     head += f"<p>{escape(record.about)}</p>" if rest else ""
     return f'<details class="ntp-record {kind}">{head}{made}</details>'
 
@@ -180,12 +180,12 @@ def _outdated(project: Project, name: str, data: dict[str, Any]) -> list[str]:
     present = experiment_sources(project, data["plan"])
     last = data.get("rehashed") or [data, *data["verified"]][-1]
     known = last["sources"]
-    found = sorted(name for name in {*present, *known} if present.get(name) != known.get(name))
-    found += changed_inputs(project, [data, *data["verified"]][-1].get("inputs", {}))
+    changed = sorted(name for name in {*present, *known} if present.get(name) != known.get(name))
+    changed += changed_inputs(project, [data, *data["verified"]][-1].get("inputs", {}))
     plan = read_plans(project).get(name)
     if plan is None or plan.model_dump() != data["plan"]:
-        found.append("book/records/plans.yml")
-    return found
+        changed.append("book/records/plans.yml")
+    return changed
 
 
 def _made(data: dict[str, Any]) -> str:

@@ -70,24 +70,26 @@ class Difference:
         return f"{self.place or 'the result'}: {self.stored!r} → {self.found!r}"
 
 
-def differences(stored: object, found: object, tolerances: Tolerances = NONE) -> list[Difference]:
+def differences(
+    stored: object, recomputed: object, tolerances: Tolerances = NONE
+) -> list[Difference]:
     """The places at which two JSON values differ by more than the tolerance of the field; durations
     are not compared.
     """
     return [
         Difference(place, old, new, _tolerance(place, tolerances) if _floats(old, new) else None)
-        for place, old, new in _leaves(stored, found, "")
+        for place, old, new in _leaves(stored, recomputed, "")
         if not _equal(old, new, _tolerance(place, tolerances))
     ]
 
 
-def largest_deviation(stored: object, found: object, tolerances: Tolerances = NONE) -> float:
+def largest_deviation(stored: object, recomputed: object, tolerances: Tolerances = NONE) -> float:
     """The largest relative difference of two numbers at one place: 0 if all are equal, and within
     the tolerances if there are no `differences`.
     """
     deviations = (
         _tolerance(place, tolerances).deviation(old, new)
-        for place, old, new in _leaves(stored, found, "")
+        for place, old, new in _leaves(stored, recomputed, "")
         if isinstance(old, float) and isinstance(new, float)
     )
     return max(deviations, default=0.0)

@@ -56,8 +56,8 @@ def _folders() -> list[Path]:
     """The folders of records at or above the current one; where there is none, those beside the
     packages that were imported, the book's own before the workflow's.
     """
-    here = Path.cwd()
-    if above := _existing(here, *here.parents):
+    current = Path.cwd()
+    if above := _existing(current, *current.parents):
         return above
     imported = {name: module for name, module in list(sys.modules.items()) if "." not in name}
     workflow = imported.pop(__name__.partition(".")[0])

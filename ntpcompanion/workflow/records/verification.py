@@ -55,8 +55,8 @@ def verify_record(
         drawn = [data["results"][i] for i in _drawn(data, draw, count)]
         tasks = [line["parameters"] for line in drawn]
         # whether they are equal or not, the next verification computes again
-        own = f"{name}-verify-{draw[:12]}"
-        with computed(project, own, data["plan"], tasks, options) as lines:
+        run_name = f"{name}-verify-{draw[:12]}"
+        with computed(project, run_name, data["plan"], tasks, options) as lines:
             pairs = [(old["result"], new["result"]) for old, new in zip(drawn, lines, strict=True)]
         _require_equal(name, tasks, pairs, tolerances)
         made = made_by(project, lines)
@@ -120,10 +120,10 @@ def _require_equal(
     name: str, tasks: list[dict[str, Any]], pairs: list[tuple[Any, ...]], tolerances: Tolerances
 ) -> None:
     for task, (old, new) in zip(tasks, pairs, strict=True):
-        if places := differences(old, new, tolerances):
-            shown = "; ".join(map(str, places[:SHOWN]))
-            more = f"; {len(places) - SHOWN} more" if len(places) > SHOWN else ""
-            used = {place.place: place.tolerance for place in places[:SHOWN] if place.tolerance}
+        if unequal := differences(old, new, tolerances):
+            shown = "; ".join(map(str, unequal[:SHOWN]))
+            more = f"; {len(unequal) - SHOWN} more" if len(unequal) > SHOWN else ""
+            used = {place.place: place.tolerance for place in unequal[:SHOWN] if place.tolerance}
             within = "".join(f" The tolerance of {place} is {used[place]}." for place in used)
             raise WorkflowError(
                 f"The record {name!r} does not hold for the present code. The task {task} gives "

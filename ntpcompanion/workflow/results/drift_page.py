@@ -39,16 +39,16 @@ def drift_page(
     """The builds, the claims that moved, and the others folded by chapter, as one block of HTML."""
     if not builds:
         return "No build has been recorded yet: `ntpcompanion history` records one.\n"
-    found = courses(builds, claims)
+    tracked = courses(builds, claims)
     machines = list(dict.fromkeys(build.machine for build in builds))
-    moved = [course for course in found if course.moved]
+    moved = [course for course in tracked if course.moved]
     parts = [STYLE, _builds(builds, machines)]
-    count = f"{len(moved)} of {len(found)} claims moved by more than their band or error."
+    count = f"{len(moved)} of {len(tracked)} claims moved by more than their band or error."
     if len(builds) == 1:
-        count = f"One build, with {len(found)} claims: nothing can have moved yet."
+        count = f"One build, with {len(tracked)} claims: nothing can have moved yet."
     parts.append(f"<p><strong>{count}</strong></p>{_list(moved, machines)}")
     for chapter, title in titles.items():
-        still = [c for c in found if not c.moved and c.claim.notebook == chapter]
+        still = [c for c in tracked if not c.moved and c.claim.notebook == chapter]
         if still:
             parts.append(
                 f'<details class="ntp-group"><summary>{mathematics(title)} '
@@ -62,15 +62,15 @@ def courses(builds: Sequence[Build], claims: Mapping[str, Claim]) -> list[Course
     """A course for each claim that some build measured, in the order of the claims file."""
     values = sum(len(item.values) for item in builds[-1].measurements.values() if not item.exact)
     level = FALSE_ALARMS / max(1, values * max(1, len(builds) - 1))
-    found = []
+    tracked = []
     for name, claim in claims.items():
         with_it = [build for build in builds if name in build.measurements]
         if with_it:
             size = len(with_it[-1].measurements[name].values)
             same = [b for b in with_it if len(b.measurements[name].values) == size]
             items = [build.measurements[name] for build in same]
-            found.append(_course(claim, same, items, level))
-    return found
+            tracked.append(_course(claim, same, items, level))
+    return tracked
 
 
 def _course(
@@ -125,9 +125,9 @@ def _legend(machine: int) -> str:
     )
 
 
-def _list(found: Sequence[Course], machines: Sequence[str]) -> str:
-    rows = "".join(_row(course, machines) for course in found)
-    return f'<ul class="ntp-drift">{rows}</ul>' if found else ""
+def _list(tracked: Sequence[Course], machines: Sequence[str]) -> str:
+    rows = "".join(_row(course, machines) for course in tracked)
+    return f'<ul class="ntp-drift">{rows}</ul>' if tracked else ""
 
 
 def _row(course: Course, machines: Sequence[str]) -> str:
@@ -167,11 +167,11 @@ def sparkline(course: Course, machines: Sequence[str]) -> str:
             ends = f'y1="{y(value - width):.1f}" y2="{y(value + width):.1f}"'
             parts.append(f'<line x1="{x(i):.1f}" x2="{x(i):.1f}" {ends}/>')
         parts.append(_mark(machines.index(course.builds[i].machine), x(i), y(value)))
-    least, most = (powers(number(value, 0)) for value in (min(values), max(values)))
-    said = f"{len(values)} builds, from {least} to {most}"
+    lowest, highest = (powers(number(value, 0)) for value in (min(values), max(values)))
+    label = f"{len(values)} builds, from {lowest} to {highest}"
     return (
         f'<svg class="ntp-spark" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'role="img" aria-label="{escape(said)}">{"".join(parts)}</svg>'
+        f'role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
     )
 
 

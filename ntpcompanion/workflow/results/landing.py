@@ -92,7 +92,7 @@ def read_parts(project: Project) -> dict[str, list[str]]:
     path = project.book / "_toc.yml"
     toc = read_yaml(path)
     parts = toc.get("parts", []) if isinstance(toc, dict) else []
-    found = {
+    notebooks = {
         part.get("caption", ""): [
             item["file"].removeprefix(CHAPTERS)
             for item in part.get("chapters", [])
@@ -100,7 +100,7 @@ def read_parts(project: Project) -> dict[str, list[str]]:
         ]
         for part in parts
     }
-    return {caption: names for caption, names in found.items() if names}
+    return {caption: names for caption, names in notebooks.items() if names}
 
 
 def landing_page(
@@ -116,9 +116,9 @@ def landing_page(
     shown = []
     for number, finding in enumerate(landing.findings, 1):
         claim = _claim(finding.claim, stored)
-        found = picture(stored.pages[claim.notebook], claim.notebook, finding.figure)
+        image = picture(stored.pages[claim.notebook], claim.notebook, finding.figure)
         # figures of two chapters may have the same ids, which one page must not have
-        drawing = found.html.replace(found.prefix, f"finding-{number}-")
+        drawing = image.html.replace(image.prefix, f"finding-{number}-")
         shown.append(_finding(finding, claim, drawing, stored, profile))
     files["_findings.md"] = "\n\n".join(shown) + "\n"
     return files

@@ -55,12 +55,13 @@ def ledger_page(
     order = {row.id: place for place, row in enumerate(row for g in groups.values() for row in g)}
     for paper in dict.fromkeys(row.paper for row in rows):
         parts.append(f'<section class="ntp-paper">{_paper_head(paper, papers)}')
-        for (owner, result), own in groups.items():
+        for (owner, result), group in groups.items():
             if owner == paper:
                 items = "".join(
-                    _row(row, claims[row.id], judged[row.id], titles, order[row.id]) for row in own
+                    _row(row, claims[row.id], judged[row.id], titles, order[row.id])
+                    for row in group
                 )
-                parts.append(_group(result, own, items))
+                parts.append(_group(result, group, items))
         parts.append("</section>")
     count = f"**{len(claims)} claims** at profile *{profile}*:"
     body = "\n".join(parts)
@@ -107,9 +108,9 @@ def _machines(results: Mapping[str, Result]) -> str:
         f"{escape(machine)} ({min(dates)}{f' to {max(dates)}' if max(dates) > min(dates) else ''})"
         for machine, dates in made.items()
     ]
-    said = f"Measured on {'; '.join(lines)}, " if lines else "Nothing was measured yet, "
+    sentence = f"Measured on {'; '.join(lines)}, " if lines else "Nothing was measured yet, "
     more = 'recorded runs on the machines that <a href="status.html">the status page</a> names.'
-    return f'<p class="ntp-machines">{said}{more}</p>'
+    return f'<p class="ntp-machines">{sentence}{more}</p>'
 
 
 def _controls(rows: Sequence[Row], titles: Mapping[str, str], papers: Mapping[str, Paper]) -> str:
@@ -169,15 +170,15 @@ def _row(row: Row, claim: Claim, judged: Judged, titles: Mapping[str, str], orde
         "effect": "" if row.effect is None else f"{row.effect:.6g}",
     }  # fmt: skip
     marks = "".join(f' data-{name}="{escape(str(value))}"' for name, value in data.items())
-    here = row_anchor(row.id)
+    anchor = row_anchor(row.id)
     chapter = mathematics(titles.get(row.chapter, row.chapter))
     where = (
         f'<a class="ntp-locator" href="{row.url}">{mathematics(row.locator)}</a> · {chapter} · '
-        f'<a class="ntp-anchor" href="#{here}" aria-label="Link to {escape(row.id)}">'
+        f'<a class="ntp-anchor" href="#{anchor}" aria-label="Link to {escape(row.id)}">'
         f"<code>{escape(row.id)}</code></a>"
     )
     return (
-        f'<li class="ntp-row" id="{here}"{marks}>'
+        f'<li class="ntp-row" id="{anchor}"{marks}>'
         f'<div class="ntp-row-verdict">{cards.badge(row.verdict, claim)}</div>'
         f'<div class="ntp-row-claim"><p>{mathematics(row.short)}</p>'
         f'<p class="ntp-where">{where}</p>'
@@ -190,9 +191,9 @@ def _more(row: Row) -> str:
     """What the first line leaves out, folded."""
     facts = {"In full": row.statement} if row.short != row.statement else {}
     facts |= {"Measured": row.measures, "Expected number from": row.source}
-    said = {"Read from": BASES[row.basis], "Setting": SCOPES[row.scope]}
+    details = {"Read from": BASES[row.basis], "Setting": SCOPES[row.scope]}
     lines = "".join(f"<dt>{name}</dt><dd>{mathematics(text)}</dd>" for name, text in facts.items())
-    lines += "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in said.items())
+    lines += "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in details.items())
     return f'<details class="ntp-more"><summary>more</summary><dl>{lines}</dl></details>'
 
 

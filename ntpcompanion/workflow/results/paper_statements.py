@@ -82,9 +82,9 @@ def places_page(
     for key, listed in stated.items():
         table = [["In the paper", "What it says", "Here"]]
         for item in listed:
-            own = [row for row in rows if (row.paper, row.result) == (key, item.result)]
-            here = ", ".join(known[place] for place in item.places)
-            parts_here = filter(None, (here, item.note, _claims(own)))
+            matching = [row for row in rows if (row.paper, row.result) == (key, item.result)]
+            chapters = ", ".join(known[place] for place in item.places)
+            parts_here = filter(None, (chapters, item.note, _claims(matching)))
             table.append([item.result, item.says, "\n\n    ".join(parts_here)])
         name = papers[key].name if key in papers else key
         parts += [f"## {in_myst(name)}", list_table(table, [16, 44, 40])]
@@ -131,7 +131,7 @@ def _claims(rows: Sequence[Row]) -> str:
     """How often each verdict was told, which opens to a link to the card of each claim."""
     if not rows:
         return ""
-    told = cards.tally([cards.told(row.verdict, row.kind) for row in rows])
+    counts = cards.tally([cards.told(row.verdict, row.kind) for row in rows])
     links = ", ".join(f'<a href="{escape(row.url)}">{row.id}</a>' for row in rows)
     count = f"{len(rows)} claim{'s' * (len(rows) > 1)}"
-    return f'<details class="ntp-strip"><summary>{count}: {told}</summary>{links}</details>'
+    return f'<details class="ntp-strip"><summary>{count}: {counts}</summary>{links}</details>'

@@ -87,8 +87,10 @@ def _parts(person: Any) -> tuple[str, str, str]:
     """Given names, surname with its particles, and suffix of a pybtex.database.Person."""
     first = [*person.first_names, *person.middle_names]
     last = [*person.prelast_names, *person.last_names]
-    given, surname, suffix = (plain_text(" ".join(n)) for n in (first, last, person.lineage_names))
-    return given, surname, suffix
+    forenames, surname, suffix = (
+        plain_text(" ".join(n)) for n in (first, last, person.lineage_names)
+    )
+    return forenames, surname, suffix
 
 
 def plain_text(latex: str) -> str:

@@ -166,9 +166,9 @@ def _effect(judgement: Judgement, values: Sequence[float], widths: Sequence[floa
     if expectation is None or len(values) != 1:
         return None
     # of an interval, the nearer edge counts
-    least = min(slack.value for slack in expectation.slack(tuple(values), tuple(widths)))
+    smallest = min(slack.value for slack in expectation.slack(tuple(values), tuple(widths)))
     unit = getattr(expectation, "within", None) or max(map(abs, expectation.bounds), default=0.0)
-    return least / unit if unit else None
+    return smallest / unit if unit else None
 
 
 def by_result(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:

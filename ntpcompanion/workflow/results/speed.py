@@ -38,10 +38,10 @@ def speed_page(runs: Sequence[Bench]) -> str:
     parts = [STYLE, _run(first, 1)]
     for number, run in enumerate(others, 2):
         few = len(run.quiet()) < many
-        what = "Some benchmarks" if few else "The same"
+        label = "Some benchmarks" if few else "The same"
         head = f"{escape(run.hardware.line)}, {run.started[:10]}"
         parts.append(
-            f'<details class="ntp-group"><summary>{what} on another machine: {head}</summary>'
+            f'<details class="ntp-group"><summary>{label} on another machine: {head}</summary>'
             f"{_run(run, number, summed_up=not few)}</details>"
         )
     return "````{raw} html\n" + "\n".join(parts) + "\n````\n"
@@ -96,8 +96,8 @@ def _busy_ratio(run: Bench, entry: Entry) -> Estimate | None:
 
 def _ratio_row(entry: Entry, busy: Estimate | None, axis: Axis) -> str:
     pair = pair_of(entry)
-    said = f"{entry.title}: {_times(pair.ratio)} as fast as {pair.peer}"
-    strip = ratio_strip(pair.ratio, busy, pair.at_least, axis, said)
+    label = f"{entry.title}: {_times(pair.ratio)} as fast as {pair.peer}"
+    strip = ratio_strip(pair.ratio, busy, pair.at_least, axis, label)
     note = f' title="{escape(pair.note)}"' if pair.note else ""
     return (
         f"<li><span{note}>{escape(entry.title)} <em>against {escape(pair.peer)}</em></span>{strip}"
@@ -154,16 +154,16 @@ def _made(run: Bench) -> str:
     """Machine, date, versions and load."""
     versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
     loads = [load for entry in run.quiet() for load in entry.load]
-    said = f"Load of the machine {min(loads):.1f} to {max(loads):.1f}." if loads else ""
+    sentence = f"Load of the machine {min(loads):.1f} to {max(loads):.1f}." if loads else ""
     if loads and statistics.median(loads) > run.hardware.cores:
-        said += (
+        sentence += (
             " The machine did other work as well: both sides of a ratio met it alike, but seconds "
             "are longer than on a quiet machine, and goals in seconds may be missed for it."
         )
     commits = ", ".join(f"<code>{escape(commit) or '–'}</code>" for commit in run.commits)
     return (
         f'<p class="ntp-machines">Measured on {escape(run.hardware.line)}, {run.started[:10]}, at '
-        f'commit {commits}. {said} <span title="{escape(versions)}">'
+        f'commit {commits}. {sentence} <span title="{escape(versions)}">'
         f"Python {escape(run.versions.get('python', '?'))}.</span></p>"
     )
 
@@ -172,14 +172,15 @@ def _growths(run: Bench) -> str:
     """A panel for each growth."""
     panels = []
     for entry in run.quiet():
-        if isinstance(found := entry.outcome, Growth):
-            slope = found.slope
-            ideal = f"; ideal: {figures(found.ideal)}" if found.ideal is not None else ""
-            note = f" {escape(found.note)}" if found.note else ""
+        if isinstance(growth := entry.outcome, Growth):
+            slope = growth.slope
+            ideal = f"; ideal: {figures(growth.ideal)}" if growth.ideal is not None else ""
+            note = f" {escape(growth.note)}" if growth.note else ""
             panels.append(
-                f"<figure>{growth_panel(found, entry.title)}<figcaption>{escape(entry.title)}. "
-                f"Seconds against {escape(found.variable)}: the line is the fitted power, exponent "
-                f"<strong>{slope.value:.2f}</strong> ({slope.low:.2f} to {slope.high:.2f}{ideal})."
+                f"<figure>{growth_panel(growth, entry.title)}<figcaption>{escape(entry.title)}. "
+                f"Seconds against {escape(growth.variable)}: the line is the fitted power, "
+                f"exponent <strong>{slope.value:.2f}</strong> ({slope.low:.2f} to "
+                f"{slope.high:.2f}{ideal})."
                 f"{note}</figcaption></figure>"
             )
     return f'<div class="ntp-growths">{"".join(panels)}</div>' if panels else ""
@@ -216,20 +217,20 @@ def _cost_row(run: Bench, entry: Entry) -> str:
         "–" if slower is None else f"{figures(slower)}",
         _goal(entry),
     ]
-    what = escape(_named(entry))
+    label = escape(_named(entry))
     if isinstance(entry.outcome, Amount) and entry.outcome.note:
-        what += f" <small>({escape(entry.outcome.note)})</small>"
-    return f'<tr><th scope="row">{what}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+        label += f" <small>({escape(entry.outcome.note)})</small>"
+    return f'<tr><th scope="row">{label}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 
 def _cost(entry: Entry) -> Estimate | None:
     """Our seconds, or the amount; of a growth the seconds at the largest size."""
-    found = entry.outcome
-    if isinstance(found, Pair):
-        return median(found.our_seconds)
-    if isinstance(found, Growth):
-        return median(found.seconds[-1])
-    return found.middle if isinstance(found, Amount) else None
+    outcome = entry.outcome
+    if isinstance(outcome, Pair):
+        return median(outcome.our_seconds)
+    if isinstance(outcome, Growth):
+        return median(outcome.seconds[-1])
+    return outcome.middle if isinstance(outcome, Amount) else None
 
 
 def _cell(entry: Entry, cost: Estimate | None) -> str:
@@ -250,28 +251,28 @@ def _slowdown(entry: Entry, other: Entry | None) -> float | None:
 
 def _starved(run: Bench) -> list[str]:
     """What takes more than `DEFECT` times as long as its share of the processors explains."""
-    found = []
+    slowed = []
     for entry in run.quiet():
         other = run.beside(entry)
         slower = _slowdown(entry, other)
         if other is None or slower is None:
             continue
-        share = max(1.0, (other.busy + other.threads) / run.hardware.cores)
-        if slower > DEFECT * share:
-            found.append(f"{escape(_named(entry))} ({figures(slower)} times)")
-    return found
+        contention = max(1.0, (other.busy + other.threads) / run.hardware.cores)
+        if slower > DEFECT * contention:
+            slowed.append(f"{escape(_named(entry))} ({figures(slower)} times)")
+    return slowed
 
 
 def _goal(entry: Entry) -> str:
-    found, met = entry.outcome, entry.met
-    if met is None or not isinstance(found, Pair | Amount):
+    outcome, met = entry.outcome, entry.met
+    if met is None or not isinstance(outcome, Pair | Amount):
         return "–"
-    said = {True: "met", False: "<strong>missed</strong>"}[met]
-    if isinstance(found, Pair):
-        return f"a ratio of {figures(found.at_least or 0.0)}: {said}"
-    if found.at_most is not None:
-        return f"at most {figures(found.at_most)} {escape(found.unit)}: {said}"
-    return f"at least {figures(found.at_least or 0.0)} {escape(found.unit)}: {said}"
+    verdict = {True: "met", False: "<strong>missed</strong>"}[met]
+    if isinstance(outcome, Pair):
+        return f"a ratio of {figures(outcome.at_least or 0.0)}: {verdict}"
+    if outcome.at_most is not None:
+        return f"at most {figures(outcome.at_most)} {escape(outcome.unit)}: {verdict}"
+    return f"at least {figures(outcome.at_least or 0.0)} {escape(outcome.unit)}: {verdict}"
 
 
 def _failures(run: Bench) -> str:

@@ -32,8 +32,8 @@ class Axis:
 
     def place(self, value: float) -> float:
         """Where a value lies."""
-        share = (math.log10(value) - self.first) / (self.last - self.first)
-        return self.start + share * (self.end - self.start)
+        fraction = (math.log10(value) - self.first) / (self.last - self.first)
+        return self.start + fraction * (self.end - self.start)
 
     @property
     def ticks(self) -> list[float]:
@@ -49,7 +49,7 @@ def ratio_axis(ratios: Sequence[Estimate]) -> Axis:
 
 
 def ratio_strip(
-    quiet: Estimate, busy: Estimate | None, goal: float | None, axis: Axis, said: str
+    quiet: Estimate, busy: Estimate | None, goal: float | None, axis: Axis, label: str
 ) -> str:
     """One ratio as a dot with its interval; open, below it, the one beside busy processes; the goal
     as a tick.
@@ -65,7 +65,7 @@ def ratio_strip(
             parts.append(f'<circle class="{kind}" cx="{middle:.1f}" cy="{y}" r="3.6"/>')
     return (
         f'<svg class="ntp-ratio" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(said)}">{"".join(parts)}</svg>'
+        f'aria-label="{escape(label)}">{"".join(parts)}</svg>'
     )
 
 
@@ -80,39 +80,39 @@ def ratio_ticks(axis: Axis) -> str:
     )
 
 
-def growth_panel(found: Growth, title: str) -> str:
+def growth_panel(growth: Growth, title: str) -> str:
     """Seconds against size in two logarithmic axes, the fitted power as a line with its exponent,
     the ideal one dashed.
     """
-    medians, slope = found.medians, found.slope
-    timings = [second for seconds in found.seconds for second in seconds]
-    x = Axis(found.sizes, LEFT, PANEL_WIDTH - 14)
+    medians, slope = growth.medians, growth.slope
+    timings = [second for seconds in growth.seconds for second in seconds]
+    x = Axis(growth.sizes, LEFT, PANEL_WIDTH - 14)
     y = Axis(timings, PANEL_HEIGHT - BELOW, ABOVE)
-    parts = [_frame(x, y, found.variable)]
+    parts = [_frame(x, y, growth.variable)]
     middle = math.exp(sum(map(math.log, medians)) / len(medians))
-    centre = math.exp(sum(map(math.log, found.sizes)) / len(found.sizes))
-    for power, kind in ((slope.value, "ntp-fit"), (found.ideal, "ntp-ideal")):
+    centre = math.exp(sum(map(math.log, growth.sizes)) / len(growth.sizes))
+    for power, kind in ((slope.value, "ntp-fit"), (growth.ideal, "ntp-ideal")):
         if power is not None:
-            ends = (min(found.sizes), max(found.sizes))
-            places = [
+            ends = (min(growth.sizes), max(growth.sizes))
+            points = [
                 f"{x.place(end):.1f} {y.place(middle * (end / centre) ** power):.1f}"
                 for end in ends
             ]
-            parts.append(f'<path class="{kind}" d="M{places[0]}L{places[1]}"/>')
-    for size, seconds, median in zip(found.sizes, found.seconds, medians, strict=True):
+            parts.append(f'<path class="{kind}" d="M{points[0]}L{points[1]}"/>')
+    for size, seconds, median in zip(growth.sizes, growth.seconds, medians, strict=True):
         across, low, high = x.place(size), y.place(min(seconds)), y.place(max(seconds))
         parts.append(f'<path d="M{across:.1f} {low:.1f}V{high:.1f}"/>')
         parts.append(
             f'<circle class="ntp-quietly" cx="{across:.1f}" cy="{y.place(median):.1f}" r="4"/>'
         )
-    said = (
-        f"{title}: seconds grow like the power {slope.value:.2f} of {found.variable}, from "
-        f"{figures(medians[0])} s at {figures(found.sizes[0])} to {figures(medians[-1])} s at "
-        f"{figures(found.sizes[-1])}"
+    label = (
+        f"{title}: seconds grow like the power {slope.value:.2f} of {growth.variable}, from "
+        f"{figures(medians[0])} s at {figures(growth.sizes[0])} to {figures(medians[-1])} s at "
+        f"{figures(growth.sizes[-1])}"
     )
     return (
         f'<svg class="ntp-growth" viewBox="0 0 {PANEL_WIDTH} {PANEL_HEIGHT}" role="img" '
-        f'aria-label="{escape(said)}">{"".join(parts)}</svg>'
+        f'aria-label="{escape(label)}">{"".join(parts)}</svg>'
     )
 
 

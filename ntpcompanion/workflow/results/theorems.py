@@ -28,17 +28,17 @@ class Statement:
 
 def statements(notebooks: Mapping[str, Notebook]) -> list[Statement]:
     """The statements of all notebooks, in the order of the book."""
-    return [found for notebook in notebooks.values() for found in _of_notebook(notebook)]
+    return [statement for notebook in notebooks.values() for statement in _of_notebook(notebook)]
 
 
 def theorems_page(notebooks: Mapping[str, Notebook]) -> str:
     """A table for each chapter that states something, as MyST."""
     parts = []
     for notebook in notebooks.values():
-        own = list(_of_notebook(notebook))
-        if own:
+        stated = list(_of_notebook(notebook))
+        if stated:
             rows = [["Here", "In the paper", "What it says"]]
-            rows += [[f"{{prf:ref}}`{s.label}`", s.papers or "–", s.title or "–"] for s in own]
+            rows += [[f"{{prf:ref}}`{s.label}`", s.papers or "–", s.title or "–"] for s in stated]
             parts += [f"## {in_myst(notebook.title)}", list_table(rows, [20, 25, 55])]
     return "\n\n".join(parts or ["The book states nothing yet."]) + "\n"
 

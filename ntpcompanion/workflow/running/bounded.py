@@ -45,9 +45,9 @@ class BoundedClient(PapermillNotebookClient):  # type: ignore[misc]  # papermill
         return super().output(outs, msg, display_id, cell_index)
 
     def _first_lines(self, outs: list[Any], name: str, text: str) -> str:
-        kept = [out.text for out in outs if out.output_type == "stream" and out.name == name]
-        characters = CHARACTERS - sum(map(len, kept))
-        lines = LINES - sum(each.count("\n") for each in kept)
+        shown = [out.text for out in outs if out.output_type == "stream" and out.name == name]
+        characters = CHARACTERS - sum(map(len, shown))
+        lines = LINES - sum(each.count("\n") for each in shown)
         if lines <= 0:
             first = ""
         else:
@@ -66,10 +66,10 @@ class BoundedClient(PapermillNotebookClient):  # type: ignore[misc]  # papermill
         try:
             return super().execute_cell(cell, cell_index, **settings)
         finally:
-            if left := [f"{number} {what}" for what, number in self._left_out.items() if number]:
-                said = f"… and {' and '.join(left)} more, which are not kept."
+            if left := [f"{number} {kind}" for kind, number in self._left_out.items() if number]:
+                note = f"… and {' and '.join(left)} more, which are not kept."
                 cell.outputs.append(
-                    nbformat.v4.new_output("stream", name="stdout", text=f"\n{said}\n")
+                    nbformat.v4.new_output("stream", name="stdout", text=f"\n{note}\n")
                 )
                 cells = code_cells(self.nb)[: 1 + code_cells(self.nb).index(cell)]
                 number = sum(not is_injected(each) for each in cells)

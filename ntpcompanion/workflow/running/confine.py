@@ -27,7 +27,7 @@ class _Below(ctypes.Structure):
     _fields_ = (("allowed", ctypes.c_uint64), ("folder", ctypes.c_int32))
 
 
-def read_only_below(places: Iterable[str]) -> bool:
+def read_only_below(paths: Iterable[str]) -> bool:
     """From now on this process and those it starts can neither read files, list folders nor start
     programs elsewhere than below these folders (or at these files). They can still write, and ask
     whether something exists. Returns whether the system could do so.
@@ -49,8 +49,8 @@ def read_only_below(places: Iterable[str]) -> bool:
     if rules < 0:
         raise OSError(ctypes.get_errno(), "the rules for reading were not taken")
     _allow(call, rules, "/", MOVE)
-    for place in places:
-        _allow(call, rules, place, reading)
+    for path in paths:
+        _allow(call, rules, path, reading)
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0) or call(RESTRICT, rules, 0):
         raise OSError(ctypes.get_errno(), "the rules for reading were not taken")

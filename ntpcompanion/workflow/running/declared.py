@@ -34,31 +34,32 @@ def files_below_root(project: Project, names: Iterable[str], where: str) -> dict
         a path that is missing, that leaves the project, or that is the project.
     """
     listed = {}
-    for given in names:
-        names_it, name = f"{where} names {given!r}", Path(os.path.normpath(given)).as_posix()
-        if Path(given).is_absolute() or name == "." or name.startswith(".."):
+    for listed_name in names:
+        name, named = (
+            Path(os.path.normpath(listed_name)).as_posix(),
+            f"{where} names {listed_name!r}",
+        )
+        if Path(listed_name).is_absolute() or name == "." or name.startswith(".."):
             raise WorkflowError(
-                f"{names_it}, which is not a path below {project.root}. Name a file or folder of "
+                f"{named}, which is not a path below {project.root}. Name a file or folder of "
                 "the project; for one elsewhere let a parameter name it, under `inputs`."
             )
         place = project.root / name
         if not place.exists():
-            raise WorkflowError(
-                f"{names_it}, but there is no {place}. Correct the path, or make it."
-            )
+            raise WorkflowError(f"{named}, but there is no {place}. Correct the path, or make it.")
         if project.build.resolve().is_relative_to(place.resolve()):
-            raise WorkflowError(f"{names_it}, which holds what is built. Name a smaller folder.")
+            raise WorkflowError(f"{named}, which holds what is built. Name a smaller folder.")
         listed[name] = place
     return listed
 
 
 def file_digests(places: Mapping[str, Path]) -> dict[str, str]:
     """SHA-256 of every file of some files and folders; of an empty folder a word."""
-    found = {}
+    digests = {}
     for name, place in places.items():
-        for below, what in contents(place) if place.is_dir() else [("", "")]:
-            found[Path(name, below).as_posix()] = what or hash_of(place / below)
-    return found
+        for below, kind in contents(place) if place.is_dir() else [("", "")]:
+            digests[Path(name, below).as_posix()] = kind or hash_of(place / below)
+    return digests
 
 
 def laid_out_files(
@@ -72,8 +73,8 @@ def laid_out_files(
         for place in map(Path, map(os.path.normpath, inputs.values()))
         if place.is_relative_to(project.root)
     }
-    own = notebook.path.relative_to(project.root).as_posix()
-    return {own: notebook.path, **listed_files(project, notebook), **within}
+    notebook_path = notebook.path.relative_to(project.root).as_posix()
+    return {notebook_path: notebook.path, **listed_files(project, notebook), **within}
 
 
 def elsewhere(project: Project, inputs: Mapping[str, Path]) -> list[str]:

@@ -132,8 +132,8 @@ def _bring_up_to_date(
             return Outcome(run, "fresh", 0.0, notes=tuple(unused_defaults(run)))
         # before the results that know the old defaults are replaced
         notes = [*unused_defaults(run), *checked(run)]
-        own = scratch / f"{run.profile}-{run.stem.name}"
-        notes += _execute_one(run, own, lambda cell: tell(run, "cell", cell, cells), workers)
+        folder = scratch / f"{run.profile}-{run.stem.name}"
+        notes += _execute_one(run, folder, lambda cell: tell(run, "cell", cell, cells), workers)
     except (WorkflowError, OSError) as error:  # OSError: a full or read-only disk below _build
         tell(run, "failed", 0, cells)
         where = "" if isinstance(error, WorkflowError) else f"{_name(run)}: "
@@ -265,9 +265,9 @@ def _run_worker(
         shown = plain(last.traceback) or last.source
         hints = "".join(f"\n{hint}" for hint in undeclared.after_failure(last.error, last.absent))
         raise WorkflowError(f"{where}, code cell {last.cell}: {last.error}\n{shown}{hints}")
-    at = f" in code cell {last.cell}" if isinstance(last, Cell) else ""
-    said = plain(ended.errors)[-2000:]
-    raise WorkflowError(f"{where}: its process ended with code {ended.code}{at}.\n{said}")
+    location = f" in code cell {last.cell}" if isinstance(last, Cell) else ""
+    errors = plain(ended.errors)[-2000:]
+    raise WorkflowError(f"{where}: its process ended with code {ended.code}{location}.\n{errors}")
 
 
 def tidy(node: nbformat.NotebookNode, source: Notebook) -> nbformat.NotebookNode:

@@ -214,7 +214,7 @@ def is_whole_folder(project: Project, path: Path) -> bool:
 
 def _input_path(project: Project, name: str, value: object, notebook: Notebook) -> Path:
     path = project.root / user_path(value)
-    # unlike `Path.is_file`, it takes every text: one that is too long for a name is none
+    # unlike `Path.is_file`, it takes every text: one that is too long for a name is not a file
     if os.path.isfile(path) or is_whole_folder(project, path):
         return path
     try:

@@ -110,13 +110,13 @@ def package_data(project: Project, modules: Iterable[str]) -> dict[str, str]:
     """SHA-256 of each file of data that lies beside one of the modules, or in a folder there
     without modules of its own, such as typefaces; by path relative to the first package.
     """
-    found = {}
+    digests = {}
     for folder in sorted({(project.package / _file(name)).parent for name in modules}):
         for path in _data_beside(Path(os.path.normpath(folder))):
-            found[Path(os.path.relpath(path, project.package)).as_posix()] = sha256(
+            digests[Path(os.path.relpath(path, project.package)).as_posix()] = sha256(
                 read_input(path)
             )
-    return found
+    return digests
 
 
 def _package_files(project: Project, modules: Iterable[str]) -> list[Path]:

@@ -106,7 +106,7 @@ def outputs_digest(node: nbformat.NotebookNode) -> str:
 def collect_measurements(node: nbformat.NotebookNode, name: str) -> list[Measurement]:
     """All measurements among the outputs, in order.
 
-    Raises WorkflowError if one is none that `measure` would make, or if one claim comes twice.
+    Raises WorkflowError if `measure` would not make one of them, or if one claim comes twice.
     """
     outputs = [output for cell in written_cells(node) for output in cell.outputs]
     shown = [
@@ -115,18 +115,18 @@ def collect_measurements(node: nbformat.NotebookNode, name: str) -> list[Measure
         if MEASUREMENT_MIME in output.get("data", {})
     ]
     try:
-        found = [Measurement.from_json(data) for data in shown]
+        measurements = [Measurement.from_json(data) for data in shown]
     except ValueError as error:
         raise WorkflowError(
             f"Notebook {name!r} shows what is not a measurement: {error} Only `measure` makes them."
         ) from error
-    ids = [item.claim for item in found]
+    ids = [item.claim for item in measurements]
     twice = sorted({claim for claim in ids if ids.count(claim) > 1})
     if twice:
         raise WorkflowError(
             f"Notebook {name!r} measures {', '.join(twice)} more than once. One claim, one number."
         )
-    return found
+    return measurements
 
 
 def require_measured(node: nbformat.NotebookNode, name: str, measured: Sequence[str]) -> None:
@@ -144,15 +144,15 @@ def complaints(node: nbformat.NotebookNode) -> list[str]:
     """What cells wrote to stderr, such as Python's warnings, which the page shows: a line for each
     cell, which begins with its number among the code cells.
     """
-    found = []
+    messages = []
     for number, cell in enumerate(written_cells(node), start=1):
         streams = [o for o in cell.outputs if o.output_type == "stream" and o.name == "stderr"]
-        if said := "".join(stream.text for stream in streams).strip():
-            found.append(
+        if text := "".join(stream.text for stream in streams).strip():
+            messages.append(
                 f"code cell {number} wrote to stderr, and a page would show it: "
-                f"{said.splitlines()[0]}"
+                f"{text.splitlines()[0]}"
             )
-    return found
+    return messages
 
 
 def require_listed_records(node: nbformat.NotebookNode, notebook: Notebook) -> None:

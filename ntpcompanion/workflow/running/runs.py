@@ -74,8 +74,8 @@ def plan(
     overrides: Mapping[str, object] | None = None,
 ) -> Run:
     """Settle the parameters of a run: notebook defaults, then the profile, then overrides."""
-    given = {**profiles.get(notebook.name, {}).get(profile, {}), **(overrides or {})}
-    parameters = resolve(notebook.parameters, given, f"Notebook {notebook.name!r}")
+    values = {**profiles.get(notebook.name, {}).get(profile, {}), **(overrides or {})}
+    parameters = resolve(notebook.parameters, values, f"Notebook {notebook.name!r}")
     parameters = _absolute_inputs(notebook, parameters, project)
     _require_listed_inputs(notebook, parameters, project)
     # 1 given for a float is 1.0: the same variant
@@ -179,15 +179,15 @@ def _absolute_inputs(
     for name in notebook.settings.get("inputs", []):
         if not notebook.parameters[name].names_file(settled[name]):
             continue
-        here, root = user_path(settled[name]), project.root
-        place = Path(os.path.normpath(root / here))
+        path, root = user_path(settled[name]), project.root
+        place = Path(os.path.normpath(root / path))
         if _exists(project, place):
-            if not place.is_relative_to(root) or str(here) != str(settled[name]):
+            if not place.is_relative_to(root) or str(path) != str(settled[name]):
                 settled[name] = str(place)
-            elif here.is_absolute():  # it is laid out by its path below the root
+            elif path.is_absolute():  # it is laid out by its path below the root
                 settled[name] = place.relative_to(root).as_posix()
-        elif _exists(project, here):
-            settled[name] = str(here.resolve())
+        elif _exists(project, path):
+            settled[name] = str(path.resolve())
     return settled
 
 

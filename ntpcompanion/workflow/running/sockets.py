@@ -40,14 +40,14 @@ def socket_folder() -> Iterator[str]:
         yield folder
 
 
-def _short_folder(given: str) -> str:
-    for folder in (given, "/tmp"):
+def _short_folder(requested: str) -> str:
+    for folder in (requested, "/tmp"):
         if sys.platform == "win32" or (
             len(os.fsencode(folder)) <= LONGEST and os.access(folder, os.W_OK)
         ):
             return folder
     raise WorkflowError(
-        f"TMPDIR is {given!r}: sockets need a folder of at most {LONGEST} bytes that can be "
+        f"TMPDIR is {requested!r}: sockets need a folder of at most {LONGEST} bytes that can be "
         "written. Set it to such a one."
     )
 

@@ -45,8 +45,8 @@ class Start:
 
     def command(self, scratch: Path, *program: str) -> list[str]:
         """The command that starts a Python program of the run, closed to what is not named."""
-        places = [*SYSTEM, *interpreter(), *self.import_path, *self.readable]
-        rules = json.dumps([*places, self.folder, str(scratch)])
+        paths = [*SYSTEM, *interpreter(), *self.import_path, *self.readable]
+        rules = json.dumps([*paths, self.folder, str(scratch)])
         return [sys.executable, "-I", "-S", confine.__file__, rules, sys.executable, "-P", *program]
 
     def environment(self, scratch: Path, log: Path) -> dict[str, str]:
@@ -63,9 +63,9 @@ class Start:
         temporary, home = scratch / "tmp", scratch / "home"
         temporary.mkdir()
         home.mkdir()
-        places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary))
+        variables = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary))
         path = [str(folder), *self.import_path]
-        return {**fixed_environment(path), **homes(home), **places}
+        return {**fixed_environment(path), **homes(home), **variables}
 
 
 def kernel_file(scratch: Path) -> Path:
@@ -76,10 +76,10 @@ def kernel_file(scratch: Path) -> Path:
 def interpreter() -> list[str]:
     """The folders of this interpreter and of its installed packages."""
     paths = map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
-    places = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.executable, *filter(None, paths)]
+    folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.executable, *filter(None, paths)]
     libraries = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
     return list(
-        dict.fromkeys([*places, os.path.realpath(sys.executable), *filter(None, libraries)])
+        dict.fromkeys([*folders, os.path.realpath(sys.executable), *filter(None, libraries)])
     )
 
 
@@ -89,10 +89,10 @@ def others(import_path: Iterable[str], root: Path) -> list[str]:
     """
     below = os.path.join(os.path.realpath(root), "")
     installed = tracing.outside(interpreter())
-    places = [os.path.realpath(place) for place in import_path if place]
+    folders = [os.path.realpath(place) for place in import_path if place]
     return [
         place
-        for place in dict.fromkeys(places)
+        for place in dict.fromkeys(folders)
         if installed(place)
         and not below.startswith(os.path.join(place, ""))
         and not os.path.join(place, "").startswith(below)

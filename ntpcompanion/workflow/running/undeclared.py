@@ -95,8 +95,8 @@ class Undeclared:
             for name in names
             if 0 < len(name) <= LONGEST and "\0" not in name and "\n" not in name
         ]
-        said = [sentence for name in plain for sentence in self._said(name)]
-        return list(dict.fromkeys(said))
+        sentences = [sentence for name in plain for sentence in self._said(name)]
+        return list(dict.fromkeys(sentences))
 
     def _said(self, name: str) -> Iterator[str]:
         project = self.project

@@ -144,11 +144,11 @@ def _failures_told(clock: "_Clock", cell_timeout: float | None, log: Path) -> It
     try:
         yield
     except PapermillExecutionError as error:
-        said = f"{error.ename}: {error.evalue}"
-        raise clock.failure(said, "\n".join(error.traceback)) from error
+        message = f"{error.ename}: {error.evalue}"
+        raise clock.failure(message, "\n".join(error.traceback)) from error
     except CellTimeoutError as error:
-        said = f"the cell ran longer than its limit of {cell_timeout:g} s"
-        raise clock.failure(said, "") from error
+        message = f"the cell ran longer than its limit of {cell_timeout:g} s"
+        raise clock.failure(message, "") from error
     except DeadKernelError as error:
         raise clock.failure("the kernel died; the machine may be out of memory", "") from error
 
@@ -191,9 +191,9 @@ def _keep_output_to_itself() -> None:
     """What kernels start and leave behind must not hold the pipe to the runner open: they get the
     file of errors as their standard output.
     """
-    own = os.dup(1)  # is not inherited
+    descriptor = os.dup(1)  # is not inherited
     os.dup2(2, 1)
-    sys.stdout = open(own, "w", encoding="utf-8", buffering=1)
+    sys.stdout = open(descriptor, "w", encoding="utf-8", buffering=1)
 
 
 if __name__ == "__main__":

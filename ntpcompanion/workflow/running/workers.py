@@ -88,8 +88,10 @@ def surroundings_of(project: Project) -> Surroundings:
     models = [environment[name] for name in ("HF_HOME",) if name in environment]
     code = [place for place in edited if place not in running()]
     tool, where = _tool(project)
-    given = [str(project.root / user_path(place)) for place in project.settings.readable]
-    readable = (*given, *models, *where)
+    settings_readable = [
+        str(project.root / user_path(place)) for place in project.settings.readable
+    ]
+    readable = (*settings_readable, *models, *where)
     return Surroundings(environment, (*tool, *code), readable, _fonts(project))
 
 

@@ -66,7 +66,10 @@ def banner(ours: Result, book: Result | None, notes: list[str]) -> str:
     lines = [f"::::{{admonition}} {title}", f":class: {kind}", "", *notes]
     if differ:
         head = ("Parameter", "Here", "In the book")
-        rows = [[f"`{n}`", f"`{here!r}`", f"`{there!r}`"] for n, (here, there) in differ.items()]
+        rows = [
+            [f"`{n}`", f"`{our_value!r}`", f"`{book_value!r}`"]
+            for n, (our_value, book_value) in differ.items()
+        ]
         lines += ["", list_table([head, *rows])]
     lines += ["", "Figures and statements are counted from 1 on this page.", "::::"]
     return "\n".join(lines)
@@ -98,15 +101,19 @@ def comparison(ours: Result, book: Result | None, claims: Mapping[str, Claim]) -
 
 
 def _row(claim: Claim, ours: Measurement, book: Measurement | None) -> str:
-    here = judge(claim, "book", ours)
-    there = judge(claim, "book", book)
-    shown = mathematics(cards.shown(book, there)) if book else "–"
-    was = f" (in the book: {there.verdict})" if book and there.verdict != here.verdict else ""
+    judgement = judge(claim, "book", ours)
+    book_judgement = judge(claim, "book", book)
+    shown = mathematics(cards.shown(book, book_judgement)) if book else "–"
+    was = (
+        f" (in the book: {book_judgement.verdict})"
+        if book and book_judgement.verdict != judgement.verdict
+        else ""
+    )
     link = f'<a href="#{cards.anchor(claim.id)}">{mathematics(claim.short or claim.statement)}</a>'
     cells = (
-        mathematics(cards.shown(ours, here)),
+        mathematics(cards.shown(ours, judgement)),
         shown,
         escape(str(moved(claim, ours, book))),
-        cards.badge(here.verdict, claim) + was,
+        cards.badge(judgement.verdict, claim) + was,
     )
     return f'<tr><th scope="row">{link}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'

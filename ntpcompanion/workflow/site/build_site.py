@@ -221,7 +221,7 @@ def required_packages(extras: Sequence[str] = ("book", "science", "workflow")) -
     """The installed packages that pages can be made by: what those extras of this package require,
     what that requires, and so on. What tests need besides changes no page.
     """
-    found: set[str] = set()
+    packages: set[str] = set()
     asked = [("ntpcompanion", extra) for extra in extras]
     seen = set(asked)
     while asked:
@@ -230,13 +230,13 @@ def required_packages(extras: Sequence[str] = ("book", "science", "workflow")) -
             needs = requires(name) or []
         except PackageNotFoundError:
             continue
-        found.add(name)
+        packages.add(name)
         for need in map(Requirement, needs):
             if need.marker is None or need.marker.evaluate({"extra": extra}):
                 new = {(canonicalize_name(need.name), part) for part in {"", *need.extras}} - seen
                 asked += new
                 seen |= new
-    return found
+    return packages
 
 
 def _is_content(path: Path) -> bool:

@@ -105,8 +105,8 @@ def main() -> None:
 def _run(name: str, command: list[str], folder: Path) -> str:
     ended = run(command, folder=folder)
     if ended.code:
-        said = plain(ended.output + ended.errors)[-5000:]
-        raise WorkflowError(f"{name} stopped with code {ended.code}:\n{said}")
+        message = plain(ended.output + ended.errors)[-5000:]
+        raise WorkflowError(f"{name} stopped with code {ended.code}:\n{message}")
     return ended.output
 
 

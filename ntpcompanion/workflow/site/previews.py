@@ -19,20 +19,20 @@ _LINKS = re.compile(r'</?a\b[^>]*>|(?<=\s)id="[^"]*"')
 
 def write_previews(html: Path) -> None:
     """Write the script of a rendered site."""
-    found = {
+    previews = {
         f"{path.relative_to(html).as_posix()}#{name}": box
         for path in sorted(html.rglob("*.html"))
         for name, box in boxes(path.read_text(encoding="utf-8")).items()
     }
-    script = f"window.ntpPreviews = {json.dumps(found, ensure_ascii=False)};\n"
+    script = f"window.ntpPreviews = {json.dumps(previews, ensure_ascii=False)};\n"
     write_atomically(html / "_static" / FILE, script)
 
 
 def boxes(page: str) -> dict[str, str]:
     """The numbered statements of a page as HTML, by their anchors."""
     return {
-        found[1]: _LINKS.sub("", page[found.end() : _end(page, found.end())]).strip()
-        for found in _BOX.finditer(page)
+        match[1]: _LINKS.sub("", page[match.end() : _end(page, match.end())]).strip()
+        for match in _BOX.finditer(page)
     }
 
 

@@ -104,8 +104,8 @@ def codecheck(paper: Paper, rows: Iterable[Mapping[str, Any]]) -> str:
     """The `codecheck.yml` of one paper: its chapters with the verdicts on its claims. Who checks
     the code adds name, date and certificate.
     """
-    own = [row for row in rows if row["paper"] == paper.key]
-    chapters = dict.fromkeys(row["chapter"] for row in own)
+    paper_rows = [row for row in rows if row["paper"] == paper.key]
+    chapters = dict.fromkeys(row["chapter"] for row in paper_rows)
     content = {
         "version": CODECHECK,
         "paper": {
@@ -116,7 +116,7 @@ def codecheck(paper: Paper, rows: Iterable[Mapping[str, Any]]) -> str:
         "manifest": [
             {
                 "file": f"chapters/{chapter}.html",
-                "comment": verdicts([row for row in own if row["chapter"] == chapter]),
+                "comment": verdicts([row for row in paper_rows if row["chapter"] == chapter]),
             }
             for chapter in chapters
         ],
@@ -151,8 +151,8 @@ def zenodo(
 
 def verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
     """How many claims there are, and their verdicts, in words."""
-    told = cards.tally(cards.told(row["verdict"], row["kind"]) for row in rows)
-    return f"{len(rows)} {'claim' if len(rows) == 1 else 'claims'}: {told}"
+    counts = cards.tally(cards.told(row["verdict"], row["kind"]) for row in rows)
+    return f"{len(rows)} {'claim' if len(rows) == 1 else 'claims'}: {counts}"
 
 
 def _creator(author: Mapping[str, Any]) -> dict[str, str]:

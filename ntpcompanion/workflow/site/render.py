@@ -40,8 +40,8 @@ def render(project: Project, source: Path, html: Path) -> Path:
     arguments = ["build", str(source), "--path-output", str(output), *files, *options]
     ended = _run_jupyter_book(arguments, project)
     if ended.code:
-        said = _warnings(ended.output + ended.errors)
-        raise WorkflowError(f"Jupyter Book stopped with code {ended.code}:\n{said}")
+        messages = _warnings(ended.output + ended.errors)
+        raise WorkflowError(f"Jupyter Book stopped with code {ended.code}:\n{messages}")
     made = output / "_build" / "html"
     drop_removed_pages(made, toc_pages(project))
     _add_mathjax(made)
@@ -98,16 +98,16 @@ def require_jupyter_book_1() -> None:
     pages and the bibliography besides.
     """
     try:
-        found = version("jupyter-book")
+        installed = version("jupyter-book")
     except PackageNotFoundError:
         raise WorkflowError(
             "jupyter-book is not installed. Run `pip install 'ntpcompanion[book]'`; "
             "`ntpcompanion doctor` says which versions this book asks for."
         ) from None
-    if int(found.split(".")[0]) >= 2:
+    if int(installed.split(".")[0]) >= 2:
         raise WorkflowError(
-            f"jupyter-book {found} is installed: version 2 ignores `_config.yml`, builds nothing "
-            "and exits 0. Install `jupyter-book<2`."
+            f"jupyter-book {installed} is installed: version 2 ignores `_config.yml`, builds "
+            "nothing and exits 0. Install `jupyter-book<2`."
         )
     if absent := [name for name in READERS if importlib.util.find_spec(name) is None]:
         raise WorkflowError(

@@ -37,7 +37,7 @@ def with_policy(page: str) -> str:
     """
     bare = _META.sub("", page)
     meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(bare))}">'
-    return _CHARSET.sub(lambda found: f"{found[0]}\n    {meta}", bare, count=1)
+    return _CHARSET.sub(lambda match: f"{match[0]}\n    {meta}", bare, count=1)
 
 
 def policy(page: str) -> str:

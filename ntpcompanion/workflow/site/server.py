@@ -33,11 +33,11 @@ class _Pages(http.server.SimpleHTTPRequestHandler):
     """
 
     def translate_path(self, path: str) -> str:
-        found = super().translate_path(path)
-        inside = "\0" not in found and Path(found).resolve().is_relative_to(
+        target = super().translate_path(path)
+        inside = "\0" not in target and Path(target).resolve().is_relative_to(
             Path(self.directory).resolve()
         )
-        return found if inside else str(Path(self.directory, "not of this site"))
+        return target if inside else str(Path(self.directory, "not of this site"))
 
     def list_directory(self, path: str | os.PathLike[str]) -> None:
         self.send_error(HTTPStatus.NOT_FOUND, "File not found")

@@ -100,13 +100,13 @@ def _mark_faults(html: Path, expected: Mapping[str, Mapping[Mark, int]]) -> list
     known, checked, faults = _checked(html), [], []
     for path in sorted(html.rglob("*.html")):
         page, text = path.relative_to(html).with_suffix("").as_posix(), _raw(path)
-        own = expected.get(page, {})
-        digest = sha256(canonical_json([page, text, sorted(own.items()), hash_of(_CODE)]))
-        own_faults: list[str] = []
+        page_marks = expected.get(page, {})
+        digest = sha256(canonical_json([page, text, sorted(page_marks.items()), hash_of(_CODE)]))
+        faults_of_page: list[str] = []
         if digest not in known:
-            own_faults = marks.page_faults(text, own, chapter=page.startswith(CHAPTERS))
-        faults += [f"{page}.html {fault}" for fault in own_faults]
-        checked += [] if own_faults else [digest]
+            faults_of_page = marks.page_faults(text, page_marks, chapter=page.startswith(CHAPTERS))
+        faults += [f"{page}.html {fault}" for fault in faults_of_page]
+        checked += [] if faults_of_page else [digest]
     write_sealed(html.parent / CHECKED, {"pages": checked})
     return faults
 

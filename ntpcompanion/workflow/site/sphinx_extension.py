@@ -77,11 +77,11 @@ def _read_again(
     app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]
 ) -> set[str]:
     outdated = outdated_pages(Path(env.doctreedir))
-    found = env.found_docs if outdated is None else outdated
-    for page in {*found, *added, *changed, *removed}:
+    pages = env.found_docs if outdated is None else outdated
+    for page in {*pages, *added, *changed, *removed}:
         # else other pages would find values there that are no longer glued
         _glued(env, page).unlink(missing_ok=True)
-    return found
+    return pages
 
 
 def _write_again(app: Any, env: Any) -> Iterable[str]:

@@ -39,8 +39,14 @@ def stamps(project: Project) -> dict[str, tuple[int, ...]]:
     states: dict[str, tuple[int, ...]] = {}
     for path in source_files(project):
         with contextlib.suppress(FileNotFoundError):
-            at = path.stat()
-            states[str(path)] = (at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
+            status = path.stat()
+            states[str(path)] = (
+                status.st_dev,
+                status.st_ino,
+                status.st_size,
+                status.st_mtime_ns,
+                status.st_ctime_ns,
+            )
     return states
 
 
@@ -140,8 +146,8 @@ def _installed() -> set[str]:
     """Names and versions of the installed packages, as the folders that describe them are called:
     to read them takes half a second.
     """
-    places = [Path(place) for place in sys.path if place]
-    return {path.name for place in places for path in place.glob("*.*-info")}
+    folders = [Path(place) for place in sys.path if place]
+    return {path.name for place in folders for path in place.glob("*.*-info")}
 
 
 def _note(project: Project, profile: str) -> Path:

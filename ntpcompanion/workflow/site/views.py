@@ -136,11 +136,11 @@ def _finish(project: Project, html: Path, name: str, expected: Mapping[Mark, int
     if not page.is_file() or "</html>" not in (text := page.read_text(encoding="utf-8")):
         return [f"{page} is missing or cut short"]
 
-    def led(found: re.Match[str]) -> str:
-        before, target, anchor = found[1], found[2], found[3] or ""
+    def led(match: re.Match[str]) -> str:
+        before, target, anchor = match[1], match[2], match[3] or ""
         inside = (page.parent / target).resolve()
         if target.startswith(outside_links.BOOK) or inside.is_file():
-            return found[0]
+            return match[0]
         relative = inside.relative_to(html.resolve()) if inside.is_relative_to(html) else None
         if relative is None or not (project.html("book") / relative).is_file():
             return before  # a link that leads nowhere is text

@@ -158,13 +158,13 @@ def origin() -> str:
     or a folder or file of this machine.
     """
     try:
-        found = distribution(OWN)
-        direct = json.loads(found.read_text("direct_url.json") or "{}")
+        package = distribution(OWN)
+        direct = json.loads(package.read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):
         root = Path(__file__).resolve().parents[3]
         return f"{OWN} @ {root.as_uri()}" if (root / "pyproject.toml").is_file() else OWN
     if not direct:
-        return f"{OWN}=={found.version}"
+        return f"{OWN}=={package.version}"
     if version := direct.get("vcs_info"):
         return f"{OWN} @ {version['vcs']}+{direct['url']}@{version['commit_id']}"
     return f"{OWN} @ {direct['url']}"

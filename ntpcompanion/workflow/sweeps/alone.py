@@ -74,35 +74,35 @@ def run_alone(
     NotDone
         the task failed; its process was killed; there are other sources than were planned with.
     """
-    here = project_here(project)
+    present = project_here(project)
     if place.is_relative_to(project.root):
-        place = here.root / place.relative_to(project.root)
+        place = present.root / place.relative_to(project.root)
     machine = sha256(canonical_json(hardware()))[:8]
-    own = place.with_name(f"{place.name}-{machine}")
-    checkpoint, log = own / "checkpoint", own / "opened"
-    if changed_inputs(here, inputs_read(here, log, sources)):  # of a run that was interrupted
+    task_folder = place.with_name(f"{place.name}-{machine}")
+    checkpoint, log = task_folder / "checkpoint", task_folder / "opened"
+    if changed_inputs(present, inputs_read(present, log, sources)):  # of a run that was interrupted
         shutil.rmtree(checkpoint, ignore_errors=True)
         log.unlink()
-    own.mkdir(parents=True, exist_ok=True)
+    task_folder.mkdir(parents=True, exist_ok=True)
     # not on the disk of the project: where that is full, the journal says so
     with tempfile.TemporaryDirectory(prefix="ntp-task-") as scratch:
         folder = Path(os.path.realpath(scratch))
-        _require_sources(here, module, sources)
-        within, elsewhere = _declared(here, module, inputs)
-        layout = lay_out(here, folder / "run", sources, within)
+        _require_sources(present, module, sources)
+        within, elsewhere = _declared(present, module, inputs)
+        layout = lay_out(present, folder / "run", sources, within)
         _write_down(layout, within, log)
-        around = surroundings_of(here)
+        around = surroundings_of(present)
         start = Start(
             import_path=(*map(str, layout.import_path), *around.code),
-            readable=(*around.readable, *map(str, elsewhere), str(own)),
+            readable=(*around.readable, *map(str, elsewhere), str(task_folder)),
             folder=str(layout.folder),
         )
         job = {"module": module, "point": point, "checkpoint": str(checkpoint)}
         ended = _ended(start, job, around.environment, folder / "private", log, lifeline)
-        _require_sources(here, module, sources)
-        read = inputs_read(here, log, sources)
+        _require_sources(present, module, sources)
+        read = inputs_read(present, log, sources)
         undeclared = Undeclared(
-            project=here,
+            project=present,
             name=f"The experiment {module.rpartition('.')[2]!r}",
             code="it",
             folder=layout.folder,

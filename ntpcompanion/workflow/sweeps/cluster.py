@@ -158,10 +158,10 @@ def _require(expected: Expected, *, first: bool) -> None:
 
 def _require_equal(client: Client, ours: Mapping[str, str], asked: Asked) -> None:
     """Raises WorkflowError naming each worker that would give other numbers."""
-    found = client.run(environment_at_first, asked, on_error="return")
+    answers = client.run(environment_at_first, asked, on_error="return")
     threads = client.nthreads()
     faults = []
-    for worker, theirs in found.items():
+    for worker, theirs in answers.items():
         if isinstance(theirs, BaseException):
             faults.append(f"  {worker}: {type(theirs).__name__}: {theirs}")
         elif theirs != ours:
@@ -170,7 +170,8 @@ def _require_equal(client: Client, ours: Mapping[str, str], asked: Asked) -> Non
             faults.append(f"  {worker} has {threads[worker]} threads")
     if faults:
         raise WorkflowError(
-            f"{len(faults)} of {len(found)} workers would not give the numbers of this checkout:\n"
+            f"{len(faults)} of {len(answers)} workers would not give the numbers of this "
+            "checkout:\n"
             + "\n".join(faults)
             + "\nInstall this version there, and start them again with `dask worker --nthreads 1`."
         )

@@ -145,8 +145,8 @@ def run_tasks(
                     tell(len(done), len(tasks))
         require_unchanged(project, done.values())
     except (WorkflowError, OSError) as error:
-        said = getattr(error, "strerror", None) or error
-        reason = f"Could not write {log}: {said}." if isinstance(error, OSError) else str(error)
+        message = getattr(error, "strerror", None) or error
+        reason = f"Could not write {log}: {message}." if isinstance(error, OSError) else str(error)
         raise WorkflowError(
             f"{reason}\n{len(done)} of {len(tasks)} tasks are finished and kept: fix it and run "
             "the same command again."

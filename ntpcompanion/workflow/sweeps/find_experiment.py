@@ -28,8 +28,8 @@ def experiment_module(project: Project, name: str) -> str:
     of the experiments.
     """
     # no file is read: every record of a book is asked for its experiment
-    found = {path.stem: full for path, full in _modules(project)}
-    return f"{project.experiments}.{found.get(name, name)}"
+    modules = {path.stem: full for path, full in _modules(project)}
+    return f"{project.experiments}.{modules.get(name, name)}"
 
 
 def load_experiment(module: str) -> ModuleType:
@@ -42,7 +42,7 @@ def load_experiment(module: str) -> ModuleType:
     """
     folder, _, name = module.rpartition(".")
     try:
-        found = importlib.import_module(module)
+        experiment = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not module.startswith(error.name):
             raise WorkflowError(f"{module} cannot be imported: {error}.") from error
@@ -55,12 +55,12 @@ def load_experiment(module: str) -> ModuleType:
         raise WorkflowError(
             f"{module} cannot be imported ({type(error).__name__}: {error})."
         ) from error
-    if missing := [part for part in PARTS if not callable(getattr(found, part, None))]:
+    if missing := [part for part in PARTS if not callable(getattr(experiment, part, None))]:
         raise WorkflowError(
             f"{module} is not an experiment: it defines no {' and no '.join(missing)}. An "
             "experiment defines a class `Plan`, a class `Result` and a function `run(plan)`."
         )
-    return found
+    return experiment
 
 
 def read_points(module: str, points: Sequence[dict[str, Any]]) -> list[Any]:

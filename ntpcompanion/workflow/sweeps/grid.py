@@ -69,15 +69,15 @@ def parse_assignments(texts: Sequence[str], option: str) -> dict[str, str]:
     WorkflowError
         another form, or a name that comes twice.
     """
-    found: dict[str, str] = {}
+    assignments: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise WorkflowError(f"`{option} {text}` must have the form NAME=VALUE.")
-        if name in found:
+        if name in assignments:
             raise WorkflowError(f"`{option} {name}=...` is given twice. Give it once.")
-        found[name] = value
-    return found
+        assignments[name] = value
+    return assignments
 
 
 def parse_values(
@@ -103,10 +103,10 @@ def parse_values(
         no value at all, a step of zero, one value twice, a quotation mark that does not end where
         its value does.
     """
-    given = _RANGE.fullmatch(text) if ranges else None
+    match = _RANGE.fullmatch(text) if ranges else None
     values: Sequence[Any]
-    if given:
-        values = _range(given, option)
+    if match:
+        values = _range(match, option)
     else:
         parts = _parts(text, option, brackets=ranges)
         values = [read(part) if ranges else _unquoted(part) for part in parts]
@@ -126,9 +126,9 @@ def require_distinct(values: Sequence[object], option: str) -> None:
         raise WorkflowError(f"`{option}` gives {', '.join(twice)} twice. Give each value once.")
 
 
-def _range(given: re.Match[str], option: str) -> list[int] | list[float]:
+def _range(match: re.Match[str], option: str) -> list[int] | list[float]:
     """In decimal fractions: `0:1:0.1` has ten values, and the fourth is 0.3."""
-    start, stop, step = (Decimal(text or "1") for text in given.groups())
+    start, stop, step = (Decimal(text or "1") for text in match.groups())
     if step == 0:
         raise WorkflowError(f"`{option}` has the step 0. Give another one, like 20:200:20.")
     number = max(0, math.ceil((stop - start) / step))
@@ -138,7 +138,7 @@ def _range(given: re.Match[str], option: str) -> list[int] | list[float]:
             "larger step."
         )
     values = [start + k * step for k in range(number)]
-    whole = not any(set(text or "") & set(".eE") for text in given.groups())
+    whole = not any(set(text or "") & set(".eE") for text in match.groups())
     return [int(value) for value in values] if whole else [float(value) for value in values]
 
 

@@ -40,9 +40,9 @@ def read_sweep(
     if seeds is not None:
         values["seed"] = parse_values(seeds, lambda text: target.read("seed", text), "--seeds")
     shared = parse_assignments(fixed, "-p")
-    given = {name: target.read(name, text) for name, text in shared.items()}
+    fixed_values = {name: target.read(name, text) for name, text in shared.items()}
     options = {"notebooks": notebooks, "retry": retry, "elsewhere": elsewhere}
-    return plan_sweep(target, values, given, **options)
+    return plan_sweep(target, values, fixed_values, **options)
 
 
 def _values(target: Target, name: str, text: str) -> list[Any]:
@@ -57,36 +57,36 @@ def _values(target: Target, name: str, text: str) -> list[Any]:
 def planned_in_words(planned: Sweep, jobs: int | None, scheduler: str | None) -> str:
     """How many runs there are, how many are to be made, where, and how long that may take."""
     require_jobs(jobs)
-    total, kept = len(planned.points), len(planned.finished)
-    left = total - kept
-    said = f"{planned.target.name}: {total} runs"
-    said += f", {kept} of them finished earlier" if kept else ""
+    total, finished = len(planned.points), len(planned.finished)
+    left = total - finished
+    text = f"{planned.target.name}: {total} runs"
+    text += f", {finished} of them finished earlier" if finished else ""
     if not left:
-        return f"{said}."
+        return f"{text}."
     if scheduler:
-        return f"{said}; {left} to make on {scheduler}. How long is known after the first."
+        return f"{text}; {left} to make on {scheduler}. How long is known after the first."
     number = min(jobs or fitting_jobs(), left)
     where = f"{left} to make by {number} process{'es' * (number > 1)}"
     seconds = planned.expected_seconds(number)
     if seconds is None:
-        return f"{said}; {where}. How long is known after the first."
-    return f"{said}; {where}, in about {duration(seconds)} if they are like those before."
+        return f"{text}; {where}. How long is known after the first."
+    return f"{text}; {where}, in about {duration(seconds)} if they are like those before."
 
 
-def in_words(told: Progress) -> str:
+def in_words(progress: Progress) -> str:
     """`3 done · 1 failed · 2 running · 4 waiting, about 2 min left`."""
     counts = {
-        "kept": told.kept,
-        "done": told.done,
-        "failed": told.failed,
-        "killed": told.killed,
-        "running": told.running,
-        "waiting": told.waiting,
+        "kept": progress.kept,
+        "done": progress.done,
+        "failed": progress.failed,
+        "killed": progress.killed,
+        "running": progress.running,
+        "waiting": progress.waiting,
     }
-    said = " · ".join(f"{number} {state}" for state, number in counts.items() if number)
-    if told.running and told.seconds_left is not None:
-        said += f", about {duration(told.seconds_left)} left"
-    return said
+    text = " · ".join(f"{number} {state}" for state, number in counts.items() if number)
+    if progress.running and progress.seconds_left is not None:
+        text += f", about {duration(progress.seconds_left)} left"
+    return text
 
 
 def duration(seconds: float) -> str:

@@ -31,8 +31,8 @@ def asked_of(project: Project) -> Asked:
     """What a worker elsewhere is asked for: the packages of a project, the one that runs this, the
     libraries, and the variables that the settings of the book name.
     """
-    own = [folder.name for folder in project.packages]
-    packages = tuple(dict.fromkeys([__name__.partition(".")[0], *own]))
+    names = [folder.name for folder in project.packages]
+    packages = tuple(dict.fromkeys([__name__.partition(".")[0], *names]))
     variables = tuple(project.settings.environment)
     return Asked(packages, project.settings.libraries, variables)
 
@@ -48,9 +48,9 @@ def environment(asked: Asked) -> dict[str, str]:
         a package that is not installed here.
     """
     versions = library_versions(asked.libraries)
-    found = {"Python": python_minor()}
-    found |= {name: version.partition("+")[0] for name, version in versions.items()}
-    found |= {
+    facts = {"Python": python_minor()}
+    facts |= {name: version.partition("+")[0] for name, version in versions.items()}
+    facts |= {
         f"the variable {name}": f"with the hash {sha256(os.environ[name])[:8]}"
         for name in asked.variables
         if name in os.environ
@@ -61,8 +61,8 @@ def environment(asked: Asked) -> dict[str, str]:
             if path.suffix == ".py":
                 # a checkout with the line ends of Windows is the same code
                 source = read_input(path).replace(b"\r\n", b"\n")
-                found[f"{package}/{path.relative_to(folder).as_posix()}"] = sha256(source)
-    return found
+                facts[f"{package}/{path.relative_to(folder).as_posix()}"] = sha256(source)
+    return facts
 
 
 def package_folder(package: str) -> Path:
@@ -83,9 +83,9 @@ def project_here(project: Project) -> Project:
     )
 
 
-def digest(found: dict[str, str]) -> str:
+def digest(facts: dict[str, str]) -> str:
     """One hash of an environment."""
-    return sha256(canonical_json(found))
+    return sha256(canonical_json(facts))
 
 
 @functools.cache

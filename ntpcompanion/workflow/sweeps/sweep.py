@@ -180,8 +180,8 @@ def _outcomes(
 ) -> Iterator[dict[str, Any]]:
     """The lines of the runs that are missing, as they end."""
     missing = [point for point in planned.points if point.key not in planned.finished]
-    told = Progress(len(planned.points), kept=len(planned.points) - len(missing))
-    report(told)
+    progress = Progress(len(planned.points), kept=len(planned.points) - len(missing))
+    report(progress)
     if not missing:
         return
     folder = planned.journal.with_suffix("")
@@ -189,7 +189,7 @@ def _outcomes(
     project = planned.target.project
     with engine(len(missing), jobs=jobs, project=project, scheduler=scheduler) as running:
         seconds: list[float] = []
-        report(_told(told, running.number(), seconds))
+        report(_told(progress, running.number(), seconds))
         for call, outcome in Calls(running, list(calls), note):
             if outcome.state == "rejected":
                 raise WorkflowError(outcome.error)
@@ -198,31 +198,31 @@ def _outcomes(
                 raise WorkflowError(fault)
             yield line
             seconds.append(outcome.seconds)
-            told = replace(told, **{outcome.state: getattr(told, outcome.state) + 1})
-            report(_told(told, running.number(), seconds))
+            progress = replace(progress, **{outcome.state: getattr(progress, outcome.state) + 1})
+            report(_told(progress, running.number(), seconds))
 
 
-def _told(told: Progress, workers: int, seconds: Sequence[float]) -> Progress:
+def _told(progress: Progress, workers: int, seconds: Sequence[float]) -> Progress:
     """With how many of the others run now, and what they may take if they are like those before."""
-    left = told.waiting
+    left = progress.waiting
     rest = left * statistics.median(seconds) / max(workers, 1) if seconds else None
-    return replace(told, running=min(workers, left), seconds_left=rest)
+    return replace(progress, running=min(workers, left), seconds_left=rest)
 
 
 def _line(
     planned: Sweep, point: Point, outcome: Outcome, note: Callable[[str], None]
 ) -> dict[str, Any]:
     """What the journal keeps of a run; its checkpoints are of no more use when it is done."""
-    found = asdict(outcome)
+    fields = asdict(outcome)
     if outcome.state == "done":
-        kept = planned.target.kept(outcome.result)
-        for text in kept.notes:
+        stored = planned.target.kept(outcome.result)
+        for text in stored.notes:
             note(text)
-        if kept.page is not None:
-            write_atomically(planned.page(point), kept.page)
+        if stored.page is not None:
+            write_atomically(planned.page(point), stored.page)
         remove_places(planned.journal.with_suffix("") / point.key[:16])
-        found |= {"result": kept.result, "read": kept.read}
-    return {"key": point.key, "parameters": point.parameters, **found}
+        fields |= {"result": stored.result, "read": stored.read}
+    return {"key": point.key, "parameters": point.parameters, **fields}
 
 
 def _with_page(line: dict[str, Any], point: Point, planned: Sweep) -> dict[str, Any]:
@@ -231,10 +231,10 @@ def _with_page(line: dict[str, Any], point: Point, planned: Sweep) -> dict[str, 
     return {**line, **shown}
 
 
-def _table_path(given: Path) -> Path:
-    path = user_path(given).resolve()
+def _table_path(out: Path) -> Path:
+    path = user_path(out).resolve()
     if path.suffix != ".parquet":
-        raise WorkflowError(f"`--out {given}` must end in .parquet: the table is a Parquet file.")
+        raise WorkflowError(f"`--out {out}` must end in .parquet: the table is a Parquet file.")
     return path
 
 

@@ -46,15 +46,15 @@ def write_table(table: "pd.DataFrame", path: Path) -> None:
 
 def _rows(number: int, line: Mapping[str, Any], of_claims: bool) -> list[dict[str, Any]]:
     taken = {*COLUMNS, *OF_CLAIMS} if of_claims else set(COLUMNS)
-    given, result = line["parameters"], line["result"]
-    before = {"run": number, "state": line["state"], **_prefixed("parameter", given, taken)}
+    parameters, result = line["parameters"], line["result"]
+    before = {"run": number, "state": line["state"], **_prefixed("parameter", parameters, taken)}
     after = {name: line[name] for name in (*COLUMNS[2:], "notebook") if name in line}
-    found: list[dict[str, Any]] = [{}]
+    rows: list[dict[str, Any]] = [{}]
     if result is not None and of_claims:
-        found = _claims(result["claims"]) or found
+        rows = _claims(result["claims"]) or rows
     elif result is not None:
-        found = [_prefixed("result", result, taken | set(given))]
-    return [{**before, **values, **after} for values in found]
+        rows = [_prefixed("result", result, taken | set(parameters))]
+    return [{**before, **values, **after} for values in rows]
 
 
 def _prefixed(prefix: str, values: Mapping[str, Any], taken: set[str]) -> dict[str, Any]:

@@ -92,10 +92,11 @@ class NotebookTarget:
         """By the type of the default."""
         return isinstance(self.notebook.defaults.get(parameter), str)
 
-    def points(self, given: list[dict[str, Any]]) -> list[Point]:
+    def points(self, overrides: list[dict[str, Any]]) -> list[Point]:
         """Settled as `execute -p` does."""
         runs = [
-            plan(self.project, self.notebook, self.profile, self.profiles, point) for point in given
+            plan(self.project, self.notebook, self.profile, self.profiles, point)
+            for point in overrides
         ]
         parts = key_parts(self.project, self.notebook, runs[0].parameters)
         same = {name: parts[name] for name in parts if name not in ("parameters", "inputs")}
@@ -127,15 +128,15 @@ class NotebookTarget:
             self.project.runs(self.profile) / f"{self.notebook.name}.json",
             *self.project.runs(self.profile, custom=True).glob(f"{self.notebook.name}-*.json"),
         ]
-        found = []
+        seconds = []
         for path in places:
             try:
                 result = Result.load(path)
             except WorkflowError:  # never run, or damaged
                 continue
             if (result.notebook, result.profile) == (self.notebook.name, self.profile):
-                found.append(result.seconds)
-        return found
+                seconds.append(result.seconds)
+        return seconds
 
 
 @dataclass(frozen=True)
@@ -166,17 +167,17 @@ class ExperimentTarget:
         field = load_experiment(self.module).Plan.model_fields.get(parameter)
         return field is not None and field.annotation is str
 
-    def points(self, given: list[dict[str, Any]]) -> list[Point]:
+    def points(self, overrides: list[dict[str, Any]]) -> list[Point]:
         """Read as plans. Raises WorkflowError for values that are not a plan of the experiment."""
         module = self.module
-        plans = read_points(module, given)
+        plans = read_points(module, overrides)
         sources = source_hashes(f"import {module}", *self.project.packages)
         settled_points = [plan.to_json() for plan in plans]
         declared = [declared_inputs(module, plan) for plan in plans]
         same = [module, sources, library_versions(self.project.settings.libraries), python_minor()]
         return [
             Point(point, settled, sha256(canonical_json([same, settled])), sources, tuple(inputs))
-            for point, settled, inputs in zip(given, settled_points, declared, strict=True)
+            for point, settled, inputs in zip(overrides, settled_points, declared, strict=True)
         ]
 
     def notes(self, points: list[Point]) -> list[str]:
@@ -239,7 +240,7 @@ def run_notebook(
     project: Project,
     name: str,
     profile: str,
-    given: dict[str, Any],
+    overrides: dict[str, Any],
     key: str,
     keep: bool,
     lifeline: Lifeline | None = None,
@@ -257,9 +258,9 @@ def run_notebook(
     project = project_here(project)
     known = find_notebooks(project)
     target = NotebookTarget(project, known[name], profile, read_profiles(project, known))
-    _require_key(target, given, key)
+    _require_key(target, overrides, key)
     folder = project.build / "sweeps" / "tmp" / key[:16]
-    run = plan(project, target.notebook, profile, target.profiles, given)
+    run = plan(project, target.notebook, profile, target.profiles, overrides)
     run = dataclasses.replace(run, folder=folder)
     try:
         (outcome,) = execute(
@@ -277,8 +278,8 @@ def run_notebook(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _require_key(target: NotebookTarget, given: dict[str, Any], key: str) -> None:
-    if target.points([given])[0].key != key:
+def _require_key(target: NotebookTarget, overrides: dict[str, Any], key: str) -> None:
+    if target.points([overrides])[0].key != key:
         raise NotDone(
             state="rejected",
             error=f"has other sources, inputs or libraries than {target.name} was planned with",

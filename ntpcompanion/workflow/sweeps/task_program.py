@@ -49,8 +49,8 @@ def _answer(job: dict[str, Any]) -> str:
         return json.dumps({"state": "done", "result": result})
     except BaseException as error:  # SystemExit too: it is not an end of a task
         fault = f"{type(error).__name__}: {error}"
-        told = {"state": "failed", "error": fault, "traceback": traceback.format_exc()}
-        return json.dumps(told)
+        failed = {"state": "failed", "error": fault, "traceback": traceback.format_exc()}
+        return json.dumps(failed)
 
 
 def _run(module: str, point: dict[str, Any], checkpoint: Path) -> object:

@@ -75,7 +75,7 @@ class Watch:
 
     def _ask(self) -> dict[str, dict[str, Any]]:
         try:
-            found: dict[str, Any] = self._client.sync(
+            answer: dict[str, Any] = self._client.sync(
                 self._client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER
             )
         except Exception as error:
@@ -83,5 +83,5 @@ class Watch:
                 f"The cluster on {self._where} was lost ({type(error).__name__}: {error}). The "
                 "same command goes on from what is finished."
             ) from error
-        workers: dict[str, dict[str, Any]] = found["workers"]
+        workers: dict[str, dict[str, Any]] = answer["workers"]
         return workers

@@ -199,8 +199,8 @@ class Bench(_Kept):
 
     def beside(self, entry: Entry) -> Entry | None:
         """The same benchmark beside busy processes, if it was run so."""
-        found = [other for other in self.entries if other.busy and other.name == entry.name]
-        return found[0] if found else None
+        matching = [other for other in self.entries if other.busy and other.name == entry.name]
+        return matching[0] if matching else None
 
 
 def folder(project: Project) -> Path:
@@ -252,5 +252,5 @@ def bench_of(
 
 
 def _bench(data: dict[str, Any], where: str) -> Bench:
-    found: Bench = shaped(data, Bench, where)
-    return found
+    bench: Bench = shaped(data, Bench, where)
+    return bench

@@ -184,29 +184,29 @@ def duel(project: Project, revision: str, clock: str = turns.CLOCK) -> Duel:
         return Duel(commit, tuple(compare_sides(workloads, ours, theirs)))
 
 
-def duel_json(found: Duel) -> str:
+def duel_json(comparison: Duel) -> str:
     """As JSON, for programs."""
-    data = {"commit": found.commit, "slower_than": SLOWER, "turns": TURNS}
-    rows = [asdict(each) for each in found.found]
+    data = {"commit": comparison.commit, "slower_than": SLOWER, "turns": TURNS}
+    rows = [asdict(each) for each in comparison.found]
     return json.dumps({**data, "workloads": rows}, indent=1, ensure_ascii=False) + "\n"
 
 
-def duel_rows(found: Duel) -> list[list[str]]:
+def duel_rows(comparison: Duel) -> list[list[str]]:
     """Head and rows of a table for people."""
     rows = [["Workload", "Seconds", "Times as long as before", "Verdict"]]
-    for each in found.found:
+    for each in comparison.found:
         ratio = "–"
         if each.ratio:
             ratio = f"{each.ratio.value:.2f} ({each.ratio.low:.2f} to {each.ratio.high:.2f})"
-        said = f"{each.verdict}: {each.error}" if each.error else each.verdict
+        verdict = f"{each.verdict}: {each.error}" if each.error else each.verdict
         seconds = f"{each.seconds:.3g}" if each.seconds else "–"
-        rows.append([each.name, seconds, ratio, said])
+        rows.append([each.name, seconds, ratio, verdict])
     return rows
 
 
-def duel_markdown(found: Duel) -> str:
+def duel_markdown(comparison: Duel) -> str:
     """The table as Markdown."""
-    head, *rows = duel_rows(found)
+    head, *rows = duel_rows(comparison)
     lines = [head, ["---"] * len(head), *rows]
     table = "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in lines)
-    return f"### Speed against {found.commit[:12]}\n\n{table}\n"
+    return f"### Speed against {comparison.commit[:12]}\n\n{table}\n"

@@ -69,5 +69,5 @@ def tree_path(project: Project, root: Path) -> str:
     """The PYTHONPATH that leads to the book's packages in a tree of its files."""
     folders = [package.parent for package in project.packages]
     inside = [folder for folder in folders if folder.is_relative_to(project.root)]
-    places = [root / folder.relative_to(project.root) for folder in inside] or [root]
-    return search_path(places)
+    locations = [root / folder.relative_to(project.root) for folder in inside] or [root]
+    return search_path(locations)

@@ -37,13 +37,13 @@ def read_workloads(project: Project) -> Workloads:
             f"{path} does not exist: it names what `check --bench` times. Write there, for each "
             "workload, its name and below it `about`, `setup` and `statement`, which are Python."
         )
-    found: Workloads = shaped(read_yaml(path), Workloads, str(path))
-    if not found:
+    workloads: Workloads = shaped(read_yaml(path), Workloads, str(path))
+    if not workloads:
         raise WorkflowError(f"{path} names no workload. Add one.")
-    for name, workload in found.items():
+    for name, workload in workloads.items():
         for part in ("setup", "statement"):
             _require_python(getattr(workload, part), f"{path}: `{part}` of {name!r}")
-    return found
+    return workloads
 
 
 def _require_python(code: str, where: str) -> None:

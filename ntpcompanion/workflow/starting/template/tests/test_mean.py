@@ -5,9 +5,9 @@ from mypaper.mean import spreads_of_means
 
 
 def test_one_draw_spreads_as_one_draw():
-    found = spreads_of_means(np.random.default_rng(0), n=1, groups=50, means=400)
-    assert found.shape == (50,)
-    assert found.mean() == pytest.approx(1, abs=0.02)
+    spreads = spreads_of_means(np.random.default_rng(0), n=1, groups=50, means=400)
+    assert spreads.shape == (50,)
+    assert spreads.mean() == pytest.approx(1, abs=0.02)
 
 
 def test_the_mean_of_sixteen_spreads_a_quarter():

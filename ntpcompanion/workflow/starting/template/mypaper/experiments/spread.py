@@ -28,5 +28,5 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """The mean of the estimates of `spreads_of_means`."""
     rng = np.random.default_rng(plan.seed)
-    found = spreads_of_means(rng, plan.n, plan.groups, plan.means)
-    return Result(spread=found.mean(), error=found.std(ddof=1) / np.sqrt(plan.groups))
+    spreads = spreads_of_means(rng, plan.n, plan.groups, plan.means)
+    return Result(spread=spreads.mean(), error=spreads.std(ddof=1) / np.sqrt(plan.groups))
