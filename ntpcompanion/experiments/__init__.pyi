@@ -19,6 +19,7 @@ from .thresholds import least_width as least_width
 from .scale import large_svm as large_svm
 from .scale import large_descent as large_descent
 from .generalization import disagreement_mlp as disagreement_mlp
+from .generalization import xor_steps as xor_steps
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .same_loss.study_suite import SuitePlan as SuitePlan
@@ -51,6 +52,7 @@ __all__ = [
     "large_svm",
     "large_descent",
     "disagreement_mlp",
+    "xor_steps",
     "runs_table",
     "course_table",
     "SuitePlan",

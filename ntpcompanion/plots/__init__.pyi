@@ -9,6 +9,7 @@ from .drawing.style import THEORY as THEORY
 from .drawing.style import ramp as ramp
 from .drawing.lines import draw_theory as draw_theory
 from .drawing.lines import draw_measured as draw_measured
+from .drawing.means import draw_means as draw_means
 from .drawing.lines import rate_axis as rate_axis
 from .drawing.lines import draw_curves as draw_curves
 from .drawing.labels import label_line as label_line
@@ -49,6 +50,7 @@ __all__ = [
     "ramp",
     "draw_theory",
     "draw_measured",
+    "draw_means",
     "rate_axis",
     "draw_curves",
     "label_line",
