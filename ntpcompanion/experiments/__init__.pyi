@@ -20,6 +20,7 @@ from .scale import large_svm as large_svm
 from .scale import large_descent as large_descent
 from .generalization import disagreement_mlp as disagreement_mlp
 from .generalization import xor_steps as xor_steps
+from .generalization import residual_risks as residual_risks
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .same_loss.study_suite import SuitePlan as SuitePlan
@@ -53,6 +54,7 @@ __all__ = [
     "large_descent",
     "disagreement_mlp",
     "xor_steps",
+    "residual_risks",
     "runs_table",
     "course_table",
     "SuitePlan",
