@@ -21,6 +21,8 @@ from .scale import large_descent as large_descent
 from .generalization import disagreement_mlp as disagreement_mlp
 from .generalization import xor_steps as xor_steps
 from .generalization import residual_risks as residual_risks
+from .generalization import width_memorization as width_memorization
+from .generalization import digit_memorization as digit_memorization
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .same_loss.study_suite import SuitePlan as SuitePlan
@@ -55,6 +57,8 @@ __all__ = [
     "disagreement_mlp",
     "xor_steps",
     "residual_risks",
+    "width_memorization",
+    "digit_memorization",
     "runs_table",
     "course_table",
     "SuitePlan",
