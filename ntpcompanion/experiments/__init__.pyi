@@ -23,6 +23,7 @@ from .generalization import xor_steps as xor_steps
 from .generalization import residual_risks as residual_risks
 from .generalization import width_memorization as width_memorization
 from .generalization import digit_memorization as digit_memorization
+from .geometry import contrastive_starts as contrastive_starts
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .same_loss.study_suite import SuitePlan as SuitePlan
@@ -59,6 +60,7 @@ __all__ = [
     "residual_risks",
     "width_memorization",
     "digit_memorization",
+    "contrastive_starts",
     "runs_table",
     "course_table",
     "SuitePlan",
