@@ -24,6 +24,8 @@ from .generalization import residual_risks as residual_risks
 from .generalization import width_memorization as width_memorization
 from .generalization import digit_memorization as digit_memorization
 from .geometry import contrastive_starts as contrastive_starts
+from .generalization import distilled_filters as distilled_filters
+from .generalization import distilled_networks as distilled_networks
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .same_loss.study_suite import SuitePlan as SuitePlan
@@ -61,6 +63,8 @@ __all__ = [
     "width_memorization",
     "digit_memorization",
     "contrastive_starts",
+    "distilled_filters",
+    "distilled_networks",
     "runs_table",
     "course_table",
     "SuitePlan",

