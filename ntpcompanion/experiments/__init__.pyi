@@ -26,6 +26,8 @@ from .generalization import digit_memorization as digit_memorization
 from .geometry import contrastive_starts as contrastive_starts
 from .generalization import distilled_filters as distilled_filters
 from .generalization import distilled_networks as distilled_networks
+from .generalization import disagreement_bounds as disagreement_bounds
+from .generalization import digits_disagreement as digits_disagreement
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .same_loss.study_suite import SuitePlan as SuitePlan
@@ -65,6 +67,8 @@ __all__ = [
     "contrastive_starts",
     "distilled_filters",
     "distilled_networks",
+    "disagreement_bounds",
+    "digits_disagreement",
     "runs_table",
     "course_table",
     "SuitePlan",

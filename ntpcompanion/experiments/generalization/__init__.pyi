@@ -6,6 +6,8 @@ from . import width_memorization as width_memorization
 from . import digit_memorization as digit_memorization
 from . import distilled_filters as distilled_filters
 from . import distilled_networks as distilled_networks
+from . import disagreement_bounds as disagreement_bounds
+from . import digits_disagreement as digits_disagreement
 
 __all__ = [
     "hyperspheres",
@@ -16,4 +18,6 @@ __all__ = [
     "digit_memorization",
     "distilled_filters",
     "distilled_networks",
+    "disagreement_bounds",
+    "digits_disagreement",
 ]
