@@ -28,6 +28,7 @@ from .generalization import distilled_filters as distilled_filters
 from .generalization import distilled_networks as distilled_networks
 from .generalization import disagreement_bounds as disagreement_bounds
 from .generalization import digits_disagreement as digits_disagreement
+from .generalization import feature_strengths as feature_strengths
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .same_loss.study_suite import SuitePlan as SuitePlan
@@ -69,6 +70,7 @@ __all__ = [
     "distilled_networks",
     "disagreement_bounds",
     "digits_disagreement",
+    "feature_strengths",
     "runs_table",
     "course_table",
     "SuitePlan",

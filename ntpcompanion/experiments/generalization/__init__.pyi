@@ -8,6 +8,7 @@ from . import distilled_filters as distilled_filters
 from . import distilled_networks as distilled_networks
 from . import disagreement_bounds as disagreement_bounds
 from . import digits_disagreement as digits_disagreement
+from . import feature_strengths as feature_strengths
 
 __all__ = [
     "hyperspheres",
@@ -20,4 +21,5 @@ __all__ = [
     "distilled_networks",
     "disagreement_bounds",
     "digits_disagreement",
+    "feature_strengths",
 ]
