@@ -29,6 +29,8 @@ from .generalization import distilled_networks as distilled_networks
 from .generalization import disagreement_bounds as disagreement_bounds
 from .generalization import digits_disagreement as digits_disagreement
 from .generalization import feature_strengths as feature_strengths
+from .generalization import forest_explanations as forest_explanations
+from .generalization import explanation_bounds as explanation_bounds
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .same_loss.study_suite import SuitePlan as SuitePlan
@@ -71,6 +73,8 @@ __all__ = [
     "disagreement_bounds",
     "digits_disagreement",
     "feature_strengths",
+    "forest_explanations",
+    "explanation_bounds",
     "runs_table",
     "course_table",
     "SuitePlan",

@@ -9,6 +9,8 @@ from . import distilled_networks as distilled_networks
 from . import disagreement_bounds as disagreement_bounds
 from . import digits_disagreement as digits_disagreement
 from . import feature_strengths as feature_strengths
+from . import forest_explanations as forest_explanations
+from . import explanation_bounds as explanation_bounds
 
 __all__ = [
     "hyperspheres",
@@ -22,4 +24,6 @@ __all__ = [
     "disagreement_bounds",
     "digits_disagreement",
     "feature_strengths",
+    "forest_explanations",
+    "explanation_bounds",
 ]
