@@ -31,6 +31,7 @@ from .generalization import digits_disagreement as digits_disagreement
 from .generalization import feature_strengths as feature_strengths
 from .generalization import forest_explanations as forest_explanations
 from .generalization import explanation_bounds as explanation_bounds
+from .generalization import reversed_noise as reversed_noise
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .same_loss.study_suite import SuitePlan as SuitePlan
@@ -75,6 +76,7 @@ __all__ = [
     "feature_strengths",
     "forest_explanations",
     "explanation_bounds",
+    "reversed_noise",
     "runs_table",
     "course_table",
     "SuitePlan",

@@ -11,6 +11,7 @@ from . import digits_disagreement as digits_disagreement
 from . import feature_strengths as feature_strengths
 from . import forest_explanations as forest_explanations
 from . import explanation_bounds as explanation_bounds
+from . import reversed_noise as reversed_noise
 
 __all__ = [
     "hyperspheres",
@@ -26,4 +27,5 @@ __all__ = [
     "feature_strengths",
     "forest_explanations",
     "explanation_bounds",
+    "reversed_noise",
 ]
