@@ -5,6 +5,7 @@ from .drawing.style import OUT_OF_SUPPORT as OUT_OF_SUPPORT
 from .drawing.style import MEASUREMENT as MEASUREMENT
 from .drawing.style import PAPER as PAPER
 from .drawing.style import CONTRAST as CONTRAST
+from .drawing.style import FURTHER as FURTHER
 from .drawing.style import THEORY as THEORY
 from .drawing.style import ramp as ramp
 from .drawing.lines import draw_theory as draw_theory
@@ -46,6 +47,7 @@ __all__ = [
     "MEASUREMENT",
     "PAPER",
     "CONTRAST",
+    "FURTHER",
     "THEORY",
     "ramp",
     "draw_theory",

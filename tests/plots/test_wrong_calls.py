@@ -29,7 +29,7 @@ RIGHT = {
     "rate_axis": (plots.rate_axis, {"ax": AX, "rates": [0.1, 0.2]}),
     "draw_theory": (plots.draw_theory, XY),
     "draw_measured": (plots.draw_measured, XY),
-    "draw_means": (plots.draw_means, {"ax": AX, "x": [1, 2], "values": np.eye(2)}),
+    "draw_means": (plots.draw_means, {"ax": AX, "x": [1, 2, 3], "values": np.eye(3)}),
     "draw_curves": (plots.draw_curves, {"ax": AX, "frame": FRAME}),
     "label_line": (plots.label_line, {"ax": AX, "line": AX.plot([1, 2])[0], "text": "a"}),
     "draw_support_sizes": (plots.draw_support_sizes, COUNTS),

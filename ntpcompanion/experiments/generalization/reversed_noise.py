@@ -156,7 +156,7 @@ def _drawn(plan: Plan, ratio: int) -> Iterator[Draw]:
         w = one_step(sample)
         signal = np.where(np.arange(len(w)) == 0, w, 0)
         three = (sample, problem.draw(rng), reverse_noise(sample))
-        errors = [np.mean(margins(signal, one) <= 0) for one in three]
+        errors = [float(np.mean(margins(signal, one) <= 0)) for one in three]
         yield Draw(
             ratio=ratio,
             test_error=problem.test_error(w),

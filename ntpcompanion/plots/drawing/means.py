@@ -48,7 +48,7 @@ def draw_means(
     check_axes(ax)
     check_look(colour, marker)
     across = as_shaped("x", x, (None,), "a number for each point")
-    columns = as_shaped("values", values, (None, len(across)), "a row for each seed").T
+    columns = as_shaped("values", values, (None, len(across)), "a column for each of `x`").T
     effects = [mean_effect(column) for column in columns]
     means = [one.mean for one in effects]
     half = [one.interval[1] - one.mean for one in effects]
