@@ -19,6 +19,19 @@ from .thresholds import least_width as least_width
 from .scale import large_svm as large_svm
 from .scale import large_descent as large_descent
 from .generalization import disagreement_mlp as disagreement_mlp
+from .generalization import xor_steps as xor_steps
+from .generalization import residual_risks as residual_risks
+from .generalization import width_memorization as width_memorization
+from .generalization import digit_memorization as digit_memorization
+from .geometry import contrastive_starts as contrastive_starts
+from .generalization import distilled_filters as distilled_filters
+from .generalization import distilled_networks as distilled_networks
+from .generalization import disagreement_bounds as disagreement_bounds
+from .generalization import digits_disagreement as digits_disagreement
+from .generalization import feature_strengths as feature_strengths
+from .generalization import forest_explanations as forest_explanations
+from .generalization import explanation_bounds as explanation_bounds
+from .generalization import reversed_noise as reversed_noise
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .same_loss.study_suite import SuitePlan as SuitePlan
@@ -51,6 +64,19 @@ __all__ = [
     "large_svm",
     "large_descent",
     "disagreement_mlp",
+    "xor_steps",
+    "residual_risks",
+    "width_memorization",
+    "digit_memorization",
+    "contrastive_starts",
+    "distilled_filters",
+    "distilled_networks",
+    "disagreement_bounds",
+    "digits_disagreement",
+    "feature_strengths",
+    "forest_explanations",
+    "explanation_bounds",
+    "reversed_noise",
     "runs_table",
     "course_table",
     "SuitePlan",

@@ -2,9 +2,10 @@
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 Values = TypeVar("Values", bound="_Frozen")
@@ -48,6 +49,11 @@ class Plan(_Frozen):
 
 class Result(_Frozen):
     """What an experiment found. Subclasses declare their fields with unit and meaning."""
+
+
+def table_of(rows: Iterable[Result]) -> pd.DataFrame:
+    """A row for each result, a column for each of its fields. What is None is missing."""
+    return pd.DataFrame([vars(row) for row in rows])
 
 
 def _sentence(fault: Mapping[str, Any], known: list[str]) -> str:

@@ -5,10 +5,12 @@ from .drawing.style import OUT_OF_SUPPORT as OUT_OF_SUPPORT
 from .drawing.style import MEASUREMENT as MEASUREMENT
 from .drawing.style import PAPER as PAPER
 from .drawing.style import CONTRAST as CONTRAST
+from .drawing.style import FURTHER as FURTHER
 from .drawing.style import THEORY as THEORY
 from .drawing.style import ramp as ramp
 from .drawing.lines import draw_theory as draw_theory
 from .drawing.lines import draw_measured as draw_measured
+from .drawing.means import draw_means as draw_means
 from .drawing.lines import rate_axis as rate_axis
 from .drawing.lines import draw_curves as draw_curves
 from .drawing.labels import label_line as label_line
@@ -45,10 +47,12 @@ __all__ = [
     "MEASUREMENT",
     "PAPER",
     "CONTRAST",
+    "FURTHER",
     "THEORY",
     "ramp",
     "draw_theory",
     "draw_measured",
+    "draw_means",
     "rate_axis",
     "draw_curves",
     "label_line",

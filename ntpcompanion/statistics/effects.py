@@ -72,6 +72,34 @@ def paired_effect(after: ArrayLike, before: ArrayLike) -> Effect:
     return _over_seeds("after", first - second)
 
 
+def mean_effect(values: ArrayLike) -> Effect:
+    """The mean of one number for each seed.
+
+    Parameters
+    ----------
+    values
+        (seeds,): the numbers, independent of each other.
+
+    Returns
+    -------
+    Effect
+        their mean, with its standard error.
+
+    Raises
+    ------
+    ValueError
+        fewer than two seeds, or a number that is not finite.
+
+    Examples
+    --------
+    >>> from ntpcompanion.statistics import mean_effect
+    >>> effect = mean_effect([1, 2, 1, 2])
+    >>> effect.mean, round(effect.stderr, 3)
+    (1.5, 0.289)
+    """
+    return _over_seeds("values", as_shaped("values", values, (None,), "a number for each seed"))
+
+
 def slope_within_seeds(x: ArrayLike, y: ArrayLike) -> Effect:
     """How fast y rises with x along the arms of one seed.
 

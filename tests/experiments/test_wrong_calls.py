@@ -55,6 +55,7 @@ RIGHT = {
         ex.study_table.plane,
         {"table": TABLE, "kinds": ["noise"], "column": "share", "position": 1},
     ),
+    "mean_effect": (statistics.mean_effect, {"values": [1.0, 2.0]}),
     "paired_effect": (statistics.paired_effect, {"after": [1.0, 2.0], "before": [0.5, 1.0]}),
     "slope_within_seeds": (
         statistics.slope_within_seeds,
@@ -110,6 +111,7 @@ strengths_of: table=frame kind=arm_kind
 equal_loss: table=frame kind=arm_kind maximum=number
 slope_per_e_fold: table=frame kind=arm_kind strengths=levels column=column
 plane: table=frame kinds=kinds column=column
+mean_effect: values=differences
 paired_effect: after=differences before=differences
 slope_within_seeds: x=arms y=arms
 slopes_of_seeds: x=arms y=arms

@@ -29,6 +29,7 @@ RIGHT = {
     "rate_axis": (plots.rate_axis, {"ax": AX, "rates": [0.1, 0.2]}),
     "draw_theory": (plots.draw_theory, XY),
     "draw_measured": (plots.draw_measured, XY),
+    "draw_means": (plots.draw_means, {"ax": AX, "x": [1, 2, 3], "values": np.eye(3)}),
     "draw_curves": (plots.draw_curves, {"ax": AX, "frame": FRAME}),
     "label_line": (plots.label_line, {"ax": AX, "line": AX.plot([1, 2])[0], "text": "a"}),
     "draw_support_sizes": (plots.draw_support_sizes, COUNTS),
@@ -81,6 +82,7 @@ widget: name=text data=function picture=text alt=text
 rate_axis: ax=axes rates=vector
 draw_theory: ax=axes x=series y=series
 draw_measured: ax=axes x=series y=series colour=look marker=look
+draw_means: ax=axes x=series values=matrix colour=look marker=look
 draw_curves: ax=axes frame=text index=index style=choice offsets=pair
 label_line: ax=axes line=text text=text index=index offset=pair
 draw_support_sizes: ax=axes counts=counts

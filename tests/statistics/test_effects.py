@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ntpcompanion.statistics.effects import paired_effect, slope_within_seeds, slopes_of_seeds
+from ntpcompanion.statistics.effects import (
+    mean_effect,
+    paired_effect,
+    slope_within_seeds,
+    slopes_of_seeds,
+)
 
 
 def test_a_paired_effect_is_that_of_students_paired_test(rng):
@@ -60,3 +65,10 @@ def test_differences_between_seeds_do_not_enter_a_slope(rng):
 def test_what_has_no_effect_to_estimate_is_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_a_mean_is_that_of_students_test(rng):
+    values = rng.normal(3, 1, 6)
+    found, test = mean_effect(values), stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert found.interval == pytest.approx((test.low, test.high))
+    assert found == paired_effect(values, np.zeros(6))

@@ -1,7 +1,9 @@
 """Do small perceptrons that differ in data, start or order disagree as often as they err?"""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
+import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from pydantic import Field
@@ -16,6 +18,7 @@ from ntpcompanion.generalization.stacked_mlp import (
     train_stacked_mlp,
 )
 from ntpcompanion.randomness import torch_stream
+from ntpcompanion.statistics.effects import Effect, mean_effect
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Arm = Literal["data", "start", "order"]
@@ -135,3 +138,46 @@ def _examples(plan: Plan, name: str, count: int) -> tuple[Float[Tensor, "n d"], 
     last = torch.randn(TEACHER_UNITS, plan.task.classes, generator=g)
     x = torch.randn(count, plan.task.inputs, generator=torch_stream(plan.seed, name))
     return x, (torch.tanh(x @ first * TEACHER_SCALE / plan.task.inputs**0.5) @ last).argmax(1)
+
+
+def ensembles_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Recorded ensembles, a row for each.
+
+    Parameters
+    ----------
+    tasks
+        of a record: `{"parameters", "result"}` for each seed and task.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `task` in words, `seed`, `differ_in`, `error`, `disagreement`, the absolute `gap`, the
+        calibration error as `cace`, `training_error`, and `ratio`, disagreement over error.
+    """
+    rows = []
+    for task in tasks:
+        plan = Plan.from_json(task["parameters"])
+        sizes = (plan.task.examples, plan.task.inputs, plan.task.classes)
+        words = {"task": "n = {}, d = {}, {} classes".format(*sizes), "seed": plan.seed}
+        rows += [words | vars(one) for one in Result.from_json(task["result"]).ensembles]
+    table = pd.DataFrame(rows).rename(columns={"calibration_error": "cace"})
+    return table.assign(gap=table.gap.abs(), ratio=table.disagreement / table.error)
+
+
+def ratios_of(table: pd.DataFrame, arm: Arm) -> list[Effect]:
+    """Disagreement over error in each task, for ensembles that differ in one thing, rising.
+
+    Parameters
+    ----------
+    table
+        as `ensembles_table` gives it.
+    arm
+        what is drawn anew for each network.
+
+    Returns
+    -------
+    list of Effect
+        means over seeds.
+    """
+    groups = table[table.differ_in == arm].groupby("task").ratio
+    return sorted((mean_effect(group) for _, group in groups), key=lambda effect: effect.mean)

@@ -2,8 +2,10 @@
 points?
 """
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
+import pandas as pd
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
@@ -100,3 +102,23 @@ def _arm(plan: Plan, dim: int, m: int) -> Arm:
         test_error=net.error(draw_spheres(rng, plan.held_out, dim)),
         moved_error=net.error(to_other_sphere(sample)),
     )
+
+
+def errors_table(tasks: Sequence[Mapping[str, Any]], field: str) -> pd.DataFrame:
+    """An error in recorded runs.
+
+    Parameters
+    ----------
+    tasks
+        of a record: `{"parameters", "result"}` for each seed.
+    field
+        of an arm, such as `test_error`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        a row for each seed, a column for each pair (dim, m).
+    """
+    runs = [Result.from_json(task["result"]).arms for task in tasks]
+    pairs = pd.MultiIndex.from_tuples([(arm.dim, arm.m) for arm in runs[0]], names=["dim", "m"])
+    return pd.DataFrame([[getattr(arm, field) for arm in arms] for arms in runs], columns=pairs)

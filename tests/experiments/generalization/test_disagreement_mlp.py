@@ -1,7 +1,14 @@
 import pytest
 
 from ntpcompanion.experiments.generalization import disagreement_mlp
-from ntpcompanion.experiments.generalization.disagreement_mlp import ARMS, Plan, _examples, run
+from ntpcompanion.experiments.generalization.disagreement_mlp import (
+    ARMS,
+    Plan,
+    _examples,
+    ensembles_table,
+    ratios_of,
+    run,
+)
 from tests.experiments.cases import check_refusals, check_result, check_stored
 
 RIGHT = {
@@ -65,3 +72,20 @@ def test_the_teacher_is_one_for_all_draws():
     assert (again == x).all()
     assert (same == labels).all()
     assert (labels != others).any()
+
+
+def test_recorded_ensembles_are_rows_and_their_ratios_means_over_seeds(found):
+    other = run(Plan.from_json(RIGHT | {"seed": 1}))
+    tasks = [
+        {"parameters": RIGHT | {"seed": seed}, "result": result.to_json()}
+        for seed, result in enumerate((found, other))
+    ]
+    table = ensembles_table(tasks)
+    assert table.task.unique().tolist() == ["n = 100, d = 4, 3 classes"]
+    assert table.seed.tolist() == [0, 0, 0, 1, 1, 1]
+    assert table.cace.tolist()[:3] == [one.calibration_error for one in found.ensembles]
+    (ratio,) = ratios_of(table, "start")
+    first, second = (one.ensembles[1] for one in (found, other))
+    assert ratio.mean == pytest.approx(
+        (first.disagreement / first.error + second.disagreement / second.error) / 2
+    )

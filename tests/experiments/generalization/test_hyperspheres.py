@@ -1,7 +1,7 @@
 import pytest
 
 from ntpcompanion.experiments.generalization import hyperspheres
-from ntpcompanion.experiments.generalization.hyperspheres import Plan, run
+from ntpcompanion.experiments.generalization.hyperspheres import Plan, errors_table, run
 from tests.experiments.cases import check_refusals, check_result, check_stored
 
 RIGHT = {
@@ -54,3 +54,10 @@ def test_samples_are_fitted_and_moved_samples_are_not(found):
         assert arm.train_error <= 0.01
         assert arm.moved_error > 0.8
         assert 0.2 < arm.test_error < 0.7
+
+
+def test_recorded_errors_have_a_row_for_each_seed_and_a_column_for_each_pair(found):
+    task = {"parameters": RIGHT, "result": found.to_json()}
+    table = errors_table([task, task], "moved_error")
+    assert table.columns.tolist() == [(20, 40), (10, 30)]
+    assert table[10, 30].tolist() == [found.arms[1].moved_error] * 2

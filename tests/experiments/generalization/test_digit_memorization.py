@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_digits
+
+from ntpcompanion.experiments.generalization import digit_memorization
+from ntpcompanion.experiments.generalization.digit_memorization import Plan, run
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {"digits": 150, "draws": 3, "seed": 0}
+WRONG = {
+    "digits": (99, "should be greater than or equal to 100, got 99"),
+    "draws": (1, "should be greater than or equal to 2, got 1"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(digit_memorization, RIGHT, found)
+
+
+def test_left_out_digits_are_judged_by_their_nearest_neighbour(found):
+    pixels, labels = load_digits(return_X_y=True)
+    pixels, labels = pixels[:150], labels[:150]
+    distances = cdist(pixels, pixels)
+    np.fill_diagonal(distances, np.inf)
+    nearest = distances.argmin(axis=1)
+    assert found.neighbours == tuple(nearest.tolist())
+    assert found.left_out == pytest.approx((labels[nearest] != labels).astype(float))
+    assert abs(found.identity_error) < 1e-12
+
+
+def test_few_digits_are_memorized_and_flipped_ones_are_among_them(found):
+    middle = np.array(found.scores[1])
+    assert found.enumeration_error < 1e-12
+    assert (np.diff(middle[found.order]) <= 0).all()
+    assert found.tail == pytest.approx(np.sort(middle)[-7:].sum() / middle.sum())
+    assert min(found.correlations) > 0.8
+    assert found.flipped_found.mean > 0.3  # guessing: 0.05

@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+import torch
+
+from ntpcompanion.experiments.generalization import digits_disagreement
+from ntpcompanion.experiments.generalization.digits_disagreement import Plan, _others_right, run
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {"models": 4, "images": 25, "runs": 2, "epochs": 10, "seed": 0}
+WRONG = {
+    "models": (1, "should be greater than or equal to 2, got 1"),
+    "images": (81, "should be less than or equal to 80, got 81"),
+    "runs": (1, "should be greater than or equal to 2, got 1"),
+    "epochs": (0, "should be greater than or equal to 1, got 0"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(digits_disagreement, RIGHT, found)
+
+
+def test_errors_and_disagreement_are_counted_by_hand(found):
+    guesses, labels = digits_disagreement._guesses(Plan.from_json(RIGHT), 1, "start")
+    assert guesses.shape == (4, 1797 - 100)
+    pairs = [(guesses[a] != guesses[b]).double().mean() for a in range(4) for b in range(a)]
+    one = found.ensembles[3]
+    assert (one.run, one.differ_in) == (1, "start")
+    assert one.error == pytest.approx((guesses != labels).double().mean().item())
+    assert one.disagreement == pytest.approx(np.mean(pairs))
+
+
+def test_what_the_others_say_of_an_error():
+    right = torch.tensor([[True, False], [True, True], [False, True]])
+    assert sorted(_others_right(right).tolist()) == [1.0, 1.0]
+    assert _others_right(torch.tensor([[False], [False], [True]])).tolist() == [0.5, 0.5]

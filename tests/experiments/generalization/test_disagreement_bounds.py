@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.generalization import disagreement_bounds
+from ntpcompanion.experiments.generalization.disagreement_bounds import Plan, run
+from ntpcompanion.randomness import stream
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {"problems": 60, "seed": 0}
+WRONG = {
+    "problems": (0, "should be greater than or equal to 1, got 0"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(disagreement_bounds, RIGHT, found)
+
+
+def test_the_first_problem_is_counted_by_hand(found):
+    rng = stream(0, "problems")
+    count, n, classes = rng.integers(1, 5), rng.integers(1, 8), rng.integers(2, 6)
+    said = rng.integers(0, classes, (count, n))
+    labels = rng.dirichlet(np.full(classes, rng.choice([0.05, 1.0])), size=n)
+    runs = range(count)
+    differ = [said[a, x] != said[b, x] for a in runs for b in runs for x in range(n)]
+    wrong = [1 - labels[x, said[a, x]] for a in runs for x in range(n)]
+    assert found.gap[0] == pytest.approx(np.mean(differ) - np.mean(wrong))
+
+
+def test_no_problem_exceeds_half_of_its_calibration_error(found):
+    assert found.largest_ratio <= 0.5 + 1e-12
+    assert found.above_half <= 1e-12
+    assert max(found.identity_error, found.calibrated_gap) < 1e-12
+    assert found.attained == 0.5

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.generalization import distilled_filters
+from ntpcompanion.experiments.generalization.distilled_filters import TIMES, TOP, Plan, run
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {"eigenvectors": 20, "power": 1.5, "noise": 0.3, "draws": 4, "seed": 0}
+WRONG = {
+    "eigenvectors": (19, "should be greater than or equal to 20, got 19"),
+    "power": (0, "should be greater than 0, got 0"),
+    "noise": (-1.0, "should be greater than 0, got -1.0"),
+    "draws": (1, "should be greater than or equal to 2, got 1"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(distilled_filters, RIGHT, found)
+
+
+def test_the_best_student_is_that_of_a_search_over_all_pairs_of_times(found):
+    rates = np.arange(1.0, 21) ** -1.5
+
+    def risk(a):
+        return ((1 - a[:TOP]) ** 2 * 4).sum() + (a**2).sum() * 0.09
+
+    kept = [-np.expm1(-rates * t) for t in TIMES]
+    alone = min(risk(a) for a in kept)
+    pairs = [(risk(a * b), a * b) for a in kept for b in kept]
+    least, best = min(pairs, key=lambda pair: pair[0])
+    assert found.student == pytest.approx(best)
+    assert found.best == pytest.approx(100 * (least / alone - 1))
+    assert found.one_time == pytest.approx(100 * (min(risk(a * a) for a in kept) / alone - 1))
+    assert found.teacher[TOP - 1] == pytest.approx(found.student[TOP - 1])
+
+
+def test_the_propositions_hold(found):
+    assert found.lower < 0
+    assert found.matched < 0 < found.exchanged
+    assert found.violations == 0
+    assert max(found.composed, found.descended, found.time_error) < 1e-10
+    assert found.chosen.mean == np.mean(found.gains)

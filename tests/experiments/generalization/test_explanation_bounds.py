@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.generalization import explanation_bounds
+from ntpcompanion.experiments.generalization.explanation_bounds import Plan, run
+from ntpcompanion.randomness import stream
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {"sizes": [20, 80], "samples": 3, "draws": 100, "seed": 0}
+WRONG = {
+    "sizes": ([20], "should have at least 2 items"),
+    "samples": (201, "should be less than or equal to 200, got 201"),
+    "draws": (99, "should be greater than or equal to 100, got 99"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(explanation_bounds, RIGHT, found)
+
+
+def test_wide_explanations_of_coins_are_one_line_for_all(found):
+    """Least squares on all coins, with equal weights; then the constants by their definition."""
+    rng = stream(0, "coins 0 80")
+    S, coins = rng.random((80, 1)), rng.choice([-1.0, 1.0], 80)
+    new = rng.random((300, 1))
+    guess = coins[abs(new - S.T).argmin(axis=1)]
+    line = np.polynomial.Polynomial.fit(S[:, 0], coins, 1)
+    fidelity = ((line(new[:, 0]) - guess) ** 2).mean()
+    one = found.coins[1]
+    assert (one.sample, one.m) == (0, 80)
+    assert one.once == pytest.approx((2 - fidelity) * 80**0.5, rel=0.02)  # the overlap is 1
+    assert one.twice == pytest.approx((2 - 2 * fidelity) * 80**0.5, abs=0.2)
+
+
+def test_exact_values_hold_and_one_constant_is_enough(found):
+    assert set(found.fidelity_errors.values()) == {0.0}
+    by_proposition = [3 / 7 * h**2 / (3 / 5 + h**2 / 7) for h in (0.2, 1)]
+    assert found.cube_excess == pytest.approx(by_proposition)
+    assert found.overlap_error < 1e-12
+    assert list(found.doubled) == sorted(found.doubled, reverse=True)
+    assert found.largest_ratio.mean < 1
+    assert found.once_slope.mean == pytest.approx(0.5, abs=0.1)
+
+
+def test_ratios_are_read_by_sample_size_and_width(found):
+    ratios = [one.ratio for one in found.known]
+    largest = [max(ratios[8 * i : 8 * i + 8]) for i in range(3)]
+    assert found.largest_ratio.mean == pytest.approx(np.mean(largest))
+    assert found.known[5].gap / found.known[5].overlap * 80**0.5 == pytest.approx(ratios[5])
+    narrow = np.log(np.maximum(np.array(ratios).reshape(3, 2, 4)[..., 0], 1e-6))
+    slopes = (narrow[:, 1] - narrow[:, 0]) / np.log(4)
+    assert found.narrow_slope.mean == pytest.approx(slopes.mean())
+    assert found.twice_constant.mean == pytest.approx(
+        np.mean([max(one.twice for one in found.coins if one.sample == i) for i in range(3)])
+    )

@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.generalization import forest_explanations
+from ntpcompanion.experiments.generalization.forest_explanations import Plan, run
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {"widths": [0.3, 3.0, 30.0], "splits": 2, "trees": 5, "draws": 200, "seed": 0}
+WRONG = {
+    "widths": ([1.0], "should have at least 2 items"),
+    "splits": (1, "should be greater than or equal to 2, got 1"),
+    "trees": (0, "should be greater than or equal to 1, got 0"),
+    "draws": (99, "should be greater than or equal to 100, got 99"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(forest_explanations, RIGHT, found)
+
+
+def test_narrow_neighbourhoods_are_disjoint_and_wide_ones_coincide(found):
+    """Then the overlap is √m, and 1, and a wide explanation is one ridge regression for all."""
+    overlap, exponent = found.of("overlap"), found.of("exponent")
+    assert overlap[:, 0] == pytest.approx(221**0.5, rel=0.1)
+    assert exponent[:, 0] == pytest.approx(0.5, abs=0.05)
+    assert overlap[:, -1] == pytest.approx(1, abs=0.1)
+    assert exponent[:, -1] == pytest.approx(0, abs=0.05)
+    assert found.exponent(0).mean == pytest.approx(exponent[:, 0].mean())
+
+
+def test_narrow_explanations_memorize(found):
+    assert (found.of("sample")[:, 0] < 0.01).all()
+    assert found.sample_slope.mean > 0 > found.gap_slope.mean
+    assert found.worse(0).mean > found.worse(-2).mean == 0
+    rate = found.of("overlap") / 221**0.5
+    above = (found.of("risk") - found.of("new") - rate).max(1)
+    assert found.above_bound.mean == pytest.approx(above.mean())
+
+
+def test_a_table_has_a_row_for_each_width_and_split(found):
+    assert found.table[["width", "split"]].to_numpy().tolist() == [
+        [width, split] for width in RIGHT["widths"] for split in (0, 1)
+    ]
+    assert found.table["on new points"].tolist() == found.of("new").T.ravel().tolist()
+    assert np.isfinite(found.table.to_numpy()).all()

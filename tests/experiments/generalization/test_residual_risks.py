@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.generalization import residual_risks
+from ntpcompanion.experiments.generalization.residual_risks import Plan, run
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {
+    "dims": [1, 3],
+    "sizes": [40, 160, 640],
+    "norm": 0.6,
+    "noise_dim": 2,
+    "neighbours": 8,
+    "replicates": 4,
+    "tested": 500,
+    "seed": 0,
+}
+WRONG = {
+    "dims": ([11], "should be less than or equal to 10, got 11"),
+    "sizes": ([40], "should have at least 2 items"),
+    "norm": (1.0, "should be less than 1, got 1.0"),
+    "noise_dim": (0, "should be greater than or equal to 1, got 0"),
+    "neighbours": (1, "should be greater than or equal to 2, got 1"),
+    "replicates": (1, "should be greater than or equal to 2, got 1"),
+    "tested": (99, "should be greater than or equal to 100, got 99"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(residual_risks, RIGHT, found)
+
+
+def test_risks_are_those_of_the_definition(found):
+    """Nearest neighbours among all distances, and a base from a grid of multipliers."""
+    row = found.clean[0]  # one dimension, 40 examples
+    x, _, new, theta = residual_risks._draw(found.plan, 1, 40, 0)
+    slope = 0.6 * theta  # in one dimension the base has the sign of the truth and the largest norm
+    nearest = np.abs(new - x.T).argmin(axis=1)
+    assert row.nearest == pytest.approx((((new - x[nearest]) @ theta) ** 2).mean())
+    assert row.memory == pytest.approx((((new - x[nearest]) @ (theta - slope)) ** 2).mean())
+    assert row.base == pytest.approx(((new @ (theta - slope)) ** 2).mean())
+
+
+def test_the_propositions_hold_and_estimates_are_near_them(found):
+    assert max(found.identity_error, found.aligned_error, found.training_error) < 1e-12
+    assert found.ratio.mean == pytest.approx(0.4**2, abs=0.03)
+    assert abs(found.base_over_formula.mean - 1) < 4 * found.base_over_formula.stderr + 0.05
+    assert found.exponent(3).mean == pytest.approx(-2 / 3, abs=0.15)
+    assert found.exponent_error.mean == max(abs(found.exponent(d).mean + 2 / d) for d in (1, 3))
+
+
+def test_noise_harms_the_memory_of_one_neighbour_only(found):
+    assert found.harm(0.6, 1).mean > 0.5
+    assert found.harm(0.6, 8).mean < 0
+    assert found.harm(residual_risks.LARGE_ENOUGH, 1).mean == pytest.approx(2, rel=0.3)
+    assert found.noise_over_formula.mean == pytest.approx(1, rel=0.2)

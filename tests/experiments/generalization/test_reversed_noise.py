@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from ntpcompanion.experiments.generalization import reversed_noise
+from ntpcompanion.experiments.generalization.reversed_noise import Plan, run
+from ntpcompanion.randomness import stream
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {"m": 10, "ratio": 64, "draws": 4, "seed": 0}
+WRONG = {
+    "m": (1, "should be greater than or equal to 2, got 1"),
+    "ratio": (63, "should be greater than or equal to 64, got 63"),
+    "draws": (1, "should be greater than or equal to 2, got 1"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(reversed_noise, RIGHT, found)
+
+
+def test_margins_and_errors_are_those_of_the_definition(found):
+    assert found.plan.ratios == [16, 64, 128]
+    sample = found.plan.problem(16).draw(stream(0, "linear 10 160"))
+    y, x = sample.labels, sample.inputs
+    w = y @ x
+    first = found.margins(16)[0]
+    assert first[0] == pytest.approx(y * (x @ w))
+    assert first[2] == pytest.approx(y * (x[:, 0] * w[0] - x[:, 1:] @ w[1:]))
+    mean, deviation = 2 * w[0] / 10**0.5, np.linalg.norm(w[1:]) * (32 / 160) ** 0.5
+    assert found.test_errors(16)[0] == pytest.approx(norm.cdf(-mean / deviation))
+
+
+def test_the_propositions_hold(found):
+    assert max(found.bound_error, found.half_error) < 1e-12
+    assert found.clear_cut == 1
+    assert found.signal_error == 0
+    assert abs(found.reversed_margin.mean + 28) < 5 * found.reversed_margin.stderr
+    assert abs(found.typical.mean) < 5 * found.typical.stderr
+    assert abs(found.over_limit.mean) < 0.5
+    assert found.typical.replicates == 40

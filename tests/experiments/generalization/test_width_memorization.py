@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.generalization import width_memorization
+from ntpcompanion.experiments.generalization.width_memorization import Plan, run
+from ntpcompanion.generalization import random_subsets
+from ntpcompanion.randomness import stream
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {
+    "n": 40,
+    "dim": 4,
+    "size": 28,
+    "subsets": 60,
+    "data_seeds": 3,
+    "widths": [4, 28, 150],
+    "fresh": 50,
+    "seed": 0,
+}
+WRONG = {
+    "n": (19, "should be greater than or equal to 20, got 19"),
+    "dim": (1, "should be greater than or equal to 2, got 1"),
+    "size": (40, r"must be below 40 \(`n`\), got 40"),
+    "subsets": (59, "should be greater than or equal to 60, got 59"),
+    "data_seeds": (1, "should be greater than or equal to 2, got 1"),
+    "widths": ([4], "should have at least 2 items"),
+    "fresh": (9, "should be greater than or equal to 10, got 9"),
+    "seed": (0.5, "should be a valid integer.*, got 0.5"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(width_memorization, RIGHT, found)
+
+
+def test_scores_are_those_of_the_definition(found):
+    """One fit by a general solver for each subset, counted example by example."""
+    rng = stream(0, "data 0")
+    points = rng.standard_normal((90, 4))
+    labels = np.sign(points[:, 0])
+    labels[:4] *= -1
+    labels[40:45] *= -1
+    features = np.maximum(points @ rng.standard_normal((4, 150)), 0)[:, :4]
+    member = random_subsets(rng, 60, 40, 28)
+    right = []
+    for chosen in member:
+        weights = np.linalg.lstsq(features[:40][chosen], labels[:40][chosen], rcond=None)[0]
+        right.append(np.sign(features @ weights) == labels)
+    right = np.array(right)
+    scores = [right[member[:, i], i].mean() - right[~member[:, i], i].mean() for i in range(40)]
+    first = found.data_sets[0]
+    assert first.mixed[0] == pytest.approx(np.mean(scores))
+    assert first.flipped[0] == pytest.approx(np.mean(scores[:4]))
+    assert first.clean[0] == pytest.approx(np.mean(scores[4:]))
+    assert first.test_error[0] == pytest.approx(1 - right[:, 40:].mean())
+
+
+def test_scores_peak_where_features_and_examples_are_equal_in_number(found):
+    assert found.plan.peak == 1
+    assert found.rises.mean > 0
+    assert found.beyond_peak("clean").mean < 0
+    assert found.shortcut_error < 1e-9
+    assert found.table["right label"].tolist() == found.by_width("clean").mean(0).tolist()
+    assert found.below_peak.mean > found.below_narrowest.mean
+    assert abs(found.above_test_error.mean) < 0.2
+    assert found.variance_ratio.mean == pytest.approx(1, abs=0.3)

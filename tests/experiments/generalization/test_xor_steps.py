@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.generalization import xor_steps
+from ntpcompanion.experiments.generalization.xor_steps import Plan, run
+from ntpcompanion.generalization.xor import all_inputs, draw_network
+from ntpcompanion.randomness import stream
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {
+    "dims": [16, 64, 80],
+    "population_dims": [8, 12],
+    "width": 20,
+    "replicates": 2,
+    "studied_dim": 16,
+    "studied_runs": 3,
+    "tested": 2000,
+    "seed": 0,
+}
+WRONG = {
+    "dims": ([16], "should have at least 2 items"),
+    "population_dims": ([3], "should be greater than or equal to 4, got 3"),
+    "width": (5, "must be even, half of it for each sign, got 5"),
+    "replicates": (1, "should be greater than or equal to 2, got 1"),
+    "studied_dim": (8, "should be greater than or equal to 16, got 8"),
+    "studied_runs": (1, "should be greater than or equal to 2, got 1"),
+    "tested": (99, "should be greater than or equal to 100, got 99"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(xor_steps, RIGHT, found)
+
+
+def test_the_expected_step_needs_as_many_steps_as_all_inputs_say(found):
+    """Its weights by the proposition, its accuracy by enumeration of the 2^d inputs."""
+    for one in (one for one in found.runs if one.training == "expected step"):
+        start = draw_network(stream(0, f"start {one.run}"), width=20, dim=80)
+        w, inputs, exact = start.weights[:, : one.d].copy(), all_inputs(one.d), []
+        right = (w[:, 0] + start.signs * w[:, 1]) / 2
+        for t in range(20):
+            if t:  # doubled in each step, and the wrong direction is gone
+                w[:, 0], w[:, 1] = 2**t * right, start.signs * 2**t * right
+            outputs = (inputs @ w.T) ** 2 @ start.signs
+            exact.append(np.mean(outputs * inputs[:, 0] * inputs[:, 1] > 0))
+        before, after = exact[int(np.ceil(one.steps)) - 1], exact[int(np.ceil(one.steps))]
+        assert before < 0.995
+        assert after > 0.985
+
+
+def test_the_checked_step_is_exact_and_runs_of_many_bits_succeed(found):
+    assert (found.step_error, found.wrong_left) == (0, 0)
+    assert (found.enough.succeeded, found.enough.replicates) == (4, 4)
+    assert found.steps("batches", 64).shape == (2, 2)
+    sizes = found.path_table  # of a run at 64 bits
+    assert sizes.right[3] == pytest.approx(8 * sizes.right[0], rel=0.3)
+    assert sizes.wrong[1] < sizes.wrong[0] / 2
+
+
+def test_settings_are_compared_run_by_run(found):
+    table = found.settings_table
+    assert list(table) == list(xor_steps.settings(16))
+    assert found.change("η = m", "η = m/20").mean == pytest.approx(
+        (table["η = m"] - table["η = m/20"]).mean()
+    )
+    failed = (table["m = 4"] <= 0.99).sum()
+    assert found.excess_failures.mean >= (failed + 0.5) / 4 - np.exp(-4 / 16) - 1e-12

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from ntpcompanion.experiments.geometry import contrastive_starts
+from ntpcompanion.experiments.geometry.contrastive_starts import COLD, WARM, Plan, run
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {"majority": 3, "minority": 2, "dim": 4, "starts": 2, "cold_starts": 2, "seed": 0}
+WRONG = {
+    "majority": (1, "should be greater than or equal to 2, got 1"),
+    "minority": (1, "should be greater than or equal to 2, got 1"),
+    "dim": (3, "should be greater than or equal to 4, got 3"),
+    "starts": (1, "should be greater than or equal to 2, got 1"),
+    "cold_starts": (1, "should be greater than or equal to 2, got 1"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(contrastive_starts, RIGHT, found)
+
+
+def test_cosines_are_those_of_a_general_minimizer(found):
+    """BFGS with differences, on the definition of the loss written out."""
+    labels, rng = Plan.from_json(RIGHT).labels, np.random.default_rng(1)
+
+    def loss(x):
+        h = x.reshape(len(labels), 4)
+        h = h / np.linalg.norm(h, axis=1, keepdims=True)
+        total = 0.0
+        for i, own in enumerate(labels):
+            rest = [j for j in range(len(labels)) if j != i]
+            partners = [j for j in rest if labels[j] == own]
+            terms = [np.log(sum(np.exp(h[i] @ (h[k] - h[j])) for k in rest)) for j in partners]
+            total += np.mean(terms) / len(labels)
+        return total
+
+    end = minimize(loss, rng.standard_normal(len(labels) * 4), tol=1e-6).x.reshape(-1, 4)
+    end /= np.linalg.norm(end, axis=1, keepdims=True)
+    first = found.temperatures[0]
+    cosines = end @ end.T
+    assert cosines[0, 3] == pytest.approx(first.large, abs=1e-3)
+    assert cosines[0, 6] == pytest.approx(first.across, abs=1e-3)
+    assert cosines[6, 8] == pytest.approx(first.small, abs=1e-3)
+
+
+def test_one_minimum_and_simplices(found):
+    assert tuple(found.table.tau) == WARM + COLD
+    assert found.warm[["gap", "gram", "within", "blocks"]].to_numpy().max() < 1e-3
+    assert found.relaxation_error < 1e-5
+    assert found.balanced_error < 1e-3
+    assert found.spread == sorted(found.spread, reverse=True)
+
+
+def test_local_minima_are_counted_against_the_best_start(found):
+    table = found.few_table
+    assert len(table) == 2 * 4
+    assert (table.groupby("d").above.min() == 0).all()
+    plane = table[table.d == 2]
+    assert found.missed(2).mean == pytest.approx(100 * (plane.above > 1e-6).mean())
+    assert found.missed(3).mean == 0
