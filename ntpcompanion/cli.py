@@ -227,7 +227,7 @@ def doctor() -> None:
     could not be made.
     """
     project = Project.find()
-    with terminal.working("Looking at packages, kernel, torch, browser and folders ..."):
+    with terminal.working("Looking at packages, kernel, folders and browser ..."):
         checks = examine(project)
     terminal_checks.show_checks(checks)
     if any(check.state == "fault" for check in checks):
