@@ -16,7 +16,14 @@ from typing import cast
 from urllib.parse import unquote
 
 from pypdf import PageObject, PdfReader, PdfWriter
-from pypdf.generic import ArrayObject, DictionaryObject, Fit, NameObject, StreamObject
+from pypdf.generic import (
+    ArrayObject,
+    DictionaryObject,
+    Fit,
+    IndirectObject,
+    NameObject,
+    StreamObject,
+)
 
 from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.base.errors import WorkflowError
@@ -97,12 +104,7 @@ def prepare(html: Path, pages: Sequence[str], folder: Path) -> list[Path]:
     """The pages as they are printed, in `folder`, beside links to the other files of the site.
     Raises WorkflowError for a page that is missing or holds no article.
     """
-    texts = {}
-    for page in pages:
-        path = html / f"{page}.html"
-        if not path.is_file():
-            raise WorkflowError(f"{path} is missing. Run `make book` again.")
-        texts[folder / f"{page}.html"] = path.read_text(encoding="utf-8")
+    texts = {folder / f"{page}.html": _read(html / f"{page}.html") for page in pages}
     for shared in html.glob("_*"):
         (folder / shared.name).symlink_to(shared.resolve())
     # a browser gives a PDF the place of a name only where a link of the same page leads to it
@@ -112,19 +114,30 @@ def prepare(html: Path, pages: Sequence[str], folder: Path) -> list[Path]:
             other = Path(os.path.normpath(path.parent / address)) if address else path
             wanted.setdefault(other, set()).add(name)
     for path, text in texts.items():
-        article = _ARTICLE.search(text)
-        if article is None:
-            raise WorkflowError(f"{path.stem}.html holds no article. Run `make book` again.")
-        head = _OTHER_SCRIPTS.sub("", text.partition("</head>")[0])
-        places = "".join(f'<a href="#{name}"></a>' for name in sorted(wanted.get(path, ())))
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(
-            f'{head}{STYLE}</head><body><main class="bd-main"><div class="bd-content">'
-            f'<div class="bd-article">{article[0]}</div></div></main><nav hidden>{places}</nav>'
-            f"{SCRIPT}</body></html>",
-            encoding="utf-8",
-        )
+        page = _printable(text, path.name, sorted(wanted.get(path, ())))
+        path.write_text(page, encoding="utf-8")
     return list(texts)
+
+
+def _read(path: Path) -> str:
+    if not path.is_file():
+        raise WorkflowError(f"{path} is missing. Run `make book` again.")
+    return path.read_text(encoding="utf-8")
+
+
+def _printable(text: str, name: str, places: Sequence[str]) -> str:
+    """The article of a page, with its styles and its mathematics."""
+    article = _ARTICLE.search(text)
+    if article is None:
+        raise WorkflowError(f"{name} holds no article. Run `make book` again.")
+    head = _OTHER_SCRIPTS.sub("", text.partition("</head>")[0])
+    links = "".join(f'<a href="#{each}"></a>' for each in places)
+    return (
+        f'{head}{STYLE}</head><body><main class="bd-main"><div class="bd-content">'
+        f'<div class="bd-article">{article[0]}</div></div></main><nav hidden>{links}</nav>'
+        f"{SCRIPT}</body></html>"
+    )
 
 
 def _print(source: Path, browser: str) -> Path:
@@ -163,13 +176,18 @@ def join(printed: Mapping[Path, Path], target: Path) -> int:
     for number, (page, address) in enumerate(zip(writer.pages, sources, strict=True), start=1):
         _link(page, address, places, writer)
         _number(page, number, writer)
-    said = PdfReader(next(iter(printed.values()))).metadata
-    title = str(said.title) if said and said.title else "The book"
-    own, _, book = title.partition(" \N{EM DASH} ")
-    writer.add_metadata({"/Title": own if own == book else title})
+    writer.add_metadata({"/Title": _title(next(iter(printed.values())))})
     writer.page_mode = "/UseOutlines"
     writer.write(target)
     return len(writer.pages)
+
+
+def _title(printed: Path) -> str:
+    """The title of a page, without the book's if both are one."""
+    said = PdfReader(printed).metadata
+    title = str(said.title) if said and said.title else "The book"
+    own, _, book = title.partition(" \N{EM DASH} ")
+    return own if own == book else title
 
 
 def _link(
@@ -204,13 +222,15 @@ def _number(page: PageObject, number: int, writer: PdfWriter) -> None:
     fonts[NameObject("/PageNumber")] = DictionaryObject(font)
     left, old = float(page.mediabox.width) / 2 - 2.5 * len(str(number)), page["/Contents"]
     words = f"\nQ q 0.35 g BT /PageNumber 9 Tf {left:.1f} 30 Td ({number}) Tj ET Q\n"
-    around = []
-    for data in (b"q\n", words.encode("ascii")):
-        stream = StreamObject()
-        stream.set_data(data)
-        around.append(writer._add_object(stream))
+    around = [_stream(writer, data) for data in ("q\n", words)]
     pieces = old if isinstance(old, ArrayObject) else [page.raw_get("/Contents")]
     page[NameObject("/Contents")] = ArrayObject([around[0], *pieces, around[1]])
+
+
+def _stream(writer: PdfWriter, text: str) -> IndirectObject:
+    stream = StreamObject()
+    stream.set_data(text.encode("ascii"))
+    return writer._add_object(stream)
 
 
 def main() -> None:

@@ -1,7 +1,6 @@
 """What the checks of an environment say of facts that are made up, and of kernels that fail."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
