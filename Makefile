@@ -69,7 +69,7 @@ portable: $(TOOLS)
 pdf: book browser
 	$(BIN)/python -m ntpcompanion.workflow.printing.pdf
 
-# what a release offers: site, ledger and metadata with their sums, in _build/release
+# what a release offers: site and ledger with their sums, in _build/release
 release: book
 	$(BIN)/python -m ntpcompanion.workflow.site.release
 
