@@ -46,9 +46,20 @@ smoke: $(READY)
 	$(BIN)/ntpcompanion execute --profile smoke
 	$(BIN)/ntpcompanion check --profile smoke
 
-# writes book/records/bench/DATE-MACHINE.json, which the page on speed shows; goes on where it was interrupted
+# writes book/records/bench/DATE-MACHINE.json, which the notebook `speed` reads; ONLY="-k svm" times some, ONLY="-k quiet" not beside busy processes
+TIMED = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(CURDIR)/$(BIN)/python -m pytest -o addopts= -W ignore
 bench: $(TOOLS)
-	$(BIN)/python -m tests.benchmarks $(ONLY)
+	$(TIMED) -p tests.benchmarks.plugin -o python_files='bench_*.py' --timeout=600 tests/benchmarks $(ONLY)
+
+# short workloads by this code and by that of COMMIT, by the processor's clock; fails if one takes more than a fifth longer
+COMMIT ?= main
+WORKLOADS = $(TIMED) --noconftest tests/benchmarks/workloads.py --benchmark-timer=time.process_time --benchmark-storage=file://$(CURDIR)/_build/bench
+bench-against: $(TOOLS)
+	rm -rf _build/before _build/bench && git worktree prune && git worktree add --quiet --detach _build/before $(COMMIT)
+	mkdir -p _build/before/tests/benchmarks && cp tests/benchmarks/workloads.* _build/before/tests/benchmarks
+	-cd _build/before && $(WORKLOADS) --benchmark-save=before
+	git worktree remove --force _build/before
+	$(WORKLOADS) --benchmark-compare --benchmark-compare-fail=min:20% --benchmark-json=_build/bench/now.json
 
 # about half an hour: kernels of other processors, other threads, seeds, locale and clock, and a busy machine
 portable: $(TOOLS)
@@ -58,7 +69,7 @@ portable: $(TOOLS)
 pdf: book browser
 	$(BIN)/python -m ntpcompanion.workflow.printing.pdf
 
-# what a release offers: site, ledger and metadata with their sums, in _build/release
+# what a release offers: site and ledger with their sums, in _build/release
 release: book
 	$(BIN)/python -m ntpcompanion.workflow.site.release
 
@@ -120,4 +131,4 @@ $(SPHINX)/ready: pyproject.toml
 		sphinx-mathjax-offline sphinx-multitoc-numbering sphinx-proof sphinx-togglebutton sphinxcontrib-bibtex
 	touch $@
 
-.PHONY: book lint test test-slow pdf release smoke portable bench serve lab sphinx constraints lock clean browser
+.PHONY: book lint test test-slow pdf release smoke portable bench bench-against serve lab sphinx constraints lock clean browser

@@ -127,15 +127,11 @@ def check(
     junit: options.JUnitFile = None,
     summary: options.SummaryFile = None,
     annotate: options.Annotate = None,
-    bench: options.Bench = None,
 ) -> None:
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
     one moved.
     """
     files = Files(json, junit, summary)
-    if bench is not None:
-        terminal_checks.bench(_project(), bench, files, alone=not (update or parameter or annotate))
-        return
     if update and parameter:
         raise WorkflowError(
             "`--update` takes no `-p`: a baseline holds what the parameters of the profile give. "
@@ -165,7 +161,7 @@ def schemas() -> None:
 @app.command()
 @terminal.sentences
 def history(profile: options.Profile = "book") -> None:
-    """Keep the values of the stored runs in book/history, for the page on drift."""
+    """Keep the values of the stored runs in book/history, to compare builds and machines."""
     project = _project()
     results = build.current_results(chosen_runs(project, profile))
     commit = running_history.present_commit(project)
@@ -231,7 +227,7 @@ def doctor() -> None:
     could not be made.
     """
     project = Project.find()
-    with terminal.working("Looking at packages, kernel, torch, browser and folders ..."):
+    with terminal.working("Looking at packages, kernel, folders and browser ..."):
         checks = examine(project)
     terminal_checks.show_checks(checks)
     if any(check.state == "fault" for check in checks):

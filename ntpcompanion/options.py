@@ -102,15 +102,6 @@ Annotate = Annotated[
         show_default=False,
     ),
 ]
-Bench = Annotated[
-    str | None,
-    typer.Option(
-        metavar="REVISION",
-        help="Instead, time the workloads of book/records/bench/workloads.yml with this code and "
-        "with that of a commit, in turns; exit 1 if something got slower.",
-        show_default=False,
-    ),
-]
 ThenOpen = Annotated[bool, typer.Option("--open", help="Then show it as a page, as `view` does.")]
 RecordName = Annotated[str, typer.Argument(help="An entry of book/records/plans.yml.")]
 Verify = Annotated[

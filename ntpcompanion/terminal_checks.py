@@ -7,11 +7,9 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
-from ntpcompanion.terminal import say, working
+from ntpcompanion.terminal import say
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking import reports
@@ -19,7 +17,6 @@ from ntpcompanion.workflow.checking.check_report import Report, report_json
 from ntpcompanion.workflow.checking.reports import Files
 from ntpcompanion.workflow.doctor.doctor_report import shown
 from ntpcompanion.workflow.doctor.environment_checks import Check
-from ntpcompanion.workflow.timing import duel
 
 WIDEST = 110  # columns: longer lines of a report are hard to read
 
@@ -68,39 +65,6 @@ def end_check(
     console = Console(stderr=files.json == reports.STDOUT)
     agree = f"{values} agree{'s' if one else ''}"
     say(f"{agree} with {baseline} and with the expected verdicts.", console=console)
-    _require_written(unwritten)
-
-
-def bench(project: Project, revision: str, files: Files, *, alone: bool) -> None:
-    """Time the workloads against another commit, and say what moved. Raises WorkflowError if one
-    got slower or does not run, and for options of other checks (not `alone`).
-    """
-    if files.junit or not alone:
-        raise WorkflowError(
-            "`--bench` times workloads and checks no claims: of the other options it takes "
-            "`--json` and `--summary` only. Leave the rest out."
-        )
-    console = Console(stderr=files.json == reports.STDOUT)
-    with working(f"Timing the workloads with this code and with that of {revision} ..."):
-        comparison = duel.duel(project, revision)
-    if files.json == reports.STDOUT:
-        typer.echo(duel.duel_json(comparison), nl=False)
-    unwritten = reports.write_texts(
-        files, duel.duel_json(comparison), duel.duel_markdown(comparison)
-    )
-    head, *rows = duel.duel_rows(comparison)
-    table = Table(*head)
-    for row in rows:
-        table.add_row(*map(escape, row))
-    console.print(table)
-    if bad := [each.name for each in comparison.found if each.verdict in duel.BAD]:
-        message = f"Slower than at {comparison.commit[:12]}, or not to be run: {', '.join(bad)}."
-        raise WorkflowError("\n".join([message, *unwritten]))
-    say(f"Nothing got slower than at {comparison.commit[:12]}.", console=console)
-    _require_written(unwritten)
-
-
-def _require_written(unwritten: list[str]) -> None:
     if unwritten:
         raise WorkflowError("\n".join(unwritten))
 

@@ -132,6 +132,7 @@ NOT_IMPORTED = {
     "types-pyyaml": "read by mypy",
     "piqp": "a solver that cvxpy is asked for",
     "pyarrow": "what pandas writes tables by",
+    "pytest-benchmark": "a plugin of pytest",
     "pytest-github-actions-annotate-failures": "a plugin of pytest",
     "pytest-timeout": "a plugin of pytest",
     "pytest-xdist": "a plugin of pytest",

@@ -102,7 +102,6 @@ WORKFLOW = (
     "checking",
     "sweeps",
     "records",
-    "timing",
     "chapters",
     "results",
     "printing",

@@ -98,8 +98,7 @@ def axe_cases():
 @needs_browser
 @pytest.mark.parametrize(("page", "theme"), axe_cases())
 def test_axe_finds_nothing_serious(browser, site, page, theme):
-    # axe-core is put into the page, which the page's own policy would reject
-    context = browser.new_context(bypass_csp=True, color_scheme=theme)
+    context = browser.new_context(color_scheme=theme)
     context.set_default_timeout(PATIENCE)
     tab = context.new_page()
     tab.goto((site / f"{page}.html").as_uri())

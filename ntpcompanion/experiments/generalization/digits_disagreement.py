@@ -93,14 +93,14 @@ def run(plan: Plan) -> Result:
     for arm in ARMS:
         for split in range(plan.runs):
             guesses, labels = _guesses(plan, split, arm)
-            found = compare_disagreement(guesses, labels)
+            estimate = compare_disagreement(guesses, labels)
             ensembles.append(
                 Ensemble(
                     run=split,
                     differ_in=arm,
-                    error=found.error,
-                    disagreement=found.between_models,
-                    calibration_error=found.calibration_error,
+                    error=estimate.error,
+                    disagreement=estimate.between_models,
+                    calibration_error=estimate.calibration_error,
                 )
             )
             if arm == "data":
@@ -119,10 +119,10 @@ def _guesses(plan: Plan, split: int, arm: Arm) -> tuple[Int[Tensor, "models n"],
     X, y = torch.tensor(pixels / 16, dtype=torch.float32), torch.tensor(classes)
     starts, orders = (
         [
-            torch_stream(plan.seed, f"digits {split} {what} {i if what == arm else 0}")
+            torch_stream(plan.seed, f"digits {split} {kind} {i if kind == arm else 0}")
             for i in range(plan.models)
         ]
-        for what in ("start", "order")
+        for kind in ("start", "order")
     )
     rows = torch.randperm(len(y), generator=torch_stream(plan.seed, f"split {split}"))
     used = plan.models * plan.images

@@ -88,10 +88,10 @@ def run(plan: Plan) -> Result:
 
 def _problem(rng: np.random.Generator) -> tuple[float, float, float, float]:
     count, n, classes = rng.integers(1, 5), rng.integers(1, 8), rng.integers(2, 6)
-    said = rng.integers(0, classes, (count, n))
+    predictions = rng.integers(0, classes, (count, n))
     labels = rng.dirichlet(np.full(classes, rng.choice([0.05, 1.0])), size=n)
-    found = compare_disagreement(said, labels)
-    identity = found.gap - found.vote_fractions @ found.residual
-    votes = (said[..., None] == np.arange(classes)).mean(axis=0)
-    calibrated = compare_disagreement(said, votes)
-    return found.gap, found.calibration_error, float(identity), calibrated.gap
+    estimate = compare_disagreement(predictions, labels)
+    identity = estimate.gap - estimate.vote_fractions @ estimate.residual
+    votes = (predictions[..., None] == np.arange(classes)).mean(axis=0)
+    calibrated = compare_disagreement(predictions, votes)
+    return estimate.gap, estimate.calibration_error, float(identity), calibrated.gap

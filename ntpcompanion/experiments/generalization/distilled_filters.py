@@ -132,8 +132,8 @@ def _gains(
         y, fresh = clean + plan.noise * rng.standard_normal((2, plan.eigenvectors))
         errors = []
         for options in (teachers, flat):
-            kept = options[(options**2 @ y**2 - 2 * options @ (y * fresh)).argmin()]
-            errors.append(((kept * y - clean) ** 2).sum())
+            student = options[(options**2 @ y**2 - 2 * options @ (y * fresh)).argmin()]
+            errors.append(((student * y - clean) ** 2).sum())
         yield float(100 * (errors[1] / errors[0] - 1))
 
 
@@ -144,8 +144,8 @@ def _matched(rates: Float[np.ndarray, " n"]) -> Iterator[tuple[float, float]]:
     below = np.where(np.arange(len(rates)) < TOP, 0.0, 1.0)
     for s, t in product((3, 10, 30), repeat=2):
         stop = effective_time(rates, student_time=s, teacher_time=t)[TOP - 1]
-        kept = student_filter(rates, student_time=s, teacher_time=t)
-        rivals = np.array([kept, flow_filter(rates, stop)])
+        fitted = student_filter(rates, student_time=s, teacher_time=t)
+        rivals = np.array([fitted, flow_filter(rates, stop)])
         ratios = []
         for signal in (1 - below, below):
             student, teacher = filter_risk(rivals, signal=signal, noise=1 - signal)
@@ -161,8 +161,8 @@ def _composed(seed: int) -> tuple[float, float]:
     X, y = rng.standard_normal((30, 40)), rng.standard_normal(30)
     values, vectors = np.linalg.eigh(X @ X.T)
     first, second = (np.eye(30) - expm(-time * X @ X.T) for time in (0.02, 0.05))
-    kept = student_filter(values, student_time=0.05, teacher_time=0.02)
-    composed = np.abs(second @ (first @ y) - vectors @ (kept * (vectors.T @ y))).max()
+    student = student_filter(values, student_time=0.05, teacher_time=0.02)
+    composed = np.abs(second @ (first @ y) - vectors @ (student * (vectors.T @ y))).max()
     size, target = 0.5 / values.max(), y
     for count in (20, 50):  # teacher, then student
         theta = np.zeros(40)
@@ -170,8 +170,8 @@ def _composed(seed: int) -> tuple[float, float]:
             theta += size * X.T @ (target - X @ theta)
         target = X @ theta
     times = {"student_time": 50 * size, "teacher_time": 20 * size}
-    kept = student_filter(-np.log1p(-size * values) / size, **times)
-    return float(composed), float(np.abs(vectors @ (kept * (vectors.T @ y)) - target).max())
+    student = student_filter(-np.log1p(-size * values) / size, **times)
+    return float(composed), float(np.abs(vectors @ (student * (vectors.T @ y)) - target).max())
 
 
 def _time_checked() -> tuple[int, float]:

@@ -151,9 +151,9 @@ def _known(plan: Plan, sample: int) -> list[Known]:
         for width in WIDTHS:
             on, off = (
                 mirrored_fidelity(
-                    at, value, sample=S, sample_values=f, width=width, draws=2, generator=rng
+                    points, value, sample=S, sample_values=f, width=width, draws=2, generator=rng
                 )
-                for at, value in ((S, f), (new, f_new))
+                for points, value in ((S, f), (new, f_new))
             )
             gap = off - on
             overlap = gaussian_overlap(S, width, draws=plan.draws, generator=rng).value

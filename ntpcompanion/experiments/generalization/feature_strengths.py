@@ -211,7 +211,9 @@ def run(plan: Plan) -> Result:
     there = ascended(middle, *data, plan.radii[1])
     return Result(
         plan=plan,
-        models=tuple(row for name, found in trained.items() for row in _rows(plan, name, *found)),
+        models=tuple(
+            row for name, measured in trained.items() for row in _rows(plan, name, *measured)
+        ),
         weights=weights,
         uphill=uphill,
         uneven=tuple(uneven),
@@ -269,14 +271,14 @@ def _uphill(
     plan: Plan, data: Data, models: list[FeatureModel]
 ) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, " seeds"]]:
     """Changes of the Gini coefficient and of v_h / v_e, means over losses and radii."""
-    uneven, tilt, own = [], [], slice(plan.seeds)  # descent comes first
+    uneven, tilt, rows_of_descent = [], [], slice(plan.seeds)  # descent comes first
     for model in models:
-        here = gini(model.importance(*data)[own])
-        before = (model.outer[:, 1] / model.outer[:, 0])[own]
+        inequality = gini(model.importance(*data)[rows_of_descent])
+        before = (model.outer[:, 1] / model.outer[:, 0])[rows_of_descent]
         for radius in plan.radii:
             there = ascended(model, *data, radius)
-            uneven.append(gini(there.importance(*data)[own]) - here)
-            tilt.append((there.outer[:, 1] / there.outer[:, 0])[own] - before)
+            uneven.append(gini(there.importance(*data)[rows_of_descent]) - inequality)
+            tilt.append((there.outer[:, 1] / there.outer[:, 0])[rows_of_descent] - before)
     return np.mean(uneven, 0), np.mean(tilt, 0)
 
 

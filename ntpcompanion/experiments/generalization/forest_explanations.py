@@ -135,12 +135,12 @@ def _split(
     sample, test = np.split(rng.permutation(len(features))[: 2 * half], 2)
     forest = RandomForestRegressor(plan.trees, min_samples_leaf=3, random_state=split)
     f = forest.fit(features[sample], target[sample]).predict(features)
-    on, new = (((f - target)[at] ** 2).mean() for at in (sample, test))
+    on, new = (((f - target)[rows] ** 2).mean() for rows in (sample, test))
     for width in plan.widths:
         fidelity = [
             mirrored_fidelity(
-                features[at],
-                f[at],
+                features[rows],
+                f[rows],
                 sample=features[sample],
                 sample_values=f[sample],
                 width=width,
@@ -148,11 +148,11 @@ def _split(
                 ridge=0.01,
                 generator=rng,
             )
-            for at in (sample, test)
+            for rows in (sample, test)
         ]
         few, overlap = (
-            gaussian_overlap(features[at], width, draws=plan.draws, generator=rng).value
-            for at in (sample[:FEW], sample)
+            gaussian_overlap(features[rows], width, draws=plan.draws, generator=rng).value
+            for rows in (sample[:FEW], sample)
         )
         yield Explained(
             split=split,

@@ -119,9 +119,9 @@ class Result(experiment.Result):
     @property
     def exponent_error(self) -> Effect:
         """How far the exponent is from −2/d, where it is farthest."""
-        found = {dim: self.exponent(dim) for dim in self.plan.dims}
-        off = max(found, key=lambda dim: abs(found[dim].mean + 2 / dim))
-        worst = found[off]
+        exponents = {dim: self.exponent(dim) for dim in self.plan.dims}
+        off = max(exponents, key=lambda dim: abs(exponents[dim].mean + 2 / dim))
+        worst = exponents[off]
         return Effect(abs(worst.mean + 2 / off), worst.stderr, worst.replicates, worst.sd)
 
     def harm(self, norm: float, neighbours: int) -> Effect:

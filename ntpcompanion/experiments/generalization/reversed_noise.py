@@ -82,11 +82,11 @@ class Result(experiment.Result):
     @property
     def over_limit(self) -> Effect:
         """Test error over Q(√(D / 64 m)), less 1, mean over the ratios."""
-        found = [
+        estimates = [
             self.test_errors(ratio) / self.plan.problem(ratio).limit_error - 1
             for ratio in self.plan.ratios
         ]
-        return mean_effect(np.mean(found, axis=0))
+        return mean_effect(np.mean(estimates, axis=0))
 
     @property
     def reversed_margin(self) -> Effect:
@@ -98,9 +98,9 @@ class Result(experiment.Result):
         """The fraction of points of S′ that are wrong, or of S that are right, the smallest of all
         ratios from `LARGE_RATIO` on.
         """
-        kept = [self.margins(ratio) for ratio in self.plan.ratios if ratio >= LARGE_RATIO]
-        wrong = [(one[:, 2] <= 0).mean() for one in kept]
-        return float(min(wrong + [(one[:, 0] > 0).mean() for one in kept]))
+        margins = [self.margins(ratio) for ratio in self.plan.ratios if ratio >= LARGE_RATIO]
+        wrong = [(one[:, 2] <= 0).mean() for one in margins]
+        return float(min(wrong + [(one[:, 0] > 0).mean() for one in margins]))
 
     @property
     def signal_error(self) -> float:

@@ -119,11 +119,11 @@ class Result(experiment.Result):
         """The accuracy of each run, a column for each setting."""
         return pd.DataFrame(self.accuracies)
 
-    def steps(self, training: str, least: int = 0) -> pd.DataFrame:
+    def steps(self, training: str, min_bits: int = 0) -> pd.DataFrame:
         """The steps that each run needs: a column for each d of at least that many bits."""
         table = self.runs_table
-        kept = table[(table.training == training) & (table.d >= least)]
-        return kept.pivot(index="run", columns="d", values="steps")
+        chosen = table[(table.training == training) & (table.d >= min_bits)]
+        return chosen.pivot(index="run", columns="d", values="steps")
 
     @property
     def enough(self) -> Successes:
@@ -156,13 +156,13 @@ class Result(experiment.Result):
         and the plan's width.
         """
         widths = {"m = 4": 4, "m = 8": 8, "η = m": self.width}
-        found = []
+        accuracies = []
         for name, m in widths.items():
             failed = count_successes([one <= LEARNED for one in self.accuracies[name]])
             sd = failed.stderr * failed.replicates**0.5
             excess = float(failed.mean - np.exp(-m / 16))
-            found.append(Effect(excess, failed.stderr, failed.replicates, sd))
-        return max(found, key=lambda effect: effect.mean)
+            accuracies.append(Effect(excess, failed.stderr, failed.replicates, sd))
+        return max(accuracies, key=lambda effect: effect.mean)
 
 
 def run(plan: Plan) -> Result:
@@ -227,21 +227,21 @@ def _start(plan: Plan, run: int, dim: int, width: int) -> XorNetwork:
 def _by_batches(plan: Plan, d: int, run: int) -> Run:
     steps = max(6, log_steps(d))
     start = _start(plan, run, d, plan.width)
-    found = _accuracies(plan, run, start, Setting(steps=steps), tests=steps + 1)
-    crossing = np.interp(LEARNED, np.maximum.accumulate(found), range(len(found)))
+    accuracies = _accuracies(plan, run, start, Setting(steps=steps), tests=steps + 1)
+    crossing = np.interp(LEARNED, np.maximum.accumulate(accuracies), range(len(accuracies)))
     return Run(
-        training="batches", d=d, run=run, steps=float(crossing), at_log_d=found[log_steps(d)]
+        training="batches", d=d, run=run, steps=float(crossing), at_log_d=accuracies[log_steps(d)]
     )
 
 
 def _by_expected_step(plan: Plan, d: int, run: int) -> Run:
     network = _start(plan, run, d, plan.width)
     rng = stream(plan.seed, f"tests {run} {d}")
-    found = [estimate_accuracy(network, rng, plan.tested)]
-    while found[-1] <= LEARNED:
+    accuracies = [estimate_accuracy(network, rng, plan.tested)]
+    while accuracies[-1] <= LEARNED:
         network = population_step(network, plan.width)
-        found.append(estimate_accuracy(network, rng, plan.tested))
-    crossing = np.interp(LEARNED, found, range(len(found)))
+        accuracies.append(estimate_accuracy(network, rng, plan.tested))
+    crossing = np.interp(LEARNED, accuracies, range(len(accuracies)))
     return Run(training="expected step", d=d, run=run, steps=float(crossing), at_log_d=None)
 
 

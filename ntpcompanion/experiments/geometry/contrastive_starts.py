@@ -152,20 +152,20 @@ def _minimum(
     sizes = "-".join(map(str, np.bincount(labels)))
     rng = stream(plan.seed, f"{sizes} {tau} {dim} {start}")
     first = rng.standard_normal((len(labels), dim))
-    most = 1000 if tau in WARM else 300
-    return contrastive_minimum(labels, first, temperature=tau, max_iterations=most)
+    max_starts = 1000 if tau in WARM else 300
+    return contrastive_minimum(labels, first, temperature=tau, max_iterations=max_starts)
 
 
 def _ends(plan: Plan, tau: float) -> Ends:
     starts = plan.starts if tau in WARM else plan.cold_starts
-    found = [_minimum(plan, plan.labels, tau, start, plan.dim) for start in range(starts)]
-    seen = [class_gram(one.gram, plan.labels) for one in found]
+    minima = [_minimum(plan, plan.labels, tau, start, plan.dim) for start in range(starts)]
+    seen = [class_gram(one.gram, plan.labels) for one in minima]
     means = np.array([one.means for one in seen])
     mean = means.mean(axis=0)
     return Ends(
         tau=tau,
-        loss=np.ptp([one.loss for one in found]),
-        gap=max(one.gap for one in found),
+        loss=np.ptp([one.loss for one in minima]),
+        gap=max(one.gap for one in minima),
         gram=np.abs(means - means[0]).max(),
         within=max(one.spread for one in seen),
         large=means[:, 0, 1].mean(),
@@ -177,14 +177,14 @@ def _ends(plan: Plan, tau: float) -> Ends:
 
 def _equal(plan: Plan, k: int, tau: float, start: int) -> Equal:
     labels = np.repeat(np.arange(k), 4)
-    found = _minimum(plan, labels, tau, start, max(plan.dim, k))
-    off = class_gram(found.gram, labels).means[~np.eye(k, dtype=bool)] + 1 / (k - 1)
-    return Equal(k=k, tau=tau, error=np.abs(off).max(), gap=found.gap)
+    minima = _minimum(plan, labels, tau, start, max(plan.dim, k))
+    off = class_gram(minima.gram, labels).means[~np.eye(k, dtype=bool)] + 1 / (k - 1)
+    return Equal(k=k, tau=tau, error=np.abs(off).max(), gap=minima.gap)
 
 
 def _few(plan: Plan, d: int, start: int) -> Few:
-    found = _minimum(plan, plan.labels, 0.2, start, d)
-    return Few(d=d, start=start, loss=found.loss, gap=found.gap)
+    minima = _minimum(plan, plan.labels, 0.2, start, d)
+    return Few(d=d, start=start, loss=minima.loss, gap=minima.gap)
 
 
 def _least(plan: Plan, tau: float) -> float:

@@ -68,18 +68,14 @@ def failed_report(profile: str, error: WorkflowError) -> Report:
 
 
 def write_reports(report: Report, files: Files) -> list[str]:
-    """Write what was asked for; a sentence for each file that cannot be written."""
-    return write_texts(files, report_json(report), formats.markdown(report), formats.junit(report))
-
-
-def write_texts(files: Files, json: str, markdown: str, junit: str = "") -> list[str]:
-    """Write the texts of a report where they were asked for; a sentence for each file that cannot
-    be written. The others are written all the same.
+    """Write a report where it was asked for; a sentence for each file that cannot be written. The
+    others are written all the same.
     """
+    markdown = formats.markdown(report)
     host = os.environ.get(SUMMARY)
     wanted = [
-        ("--json", None if files.json == STDOUT else files.json, json),
-        ("--junit", files.junit, junit),
+        ("--json", None if files.json == STDOUT else files.json, report_json(report)),
+        ("--junit", files.junit, formats.junit(report)),
         ("--summary", None if str(files.summary) == host else files.summary, markdown),
         (f"${SUMMARY}", Path(host) if host else None, markdown + "\n"),
     ]

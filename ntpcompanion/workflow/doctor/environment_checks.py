@@ -1,20 +1,37 @@
-"""What `doctor` thinks of an environment: Python, packages and kernels. Each check judges the facts
-it is given and fetches none.
+"""What `doctor` thinks of an environment: Python, the packages, their pins, and one cell in a
+kernel.
 """
 
 import os
+import platform
+import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import tempfile
+import tomllib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+import nbformat
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from ntpcompanion.workflow.base.errors import WorkflowError
+import ntpcompanion
+from ntpcompanion.settings import FILE
+from ntpcompanion.workflow.base.environment import clean_environment, package_parents, running
+from ntpcompanion.workflow.base.errors import WorkflowError, plain
+from ntpcompanion.workflow.base.processes import run
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.notebooks.cells import code_cells
+from ntpcompanion.workflow.running.job import Job
+from ntpcompanion.workflow.site.render import require_jupyter_book_1
+
+LIMIT = 60  # seconds for a program that is asked: several times what one takes from a cold disk
+IN_THE_KERNEL = "import importlib.util as u; spec = u.find_spec({!r}); print(spec and spec.origin)"
 
 
 @dataclass(frozen=True)
@@ -29,212 +46,10 @@ class Check:
     fix: str = ""
 
 
-@dataclass(frozen=True)
-class Install:
-    """How the requirements of a book are installed: it has these `extras`, and its versions are
-    pinned by the file `constraints`, if there is one.
+def install(extras: Iterable[str], constraints: str | None, packages: str = "") -> str:
+    """The sentence that says how to install a thing (or all) again, in the environment of this
+    interpreter.
     """
-
-    extras: tuple[str, ...] = ()
-    constraints: str | None = None
-
-    def __call__(self, requirement: str = "") -> str:
-        """The sentence that says how to install a thing (or all) again, in the environment of this
-        interpreter.
-        """
-        chosen = f"'.[{','.join(sorted(self.extras))}]'" if self.extras else "."
-        pinned = f"-c {shlex.quote(self.constraints)} " if self.constraints else ""
-        return _sentence(f"{pinned}{requirement or f'-e {chosen}'}")
-
-
-@dataclass(frozen=True)
-class KernelAnswer:
-    """What a kernel said: its `interpreter`, and where it would import the `package` from (None:
-    nowhere); or why it `failed`.
-    """
-
-    interpreter: str = ""
-    package: str | None = None
-    failed: str | None = None
-
-
-@dataclass(frozen=True)
-class TorchAnswer:
-    """What torch said: its version, the threads it starts, the version of CUDA that it is built
-    for, name and bytes of memory of each GPU, and its warnings about CUDA; or why it `failed`.
-    """
-
-    version: str = ""
-    threads: int = 0
-    cuda: str | None = None
-    gpus: tuple[tuple[str, int], ...] = ()
-    said: str = ""
-    failed: str | None = None
-
-
-def check_python(running: str, needed: str) -> Check:
-    """The version of the interpreter against `requires-python`."""
-    description = f"{running}, {sys.executable}"
-    if SpecifierSet(needed).contains(running, prereleases=True):
-        return Check("Python", "ok", description)
-    fix = "Remove .venv and name another Python: `make PYTHON=python3.12 book`."
-    return Check("Python", "fault", f"{description}; the project needs {needed}", fix)
-
-
-def check_package(imported: Path, root: Path) -> Check:
-    """Does this command run the sources of the checkout, or those of another copy?"""
-    sources = root / "ntpcompanion"
-    if not sources.is_dir() or sources.resolve() == imported.resolve():
-        return Check("ntpcompanion", "ok", str(imported))
-    fix = (
-        f"Use the command of this checkout, {root / '.venv' / 'bin' / 'ntpcompanion'} (made by "
-        "`make book`), or change into the other."
-    )
-    return Check(
-        "ntpcompanion",
-        "fault",
-        f"this command runs {imported}; notebooks that run here import {sources}",
-        fix,
-    )
-
-
-def check_packages(
-    extra: str,
-    required: Iterable[str],
-    version_of: Callable[[str], str | None],
-    install: Install,
-    *,
-    needed: bool,
-) -> Check:
-    """Every requirement of one extra (`""`: what is always there) is installed and in its range;
-    `needed` says whether the book cannot be built without.
-    """
-    name = f"packages for {extra}" if extra else "packages"
-    asked = [requirement for requirement in map(Requirement, required) if _applies(requirement)]
-    faults = [
-        fault
-        for requirement in asked
-        if (fault := _unmet(requirement, version_of(requirement.name)))
-    ]
-    if not faults:
-        return Check(name, "ok", f"all {len(asked)} installed, in the ranges of pyproject.toml")
-    if needed:
-        return Check(name, "fault", "; ".join(faults), install())
-    return Check(name, "warning", "; ".join(faults), f"{install()} The book needs none of these.")
-
-
-def check_pins(
-    lines: Iterable[str], version_of: Callable[[str], str | None], install: Install
-) -> Check:
-    """Installed versions against the pins of the book. Which build of a version it is
-    (`+cpu`) makes no difference.
-    """
-    texts = [text for line in lines if (text := line.partition("#")[0].strip())]
-    pins = [
-        (pin.name, str(pin.specifier).removeprefix("=="))
-        for pin in map(Requirement, texts)
-        if _applies(pin)
-    ]
-    pairs = [
-        (name, pinned, installed)
-        for name, pinned in pins
-        if (installed := version_of(name)) is not None
-    ]
-    differing = [
-        f"{name} {installed} ({pinned})"
-        for name, pinned, installed in pairs
-        if Version(installed).public != Version(pinned).public
-    ]
-    if not differing:
-        return Check(
-            "pinned versions",
-            "ok",
-            f"the {len(pairs)} installed ones are those of {install.constraints}",
-        )
-    more = f" and {len(differing) - 12} more" if len(differing) > 12 else ""
-    fix = (
-        f"{install()} Until then numbers may move within their bands, and results made with "
-        "other versions are run again."
-    )
-    return Check(
-        "pinned versions",
-        "warning",
-        f"not those of {install.constraints}: {', '.join(differing[:12])}{more}",
-        fix,
-    )
-
-
-def check_jupyter_book(
-    require: Callable[[], None], version_of: Callable[[str], str | None], install: Install
-) -> Check:
-    """The version of Jupyter Book that `require` (what the build itself asks) accepts."""
-    try:
-        require()
-    except WorkflowError as error:
-        # what follows is the fix
-        return Check("Jupyter Book", "fault", str(error).partition(". ")[0], install())
-    return Check("Jupyter Book", "ok", str(version_of("jupyter-book")))
-
-
-def check_mathjax(folder: Path | None, install: Install) -> Check:
-    """The scripts that set mathematics without the network; `folder` is the package that carries
-    them, if it is installed.
-    """
-    script = folder / "static" / "mathjax" / "tex-chtml-full.js" if folder else None
-    if script and script.is_file():
-        return Check("MathJax", "ok", "installed: formulas need no network")
-    problem = f"{script} is missing" if script else "sphinx-mathjax-offline is not installed"
-    return Check(
-        "MathJax", "fault", problem, install("--force-reinstall --no-deps sphinx-mathjax-offline")
-    )
-
-
-def check_kernel(answer: KernelAnswer, interpreter: str, package: Path, install: Install) -> Check:
-    """What a kernel said that was started as a run of a notebook starts it."""
-    if answer.failed is not None:
-        fix = (
-            f"`{_python()} -m ipykernel_launcher --version` may say more. "
-            f"{install('--force-reinstall ipykernel')}"
-        )
-        if "too long" in answer.failed:
-            fix = (
-                "Kernels are reached by sockets in the temporary folder: point TMPDIR to a short "
-                "path, such as /tmp."
-            )
-        return Check("kernel", "fault", f"no cell could be run: {answer.failed}", fix)
-    if answer.interpreter != interpreter:
-        problem = f"it runs {answer.interpreter}, this command runs {interpreter}"
-        return Check("kernel", "fault", problem, install("--force-reinstall --no-deps ipykernel"))
-    if answer.package is None or Path(answer.package).parent.resolve() != package.resolve():
-        fix = (
-            "Look at what PYTHONPATH and the .pth files of the environment put before the checkout."
-        )
-        return Check(
-            "kernel",
-            "fault",
-            f"it imports {package.name} from {answer.package}, not from {package}",
-            fix,
-        )
-    return Check("kernel", "ok", f"starts, and imports {package.name} from here")
-
-
-def check_kernelspec(argv: Sequence[str], folder: str, interpreter: str) -> Check:
-    """What Jupyter itself would start under the name `python3`; runs of this project never ask
-    it.
-    """
-    name, started = "kernel of Jupyter", Path(argv[0])
-    if not started.is_absolute() or _same_interpreter(started, Path(interpreter)):
-        return Check(name, "ok", "the same Python, if a notebook is opened by hand")
-    fix = (
-        f"Remove {folder}, or unset JUPYTER_PATH if that leads there. Results and pages are not "
-        "concerned."
-    )
-    return Check(
-        name, "warning", f"a notebook opened by hand would run {started}, as {folder} says", fix
-    )
-
-
-def _sentence(arguments: str) -> str:
     if sys.prefix == sys.base_prefix and "CONDA_PREFIX" not in os.environ:
         return (
             "This Python has no environment of its own: `make book` sets one up in .venv; then use "
@@ -242,31 +57,156 @@ def _sentence(arguments: str) -> str:
         )
     # the interpreter, not a bare `pip`: that of another environment is the usual reason for what is
     # wrong
-    return f"In the checkout: `{_python()} -m pip install {arguments}`."
+    folder, interpreter = Path.cwd(), Path(sys.executable)
+    python = interpreter.relative_to(folder) if interpreter.is_relative_to(folder) else interpreter
+    chosen = f"'.[{','.join(sorted(extras))}]'" if extras else "."
+    pinned = f"-c {shlex.quote(constraints)} " if constraints else ""
+    command = f"{shlex.quote(str(python))} -m pip install {pinned}{packages or f'-e {chosen}'}"
+    return f"In the checkout: `{command}`."
 
 
-def _python() -> str:
-    interpreter, folder = Path(sys.executable), Path.cwd()
-    return shlex.quote(
-        str(interpreter.relative_to(folder) if interpreter.is_relative_to(folder) else interpreter)
+def packages(project: Project) -> Iterator[Check]:
+    """Python, the sources that this command runs, requirements, and pins."""
+    # pyproject.toml, not the metadata of the installed package: pip wrote those before the last
+    # `git pull`
+    file = project.root / FILE
+    table = tomllib.loads(file.read_text(encoding="utf-8-sig")) if file.is_file() else {}
+    asked, constraints = table.get("project", {}), project.settings.constraints
+    extras = asked.get("optional-dependencies", {})
+    again = install(extras, constraints)
+    yield check_python(platform.python_version(), asked.get("requires-python", ""))
+    yield (package := check_package(Path(ntpcompanion.__file__).parent, project.root))
+    if package.state == "fault":
+        # what the environment of another checkout holds must not be fixed from here
+        return
+    for extra, required in {"": asked.get("dependencies", []), **extras}.items():
+        needed = extra in ("", *project.settings.extras)
+        if required:
+            yield check_packages(extra, required, again, needed=needed)
+    pins = project.root / constraints if constraints else None
+    if pins and pins.is_file():
+        yield check_pins(pins.read_text(encoding="utf-8-sig").splitlines(), pins.name, again)
+    for each in filter(None, (file, pins)):
+        if not each.is_file():
+            message = f"not in {project.root}: what is installed was not compared with it"
+            yield Check(each.name, "warning", message, "Restore it, if the book has had one.")
+    ended = run([sys.executable, "-m", "pip", "check"], limit=LIMIT)
+    if ended.code:
+        yield Check("pip check", "warning", "; ".join(ended.output.splitlines()[:12]), again)
+    try:
+        require_jupyter_book_1()
+    except WorkflowError as error:
+        yield Check("Jupyter Book", "fault", str(error).partition(". ")[0], again)
+
+
+def check_python(running: str, needed: str) -> Check:
+    """The version of the interpreter against `requires-python`."""
+    result = f"{running}, {sys.executable}"
+    if SpecifierSet(needed).contains(running, prereleases=True):
+        return Check("Python", "ok", result)
+    fix = "Remove .venv and name another Python: `make PYTHON=python3.12 book`."
+    return Check("Python", "fault", f"{result}; the project needs {needed}", fix)
+
+
+def check_package(imported: Path, root: Path) -> Check:
+    """Does this command run the sources of the checkout, or those of another copy?"""
+    own_package = root / "ntpcompanion"
+    if not own_package.is_dir() or own_package.resolve() == imported.resolve():
+        return Check("ntpcompanion", "ok", str(imported))
+    result = f"this command runs {imported}; notebooks that run here import {own_package}"
+    command = root / ".venv" / "bin" / "ntpcompanion"
+    fix = f"Use {command} (made by `make book`), or change into the other."
+    return Check("ntpcompanion", "fault", result, fix)
+
+
+def check_packages(extra: str, required: Iterable[str], again: str, *, needed: bool) -> Check:
+    """Every requirement of one extra (`""`: what is always there) is installed and in its range;
+    `needed` says whether the book cannot be built without; `again` how to install all.
+    """
+    name = f"packages for {extra}" if extra else "packages"
+    asked = _applying(required)
+    pairs = [(each, _version_of(each.name)) for each in asked]
+    faults = [
+        f"{each.name} {result} (needs {each.specifier})" if result else f"{each.name} is missing"
+        for each, result in pairs
+        if not result or not each.specifier.contains(result, prereleases=True)
+    ]
+    if not faults:
+        return Check(name, "ok", f"all {len(asked)} installed, in the ranges of pyproject.toml")
+    if needed:
+        return Check(name, "fault", "; ".join(faults), again)
+    return Check(name, "warning", "; ".join(faults), f"{again} The book needs none of these.")
+
+
+def check_pins(lines: Iterable[str], file: str, again: str) -> Check:
+    """Installed versions against the pins of the book. Which build of a version it is
+    (`+cpu`) makes no difference.
+    """
+    pins = _applying(text for line in lines if (text := line.partition("#")[0].strip()))
+    pairs = [(each, result) for each in pins if (result := _version_of(each.name))]
+    differing = [
+        f"{each.name} {result} ({str(each.specifier).removeprefix('==')})"
+        for each, result in pairs
+        if not each.specifier.contains(Version(result).public, prereleases=True)
+    ]
+    if not differing:
+        return Check(
+            "pinned versions", "ok", f"the {len(pairs)} installed ones are those of {file}"
+        )
+    more = f" and {len(differing) - 12} more" if len(differing) > 12 else ""
+    fix = (
+        f"{again} Until then numbers may move within their bands, and results made with other "
+        "versions are run again."
     )
+    result = f"not those of {file}: {', '.join(differing[:12])}{more}"
+    return Check("pinned versions", "warning", result, fix)
 
 
-def _applies(requirement: Requirement) -> bool:
-    return requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+def kernel(project: Project) -> Iterator[Check]:
+    """Run one cell as runs of notebooks do, in a worker."""
+    again = install((), project.settings.constraints, "--force-reinstall --no-deps ipykernel")
+    cell = nbformat.v4.new_code_cell(IN_THE_KERNEL.format(project.package.name))
+    # what a worker that is given up leaves lies below its temporary folder
+    with tempfile.TemporaryDirectory(prefix="ntp-") as folder:
+        output, own_package = Path(folder, "executed.ipynb"), Path(folder, "run")
+        own_package.mkdir()
+        job = Job(
+            notebook=nbformat.writes(nbformat.v4.new_notebook(cells=[cell])), parameters={},
+            folder=str(own_package), import_path=[*map(str, package_parents(project)), *running()],
+            readable=[], fonts=str(own_package), cell_timeout=LIMIT, output=str(output),
+        )  # fmt: skip
+        environment = {**clean_environment(project), "TMPDIR": folder}
+        try:
+            ended = run(job.write(Path(folder, "job.json")), environment=environment, limit=LIMIT)
+            message = plain(ended.output + ended.errors).replace("\\n", "\n").strip()
+            named = re.findall(r"^[\w.]+(?:Error|Exception): [^\n\"]*", message, re.MULTILINE)
+            failed = "; ".join(dict.fromkeys(named[-2:])) or message[-300:]
+        except TimeoutError as error:
+            failed = str(error)
+        cells = code_cells(nbformat.read(output, as_version=4)) if output.is_file() else []
+    if not cells:
+        yield Check("kernel", "fault", f"no cell could be run: {failed}", again)
+        return
+    imported = "".join(part.text for part in cells[0].outputs if part.get("name") == "stdout")
+    yield check_kernel(imported.strip(), project.package)
 
 
-def _unmet(requirement: Requirement, installed: str | None) -> str:
-    if installed is None:
-        return f"{requirement.name} is missing"
-    return (
-        ""
-        if requirement.specifier.contains(installed, prereleases=True)
-        else f"{requirement.name} {installed} (needs {requirement.specifier})"
-    )
+def check_kernel(imported: str, package: Path) -> Check:
+    """Whether a kernel would import the package of the book, and no other one of its name."""
+    if Path(imported).parent.resolve() == package.resolve():
+        return Check("kernel", "ok", f"starts, and imports {package.name} from here")
+    result = f"it imports {package.name} from {imported}, not from {package}"
+    fix = "Look at what PYTHONPATH and the .pth files put before the checkout."
+    return Check("kernel", "fault", result, fix)
 
 
-def _same_interpreter(one: Path, other: Path) -> bool:
-    # the folder too: the Pythons of all virtual environments are links to the one they were made
-    # from
-    return one.parent.resolve() == other.parent.resolve() and one.resolve() == other.resolve()
+def _applying(texts: Iterable[str]) -> list[Requirement]:
+    asked = map(Requirement, texts)
+    return [each for each in asked if each.marker is None or each.marker.evaluate({"extra": ""})]
+
+
+def _version_of(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

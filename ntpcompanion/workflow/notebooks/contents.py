@@ -44,19 +44,6 @@ def _listed(node: object, path: Path) -> Iterator[str]:
         yield from _listed(value, path)
 
 
-def toc_parts(project: Project) -> dict[str, str]:
-    """The caption of the part that each page belongs to; without the pages that belong to none."""
-    path = project.book / "_toc.yml"
-    toc = shaped(read_yaml(path), dict[str, object], str(path))
-    parts = shaped(toc.get("parts", []), list[dict[str, object]], f"{path}, parts")
-    return {
-        page: shaped(part["caption"], str, f"{path}, caption")
-        for part in parts
-        if "caption" in part
-        for page in _listed(part, path)
-    }
-
-
 def toc_chapters(project: Project) -> list[str]:
     """The names of the pages `chapters/NAME` that `book/_toc.yml` lists."""
     pages = toc_pages(project)

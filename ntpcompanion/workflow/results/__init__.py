@@ -1,4 +1,4 @@
-"""The pages on results: ledger, statements, status, drift, speed, and their data.
+"""The pages on results: ledger, statements, status, and their data.
 
 - `generated`: what a build writes beside the chapters
 - `landing`: map of the book, and findings with picture and number
@@ -7,9 +7,6 @@
 - `exports`: the ledger as JSON, with its schema, and as a table
 - `references`: names of papers
 - `status`: the tables of all runs and records
-- `drift_page`: numbers over builds and machines
-- `speed`: what the benchmarks measured
-- `speed_pictures`: its ratios and growths as pictures
 - `theorems`: the index of definitions and theorems
 - `paper_statements`: what the papers state, where it stands in the book, and the claims about it
 - `list_tables`: tables as MyST

@@ -12,18 +12,14 @@ from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.results import exports
-from ntpcompanion.workflow.results.drift_page import drift_page
 from ntpcompanion.workflow.results.landing import Stored, landing_page, read_landing, read_parts
 from ntpcompanion.workflow.results.ledger import ledger_page
 from ntpcompanion.workflow.results.paper_statements import places_page, read_stated
 from ntpcompanion.workflow.results.references import read_papers
 from ntpcompanion.workflow.results.rows import ledger_rows
-from ntpcompanion.workflow.results.speed import speed_page
 from ntpcompanion.workflow.results.status import records_table, status_page
 from ntpcompanion.workflow.results.theorems import theorems_page
-from ntpcompanion.workflow.running.history import read_history
 from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.timing.bench import read_benches
 
 
 def write_generated(
@@ -49,8 +45,6 @@ def write_generated(
         "_ledger.md": ledger_page(claims, results, titles, papers, profile),
         "_status.md": status_page(results, notebooks, profile),
         "_records.md": records_table(project, record),
-        "_drift.md": drift_page(read_history(project), claims, titles),
-        "_speed.md": speed_page(read_benches(project)),
         "_theorems.md": theorems_page(notebooks),
         "_data/ledger.json": exports.ledger_json(rows, results, profile),
         f"_data/{exports.SCHEMA_NAME}": exports.ledger_schema(),

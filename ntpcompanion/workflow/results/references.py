@@ -1,7 +1,6 @@
 """The papers of the bibliography, by the few words that a filter or a heading shows."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,25 +12,16 @@ _MATH = re.compile(r"\$[^$]+\$")
 # the codec knows no accent on a letter without its dot
 _DOTLESS = re.compile(r"(\\['`^\"~=.uvHc])\s*(?:\{\s*\\([ij])\s*\}|\\([ij])(?![a-zA-Z]))")
 _COMMAND = re.compile(r"\\[a-zA-Z]+\s*")
-_DOI = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
-_ARXIV = re.compile(r"(?:arxiv:|abs/|^)((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7}))", re.I)
-# the fields in which the number of a preprint stands, by who writes them
-_PREPRINT = ("eprint", "note", "journal", "volume", "howpublished", "number")
 
 
 @dataclass(frozen=True)
 class Paper:
-    """An entry of the bibliography: surnames of the `authors`, the `people` by full name, whether
-    there are `others`, and the address under which the paper is to be had (empty if the entry names
-    none).
-    """
+    """An entry of the bibliography: surnames of the `authors`, and whether there are `others`."""
 
     key: str
     title: str
     authors: tuple[str, ...]
     year: str
-    people: tuple[str, ...] = ()
-    reference: str = ""
     others: bool = False
 
     @property
@@ -71,26 +61,19 @@ def _paper(key: str, entry: Any) -> Paper:
     """The paper of an entry, a pybtex.database.Entry."""
     fields = {name.lower(): text for name, text in entry.fields.items()}
     people = entry.persons.get("author") or entry.persons.get("editor") or []
-    parts = [_parts(person) for person in people if str(person) != "others"]
+    named = [person for person in people if str(person) != "others"]
     return Paper(
         key,
         title=plain_text(fields.get("title", "")) or key,
-        authors=tuple(surname for _, surname, _ in parts),
+        authors=tuple(map(_surname, named)),
         year=plain_text(fields.get("year", "") or fields.get("date", "")[:4]),
-        people=tuple(" ".join(filter(None, person)) for person in parts),
-        reference=_reference(fields),
-        others=len(parts) < len(people),
+        others=len(named) < len(people),
     )
 
 
-def _parts(person: Any) -> tuple[str, str, str]:
-    """Given names, surname with its particles, and suffix of a pybtex.database.Person."""
-    first = [*person.first_names, *person.middle_names]
-    last = [*person.prelast_names, *person.last_names]
-    forenames, surname, suffix = (
-        plain_text(" ".join(n)) for n in (first, last, person.lineage_names)
-    )
-    return forenames, surname, suffix
+def _surname(person: Any) -> str:
+    """The surname of a pybtex.database.Person, with its particles."""
+    return plain_text(" ".join([*person.prelast_names, *person.last_names]))
 
 
 def plain_text(latex: str) -> str:
@@ -110,16 +93,3 @@ def plain_text(latex: str) -> str:
     for formula in formulas:
         text = text.replace("\ue000", formula, 1)
     return text
-
-
-def _reference(fields: Mapping[str, str]) -> str:
-    """The address of a paper: its DOI, its page, or its preprint."""
-    texts = {name: re.sub(r"\\([_%&#~{}])", r"\1", text) for name, text in fields.items()}
-    if doi := _DOI.sub("", texts.get("doi", "").strip()):
-        return f"https://doi.org/{doi}"
-    if url := texts.get("url", "").strip():
-        return url
-    for name in _PREPRINT:
-        if number := _ARXIV.search(texts.get(name, "").strip()):
-            return f"https://arxiv.org/abs/{number[1]}"
-    return ""

@@ -53,10 +53,10 @@ def files_below_root(project: Project, names: Iterable[str], where: str) -> dict
     return listed
 
 
-def file_digests(places: Mapping[str, Path]) -> dict[str, str]:
+def file_digests(paths: Mapping[str, Path]) -> dict[str, str]:
     """SHA-256 of every file of some files and folders; of an empty folder a word."""
     digests = {}
-    for name, place in places.items():
+    for name, place in paths.items():
         for below, kind in contents(place) if place.is_dir() else [("", "")]:
             digests[Path(name, below).as_posix()] = kind or hash_of(place / below)
     return digests

@@ -72,11 +72,11 @@ def lay_out(
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    places = _import_places(project)
+    import_places = _import_places(project)
     digests, origins = {}, {}
     for source in _package_files(project, modules):
-        parent = next(parent for parent in places if source.is_relative_to(parent))
-        name = Path(places[parent], source.relative_to(parent)).as_posix()
+        parent = next(parent for parent in import_places if source.is_relative_to(parent))
+        name = Path(import_places[parent], source.relative_to(parent)).as_posix()
         digests[name], origins[name] = _copy(source, folder / name), source
         if source.suffix == ".py":
             _add_bytecode(folder / name)
@@ -88,7 +88,9 @@ def lay_out(
             else:
                 full = Path(name, below).as_posix()
                 digests[full], origins[full] = _copy(source / below, place), source / below
-    return Layout(folder, tuple(folder / place for place in places.values()), digests, origins)
+    return Layout(
+        folder, tuple(folder / place for place in import_places.values()), digests, origins
+    )
 
 
 def contents(folder: Path) -> Iterator[tuple[str, str]]:

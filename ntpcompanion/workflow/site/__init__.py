@@ -10,7 +10,6 @@
 - `views`: one run as a page of its own, outside of the book
 - `beside`: what such a page says of itself, and its claims beside the book's
 - `markup_fixes`: small faults in the markup of themes and extensions
-- `security`: the policy of each page: what ships may run, nothing else
 - `release`: archive, ledger and metadata for a release
 - `look`: the styles and scripts of `assets` on every page
 - `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again

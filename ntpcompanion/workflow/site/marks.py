@@ -34,7 +34,7 @@ _AROUND = re.compile(
 )
 _DATA = re.compile(r"application/([\w.+-]*\+)?json|math/\w+|text/plain")
 # the scripts and styles that we load where they are needed
-_OURS = re.compile(r"(\.\./)?_static/((ledger|landing|speed)\.(css|js)|widgets/\w+\.(css|js))")
+_OURS = re.compile(r"(\.\./)?_static/((ledger|landing)\.(css|js)|widgets/\w+\.(css|js))")
 _RAW = re.compile(r"^````\{raw\} html\n(.*?)\n````$", re.MULTILINE | re.DOTALL)
 
 

@@ -14,7 +14,6 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 from ntpcompanion.workflow.site.markup_fixes import fix
 from ntpcompanion.workflow.site.previews import write_previews
-from ntpcompanion.workflow.site.security import with_policy
 
 READERS = ("pybtex", "tinycss2", "tinyhtml5")
 # the API page shows docstrings of the present sources: what is imported before that is said is not
@@ -83,12 +82,10 @@ def drop_removed_pages(html: Path, pages: list[str]) -> None:
 
 
 def finish_pages(html: Path) -> None:
-    """Fix the markup of every page of a site, and give each its policy, which is about all that
-    stands there then. Doing so again changes nothing.
-    """
+    """Fix the markup of every page of a site. Doing so again changes nothing."""
     for path in sorted(html.rglob("*.html")):
         page = path.read_text(encoding="utf-8")
-        finished = with_policy(fix(page))
+        finished = fix(page)
         if finished != page:
             path.write_text(finished, encoding="utf-8")
 

@@ -1,6 +1,5 @@
 """A small book that builds: a copy of the folder `template` under a name and title of its own."""
 
-import contextlib
 import importlib.util
 import json
 import os
@@ -9,7 +8,6 @@ import shlex
 import sys
 import tempfile
 import unicodedata
-from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 from keyword import iskeyword
 from pathlib import Path
@@ -28,10 +26,8 @@ _SIGNS = re.compile(r"([\\`*_{}\[\]<>$#|])")  # markup of MyST
 
 
 def new_book(folder: Path, package: str | None = None, title: str | None = None) -> Path:
-    """Make a book in a folder that is empty or not there yet, and return the folder.
-
-    It is written beside that place under another name and moved there when it is whole: a kill or
-    a full disk leaves no half of it.
+    """Make a book in a folder that is empty or not there yet, and return the folder: written beside
+    that place under another name, and moved there when it is whole.
 
     Parameters
     ----------
@@ -53,19 +49,20 @@ def new_book(folder: Path, package: str | None = None, title: str | None = None)
     require_utf8(target)
     search_path([target])
     _require_empty(target)
-    package = default_package(target.name) if package is None else required_package(package)
-    title = required_title(target.name if title is None else title)
+    title = (target.name if title is None else title).strip()
+    if not title or len(title.splitlines()) != 1 or not title.isprintable():
+        raise WorkflowError(f"`--title {title!r}` must be a line of text.")
+    if package is None:
+        package = default_package(target.name)
+    elif reason := why_not(package):
+        advice = f"Give a name like `{default_package(package)}`."
+        raise WorkflowError(f"`--package {package}`: {reason}. {advice}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _beside(target) as made:
-            for source in template_files():
-                place = made / str(source.relative_to(TEMPLATE)).replace(PACKAGE, package)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                text = source.read_text(encoding="utf-8")
-                place.write_text(filled(text, source.suffix, package, title), encoding="utf-8")
-            requirements = made / REQUIREMENTS
-            comment = requirements.read_text(encoding="utf-8").splitlines()[0]
-            requirements.write_text(f"{comment}\n{origin()}\n", encoding="utf-8")
+        prefix = f".{target.name[:40]}."
+        with tempfile.TemporaryDirectory("", prefix, target.parent, True) as holder:
+            made = Path(holder, "book")
+            _fill(made, package, title)
             if target.exists():
                 target.rmdir()  # an empty one: a rename takes its place on some systems only
             made.rename(target)
@@ -80,6 +77,7 @@ def new_book(folder: Path, package: str | None = None, title: str | None = None)
 def next_steps(folder: Path) -> list[str]:
     """What was made, and what to type next, in lines."""
     absent = [extra for extra, module in USED.items() if importlib.util.find_spec(module) is None]
+    local = " @ file:" in (folder / REQUIREMENTS).read_text(encoding="utf-8")
     first = (
         f"  {sys.executable} -m pip install '{OWN}[{','.join(absent)}]'    what is missing here; "
         "`make book` needs none of it"
@@ -88,7 +86,6 @@ def next_steps(folder: Path) -> list[str]:
         f"Before others build it, or CI: {REQUIREMENTS} names a folder of this machine. Put a "
         "release or a wheel there, as the page on a companion of your own says."
     )
-    local = " @ file:" in (folder / REQUIREMENTS).read_text(encoding="utf-8")
     return [
         f"Made {folder}. Go there: `cd {shlex.quote(str(folder))}`. Then:",
         *([first] if absent else []),
@@ -101,38 +98,32 @@ def next_steps(folder: Path) -> list[str]:
 
 def template_files() -> list[Path]:
     """The files of the template, without what Python may have compiled there."""
-    return sorted(
-        path for path in TEMPLATE.rglob("*") if path.is_file() and "__pycache__" not in path.parts
-    )
+    files = [path for path in TEMPLATE.rglob("*") if path.is_file()]
+    return sorted(path for path in files if "__pycache__" not in path.parts)
 
 
-def filled(text: str, suffix: str, package: str, title: str) -> str:
-    """A text of the template for a book with this package and title: between quotation marks the
-    title is a string of YAML and TOML, elsewhere it is MyST.
+def _fill(folder: Path, package: str, title: str) -> None:
+    """Copy the template: between quotation marks the title is a string of YAML and TOML, elsewhere
+    it is MyST.
     """
-    quoted = text.replace(PACKAGE, package).replace(
-        f'"{TITLE}"', json.dumps(title, ensure_ascii=False)
-    )
-    return quoted.replace(TITLE, _SIGNS.sub(r"\\\1", title)) if suffix == ".md" else quoted
+    quoted, marked = json.dumps(title, ensure_ascii=False), _SIGNS.sub(r"\\\1", title)
+    for source in template_files():
+        text = source.read_text(encoding="utf-8").replace(PACKAGE, package)
+        text = text.replace(f'"{TITLE}"', quoted)
+        if source.name == REQUIREMENTS:
+            text = f"{text.splitlines()[0]}\n{origin()}\n"
+        place = folder / str(source.relative_to(TEMPLATE)).replace(PACKAGE, package)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shown = text.replace(TITLE, marked) if source.suffix == ".md" else text
+        place.write_text(shown, encoding="utf-8")
 
 
 def default_package(name: str) -> str:
     """A name for a package made from that of a folder: `"Größe & Zahl"` gives `"grosse_zahl"`."""
     plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
-    made = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")
-    if not made:
-        return PACKAGE
+    made = re.sub(r"[^a-z0-9]+", "_", plain).strip("_") or PACKAGE
     made = made if made[0].isalpha() else f"book_{made}"
     return f"{made}_book" if why_not(made) else made
-
-
-def required_package(name: str) -> str:
-    """The name itself. Raises WorkflowError if no package of a book can have it."""
-    if reason := why_not(name):
-        raise WorkflowError(
-            f"`--package {name}`: {reason}. Give a name like `{default_package(name)}`."
-        )
-    return name
 
 
 def why_not(name: str) -> str:
@@ -143,14 +134,6 @@ def why_not(name: str) -> str:
         return "it would hide a package or folder of that name"
     spec = importlib.util.find_spec(name)
     return f"{spec.origin} has that name already" if spec and spec.origin else ""
-
-
-def required_title(title: str) -> str:
-    """The title itself. Raises WorkflowError unless it is one line."""
-    shown = title.strip()
-    if not shown or len(shown.splitlines()) != 1 or not shown.isprintable():
-        raise WorkflowError(f"`--title {title!r}` must be a line of text.")
-    return shown
 
 
 def origin() -> str:
@@ -180,14 +163,3 @@ def _require_empty(target: Path) -> None:
             f"{target} is not empty: it holds {held[0]}{more}. Name a folder that is empty or not "
             "there yet."
         )
-
-
-@contextlib.contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    """A new folder on the disk of `target`, for as long as it is in the making."""
-    with tempfile.TemporaryDirectory(
-        dir=target.parent, prefix=f".{target.name[:40]}.", ignore_cleanup_errors=True
-    ) as holder:
-        made = Path(holder, "book")
-        made.mkdir()
-        yield made

@@ -124,14 +124,14 @@ def _declared(
     project: Project, module: str, inputs: Iterable[str]
 ) -> tuple[dict[str, Path], list[Path]]:
     """The declared files and folders below the root, by their paths there, and the others."""
-    places = [Path(os.path.normpath(project.root / name)) for name in inputs]
-    within = [place for place in places if place.is_relative_to(project.root)]
+    paths = [Path(os.path.normpath(project.root / name)) for name in inputs]
+    within = [place for place in paths if place.is_relative_to(project.root)]
     names = [os.path.relpath(place, project.root) for place in within]
     try:
         listed = files_below_root(project, names, f"The experiment {module}")
     except WorkflowError as error:
         raise NotDone(state="failed", error=str(error), traceback="") from error
-    return listed, [place for place in places if not place.is_relative_to(project.root)]
+    return listed, [place for place in paths if not place.is_relative_to(project.root)]
 
 
 def _write_down(layout: Layout, declared: Mapping[str, Path], log: Path) -> None:

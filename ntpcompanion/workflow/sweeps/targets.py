@@ -124,12 +124,12 @@ class NotebookTarget:
 
     def durations(self) -> list[float]:
         """Those of the stored results of this notebook at this profile."""
-        places = [
+        candidates = [
             self.project.runs(self.profile) / f"{self.notebook.name}.json",
             *self.project.runs(self.profile, custom=True).glob(f"{self.notebook.name}-*.json"),
         ]
         seconds = []
-        for path in places:
+        for path in candidates:
             try:
                 result = Result.load(path)
             except WorkflowError:  # never run, or damaged

@@ -1,4 +1,4 @@
-"""The documents that are printed, and the PDF that is joined of them, read by another program."""
+"""The pages as they are printed, and the PDF that is joined of them."""
 
 import os
 import re
@@ -9,7 +9,6 @@ import pytest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.printing import pdf
-from ntpcompanion.workflow.printing.printed import BOOK, Heading, documents
 from tests.browsing import needs_browser
 
 PAGE = """<!DOCTYPE html><html><head><meta charset="utf-8"><title>{title}</title>
@@ -44,10 +43,6 @@ PAGES = {
         '<p style="break-before: page">The last page.</p>',
     ),
 }
-NAMES = [
-    *("intro", "intro--top", "chapters-one", "chapters-one--top", "chapters-one--claim"),
-    *("chapters-two", "chapters-two--top", "chapters-two--folded"),
-]
 
 
 @pytest.fixture
@@ -68,55 +63,24 @@ def project(tmp_path):
 
 
 @pytest.fixture
-def text(project):
-    (document,) = documents(project.html("book"), list(PAGES))
-    return document.text
+def texts(project, tmp_path):
+    folder = tmp_path / "printable"
+    folder.mkdir()
+    paths = pdf.prepare(project.html("book"), list(PAGES), folder)
+    return {path.stem: path.read_text(encoding="utf-8") for path in paths}
 
 
-def test_names_are_those_of_the_book_and_links_carry_them(text):
-    body = text.partition("<nav hidden>")[0]
-    assert re.findall(r'\bid="([^"]+)"', body) == NAMES
-    assert re.findall(r'<a href="([^"]+)"', body) == [
-        f"{BOOK}chapters-one--claim",
-        "_downloads/a.csv",
-        f"{BOOK}chapters-two--folded",
-        f"{BOOK}chapters-one--top",
-        f"{BOOK}intro",
-        "https://example.org/",
-        "chapters/one.ipynb",
-    ]
-    assert 'src="_images/a.svg"' in body
-    assert "url(#chapters-one--claim)" in body
-    assert '<use href="#chapters-one--claim"/>' in body
+def test_only_the_article_is_printed_and_other_pages_may_ask_for_its_places(texts):
+    assert not any("menu" in text for text in texts.values())
+    assert '<nav hidden><a href="#claim"></a><a href="#top"></a></nav>' in texts["one"]
+    assert '<nav hidden><a href="#folded"></a><a href="#top"></a></nav>' in texts["two"]
 
 
-def test_styles_and_mathematics_are_taken_over_and_other_scripts_are_not(text):
-    head = text.partition("</head>")[0]
-    assert 'href="_static/look.css"' in head
+def test_styles_and_mathematics_are_taken_over_and_other_scripts_are_not(texts):
+    head = texts["one"].partition("</head>")[0]
+    assert 'href="../_static/look.css"' in head
     assert "window.MathJax" in head
     assert "other.js" not in head
-    assert "menu" not in text
-
-
-def test_proofs_are_opened_and_cards_stay_folded(text):
-    assert '<details open class="sd-dropdown">' in text
-    assert '<details class="ntp-card">' in text
-
-
-def test_pages_share_a_document_up_to_a_size_and_know_their_headings(project):
-    html = project.html("book")
-    one = documents(html, list(PAGES), size=10**6)
-    each = documents(html, list(PAGES), size=1)
-    assert [document.pages for document in one] == [tuple(PAGES)]
-    assert [document.pages for document in each] == [(page,) for page in PAGES]
-    headings = [
-        Heading(1, "A book", "intro--top"),
-        Heading(1, "Chapter one", "chapters-one--top"),
-        Heading(2, "A claim on F", "chapters-one--claim"),
-        Heading(1, "Chapter two", "chapters-two--top"),
-    ]
-    assert list(one[0].headings) == headings
-    assert [heading for document in each for heading in document.headings] == headings
 
 
 def _titles(entries):
@@ -134,12 +98,10 @@ def _leads(book, page):
 
 
 @needs_browser
-@pytest.mark.parametrize("size", [1, 10**6], ids=["a document each", "one document"])
-def test_the_pdf_has_outline_page_numbers_and_inner_links(project, tmp_path, monkeypatch, size):
-    monkeypatch.setattr(pdf, "documents", lambda html, pages: documents(html, pages, size=size))
+def test_the_pdf_has_outline_page_numbers_and_inner_links(project, tmp_path):
     target, heard = tmp_path / "out" / "book.pdf", []
     assert pdf.print_book(project, target, tell=heard.append) == 4
-    assert len(heard) == (3 if size == 1 else 1)
+    assert heard == ["1 of 3 printed: intro", "2 of 3 printed: one", "3 of 3 printed: two"]
     book = pypdf.PdfReader(target)
     texts = [page.extract_text() for page in book.pages]
     assert [text.strip().splitlines()[-1].strip() for text in texts] == ["1", "2", "3", "4"]
@@ -147,8 +109,8 @@ def test_the_pdf_has_outline_page_numbers_and_inner_links(project, tmp_path, mon
     assert "Because." in texts[1]
     assert "The last page." in texts[3]
     assert not re.search(r"Folded\.|Hidden\.|print\(\)|#", "".join(texts))
-    outline = ["First part", ["Chapter one", ["A claim on F"], "Chapter two"]]
-    assert _titles(book.outline) == ["A book", *outline]
+    titles = _titles(book.outline)
+    assert titles == ["A book", "Chapter one", ["A claim on \\(F\\)"], "Chapter two"]
     assert book.metadata.title == "A book"
     # what was not printed, and files of this machine, are not links
     assert _leads(book, 0) == [1]
@@ -171,7 +133,7 @@ def test_without_a_book_or_a_page_or_a_browser_a_sentence_says_what_to_do(projec
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        ("exit 3", r"did not print intro, chapters/one, chapters/two \(code 3\)"),
+        ("exit 3", r"did not print intro \(code 3\)"),
         ("exit 0", "did not print"),
         ("sleep 60", "no answer within"),
     ],
@@ -186,3 +148,9 @@ def test_a_browser_that_fails_leaves_the_old_pdf(project, tmp_path, monkeypatch,
         pdf.print_book(project, target, str(browser))
     assert target.read_text() == "old"
     assert not list(tmp_path.glob(".book.pdf*"))
+
+
+def test_a_page_without_an_article_is_named(project, tmp_path):
+    (project.html("book") / "intro.html").write_text("<html><head></head></html>")
+    with pytest.raises(WorkflowError, match=r"intro\.html holds no article\. Run `make book`"):
+        pdf.prepare(project.html("book"), ["intro"], tmp_path)

@@ -1,6 +1,7 @@
 import re
 
 import pytest
+from pybtex.database import parse_file
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
@@ -22,26 +23,6 @@ def test_an_entry_on_one_line_and_on_several(toy):
     assert (papers["bare"].name, papers["bare"].title) == ("bare", "bare")
 
 
-def test_full_names_and_addresses(toy):
-    (toy.project.book / "references.bib").write_text(
-        "@article{a, author={Doe, Ann and Roe, Bo}, doi={10.1/x}, year={1999}}\n"
-        "@article{b, author={Plain Name}, note={arXiv:2402.18551v2}, year={1999}}\n"
-        "@article{c, title={Nobody}, year={1999}}\n"
-        "@misc{d,\n  eprint = {2402.18551v2},\n  archivePrefix = {arXiv}\n}\n"
-    )
-    papers = read_papers(toy.project)
-    assert (papers["a"].people, papers["a"].reference) == (
-        ("Ann Doe", "Bo Roe"),
-        "https://doi.org/10.1/x",
-    )
-    assert (papers["b"].people, papers["b"].reference) == (
-        ("Plain Name",),
-        "https://arxiv.org/abs/2402.18551",
-    )
-    assert (papers["c"].people, papers["c"].reference) == ((), "")
-    assert papers["d"].reference == papers["b"].reference
-
-
 DBLP = r"""@inproceedings{DBLP:conf/icml/DoeRO23,
   author       = {Ann Doe and
                   Bob van der Roe and
@@ -55,14 +36,12 @@ DBLP = r"""@inproceedings{DBLP:conf/icml/DoeRO23,
 
 
 @pytest.mark.parametrize(
-    ("entry", "name", "title", "people", "reference"),
+    ("entry", "name", "title"),
     [
         pytest.param(
             DBLP,
             "Doe et al. 2023",
             "Same Loss, Better Downstream: A Study of Means and Their Spread",
-            ("Ann Doe", "Bob van der Roe", "Cem Özgür"),
-            "https://example.org/doe23a.html",
             id="DBLP",
         ),
         pytest.param(
@@ -70,8 +49,6 @@ DBLP = r"""@inproceedings{DBLP:conf/icml/DoeRO23,
             "spread of means},\n      YEAR = {1853},\n       DOI = {10.1000/xyz},\n}",
             "Doe and Roe 1853",
             "On the spread of means",
-            ("Ann Doe", "Bob Roe"),
-            "https://doi.org/10.1000/xyz",
             id="MathSciNet",
         ),
         pytest.param(
@@ -80,8 +57,6 @@ DBLP = r"""@inproceedings{DBLP:conf/icml/DoeRO23,
             "{{Consid{\\'e}rations}},\n  YEAR = 1853,\n  DOI = {https://doi.org/10.1000/xyz},\n}",
             "Bienaymé et al. 1853",
             "Considérations",
-            ("Irénée-Jules Bienaymé",),
-            "https://doi.org/10.1000/xyz",
             id="others, accents, a byte order mark",
         ),
         pytest.param(
@@ -89,8 +64,6 @@ DBLP = r"""@inproceedings{DBLP:conf/icml/DoeRO23,
             '{T}itle", year = 2021, month = jan}',
             "Doe and OpenAI 2021",
             "A Title",
-            ("A. Doe", "OpenAI"),
-            "",
             id="strings and a company",
         ),
         pytest.param(
@@ -98,8 +71,6 @@ DBLP = r"""@inproceedings{DBLP:conf/icml/DoeRO23,
             "$x_{1} = \\alpha$, \\& a ``quoted'' \\emph{word}}, year={2023}}",
             "de la Cruz and van Gogh 2023",
             "Use of $x_{1} = \\alpha$, & a “quoted” word",
-            ("Juan de la Cruz", "Vincent van Gogh Jr."),
-            "",
             id="particles, a suffix, a formula",
         ),
         pytest.param(
@@ -107,25 +78,20 @@ DBLP = r"""@inproceedings{DBLP:conf/icml/DoeRO23,
             "journal={CoRR}, volume={abs/2402.18551}, date={2024-02-28}}",
             "Martínez and Łuk 2024",
             "i",
-            ("Í. Martínez", "í Łuk"),
-            "https://arxiv.org/abs/2402.18551",
             id="letters without dots, CoRR, a date",
         ),
         pytest.param(
             "@book{e, editor={Doe, A.}, title={A book}, year={2020}, doi={doi:10.1/a\\_b}}",
             "Doe 2020",
             "A book",
-            ("A. Doe",),
-            "https://doi.org/10.1/a_b",
             id="an editor",
         ),
     ],
 )
-def test_what_other_programs_write(toy, entry, name, title, people, reference):
+def test_what_other_programs_write(toy, entry, name, title):
     (toy.project.book / "references.bib").write_text(entry, encoding="utf-8")
     (paper,) = read_papers(toy.project).values()
     assert (paper.name, paper.title) == (name, title)
-    assert (paper.people, paper.reference) == (people, reference)
 
 
 @pytest.mark.parametrize(
@@ -158,9 +124,16 @@ ADDRESS = re.compile(
 )
 
 
+def address(fields):
+    """The DOI of an entry, its page, or its preprint."""
+    if doi := fields.get("doi"):
+        return f"https://doi.org/{doi}"
+    return fields.get("url") or f"https://arxiv.org/abs/{fields['eprint'].partition('v')[0]}"
+
+
 def test_every_entry_of_the_book_says_where_it_is_found_once():
-    papers = read_papers(Project.find())
-    odd = {key: paper.reference for key, paper in papers.items()}
+    entries = parse_file(str(Project.find().book / "references.bib")).entries
+    odd = {key: address(entry.fields) for key, entry in entries.items()}
     assert {key: found for key, found in odd.items() if not ADDRESS.fullmatch(found)} == {}
     assert len(set(odd.values())) == len(odd), "two entries lead to one paper"
 

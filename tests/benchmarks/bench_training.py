@@ -23,7 +23,7 @@ from ntpcompanion.networks.build_network import build_model
 from ntpcompanion.networks.language_model import FIRST_WORD
 from ntpcompanion.networks.network_plan import ModelPlan, TransformerSize
 from ntpcompanion.networks.stack import initial_stack
-from tests.benchmarks.registry import MOST, amount, benchmark, clocked, pair
+from tests.benchmarks.timing import MOST, about, clocked
 
 PART = "Networks"
 
@@ -67,9 +67,9 @@ def steps(width, heads, layers):
     return step(model, losses[0]), step(bert, losses[1])
 
 
-def against_bert(width, heads, layers):
+def against_bert(timing, width, heads, layers):
     ours, theirs = steps(width, heads, layers)
-    return pair(
+    timing.pair(
         ("mlm.train", ours),
         ("BertForMaskedLM", theirs),
         at_least=1.3,
@@ -77,23 +77,23 @@ def against_bert(width, heads, layers):
     )
 
 
-@benchmark("A training step, width 64, 1 layer, 256 sentences", PART, busy=False)
-def step_64():
-    return against_bert(64, 1, 1)
+@about("A training step, width 64, 1 layer, 256 sentences", PART, busy=False)
+def test_step_64(timing):
+    against_bert(timing, 64, 1, 1)
 
 
-@benchmark("A training step, width 128, 4 layers, 256 sentences", PART)
-def step_128():
-    return against_bert(128, 2, 4)
+@about("A training step, width 128, 4 layers, 256 sentences", PART)
+def test_step_128(timing):
+    against_bert(timing, 128, 2, 4)
 
 
-@benchmark("A training step, width 256, 3 layers, 256 sentences", PART, busy=False)
-def step_256():
-    return against_bert(256, 4, 3)
+@about("A training step, width 256, 3 layers, 256 sentences", PART, busy=False)
+def test_step_256(timing):
+    against_bert(timing, 256, 4, 3)
 
 
-@benchmark("A probe: 20,000 examples × 256 features, 50 classes, 20 epochs", PART, threads=2)
-def probe():
+@about("A probe: 20,000 examples × 256 features, 50 classes, 20 epochs", PART, threads=2)
+def test_probe(timing):
     generator = torch.Generator().manual_seed(0)
     features = torch.randn(21_000, 256, generator=generator)
     labels = (features @ torch.randn(256, 50, generator=generator)).argmax(1)
@@ -107,11 +107,11 @@ def probe():
         for _ in range(3)
     ]
     assert found[-1].accuracy.value > 0.5
-    return amount("s", took, at_most=3.0)
+    timing.amount("s", took, at_most=3.0)
 
 
-@benchmark("Training on a GPU: share of its matrix rate, width 1024", PART, listed=False)
-def gpu_share():
+@about("Training on a GPU: share of its matrix rate, width 1024", PART, listed=False)
+def test_gpu_share(timing):
     """FLOPs of the matrix products of both passes, as torch counts them, over the rate of a large
     product; its own process needs a GPU.
     """
@@ -131,7 +131,7 @@ def gpu_share():
     work, peak = counter.get_total_flops() * count, matrix_rate()
     # not `seconds` of the states, which leave out the wait for the GPU at a stop
     rates = [work / clocked(lambda: next(trained)) for _ in range(parts)]
-    return amount(
+    timing.amount(
         "of the rate",
         [rate / peak for rate in rates],
         at_least=0.4,
@@ -161,13 +161,13 @@ def stacked_steps(seeds, device, adversarial, count, compute_as) -> Callable[[],
     return lambda: next(trained).loss.tolist()  # waits for the GPU
 
 
-def as_graph(seeds, *, device="cuda", adversarial=False, count=50):
+def as_graph(timing, seeds, *, device="cuda", adversarial=False, count=50):
     """Steps as one CUDA graph against the same kernels, launched one by one."""
     graph, launched = (
         stacked_steps(seeds, device, adversarial, count, compute_as)
         for compute_as in (captured, lambda compute, _: compute)
     )
-    return pair(
+    timing.pair(
         ("one CUDA graph", graph),
         ("kernel by kernel", launched),
         at_least=2.0,
@@ -175,14 +175,14 @@ def as_graph(seeds, *, device="cuda", adversarial=False, count=50):
     )
 
 
-@benchmark("50 steps of ten networks of width 32, on a GPU", PART, busy=False, listed=False)
-def gpu_stack():
-    return as_graph(range(10))
+@about("50 steps of ten networks of width 32, on a GPU", PART, busy=False, listed=False)
+def test_gpu_stack(timing):
+    as_graph(timing, range(10))
 
 
-@benchmark("50 steps of 24 networks against an adversary, on a GPU", PART, busy=False, listed=False)
-def gpu_adversary():
-    return as_graph([seed % 8 for seed in range(24)], adversarial=True)
+@about("50 steps of 24 networks against an adversary, on a GPU", PART, busy=False, listed=False)
+def test_gpu_adversary(timing):
+    as_graph(timing, [seed % 8 for seed in range(24)], adversarial=True)
 
 
 def matrix_rate(n=8192, repeats=20):

@@ -4,8 +4,8 @@ import resource
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from tests.benchmarks.registry import amount, benchmark
-from tests.benchmarks.workflow import BINARY, PART, call
+from tests.benchmarks.bench_workflow import BINARY, PART, call
+from tests.benchmarks.timing import about
 
 SECONDS = 8.0  # of a chapter that is not named here, start and imports of its kernel included
 SHORT = {
@@ -25,8 +25,8 @@ def seconds_used(command, folder):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-@benchmark("The chapter that needs most of its seconds, profile smoke", PART, listed=False)
-def most_of_its_seconds():
+@about("The chapter that needs most of its seconds, profile smoke", PART, listed=False)
+def test_most_of_its_seconds(timing):
     project, shares = Project.find(), {}
     for name in find_notebooks(project):
         command = [str(BINARY / "ntpcompanion"), "execute", name, "--profile", "smoke"]
@@ -35,4 +35,4 @@ def most_of_its_seconds():
         shares[name] = (used - idle) / SHORT.get(name, SECONDS)
     ordered = sorted(shares, key=shares.__getitem__, reverse=True)
     note = ", ".join(f"{name} {shares[name]:.2f}" for name in ordered[:5])
-    return amount("of its seconds", [shares[ordered[0]]], at_most=1.0, note=note)
+    timing.amount("of its seconds", [shares[ordered[0]]], at_most=1.0, note=note)

@@ -1,4 +1,4 @@
-from tests.benchmarks.workflow import best_of_the_others
+from tests.benchmarks.bench_workflow import best_of_the_others
 
 
 def test_no_round_has_a_say_in_what_it_is_compared_with():

@@ -1,5 +1,8 @@
 """Solvers and descents of the linear model against general ones."""
 
+import subprocess
+import sys
+
 import numpy as np
 import torch
 from scipy.integrate import solve_ivp
@@ -14,9 +17,8 @@ from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.linear.thresholds.phase_diagram import crossing_sample, table_of_sizes
 from ntpcompanion.randomness import stream
-from tests.benchmarks.memory import peak_memory
 from tests.benchmarks.peers import GAP, first_accuracy, primal
-from tests.benchmarks.registry import amount, benchmark, clocked, growth, pair
+from tests.benchmarks.timing import about, clocked
 
 SVM, PART = "Next-token SVM", "Linear model"
 SIZES = (50, 100, 128, 5)  # V, m, d, S: tokens, contexts, dimensions, support size
@@ -26,12 +28,12 @@ def random_table(V, m, d, S):
     return ContextTable.random(m, V, S, d, np.random.default_rng(0))
 
 
-def against(solver, sizes=SIZES, at_least=10.0):
+def against(timing, solver, sizes=SIZES, at_least=10.0):
     """The SVM by ours and by a solver of cvxpy: both to a certified relative gap of 1e-6."""
     table = random_table(*sizes)
     assert solve_ntp_svm(table, tol=GAP).duality_gap <= GAP
     eps = first_accuracy(table, solver)
-    return pair(
+    timing.pair(
         ("solve_ntp_svm", lambda: solve_ntp_svm(table, tol=GAP)),
         (solver.replace("CLARABEL", "Clarabel"), lambda: primal(table, solver, eps)),
         at_least=at_least,
@@ -41,55 +43,55 @@ def against(solver, sizes=SIZES, at_least=10.0):
     )
 
 
-@benchmark("SVM of 100 contexts and 50 tokens to a gap of 1e-6", SVM, busy=False)
-def svm_osqp():
-    return against("OSQP")
+@about("SVM of 100 contexts and 50 tokens to a gap of 1e-6", SVM, busy=False)
+def test_svm_osqp(timing):
+    against(timing, "OSQP")
 
 
-@benchmark("SVM of 100 contexts and 50 tokens to a gap of 1e-6", SVM, busy=False)
-def svm_scs():
-    return against("SCS")
+@about("SVM of 100 contexts and 50 tokens to a gap of 1e-6", SVM, busy=False)
+def test_svm_scs(timing):
+    against(timing, "SCS")
 
 
-@benchmark("SVM of 100 contexts and 50 tokens to a gap of 1e-6", SVM, busy=False)
-def svm_piqp():
-    return against("PIQP")
+@about("SVM of 100 contexts and 50 tokens to a gap of 1e-6", SVM, busy=False)
+def test_svm_piqp(timing):
+    against(timing, "PIQP")
 
 
-@benchmark("SVM of 80 contexts and 40 tokens to a gap of 1e-6", SVM, busy=False)
-def svm_clarabel():
-    return against("CLARABEL", (40, 80, 120, 3), at_least=None)
+@about("SVM of 80 contexts and 40 tokens to a gap of 1e-6", SVM, busy=False)
+def test_svm_clarabel(timing):
+    against(timing, "CLARABEL", (40, 80, 120, 3), at_least=None)
 
 
-@benchmark("SVM of 1000 contexts and 500 tokens to a gap of 1e-6", SVM)
-def svm_large():
+@about("SVM of 1000 contexts and 500 tokens to a gap of 1e-6", SVM)
+def test_svm_large(timing):
     table = random_table(500, 1000, 1200, 20)
     seconds = [clocked(lambda: solve_ntp_svm(table, tol=1e-6)) for _ in range(3)]
-    return amount("s", seconds, at_most=2.0)
+    timing.amount("s", seconds, at_most=2.0)
 
 
-@benchmark("SVM of 5000 contexts and 1000 tokens to a gap of 1e-4", SVM, listed=False)
-def svm_largest():
+@about("SVM of 5000 contexts and 1000 tokens to a gap of 1e-4", SVM, listed=False)
+def test_svm_largest(timing):
     table = random_table(1000, 5000, 5500, 20)
-    return amount("s", [clocked(lambda: solve_ntp_svm(table, tol=1e-4))], at_most=100.0)
+    timing.amount("s", [clocked(lambda: solve_ntp_svm(table, tol=1e-4))], at_most=100.0)
 
 
-@benchmark("SVM with more contexts: 100 tokens", SVM, busy=False)
-def svm_contexts():
+@about("SVM with more contexts: 100 tokens", SVM, busy=False)
+def test_svm_contexts(timing):
     def prepared(m):
         table = random_table(100, m, int(1.2 * m), 10)
         return lambda: solve_ntp_svm(table)
 
-    return growth("contexts m", [100, 200, 400, 800], prepared, note="d = 1.2 m, gap 1e-6.")
+    timing.growth("contexts m", [100, 200, 400, 800], prepared, note="d = 1.2 m, gap 1e-6.")
 
 
-@benchmark("SVM with more tokens: 200 contexts", SVM, busy=False)
-def svm_tokens():
+@about("SVM with more tokens: 200 contexts", SVM, busy=False)
+def test_svm_tokens(timing):
     def prepared(V):
         table = random_table(V, 200, 240, 10)
         return lambda: solve_ntp_svm(table)
 
-    return growth("tokens V", [50, 100, 200, 400], prepared, note="d = 240, gap 1e-6.")
+    timing.growth("tokens V", [50, 100, 200, 400], prepared, note="d = 240, gap 1e-6.")
 
 
 def linear_program(table):
@@ -113,13 +115,13 @@ def linear_program(table):
     )  # fmt: skip
 
 
-@benchmark("Separability of 60 contexts and 20 tokens", PART)
-def separability():
+@about("Separability of 60 contexts and 20 tokens", PART)
+def test_separability(timing):
     table = random_table(20, 60, 40, 4)
     found = check_separability(table).verdict
     assert found is Verdict.SEPARABLE
     assert linear_program(table).status == 0
-    return pair(
+    timing.pair(
         ("check_separability", lambda: check_separability(table)),
         ("HiGHS (SciPy)", lambda: linear_program(table)),
         at_least=1.0,
@@ -127,13 +129,13 @@ def separability():
     )
 
 
-@benchmark("Separability with more contexts: 50 tokens", PART, busy=False)
-def separability_contexts():
+@about("Separability with more contexts: 50 tokens", PART, busy=False)
+def test_separability_contexts(timing):
     def prepared(m):
         table = random_table(50, m, int(1.2 * m), 5)
         return lambda: check_separability(table)
 
-    return growth("contexts m", [50, 100, 200, 400, 800], prepared, note="d = 1.2 m.")
+    timing.growth("contexts m", [50, 100, 200, 400, 800], prepared, note="d = 1.2 m.")
 
 
 DESCENTS = {
@@ -156,11 +158,11 @@ def by_autograd(table, steps):
         optimizer.step()
 
 
-@benchmark("2,000 steps of Adam on 50 contexts", PART)
-def descent():
+@about("2,000 steps of Adam on 50 contexts", PART)
+def test_descent(timing):
     table = ContextTable.random(50, 10, 6, 60, np.random.default_rng(0))
     run = {"optimizer": "adam", "steps": STEPS, "keep": 200, **DESCENTS["adam"]}
-    return pair(
+    timing.pair(
         ("descend", lambda: list(descend(table, rng=np.random.default_rng(1), **run))),
         ("torch.optim.Adam", lambda: by_autograd(table, STEPS // 4)),
         times=4.0,
@@ -169,18 +171,18 @@ def descent():
     )
 
 
-@benchmark("10,000 steps of gradient descent on 50 contexts, with 200 snapshots", PART, busy=False)
-def descent_seconds():
+@about("10,000 steps of gradient descent on 50 contexts, with 200 snapshots", PART, busy=False)
+def test_descent_seconds(timing):
     table = ContextTable.random(50, 10, 6, 60, np.random.default_rng(0))
     run = {"optimizer": "gd", "steps": 10_000, "keep": 200, **DESCENTS["gd"]}
     took = [
         clocked(lambda: list(descend(table, rng=np.random.default_rng(1), **run))) for _ in range(5)
     ]
-    return amount("s", took, at_most=1.0)
+    timing.amount("s", took, at_most=1.0)
 
 
-@benchmark("Gradient flow of 20 contexts and 10 tokens to t = e⁸", PART)
-def flow():
+@about("Gradient flow of 20 contexts and 10 tokens to t = e⁸", PART)
+def test_flow(timing):
     table = random_table(10, 20, 25, 3)
     shape, end = (10, 25), np.exp(8.0)
 
@@ -190,44 +192,52 @@ def flow():
             method="LSODA", rtol=1e-6, atol=1e-6,
         )  # fmt: skip
 
-    return pair(
+    timing.pair(
         ("gradient_flow", lambda: gradient_flow(table, [0.0, 4.0, 8.0])),
         ("LSODA (SciPy)", plain),
         note="The peer integrates W itself, in t; ours also to times that no float holds.",
     )
 
 
-@benchmark("A phase diagram: 2 support sizes, 15 ratios, 4 draws, m = 40", PART, busy=False)
-def phase():
+@about("A phase diagram: 2 support sizes, 15 ratios, 4 draws, m = 40", PART, busy=False)
+def test_phase(timing):
     def once():
         for S in (1, 4):
             rngs = (stream(0, f"table {S} {draw}") for draw in range(4))
             sample = crossing_sample(table_of_sizes([S] * 40, 10, 40, rng) for rng in rngs)
             sample.shares([round(40 * k / 16) for k in range(1, 16)])
 
-    return amount("s", [clocked(once) for _ in range(3)], at_most=4.8)
+    timing.amount("s", [clocked(once) for _ in range(3)], at_most=4.8)
 
 
-@benchmark("A table of contexts from a million tokens", PART)
-def from_tokens():
+@about("A table of contexts from a million tokens", PART)
+def test_from_tokens(timing):
     tokens = np.minimum(np.random.default_rng(0).zipf(1.3, 10**6), 1000) - 1
     rng = np.random.default_rng(0)
     took = [clocked(lambda: ContextTable.from_tokens(tokens, 1000, 5, 16, rng)) for _ in range(3)]
-    return amount("s", took, at_most=5.0)
+    timing.amount("s", took, at_most=5.0)
 
 
-@benchmark("Peak memory of that table where all contexts differ", PART, busy=False)
-def from_tokens_memory():
-    rng = np.random.default_rng(0)
-    tokens = rng.integers(0, 1000, 10**6)
-    ContextTable.from_tokens(tokens, 1000, 5, 16, rng)
-    return amount("GiB", [peak_memory()], at_most=1.0, note="Python and its libraries included.")
+# in a process of its own
+LARGE = """import numpy as np
+from ntpcompanion.linear.tables.contexts import ContextTable
+from tests.benchmarks.memory import peak_memory
+rng = np.random.default_rng(0)
+ContextTable.from_tokens(rng.integers(0, 1000, 10**6), 1000, 5, 16, rng)
+print(peak_memory())"""
 
 
-@benchmark("A table of contexts from more tokens", PART, busy=False)
-def from_tokens_growth():
+@about("Peak memory of that table where all contexts differ", PART, busy=False)
+def test_from_tokens_memory(timing):
+    command = [sys.executable, "-c", LARGE]
+    peak = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    timing.amount("GiB", [peak], at_most=1.0, note="Python and its libraries included.")
+
+
+@about("A table of contexts from more tokens", PART, busy=False)
+def test_from_tokens_growth(timing):
     def prepared(n):
         tokens = np.minimum(np.random.default_rng(0).zipf(1.3, n), 1000) - 1
         return lambda: ContextTable.from_tokens(tokens, 1000, 5, 16, np.random.default_rng(0))
 
-    return growth("tokens", [30_000, 100_000, 300_000, 1_000_000], prepared, ideal=1.0)
+    timing.growth("tokens", [30_000, 100_000, 300_000, 1_000_000], prepared, ideal=1.0)

@@ -9,7 +9,7 @@ from ntpcompanion.flatness.ensemble import follow_sgd
 from ntpcompanion.flatness.hessian import FlatModule
 from ntpcompanion.flatness.toy_models import softmax_product
 from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
-from tests.benchmarks.registry import amount, benchmark, clocked, pair
+from tests.benchmarks.timing import about, clocked
 from tests.flatness.cases import Transformer, initialized, masked_sentences, seeded
 
 PART = "Flatness"
@@ -54,10 +54,10 @@ class Traced:
             sum(p.grad.square().sum() for p in self.module.parameters())
 
 
-@benchmark("Fisher trace of a transformer, 256 inputs", PART)
-def fisher_pass():
+@about("Fisher trace of a transformer, 256 inputs", PART)
+def test_fisher_pass(timing):
     traced = Traced()
-    return pair(
+    timing.pair(
         ("fisher_trace", traced.fisher),
         ("one batched pass", traced.batched),
         at_least=1 / 1.6,
@@ -65,20 +65,20 @@ def fisher_pass():
     )
 
 
-@benchmark("Fisher trace of a transformer, 256 inputs", PART, busy=False)
-def fisher_vmap():
+@about("Fisher trace of a transformer, 256 inputs", PART, busy=False)
+def test_fisher_vmap(timing):
     traced = Traced()
-    return pair(
+    timing.pair(
         ("fisher_trace", traced.fisher),
         ("torch.func.vmap", lambda: traced.fisher(lambda theta, x: traced.flat(theta, x))),
         at_least=1.0,
     )
 
 
-@benchmark("Fisher trace of a transformer, 256 inputs", PART, busy=False)
-def fisher_loop():
+@about("Fisher trace of a transformer, 256 inputs", PART, busy=False)
+def test_fisher_loop(timing):
     traced = Traced()
-    return pair(
+    timing.pair(
         ("fisher_trace", traced.fisher),
         ("a loop over inputs", lambda: traced.loop(32)),
         times=INPUTS / 32,
@@ -87,12 +87,12 @@ def fisher_loop():
     )
 
 
-@benchmark("Hutchinson's estimate with 8 probes, 256 inputs", PART, busy=False)
-def hutchinson():
+@about("Hutchinson's estimate with 8 probes, 256 inputs", PART, busy=False)
+def test_hutchinson(timing):
     traced, probes = Traced(), 8
     peer = traced.peer()
     theta = traced.flat.theta
-    return pair(
+    timing.pair(
         (
             "hutchinson_trace",
             lambda: hutchinson_trace(traced.loss, theta, probes=probes, generator=seeded()),
@@ -101,11 +101,11 @@ def hutchinson():
     )
 
 
-@benchmark("400 runs of SGD with 10,000 steps each", PART)
-def sgd_ensemble():
+@about("400 runs of SGD with 10,000 steps each", PART)
+def test_sgd_ensemble(timing):
     toy = softmax_product([0.1, 0.2, 0.3, 0.4], [2.0, 1.0, -1.5, 0.5])
 
     def once():
         follow_sgd(toy.model, toy.start, 0.05, 10_000, 1, 400, np.random.default_rng(0))
 
-    return amount("s", [clocked(once) for _ in range(3)], at_most=3.0)
+    timing.amount("s", [clocked(once) for _ in range(3)], at_most=3.0)

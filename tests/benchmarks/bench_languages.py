@@ -8,7 +8,7 @@ import torch
 
 from ntpcompanion.languages.grammars.levelled_grammars import random_levelled_pcfg
 from ntpcompanion.languages.random_hmms import random_block_hmm
-from tests.benchmarks.registry import benchmark, growth, pair
+from tests.benchmarks.timing import about
 
 PART = "Languages"
 
@@ -24,10 +24,10 @@ def grammar_and_sentences(count):
     return grammar, sentences
 
 
-@benchmark("All masked conditionals of 64 sentences of a grammar", PART)
-def conditionals():
+@about("All masked conditionals of 64 sentences of a grammar", PART)
+def test_conditionals(timing):
     grammar, sentences = grammar_and_sentences(64)
-    return pair(
+    timing.pair(
         ("masked_conditional", lambda: grammar.masked_conditional(sentences)),
         ("one inside pass", lambda: grammar.log_prob(sentences)),
         at_least=0.25,
@@ -36,8 +36,8 @@ def conditionals():
     )
 
 
-@benchmark("All masked conditionals of one sentence of a grammar", PART, busy=False)
-def torch_struct():
+@about("All masked conditionals of one sentence of a grammar", PART, busy=False)
+def test_torch_struct(timing):
     from torch_struct import SentCFG
 
     grammar, few = grammar_and_sentences(1)
@@ -54,7 +54,7 @@ def torch_struct():
         return total.detach()
 
     assert torch.allclose(theirs(), grammar.log_prob(few), rtol=1e-9)
-    return pair(
+    timing.pair(
         ("masked_conditional", lambda: grammar.masked_conditional(few)),
         ("torch-struct", theirs),
         at_least=1.0,
@@ -65,7 +65,7 @@ def torch_struct():
     )
 
 
-def against_hmmlearn(implementation):
+def against_hmmlearn(timing, implementation):
     """Posteriors of the hidden states of 512 sentences of 16 words, equal to 1e-9."""
     ours = random_block_hmm(np.random.default_rng(0))
     tokens = ours.sample(512, torch.Generator().manual_seed(0))
@@ -76,29 +76,29 @@ def against_hmmlearn(implementation):
     flat, lengths = tokens.flatten()[:, None].numpy(), [16] * 512
     expected = ours.latent_posterior(tokens).flatten(0, 1).numpy()
     assert np.allclose(peer.predict_proba(flat, lengths), expected, atol=1e-9)
-    return pair(
+    timing.pair(
         ("latent_posterior", lambda: ours.latent_posterior(tokens)),
         (f"hmmlearn ({implementation})", lambda: peer.predict_proba(flat, lengths)),
         at_least=1.0,
     )
 
 
-@benchmark("Posteriors of a hidden Markov model, 512 sentences", PART)
-def hmm_scaling():
-    return against_hmmlearn("scaling")
+@about("Posteriors of a hidden Markov model, 512 sentences", PART)
+def test_hmm_scaling(timing):
+    against_hmmlearn(timing, "scaling")
 
 
-@benchmark("Posteriors of a hidden Markov model, 512 sentences, in logarithms", PART, busy=False)
-def hmm_log():
-    return against_hmmlearn("log")
+@about("Posteriors of a hidden Markov model, 512 sentences, in logarithms", PART, busy=False)
+def test_hmm_log(timing):
+    against_hmmlearn(timing, "log")
 
 
-@benchmark("Posteriors of more sentences", PART, busy=False)
-def hmm_growth():
+@about("Posteriors of more sentences", PART, busy=False)
+def test_hmm_growth(timing):
     language = random_block_hmm(np.random.default_rng(0))
 
     def prepared(n):
         tokens = language.sample(n, torch.Generator().manual_seed(0))
         return lambda: language.latent_posterior(tokens)
 
-    return growth("sentences", [128, 512, 2048, 8192], prepared, ideal=1.0)
+    timing.growth("sentences", [128, 512, 2048, 8192], prepared, ideal=1.0)

@@ -17,7 +17,7 @@ from ntpcompanion.workflow.base.project import ONE_THREAD, Project
 from ntpcompanion.workflow.base.provenance import usable_cores
 from ntpcompanion.workflow.site.look import ASSETS
 from ntpcompanion.workflow.starting.new_book import new_book
-from tests.benchmarks.registry import Pair, amount, benchmark, clocked, turns
+from tests.benchmarks.timing import about, clocked, turns
 from tests.browsing import BROWSER, FLAGS, PATIENCE
 
 PART = "Workflow"
@@ -46,8 +46,8 @@ def call(command, folder):
         raise RuntimeError(f"{command[0]}: {(done.stderr or done.stdout)[-400:]}")
 
 
-@benchmark("What the runner adds to papermill, one notebook that computes nothing", PART)
-def runner():
+@about("What the runner adds to papermill, one notebook that computes nothing", PART)
+def test_runner(timing):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "notebooks").mkdir()
@@ -66,7 +66,7 @@ def runner():
             least=5,
         )
     added = [a - b for a, b in zip(mine, theirs, strict=True)]
-    return amount("s", added, at_most=0.5, note="Both as whole processes, in turns.")
+    timing.amount("s", added, at_most=0.5, note="Both as whole processes, in turns.")
 
 
 @contextlib.contextmanager
@@ -80,21 +80,21 @@ def build(folder):
     call([str(BINARY / "ntpcompanion"), "build"], folder)
 
 
-@benchmark("Building a small book from nothing", PART, busy=False)
-def build_cold():
+@about("Building a small book from nothing", PART, busy=False)
+def test_build_cold(timing):
     with small_book() as folder:
-        return amount("s", [clocked(lambda: build(folder))])
+        timing.amount("s", [clocked(lambda: build(folder))])
 
 
-@benchmark("Building it again where nothing changed", PART)
-def build_warm():
+@about("Building it again where nothing changed", PART)
+def test_build_warm(timing):
     with small_book() as folder:
         build(folder)
-        return amount("s", [clocked(lambda: build(folder)) for _ in range(3)])
+        timing.amount("s", [clocked(lambda: build(folder)) for _ in range(3)])
 
 
-@benchmark("Building it again after an edit of its prose", PART, busy=False)
-def build_prose():
+@about("Building it again after an edit of its prose", PART, busy=False)
+def test_build_prose(timing):
     with small_book() as folder:
         build(folder)
         notebook = folder / "notebooks" / "mean.md"
@@ -103,7 +103,7 @@ def build_prose():
             text = notebook.read_text(encoding="utf-8")
             notebook.write_text(f"{text}\nA sentence, number {number}.\n", encoding="utf-8")
             found.append(clocked(lambda: build(folder)))
-        return amount("s", found, note="No notebook is executed: its page is made again.")
+        timing.amount("s", found, note="No notebook is executed: its page is made again.")
 
 
 def speedup(workers, runs=32, budget=60):
@@ -130,16 +130,16 @@ def speedup(workers, runs=32, budget=60):
     return found
 
 
-@benchmark("A sweep of 32 runs with two workers", PART, busy=False, threads=2)
-def sweep_two():
-    return amount(
+@about("A sweep of 32 runs with two workers", PART, busy=False, threads=2)
+def test_sweep_two(timing):
+    timing.amount(
         "times as fast as with one", speedup(2), at_least=1.6, note="Start of the workers included."
     )
 
 
-@benchmark("A sweep of 32 runs with four workers", PART, busy=False, threads=4)
-def sweep_four():
-    return amount(
+@about("A sweep of 32 runs with four workers", PART, busy=False, threads=4)
+def test_sweep_four(timing):
+    timing.amount(
         "times as fast as with one",
         speedup(4),
         note=f"Start of the workers included; there are {usable_cores()} cores.",
@@ -182,8 +182,8 @@ def readable(play, address):
         return page.evaluate(WAITED)
 
 
-@benchmark("A chapter until it can be read, from disk, in a new browser", PART)
-def page():
+@about("A chapter until it can be read, from disk, in a new browser", PART)
+def test_page(timing):
     from playwright.sync_api import sync_playwright
 
     project, name = Project.find(), "chapters/ntp_svm.html"
@@ -202,7 +202,7 @@ def page():
             [readable(play, (site / name).as_uri()) for site in (built[0], plain)] for _ in range(5)
         ]
     ours, theirs = map(list, zip(*waited, strict=True))
-    return Pair(
+    timing.paired(
         ours="this book", peer="plain Jupyter Book", our_seconds=ours, peer_seconds=theirs,
         at_least=0.67, note="The same page without what this book adds to the theme.",
     )  # fmt: skip
@@ -244,7 +244,7 @@ def best_of_the_others(rounds):
     return [int(np.median(each, axis=0).argmin()) for each in others]
 
 
-def chosen_threads(request, repeats=11):
+def chosen_threads(timing, request, repeats=11):
     """The threads that a solver chooses against the best of the settings, each in a process of its
     own, in turns whose order changes.
     """
@@ -258,7 +258,7 @@ def chosen_threads(request, repeats=11):
     rounds = rounds[2:]
     best = best_of_the_others(rounds)
     names = dict.fromkeys(list(SETTINGS)[i] for i in best)
-    return Pair(
+    timing.paired(
         ours="threads as chosen",
         peer=f"the best setting ({' or '.join(names)})",
         our_seconds=[row[0] for row in rounds],
@@ -267,21 +267,21 @@ def chosen_threads(request, repeats=11):
     )
 
 
-@benchmark("Threads of the separability test, 100 contexts", "Threads", threads=2)
-def threads_separability():
-    return chosen_threads("separability 50 100 128 5")
+@about("Threads of the separability test, 100 contexts", "Threads", threads=2)
+def test_threads_separability(timing):
+    chosen_threads(timing, "separability 50 100 128 5")
 
 
-@benchmark("Threads of the SVM, 600 contexts and 300 tokens", "Threads", threads=2)
-def threads_svm():
-    return chosen_threads("svm 300 600 768 20", repeats=5)
+@about("Threads of the SVM, 600 contexts and 300 tokens", "Threads", threads=2)
+def test_threads_svm(timing):
+    chosen_threads(timing, "svm 300 600 768 20", repeats=5)
 
 
-@benchmark("Threads of the nuclear-norm SVM, 100 contexts and 50 tokens", "Threads", threads=2)
-def threads_nuclear():
-    return chosen_threads("nuclear 50 100 8 5", repeats=7)
+@about("Threads of the nuclear-norm SVM, 100 contexts and 50 tokens", "Threads", threads=2)
+def test_threads_nuclear(timing):
+    chosen_threads(timing, "nuclear 50 100 8 5", repeats=7)
 
 
-@benchmark("Threads of the flow, 20 contexts", "Threads", threads=2)
-def threads_flow():
-    return chosen_threads("flow 10 20 25 3", repeats=22)
+@about("Threads of the flow, 20 contexts", "Threads", threads=2)
+def test_threads_flow(timing):
+    chosen_threads(timing, "flow 10 20 25 3", repeats=22)

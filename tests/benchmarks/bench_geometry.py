@@ -3,7 +3,7 @@
 from ntpcompanion.geometry import certified_nuclear_gap, solve_nuclear_svm
 from tests.benchmarks.memory import peak_memory
 from tests.benchmarks.nuclear_peer import solve, support_of
-from tests.benchmarks.registry import Pair, amount, benchmark, clocked
+from tests.benchmarks.timing import about, clocked
 
 PART = "Nuclear-norm SVM"
 GAP, LARGE_GAP = 1e-4, 3e-3
@@ -15,8 +15,8 @@ def relative_gap(support, logits, dual):
     return 1 - bound / norm
 
 
-@benchmark("Nuclear-norm SVM of 403 contexts and 104 tokens, the paper's size", PART, busy=False)
-def nuclear():
+@about("Nuclear-norm SVM of 403 contexts and 104 tokens, the paper's size", PART, busy=False)
+def test_nuclear(timing):
     support, found = support_of(104, 403, 5), []
     for eps in ACCURACIES:
         theirs = clocked(lambda eps=eps: found.append(solve(support, eps)))
@@ -28,7 +28,7 @@ def nuclear():
     answer = solve_nuclear_svm(support, tol=goal)
     assert gap <= GAP
     assert relative_gap(support, answer.logits, answer.dual) <= goal
-    return Pair(
+    timing.paired(
         ours="solve_nuclear_svm",
         peer="SCS",
         our_seconds=[sorted(ours)[1]],
@@ -39,8 +39,8 @@ def nuclear():
     )
 
 
-@benchmark("Nuclear-norm SVM of 5000 contexts and 1000 tokens to a gap of 3e-3", PART, listed=False)
-def nuclear_large():
+@about("Nuclear-norm SVM of 5000 contexts and 1000 tokens to a gap of 3e-3", PART, listed=False)
+def test_nuclear_large(timing):
     support = support_of(1000, 5000, 5)
     took = clocked(lambda: solve_nuclear_svm(support, tol=LARGE_GAP))
-    return amount("s", [took], note=f"Peak memory {peak_memory():.2f} GiB in all.")
+    timing.amount("s", [took], note=f"Peak memory {peak_memory():.2f} GiB in all.")
