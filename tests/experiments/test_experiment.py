@@ -3,7 +3,7 @@ from typing import Annotated
 import pytest
 from pydantic import Field, field_validator
 
-from ntpcompanion.experiments.experiment import Plan, Result
+from ntpcompanion.experiments.experiment import Plan, Result, table_of
 
 
 class Throws(Plan):
@@ -53,3 +53,10 @@ def test_every_fault_of_a_plan_is_named_with_its_value(values, message):
 def test_plans_are_frozen():
     with pytest.raises(ValueError, match="frozen"):
         Throws(draws=1).draws = 2
+
+
+def test_a_table_has_a_row_for_each_result():
+    rows = [Share(share=0.25, runs=(1, 2)), Share(share=0.5, runs=())]
+    table = table_of(rows)
+    assert table.share.tolist() == [0.25, 0.5]
+    assert table.runs.tolist() == [(1, 2), ()]
