@@ -79,7 +79,10 @@ def lay_out(
         name = Path(import_places[parent], source.relative_to(parent)).as_posix()
         digests[name], origins[name] = _copy(source, folder / name), source
         if source.suffix == ".py":
-            _add_bytecode(folder / name)
+            try:
+                _add_bytecode(folder / name)
+            except OSError as error:
+                raise _not_copied(source, error) from error
     for name, source in declared.items():
         for below, digest in contents(source) if source.is_dir() else [("", "")]:
             place = folder / name / below
@@ -164,11 +167,15 @@ def _copy(source: Path, target: Path) -> str:
         shutil.copymode(source, target)
         os.utime(target, (DATE, DATE))
     except OSError as error:
-        raise WorkflowError(
-            f"{source} cannot be copied for the run: {error.strerror or error}. Correct its "
-            "permissions, or free some space."
-        ) from error
+        raise _not_copied(source, error) from error
     return hash_of(target)
+
+
+def _not_copied(source: Path, error: OSError) -> WorkflowError:
+    return WorkflowError(
+        f"{source} cannot be copied for the run: {error.strerror or error}. Correct its "
+        "permissions, or free some space."
+    )
 
 
 def _add_bytecode(module: Path) -> None:
