@@ -86,8 +86,8 @@ def run(plan: Plan) -> Result:
     >>> from ntpcompanion.experiments.generalization import digits_disagreement
     >>> plan = digits_disagreement.Plan(models=4, images=25, runs=2, epochs=5, seed=0)
     >>> found = digits_disagreement.run(plan)
-    >>> found.ratio("data").mean < 1, len(found.ensembles)
-    (True, 6)
+    >>> found.ratio("data").replicates, len(found.ensembles)
+    (2, 6)
     """
     ensembles, others = [], []
     for arm in ARMS:
