@@ -5,7 +5,7 @@ READY := .venv/ready
 TOOLS := .venv/tools
 LAB := .venv/lab
 FOR_BOOK := book,science,workflow
-FOR_TESTS := book,lab,opt,plots,science,test,workflow
+FOR_TESTS := book,cluster,lab,opt,plots,science,test,workflow
 # uv installs in a third of the time: that of the machine, or one which pip gets first. It looks where pip does, and where it fails or there is
 # none, pip is asked
 UV := $(shell command -v uv || echo $(BIN)/uv)

@@ -4,7 +4,7 @@ import importlib.util
 import sys
 
 # loaded only by commands that use them; that they are there is asked by all
-LATER = ("distributed", "jupytext")
+LATER = ("jupytext",)
 # what jupytext and jsonschema would import for JupyterLab where it is there: a quarter of the start
 FOR_LAB = ("jupyter_server", "isoduration")
 

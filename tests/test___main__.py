@@ -59,7 +59,7 @@ def test_interrupted_while_packages_are_loaded_it_says_so():
     assert done.stderr == "interrupted before anything was begun.\n"
 
 
-@pytest.mark.parametrize("missing", ["typer", "pydantic", "jupytext", "distributed"])
+@pytest.mark.parametrize("missing", ["typer", "pydantic", "jupytext"])
 def test_without_its_packages_the_command_names_the_extra(missing):
     code = (
         f"import sys; sys.modules[{missing!r}] = None; import ntpcompanion.__main__ as command; "
