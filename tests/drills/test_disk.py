@@ -66,7 +66,7 @@ def test_full_while_the_book_is_built(executed, stage):
 
 LONG = """
 def run(plan):
-    with open("calls.txt", "a") as file:
+    with open(ROOT / "calls.txt", "a") as file:
         file.write(f"{plan.n} ")
     return Result(value="x" * 300_000)
 """
@@ -171,16 +171,10 @@ def test_a_finished_book_can_be_read_from_a_disk_that_cannot_be_written(executed
 
 
 @pytest.mark.slow
-def test_a_shared_memory_that_cannot_be_written(toy):
+def test_a_shared_memory_that_cannot_be_written_is_not_needed(toy):
     if not Path("/dev/shm").is_dir():
         pytest.skip("this system has no /dev/shm")
     toy.plan_halves()
-    output = toy.run(
-        "record",
-        "halves",
-        code=1,
-        PYTHONPATH=str(toy.project.root),
-        before=read_only(Path("/dev/shm")),
-    )
-    assert "error: This machine does not let processes work together" in output
-    assert "/dev/shm must be a folder that can be written" in output
+    root = str(toy.project.root)
+    output = toy.run("record", "halves", PYTHONPATH=root, before=read_only(Path("/dev/shm")))
+    assert "Wrote" in output
