@@ -61,15 +61,16 @@ def _run(module: str, point: dict[str, Any], checkpoint: Path) -> object:
     if "checkpoint" in inspect.signature(experiment.run).parameters:
         checkpoint.mkdir(parents=True, exist_ok=True)
         extra["checkpoint"] = checkpoint
-    result = experiment.run(experiment.Plan.from_json(point), **extra).to_json()
+    result = experiment.run(experiment.Plan.from_json(point), **extra)
     try:
-        json.dumps(result, allow_nan=False, ensure_ascii=False).encode()
+        written = result.to_json()
+        json.dumps(written, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(
             f"what it returned cannot be kept. JSON cannot hold it: {error}. Return numbers that "
             "are finite, texts, lists and dicts of them"
         ) from error
-    return result
+    return written
 
 
 if __name__ == "__main__":
