@@ -205,7 +205,10 @@ def swept(toy):
 def test_whichever_way_a_task_reads_it_has_what_its_experiment_declares(swept, toy):
     got, output, stored = swept("")
     assert (got, stored["inputs"]) == ({}, {})
-    assert "it names data/d.txt, which lies in the project and is not declared" in output
+    assert (
+        "the experiment 'asks' names data/d.txt, which lies in the project and is not declared"
+        in output
+    )
     assert 'Add it to `FILES = ("data/d.txt",)` in the module of the experiment' in output
     got, _, stored = swept("", n=1)
     assert got.keys() <= {"exists", "stat"}

@@ -130,7 +130,7 @@ def test_a_killed_or_interrupted_record_resumes_from_its_last_task(toy, interrup
         "slow",
         "import pathlib, time\n\n\ndef run(plan, checkpoint):\n    n = plan.n\n    (checkpoint / "
         "'here').write_text(str(n))\n"
-        "    with open(ROOT / 'calls.txt', 'a') as file:\n        file.write(f'{n} ')\n"
+        "    with open(ROOT / 'calls', 'a') as file:\n        file.write(f'{n} ')\n"
         "    time.sleep((n == 2 and pathlib.Path(ROOT, 'slow').exists()) * 600)\n"
         "    return Result(value=n)\n",
     )
@@ -138,7 +138,7 @@ def test_a_killed_or_interrupted_record_resumes_from_its_last_task(toy, interrup
     toy.plan_records(slow=plan)
     (root / "slow").touch()
     process = toy.start("record", "slow", "--jobs", "1", PYTHONPATH=str(root))
-    calls = root / "calls.txt"
+    calls = root / "calls"
     wait_for(lambda: calls.exists() and "2" in calls.read_text())
     wait_for(
         lambda: (

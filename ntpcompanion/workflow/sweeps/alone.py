@@ -104,7 +104,7 @@ def run_alone(
         undeclared = Undeclared(
             project=present,
             name=f"The experiment {module.rpartition('.')[2]!r}",
-            code="it",
+            code=f"the experiment {module.rpartition('.')[2]!r}",
             folder=layout.folder,
             allowed=(*start.import_path, *start.readable),
             texts=texts_of(_text(layout, module), point),

@@ -2,6 +2,7 @@
 waited for.
 """
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
@@ -31,7 +32,7 @@ def _finished(
     note: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
     """Each result, when it is on the disk. After one that failed no more are begun."""
-    failure = None
+    failure, note_once = None, functools.cache(note)  # all tasks may have the same to say
     for call, outcome in calls:
         task = canonical_json(call.parameters)
         fault = outcome.error
@@ -46,7 +47,7 @@ def _finished(
             }
             fault = other_inputs(project, line["read"], outcome.host)
             for text in outcome.result["notes"]:
-                note(text)
+                note_once(text)
             if not fault:
                 yield append(journal, line)
         elif outcome.state == "failed":

@@ -2,6 +2,7 @@
 all of them in one table.
 """
 
+import functools
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -189,11 +190,12 @@ def _outcomes(
     project = planned.target.project
     with engine(len(missing), jobs=jobs, project=project, scheduler=scheduler) as running:
         seconds: list[float] = []
+        note_once = functools.cache(note)  # all runs may have the same to say
         report(_told(progress, running.number(), seconds))
         for call, outcome in Calls(running, list(calls), note):
             if outcome.state == "rejected":
                 raise WorkflowError(outcome.error)
-            line = _line(planned, calls[call], outcome, note)
+            line = _line(planned, calls[call], outcome, note_once)
             if fault := other_inputs(project, line["read"], line["host"]):
                 raise WorkflowError(fault)
             yield line

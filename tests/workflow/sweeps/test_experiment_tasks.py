@@ -86,7 +86,10 @@ def test_finished_tasks_are_kept_and_reported(study, tmp_path):
     def report(done, total):
         told.append((done, total, log.read_text().count('"result"') if log.exists() else 0))
 
-    first = computed(study, "note", tasks[:2], log, jobs=1, report=report)
+    notes = []
+    first = computed(study, "note", tasks[:2], log, jobs=1, report=report, note=notes.append)
+    (once,) = notes
+    assert once.startswith("the experiment 'note' names calls.txt, which lies in the project and")
     assert told == [(0, 2, 0), (1, 2, 1), (2, 2, 2)], "what is reported is on the disk"
     assert all(0.05 <= line["seconds"] < 10 for line in first)
     with log.open("a") as file:
