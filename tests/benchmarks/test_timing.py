@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -39,7 +40,11 @@ def timed(folder, *options):
     command = [sys.executable, "-m", "pytest", "-o", "addopts=", "-p", "tests.benchmarks.plugin"]
     command += [str(folder / "bench_toy.py"), f"--into={folder}", "-q", *options]
     command += ["-W", "ignore", "-p", "no:cacheprovider"]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    # a run beside others, as xdist says by its variables, would time nothing
+    alone = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
+    ended = subprocess.run(
+        command, cwd=ROOT, env=alone, capture_output=True, text=True, check=False
+    )
     paths = list(folder.glob("*.json"))
     assert len(paths) == 1, ended.stdout + ended.stderr
     run = read_sealed(paths[0])
