@@ -271,14 +271,14 @@ def _uphill(
     plan: Plan, data: Data, models: list[FeatureModel]
 ) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, " seeds"]]:
     """Changes of the Gini coefficient and of v_h / v_e, means over losses and radii."""
-    uneven, tilt, rows_of_descent = [], [], slice(plan.seeds)  # descent comes first
+    uneven, tilt, descent = [], [], slice(plan.seeds)  # it comes first
     for model in models:
-        inequality = gini(model.importance(*data)[rows_of_descent])
-        before = (model.outer[:, 1] / model.outer[:, 0])[rows_of_descent]
+        inequality = gini(model.importance(*data)[descent])
+        before = (model.outer[:, 1] / model.outer[:, 0])[descent]
         for radius in plan.radii:
             there = ascended(model, *data, radius)
-            uneven.append(gini(there.importance(*data)[rows_of_descent]) - inequality)
-            tilt.append((there.outer[:, 1] / there.outer[:, 0])[rows_of_descent] - before)
+            uneven.append(gini(there.importance(*data)[descent]) - inequality)
+            tilt.append((there.outer[:, 1] / there.outer[:, 0])[descent] - before)
     return np.mean(uneven, 0), np.mean(tilt, 0)
 
 

@@ -156,13 +156,13 @@ class Result(experiment.Result):
         and the plan's width.
         """
         widths = {"m = 4": 4, "m = 8": 8, "η = m": self.width}
-        accuracies = []
+        excesses = []
         for name, m in widths.items():
             failed = count_successes([one <= LEARNED for one in self.accuracies[name]])
             sd = failed.stderr * failed.replicates**0.5
             excess = float(failed.mean - np.exp(-m / 16))
-            accuracies.append(Effect(excess, failed.stderr, failed.replicates, sd))
-        return max(accuracies, key=lambda effect: effect.mean)
+            excesses.append(Effect(excess, failed.stderr, failed.replicates, sd))
+        return max(excesses, key=lambda effect: effect.mean)
 
 
 def run(plan: Plan) -> Result:

@@ -152,8 +152,8 @@ def _minimum(
     sizes = "-".join(map(str, np.bincount(labels)))
     rng = stream(plan.seed, f"{sizes} {tau} {dim} {start}")
     first = rng.standard_normal((len(labels), dim))
-    max_starts = 1000 if tau in WARM else 300
-    return contrastive_minimum(labels, first, temperature=tau, max_iterations=max_starts)
+    iterations = 1000 if tau in WARM else 300
+    return contrastive_minimum(labels, first, temperature=tau, max_iterations=iterations)
 
 
 def _ends(plan: Plan, tau: float) -> Ends:
@@ -177,14 +177,14 @@ def _ends(plan: Plan, tau: float) -> Ends:
 
 def _equal(plan: Plan, k: int, tau: float, start: int) -> Equal:
     labels = np.repeat(np.arange(k), 4)
-    minima = _minimum(plan, labels, tau, start, max(plan.dim, k))
-    off = class_gram(minima.gram, labels).means[~np.eye(k, dtype=bool)] + 1 / (k - 1)
-    return Equal(k=k, tau=tau, error=np.abs(off).max(), gap=minima.gap)
+    end = _minimum(plan, labels, tau, start, max(plan.dim, k))
+    off = class_gram(end.gram, labels).means[~np.eye(k, dtype=bool)] + 1 / (k - 1)
+    return Equal(k=k, tau=tau, error=np.abs(off).max(), gap=end.gap)
 
 
 def _few(plan: Plan, d: int, start: int) -> Few:
-    minima = _minimum(plan, plan.labels, 0.2, start, d)
-    return Few(d=d, start=start, loss=minima.loss, gap=minima.gap)
+    end = _minimum(plan, plan.labels, 0.2, start, d)
+    return Few(d=d, start=start, loss=end.loss, gap=end.gap)
 
 
 def _least(plan: Plan, tau: float) -> float:

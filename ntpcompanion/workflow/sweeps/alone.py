@@ -25,7 +25,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware
 from ntpcompanion.workflow.base.tracing import read_events
 from ntpcompanion.workflow.hashing.sources import source_hashes
-from ntpcompanion.workflow.running.declared import files_below_root
+from ntpcompanion.workflow.running.declared import elsewhere, files_below_root
 from ntpcompanion.workflow.running.layout import Layout, lay_out
 from ntpcompanion.workflow.running.start import Start
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
@@ -88,13 +88,13 @@ def run_alone(
     with tempfile.TemporaryDirectory(prefix="ntp-task-") as scratch:
         folder = Path(os.path.realpath(scratch))
         _require_sources(present, module, sources)
-        within, elsewhere = _declared(present, module, inputs)
+        within, others = _declared(present, module, inputs)
         layout = lay_out(present, folder / "run", sources, within)
         _write_down(layout, within, log)
         around = surroundings_of(present)
         start = Start(
             import_path=(*map(str, layout.import_path), *around.code),
-            readable=(*around.readable, *map(str, elsewhere), str(task_folder)),
+            readable=(*around.readable, *others, str(task_folder)),
             folder=str(layout.folder),
         )
         job = {"module": module, "point": point, "checkpoint": str(checkpoint)}
@@ -122,16 +122,17 @@ def remove_places(place: Path) -> None:
 
 def _declared(
     project: Project, module: str, inputs: Iterable[str]
-) -> tuple[dict[str, Path], list[Path]]:
+) -> tuple[dict[str, Path], list[str]]:
     """The declared files and folders below the root, by their paths there, and the others."""
-    paths = [Path(os.path.normpath(project.root / name)) for name in inputs]
-    within = [place for place in paths if place.is_relative_to(project.root)]
-    names = [os.path.relpath(place, project.root) for place in within]
+    paths = {name: Path(os.path.normpath(project.root / name)) for name in inputs}
+    others = elsewhere(project, paths)
+    within = [
+        os.path.relpath(path, project.root) for path in paths.values() if str(path) not in others
+    ]
     try:
-        listed = files_below_root(project, names, f"The experiment {module}")
+        return files_below_root(project, within, f"The experiment {module}"), others
     except WorkflowError as error:
         raise NotDone(state="failed", error=str(error), traceback="") from error
-    return listed, [place for place in paths if not place.is_relative_to(project.root)]
 
 
 def _write_down(layout: Layout, declared: Mapping[str, Path], log: Path) -> None:

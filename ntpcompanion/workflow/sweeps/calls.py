@@ -47,9 +47,9 @@ class Outcome:
     """What became of a call: `state` is `"done"`, `"failed"` (it raised), `"killed"` (its process
     ended) or `"rejected"` (by a worker with other sources).
 
-    `result` is what was returned; `error` is one line and `traceback` all
-    of them; `read` are the digests of the data files that a task which failed had read; `seconds`
-    is the time of computing on `host`, a machine with that `hardware`.
+    `result` is what was returned; `error` is one line and `traceback` all of them; `read` are the
+    digests of the data files that a task which failed had read; `seconds` is the time of computing
+    on `host`, a machine with that `hardware`.
     """
 
     state: str
@@ -198,7 +198,7 @@ class Calls:
         calls: Sequence[Call],
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._engine, self._note = engine, note
+        self._engine, self._note, self._stopped = engine, note, False
         self._waiting = deque((call, 1) for call in calls)
         self._running: dict[Future[Any], tuple[Call, int]] = {}
         self._ended: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
@@ -222,8 +222,6 @@ class Calls:
         """Begin no more of them; what runs may end."""
         self._stopped = True
         self._engine.drop(list(self._running))
-
-    _stopped = False
 
     def _next(self) -> "Future[Any]":
         """The next that has ended; meanwhile the engine is watched."""

@@ -1,5 +1,5 @@
-"""One experiment at many points: in processes of a cluster, each result on disk before the next is
-waited for.
+"""One experiment at many points: each task in a process of its own, each result on disk before the
+next is waited for.
 """
 
 import functools
@@ -98,17 +98,16 @@ def run_tasks(
     lists for tuples, whether it was read from `log` or not.
     Each task has an interpreter and a folder of its own, with the `sources` of the modules (by
     default those of now) and the files that the experiment declares, in a clean environment; what
-    it asks for besides is a sentence for `note`. A task whose process is killed is
-    tried once more, after a word by `note`. With `scheduler` the tasks run on a cluster of Dask
-    that is already there.
+    it asks for besides is a sentence for `note`. A task whose process is killed is tried once more,
+    after a word by `note`. With `scheduler` the tasks run on a cluster of Dask that is already
+    there.
 
     Raises
     ------
     WorkflowError
         fewer jobs than one, an experiment that does not exist, a task that is not a plan of it or
-        that failed (the others are kept), a log that cannot be written, a machine on which
-        processes cannot share locks, a scheduler that does not answer, a worker with other sources
-        or data files, a data file that was changed meanwhile.
+        that failed (the others are kept), a log that cannot be written, a scheduler that does not
+        answer, a worker with other sources or data files, a data file that was changed meanwhile.
     """
     require_jobs(jobs)
     plans = read_points(experiment, tasks)
