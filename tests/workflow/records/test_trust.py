@@ -22,7 +22,7 @@ CALLS = []  # no task sees what another has left here
 
 def run(plan):
     CALLS.append(plan.n)
-    with open(ROOT / "calls.txt", "a") as file:
+    with open(ROOT / "calls", "a") as file:
         file.write(f"{plan.n} ")
     if plan.n == 3 and pathlib.Path(ROOT, "broken").exists():
         raise RuntimeError("broken")
@@ -42,7 +42,7 @@ def scaled(importable):
 
 def called(toy):
     """The tasks that have run since the last call."""
-    calls = toy.project.root / "calls.txt"
+    calls = toy.project.root / "calls"
     found = calls.read_text().split() if calls.exists() else []
     calls.unlink(missing_ok=True)
     return found
@@ -69,7 +69,7 @@ def test_a_line_that_was_edited_is_made_again_and_no_task_sees_another(scaled):
     path = make_record(scaled.project, "scaled", Options(jobs=1, note=notes.append))
     assert values(path) == [[1.0, 1], [2.0, 1], [3.0, 1], [4.0, 1]]
     assert called(scaled) == ["2", "3", "4"]
-    (note,) = [note for note in notes if "The line of" in note]
+    (note,) = notes
     assert "The line of {'n': 2} does not match its own checksum: it was edited or dam" in note
     assert note.endswith("The task is run again.")
 
