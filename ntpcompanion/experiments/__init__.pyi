@@ -11,6 +11,7 @@ from .geometry import geometry_transformer as geometry_transformer
 from .same_loss import pretraining as pretraining
 from .same_loss import downstream as downstream
 from .same_loss import lookup_columns as lookup_columns
+from .same_loss import penalized_traces as penalized_traces
 from .planning import pause_tokens as pause_tokens
 from .planning import path_star as path_star
 from .planning import path_star_graph as path_star_graph
@@ -56,6 +57,7 @@ __all__ = [
     "pretraining",
     "downstream",
     "lookup_columns",
+    "penalized_traces",
     "pause_tokens",
     "path_star",
     "path_star_graph",

@@ -16,6 +16,7 @@ from .probes.probe import linear_probe as linear_probe
 from .probes.converged_probe import ConvergedProbe as ConvergedProbe
 from .probes.converged_probe import probe_stack as probe_stack
 from .curvature.traces import measured_traces as measured_traces
+from .curvature.function_trace import function_traces as function_traces
 from .curvature.rescaling import rescale as rescale
 from .training.enlarge import enlarge as enlarge
 
@@ -38,6 +39,7 @@ __all__ = [
     "ConvergedProbe",
     "probe_stack",
     "measured_traces",
+    "function_traces",
     "rescale",
     "enlarge",
 ]
