@@ -3,6 +3,7 @@ Traces of penalized networks before and after all symmetries are minimized over.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -149,9 +150,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     uniforms = torch.rand(plan.inputs, plan.labels, generator=generator, device=device)
     networks: list[TracedNetwork] = []
     for number, weight in enumerate(plan.weights):
-        (arm,) = store.arms(
-            f"{number}", shape, device.type, lambda weight=weight: penalized(weight)
-        )
+        (arm,) = store.arms(f"{number}", shape, device.type, partial(penalized, weight))
         excess = divergences(arm.stack, test).mean(1)
         scaled = measured_traces(arm.stack.network, arm.stack.parameters, *traced, uniforms)
         own = function_traces(arm.stack.network, arm.stack.parameters, *traced, uniforms)
