@@ -101,7 +101,8 @@ def function_traces(
     check_range("uniforms", uniforms, 0, 1)
     normal = normal_form(parameters, network.plan.heads)
     logits = vmap(functional_logits, (None, 0, None, None))(network, normal, tokens, positions)
-    labels = sampled_labels(logits.expand(-1, -1, uniforms.shape[1], -1), uniforms)
+    logits = logits.expand(-1, -1, uniforms.shape[1], -1)
+    labels = sampled_labels(logits, uniforms.expand(logits.shape[:-1]))
     halves = [torch.arange(start, len(tokens), 2, device=tokens.device) for start in (0, 1)]
 
     def moments(rows: Tensor) -> dict[str, Tensor]:

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from ntpcompanion.argument_check import argument_check
 from ntpcompanion.checks import check_named_tensors, check_range
 from ntpcompanion.mlm.curvature.symmetries import NORMS, Symmetry, identity
 from ntpcompanion.mlm.data.mlm_checks import check_integers
@@ -189,6 +190,7 @@ def invariant_trace(
     m = {name: value.double() for name, value in moments.items()}
     if not all(value.isfinite().all() for value in m.values()):
         raise ValueError("`moments` must be finite. Measure them where the logits are finite.")
+    _check_used("moments", m)
     trivial = identity(parameters, m["rows"].shape[-4])
     attention = _Attention.minimum(m, tolerance)
     shift = -m["decoder"] / m["bias"][..., None]
@@ -215,6 +217,16 @@ def invariant_trace(
         value_map=_root(attention.values),
     )
     return InvariantTrace(value, symmetry, attention.gradient / value)
+
+
+@argument_check
+def _check_used(name: str, moments: Mapping[str, Tensor]) -> None:
+    of_rows, of_out = moments["rows"].abs().sum((-3, -2, -1)), moments["out"].abs().sum((-2, -1))
+    if of_rows.min() == 0 or of_out.min() == 0:
+        raise ValueError(
+            f"`{name}` have no minimum over symmetries: they are zero for an attention head, which "
+            "nothing uses. Measure a trained model."
+        )
 
 
 @dataclass(frozen=True, eq=False)
