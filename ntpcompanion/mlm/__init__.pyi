@@ -14,7 +14,6 @@ from .evaluation.block_predictor import block_divergence as block_divergence
 from .data.downstream_tasks import draw_task as draw_task
 from .probes.probe import linear_probe as linear_probe
 from .probes.converged_probe import ConvergedProbe as ConvergedProbe
-from .probes.converged_probe import probe_stack as probe_stack
 from .curvature.traces import measured_traces as measured_traces
 from .curvature.function_trace import function_traces as function_traces
 from .curvature.rescaling import rescale as rescale
@@ -37,7 +36,6 @@ __all__ = [
     "draw_task",
     "linear_probe",
     "ConvergedProbe",
-    "probe_stack",
     "measured_traces",
     "function_traces",
     "rescale",

@@ -9,6 +9,7 @@ import torch
 
 from ntpcompanion import mlm
 from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
+from ntpcompanion.mlm.probes.converged_probe import probe_stack
 from ntpcompanion.mlm.probes.probe import ProbePlan
 from ntpcompanion.mlm.training.stacked_regularizers import AdversarialPlan
 from ntpcompanion.networks.stack import initial_stack
@@ -71,7 +72,7 @@ RIGHT = {
         {"train": EXAMPLES, "test": EXAMPLES, "plan": ProbePlan(epochs=1), "generator": generator},
     ),
     "probe_stack": (
-        mlm.probe_stack,
+        probe_stack,
         {"train": FEATURES, "labels": LABELS, "test": FEATURES, "posterior": POSTERIOR}
         | {"plan": PROBE, "generator": generator},
     ),

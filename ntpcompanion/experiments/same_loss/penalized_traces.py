@@ -98,6 +98,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     Returns
     -------
     Result
+        a row for each weight and seed.
 
     Raises
     ------
@@ -153,16 +154,16 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
         (arm,) = store.arms(f"{number}", shape, device.type, partial(penalized, weight))
         excess = divergences(arm.stack, test).mean(1)
         scaled = measured_traces(arm.stack.network, arm.stack.parameters, *traced, uniforms)
-        own = function_traces(arm.stack.network, arm.stack.parameters, *traced, uniforms)
+        minimal = function_traces(arm.stack.network, arm.stack.parameters, *traced, uniforms)
         columns = {
             "excess": excess,
             "plain": scaled.plain,
             "balanced": scaled.balanced,
-            "function": own.value,
-            "function_stderr": own.stderr,
-            "fitted": own.fitted,
-            "median": own.median,
-            "largest": own.largest,
+            "function": minimal.value,
+            "function_stderr": minimal.stderr,
+            "fitted": minimal.fitted,
+            "median": minimal.median,
+            "largest": minimal.largest,
         }
         networks += [
             TracedNetwork(

@@ -70,6 +70,7 @@ def function_traces(
     Returns
     -------
     FunctionTraces
+        of each network.
 
     Raises
     ------

@@ -179,6 +179,7 @@ def invariant_trace(
     Returns
     -------
     InvariantTrace
+        with its certificate.
 
     Raises
     ------

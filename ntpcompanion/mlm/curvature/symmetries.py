@@ -16,7 +16,7 @@ from ntpcompanion.checks import check_named_tensors
 from ntpcompanion.mlm.curvature.balanced_trace import unit_gain
 from ntpcompanion.mlm.curvature.rescaling import layers_of
 from ntpcompanion.networks.language_model import FIRST_WORD
-from ntpcompanion.validation import as_integer
+from ntpcompanion.validation import as_integer, as_positive, check_torch_generator
 
 NORMS = ("attention_norm", "mlp_norm")
 
@@ -84,6 +84,27 @@ def identity(parameters: Mapping[str, Tensor], heads: int) -> Symmetry:
         matrices,
         matrices,
     )
+
+
+def random_symmetry(
+    parameters: Mapping[str, Tensor], heads: int, size: float, generator: torch.Generator
+) -> Symmetry:
+    """A symmetry of which every part moves: shifts with deviation `size`, and gains, scales and
+    maps whose logarithms have it. Raises ValueError as `identity`.
+    """
+    as_positive("size", size)
+    check_torch_generator("generator", generator)
+    trivial = identity(parameters, heads)
+    drawn = {}
+    for name, value in vars(trivial).items():
+        noise = torch.randn(
+            value.shape, generator=generator, dtype=value.dtype, device=generator.device
+        )
+        drawn[name] = size * noise.to(value.device)
+    drawn["gains"] = drawn["gains"].exp()
+    for name in ("query_map", "value_map"):
+        drawn[name] = torch.linalg.matrix_exp(drawn[name])
+    return Symmetry(**drawn)
 
 
 def transform(parameters: Mapping[str, Tensor], symmetry: Symmetry) -> dict[str, Tensor]:
@@ -249,5 +270,5 @@ def _times(matrix: Tensor, vector: Tensor) -> Tensor:
     return (matrix @ vector[..., None])[..., 0]
 
 
-def _broadcast(factor: Tensor, like: Tensor) -> Tensor:
-    return factor.to(like).reshape(factor.shape + (1,) * (like.ndim - factor.ndim))
+def _broadcast(factor: Tensor, reference: Tensor) -> Tensor:
+    return factor.to(reference).reshape(factor.shape + (1,) * (reference.ndim - factor.ndim))

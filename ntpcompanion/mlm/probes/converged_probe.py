@@ -160,7 +160,7 @@ def probe_stack(
     Examples
     --------
     >>> import torch
-    >>> from ntpcompanion.mlm import ConvergedProbe, probe_stack
+    >>> from ntpcompanion.mlm.probes.converged_probe import ConvergedProbe, probe_stack
     >>> labels, plan = torch.arange(60) % 2, ConvergedProbe(dims=1, draws=1, shots=20, subsets=1)
     >>> x, posterior = labels.double().expand(3, 60)[..., None], torch.eye(2)[labels] * 0.8 + 0.1
     >>> probe_stack(x, labels, x, posterior, plan, torch.Generator().manual_seed(0)).full.float()

@@ -15,7 +15,7 @@ from ntpcompanion.mlm.curvature.symmetries import identity, normal_form, transfo
 from ntpcompanion.networks.build_network import build_model
 from ntpcompanion.networks.network_plan import ModelPlan
 from tests.mlm.cases import TRANSFORMER, generator
-from tests.mlm.planted import HEADS, examples, random_symmetry
+from tests.mlm.planted import HEADS, examples, planted
 from tests.mlm.rescaled import PARAMETERS, network, total
 from tests.networks.cases import double
 
@@ -39,7 +39,7 @@ def balanced(parameters):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_planted_symmetry_moves_the_plain_and_the_balanced_trace_only(seed):
-    moved = transform(PARAMETERS, random_symmetry(PARAMETERS, seed, 0.5))
+    moved = transform(PARAMETERS, planted(PARAMETERS, seed, 0.5))
     first, second = minimal(PARAMETERS), minimal(moved)
     assert float(second.value) == pytest.approx(float(first.value), rel=1e-8)
     assert float(second.gradient) <= 1e-9
@@ -60,7 +60,7 @@ def test_no_symmetry_that_descent_finds_is_better():
     """
     few = examples(TRANSFORMER, 60)
     normal, found = normal_form(PARAMETERS, HEADS), minimal(PARAMETERS, few)
-    drawn, trivial = random_symmetry(PARAMETERS, 4), identity(normal, HEADS)
+    drawn, trivial = planted(PARAMETERS, 4), identity(normal, HEADS)
     names = [f.name for f in fields(trivial) if f.name not in ("stream", "start")]
     free = {name: getattr(drawn, name).clone().requires_grad_() for name in names}
     free["gains"] = drawn.gains.log().requires_grad_()

@@ -7,7 +7,7 @@ from torch.func import functional_call
 from ntpcompanion.mlm.curvature.rescaling import rescale
 from ntpcompanion.mlm.curvature.symmetries import identity, normal_form, transform
 from tests.mlm.cases import TRANSFORMER
-from tests.mlm.planted import HEADS, random_symmetry
+from tests.mlm.planted import HEADS, planted
 from tests.mlm.rescaled import PARAMETERS, logits, network, scales_of
 from tests.networks.cases import TOKENS
 
@@ -20,7 +20,7 @@ def features(parameters):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_symmetry_leaves_the_logits(seed):
-    moved = transform(PARAMETERS, random_symmetry(PARAMETERS, seed))
+    moved = transform(PARAMETERS, planted(PARAMETERS, seed))
     torch.testing.assert_close(logits(moved, 0.0), logits(PARAMETERS, 0.0), rtol=0, atol=1e-12)
     for name in PARAMETERS.keys() - {"places.weight"}:
         assert not torch.allclose(moved[name], PARAMETERS[name])
@@ -28,7 +28,7 @@ def test_a_symmetry_leaves_the_logits(seed):
 
 def test_without_the_three_scales_a_symmetry_is_exact_for_layer_norms_as_they_are():
     zero = torch.zeros((), dtype=torch.float64)
-    symmetry = replace(random_symmetry(PARAMETERS, 0), stream=zero, embedding=zero, start=zero)
+    symmetry = replace(planted(PARAMETERS, 0), stream=zero, embedding=zero, start=zero)
     moved = transform(PARAMETERS, symmetry)
     torch.testing.assert_close(logits(moved), logits(PARAMETERS), rtol=0, atol=1e-12)
 
@@ -50,8 +50,8 @@ def test_equal_gains_and_multiples_of_the_identity_are_rescalings():
 
 def test_networks_of_a_stack_have_their_own_symmetries():
     both = {name: torch.stack([p, 2 * p]) for name, p in PARAMETERS.items()}
-    found = transform(both, random_symmetry(both, 0))
-    alone = random_symmetry(both, 0)
+    found = transform(both, planted(both, 0))
+    alone = planted(both, 0)
     for row in range(2):
         one = type(alone)(**{name: value[row] for name, value in vars(alone).items()})
         moved = transform({name: p[row] for name, p in both.items()}, one)
@@ -63,7 +63,7 @@ def test_the_normal_form_is_the_same_function_and_undoes_gains_and_shifts_of_lay
     normal = normal_form(PARAMETERS, HEADS)
     torch.testing.assert_close(logits(normal, 0.0), logits(PARAMETERS, 0.0), rtol=0, atol=1e-12)
     assert normal["first_norm.weight"].square().mean().item() == pytest.approx(1)
-    trivial, random = identity(PARAMETERS, HEADS), random_symmetry(PARAMETERS, 1)
+    trivial, random = identity(PARAMETERS, HEADS), planted(PARAMETERS, 1)
     some = {name: getattr(random, name) for name in ("stream", "start", "gains", "shifts")}
     again = normal_form(transform(PARAMETERS, replace(trivial, **some)), HEADS)
     for name, value in normal.items():
