@@ -15,6 +15,8 @@ from .same_loss import penalized_traces as penalized_traces
 from .planning import pause_tokens as pause_tokens
 from .planning import path_star as path_star
 from .planning import path_star_graph as path_star_graph
+from .planning import path_star_orders as path_star_orders
+from .planning import path_star_rules as path_star_rules
 from .generalization import hyperspheres as hyperspheres
 from .thresholds import least_width as least_width
 from .scale import large_svm as large_svm
@@ -35,6 +37,7 @@ from .generalization import explanation_bounds as explanation_bounds
 from .generalization import reversed_noise as reversed_noise
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
+from .planning.path_star_runs import describe_runs as describe_runs
 from .same_loss.study_suite import SuitePlan as SuitePlan
 from .same_loss.interventions import Continued as Continued
 from .same_loss.interventions import Noise as Noise
@@ -61,6 +64,8 @@ __all__ = [
     "pause_tokens",
     "path_star",
     "path_star_graph",
+    "path_star_orders",
+    "path_star_rules",
     "hyperspheres",
     "least_width",
     "large_svm",
@@ -81,6 +86,7 @@ __all__ = [
     "reversed_noise",
     "runs_table",
     "course_table",
+    "describe_runs",
     "SuitePlan",
     "Continued",
     "Noise",
