@@ -13,6 +13,7 @@ from .same_loss import downstream as downstream
 from .same_loss import lookup_columns as lookup_columns
 from .same_loss import penalized_traces as penalized_traces
 from .planning import pause_tokens as pause_tokens
+from .planning import pause_width as pause_width
 from .planning import path_star as path_star
 from .planning import path_star_graph as path_star_graph
 from .planning import path_star_orders as path_star_orders
@@ -62,6 +63,7 @@ __all__ = [
     "lookup_columns",
     "penalized_traces",
     "pause_tokens",
+    "pause_width",
     "path_star",
     "path_star_graph",
     "path_star_orders",
