@@ -28,6 +28,10 @@ from .generalization import residual_risks as residual_risks
 from .generalization import width_memorization as width_memorization
 from .generalization import digit_memorization as digit_memorization
 from .geometry import contrastive_starts as contrastive_starts
+from .geometry import ridge_tables as ridge_tables
+from .geometry import factor_starts as factor_starts
+from .geometry import complete_supports as complete_supports
+from .geometry import proxy_certificates as proxy_certificates
 from .generalization import distilled_filters as distilled_filters
 from .generalization import distilled_networks as distilled_networks
 from .generalization import disagreement_bounds as disagreement_bounds
@@ -78,6 +82,10 @@ __all__ = [
     "width_memorization",
     "digit_memorization",
     "contrastive_starts",
+    "ridge_tables",
+    "factor_starts",
+    "complete_supports",
+    "proxy_certificates",
     "distilled_filters",
     "distilled_networks",
     "disagreement_bounds",
