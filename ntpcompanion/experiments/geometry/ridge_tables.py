@@ -254,9 +254,9 @@ def run(plan: Plan) -> Result:
     enough, fewer = _rank_costs(plan, tables[0])
     return Result(
         points=tuple(
-            _point(plan, number, table, at, other)
+            _point(plan, number, table, minimum, other)
             for number, table in enumerate(tables)
-            for at, other in zip(table.path, table.other, strict=True)
+            for minimum, other in zip(table.path, table.other, strict=True)
         ),
         alike=tuple(row for i, table in enumerate(tables) for row in _alike(plan, i, table)),
         moved=tuple(map(_moved, tables)),
@@ -323,7 +323,7 @@ def _alike(plan: Plan, number: int, table: FollowedTable) -> list[Alike]:
     sizes = (plan.vocab_size, len(table.next_token))
     W, H = (rng.standard_normal((size, plan.vocab_size)) for size in sizes)
     grams = [GramMatrices(W @ W.T, H @ H.T)]
-    grams += [gram_matrices(at.logits) for at in (table.path[JUDGED], table.path[-1])]
+    grams += [gram_matrices(table.path[i].logits) for i in (JUDGED, -1)]
     return [
         Alike(table=number, vectors=name, kind=kind, **vars(getattr(angles, kind)))
         for name, gram in zip(VECTORS, grams, strict=True)
