@@ -16,7 +16,6 @@ from .gram_matrices import similarity as similarity
 from .gram_matrices import pair_similarity as pair_similarity
 from .predictions import predicted_grams as predicted_grams
 from .predictions import equal_supports as equal_supports
-from .synthetic_text import synthetic_floors as synthetic_floors
 from .contrastive import contrastive_minimum as contrastive_minimum
 from .contrastive import class_gram as class_gram
 
@@ -39,7 +38,6 @@ __all__ = [
     "pair_similarity",
     "predicted_grams",
     "equal_supports",
-    "synthetic_floors",
     "contrastive_minimum",
     "class_gram",
 ]
