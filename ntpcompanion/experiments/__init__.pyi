@@ -13,8 +13,11 @@ from .same_loss import downstream as downstream
 from .same_loss import lookup_columns as lookup_columns
 from .same_loss import penalized_traces as penalized_traces
 from .planning import pause_tokens as pause_tokens
+from .planning import pause_width as pause_width
 from .planning import path_star as path_star
 from .planning import path_star_graph as path_star_graph
+from .planning import path_star_orders as path_star_orders
+from .planning import path_star_rules as path_star_rules
 from .generalization import hyperspheres as hyperspheres
 from .thresholds import least_width as least_width
 from .scale import large_svm as large_svm
@@ -25,6 +28,10 @@ from .generalization import residual_risks as residual_risks
 from .generalization import width_memorization as width_memorization
 from .generalization import digit_memorization as digit_memorization
 from .geometry import contrastive_starts as contrastive_starts
+from .geometry import ridge_tables as ridge_tables
+from .geometry import factor_starts as factor_starts
+from .geometry import complete_supports as complete_supports
+from .geometry import proxy_certificates as proxy_certificates
 from .generalization import distilled_filters as distilled_filters
 from .generalization import distilled_networks as distilled_networks
 from .generalization import disagreement_bounds as disagreement_bounds
@@ -35,6 +42,7 @@ from .generalization import explanation_bounds as explanation_bounds
 from .generalization import reversed_noise as reversed_noise
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
+from .planning.path_star_runs import describe_runs as describe_runs
 from .same_loss.study_suite import SuitePlan as SuitePlan
 from .same_loss.interventions import Continued as Continued
 from .same_loss.interventions import Noise as Noise
@@ -59,8 +67,11 @@ __all__ = [
     "lookup_columns",
     "penalized_traces",
     "pause_tokens",
+    "pause_width",
     "path_star",
     "path_star_graph",
+    "path_star_orders",
+    "path_star_rules",
     "hyperspheres",
     "least_width",
     "large_svm",
@@ -71,6 +82,10 @@ __all__ = [
     "width_memorization",
     "digit_memorization",
     "contrastive_starts",
+    "ridge_tables",
+    "factor_starts",
+    "complete_supports",
+    "proxy_certificates",
     "distilled_filters",
     "distilled_networks",
     "disagreement_bounds",
@@ -81,6 +96,7 @@ __all__ = [
     "reversed_noise",
     "runs_table",
     "course_table",
+    "describe_runs",
     "SuitePlan",
     "Continued",
     "Noise",

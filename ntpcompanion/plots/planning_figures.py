@@ -2,6 +2,7 @@
 both.
 """
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,12 @@ from ntpcompanion.checks import check_all
 from ntpcompanion.planning.path_star_task import Graphs
 from ntpcompanion.plots.drawing.plot_checks import check_axes, check_frame, check_numbers
 from ntpcompanion.plots.drawing.style import CONTRAST, MEASUREMENT, THEORY
-from ntpcompanion.validation import as_between, as_integer, check_flag, check_instance
+from ntpcompanion.validation import (
+    as_between,
+    as_integer,
+    check_instance,
+    check_shape,
+)
 
 RADIUS = 13  # of a node, points
 # of a node after the root: its name and its colour
@@ -73,47 +79,55 @@ def draw_path_star(ax: Axes, graphs: Graphs, row: int = 0) -> Axes:
     return ax
 
 
-def draw_courses(ax: Axes, courses: pd.DataFrame, chance: float, *, named: bool = False) -> Axes:
+def draw_courses(
+    panels: Sequence[Axes],
+    courses: pd.DataFrame,
+    titles: Mapping[Any, str],
+    *,
+    chance: float,
+    by: str = "objective",
+) -> None:
     """Accuracy at the first and second node after the root while networks are trained, a line for
     each run.
 
     Parameters
     ----------
-    ax
-        its title says which runs these are.
+    panels
+        one for each title; the last one names the two nodes, in the colours of their lines.
     courses
-        runs of one kind, from `experiments.course_table`.
+        from `experiments.course_table`.
+    titles
+        of the panels, for the values of a column.
     chance
         accuracy of a guess among the arms, a dotted line.
-    named
-        whether the names of the two nodes stand at the lower right, in the colours of their lines.
-
-    Returns
-    -------
-    Axes
-        the same.
+    by
+        the column whose values say to which panel a run belongs.
 
     Raises
     ------
     ValueError
-        no table with these columns, no rows, a chance that is not between 0 and 1, `named` that is
-        no truth value.
+        no table with these columns, a title without rows, other than one panel for each title, a
+        chance that is not between 0 and 1.
     """
-    check_axes(ax)
     columns = ("seed", "step", "node", "accuracy")
-    check_frame("courses", courses, *columns)
+    check_frame("courses", courses, by, *columns)
     check_numbers("courses", courses, *columns)
     chance = as_between("chance", chance, 0, 1)
-    check_flag("named", named)
-    for line, (node, (name, colour)) in enumerate(COURSE_LOOKS.items()):
-        for _, run in courses[courses.node == node].groupby("seed"):
-            ax.plot(run.step, run.accuracy, color=colour, linewidth=1)
-        if named:
-            place: dict[str, Any] = {"ha": "right", "transform": ax.transAxes}
-            ax.text(0.98, 0.2 - 0.09 * line, name, color=colour, **place)
-    ax.axhline(chance, color=THEORY, linestyle=":")
-    ax.set(xlabel="training steps", ylim=(-0.03, 1.05), xlim=(0, None))
-    return ax
+    check_instance("titles", titles, Mapping)
+    check_all("panels", panels, Axes)
+    check_shape("panels", (len(panels),), (len(titles),), "one for each of `titles`")
+    if unknown := set(titles) - set(courses[by]):
+        raise ValueError(f"`titles` has {unknown}, which no run has as its `{by}`.")
+    for ax, (value, title) in zip(panels, titles.items(), strict=True):
+        for (node, _), run in courses[courses[by] == value].groupby(["node", "seed"]):
+            if node in COURSE_LOOKS:
+                ax.plot(run.step, run.accuracy, color=COURSE_LOOKS[node][1], linewidth=1)
+        ax.axhline(chance, color=THEORY, linestyle=":")
+        ax.set(xlabel="training steps", ylim=(-0.03, 1.05), xlim=(0, None), title=title)
+    for line, (name, colour) in enumerate(COURSE_LOOKS.values()):
+        place: dict[str, Any] = {"ha": "right", "transform": panels[-1].transAxes}
+        panels[-1].text(0.98, 0.2 - 0.09 * line, name, color=colour, **place)
+    panels[0].set_ylabel("accuracy at the node")
 
 
 def draw_success_map(ax: Axes, runs: pd.DataFrame) -> Axes:

@@ -57,41 +57,47 @@ COURSES = pd.DataFrame(
 )
 
 
-def test_a_course_is_a_line_for_each_run_and_node(ax):
-    plots.draw_courses(ax, COURSES, 0.5)
-    *runs, chance = ax.lines
+TITLES = {"next_token": "root to goal", "reversed": "goal to root"}
+
+
+@pytest.fixture
+def panels():
+    figure, panels = plots.figure(2)
+    yield panels
+    plt.close(figure)
+
+
+def test_a_course_is_a_line_for_each_run_and_node_in_the_panel_of_its_objective(panels):
+    other = COURSES[COURSES.seed == 3].assign(objective="reversed")
+    courses = pd.concat([COURSES.assign(objective="next_token"), other])
+    plots.draw_courses(panels, courses, TITLES, chance=0.5)
+    *runs, chance = panels[0].lines
     drawn = sorted((line.get_color(), *line.get_ydata().tolist()) for line in runs)
     expected = [(plots.MEASUREMENT, 0.1, 1.1)] * 2 + [(plots.CONTRAST, 0.2, 1.2)] * 2
     assert drawn == sorted(expected)
     assert chance.get_ydata() == [0.5, 0.5]
-    assert not ax.texts
-
-
-def test_the_nodes_are_named_in_the_colours_of_their_lines(ax):
-    plots.draw_courses(ax, COURSES, 0.5, named=True)
-    named = [(text.get_text(), text.get_color()) for text in ax.texts]
+    assert len(panels[1].lines) == 3
+    assert [ax.get_title() or ax.get_title("left") for ax in panels] == [*TITLES.values()]
+    assert not panels[0].texts
+    named = [(text.get_text(), text.get_color()) for text in panels[1].texts]
     assert named == [("first node", plots.MEASUREMENT), ("second node", plots.CONTRAST)]
 
 
 @pytest.mark.parametrize(
-    ("courses", "chance", "words"),
+    ("courses", "titles", "chance", "words"),
     [
-        (COURSES.drop(columns="node"), 0.5, "`courses` has no column 'node'"),
-        (COURSES.iloc[:0], 0.5, "`courses` must have at least one row"),
-        (COURSES.astype({"accuracy": str}), 0.5, "`courses` must hold numbers"),
-        (COURSES, 1.5, "`chance` must lie between 0 and 1"),
+        (COURSES.drop(columns="node"), {3: "", 4: ""}, 0.5, "`courses` has no column 'node'"),
+        (COURSES.iloc[:0], {3: "", 4: ""}, 0.5, "`courses` must have at least one row"),
+        (COURSES.astype({"accuracy": str}), {3: "", 4: ""}, 0.5, "`courses` must hold numbers"),
+        (COURSES, {3: "", 4: ""}, 1.5, "`chance` must lie between 0 and 1"),
+        (COURSES, {3: "", 5: ""}, 0.5, r"`titles` has \{5\}, which no run has as its `seed`"),
+        (COURSES, {3: ""}, 0.5, "`panels` must be a vector of length 1"),
     ],
 )
-def test_courses_that_cannot_be_drawn_are_refused(courses, chance, words, ax):
+def test_courses_that_cannot_be_drawn_are_refused(courses, titles, chance, words, panels):
     with pytest.raises(ValueError, match=words):
-        plots.draw_courses(ax, courses, chance)
-    assert not ax.lines
-
-
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_names_are_asked_for_by_a_truth_value(ax):
-    with pytest.raises(ValueError, match="`named` must be True or False, got 'yes'"):
-        plots.draw_courses(ax, COURSES, 0.5, named="yes")
+        plots.draw_courses(panels, courses, titles, chance=chance, by="seed")
+    assert not panels[0].lines
 
 
 RUNS = pd.DataFrame(

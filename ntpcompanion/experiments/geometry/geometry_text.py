@@ -4,6 +4,7 @@ from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
+import pandas as pd
 from pydantic import Field, field_validator
 
 from ntpcompanion.experiments import experiment
@@ -115,6 +116,31 @@ def run(plan: Plan) -> Result:
         negative_share=certificate.negative_share,
         path=tuple(_point(one, predicted, table) for one in minima),
         text_sha256=table.text_sha256,
+    )
+
+
+def path_table(result: Result) -> pd.DataFrame:
+    """The path of a recorded run, a row for each λ.
+
+    Parameters
+    ----------
+    result
+        of a record.
+
+    Returns
+    -------
+    pandas.DataFrame
+        the numbers of each `Point`; similarities of `words` and `contexts` with the solution of the
+        SVM; `same`, the mean cosine of contexts with equal supports; and `rate`, by how much
+        `growth` rises for each factor e of the penalty, missing in the first row.
+    """
+    table = experiment.table_of(result.path)
+    angles = [point.angles for point in result.path]
+    return table.drop(columns="angles").assign(
+        words=[one.words.solution for one in angles],
+        contexts=[one.contexts.solution for one in angles],
+        same=np.array([one.same_mean for one in angles], float),
+        rate=table.growth.diff() / -np.log(table.ridge).diff(),
     )
 
 

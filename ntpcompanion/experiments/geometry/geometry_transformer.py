@@ -1,9 +1,11 @@
 """Do the features of a causal transformer have the angles that the supports predict?"""
 
 import math
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Float
 from pydantic import Field, model_validator
@@ -140,6 +142,45 @@ def run(plan: Plan) -> Result:
         path=tuple(points),
         text_sha256=table.text_sha256,
     )
+
+
+def points_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Recorded runs, a row for each measurement.
+
+    Parameters
+    ----------
+    tasks
+        of a record: `{"parameters", "result"}` for each run.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `pairs`, the pairing, the text's first; `seed`, `step`, `excess`; similarities of `contexts`
+        and `words` with the solution of the SVM, of words with the `proxy`, and as `printed`, with
+        diagonals; `same`, the mean cosine of contexts with equal supports; similarities with the
+        predictions for the `other` pairing and for `renamed` words.
+    """
+    rows = []
+    for task in tasks:
+        plan = Plan.from_json(task["parameters"])
+        for point in Result.from_json(task["result"]).path:
+            words = point.angles.words
+            row = {
+                "pairs": plan.pairing,
+                "seed": plan.seed,
+                "step": point.step,
+                "excess": point.excess,
+                "contexts": point.angles.contexts.solution,
+                "words": words.solution,
+                "proxy": words.plain,
+                "printed": words.with_diagonal,
+                "same": point.angles.same_mean,
+                "other": point.other_contexts,
+                "renamed": point.other_words,
+            }
+            rows.append(row)
+    table = pd.DataFrame(rows)
+    return table.sort_values("pairs", ascending=False, kind="stable", ignore_index=True)
 
 
 def _start(plan: Plan) -> tuple[LanguageModel, nn.Parameter]:

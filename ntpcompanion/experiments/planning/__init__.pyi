@@ -1,9 +1,15 @@
 from . import pause_tokens as pause_tokens
+from . import pause_width as pause_width
 from . import path_star as path_star
 from . import path_star_graph as path_star_graph
+from . import path_star_orders as path_star_orders
+from . import path_star_rules as path_star_rules
 
 __all__ = [
     "pause_tokens",
+    "pause_width",
     "path_star",
     "path_star_graph",
+    "path_star_orders",
+    "path_star_rules",
 ]

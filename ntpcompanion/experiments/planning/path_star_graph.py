@@ -1,5 +1,6 @@
 """What a network says about one path-star graph while it is trained."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -98,6 +99,39 @@ def run(plan: Plan) -> Result:
         probabilities=_frozen(list(asked.values())),
         solved_at=solved_at,
     )
+
+
+def followed_runs(tasks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Recorded runs on one graph, as the figure that readers touch shows them.
+
+    Parameters
+    ----------
+    tasks
+        of a record: `{"parameters", "result"}` for each run, all of one seed.
+
+    Returns
+    -------
+    dict
+        `root` and `branches` of the graph, and `runs`: `objective`, `query`, the `question` as a
+        text, `answer`, `steps`, `probabilities` and `solved`, the step at which the run succeeds.
+    """
+    runs = []
+    for task in tasks:
+        plan, result = Plan.from_json(task["parameters"]), Result.from_json(task["result"])
+        edges = " ".join(f"{parent} {child}" for parent, child in result.edges)
+        ends = f"{result.root} {result.branches[0][-1]}"
+        parts = (edges, ends) if plan.query == "last" else (ends, edges)
+        run = {
+            "objective": plan.objective,
+            "query": plan.query,
+            "question": " / ".join(parts) + " =",
+            "answer": result.answer,
+            "steps": result.steps,
+            "probabilities": result.probabilities,
+            "solved": result.solved_at,
+        }
+        runs.append(run)
+    return {"root": result.root, "branches": result.branches, "runs": runs}
 
 
 def _frozen(nested: Any) -> Any:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ntpcompanion.experiments.planning.path_star import FIRST_NODE, Plan, Result
@@ -11,37 +12,52 @@ from ntpcompanion.validation import as_integer
 COLUMNS = (
     "arms", "length", "query", "objective", "others", "seed", "step", "solved", "exact",
     "first_node", "first_loss", "later", "follows", "leaf", "goal", "memorized", "order", "stall",
+    "minutes",
 )  # fmt: skip
+NUMBERS = {  # of `describe_runs`: a column, what is taken over its rows, and a factor
+    "runs": ("seed", "size", 1), "solved": ("solved", "sum", 1), "steps": ("step", "max", 1),
+    "first": ("first_node", "mean", 100), "best": ("first_node", "max", 100),
+    "exact": ("exact", "mean", 100), "memorized": ("memorized", "mean", 100),
+    "later_min": ("later", "min", 100), "later_max": ("later", "max", 100),
+    "follows": ("follows", "mean", 100), "follows_min": ("follows", "min", 100),
+    "stall": ("stall", "mean", 1), "order": ("order", "mean", 1),
+    "cheats": ("cheats", "sum", 1), "near_cheats": ("near_cheats", "sum", 1),
+    "guesses": ("guesses", "sum", 1),
+}  # fmt: skip
 COURSE = ("objective", "query", "seed", "step", "node", "accuracy")
 
 
-def runs_table(tasks: Sequence[Mapping[str, Any]], steps: int | None = None) -> pd.DataFrame:
+def runs_table(
+    tasks: Sequence[Mapping[str, Any]], steps: int | None = None, *, length: int | None = None
+) -> pd.DataFrame:
     """One row for each recorded run, with what it had reached after some steps.
 
     Parameters
     ----------
     tasks
-        of a record: `{"parameters", "result"}` for each run.
+        of a record: `{"parameters", "result", "seconds"}` for each run; the seconds are not needed.
     steps
         the runs are read as if they had ended then; None: to their ends.
+    length
+        of the path that a row is about, one of the plan's; None: the longest.
 
     Returns
     -------
     pandas.DataFrame
-        the plan (`arms`, `length` of the longest path, `query`, `objective`, `others`, `seed`); the
-        last `step` and whether the run `solved` the task; for the longest path `exact`, A_1 as
+        the plan (`arms`, `length`, `query`, `objective`, `others`, `seed`); the last `step` and
+        whether the run `solved` the task; for paths of this length `exact`, A_1 as
         `first_node` and CE_1 as `first_loss`, the least A_i of i = 2 … l − 1 as `later`; in a
         wrong arm the least agreement as `follows`, `leaf` and `goal` at the last position;
         `memorized`, exact answers on a fixed training set at the end of the run; `order`, the step
         at which A_1 first reaches 0.9, or the last one, minus that of A_{l−2}; `stall`, the number
         of steps from the first evaluation with all A_i, i = 2 … l − 1, at least 0.98 to the first
-        one after it with A_1 above 1/d + 0.1, or to the end of the run. What is not defined is
-        missing.
+        one after it with A_1 above 1/d + 0.1, or to the end of the run; `minutes` of the whole run.
+        What is not defined is missing.
 
     Raises
     ------
     ValueError
-        what is not a result of `path_star`, a negative number of steps.
+        what is not a result of `path_star`, a negative number of steps, another length.
 
     Examples
     --------
@@ -56,8 +72,10 @@ def runs_table(tasks: Sequence[Mapping[str, Any]], steps: int | None = None) -> 
     """
     if steps is not None:
         steps = as_integer("steps", steps, 0)
-    rows = [_row(plan, _until(result, steps)) for plan, result in _read(tasks)]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    rows = [_row(plan, _until(result, steps), length) for plan, result in _read(tasks)]
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    minutes = [task.get("seconds", np.nan) / 60 for task in tasks]
+    return table.assign(minutes=minutes).astype({"order": float, "stall": float})
 
 
 def course_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -102,6 +120,53 @@ def course_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COURSE))
 
 
+def describe_runs(kinds: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+    """The numbers that a text says of several kinds of runs.
+
+    Parameters
+    ----------
+    kinds
+        rows of `runs_table` for each kind, at least one.
+
+    Returns
+    -------
+    dict
+        `KIND_NUMBER` for each number that is defined: `runs`, how many are `solved`, the last step
+        as `steps`; in per cent A_1 as `first`, `best` and the mean `exact`, `memorized`, `follows`,
+        and the least and largest `later` and the least `follows` as `later_min`, `later_max`,
+        `follows_min`; the mean `stall` and `order`; numbers of runs with `later` at least 0.98 as
+        `cheats`, at least 0.9 as `near_cheats`, and with A_1 below 0.6 as `guesses`.
+
+    Raises
+    ------
+    ValueError
+        no kind.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import describe_runs, runs_table
+    >>> from ntpcompanion.experiments.planning import path_star
+    >>> size = {"width": 8, "layers": 1, "heads": 1}
+    >>> values = {"size": size, "steps": 4, "batch_size": 4, "held_out": 20, "seed": 0}
+    >>> result = path_star.run(path_star.Plan.from_json(values))
+    >>> table = runs_table([{"parameters": values, "result": result.to_json()}])
+    >>> numbers = describe_runs({"short": table})
+    >>> numbers["short_runs"], numbers["short_solved"], numbers["short_steps"]
+    (1.0, 0.0, 4.0)
+    """
+    if not kinds:
+        raise ValueError("`kinds` must hold at least one table of runs, got none.")
+    rows = pd.concat(kinds, names=["kind"])
+    rows = rows.assign(
+        cheats=rows.later >= 0.98, near_cheats=rows.later >= 0.9, guesses=rows.first_node < 0.6
+    )
+    return {
+        f"{kind}_{name}": float(scale * number)
+        for name, (column, how, scale) in NUMBERS.items()
+        for kind, number in rows[column].astype(float).groupby("kind").agg(how).dropna().items()
+    }
+
+
 def _read(tasks: Sequence[Mapping[str, Any]]) -> list[tuple[Plan, Result]]:
     return [
         (Plan.from_json(task["parameters"]), Result.from_json(task["result"])) for task in tasks
@@ -116,33 +181,39 @@ def _until(result: Result, steps: int | None) -> Result:
 
 
 def _longest(plan: Plan) -> int:
-    return max(range(len(plan.lengths)), key=lambda k: plan.lengths[k])
+    return plan.lengths.index(max(plan.lengths))
+
+
+def _of_length(plan: Plan, length: int) -> int:
+    if length not in plan.lengths:
+        raise ValueError(f"`length` must be one of {list(plan.lengths)}, got {length!r}.")
+    return plan.lengths.index(length)
 
 
 def _from_root(plan: Plan, accuracy: tuple[float, ...]) -> tuple[float, ...]:
     return accuracy[::-1] if plan.objective == "reversed" else accuracy
 
 
-def _row(plan: Plan, result: Result) -> dict[str, object]:
+def _row(plan: Plan, result: Result, length: int | None) -> dict[str, object]:
     last = result.evaluations[-1]
-    longest = _longest(plan)
-    scores, wrong = last.scores[longest], last.wrong_arm[longest]
+    task = _longest(plan) if length is None else _of_length(plan, length)
+    scores, wrong = last.scores[task], last.wrong_arm[task]
     row = {name: getattr(plan, name) for name in ("arms", "query", "objective", "others", "seed")}
     row |= {
-        "length": plan.lengths[longest],
+        "length": plan.lengths[task],
         "step": last.step,
         "solved": result.solved_at is not None,
         "exact": scores.exact,
         "first_node": scores.accuracy[FIRST_NODE],
         "first_loss": scores.cross_entropy[FIRST_NODE],
         "later": min(scores.accuracy[FIRST_NODE + 1 :]),
-        "order": _order(result, longest),
-        "stall": _stall(plan, result, longest),
+        "order": _order(result, task),
+        "stall": _stall(plan, result, task),
     }
     if wrong is not None:
         row |= {"follows": min(wrong.agreement), "leaf": wrong.leaf, "goal": wrong.goal}
     if result.trained_on is not None:
-        row["memorized"] = result.trained_on[longest].exact
+        row["memorized"] = result.trained_on[task].exact
     return row
 
 

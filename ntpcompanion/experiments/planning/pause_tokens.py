@@ -1,7 +1,9 @@
 """Does a narrow decoder answer better after pauses, if it was trained with them?"""
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
+import pandas as pd
 import torch
 from pydantic import Field
 
@@ -93,6 +95,31 @@ def run(plan: Plan) -> Result:
     """
     questions = parity_questions(plan.bits)
     return Result(arms=tuple(_arm(plan, questions, pauses) for pauses in plan.pauses))
+
+
+def arms_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Recorded arms, a row for each.
+
+    Parameters
+    ----------
+    tasks
+        of a record: `{"parameters", "result"}` for each seed, all with the same pauses.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `seed`, `pauses` of the training, accuracies for `equal examples` and `equal tokens` and
+        `tested with M` for each M, and the least `loss` in training (nats).
+    """
+    rows = []
+    for task in tasks:
+        plan = Plan.from_json(task["parameters"])
+        for arm in Result.from_json(task["result"]).arms:
+            row = {"seed": plan.seed, "pauses": arm.pauses, "equal examples": arm.accuracy}
+            row |= {"equal tokens": arm.equal_tokens}
+            row |= dict(zip((f"tested with {m}" for m in plan.pauses), arm.tested, strict=True))
+            rows.append(row | {"loss": min(arm.losses)})
+    return pd.DataFrame(rows)
 
 
 def _arm(plan: Plan, questions: ParityQuestions, pauses: int) -> Arm:

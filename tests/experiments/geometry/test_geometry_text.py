@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.geometry import geometry_text
-from ntpcompanion.experiments.geometry.geometry_text import Plan, Result, run
+from ntpcompanion.experiments.geometry.geometry_text import Plan, Result, path_table, run
 from ntpcompanion.experiments.geometry.text_table import read_table
 from tests.experiments.cases import check_refusals, check_stored
 
@@ -51,3 +51,9 @@ def test_the_path_of_a_small_text_meets_its_theory():
     assert found.path[0].cosine < late[1].cosine <= 1
     assert late[1].angles.contexts.solution > 0.9
     assert Result.from_json(found.to_json()) == found
+    rows = path_table(found)
+    assert rows.rate.iloc[-1] == pytest.approx((late[1].growth - late[0].growth) / decade)
+    assert rows.growth.tolist() == [point.growth for point in found.path]
+    assert rows.words.iloc[1] == found.path[1].angles.words.solution
+    assert rows.contexts.iloc[1] == found.path[1].angles.contexts.solution
+    assert rows.same.iloc[-1] == late[1].angles.same_mean

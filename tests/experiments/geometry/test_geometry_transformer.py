@@ -1,7 +1,7 @@
 import pytest
 
 from ntpcompanion.experiments.geometry import geometry_transformer
-from ntpcompanion.experiments.geometry.geometry_transformer import Plan, Result, run
+from ntpcompanion.experiments.geometry.geometry_transformer import Plan, Result, points_table, run
 from tests.experiments.cases import check_refusals, check_stored
 
 RIGHT = {"num_words": 40, "vocab_size": 8, "context_length": 1, "steps": 60, "seed": 0}
@@ -59,3 +59,19 @@ def test_features_follow_the_pairing_that_was_trained(both):
 def test_an_equal_plan_gives_equal_numbers(both):
     again = run(Plan.from_json(RIGHT | SMALL | {"steps": 300, "pairing": "shuffled"}))
     assert again == both["shuffled"]
+
+
+def test_recorded_points_are_rows_those_of_the_text_first(both):
+    tasks = [
+        {"parameters": RIGHT | {"pairing": pairing, "seed": 3}, "result": both[pairing].to_json()}
+        for pairing in ("shuffled", "text")
+    ]
+    table = points_table(tasks)
+    assert table.pairs.tolist() == ["text"] * 3 + ["shuffled"] * 3
+    assert table.seed.tolist() == [3] * 6
+    end, row = both["text"].path[-1], table.iloc[2]
+    words = end.angles.words
+    assert (row.step, row.excess, row.same) == (300, end.excess, end.angles.same_mean)
+    assert (row.contexts, row.other) == (end.angles.contexts.solution, end.other_contexts)
+    assert (row.words, row.proxy, row.printed) == (words.solution, words.plain, words.with_diagonal)
+    assert row.renamed == end.other_words

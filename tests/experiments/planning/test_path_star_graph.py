@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.planning import path_star
-from ntpcompanion.experiments.planning.path_star_graph import Plan, Result, run
+from ntpcompanion.experiments.planning.path_star_graph import Plan, Result, followed_runs, run
 from ntpcompanion.planning import network_predictor, score_answers
 from ntpcompanion.planning.path_star_task import draw_graphs
 from ntpcompanion.randomness import stream
@@ -60,6 +60,27 @@ def test_every_training_is_asked_about_the_same_graph():
     assert len({(g.root, g.branches, g.edges) for g in graphs}) == 1
     assert {g.answer for g in graphs} == {graphs[0].answer, graphs[0].answer[::-1]}
     assert graphs[0].answer == (graphs[0].root, *graphs[0].branches[0])
+
+
+@pytest.mark.parametrize("query", ["first", "last"])
+def test_a_recorded_run_is_shown_with_its_question(query):
+    values = PLAN | {"query": query}
+    result = run(planned(query=query))
+    shown = followed_runs([{"parameters": values, "result": result.to_json()}])
+    (task,) = planned(query=query).tasks()
+    graph = draw_graphs(task, 1, stream(0, "the graph that is followed"))
+    assert (shown["root"], shown["branches"]) == (result.root, result.branches)
+    assert shown["runs"] == [
+        {
+            "objective": "next_token",
+            "query": query,
+            "question": task.text(graph.prefix[0]),
+            "answer": result.answer,
+            "steps": result.steps,
+            "probabilities": result.probabilities,
+            "solved": None,
+        }
+    ]
 
 
 def test_a_run_stops_when_it_succeeds(monkeypatch):

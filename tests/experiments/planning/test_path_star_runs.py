@@ -1,9 +1,10 @@
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from ntpcompanion.experiments import course_table, runs_table
+from ntpcompanion.experiments import course_table, describe_runs, runs_table
 from ntpcompanion.experiments.planning.path_star import Plan, run
 from ntpcompanion.experiments.planning.path_star_runs import COLUMNS, COURSE
 
@@ -79,7 +80,7 @@ def test_a_stall_lasts_from_the_cheat_to_the_first_node_that_is_no_guess():
     assert table_of_accuracies([(0.0, 0.0), guess, guess]).stall == 1  # to the end
     assert table_of_accuracies([guess, (0.6, 1.0), plan, plan, plan]).stall == 2
     assert table_of_accuracies([(0.7, 0.97), plan]).stall == 0
-    assert table_of_accuracies([(0.7, 0.97), (0.5, 0.97)]).stall is None
+    assert np.isnan(table_of_accuracies([(0.7, 0.97), (0.5, 0.97)]).stall)
 
 
 def test_runs_are_read_as_if_they_had_ended():
@@ -104,6 +105,32 @@ def test_a_course_counts_nodes_of_the_longest_path_from_the_root(objective):
             place = 4 - node if objective == "reversed" else node
             assert row.accuracy.tolist() == [at.scores[1].accuracy[place]]
     assert len(table) == 5 * len(result.evaluations)
+
+
+def test_a_row_may_be_about_another_length_and_minutes_are_those_of_the_run():
+    result = run(Plan.from_json(VALUES))
+    task = {"parameters": VALUES, "result": result.to_json(), "seconds": 90.0}
+    row = runs_table([task], length=3).loc[0]
+    first = result.evaluations[-1].scores[0]
+    assert (row.length, row.first_node, row.minutes) == (3, first.accuracy[1], 1.5)
+    with pytest.raises(ValueError, match=r"`length` must be one of \[3, 5\], got 4"):
+        runs_table([task], length=4)
+
+
+def test_kinds_of_runs_are_described_by_numbers():
+    rows = pd.DataFrame(np.nan, range(2), list(COLUMNS)).assign(
+        seed=[0, 1], step=[500, 250], solved=[False, True], first_node=[0.5, 1.0],
+        later=[0.91, 0.99], stall=[100.0, np.nan],
+    )  # fmt: skip
+    numbers = describe_runs({"all": rows, "one": rows[:1]})
+    of_all = {name.removeprefix("all_"): x for name, x in numbers.items() if name[:4] == "all_"}
+    assert of_all == {
+        "runs": 2, "solved": 1, "steps": 500, "first": 75, "best": 100, "later_min": 91,
+        "later_max": 99, "stall": 100, "cheats": 1, "near_cheats": 2, "guesses": 1,
+    }  # fmt: skip
+    assert (numbers["one_runs"], numbers["one_first"], numbers["one_cheats"]) == (1, 50, 0)
+    with pytest.raises(ValueError, match="`kinds` must hold at least one table"):
+        describe_runs({})
 
 
 def test_no_runs_are_an_empty_table():

@@ -71,3 +71,13 @@ def test_an_arm_with_pauses_is_stopped_earlier_for_equal_tokens(found):
     short = run(Plan.from_json(RIGHT | {"pauses": [2], "steps": 8})).arms[0]  # 12 · 4 / 6
     assert found.arms[1].equal_tokens == pytest.approx(short.accuracy)
     assert found.arms[0].equal_tokens == found.arms[0].accuracy
+
+
+def test_recorded_arms_are_rows(found):
+    task = {"parameters": RIGHT, "result": found.to_json()}
+    table = pause_tokens.arms_table([task, task | {"parameters": RIGHT | {"seed": 1}}])
+    assert table[["seed", "pauses"]].values.tolist() == [[0, 0], [0, 2], [1, 0], [1, 2]]
+    for (_, row), arm in zip(table.iterrows(), found.arms, strict=False):
+        assert (row["equal examples"], row["equal tokens"]) == (arm.accuracy, arm.equal_tokens)
+        assert (row["tested with 0"], row["tested with 2"]) == arm.tested
+        assert row.loss == min(arm.losses)

@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.geometry.complete_supports import Plan, Result, run
+from tests.experiments.cases import check_refusals
+
+
+def test_every_wrong_field_is_named():
+    wrong = {"vocab_sizes": ([2], "should be greater than or equal to 3, got 2")}
+    check_refusals(Plan, {"vocab_sizes": [4]}, wrong)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan(vocab_sizes=(4, 5)))
+
+
+def test_equal_plans_give_equal_results_that_are_read_as_written(found):
+    assert found == run(Plan(vocab_sizes=(4, 5)))
+    assert Result.from_json(found.to_json()) == found
+    assert found.table[["V", "k"]].values.tolist() == [
+        *([4, k] for k in (1, 2, 3)),
+        *([5, k] for k in (1, 2, 3, 4)),
+    ]
+
+
+def test_the_closed_forms_hold(found):
+    table = found.table
+    assert table[["values", "away", "angles"]].max().max() < 1e-6
+    np.testing.assert_allclose(table.meets, table.corrected)
+
+
+def test_a_single_follower_has_its_direction_and_a_pair_is_the_middle_of_an_edge(found):
+    table = found.table.set_index(["V", "k"])
+    alone = table.loc[4, 1]
+    assert (alone.meets, alone.longer, alone.printed) == pytest.approx((1, 1, 1))
+    pair = table.loc[4, 2]  # words are corners of a tetrahedron, contexts middles of its edges
+    assert pair.meets == pytest.approx(np.sqrt(1 / 3))
+    assert pair.printed == pytest.approx(np.sqrt(3 / 4))

@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from ntpcompanion.experiments.geometry import factor_starts
+from ntpcompanion.experiments.geometry.factor_starts import Plan, run
+from ntpcompanion.geometry import solve_nuclear_svm
+from ntpcompanion.randomness import stream
+from tests.experiments.cases import check_refusals, check_result
+from tests.experiments.geometry.test_ridge_tables import RIGHT as SHAPE
+from tests.experiments.geometry.test_ridge_tables import SHAPE_WRONG
+
+RIGHT = {name: SHAPE[name] for name in SHAPE_WRONG} | {"steps": 40}
+
+
+def test_every_wrong_field_is_named():
+    wrong = SHAPE_WRONG | {"steps": (3, "should be greater than or equal to 4, got 3")}
+    check_refusals(Plan, RIGHT, wrong)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(factor_starts, RIGHT, found)
+
+
+@pytest.mark.parametrize(("name", "scale"), [("GD, small start", 0.1), ("GD, large start", 1.0)])
+def test_gradient_descent_ends_where_a_loop_does(found, name, scale):
+    plan = Plan.from_json(RIGHT)
+    p, rng = plan.next_token(0), stream(0, "start 0")
+    H, W = (scale * rng.standard_normal((size, 6)) for size in (8, 6))
+    for _ in range(40):
+        slope = (softmax(H @ W.T, axis=1) - p) / 8
+        H, W = H - 2 * slope @ W, W - 2 * slope.T @ H
+    L, limit = H @ W.T, solve_nuclear_svm(p > 0, tol=1e-8).logits
+    cosine = (L * limit).sum() / np.linalg.norm(L) / np.linalg.norm(limit)
+    assert found.cosines[name][0] == pytest.approx(cosine)
+
+
+def test_each_table_has_every_training(found):
+    assert found.cosines.shape == (2, 5)
+    steps = found.table.groupby("run").steps.unique().explode()
+    assert steps["Adam, large start"] == 10
+    assert steps["Adam, penalty 1e-5"] == 40

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.geometry import ridge_tables
+from ntpcompanion.experiments.geometry.ridge_tables import Plan, run
+from ntpcompanion.geometry import ridge_path, solve_nuclear_svm
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {
+    "vocab_size": 6,
+    "num_supports": 4,
+    "copies": 2,
+    "support_size": 2,
+    "tables": 2,
+    "decades": 6,
+    "seed": 0,
+}
+SHAPE_WRONG = {
+    "vocab_size": (3, "should be greater than or equal to 4, got 3"),
+    "num_supports": (2, "should be greater than or equal to 3, got 2"),
+    "copies": (1, "should be greater than or equal to 2, got 1"),
+    "support_size": (6, r"must be below 6 \(`vocab_size`\), got 6"),
+    "tables": (1, "should be greater than or equal to 2, got 1"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    wrong = SHAPE_WRONG | {"decades": (9, "should be less than or equal to 8, got 9")}
+    check_refusals(Plan, RIGHT, wrong)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(ridge_tables, RIGHT, found)
+
+
+def test_a_table_repeats_each_support_with_other_probabilities():
+    table = Plan.from_json(RIGHT).next_token(0)
+    assert ((table[::2] > 0) == (table[1::2] > 0)).all()
+    assert ((table > 0).sum(1) == 2).all()
+    assert not np.allclose(table[::2], table[1::2])
+
+
+def test_a_point_is_that_of_the_factors_themselves(found):
+    """Angles between rows of H and of W, not from the singular values of the logits."""
+    plan = Plan.from_json(RIGHT)
+    table = plan.next_token(1)
+    minimum = ridge_path(table, plan.weight, plan.ridges.tolist(), tol=1e-8)[-1]
+    limit = solve_nuclear_svm(table > 0, tol=1e-8)
+    h = minimum.contexts / np.linalg.norm(minimum.contexts, axis=1, keepdims=True)
+    shared = [h[i] @ h[i + 1] for i in range(0, 8, 2)]
+    logits = minimum.logits
+    last = found.path.iloc[-1]
+    assert (last.table, last.ridge) == (1, plan.ridges[-1])
+    assert (last.same, last.least) == pytest.approx((np.mean(shared), min(shared)))
+    assert last.cosine == pytest.approx(
+        (logits * limit.logits).sum() / np.linalg.norm(logits) / np.linalg.norm(limit.logits)
+    )
+    pairs = logits[table > 0].reshape(8, 2), np.log(table[table > 0]).reshape(8, 2)
+    odds, expected = (np.diff(each, axis=1) for each in pairs)
+    assert last.away == pytest.approx(np.median(np.abs(odds - expected)) / 2)
+
+
+def test_the_path_meets_its_theory(found):
+    assert found.growth.mean == pytest.approx(1, abs=0.02)
+    assert found.floor_ratio.mean == pytest.approx(1, abs=0.02)
+    assert found.decay.mean == pytest.approx(1, abs=0.1)
+    assert found.direction > 0
+    assert found.slowness < 2
+    assert found.path.gap.max() <= 1e-8
+    assert max(np.diff(found.gram_errors)) < 0
+    assert max(np.diff(found.other_directions)) < 0
+    assert min(found.moved) > 0.1
+    assert abs(found.rank_cost) < 1e-6 < found.fewer_cost
+    assert found.judged.ridge.tolist() == pytest.approx([1e-5, 1e-5])
+
+
+def test_angles_are_compared_with_predictions(found):
+    assert (len(found.word_pairs.table), len(found.context_pairs.table)) == (15, 28)
+    assert found.context_pairs.table.same.sum() == 4
+    pairs = found.context_pairs.table[["predicted", "measured"]].corr().iloc[0, 1]
+    first = found.similarities.query("table == 0 and kind == 'contexts'").set_index("vectors")
+    assert first.solution["λ = 1e-5"] == pytest.approx(pairs)
+    assert first.solution["λ → 0"] > first.solution["untrained"]
+    change = found.similarity("words", "root", minus="plain").mean
+    alone = [found.similarity("words", name).mean for name in ("root", "plain")]
+    assert change == pytest.approx(alone[0] - alone[1])
