@@ -33,6 +33,10 @@ from .generalization import feature_strengths as feature_strengths
 from .generalization import forest_explanations as forest_explanations
 from .generalization import explanation_bounds as explanation_bounds
 from .generalization import reversed_noise as reversed_noise
+from .attention import attention_directions as attention_directions
+from .attention import attention_starts as attention_starts
+from .attention import joint_training as joint_training
+from .attention import attention_bridge as attention_bridge
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .same_loss.study_suite import SuitePlan as SuitePlan
@@ -79,6 +83,10 @@ __all__ = [
     "forest_explanations",
     "explanation_bounds",
     "reversed_noise",
+    "attention_directions",
+    "attention_starts",
+    "joint_training",
+    "attention_bridge",
     "runs_table",
     "course_table",
     "SuitePlan",
