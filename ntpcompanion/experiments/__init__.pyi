@@ -37,6 +37,10 @@ from .attention import attention_directions as attention_directions
 from .attention import attention_starts as attention_starts
 from .attention import joint_training as joint_training
 from .attention import attention_bridge as attention_bridge
+from .capacity import local_capacity as local_capacity
+from .capacity import last_layer_widths as last_layer_widths
+from .capacity.trained_widths import read_widths as read_widths
+from .capacity.trained_widths import printed_points as printed_points
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .same_loss.study_suite import SuitePlan as SuitePlan
@@ -87,6 +91,10 @@ __all__ = [
     "attention_starts",
     "joint_training",
     "attention_bridge",
+    "local_capacity",
+    "last_layer_widths",
+    "read_widths",
+    "printed_points",
     "runs_table",
     "course_table",
     "SuitePlan",
