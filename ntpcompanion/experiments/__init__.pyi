@@ -3,6 +3,8 @@ from .thresholds import shuffled_text as shuffled_text
 from .thresholds import phase as phase
 from .thresholds import weighted_tokens as weighted_tokens
 from .thresholds import text_threshold as text_threshold
+from .thresholds import random_tables as random_tables
+from .thresholds import unlike_tokens as unlike_tokens
 from .adam import adam_bias as adam_bias
 from .adam import adam_limit as adam_limit
 from .adam import adam_rate as adam_rate
@@ -41,6 +43,8 @@ from .capacity import local_capacity as local_capacity
 from .capacity import last_layer_widths as last_layer_widths
 from .capacity.trained_widths import read_widths as read_widths
 from .capacity.trained_widths import printed_points as printed_points
+from .thresholds.crossing_limits import read_crossings as read_crossings
+from .thresholds.text_predictions import read_texts as read_texts
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .same_loss.study_suite import SuitePlan as SuitePlan
@@ -57,6 +61,8 @@ __all__ = [
     "phase",
     "weighted_tokens",
     "text_threshold",
+    "random_tables",
+    "unlike_tokens",
     "adam_bias",
     "adam_limit",
     "adam_rate",
@@ -95,6 +101,8 @@ __all__ = [
     "last_layer_widths",
     "read_widths",
     "printed_points",
+    "read_crossings",
+    "read_texts",
     "runs_table",
     "course_table",
     "SuitePlan",
