@@ -37,7 +37,7 @@ class Crossings:
 
     @property
     def limits(self) -> pd.DataFrame:
-        """A line in 1/m through the gaps of each kind of table: its slope in `contexts`, its
+        """The line in 1/m through the gaps of each kind of table, as its slope in `contexts`, its
         `limit`, their errors, and χ².
         """
         rows = {}

@@ -89,7 +89,7 @@ class Comparison:
     @property
     def slope(self) -> Effect:
         """How far measured limits are from those of alike tokens, per unit of the same for the
-        predictions: a weighted line through the origin.
+        predictions, by a weighted line through the origin.
         """
         moved = self.table["predicted"] - self.table["if alike"]
         measured, weight = self.table["limit"] - self.table["if alike"], self.table["± "] ** -2
