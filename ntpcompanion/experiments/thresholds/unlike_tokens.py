@@ -58,7 +58,10 @@ class Result(experiment.Result):
         return table.assign(predicted=table[["saddle", "two tokens"]].max(axis=1))
 
     def compare(self, tasks: Sequence[Mapping[str, Any]]) -> "Comparison":
-        """Beside recorded runs of `weighted_tokens`, `{"parameters", "result"}` for each."""
+        """Beside recorded runs of `weighted_tokens`, `{"parameters", "result"}` for each.
+
+        Raises ValueError for other runs, and for weights other than `WEIGHTS`.
+        """
         rows = [_row(task) for task in tasks]
         cases, limits = self.table, {}
         for supports, points in pd.DataFrame(rows).groupby("supports", sort=False):
@@ -148,10 +151,14 @@ def _predictions(plan: Plan) -> Iterator[Prediction]:
 def _row(task: Mapping[str, Any]) -> dict[str, Any]:
     plan = weighted_tokens.Plan.from_json(task["parameters"])
     result = weighted_tokens.Result.from_json(task["result"])
-    name = next((name for name, weights in WEIGHTS.items() if weights == plan.token_weights), "?")
+    names = {weights: name for name, weights in WEIGHTS.items()}
+    if plan.token_weights not in names:
+        raise ValueError(
+            f"`tasks` must hold runs with one of `WEIGHTS`, got {list(plan.token_weights)}."
+        )
     sample = result.sample(plan.num_contexts)
     return {
-        "supports": f"{name}, S = {plan.support_size}",
+        "supports": f"{names[plan.token_weights]}, S = {plan.support_size}",
         "m": sample.num_contexts,
         "crossing": sample.crossing,
         "error": sample.stderr,

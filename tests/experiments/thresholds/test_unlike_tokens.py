@@ -54,3 +54,10 @@ def test_recorded_runs_stand_beside_their_predictions(found):
     )
     assert comparison.slope.mean == pytest.approx(fit[0])  # symmetric points: no intercept
     assert comparison.slope.stderr == pytest.approx((2 * covariance[0, 0]) ** 0.5)
+
+
+def test_runs_with_other_weights_are_rejected(found):
+    plan = {"num_contexts": 40, "token_weights": [2, 1, 1], "support_size": 1, "draws": 2}
+    result = {"not_separable_to": [3], "separable_from": [4], "draws": [2]}
+    with pytest.raises(ValueError, match=r"one of `WEIGHTS`, got \[2.0, 1.0, 1.0\]"):
+        found.compare([{"parameters": {**plan, "seed": 0}, "result": result}])
