@@ -3,6 +3,8 @@ from .thresholds import shuffled_text as shuffled_text
 from .thresholds import phase as phase
 from .thresholds import weighted_tokens as weighted_tokens
 from .thresholds import text_threshold as text_threshold
+from .thresholds import random_tables as random_tables
+from .thresholds import unlike_tokens as unlike_tokens
 from .adam import adam_bias as adam_bias
 from .adam import adam_limit as adam_limit
 from .adam import adam_rate as adam_rate
@@ -40,6 +42,16 @@ from .generalization import feature_strengths as feature_strengths
 from .generalization import forest_explanations as forest_explanations
 from .generalization import explanation_bounds as explanation_bounds
 from .generalization import reversed_noise as reversed_noise
+from .attention import attention_directions as attention_directions
+from .attention import attention_starts as attention_starts
+from .attention import joint_training as joint_training
+from .attention import attention_bridge as attention_bridge
+from .capacity import local_capacity as local_capacity
+from .capacity import last_layer_widths as last_layer_widths
+from .capacity.trained_widths import read_widths as read_widths
+from .capacity.trained_widths import printed_points as printed_points
+from .thresholds.crossing_limits import read_crossings as read_crossings
+from .thresholds.text_predictions import read_texts as read_texts
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .planning.path_star_runs import describe_runs as describe_runs
@@ -57,6 +69,8 @@ __all__ = [
     "phase",
     "weighted_tokens",
     "text_threshold",
+    "random_tables",
+    "unlike_tokens",
     "adam_bias",
     "adam_limit",
     "adam_rate",
@@ -94,6 +108,16 @@ __all__ = [
     "forest_explanations",
     "explanation_bounds",
     "reversed_noise",
+    "attention_directions",
+    "attention_starts",
+    "joint_training",
+    "attention_bridge",
+    "local_capacity",
+    "last_layer_widths",
+    "read_widths",
+    "printed_points",
+    "read_crossings",
+    "read_texts",
     "runs_table",
     "course_table",
     "describe_runs",

@@ -4,6 +4,8 @@ from . import phase as phase
 from . import weighted_tokens as weighted_tokens
 from . import text_threshold as text_threshold
 from . import least_width as least_width
+from . import random_tables as random_tables
+from . import unlike_tokens as unlike_tokens
 
 __all__ = [
     "text_crossing",
@@ -12,4 +14,6 @@ __all__ = [
     "weighted_tokens",
     "text_threshold",
     "least_width",
+    "random_tables",
+    "unlike_tokens",
 ]

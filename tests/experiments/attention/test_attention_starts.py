@@ -1,0 +1,56 @@
+import pytest
+
+from ntpcompanion.experiments.attention import attention_starts
+from ntpcompanion.experiments.attention.attention_starts import Plan, run
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {"starts": 2, "few_sets": 12, "seed": 0}
+WRONG = {
+    "starts": (1, "should be greater than or equal to 2, got 1"),
+    "few_sets": (1, "should be greater than or equal to 2, got 1"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(attention_starts, RIGHT, found)
+
+
+def test_random_starts_come_closer_as_the_norm_grows(found):
+    assert found.farthest(300).mean < 0.1 < found.farthest(80).mean
+    # nearly all of a start of norm 10 is orthogonal to what steps can change
+    assert min(found.errors[80]) > 0.9 * 10 / 80
+
+
+def test_data_sets_with_a_wrong_token_are_counted(found):
+    wrong = [end for end in found.ends if end.wrong]
+    assert {end.dim for end in wrong} == {20}
+    assert found.wrong_sets(20) == len(wrong) > 0
+    assert found.least_lag == min(end.lag for end in wrong) > 1
+    fraction, none = found.wrong_fraction(20), found.wrong_fraction(100)
+    p = (len(wrong) + 1) / 14
+    assert fraction.mean == len(wrong) / 12
+    assert fraction.stderr == pytest.approx((p * (1 - p) / 12) ** 0.5)
+    assert (none.mean, none.replicates) == (0, 12)
+    assert none.stderr > 0
+
+
+def test_both_ends_in_the_plane_are_those_found_by_hand(found):
+    """(−1.5, 1) and (1, 1): the least w whose products with two differences are at least 1."""
+    first, second = found.directions
+    assert first == pytest.approx((-1.5 / 3.25**0.5, 1 / 3.25**0.5), abs=1e-4)
+    assert second == pytest.approx((0.5**0.5, 0.5**0.5), abs=1e-4)
+    assert found.farthest_walk < 0.05
+    assert 0.1 < found.second_fraction < 0.9
+    assert found.walks[0].path[0] == (5, 0)
+    assert sum(found.attention[0]) == pytest.approx(1)
+    assert max(found.attention[-1]) == found.attention[-1][0]
