@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
+import pandas as pd
 import torch
 from pydantic import Field
 
@@ -27,8 +27,7 @@ from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.network_plan import TransformerSize
 from ntpcompanion.networks.stack import initial_stack
 from ntpcompanion.randomness import torch_stream
-from ntpcompanion.statistics.effects import Effect, paired_effect
-from ntpcompanion.validation import check_choice, check_instance
+from ntpcompanion.validation import check_instance
 
 
 class Plan(experiment.Plan):
@@ -76,9 +75,6 @@ class Result(experiment.Result):
     """Every network, by weight and seed."""
 
     networks: tuple[TracedNetwork, ...]
-
-
-TRACES = ("plain", "balanced", "function", "fitted", "median")
 
 
 def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
@@ -174,15 +170,47 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     return Result(networks=tuple(networks))
 
 
-def trace_change(networks: Iterable[TracedNetwork], weight: float, trace: str) -> Effect:
-    """The logarithm of by what a weight multiplies one of the `TRACES`, against weight 0, paired by
-    seed. Raises ValueError for another trace, or a weight without a partner of each seed.
+def with_function_traces(
+    table: pd.DataFrame, networks: Iterable[TracedNetwork], *, tolerance: float = 0.01
+) -> pd.DataFrame:
+    """The penalized models of a study that were trained again, with the traces of their functions
+    beside the accuracies of the study.
+
+    Parameters
+    ----------
+    table
+        of `study_table`.
+    networks
+        trained again with the plan and seeds of the study.
+    tolerance
+        by how much a balanced trace may differ from that of the study, relatively: more, and it is
+        another network.
+
+    Returns
+    -------
+    DataFrame
+        rows of `table` with the columns function, fitted, median and largest of `TracedNetwork`.
+
+    Raises
+    ------
+    ValueError
+        a table of another kind, a network that the study does not have, or that came out otherwise.
     """
-    check_choice("trace", trace, TRACES)
-    by_weight: dict[float, dict[int, float]] = {weight: {}, 0.0: {}}
-    for network in networks:
-        by_weight.setdefault(network.weight, {})[network.seed] = np.log(getattr(network, trace))
-    changed, plain = by_weight[weight], by_weight[0.0]
-    if changed.keys() != plain.keys() or not plain:
-        raise ValueError(f"`weight` must have been run with the seeds of weight 0, got {weight}.")
-    return paired_effect([changed[s] for s in plain], [plain[s] for s in plain])
+    check_instance("table", table, pd.DataFrame)
+    again = experiment.table_of(networks).rename(columns={"weight": "strength"})
+    again = again.assign(kind="penalty", again=again.balanced)
+    columns = ["kind", "strength", "seed", "again", "function", "fitted", "median", "largest"]
+    joined = table.merge(again[columns], on=columns[:3])
+    if len(joined) < len(again):
+        raise ValueError(
+            f"`networks` must be penalized models of `table`, got {len(again) - len(joined)} of "
+            f"{len(again)} whose weight or seed it does not have."
+        )
+    for row in joined.to_dict("records"):
+        if abs(row["again"] / row["balanced"] - 1) > tolerance:
+            raise ValueError(
+                f"`networks` must be those of `table`, got the balanced trace {row['again']:.4g} "
+                f"for seed {row['seed']} and weight {row['strength']:g}, where the study has "
+                f"{row['balanced']:.4g}."
+            )
+    return joined.drop(columns="again")

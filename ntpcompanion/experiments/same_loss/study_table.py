@@ -184,10 +184,15 @@ def equal_loss(table: pd.DataFrame, kind: str, maximum: float = 2.0) -> list[flo
 
 
 def slope_per_e_fold(
-    table: pd.DataFrame, kind: str, strengths: Sequence[float], column: str, position: float
+    table: pd.DataFrame,
+    kind: str,
+    strengths: Sequence[float],
+    column: str,
+    position: float,
+    trace: str = "balanced",
 ) -> Effect:
-    """How many points an accuracy rises when the balanced trace is multiplied by e, along arms of
-    one seed, see `slope_within_seeds`.
+    """How many points an accuracy rises when a trace is multiplied by e, along arms of one seed,
+    see `slope_within_seeds`.
 
     Raises ValueError as `arm`, and for fewer than two strengths.
     """
@@ -196,12 +201,18 @@ def slope_per_e_fold(
     strengths = as_list("strengths", strengths, "strengths")
     if len(strengths) < 2:
         raise ValueError(f"`strengths` must hold at least two, for a slope, got {len(strengths)}.")
-    x = [np.log(arm(table, kind, s, "balanced").to_numpy()) for s in strengths]
+    x = [np.log(arm(table, kind, s, trace).to_numpy()) for s in strengths]
     y = [arm(table, kind, s, column, position).to_numpy() for s in strengths]
     return slope_within_seeds(np.stack(x, 1), np.stack(y, 1))
 
 
-def plane(table: pd.DataFrame, kinds: Sequence[str], column: str, position: float) -> pd.DataFrame:
+def plane(
+    table: pd.DataFrame,
+    kinds: Sequence[str],
+    column: str,
+    position: float,
+    trace: str = "balanced",
+) -> pd.DataFrame:
     """For `draw_trace_plane`: each model against its own baseline, with the columns kind, strength,
     seed, log_trace and points. Arms of strength 0 of a kind with a baseline of its own are left
     out: they are the origin. Raises ValueError as `arm`, and for no kind.
@@ -212,14 +223,14 @@ def plane(table: pd.DataFrame, kinds: Sequence[str], column: str, position: floa
     _check_kinds(table, kinds, "kinds")
     for kind in kinds:
         base = BASELINES.get(kind, SATURATED)
-        trace = np.log(arm(table, *base, "balanced"))
+        origin = np.log(arm(table, *base, trace))
         points = arm(table, *base, column, position)
         for strength in strengths_of(table, kind):
             if (kind, strength) == base:
                 continue
             frame = pd.DataFrame(
                 {
-                    "log_trace": np.log(arm(table, kind, strength, "balanced")) - trace,
+                    "log_trace": np.log(arm(table, kind, strength, trace)) - origin,
                     "points": arm(table, kind, strength, column, position) - points,
                 }
             )

@@ -1,6 +1,6 @@
 import json
 
-import numpy as np
+import pandas as pd
 import pytest
 
 from ntpcompanion.experiments.same_loss import downstream
@@ -9,7 +9,7 @@ from ntpcompanion.experiments.same_loss.penalized_traces import (
     Result,
     TracedNetwork,
     run,
-    trace_change,
+    with_function_traces,
 )
 from tests.experiments import study_cases
 from tests.experiments.cases import RECORDS
@@ -56,37 +56,28 @@ def test_networks_are_those_of_the_study_and_runs_that_go_on_give_the_same(tmp_p
     assert (tmp_path / "1.pt").stat().st_mtime_ns == changed
 
 
-def network(weight, seed, value):
-    traces = dict.fromkeys(("plain", "balanced", "function", "fitted", "median"), value)
+def network(weight, seed, balanced):
+    traces = {"balanced": balanced, "plain": 9.0, "function": 2.0 + seed, "fitted": 2, "median": 1}
     rest = {"excess": 0.0, "function_stderr": 0.0, "largest": 0.1}
     return TracedNetwork(weight=weight, seed=seed, **traces, **rest)
 
 
-def test_a_change_is_the_logarithm_of_a_quotient_of_the_same_seed():
-    networks = [network(0.0, 1, 2.0), network(0.0, 0, 1.0)]
-    networks += [network(0.1, seed, (1 + seed) * np.e**2) for seed in (0, 1)]
-    effect = trace_change(networks, 0.1, "function")
-    assert effect.mean == pytest.approx(2)
-    assert effect.stderr == pytest.approx(0, abs=1e-12)
-    with pytest.raises(ValueError, match=r"`weight` must have been run .* got 0.2"):
-        trace_change(networks, 0.2, "function")
-    with pytest.raises(ValueError, match="`trace` must be one of 'plain'"):
-        trace_change(networks, 0.1, "largest")
+def test_traces_stand_beside_the_accuracies_of_the_same_network_only():
+    models = {"kind": "penalty", "strength": [0.0, 0.0, 0.1], "seed": [0, 1, 0], "position": 1}
+    table = pd.DataFrame(models | {"balanced": [4.0, 5.0, 6.0], "full": [70.0, 71.0, 72.0]})
+    joined = with_function_traces(table, [network(0.0, 1, 5.01), network(0.1, 0, 6.0)])
+    assert joined[["seed", "full", "function"]].to_numpy().tolist() == [[1, 71, 3], [0, 72, 2]]
+    with pytest.raises(
+        ValueError, match=r"got the balanced trace 5.1 for seed 1 and weight 0, .* 5"
+    ):
+        with_function_traces(table, [network(0.0, 1, 5.1)])
+    with pytest.raises(ValueError, match="got 1 of 2 whose weight or seed it does not have"):
+        with_function_traces(table, [network(0.0, 1, 5.0), network(0.2, 1, 5.0)])
 
 
-def test_stored_results_are_read_and_their_networks_are_near_those_of_the_study():
-    stored = json.loads((RECORDS / "penalized_traces_hmm6.json").read_text(encoding="utf-8"))
-    study = json.loads((RECORDS / "downstream_hmm6.json").read_text(encoding="utf-8"))
-    models = {
-        (model["strength"], model["seed"]): model
-        for task in study["results"]
-        for model in downstream.Result.from_json(task["result"]).to_json()["models"]
-        if model["kind"] == "penalty"
-    }
+@pytest.mark.parametrize("name", ["hmm6", "hmm8"])
+def test_stored_results_are_read(name):
+    stored = json.loads((RECORDS / f"penalized_traces_{name}.json").read_text(encoding="utf-8"))
     for row in stored["results"]:
-        result = Result.from_json(row["result"])
-        assert result.to_json() == row["result"]
-        for each in result.networks:
-            if each.weight >= 0:  # a reward runs away from rounding on
-                model = models[each.weight, each.seed]
-                assert each.balanced == pytest.approx(model["balanced"], rel=0.5)
+        assert Result.from_json(row["result"]).to_json() == row["result"]
+        Plan.from_json(row["parameters"])
