@@ -57,6 +57,10 @@ from .flatness import bound_terms as bound_terms
 from .flatness import feature_traces as feature_traces
 from .flatness import head_samples as head_samples
 from .flatness import bracket_descent as bracket_descent
+from .flatness import noise_curvature as noise_curvature
+from .flatness import drift_constant as drift_constant
+from .flatness import valley_runs as valley_runs
+from .flatness import sparse_valley as sparse_valley
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .planning.path_star_runs import describe_runs as describe_runs
@@ -128,6 +132,10 @@ __all__ = [
     "feature_traces",
     "head_samples",
     "bracket_descent",
+    "noise_curvature",
+    "drift_constant",
+    "valley_runs",
+    "sparse_valley",
     "runs_table",
     "course_table",
     "describe_runs",

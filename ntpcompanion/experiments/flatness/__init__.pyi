@@ -3,6 +3,10 @@ from . import bound_terms as bound_terms
 from . import feature_traces as feature_traces
 from . import head_samples as head_samples
 from . import bracket_descent as bracket_descent
+from . import noise_curvature as noise_curvature
+from . import drift_constant as drift_constant
+from . import valley_runs as valley_runs
+from . import sparse_valley as sparse_valley
 
 __all__ = [
     "flattest_neurons",
@@ -10,4 +14,8 @@ __all__ = [
     "feature_traces",
     "head_samples",
     "bracket_descent",
+    "noise_curvature",
+    "drift_constant",
+    "valley_runs",
+    "sparse_valley",
 ]
