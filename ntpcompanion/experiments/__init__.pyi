@@ -61,6 +61,9 @@ from .flatness import noise_curvature as noise_curvature
 from .flatness import drift_constant as drift_constant
 from .flatness import valley_runs as valley_runs
 from .flatness import sparse_valley as sparse_valley
+from .flatness import trace_estimates as trace_estimates
+from .flatness import adam_drift as adam_drift
+from .flatness import enlarged_traces as enlarged_traces
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .planning.path_star_runs import describe_runs as describe_runs
@@ -136,6 +139,9 @@ __all__ = [
     "drift_constant",
     "valley_runs",
     "sparse_valley",
+    "trace_estimates",
+    "adam_drift",
+    "enlarged_traces",
     "runs_table",
     "course_table",
     "describe_runs",

@@ -7,6 +7,9 @@ from . import noise_curvature as noise_curvature
 from . import drift_constant as drift_constant
 from . import valley_runs as valley_runs
 from . import sparse_valley as sparse_valley
+from . import trace_estimates as trace_estimates
+from . import adam_drift as adam_drift
+from . import enlarged_traces as enlarged_traces
 
 __all__ = [
     "flattest_neurons",
@@ -18,4 +21,7 @@ __all__ = [
     "drift_constant",
     "valley_runs",
     "sparse_valley",
+    "trace_estimates",
+    "adam_drift",
+    "enlarged_traces",
 ]
