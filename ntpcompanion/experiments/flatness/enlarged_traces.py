@@ -170,13 +170,13 @@ def _embedded(plan: Plan, draw: int) -> Iterator[Embedded]:
     start = int(stream(plan.seed, f"transformer {draw}").integers(2**31))
     small_plan = TransformerSize(16, 2, 2).for_sentences(6, 4)
     small = build_model(small_plan, start, deviation=0.1).double()  # its own true distribution
-    own = fisher_by_parameter(small, sentences)
-    total = sum(own.values())
+    single = fisher_by_parameter(small, sentences)
+    total = sum(single.values())
     for k in (1, plan.factor):
         size = TransformerSize(16 * k, 2 + ADDED, 2 * k).for_sentences(6, 4)
         traces = fisher_by_parameter(enlarge(small, size, "balanced"), sentences)
         added = sum(traces[name] for name in traces if name.startswith(("blocks.2", "blocks.3")))
-        derived = 2 * ADDED * own["blocks.1.down.bias"] / k
+        derived = 2 * ADDED * single["blocks.1.down.bias"] / k
         yield Embedded(
             k=k,
             draw=draw,
