@@ -7,7 +7,9 @@ from itertools import pairwise
 from typing import Annotated
 
 import pandas as pd
+from jaxtyping import Int
 from pydantic import Field
+from torch import Tensor
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.mlm.curvature.squared_gradients import fisher_by_parameter
@@ -132,9 +134,10 @@ def run(plan: Plan) -> Result:
     (True, 6)
     """
     numbers = {width: _counts(width) for width in TABLE4}
+    tokens = draw_test_set(HMMPlan(2, 6, 4, 2).build(), 5, 4, plan.seed).tokens
     return Result(
         replicated=tuple(one for draw in range(DRAWS) for one in _replicated(plan, draw)),
-        embedded=tuple(one for draw in range(DRAWS) for one in _embedded(plan, draw)),
+        embedded=tuple(one for draw in range(DRAWS) for one in _embedded(plan, draw, tokens)),
         fractions={
             scaling: {width: _kept(counts, powers) for width, counts in numbers.items()}
             for scaling, powers in GRADIENT_POWERS.items()
@@ -165,8 +168,7 @@ def _replicated(plan: Plan, draw: int) -> Iterator[Replicated]:
                 yield Replicated(scaling=scaling, k=k, draw=draw, slope=slope, **names)
 
 
-def _embedded(plan: Plan, draw: int) -> Iterator[Embedded]:
-    sentences = draw_test_set(HMMPlan(2, 6, 4, 2).build(), 5, 4, plan.seed).tokens
+def _embedded(plan: Plan, draw: int, sentences: Int[Tensor, "n positions"]) -> Iterator[Embedded]:
     start = int(stream(plan.seed, f"transformer {draw}").integers(2**31))
     small_plan = TransformerSize(16, 2, 2).for_sentences(6, 4)
     small = build_model(small_plan, start, deviation=0.1).double()  # its own true distribution

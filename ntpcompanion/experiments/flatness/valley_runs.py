@@ -58,7 +58,7 @@ class Ensemble(experiment.Result):
     model: str
     rate: Annotated[float, Field(description="η")]
     fraction: Annotated[float, Field(description="displacement along the flow over the flow's")]
-    error: float
+    fraction_error: float
     plateau: Annotated[float, Field(description="excess loss over η/4 times the trace")]
     plateau_error: float
 
@@ -114,8 +114,7 @@ class Result(experiment.Result):
     def limit(self, model: str, field: str) -> Effect:
         """Fraction or plateau of a model, at learning rate 0."""
         table = experiment.table_of(one for one in self.ensembles if one.model == model)
-        errors = table["error" if field == "fraction" else f"{field}_error"]
-        limit = at_rate_zero(self.plan.finer, table[field], errors)
+        limit = at_rate_zero(self.plan.finer, table[field], table[f"{field}_error"])
         return estimate(*limit, self.plan.replicas // 5)
 
     @property
@@ -261,7 +260,7 @@ def _ensemble(
         model=name,
         rate=rate,
         fraction=fraction,
-        error=error,
+        fraction_error=error,
         plateau=plateau,
         plateau_error=plateau_error,
     )
