@@ -18,6 +18,8 @@ SLOW = {
     "experiments/adam/adam_bias.py",
     "experiments/adam/adam_limit.py",
     "experiments/adam/adam_rate.py",
+    "experiments/flatness/bracket_descent.py",
+    "experiments/flatness/valley_runs.py",
     "experiments/geometry/contrastive_starts.py",
 }
 WITH_EXAMPLES = [path for path in FILES if ">>> " in path.read_text(encoding="utf-8")]

@@ -52,6 +52,18 @@ from .capacity.trained_widths import read_widths as read_widths
 from .capacity.trained_widths import printed_points as printed_points
 from .thresholds.crossing_limits import read_crossings as read_crossings
 from .thresholds.text_predictions import read_texts as read_texts
+from .flatness import flattest_neurons as flattest_neurons
+from .flatness import bound_terms as bound_terms
+from .flatness import feature_traces as feature_traces
+from .flatness import head_samples as head_samples
+from .flatness import bracket_descent as bracket_descent
+from .flatness import noise_curvature as noise_curvature
+from .flatness import drift_constant as drift_constant
+from .flatness import valley_runs as valley_runs
+from .flatness import sparse_valley as sparse_valley
+from .flatness import trace_estimates as trace_estimates
+from .flatness import adam_drift as adam_drift
+from .flatness import enlarged_traces as enlarged_traces
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .planning.path_star_runs import describe_runs as describe_runs
@@ -118,6 +130,18 @@ __all__ = [
     "printed_points",
     "read_crossings",
     "read_texts",
+    "flattest_neurons",
+    "bound_terms",
+    "feature_traces",
+    "head_samples",
+    "bracket_descent",
+    "noise_curvature",
+    "drift_constant",
+    "valley_runs",
+    "sparse_valley",
+    "trace_estimates",
+    "adam_drift",
+    "enlarged_traces",
     "runs_table",
     "course_table",
     "describe_runs",

@@ -100,6 +100,11 @@ def mean_effect(values: ArrayLike) -> Effect:
     return _over_seeds("values", as_shaped("values", values, (None,), "a number for each seed"))
 
 
+def estimate(mean: float, stderr: float, replicates: int) -> Effect:
+    """A number whose standard error is known already, as that of a limit or of a ratio."""
+    return Effect(float(mean), float(stderr), replicates, float(stderr) * replicates**0.5)
+
+
 def slope_within_seeds(x: ArrayLike, y: ArrayLike) -> Effect:
     """How fast y rises with x along the arms of one seed.
 

@@ -17,7 +17,13 @@ from ntpcompanion.generalization.xor import (
     sgd_path,
 )
 from ntpcompanion.randomness import stream
-from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect, slope_within_seeds
+from ntpcompanion.statistics.effects import (
+    Effect,
+    estimate,
+    mean_effect,
+    paired_effect,
+    slope_within_seeds,
+)
 from ntpcompanion.statistics.success_rates import Successes, count_successes
 
 Bits = tuple[Annotated[int, Field(ge=4)], ...]
@@ -159,9 +165,8 @@ class Result(experiment.Result):
         excesses = []
         for name, m in widths.items():
             failed = count_successes([one <= LEARNED for one in self.accuracies[name]])
-            sd = failed.stderr * failed.replicates**0.5
-            excess = float(failed.mean - np.exp(-m / 16))
-            excesses.append(Effect(excess, failed.stderr, failed.replicates, sd))
+            excess = failed.mean - np.exp(-m / 16)
+            excesses.append(estimate(excess, failed.stderr, failed.replicates))
         return max(excesses, key=lambda effect: effect.mean)
 
 

@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.flatness import adam_drift
+from ntpcompanion.experiments.flatness.adam_drift import Plan, run
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {"runs": 50, "rate": 0.02, "seed": 0}
+WRONG = {
+    "runs": (24, "should be greater than or equal to 25, got 24"),
+    "rate": (0.03, "should be less than or equal to 0.02, got 0.03"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(adam_drift, RIGHT, found)
+
+
+def test_displacements_hardly_depend_on_the_batch_size(found):
+    assert found.table[["B", "rate"]].to_numpy().tolist() == [
+        [batch, rate] for batch in (1, 16) for rate in (0.08, 0.04, 0.02)
+    ]
+    assert 0.5 < found.limit(16).mean < 1.1
+    fraction = np.log(found.limit(16).mean / found.limit(1).mean) / np.log(16)
+    assert found.batch_exponent.mean == pytest.approx(fraction)
+    assert abs(fraction) < 0.2  # that of SGD is −1
+
+
+def test_the_direction_is_that_of_the_flow_of_adam(found):
+    assert found.cosines["Adam"] > found.cosines["SGD"]
+    assert found.gain.mean == np.mean(found.gains) > 0
+    assert found.gain.replicates == 10
+
+
+def test_weight_decay_adds_its_rate(found):
+    logit = np.log(4)
+    derived = [1 / (2 * logit) + decay for decay in (0, 0.25, 1)]
+    assert found.decay_table["derived rate"].tolist() == pytest.approx(derived)
+    assert found.decay_ratio.mean * derived[-1] == pytest.approx(found.decays[-1].measured)
+    assert np.diff(found.decay_table["measured rate"]) == pytest.approx([0.25, 0.75], rel=0.3)

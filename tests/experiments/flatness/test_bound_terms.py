@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.dyck.bracket_transformer import squared_loss
+from ntpcompanion.experiments.flatness import bound_terms
+from ntpcompanion.experiments.flatness.bound_terms import Plan, choice_rows, choices, run
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {"length": 6, "width": 256, "drawn": 8, "seed": 0}
+WRONG = {
+    "length": (5, "must be even, got 5"),
+    "width": (255, "should be greater than or equal to 256, got 255"),
+    "drawn": (3, "should be greater than or equal to 4, got 3"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(bound_terms, RIGHT, found)
+
+
+def test_each_solution_loses_what_its_condition_costs(found):
+    assert (found.table.diff(axis=1).iloc[:, 1:] < 1e-12).all(axis=None)
+    T, first = 6, found.table.iloc[:, 0]
+    assert found.table.loc["counting"].tolist() == pytest.approx([1] * 5)
+    assert first["not balanced"] == pytest.approx((T + 1 / T**2) * T**0.5 / 2)
+    roots = [1 + sign / T + (T - 1) / T / 4 for sign in (1, -1)]
+    assert first["two values"] == pytest.approx((1 + np.sqrt(roots).mean()) / 2)
+    assert found.table.loc["mask as a bias"].tolist() == pytest.approx([2, 2, 2, 1, 1])
+    factor = np.sqrt(T * (0.25 + 0.25 / (T - 1)))  # half of the attention on the first
+    assert found.terms["half on the first"][2:] == pytest.approx((factor, factor, 1))
+    assert first["nonzero keys"] > found.terms["nonzero keys"][1] + 0.1
+    assert list(found.traces.values()) == pytest.approx([2] * 4)
+    assert found.lowest > 1
+
+
+def test_a_reader_is_offered_solutions_with_their_terms():
+    rows = {(one["length"], one["mask"], one["name"]): one for one in choice_rows(0)}
+    assert len(rows) == 2 * 2 * 11
+    for (T, sign, name), row in rows.items():
+        choice = choices(T, sign, 0)[name]
+        assert row["loss"] == squared_loss(choice.theta, choice.masked, choice.targets)
+        if name == "counting":
+            assert (row["values"], row["head"]) == pytest.approx((T**-0.5, T**-0.5))
+            assert (row["best"], row["kinks"], row["attention"]) == pytest.approx((0, 0, 0))
+    assert rows[4, "random", "split_by_bracket"]["kinks"] == pytest.approx(0.25)
+    assert rows[6, "random", "mask_as_bias"]["best"] == pytest.approx(0.5)

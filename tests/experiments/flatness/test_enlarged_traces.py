@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.flatness import enlarged_traces
+from ntpcompanion.experiments.flatness.enlarged_traces import Plan, misfits, run
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {"factor": 2, "seed": 0}
+WRONG = {
+    "factor": (1, "should be greater than or equal to 2, got 1"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(enlarged_traces, RIGHT, found)
+
+
+def test_perceptrons_keep_their_traces_with_balanced_factors_only(found):
+    for scaling, powers in {"balanced": (0, 0, 0), "naive": (-1, 0, 1)}.items():
+        rows = found.table[found.table.scaling == scaling]
+        for part, power in zip(("first", "middle", "last"), powers, strict=True):
+            assert rows[part].to_numpy() == pytest.approx(rows.k.to_numpy(float) ** power)
+
+
+def test_added_layers_add_the_derived_part(found):
+    assert [(one.k, one.draw) for one in found.embedded[:4]] == [(1, 0), (2, 0), (1, 1), (2, 1)]
+    assert found.gap < 1e-6
+    assert found.change(1).mean == pytest.approx(
+        np.mean([one.added for one in found.embedded if one.k == 1])
+    )
+
+
+def test_parameters_are_counted_by_hand(found):
+    d, layers, words, positions = 128, 4, 30_522, 32
+    embeddings = (words + 1 + positions) * d  # and the mask
+    weights = layers * 12 * d**2
+    assert found.kept.released[d] == pytest.approx(weights / (embeddings + weights), rel=0.05)
+    assert found.kept.balanced.min() > 0.9
+    assert found.size_error < 0.1
+    assert found.size_table.columns.tolist() == [
+        "printed (millions)",
+        "200 words",
+        "30,522 words",
+    ]
+    assert misfits() == 6  # all but the widest

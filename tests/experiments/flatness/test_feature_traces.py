@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.flatness import feature_traces
+from ntpcompanion.experiments.flatness.feature_traces import Plan, run
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {"wide": 512, "draws": 2, "width": 256, "stein_draws": 30, "seed": 0}
+WRONG = {
+    "wide": (511, "should be greater than or equal to 512, got 511"),
+    "draws": (1, "should be greater than or equal to 2, got 1"),
+    "width": (255, "should be greater than or equal to 256, got 255"),
+    "stein_draws": (1, "should be greater than or equal to 2, got 1"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(feature_traces, RIGHT, found)
+
+
+def test_balancing_flattens_towards_the_wide_limits(found):
+    for T in (4, 6):
+        drawn, whole, neurons = (one for one in found.scaled if one.T == T)
+        norms = np.array([one.squared_gradients for one in (drawn, whole, neurons)])
+        assert (np.diff(norms, axis=0) < 0).all()
+        assert drawn.limit == 512 / (2 * T)
+        assert whole.multiple.mean == pytest.approx(norms[1].mean() * T**0.5 / 2)
+        assert found.table["wide limit"][T, whole.scaling] == pytest.approx(T)
+    assert found.flattest.mean == found.table["multiple of the bound"].min()
+    assert 0 < found.limit_error.mean < 0.5
+
+
+def test_weights_of_stein_have_the_derived_loss_and_ranks(found):
+    assert abs(found.stein_loss.mean - 1) < 5 * found.stein_loss.stderr
+    assert found.stein_loss.replicates == 30
+    assert found.union < 0.2  # far below the bound
+    assert found.rank_gap == 0

@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.flatness import noise_curvature
+from ntpcompanion.experiments.flatness.noise_curvature import Plan, run
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {"hidden": 16, "seed": 0}
+WRONG = {
+    "hidden": (15, "should be greater than or equal to 16, got 15"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(noise_curvature, RIGHT, found)
+
+
+def test_the_covariance_is_the_hessian_at_minimizers_only(found):
+    assert found.gap < 1e-12
+    assert found.beside == min(one.beside for one in found.models) > 1e-4
+    assert 0 < found.smallest < min(one.smallest for one in found.models)
+    table = found.table
+    assert table.index.tolist() == ["Bernoulli", "softmax", "network", "linear"]
+    assert table["parameters"].tolist()[:2] == [2, 8]
+    a, b = 2, np.log(4) / 2  # by hand: one eigenvalue that is not zero
+    assert table.loc["Bernoulli"].tolist()[1:] == pytest.approx([1] + [0.16 * (a**2 + b**2)] * 2)

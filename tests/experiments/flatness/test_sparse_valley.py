@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.flatness import sparse_valley
+from ntpcompanion.experiments.flatness.sparse_valley import Plan, run
+from tests.experiments.cases import check_refusals, check_result
+
+RIGHT = {"steps": 1000, "seed": 0}
+WRONG = {
+    "steps": (999, "should be greater than or equal to 1000, got 999"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(sparse_valley, RIGHT, found)
+
+
+def test_the_loss_and_the_eigenvalues_off_the_supports_fall(found):
+    table = found.table
+    assert table.index[-1] == 1000
+    assert (np.diff(table.excess) < 0).all()
+    assert found.inside == 5  # two tokens for each of five contexts
+    assert (np.diff(found.spectra, axis=1) <= 0).all()
+    last, first = table.index[-1], table.index[table.index > 100][0]
+    fall = np.log(table[5][last] / table[5][first]) / np.log(last / first)
+    assert found.order == pytest.approx(fall, abs=0.1)
+    assert found.order < 0

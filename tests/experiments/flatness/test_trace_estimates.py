@@ -1,0 +1,59 @@
+import json
+
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.flatness.trace_estimates import Plan, Result, run
+from tests.experiments.cases import check_refusals
+
+RIGHT = {"hidden": 16, "directions": 2, "inputs": 500, "seed": 0}
+WRONG = {
+    "hidden": (15, "should be greater than or equal to 16, got 15"),
+    "directions": (1, "should be greater than or equal to 2, got 1"),
+    "inputs": (99, "should be greater than or equal to 100, got 99"),
+    "seed": (-1, "should be greater than or equal to 0, got -1"),
+}
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_found_again_but_for_the_seconds(found):
+    assert Result.from_json(json.loads(json.dumps(found.to_json()))) == found
+    again = run(Plan.from_json(RIGHT))
+    timed = {"estimates", "costs"}
+    assert again.model_dump(exclude=timed) == found.model_dump(exclude=timed)
+    for table in ("table", "cost_table"):
+        columns = ["trace", "error" if table == "table" else "standard error"]
+        assert getattr(again, table)[columns].equals(getattr(found, table)[columns])
+
+
+def test_both_estimates_are_unbiased_at_the_minimizer(found):
+    exact, *others = found.estimates
+    assert (exact.error, exact.draws) == (0, 0)
+    assert found.table.draws.isna().tolist() == [True, False, False]
+    for one in others:
+        assert abs(one.trace - exact.trace) < 5 * one.error
+    assert found.ratio.mean == others[0].trace / exact.trace
+    traces = found.cost_table
+    apart = abs(np.subtract.outer(traces.trace.to_numpy(), traces.trace.to_numpy()))
+    assert (apart <= 5 * 2 * traces["standard error"].max()).all()
+
+
+def test_the_bias_grows_with_the_root_of_the_excess_loss(found):
+    assert len(found.biases) == 2 * 9
+    assert all(abs(one.bias) <= one.bound for one in found.biases)
+    assert found.order.mean == pytest.approx(0.5, abs=0.1)
+    excess = 1e-6  # in the range where it is a power
+    assert found.bias_at(4 * excess) / found.bias_at(excess) == pytest.approx(2, rel=0.2)
+
+
+def test_one_function_has_many_traces(found):
+    table = found.written_table
+    assert table.trace.to_numpy() == pytest.approx(0.16 * (table.a**2 + (np.log(4) / table.a) ** 2))

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.flatness import valley_runs
+from ntpcompanion.experiments.flatness.valley_runs import Plan, run
+from tests.experiments.cases import check_refusals, check_result
+from tests.experiments.flatness.test_drift_constant import RIGHT as COIN
+from tests.experiments.flatness.test_drift_constant import WRONG as WRONG_COIN
+
+RIGHT = {**COIN, "replicas": 100, "hidden": 16}
+WRONG = {**WRONG_COIN, "hidden": (15, "should be greater than or equal to 16, got 15")}
+MODELS = ["Bernoulli", "softmax", "network", "linear"]
+
+
+def test_every_wrong_field_is_named():
+    check_refusals(Plan, RIGHT, WRONG)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(Plan.from_json(RIGHT))
+
+
+def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
+    check_result(valley_runs, RIGHT, found)
+
+
+def test_runs_come_as_far_as_the_flow_and_no_further(found):
+    assert [one.model for one in found.flows] == MODELS
+    assert found.limit_table.index.tolist() == MODELS[1:]
+    for model in MODELS[1:]:
+        fraction = found.limit(model, "fraction")
+        assert fraction.mean == found.limit_table.iloc[:, 0][model]
+        assert fraction.mean == pytest.approx(1, abs=5 * fraction.stderr + 0.1)
+        assert found.limit(model, "plateau").mean == pytest.approx(1, abs=0.3)
+    assert found.control.mean == max(one.ratio for one in found.controls) < 0.5
+    assert found.control.replicates == 20
+
+
+def test_traces_fall_at_equal_loss(found):
+    flows = {one.model: one for one in found.flows}
+    for model, rows in found.level_table.groupby("model"):
+        trace = np.interp(rows.t, flows[model].times, flows[model].trace)
+        assert rows.trace.to_numpy() == pytest.approx(trace, rel=0.1)
+        assert rows.excess.max() < 1e-10
+    assert found.change.mean == np.mean(found.changes) < 0
+    for model, speed in found.speeds.items():
+        times, trace = flows[model].times, flows[model].trace
+        assert speed == pytest.approx(1 / 0.1 * (1 - np.interp(0.1, times, trace) / trace[0]), 0.02)
+
+
+def test_the_spread_is_that_across_the_valley(found):
+    table = found.spread_table
+    assert table.total.to_numpy() == pytest.approx((table.across + table.along).to_numpy())
+    rank = (2 * table.predicted / table.rate)[table.model == "network"]
+    assert rank.round(9).tolist() == [4] * 3  # one of two words at each of four inputs
+    assert found.across.mean == pytest.approx(1, abs=5 * found.across.stderr + 0.1)
+    assert found.spread_exponent.mean == pytest.approx(1, abs=0.3)
