@@ -2,7 +2,8 @@
 
 - `pages`: present text joined with stored outputs
 - `code_folds`: which code a page shows, and where
-- `cards`: a claim as a line of HTML that opens
+- `templating`: views as HTML and MyST, by the templates of the folder `templates`
+- `cards`: what a card and the banner of a record show
 - `strips`: of many cards together, the first few
 - `widgets`: scripts and style for pages with interactive figures
 - `figures`: the SVGs of a notebook as part of its page

@@ -13,8 +13,9 @@ from ntpcompanion.workflow.checking.advice import what_to_do
 from ntpcompanion.workflow.checking.claim_positions import measure_lines
 from ntpcompanion.workflow.checking.value_comparison import Comparison, Finding, Kind
 from ntpcompanion.workflow.claims.baselines import Baselines, Run, input_key
-from ntpcompanion.workflow.claims.claims import Claim, Verdict, judge
+from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.claims.verdict import Verdict, judge
 
 SCHEMA = "https://json-schema.org/draft/2020-12/schema"
 

@@ -6,10 +6,11 @@ from typing import Literal
 
 from ntpcompanion.spelling import nearest
 from ntpcompanion.workflow.claims.baselines import NO_INPUT, Baselines, Run, input_key
-from ntpcompanion.workflow.claims.claims import Claim, judge
+from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.claims.formatting import show
 from ntpcompanion.workflow.claims.intervals import welch
 from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.claims.verdict import judge
 
 # How often a set of random numbers that have not moved may be called moved, all numbers of a
 # profile taken together.

@@ -28,6 +28,7 @@ from ntpcompanion.workflow.chapters.citation import read_book
 from ntpcompanion.workflow.chapters.widgets import known_widgets
 from ntpcompanion.workflow.checking.value_comparison import check_measured
 from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.claims.verdict import JudgedClaim, judged_claims
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS, page_faults, toc_pages
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.results.generated import write_generated
@@ -60,12 +61,12 @@ def current_results(runs: list[Run]) -> dict[str, Result]:
 
 
 class Prepared(NamedTuple):
-    """The folder that Jupyter Book is to build, the stored results by notebook, and by page the
-    marks of verdicts that were written for it.
+    """The folder that Jupyter Book is to build, the judged claims, and by page the marks of
+    verdicts that were written for it.
     """
 
     source: Path
-    results: dict[str, Result]
+    judged: dict[str, JudgedClaim]
     marks: dict[str, Counter[Mark]]
 
 
@@ -87,18 +88,20 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
     if faults:
         raise WorkflowError("\n".join(faults))
     source = project.book if profile == "book" else _staged_copy(project, profile)
+    measurements = [item for result in results.values() for item in result.measurements]
+    judged = judged_claims(claims, measurements, profile)
     # many cards show one record, which takes a while to check
     record = functools.cache(lambda name: load_record(project, name))
     book, chapters = read_book(project), source / "chapters"
     widgets, pages = known_widgets(project.book), {}
     for run in runs:
         name, commit = run.notebook.name, commit_of(project, run.notebook.path)
-        chapter = make_chapter(run, results[name], claims, record, book, widgets, commit)
+        chapter = make_chapter(run, results[name], judged, record, book, widgets, commit)
         chapter.write(chapters)
         pages[name] = chapter.page
-    texts = write_generated(project, source, claims, results, notebooks, profile, record, pages)
+    texts = write_generated(project, source, judged, results, notebooks, profile, record, pages)
     marks = {f"{CHAPTERS}{name}": chapter_marks(page) for name, page in pages.items()}
-    return Prepared(source, results, marks | prose_marks(source, toc_pages(project), texts))
+    return Prepared(source, judged, marks | prose_marks(source, toc_pages(project), texts))
 
 
 def built_site(project: Project, profile: str) -> Path:
@@ -128,11 +131,11 @@ def build_site(
     Raises WorkflowError with the faults of its sources or of the site, or if a source changed
     meanwhile.
     """
-    source, results, marks = prepare_pages(project, runs, profile)
+    source, judged, marks = prepare_pages(project, runs, profile)
     html = project.html(profile)
 
     def finish(made: Path) -> list[str]:
-        return site_faults(project, made, results, marks) or check()
+        return site_faults(project, made, judged, marks) or check()
 
     return render_changed(project, source, html, finish)
 

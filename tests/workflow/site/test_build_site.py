@@ -173,11 +173,8 @@ def test_pages_of_another_profile_do_not_touch_the_book(book):
     before = {path: path.read_bytes() for path in files_below(chapters)}
     assert (chapters / "_files" / "coin.md").read_text() == COIN
     book.execute("smoke")
-    source, results, _ = prepare_pages(book.project, book.runs("smoke"), "smoke")
-    assert {name: result.profile for name, result in results.items()} == {
-        "coin": "smoke",
-        "words": "smoke",
-    }
+    source, judged, _ = prepare_pages(book.project, book.runs("smoke"), "smoke")
+    assert {one.profile for one in judged.values()} == {"smoke"}
     assert (
         (source / "chapters" / "_ledger.md")
         .read_text()
