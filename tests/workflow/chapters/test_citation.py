@@ -9,7 +9,7 @@ from ntpcompanion.workflow.chapters.citation import (
     latex,
     read_book,
 )
-from tests.workflow.claims.test_claims import claim_that
+from tests.workflow.claims.test_verdict import claim_that
 
 BOOK = Book("A & B", "Its authors", settings=Settings(name="coins", version="0.3"))
 CHAPTER = Chapter(BOOK, "a_coin", "What $W^{mm}$ is", "2026")
