@@ -10,8 +10,7 @@
 - `ending`: the command, parameters, files and citation at the end of a chapter
 - `downloads`: the files that a chapter offers
 - `citation`: BibTeX of a chapter and of a claim
-- `numbering`: the paper's numbers of statements, beside those of the book
-- `inline_formulas`: formulas keep their punctuation
+- `numbering`: the paper's numbers of statements, beside those of the book; formulas in lines
 - `symbols`: meanings of symbols, where they stand
 - `chapter_files`: a stored run as a chapter, of the book or of a view
 - `outside_links`: its references to the pages of the book

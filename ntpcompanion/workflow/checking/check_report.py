@@ -6,6 +6,7 @@ import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -164,14 +165,11 @@ def make_report(
         values=sum(len(result.measurements) for result in results.values()),
         findings=[
             Reported(
-                kind=finding.kind,
-                fault=finding.fault,
-                claim=finding.claim,
-                text=finding.text,
-                advice=ADVICE.get(finding.kind, "").format(profile=profile),
-                **place(finding.notebook, finding.claim),
+                **{**asdict(each), **place(each.notebook, each.claim)},
+                fault=each.fault,
+                advice=ADVICE.get(each.kind, "").format(profile=profile),
             )
-            for finding in findings
+            for each in findings
         ],
         claims=[
             Checked(

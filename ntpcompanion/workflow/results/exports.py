@@ -106,7 +106,7 @@ class Row(BaseModel):
 class LedgerRun(BaseModel):
     """One run of a notebook, on which rows of its chapter rest."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
 
     started: Annotated[str, Field(description="Time in UTC, ISO 8601.")]
     seconds: Annotated[float, Field(description="Duration.")]
@@ -131,17 +131,7 @@ class LedgerFile(BaseModel):
 
 def ledger_json(rows: Sequence[Row], results: Mapping[str, Result], profile: str) -> str:
     """The ledger as indented JSON."""
-    runs = {
-        name: LedgerRun(
-            started=result.started,
-            seconds=result.seconds,
-            key=result.key,
-            parameters=result.parameters,
-            hardware=dict(result.hardware),
-            versions=result.versions,
-        )
-        for name, result in results.items()
-    }
+    runs = {name: LedgerRun.model_validate(result) for name, result in results.items()}
     made = LedgerFile(schema_file=SCHEMA_NAME, profile=profile, runs=runs, claims=list(rows))
     return _indented(made.model_dump(mode="json"))
 

@@ -6,13 +6,9 @@ import functools
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
-from importlib.metadata import PackageNotFoundError, requires, version
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
-
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
@@ -22,6 +18,7 @@ from ntpcompanion.workflow.base.files import (
     sha256,
     write_atomically,
 )
+from ntpcompanion.workflow.base.installed import installed_packages
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.chapters.chapter_files import make_chapter
 from ntpcompanion.workflow.chapters.citation import read_book
@@ -201,7 +198,6 @@ def _state(project: Project, source: Path) -> dict[str, str]:
     last rendering is kept (configuration, table of contents, styles, pictures, references,
     installed packages), and all `sources`.
     """
-    installed = [f"{name} {version(name)}" for name in sorted(required_packages())]
     modules = [
         path
         for package in project.packages
@@ -215,31 +211,11 @@ def _state(project: Project, source: Path) -> dict[str, str]:
         if path.suffix != ".md" and not _is_content(path.relative_to(source))
     ]
     return {
-        "frame": sha256(canonical_json([digest_of([configuration, ASSETS, *frame]), installed])),
+        "frame": sha256(
+            canonical_json([digest_of([configuration, ASSETS, *frame]), installed_packages()])
+        ),
         "sources": digest_of([source, *modules]),
     }
-
-
-def required_packages(extras: Sequence[str] = ("book", "science", "workflow")) -> set[str]:
-    """The installed packages that pages can be made by: what those extras of this package require,
-    what that requires, and so on. What tests need besides changes no page.
-    """
-    packages: set[str] = set()
-    asked = [("ntpcompanion", extra) for extra in extras]
-    seen = set(asked)
-    while asked:
-        name, extra = asked.pop()
-        try:
-            needs = requires(name) or []
-        except PackageNotFoundError:
-            continue
-        packages.add(name)
-        for need in map(Requirement, needs):
-            if need.marker is None or need.marker.evaluate({"extra": extra}):
-                new = {(canonicalize_name(need.name), part) for part in {"", *need.extras}} - seen
-                asked += new
-                seen |= new
-    return packages
 
 
 def _is_content(path: Path) -> bool:
