@@ -36,16 +36,16 @@ def check(
     """
     console = Console(stderr=files.json == reports.STDOUT)
     try:
-        found = results()
-        report = reports.check_results(project, found, profile)
+        measured = results()
+        report = reports.check_results(project, measured, profile)
     except WorkflowError as error:
         unwritten = _publish(project, reports.failed_report(profile, error), files, annotate)
         raise WorkflowError("\n".join([str(error), *unwritten])) from error
     say(*(finding.text for finding in [*report.notes, *report.faults]), console=console)
     if update:
-        path = reports.accept(project, found, profile)
+        path = reports.accept(project, measured, profile)
         say(f"Wrote {path}; review it with `git diff`.", console=console)
-        report = reports.check_results(project, found, profile)
+        report = reports.check_results(project, measured, profile)
     unwritten = _publish(project, report, files, annotate)
     if report.faults:
         raise WorkflowError("\n".join([_failure(report, update), *report.advice, *unwritten]))

@@ -22,7 +22,7 @@ class Card:
     """
 
     judged: JudgedClaim
-    item: Measurement
+    measurement: Measurement
     result: Result
     chapter: Chapter
     records: Sequence[Record] = ()
@@ -63,12 +63,12 @@ class Card:
     @property
     def values(self) -> str:
         """All values."""
-        return powers(show(self.item, shown=None))
+        return powers(show(self.measurement, shown=None))
 
     @property
     def randomness(self) -> str:
         """Whether chance enters, and with which seed."""
-        item = self.item
+        item = self.measurement
         seed = [] if item.seed is None else [f"seed {item.seed}"]
         if not item.exact:
             replicates = f"{item.replicates} independent replicates"

@@ -102,9 +102,11 @@ def _drawn(
     output = copy.deepcopy(output)
     data = output.get("data", {})
     one = judged.get(data.get(MEASUREMENT_MIME, {}).get("id"))
-    if one and one.item:
-        records = [record(name) for name in one.item.records]
-        data["text/html"] = render("card.html", Card(one, one.item, result, chapter, records))
+    if one and one.measurement:
+        records = [record(name) for name in one.measurement.records]
+        data["text/html"] = render(
+            "card.html", Card(one, one.measurement, result, chapter, records)
+        )
     elif RECORD_MIME in data:
         data["text/html"] = render("record.html", Banner(record(data[RECORD_MIME]["name"])))
     return output

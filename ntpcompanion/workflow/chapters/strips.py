@@ -28,7 +28,7 @@ def gather_cards(cells: list[nbformat.NotebookNode], judged: Mapping[str, Judged
         rest = [output for output in run if not any(output is one for one in standing)]
         if not rest:
             continue
-        verdicts = [judged[output.data[MEASUREMENT_MIME]["id"]].told for output in rest]
+        verdicts = [judged[output.data[MEASUREMENT_MIME]["id"]].counted_as for output in rest]
         drawn = "".join(output.data["text/html"] for output in rest)
         title = summary(verdicts, more=bool(standing))
         opening = f'<details class="ntp-strip"><summary>{title}</summary>'

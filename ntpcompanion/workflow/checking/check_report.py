@@ -175,14 +175,14 @@ def make_report(
             Checked(
                 id=name,
                 short=one.claim.short,
-                measured=Number.of(one.item),
+                measured=Number.of(one.measurement),
                 baseline=Number.of(before.get(name)),
                 verdict=one.verdict,
                 expected_verdict=one.claim.expected_verdict if one.expectation else None,
                 **place(one.claim.notebook, name),
             )
             for name, one in judged.items()
-            if one.claim.measured_at(profile) or one.item
+            if one.claim.measured_at(profile) or one.measurement
         ],
     )
 

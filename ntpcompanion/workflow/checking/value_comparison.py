@@ -136,10 +136,10 @@ def check_measured(
 
 def _unexpected(one: JudgedClaim) -> list[Finding]:
     expected = one.claim.expected_verdict
-    if one.item is None or one.verdict in (expected, "exploratory"):
+    if one.measurement is None or one.verdict in (expected, "exploratory"):
         return []
     bounds = one.expectation.bounds if one.expectation else ()
-    ours = show(one.item, apart_from=bounds)
+    ours = show(one.measurement, apart_from=bounds)
     return _of(one.claim, "verdict", [f"verdict {one.verdict}, expected {expected} (ours {ours})"])
 
 

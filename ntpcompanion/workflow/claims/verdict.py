@@ -27,7 +27,7 @@ class JudgedClaim:
 
     claim: Claim
     profile: str
-    item: Measurement | None
+    measurement: Measurement | None
     verdict: Verdict
     expectation: Expectation | None
 
@@ -38,7 +38,7 @@ class JudgedClaim:
         Every page shows it like that, and a build looks for it there.
         """
         others = self.expectation.bounds if self.expectation else ()
-        return powers(show(self.item, apart_from=others)) if self.item else "–"
+        return powers(show(self.measurement, apart_from=others)) if self.measurement else "–"
 
     @property
     def reach(self) -> str:
@@ -47,7 +47,7 @@ class JudgedClaim:
         return f"{self.verdict} {reach}".rstrip()
 
     @property
-    def told(self) -> str:
+    def counted_as(self) -> str:
         """The verdict in a count: a refutation is not told without whose claim it is."""
         return f"{self.verdict} ({self.claim.kind})" if self.verdict == "refuted" else self.verdict
 
@@ -64,18 +64,24 @@ class JudgedClaim:
     @property
     def url(self) -> str:
         """Where the site shows a claim: its card, or its chapter where nothing was measured."""
-        return f"chapters/{self.claim.notebook}.html" + (f"#{self.anchor}" if self.item else "")
+        return f"chapters/{self.claim.notebook}.html" + (
+            f"#{self.anchor}" if self.measurement else ""
+        )
 
     @property
     def effect(self) -> float | None:
         """Distance of one number from the nearer edge of what is expected, in units of the expected
         number or of its tolerance; None for several numbers, and without such a unit.
         """
-        if self.expectation is None or self.item is None or len(self.item.values) != 1:
+        if (
+            self.expectation is None
+            or self.measurement is None
+            or len(self.measurement.values) != 1
+        ):
             return None
         bounds = map(abs, self.expectation.bounds)
         unit = getattr(self.expectation, "within", None) or max(bounds, default=0.0)
-        smallest = min(s.value for s in _slacks(self.claim, self.expectation, self.item))
+        smallest = min(s.value for s in _slacks(self.claim, self.expectation, self.measurement))
         return smallest / unit if unit else None
 
 
@@ -116,7 +122,7 @@ def _slacks(claim: Claim, expectation: Expectation, measurement: Measurement) ->
 
 
 def tally(words: Iterable[str]) -> str:
-    """`3 supported, 1 refuted (slip)`: how often each verdict was `told`, in their order."""
+    """`3 supported, 1 refuted (slip)`: how often each verdict is counted, in their order."""
     counts, order = Counter(words), [str(verdict) for verdict in VERDICTS]
     ordered = sorted(counts, key=lambda words: order.index(words.partition(" (")[0]))
     return ", ".join(f"{counts[words]} {words}" for words in ordered)

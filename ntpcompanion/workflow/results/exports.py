@@ -78,7 +78,7 @@ class Row(BaseModel):
     @classmethod
     def of(cls, judged: JudgedClaim) -> "Row":
         """The row of a judged claim."""
-        claim, item, expectation = judged.claim, judged.item, judged.expectation
+        claim, item, expectation = judged.claim, judged.measurement, judged.expectation
         values, errors = (item.values, item.errors) if item else ((), ())
         ends = [*zip(values, half_widths(item) if item else (), strict=True)]
         return cls(

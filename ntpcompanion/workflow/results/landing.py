@@ -145,12 +145,12 @@ def _measured(page: LandingPage, name: str) -> tuple[JudgedClaim, Measurement]:
             f"book/landing.yml names the claim {name!r}, which is not in claims.yml."
         )
     one = page.judged[name]
-    if one.item is None:
+    if one.measurement is None:
         raise WorkflowError(
             f"book/landing.yml names the claim {name!r}, which notebook {one.claim.notebook!r} did "
             "not measure."
         )
-    return one, one.item
+    return one, one.measurement
 
 
 def _shown(page: LandingPage, finding: Finding, number: int) -> Shown:

@@ -95,7 +95,7 @@ class Beside:
             (
                 ours[item.claim],
                 there[item.claim],
-                moved(self.claims[item.claim], item, there[item.claim].item),
+                moved(self.claims[item.claim], item, there[item.claim].measurement),
             )
             for item in self.ours.measurements
             if item.claim in self.claims

@@ -86,7 +86,7 @@ def site_faults(
         faults += [
             f"{where} does not show {one.claim.id} = {one.number}"
             for where, text in ((page, texts[page]), ("ledger.html", ledger))
-            if one.item and one.number not in text
+            if one.measurement and one.number not in text
         ]
     return faults + _mark_faults(html, expected)
 

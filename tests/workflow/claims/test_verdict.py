@@ -183,9 +183,10 @@ def test_a_verdict_says_how_far_it_reaches():
 
 def test_a_refutation_is_counted_with_whose_claim_it_is():
     told = [
-        judged(each).told for each in ("not measured", "inconclusive", "supported", "supported")
+        judged(each).counted_as
+        for each in ("not measured", "inconclusive", "supported", "supported")
     ]
-    told += [judged("refuted", kind="slip").told, judged("refuted").told]
+    told += [judged("refuted", kind="slip").counted_as, judged("refuted").counted_as]
     assert tally(told) == (
         "2 supported, 1 refuted (slip), 1 refuted (stated), 1 inconclusive, 1 not measured"
     )
