@@ -12,7 +12,7 @@ from ntpcompanion.workflow.base.environment import make_importable
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
-from ntpcompanion.workflow.checking.reports import Files, accept, check_results
+from ntpcompanion.workflow.checking.reports import Files
 from ntpcompanion.workflow.checking.schemas import write_schemas
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.doctor.doctor_report import examine
@@ -21,6 +21,7 @@ from ntpcompanion.workflow.notebooks.lab import start_lab
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import check_profile
 from ntpcompanion.workflow.running import history as running_history
+from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, chosen_runs
 from ntpcompanion.workflow.site import build_site as build
 from ntpcompanion.workflow.site import unchanged
@@ -138,14 +139,11 @@ def check(
             "Leave one of them out."
         )
     project = _project()
-    with terminal_checks.reported_error(project, profile, files, annotate):
-        results = build.current_results(chosen_runs(project, profile, (), parameter or ()))
-        report = check_results(project, results, profile)
-    terminal_checks.show_report(report, files)
-    if update:
-        terminal_checks.show_accepted(accept(project, results, profile), files)
-        report = check_results(project, results, profile)
-    terminal_checks.end_check(project, report, files, annotate, updated=update)
+
+    def results() -> dict[str, Result]:
+        return build.current_results(chosen_runs(project, profile, (), parameter or ()))
+
+    terminal_checks.check(project, profile, results, files, annotate, update)
 
 
 @app.command()

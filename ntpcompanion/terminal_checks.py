@@ -1,9 +1,7 @@
 """What `check` and `doctor` show: findings as lines, annotations and files of a report."""
 
-import contextlib
 import os
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 
 import typer
 from rich.console import Console
@@ -17,56 +15,54 @@ from ntpcompanion.workflow.checking.check_report import Report, report_json
 from ntpcompanion.workflow.checking.reports import Files
 from ntpcompanion.workflow.doctor.doctor_report import shown
 from ntpcompanion.workflow.doctor.environment_checks import Check
+from ntpcompanion.workflow.running.results import Result
 
 WIDEST = 110  # columns: longer lines of a report are hard to read
 
 
-@contextlib.contextmanager
-def reported_error(
-    project: Project, profile: str, files: Files, annotate: bool | None
-) -> Iterator[None]:
-    """What stops a check from comparing anything stands in its reports, too. Raises that
-    WorkflowError again, with a sentence for each report that cannot be written.
+def check(
+    project: Project,
+    profile: str,
+    results: Callable[[], Mapping[str, Result]],
+    files: Files,
+    annotate: bool | None,
+    update: bool,
+) -> None:
+    """Compare the stored results of a profile, say and write what was found, and make the values
+    the baseline where that is asked for (`update`). The output is left to JSON if it goes there.
+
+    Raises WorkflowError if there are faults, if nothing could be compared, which stands in the
+    reports, too, or if a report cannot be written.
     """
+    console = Console(stderr=files.json == reports.STDOUT)
     try:
-        yield
+        measured = results()
+        report = reports.check_results(project, measured, profile)
     except WorkflowError as error:
         unwritten = _publish(project, reports.failed_report(profile, error), files, annotate)
         raise WorkflowError("\n".join([str(error), *unwritten])) from error
-
-
-def show_report(report: Report, files: Files) -> None:
-    """Print the findings of a check: on the error stream where the output is to be JSON."""
-    console = Console(stderr=files.json == reports.STDOUT)
-    lines = [finding.text for finding in [*report.notes, *report.faults]]
-    say(*lines, console=console)
-
-
-def show_accepted(path: Path, files: Files) -> None:
-    """Say where the values now are that a check has accepted."""
-    console = Console(stderr=files.json == reports.STDOUT)
-    say(f"Wrote {path}; review it with `git diff`.", console=console)
-
-
-def end_check(
-    project: Project, report: Report, files: Files, annotate: bool | None, *, updated: bool
-) -> None:
-    """Write the reports of a check, and say how it ended. Raises WorkflowError if there are faults,
-    or a report cannot be written; `updated`: they remain although the values were accepted.
-    """
+    say(*(finding.text for finding in [*report.notes, *report.faults]), console=console)
+    if update:
+        path = reports.accept(project, measured, profile)
+        say(f"Wrote {path}; review it with `git diff`.", console=console)
+        report = reports.check_results(project, measured, profile)
     unwritten = _publish(project, report, files, annotate)
-    one = report.values == 1
-    values = f"{report.values} measured value{'' if one else 's'}"
-    if faults := len(report.faults):
-        also = ", verdicts among them: a baseline cannot fix those" if updated else ""
-        message = f"{faults} of the checks on {values} failed at profile {report.profile}{also}."
-        raise WorkflowError("\n".join([message, *report.advice, *unwritten]))
-    baseline = project.baseline(report.profile).name
-    console = Console(stderr=files.json == reports.STDOUT)
-    agree = f"{values} agree{'s' if one else ''}"
-    say(f"{agree} with {baseline} and with the expected verdicts.", console=console)
+    if report.faults:
+        raise WorkflowError("\n".join([_failure(report, update), *report.advice, *unwritten]))
+    baseline = f"with {project.baseline(profile).name} and with the expected verdicts."
+    say(f"{_values(report)} agree{'s' * (report.values == 1)} {baseline}", console=console)
     if unwritten:
         raise WorkflowError("\n".join(unwritten))
+
+
+def _failure(report: Report, updated: bool) -> str:
+    also = ", verdicts among them: a baseline cannot fix those" if updated else ""
+    checks = f"{len(report.faults)} of the checks on {_values(report)}"
+    return f"{checks} failed at profile {report.profile}{also}."
+
+
+def _values(report: Report) -> str:
+    return f"{report.values} measured value{'s' * (report.values != 1)}"
 
 
 def _publish(project: Project, report: Report, files: Files, annotate: bool | None) -> list[str]:

@@ -4,8 +4,8 @@ import re
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from ntpcompanion.workflow.results.ledger import row_anchor
 
 PROJECT = Project.find()
 CLAIMS = load_claims(PROJECT)
@@ -26,7 +26,7 @@ def refuted(**wanted):
 def linked(text):
     """Ids of the claims to whose rows a text links."""
     anchors = set(re.findall(r"ledger\.html#(row-[\w-]+)", text))
-    known = {row_anchor(name): name for name in CLAIMS}
+    known = {one.row: name for name, one in judged_claims(CLAIMS, [], "book").items()}
     assert anchors <= set(known)
     return {known[anchor] for anchor in anchors}
 

@@ -9,7 +9,7 @@ import pytest
 from jupytext.config import load_jupytext_config
 
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking.value_comparison import compare
+from ntpcompanion.workflow.checking.reports import check_results
 from ntpcompanion.workflow.claims import baselines
 from ntpcompanion.workflow.claims.claims import Band, load_claims
 from ntpcompanion.workflow.claims.expectation import Effect
@@ -57,11 +57,7 @@ def executed():
 
 def test_no_number_moved_and_every_verdict_is_as_expected(executed):
     project, runs = executed
-    claims = load_claims(project)
-    found = compare(
-        current_results(runs), claims, baselines.read_baseline(project.baseline("smoke")), "smoke"
-    )
-    assert found.faults == []
+    assert check_results(project, current_results(runs), "smoke").faults == []
 
 
 def test_no_cell_of_the_book_warns(executed):

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pytest
 
@@ -58,8 +58,10 @@ def test_it_holds_the_package_whole_and_nothing_else(unpacked):
         path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()
     }
     assert {"ntpcompanion/py.typed", "ntpcompanion/linear/__init__.pyi"} <= files
-    own = {path.relative_to(ROOT).as_posix() for path in (ROOT / "ntpcompanion").rglob("*.py")}
-    assert {name for name in files if name.endswith(".py")} == own
+    package = ROOT / "ntpcompanion"
+    for kind in ("*.py", "templates/*"):
+        own = {path.relative_to(ROOT).as_posix() for path in package.rglob(kind)}
+        assert own == {name for name in files if PurePath(name).match(kind)}, kind
 
 
 @pytest.mark.slow

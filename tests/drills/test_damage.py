@@ -11,6 +11,7 @@ from ntpcompanion.workflow.chapters.citation import Book
 from ntpcompanion.workflow.chapters.ending import Source
 from ntpcompanion.workflow.chapters.pages import make_page
 from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.running.runs import load_executed, stale_reasons
 from ntpcompanion.workflow.site.build_site import current_results, prepare_pages
 from ntpcompanion.workflow.site.marks import marks_of
@@ -71,7 +72,7 @@ def test_a_flipped_bit_is_found_or_makes_no_difference(executed, suffix):
                 run.notebook,
                 load_executed(run.page),
                 result,
-                claims,
+                judged_claims(claims, result.measurements, "book"),
                 lambda name: None,
                 Book("A book", "Its authors"),
                 Source("notebooks/coin.md"),
@@ -111,6 +112,8 @@ def test_a_damaged_site_is_made_again(executed):
 
 def test_a_page_without_its_number_is_a_fault(executed, tmp_path):
     results, html = current_results(executed.runs()), tmp_path / "html"
+    measured = [item for result in results.values() for item in result.measurements]
+    judged = judged_claims(load_claims(executed.project), measured, "book")
     (html / "chapters").mkdir(parents=True)
     for page in ("intro", "index", "ledger", "status", "chapters/coin", "chapters/words"):
         (html / f"{page}.html").write_text("<p>0.<b>5</b> 1, 2, 4 and nothing else</p></html>")
@@ -123,7 +126,7 @@ def test_a_page_without_its_number_is_a_fault(executed, tmp_path):
             file.write(drawn)
 
     def faults():
-        return site_faults(executed.project, html, results, expected)
+        return site_faults(executed.project, html, judged, expected)
 
     assert faults() == [
         "chapters/words.html does not show toy.words = 3",

@@ -11,7 +11,7 @@ from ntpcompanion.workflow.chapters.citation import Book
 from ntpcompanion.workflow.chapters.downloads import FOLDER, downloads
 from ntpcompanion.workflow.chapters.ending import Source
 from ntpcompanion.workflow.chapters.pages import make_page
-from ntpcompanion.workflow.claims.claims import Claim
+from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, load_executed
@@ -35,7 +35,7 @@ class Chapter:
 def make_chapter(
     run: Run,
     result: Result,
-    claims: Mapping[str, Claim],
+    judged: Mapping[str, JudgedClaim],
     record: Callable[[str], Record],
     book: Book,
     widgets: Collection[str],
@@ -48,5 +48,5 @@ def make_chapter(
     """
     notebook, executed = run.notebook, load_executed(run.page)
     source = Source(notebook.path.relative_to(run.project.root).as_posix(), commit)
-    page = make_page(notebook, executed, result, claims, record, book, source, widgets)
+    page = make_page(notebook, executed, result, judged, record, book, source, widgets)
     return Chapter(notebook.name, page, downloads(notebook, executed, result))

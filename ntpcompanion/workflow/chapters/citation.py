@@ -44,6 +44,23 @@ class Chapter:
     title: str
     year: str
 
+    @property
+    def entry(self) -> str:
+        """Its entry in BibTeX."""
+        book, name = self.book, f"notebook {latex(self.name)}"
+        return _entry(
+            "incollection",
+            book.key(self.name),
+            {
+                "author": f"{{{latex(book.author)}}}",
+                "title": latex(self.title),
+                "booktitle": latex(book.title),
+                "year": self.year,
+                "note": _listed(latex(book.edition), name, ", "),
+                "url": book.repository,
+            },
+        )
+
 
 def read_book(project: Project) -> Book:
     """Read it. Raises WorkflowError naming the entry of `_config.yml` that has another form."""
@@ -57,22 +74,6 @@ def read_book(project: Project) -> Book:
     return Book(**texts, repository=address, settings=project.settings)
 
 
-def chapter_entry(chapter: Chapter) -> str:
-    """The BibTeX entry of a chapter."""
-    return _entry(
-        "incollection",
-        chapter.book.key(chapter.name),
-        {
-            "author": f"{{{latex(chapter.book.author)}}}",
-            "title": latex(chapter.title),
-            "booktitle": latex(chapter.book.title),
-            "year": chapter.year,
-            "note": _listed(latex(chapter.book.edition), f"notebook {latex(chapter.name)}", ", "),
-            "url": chapter.book.repository,
-        },
-    )
-
-
 def claim_entry(chapter: Chapter, claim: Claim, summary: str) -> str:
     """The BibTeX entry of one claim; `summary` is its verdict and number."""
     return _entry(
@@ -80,7 +81,7 @@ def claim_entry(chapter: Chapter, claim: Claim, summary: str) -> str:
         chapter.book.key(claim.id),
         {
             "author": f"{{{latex(chapter.book.author)}}}",
-            "title": latex((claim.short or claim.statement).rstrip(".")),
+            "title": latex(claim.words.rstrip(".")),
             "howpublished": f"Claim {latex(claim.id)} of the chapter ``{latex(chapter.title)}'', "
             f"{latex(chapter.book.title)}",
             "year": chapter.year,

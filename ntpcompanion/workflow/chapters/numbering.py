@@ -1,5 +1,6 @@
 """One numbering: a statement has the number of the book, and the paper's as a note beside it; so
-has a displayed formula that ends in a comment of TeX, `% (4) of the paper`.
+has a displayed formula that ends in a comment of TeX, `% (4) of the paper`. No formula in a line of
+text loses its punctuation.
 """
 
 import re
@@ -18,6 +19,7 @@ _FORMULA = re.compile(
     r"\s*% (?P<number>\([^()%]*\)(?:, \([^()%]*\))*) of the paper[ ]*(?=\n|\\)",
     re.DOTALL,
 )
+_BEFORE_A_SIGN = re.compile(r'(<span class="math[^>]*>\s*\\\([^<]*\\\)\s*</span>)([.,;:!?)\]’”]+)')
 _NOT_IN_IT = re.compile(r"\s*\(not in the paper\)\s*$")
 
 
@@ -29,6 +31,13 @@ def with_papers_numbers(html: str) -> str:
     Around the title itself no parentheses are left. Doing so again changes nothing.
     """
     return _FORMULA.sub(_numbered, _TITLE.sub(_titled, html))
+
+
+def with_their_punctuation(html: str) -> str:
+    """A page on which no line begins with the full stop of a formula: MathJax makes a box of each
+    formula, and a browser may break the line after a box.
+    """
+    return _BEFORE_A_SIGN.sub(r'<span class="ntp-nobreak">\1\2</span>', html)
 
 
 def papers_number(title: str) -> tuple[str, str | None]:

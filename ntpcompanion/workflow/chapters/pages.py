@@ -4,40 +4,34 @@ verdicts.
 
 import copy
 from collections.abc import Callable, Collection, Mapping
-from html import escape
-from typing import Any
 
 import nbformat
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.provenance import hardware_line
-from ntpcompanion.workflow.chapters import cards
+from ntpcompanion.workflow.chapters.cards import Banner, Card
 from ntpcompanion.workflow.chapters.citation import Book, Chapter
 from ntpcompanion.workflow.chapters.code_folds import fold_code
-from ntpcompanion.workflow.chapters.ending import Source, add_ending, seconds
+from ntpcompanion.workflow.chapters.ending import Source, add_ending
 from ntpcompanion.workflow.chapters.figures import inline_figures
 from ntpcompanion.workflow.chapters.strips import gather_cards
+from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.chapters.widgets import load_widgets
-from ntpcompanion.workflow.claims.claims import Claim, judge
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
-from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags, written_cells
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.titles import insert_below_title
-from ntpcompanion.workflow.records.record import Record, banner
+from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.running.results import Result
 
 HIDING = {"remove-output", "remove-cell", "hide-output", "hide-cell"}  # tags that cost a card
-SMOKE_WARNING = """:::{warning}
-This page was made with the **smoke** profile, to test the machinery. Its numbers are not results.
-:::"""
 
 
 def make_page(
     notebook: Notebook,
     executed: nbformat.NotebookNode,
     result: Result,
-    claims: Mapping[str, Claim],
+    judged: Mapping[str, JudgedClaim],
     record: Callable[[str], Record],
     book: Book,
     source: Source,
@@ -46,9 +40,10 @@ def make_page(
     """Join the present text with the stored outputs, render cards and banners, fold the code, say
     below the title when the page was made and at its end how to repeat it.
 
-    Needs no kernel. `record(name)` loads a record; `widgets` are the interactive figures that
-    have a script. Making the page of a page changes nothing. Raises WorkflowError if the run has
-    other cells than the text, a tag would hide a card, or an interactive figure has no script.
+    Needs no kernel. `judged` are the claims with what the run has measured; `record(name)` loads a
+    record; `widgets` are the interactive figures that have a script. Making the page of a page
+    changes nothing. Raises WorkflowError if the run has other cells than the text, a tag would hide
+    a card, or an interactive figure has no script.
     """
     page = copy.deepcopy(notebook.node)
     chapter = Chapter(book, notebook.name, notebook.title, result.started[:4])
@@ -61,7 +56,7 @@ def make_page(
     for cell, stored in zip(code_cells(page), ran, strict=True):
         _check_shown(notebook.name, cell, stored)
         cell["outputs"] = [
-            _drawn(output, result, claims, record, chapter) for output in stored.outputs
+            _drawn(output, result, judged, record, chapter) for output in stored.outputs
         ]
         cell["execution_count"] = stored.execution_count
     load_widgets(page, widgets, notebook.name, book.settings.colours)
@@ -69,9 +64,9 @@ def make_page(
     below = page.cells.index(defaults) + 1
     page.cells[below:below] = [cell for cell in code_cells(executed) if is_injected(cell)]
     page.cells = fold_code(page.cells)
-    gather_cards(page.cells, lambda item: _verdict(item, result, claims))
+    gather_cards(page.cells, judged)
     page.cells = add_ending(page.cells, notebook, result, chapter, source)
-    insert_below_title(page, _provenance(result), notebook.name)
+    insert_below_title(page, render("made.md", result), notebook.name)
     page.metadata.pop("ntp", None)
     page.metadata["kernelspec"] = executed.metadata["kernelspec"]
     page.metadata["language_info"] = executed.metadata.get("language_info", {})
@@ -97,44 +92,21 @@ def _check_shown(name: str, cell: nbformat.NotebookNode, source: nbformat.Notebo
         )
 
 
-def _verdict(item: dict[str, Any], result: Result, claims: Mapping[str, Claim]) -> str | None:
-    """The verdict of a measurement that has a card, as told; None for one without a claim."""
-    if (claim := claims.get(item["id"])) is None:
-        return None
-    judgement = judge(claim, result.profile, Measurement.from_json(item))
-    return cards.told(judgement.verdict, claim.kind)
-
-
 def _drawn(
     output: nbformat.NotebookNode,
     result: Result,
-    claims: Mapping[str, Claim],
+    judged: Mapping[str, JudgedClaim],
     record: Callable[[str], Record],
     chapter: Chapter,
 ) -> nbformat.NotebookNode:
     output = copy.deepcopy(output)
     data = output.get("data", {})
-    if (item := data.get(MEASUREMENT_MIME)) and item["id"] in claims:
-        claim, item = claims[item["id"]], Measurement.from_json(item)
-        html = cards.card(
-            claim,
-            judge(claim, result.profile, item),
-            item,
-            result,
-            chapter,
-            [record(name) for name in item.records],
+    one = judged.get(data.get(MEASUREMENT_MIME, {}).get("id"))
+    if one and one.measurement:
+        records = [record(name) for name in one.measurement.records]
+        data["text/html"] = render(
+            "card.html", Card(one, one.measurement, result, chapter, records)
         )
-    elif item := data.get(RECORD_MIME):
-        html = banner(record(item["name"]))
-    else:
-        return output
-    output.data["text/html"] = html
+    elif RECORD_MIME in data:
+        data["text/html"] = render("record.html", Banner(record(data[RECORD_MIME]["name"])))
     return output
-
-
-def _provenance(result: Result) -> str:
-    machine = escape(f"{hardware_line(result.hardware)}, Python {result.versions['python']}")
-    made = f"Executed {result.started[:10]}, profile <em>{result.profile}</em>"
-    took = f'<span title="{machine}">{seconds(result.seconds)}</span>'
-    line = f'<p class="ntp-run">{made}, {took}</p>'
-    return f"{SMOKE_WARNING}\n\n{line}" if result.profile == "smoke" else line

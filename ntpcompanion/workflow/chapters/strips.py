@@ -1,37 +1,34 @@
 """Runs of cards: the first few stand, the rest wait in one strip that opens."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Container, Mapping, Sequence
 
 import nbformat
 
-from ntpcompanion.workflow.chapters.cards import tally
 from ntpcompanion.workflow.chapters.code_folds import GLUED
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
+from ntpcompanion.workflow.claims.verdict import JudgedClaim, tally
 from ntpcompanion.workflow.notebooks.cells import tags
 
 STANDING = 4  # cards of one run that are shown at once; where more wait, one less and the strip
 TAG = "strip"  # a code cell with this tag measures what only supports the cards before
 
 
-def gather_cards(
-    cells: list[nbformat.NotebookNode], verdict: Callable[[dict[str, Any]], str | None]
-) -> None:
+def gather_cards(cells: list[nbformat.NotebookNode], judged: Mapping[str, JudgedClaim]) -> None:
     """Put the cards of each run beyond four, and those of cells tagged `strip`, into one strip, in
     the place of the first of them. With its strip a run takes the room of four cards.
 
-    `verdict` tells that of the data of a measurement; None: it has no card. The outputs are changed
-    in place: only how they are drawn.
+    What is not among the `judged` claims has no card. The outputs are changed in place: only how
+    they are drawn.
     """
     waiting = {id(item) for cell in cells if TAG in tags(cell) for item in cell.get("outputs", [])}
-    for run in card_runs(cells, lambda item: verdict(item) is not None):
+    for run in card_runs(cells, judged):
         standing = [output for output in run if id(output) not in waiting]
         room = STANDING if len(standing) == len(run) <= STANDING else STANDING - 1
         standing = standing[:room]
         rest = [output for output in run if not any(output is one for one in standing)]
         if not rest:
             continue
-        verdicts = [judged for item in rest if (judged := verdict(item.data[MEASUREMENT_MIME]))]
+        verdicts = [judged[output.data[MEASUREMENT_MIME]["id"]].counted_as for output in rest]
         drawn = "".join(output.data["text/html"] for output in rest)
         title = summary(verdicts, more=bool(standing))
         opening = f'<details class="ntp-strip"><summary>{title}</summary>'
@@ -41,7 +38,7 @@ def gather_cards(
 
 
 def card_runs(
-    cells: list[nbformat.NotebookNode], has_card: Callable[[dict[str, Any]], bool]
+    cells: list[nbformat.NotebookNode], claims: Container[str]
 ) -> list[list[nbformat.NotebookNode]]:
     """The outputs with cards that stand together on a page: nothing else is seen between them."""
     runs: list[list[nbformat.NotebookNode]] = [[]]
@@ -52,7 +49,7 @@ def card_runs(
             continue
         for output in cell.outputs:
             data = output.get("data", {})
-            if MEASUREMENT_MIME in data and has_card(data[MEASUREMENT_MIME]):
+            if MEASUREMENT_MIME in data and data[MEASUREMENT_MIME]["id"] in claims:
                 runs[-1].append(output)
             elif not data or not all(mime.startswith(GLUED) for mime in data):
                 runs.append([])

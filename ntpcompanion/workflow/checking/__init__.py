@@ -1,8 +1,6 @@
 """Whether a number or a verdict has moved, and how a person, a host or a program is told.
 
 - `value_comparison`: measured values against the baseline, verdicts against those expected
-- `advice`: what to do about what a comparison found
-- `claim_positions`: the line of a notebook that measures a claim
 - `check_report`: what a comparison found, as data
 - `formats`: the same as JUnit XML, annotations of GitHub and Markdown
 - `reports`: stored results compared, and the files that are written about it

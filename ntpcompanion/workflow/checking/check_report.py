@@ -2,21 +2,36 @@
 what is wrong with it.
 """
 
+import functools
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking.advice import what_to_do
-from ntpcompanion.workflow.checking.claim_positions import measure_lines
-from ntpcompanion.workflow.checking.value_comparison import Comparison, Finding, Kind
+from ntpcompanion.workflow.base.texts import read_text
+from ntpcompanion.workflow.checking.value_comparison import Finding, Kind
 from ntpcompanion.workflow.claims.baselines import Baselines, Run, input_key
-from ntpcompanion.workflow.claims.claims import Claim, Verdict, judge
 from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.claims.verdict import JudgedClaim, Verdict
 
 SCHEMA = "https://json-schema.org/draft/2020-12/schema"
+# what to do about a finding; nothing about a note, and where the finding says it
+ADVICE: dict[Kind, str] = {
+    "moved": "If the new number is right, accept it: `ntpcompanion check --profile {profile} "
+    "--update`, and commit `tests/baselines/{profile}.json`. If not, fix the change that moved "
+    "it.",
+    "new": "If the number is right, store it: `ntpcompanion check --profile {profile} --update`, "
+    "and commit `tests/baselines/{profile}.json`.",
+    "verdict": "A verdict is computed from the number and from `expect`. If both are right, the "
+    "verdict is a result: write it as `expected_verdict` of the claim in `book/claims.yml`.",
+    "missing": "Measure the claim in its notebook, or take it out of `book/claims.yml`.",
+}
 
 
 class _Data(BaseModel):
@@ -40,7 +55,13 @@ class Number(_Data):
         return cls(values=list(item.values), stderrs=list(item.errors), replicates=item.replicates)
 
 
-class Reported(_Data):
+class _Placed(_Data):
+    notebook: Annotated[str, Field(description="Name of the notebook.")]
+    file: Annotated[str, Field(description="Text notebook, relative to the folder of the project.")]
+    line: Annotated[int, Field(description="Line that names the claim; 1 where there is none.")]
+
+
+class Reported(_Placed):
     """One finding, and the place that it points at."""
 
     kind: Annotated[
@@ -53,24 +74,18 @@ class Reported(_Data):
         ),
     ]
     fault: Annotated[bool, Field(description="Whether it turns the build red.")]
-    notebook: Annotated[str, Field(description="Name of the notebook.")]
     claim: Annotated[str | None, Field(description="Id of the claim; null: of the notebook.")]
-    file: Annotated[str, Field(description="Text notebook, relative to the folder of the project.")]
-    line: Annotated[int, Field(description="Line of the `measure` call; 1 where there is none.")]
     text: Annotated[str, Field(description="What is wrong, in a sentence.")]
     advice: Annotated[
         str, Field(description="What to do about it; empty where the text says it.")
     ] = ""
 
 
-class Checked(_Data):
+class Checked(_Placed):
     """One claim that the profile measures, or should."""
 
     id: Annotated[str, Field(description="Stable name of the claim.")]
     short: Annotated[str | None, Field(description="The claim in plain words; null: none given.")]
-    notebook: Annotated[str, Field(description="Name of the notebook that measures it.")]
-    file: Annotated[str, Field(description="Text notebook, relative to the folder of the project.")]
-    line: Annotated[int, Field(description="Line of the `measure` call; 1 where there is none.")]
     measured: Annotated[Number | None, Field(description="The number now; null: not measured.")]
     baseline: Annotated[Number | None, Field(description="The stored number; null: none.")]
     verdict: Annotated[Verdict, Field(description="Computed from number and expectation.")]
@@ -118,34 +133,27 @@ class Report(_Data):
 def make_report(
     project: Project,
     results: Mapping[str, Run],
-    claims: Mapping[str, Claim],
+    judged: Mapping[str, JudgedClaim],
     stored: Baselines,
     profile: str,
-    comparison: Comparison,
+    findings: Sequence[Finding],
 ) -> Report:
-    """The report of the `comparison` of stored runs with stored values."""
-    lines = {
-        name: measure_lines(project.notebooks / f"{name}.md")
-        for name in {*results, *(claim.notebook for claim in claims.values())}
-    }
+    """The report of what a comparison of stored runs with stored values has found."""
+
+    @functools.cache
+    def lines(file: Path) -> list[str]:
+        try:
+            return read_text(file).split("\n")
+        except WorkflowError:
+            return []
 
     def place(notebook: str, claim: str | None) -> dict[str, Any]:
-        file = (project.notebooks / f"{notebook}.md").relative_to(project.root).as_posix()
-        line = lines.get(notebook, {}).get(claim or "", 1)
-        return {"notebook": notebook, "file": file, "line": line}
+        file = project.notebooks / f"{notebook}.md"
+        line = line_of(lines(file), claim) if claim else 1
+        return {
+            "notebook": notebook, "file": file.relative_to(project.root).as_posix(), "line": line,
+        }  # fmt: skip
 
-    def reported(finding: Finding) -> Reported:
-        where = place(finding.notebook, finding.claim)
-        return Reported(
-            kind=finding.kind,
-            fault=finding.fault,
-            claim=finding.claim,
-            text=finding.text,
-            advice=what_to_do(finding.kind, profile),
-            **where,
-        )
-
-    measured = {item.claim: item for result in results.values() for item in result.measurements}
     before = {
         claim: item
         for result in results.values()
@@ -153,32 +161,40 @@ def make_report(
     }
     return Report(
         profile=profile,
-        outcome="differs" if comparison.faults else "agrees",
+        outcome="differs" if any(finding.fault for finding in findings) else "agrees",
         values=sum(len(result.measurements) for result in results.values()),
-        findings=[reported(finding) for finding in comparison.findings],
+        findings=[
+            Reported(
+                **{**asdict(each), **place(each.notebook, each.claim)},
+                fault=each.fault,
+                advice=ADVICE.get(each.kind, "").format(profile=profile),
+            )
+            for each in findings
+        ],
         claims=[
             Checked(
-                **_judged(claim, profile, measured.get(name), before.get(name)),
-                **place(claim.notebook, name),
+                id=name,
+                short=one.claim.short,
+                measured=Number.of(one.measurement),
+                baseline=Number.of(before.get(name)),
+                verdict=one.verdict,
+                expected_verdict=one.claim.expected_verdict if one.expectation else None,
+                **place(one.claim.notebook, name),
             )
-            for name, claim in claims.items()
-            if claim.measured_at(profile) or name in measured
+            for name, one in judged.items()
+            if one.claim.measured_at(profile) or one.measurement
         ],
     )
 
 
-def _judged(
-    claim: Claim, profile: str, item: Measurement | None, before: Measurement | None
-) -> dict[str, Any]:
-    judgement = judge(claim, profile, item)
-    return {
-        "id": claim.id,
-        "short": claim.short,
-        "measured": Number.of(item),
-        "baseline": Number.of(before),
-        "verdict": judgement.verdict,
-        "expected_verdict": claim.expected_verdict if judgement.expectation else None,
-    }
+def line_of(lines: Sequence[str], claim: str) -> int:
+    """The line of a text notebook that names a claim, counted from 1: that of `measure` before any
+    other, such as one of a table over which a cell loops. 1 where there is none.
+    """
+    named = [
+        n for n, line in enumerate(lines, 1) if re.search(f"[\"']{re.escape(claim)}[\"']", line)
+    ]
+    return min(named, key=lambda n: "measure(" not in lines[n - 1], default=1)
 
 
 def report_json(report: Report) -> str:

@@ -21,15 +21,13 @@ def junit(report: Report) -> str:
         _say(case, "error", "nothing could be compared", report.error)
     known = {claim.id for claim in report.claims}
     for claim in report.claims:
-        _case(suite, claim.notebook, claim.id, claim, report.about(claim.id))
+        _case(suite, claim, claim.id, report.about(claim.id))
     for finding in report.findings:
         if finding.claim not in known:
-            _case(suite, finding.notebook, finding.claim or finding.kind, finding, [finding])
-    cases = list(suite)
-    suite.set("tests", str(len(cases)))
-    for kind in ("failure", "error"):
-        failing = [case for case in cases if case.find(kind) is not None]
-        suite.set({"failure": "failures", "error": "errors"}[kind], str(len(failing)))
+            _case(suite, finding, finding.claim or finding.kind, [finding])
+    counts = {f"{kind}s": len([*suite.iter(kind)]) for kind in ("failure", "error")}
+    counts["tests"] = len(suite)
+    suite.attrib |= {name: str(count) for name, count in counts.items()}
     root = ElementTree.Element("testsuites", dict(suite.attrib))
     root.append(suite)
     ElementTree.indent(root)
@@ -38,24 +36,14 @@ def junit(report: Report) -> str:
 
 
 def _case(
-    suite: ElementTree.Element,
-    notebook: str,
-    name: str,
-    place: Checked | Reported,
-    findings: list[Reported],
+    suite: ElementTree.Element, place: Checked | Reported, name: str, findings: list[Reported]
 ) -> None:
-    case = ElementTree.SubElement(
-        suite,
-        "testcase",
-        {"classname": notebook, "name": name, "file": place.file, "line": str(place.line)},
-    )
-    faults = [finding for finding in findings if finding.fault]
-    if faults:
-        texts = [finding.text for finding in faults]
+    where = {"classname": place.notebook, "file": place.file, "line": str(place.line)}
+    case = ElementTree.SubElement(suite, "testcase", {"name": name, **where})
+    if faults := [finding for finding in findings if finding.fault]:
         advice = dict.fromkeys(finding.advice for finding in faults if finding.advice)
-        _say(case, "failure", texts[0], "\n".join([*texts, *advice]))
-    notes = [finding.text for finding in findings if not finding.fault]
-    if notes:
+        _say(case, "failure", faults[0].text, "\n".join([*(f.text for f in faults), *advice]))
+    if notes := [finding.text for finding in findings if not finding.fault]:
         ElementTree.SubElement(case, "system-out").text = _xml("\n".join(notes))
 
 

@@ -13,6 +13,7 @@ from ntpcompanion.workflow.checking.check_report import Report, make_report, rep
 from ntpcompanion.workflow.checking.value_comparison import compare
 from ntpcompanion.workflow.claims import baselines
 from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.running.results import Result
 
 STDOUT = Path("-")
@@ -46,10 +47,11 @@ def check_results(project: Project, results: Mapping[str, Result], profile: str)
     """Compare stored results with the baseline of the profile. Raises WorkflowError if claims or
     baseline cannot be read.
     """
-    claims = load_claims(project)
     stored = baselines.read_baseline(project.baseline(profile))
-    comparison = compare(results, claims, stored, profile)
-    return make_report(project, results, claims, stored, profile, comparison)
+    measured = [item for result in results.values() for item in result.measurements]
+    judged = judged_claims(load_claims(project), measured, profile)
+    findings = compare(results, judged, stored, profile)
+    return make_report(project, results, judged, stored, profile, findings)
 
 
 def accept(project: Project, results: Mapping[str, Result], profile: str) -> Path:

@@ -6,10 +6,11 @@ from typing import Literal
 
 from ntpcompanion.spelling import nearest
 from ntpcompanion.workflow.claims.baselines import NO_INPUT, Baselines, Run, input_key
-from ntpcompanion.workflow.claims.claims import Claim, judge
+from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.claims.formatting import show
 from ntpcompanion.workflow.claims.intervals import welch
 from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.claims.verdict import JudgedClaim, judge
 
 # How often a set of random numbers that have not moved may be called moved, all numbers of a
 # profile taken together.
@@ -38,27 +39,11 @@ class Finding:
         return self.kind not in NOTES
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """All findings of a comparison, in the order of the notebooks; none: nothing has moved."""
-
-    findings: tuple[Finding, ...] = ()
-
-    @property
-    def faults(self) -> list[str]:
-        """What turns the build red, in sentences."""
-        return [finding.text for finding in self.findings if finding.fault]
-
-    @property
-    def notes(self) -> list[str]:
-        """What could not be compared, and which verdicts are borderline, in sentences."""
-        return [finding.text for finding in self.findings if not finding.fault]
-
-
 def compare(
-    results: Mapping[str, Run], claims: Mapping[str, Claim], stored: Baselines, profile: str
-) -> Comparison:
-    """Every claim measured, no number moved, every verdict as `claims.yml` expects it.
+    results: Mapping[str, Run], judged: Mapping[str, JudgedClaim], stored: Baselines, profile: str
+) -> list[Finding]:
+    """Every claim measured, no number moved, every verdict as `claims.yml` expects it. The findings
+    come in the order of the notebooks; none: nothing has moved.
 
     An exact number may move within its band; a random one is compared with its baseline by Welch's
     test, at a level at which all random numbers of the profile together raise a false alarm once in
@@ -71,14 +56,15 @@ def compare(
     """
     items = [item for result in results.values() for item in result.measurements]
     level = FALSE_ALARMS / max(1, sum(len(item.values) for item in items if not item.exact))
-    by_run = [_compare_run(result, claims, stored, profile, level) for result in results.values()]
-    return Comparison(tuple(finding for findings in by_run for finding in findings))
+    runs = results.values()
+    return [f for run in runs for f in _compare_run(run, judged, stored, profile, level)]
 
 
 def _compare_run(
-    result: Run, claims: Mapping[str, Claim], stored: Baselines, profile: str, level: float
+    result: Run, judged: Mapping[str, JudgedClaim], stored: Baselines, profile: str, level: float
 ) -> list[Finding]:
     """The findings on one run; `level` is that of each Welch test."""
+    claims = {name: one.claim for name, one in judged.items()}
     findings = check_measured(result.notebook, profile, result.measured, claims)
     # a text may be the user's own and have no baseline; a notebook without inputs must have one
     known = stored.get(input_key(result), {} if input_key(result) == NO_INPUT else None)
@@ -89,9 +75,9 @@ def _compare_run(
         )
         findings.append(Finding("not compared", result.notebook, None, text))
     for item in result.measurements:
-        if claim := claims.get(item.claim):
-            overridden = bool(result.overrides)
-            findings += _compare_number(claim, item, known, level, profile, overridden=overridden)
+        if item.claim in judged:
+            one, overridden = judged[item.claim], bool(result.overrides)
+            findings += _compare_number(one, item, known, level, overridden=overridden)
     return findings + [
         Finding("missing", result.notebook, name, f"{name}: has a baseline but was not measured")
         for name in known or {}
@@ -101,23 +87,24 @@ def _compare_run(
 
 
 def _compare_number(
-    claim: Claim,
+    one: JudgedClaim,
     item: Measurement,
     known: Mapping[str, Measurement] | None,
     level: float,
-    profile: str,
     *,
     overridden: bool,
 ) -> list[Finding]:
     """One number against its baseline, and its verdict against the expected one; `overridden`: the
     run had parameters of its own.
     """
-    verdict = _unexpected(claim, item, profile)
+    claim, verdict = one.claim, _unexpected(one)
     if known is None:
         return verdict
-    moved = drift(claim, item, known, level, overridden=overridden)
+    old = known.get(claim.id)
+    moved = drift(claim, item, old, level, overridden=overridden)
     compared = not (item.exact and overridden)
-    if compared and not moved and _as_expected(claim, known.get(claim.id), profile):
+    # the baseline as it would be judged today: an edited expectation is not a matter of luck
+    if compared and not moved and judge(claim, one.profile, old).verdict == claim.expected_verdict:
         return [
             Finding("borderline", claim.notebook, claim.id, f"{finding.text}; {UNMOVED}")
             for finding in verdict
@@ -147,21 +134,13 @@ def check_measured(
     ]
 
 
-def _unexpected(claim: Claim, item: Measurement, profile: str) -> list[Finding]:
-    judgement = judge(claim, profile, item)
-    if judgement.verdict in (claim.expected_verdict, "not measured", "exploratory"):
+def _unexpected(one: JudgedClaim) -> list[Finding]:
+    expected = one.claim.expected_verdict
+    if one.measurement is None or one.verdict in (expected, "exploratory"):
         return []
-    bounds = judgement.expectation.bounds if judgement.expectation else ()
-    ours = show(item, apart_from=bounds)
-    message = f"verdict {judgement.verdict}, expected {claim.expected_verdict} (ours {ours})"
-    return _of(claim, "verdict", [message])
-
-
-def _as_expected(claim: Claim, stored: Measurement | None, profile: str) -> bool:
-    """Whether the baseline itself still has the expected verdict: an edited expectation is not
-    a matter of luck.
-    """
-    return stored is not None and judge(claim, profile, stored).verdict == claim.expected_verdict
+    bounds = one.expectation.bounds if one.expectation else ()
+    ours = show(one.measurement, apart_from=bounds)
+    return _of(one.claim, "verdict", [f"verdict {one.verdict}, expected {expected} (ours {ours})"])
 
 
 def _of(claim: Claim, kind: Kind, lines: Iterable[str]) -> list[Finding]:
@@ -171,7 +150,7 @@ def _of(claim: Claim, kind: Kind, lines: Iterable[str]) -> list[Finding]:
 def drift(
     claim: Claim,
     item: Measurement,
-    known: Mapping[str, Measurement],
+    old: Measurement | None,
     level: float,
     *,
     overridden: bool = False,
@@ -179,9 +158,8 @@ def drift(
     """What moved against the baseline; nothing if it did not. `overridden`: the run had parameters
     of its own.
     """
-    if claim.id not in known:
+    if old is None:
         return _of(claim, "new", [f"no baseline yet (ours {show(item)})"])
-    old = known[claim.id]
     if len(old.values) != len(item.values):
         moved = f"{len(item.values)} values, the baseline has {len(old.values)}"
         return [] if overridden else _of(claim, "moved", [moved])

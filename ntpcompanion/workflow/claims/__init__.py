@@ -1,6 +1,8 @@
 """Claims of the papers as data, the numbers measured for them, and verdicts.
 
-- `claims`: `book/claims.yml`, or `book/claims/NAME.yml`; `judge` computes the verdict on a claim
+- `claims`: `book/claims.yml`, or `book/claims/NAME.yml`
+- `verdict`: judged claims, the rows of every page, check and file
+- `locators`: the results of a paper by their names
 - `predicate`: inequalities, and how an interval decides them
 - `expectation`: what a claim expects of its number: one predicate, as inequalities
 - `intervals`: Student's interval of a mean, Welch's test between two

@@ -1,6 +1,5 @@
-"""Claims of the papers as data, and verdicts as a function of a measurement and an expectation."""
+"""Claims of the papers as data: read, checked, and in the words of pages."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,11 +17,10 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.claims.expectation import Expectation
-from ntpcompanion.workflow.claims.intervals import half_widths
-from ntpcompanion.workflow.claims.measurement import CLAIM_ID, Measurement
-from ntpcompanion.workflow.claims.predicate import NotNegative, Slack
+from ntpcompanion.workflow.claims.locators import paper_result
+from ntpcompanion.workflow.claims.measurement import CLAIM_ID
+from ntpcompanion.workflow.claims.predicate import NotNegative
 
-Verdict = Literal["supported", "refuted", "inconclusive", "exploratory", "not measured"]
 Profile = Literal["smoke", "book", "paper"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3)]
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=110)]
@@ -97,6 +95,16 @@ class Claim(_Strict):
             )
         return self
 
+    @property
+    def words(self) -> str:
+        """The claim in plain words, where it has any."""
+        return self.short or self.statement
+
+    @property
+    def result(self) -> str:
+        """The paper's result that it is about."""
+        return paper_result(self.locator)
+
     def expectation_at(self, profile: str) -> Expectation | None:
         """What is expected of the number at that profile; None: it is not judged there."""
         return next((item for name, item in self.expect.items() if name == profile), None)
@@ -104,14 +112,6 @@ class Claim(_Strict):
     def measured_at(self, profile: str) -> bool:
         """Whether its notebook must measure it at that profile."""
         return profile in self.expect or self.exploratory is not None
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """A verdict with the expectation it was computed from (None where the profile has none)."""
-
-    verdict: Verdict
-    expectation: Expectation | None
 
 
 def load_claims(project: Project) -> dict[str, Claim]:
@@ -152,29 +152,3 @@ def _read_claims(path: Path, notebooks: set[str], claims: dict[str, Claim]) -> N
         claims[claim.id] = claim
     if faults:
         raise WorkflowError(f"{path}:\n" + "\n".join(f"  {fault}" for fault in faults))
-
-
-def judge(claim: Claim, profile: str, measurement: Measurement | None) -> Judgement:
-    """The verdict on a claim at a profile, from the measured value and its 95 % interval.
-
-    Supported: the whole interval meets the expectation; refuted: no part of it does; inconclusive:
-    some part. What has no expectation at the profile is shown without being judged: exploratory.
-    """
-    expectation = claim.expectation_at(profile)
-    if measurement is None:
-        return Judgement("not measured", expectation)
-    if expectation is None:
-        return Judgement("exploratory", None)
-    slacks = _slacks(claim, expectation, measurement)
-    if all(slack.supports for slack in slacks):
-        return Judgement("supported", expectation)
-    if any(slack.refutes for slack in slacks):
-        return Judgement("refuted", expectation)
-    return Judgement("inconclusive", expectation)
-
-
-def _slacks(claim: Claim, expectation: Expectation, measurement: Measurement) -> list[Slack]:
-    try:
-        return expectation.slack(measurement.values, half_widths(measurement))
-    except ValueError as error:
-        raise WorkflowError(f"Claim {claim.id!r} expects {error}.") from error

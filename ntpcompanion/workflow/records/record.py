@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -150,24 +149,6 @@ def experiment_sources(project: Project, plan: Mapping[str, Any]) -> dict[str, s
     module = experiment_module(project, plan["experiment"])
     texts = re.findall(r'"([^"]*)"', canonical_json([plan["fixed"], plan["grid"]]))
     return definition_hashes(module, PARTS, *project.packages, texts=texts)
-
-
-def banner(record: Record) -> str:
-    """HTML that says what is recorded, up to the first stop; or that it no longer matches the code,
-    with the first of the definitions that changed. It opens to tell the rest, and when and where
-    the record was made.
-    """
-    kind, state = "ntp-current", "matches the present code"
-    first, *rest = re.split(r"(?<=[.;]) ", record.about, maxsplit=1)
-    summary = escape(f"{first[:-1]} …" if rest else first)
-    if record.outdated:
-        changed = f"{first_of(record.outdated)} changed since"
-        kind, state = "ntp-outdated", f"outdated: {changed}"
-        summary = f"{summary} Outdated: {escape(changed)}."
-    made = escape(f"Made {record.made}; {state}.")
-    head = f"<summary><strong>Recorded run</strong> <code>{record.name}</code> {summary}</summary>"
-    head += f"<p>{escape(record.about)}</p>" if rest else ""
-    return f'<details class="ntp-record {kind}">{head}{made}</details>'
 
 
 def first_of(names: Sequence[str], shown: int = 3) -> str:

@@ -2,12 +2,10 @@
 
 - `generated`: what a build writes beside the chapters
 - `landing`: map of the book, and findings with picture and number
-- `rows`: the rows of the ledger as data
 - `ledger`: the page of all claims
 - `exports`: the ledger as JSON, with its schema, and as a table
 - `references`: names of papers
 - `status`: the tables of all runs and records
 - `theorems`: the index of definitions and theorems
 - `paper_statements`: what the papers state, where it stands in the book, and the claims about it
-- `list_tables`: tables as MyST
 """

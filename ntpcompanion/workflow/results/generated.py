@@ -8,24 +8,29 @@ import nbformat
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.chapters.citation import read_book
-from ntpcompanion.workflow.claims.claims import Claim
+from ntpcompanion.workflow.chapters.templating import render
+from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.results import exports
-from ntpcompanion.workflow.results.landing import Stored, landing_page, read_landing, read_parts
-from ntpcompanion.workflow.results.ledger import ledger_page
-from ntpcompanion.workflow.results.paper_statements import places_page, read_stated
+from ntpcompanion.workflow.results.landing import (
+    LandingPage,
+    landing_page,
+    read_landing,
+    read_parts,
+)
+from ntpcompanion.workflow.results.ledger import Ledger
+from ntpcompanion.workflow.results.paper_statements import placed, read_stated
 from ntpcompanion.workflow.results.references import read_papers
-from ntpcompanion.workflow.results.rows import ledger_rows
-from ntpcompanion.workflow.results.status import records_table, status_page
-from ntpcompanion.workflow.results.theorems import theorems_page
+from ntpcompanion.workflow.results.status import Status, record_rows
+from ntpcompanion.workflow.results.theorems import chapters_that_state
 from ntpcompanion.workflow.running.results import Result
 
 
 def write_generated(
     project: Project,
     source: Path,
-    claims: Mapping[str, Claim],
+    judged: Mapping[str, JudgedClaim],
     results: Mapping[str, Result],
     notebooks: Mapping[str, Notebook],
     profile: str,
@@ -39,22 +44,24 @@ def write_generated(
     WorkflowError with what is wrong with the files that they are made from.
     """
     titles = {name: notebook.title for name, notebook in notebooks.items()}
-    rows = ledger_rows(claims, results, profile)
+    rows = [exports.Row.of(one) for one in judged.values()]
     papers = read_papers(project)
     texts = {
-        "_ledger.md": ledger_page(claims, results, titles, papers, profile),
-        "_status.md": status_page(results, notebooks, profile),
-        "_records.md": records_table(project, record),
-        "_theorems.md": theorems_page(notebooks),
+        "_ledger.md": render("ledger.md", Ledger(judged, results, titles, papers, profile)),
+        "_status.md": render("status.md", Status(results, notebooks, profile)),
+        "_records.md": render("records.md", record_rows(project, record)),
+        "_theorems.md": render("theorems.md", chapters_that_state(notebooks)),
         "_data/ledger.json": exports.ledger_json(rows, results, profile),
         f"_data/{exports.SCHEMA_NAME}": exports.ledger_schema(),
         "_data/ledger.csv": exports.ledger_csv(rows),
     }
     if (stated := read_stated(project)) is not None:
-        texts["_statements.md"] = places_page(stated, rows, notebooks, papers)
+        texts["_statements.md"] = render("statements.md", placed(stated, judged, notebooks, papers))
     if (landing := read_landing(project)) is not None:
-        stored = Stored(read_book(project), claims, results, pages, titles)
-        texts |= landing_page(landing, read_parts(project), stored, profile)
+        parts, book = read_parts(project), read_book(project)
+        texts |= landing_page(
+            LandingPage(landing, parts, book, judged, results, pages, titles, profile)
+        )
     for name, text in texts.items():
         write_atomically(source / "chapters" / name, text)
     return texts

@@ -1,7 +1,6 @@
 """A list of what the papers state, with its place in the book and the claims about it."""
 
-from collections.abc import Mapping, Sequence
-from html import escape
+from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict
 
@@ -9,12 +8,10 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.yaml_files import read_yaml
-from ntpcompanion.workflow.chapters import cards
 from ntpcompanion.workflow.claims.formatting import in_myst
+from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.notebook import Notebook
-from ntpcompanion.workflow.results.list_tables import list_table
 from ntpcompanion.workflow.results.references import Paper
-from ntpcompanion.workflow.results.rows import Row
 from ntpcompanion.workflow.results.theorems import statements
 
 FILE = "statements.yml"
@@ -50,20 +47,24 @@ def read_stated(project: Project) -> Listed | None:
     return listed
 
 
-def places_page(
+# what a paper states, how the text of a page refers to its places, and the claims about it
+Placed = tuple[Stated, list[str], list[JudgedClaim]]
+
+
+def placed(
     stated: Listed,
-    rows: Sequence[Row],
+    judged: Mapping[str, JudgedClaim],
     notebooks: Mapping[str, Notebook],
     papers: Mapping[str, Paper],
-) -> str:
-    """A table for each paper, as MyST.
+) -> list[tuple[str, list[Placed]]]:
+    """The names of the papers, each with what it states.
 
     Parameters
     ----------
     stated
         what the papers state.
-    rows
-        of the ledger: those of one result of a paper stand beside it.
+    judged
+        the claims: those about one result of a paper stand beside it.
     notebooks
         by name: the book's own statements and figures are found in them.
     papers
@@ -76,19 +77,18 @@ def places_page(
         that is listed twice, or a claim about something that is not listed.
     """
     known = _known_places(notebooks)
-    if faults := _faults(stated, rows, known):
+    if faults := _faults(stated, judged, known):
         raise WorkflowError(f"book/{FILE}: " + "; ".join(faults) + ".")
-    parts = []
-    for key, listed in stated.items():
-        table = [["In the paper", "What it says", "Here"]]
-        for item in listed:
-            matching = [row for row in rows if (row.paper, row.result) == (key, item.result)]
-            chapters = ", ".join(known[place] for place in item.places)
-            parts_here = filter(None, (chapters, item.note, _claims(matching)))
-            table.append([item.result, item.says, "\n\n    ".join(parts_here)])
-        name = papers[key].name if key in papers else key
-        parts += [f"## {in_myst(name)}", list_table(table, [16, 44, 40])]
-    return "\n\n".join(parts) + "\n"
+    about: dict[tuple[str, str], list[JudgedClaim]] = {}
+    for one in judged.values():
+        about.setdefault((one.claim.paper, one.claim.result), []).append(one)
+    return [
+        (
+            papers[key].name if key in papers else key,
+            [(s, [known[p] for p in s.places], about.get((key, s.result), [])) for s in listed],
+        )
+        for key, listed in stated.items()
+    ]
 
 
 def _known_places(notebooks: Mapping[str, Notebook]) -> dict[str, str]:
@@ -105,7 +105,9 @@ def _known_places(notebooks: Mapping[str, Notebook]) -> dict[str, str]:
     return known | {item.label: f"{{prf:ref}}`{item.label}`" for item in statements(notebooks)}
 
 
-def _faults(stated: Listed, rows: Sequence[Row], known: Mapping[str, str]) -> list[str]:
+def _faults(
+    stated: Listed, judged: Mapping[str, JudgedClaim], known: Mapping[str, str]
+) -> list[str]:
     faults = []
     for key, listed in stated.items():
         names = [item.result for item in listed]
@@ -121,17 +123,7 @@ def _faults(stated: Listed, rows: Sequence[Row], known: Mapping[str, str]) -> li
                 faults.append(f"{item.result} has neither `places` nor a `note` that says why")
     there = {(key, item.result) for key, listed in stated.items() for item in listed}
     return faults + [
-        f"{row.id} is about {row.result} of {row.paper}, which is not listed"
-        for row in rows
-        if (row.paper, row.result) not in there
+        f"{claim.id} is about {claim.result} of {claim.paper}, which is not listed"
+        for claim in (one.claim for one in judged.values())
+        if (claim.paper, claim.result) not in there
     ]
-
-
-def _claims(rows: Sequence[Row]) -> str:
-    """How often each verdict was told, which opens to a link to the card of each claim."""
-    if not rows:
-        return ""
-    counts = cards.tally([cards.told(row.verdict, row.kind) for row in rows])
-    links = ", ".join(f'<a href="{escape(row.url)}">{row.id}</a>' for row in rows)
-    count = f"{len(rows)} claim{'s' * (len(rows) > 1)}"
-    return f'<details class="ntp-strip"><summary>{count}: {counts}</summary>{links}</details>'

@@ -5,9 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ntpcompanion.workflow.chapters.numbering import papers_number
-from ntpcompanion.workflow.claims.formatting import in_myst
 from ntpcompanion.workflow.notebooks.notebook import Notebook
-from ntpcompanion.workflow.results.list_tables import list_table
 
 _OPENING = re.compile(
     r"^(?:`{3,}|:{3,})\{prf:(?!proof|ref)(\w+)\}[ ]*(.*)\n(?::(?!label).*\n)*:label:[ ]*(\S+)",
@@ -31,16 +29,10 @@ def statements(notebooks: Mapping[str, Notebook]) -> list[Statement]:
     return [statement for notebook in notebooks.values() for statement in _of_notebook(notebook)]
 
 
-def theorems_page(notebooks: Mapping[str, Notebook]) -> str:
-    """A table for each chapter that states something, as MyST."""
-    parts = []
-    for notebook in notebooks.values():
-        stated = list(_of_notebook(notebook))
-        if stated:
-            rows = [["Here", "In the paper", "What it says"]]
-            rows += [[f"{{prf:ref}}`{s.label}`", s.papers or "–", s.title or "–"] for s in stated]
-            parts += [f"## {in_myst(notebook.title)}", list_table(rows, [20, 25, 55])]
-    return "\n\n".join(parts or ["The book states nothing yet."]) + "\n"
+def chapters_that_state(notebooks: Mapping[str, Notebook]) -> list[tuple[str, list[Statement]]]:
+    """The title of each chapter that states something, and its statements."""
+    stated = [(each.title, [*_of_notebook(each)]) for each in notebooks.values()]
+    return [(title, listed) for title, listed in stated if listed]
 
 
 def _of_notebook(notebook: Notebook) -> Iterator[Statement]:

@@ -19,8 +19,9 @@ from ntpcompanion.workflow.base.files import (
 from ntpcompanion.workflow.base.git import git, holds_project
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware_line
-from ntpcompanion.workflow.claims.claims import Claim, judge
+from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.running.results import Result
 
 SCHEMA = 1
@@ -81,6 +82,7 @@ def build_of(
             "versions: an entry of the history is of one. Run `ntpcompanion execute --force` first."
         )
     items = {item.claim: item for result in results.values() for item in result.measurements}
+    judged = judged_claims(claims, items.values(), profile)
     return Build(
         date=min(result.started for result in results.values()),
         commit=commit,
@@ -88,7 +90,7 @@ def build_of(
         versions=next(iter(results.values())).versions,
         profile=profile,
         measurements=items,
-        verdicts={name: judge(claims[name], profile, item).verdict for name, item in items.items()},
+        verdicts={name: judged[name].verdict for name in items},
     )
 
 

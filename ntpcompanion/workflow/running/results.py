@@ -10,7 +10,7 @@ import nbformat
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, read_sealed, sha256, write_sealed
-from ntpcompanion.workflow.base.provenance import Hardware
+from ntpcompanion.workflow.base.provenance import Hardware, hardware_line
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags, written_cells
@@ -51,6 +51,18 @@ class Result:
     def measured(self) -> set[str]:
         """The ids of the claims it measured."""
         return {item.claim for item in self.measurements}
+
+    @property
+    def machine(self) -> str:
+        """What made it, in words."""
+        return f"{hardware_line(self.hardware)}, Python {self.versions['python']}"
+
+    @property
+    def took(self) -> str:
+        """Its duration, with two digits where it is short."""
+        return (
+            f"{self.seconds:.1f} seconds" if self.seconds < 9.95 else f"{self.seconds:.0f} seconds"
+        )
 
     def save(self, path: Path) -> None:
         """Write the file, sealed with a checksum."""

@@ -4,17 +4,12 @@ measured number has moved.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from math import hypot
 
-from ntpcompanion.workflow.chapters import cards
-from ntpcompanion.workflow.claims.claims import Claim, judge
-from ntpcompanion.workflow.claims.formatting import mathematics
+from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.claims.measurement import Measurement
-from ntpcompanion.workflow.results.list_tables import list_table
+from ntpcompanion.workflow.claims.verdict import JudgedClaim, judged_claims
 from ntpcompanion.workflow.running.results import Result
-
-EXPECTED_OF = "expectation is for the book's parameters"
 
 
 @dataclass(frozen=True)
@@ -55,65 +50,53 @@ def moved(claim: Claim, ours: Measurement, book: Measurement | None) -> Moved:
     return Moved(max(distances), "unit")
 
 
-def banner(ours: Result, book: Result | None, notes: list[str]) -> str:
-    """What a view says of itself below its title, as MyST."""
-    differ = _differing(ours, book)
-    if book is not None and not differ and ours.profile == book.profile:
-        kind, title = "note", "This is the run that the book shows"
-    else:
-        profile = "" if ours.profile == "book" else f", but one with the profile {ours.profile}"
-        kind, title = "warning", f"This is not the book's run{profile}"
-    lines = [f"::::{{admonition}} {title}", f":class: {kind}", "", *notes]
-    if differ:
-        head = ("Parameter", "Here", "In the book")
-        rows = [
-            [f"`{n}`", f"`{our_value!r}`", f"`{book_value!r}`"]
-            for n, (our_value, book_value) in differ.items()
+@dataclass(frozen=True)
+class Beside:
+    """A run beside the book's, None if there is none, with `notes` on that in MyST."""
+
+    ours: Result
+    book: Result | None
+    notes: list[str]
+    claims: Mapping[str, Claim]
+
+    @property
+    def is_books(self) -> bool:
+        """Whether it is the run that the book shows."""
+        same = self.book is not None and self.ours.profile == self.book.profile
+        return same and not self.differing
+
+    @property
+    def title(self) -> str:
+        """What the page says of itself."""
+        if self.is_books:
+            return "This is the run that the book shows"
+        profile = self.ours.profile
+        other = "" if profile == "book" else f", but one with the profile {profile}"
+        return f"This is not the book's run{other}"
+
+    @property
+    def differing(self) -> dict[str, tuple[object, object]]:
+        """The parameters that differ, with both values."""
+        there = self.book.parameters if self.book else self.ours.defaults
+        return {
+            name: (value, there.get(name))
+            for name, value in self.ours.parameters.items()
+            if value != there.get(name)
+        }
+
+    @property
+    def rows(self) -> list[tuple[JudgedClaim, JudgedClaim, Moved]]:
+        """The claims of the run, here and in the book, and how far each number has moved; judged by
+        what is expected of the book.
+        """
+        ours = judged_claims(self.claims, self.ours.measurements, "book")
+        there = judged_claims(self.claims, self.book.measurements if self.book else (), "book")
+        return [
+            (
+                ours[item.claim],
+                there[item.claim],
+                moved(self.claims[item.claim], item, there[item.claim].measurement),
+            )
+            for item in self.ours.measurements
+            if item.claim in self.claims
         ]
-        lines += ["", list_table([head, *rows])]
-    lines += ["", "Figures and statements are counted from 1 on this page.", "::::"]
-    return "\n".join(lines)
-
-
-def _differing(ours: Result, book: Result | None) -> dict[str, tuple[object, object]]:
-    there = book.parameters if book else ours.defaults
-    return {
-        name: (value, there.get(name))
-        for name, value in ours.parameters.items()
-        if value != there.get(name)
-    }
-
-
-def comparison(ours: Result, book: Result | None, claims: Mapping[str, Claim]) -> str:
-    """The claims of a run as a table of HTML: this run, the book, how far it moved, the verdict."""
-    theirs = {item.claim: item for item in book.measurements} if book else {}
-    rows = "".join(
-        _row(claims[item.claim], item, theirs.get(item.claim))
-        for item in ours.measurements
-        if item.claim in claims
-    )
-    if not rows:
-        return ""
-    heads = ("Claim", "In this run", "In the book", "Moved by", f"Verdict here ({EXPECTED_OF})")
-    head = "".join(f'<th scope="col">{text}</th>' for text in heads)
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    return f'<div class="ntp-scroll mathjax_process" tabindex="0">{table}</div>'
-
-
-def _row(claim: Claim, ours: Measurement, book: Measurement | None) -> str:
-    judgement = judge(claim, "book", ours)
-    book_judgement = judge(claim, "book", book)
-    shown = mathematics(cards.shown(book, book_judgement)) if book else "–"
-    was = (
-        f" (in the book: {book_judgement.verdict})"
-        if book and book_judgement.verdict != judgement.verdict
-        else ""
-    )
-    link = f'<a href="#{cards.anchor(claim.id)}">{mathematics(claim.short or claim.statement)}</a>'
-    cells = (
-        mathematics(cards.shown(ours, judgement)),
-        shown,
-        escape(str(moved(claim, ours, book))),
-        cards.badge(judgement.verdict, claim) + was,
-    )
-    return f'<tr><th scope="row">{link}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'

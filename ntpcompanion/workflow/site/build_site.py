@@ -6,13 +6,9 @@ import functools
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
-from importlib.metadata import PackageNotFoundError, requires, version
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
-
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
@@ -22,12 +18,14 @@ from ntpcompanion.workflow.base.files import (
     sha256,
     write_atomically,
 )
+from ntpcompanion.workflow.base.installed import installed_packages
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.chapters.chapter_files import make_chapter
 from ntpcompanion.workflow.chapters.citation import read_book
 from ntpcompanion.workflow.chapters.widgets import known_widgets
 from ntpcompanion.workflow.checking.value_comparison import check_measured
 from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.claims.verdict import JudgedClaim, judged_claims
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS, page_faults, toc_pages
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.results.generated import write_generated
@@ -60,12 +58,12 @@ def current_results(runs: list[Run]) -> dict[str, Result]:
 
 
 class Prepared(NamedTuple):
-    """The folder that Jupyter Book is to build, the stored results by notebook, and by page the
-    marks of verdicts that were written for it.
+    """The folder that Jupyter Book is to build, the judged claims, and by page the marks of
+    verdicts that were written for it.
     """
 
     source: Path
-    results: dict[str, Result]
+    judged: dict[str, JudgedClaim]
     marks: dict[str, Counter[Mark]]
 
 
@@ -87,18 +85,20 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
     if faults:
         raise WorkflowError("\n".join(faults))
     source = project.book if profile == "book" else _staged_copy(project, profile)
+    measurements = [item for result in results.values() for item in result.measurements]
+    judged = judged_claims(claims, measurements, profile)
     # many cards show one record, which takes a while to check
     record = functools.cache(lambda name: load_record(project, name))
     book, chapters = read_book(project), source / "chapters"
     widgets, pages = known_widgets(project.book), {}
     for run in runs:
         name, commit = run.notebook.name, commit_of(project, run.notebook.path)
-        chapter = make_chapter(run, results[name], claims, record, book, widgets, commit)
+        chapter = make_chapter(run, results[name], judged, record, book, widgets, commit)
         chapter.write(chapters)
         pages[name] = chapter.page
-    texts = write_generated(project, source, claims, results, notebooks, profile, record, pages)
+    texts = write_generated(project, source, judged, results, notebooks, profile, record, pages)
     marks = {f"{CHAPTERS}{name}": chapter_marks(page) for name, page in pages.items()}
-    return Prepared(source, results, marks | prose_marks(source, toc_pages(project), texts))
+    return Prepared(source, judged, marks | prose_marks(source, toc_pages(project), texts))
 
 
 def built_site(project: Project, profile: str) -> Path:
@@ -128,11 +128,11 @@ def build_site(
     Raises WorkflowError with the faults of its sources or of the site, or if a source changed
     meanwhile.
     """
-    source, results, marks = prepare_pages(project, runs, profile)
+    source, judged, marks = prepare_pages(project, runs, profile)
     html = project.html(profile)
 
     def finish(made: Path) -> list[str]:
-        return site_faults(project, made, results, marks) or check()
+        return site_faults(project, made, judged, marks) or check()
 
     return render_changed(project, source, html, finish)
 
@@ -198,7 +198,6 @@ def _state(project: Project, source: Path) -> dict[str, str]:
     last rendering is kept (configuration, table of contents, styles, pictures, references,
     installed packages), and all `sources`.
     """
-    installed = [f"{name} {version(name)}" for name in sorted(required_packages())]
     modules = [
         path
         for package in project.packages
@@ -212,31 +211,11 @@ def _state(project: Project, source: Path) -> dict[str, str]:
         if path.suffix != ".md" and not _is_content(path.relative_to(source))
     ]
     return {
-        "frame": sha256(canonical_json([digest_of([configuration, ASSETS, *frame]), installed])),
+        "frame": sha256(
+            canonical_json([digest_of([configuration, ASSETS, *frame]), installed_packages()])
+        ),
         "sources": digest_of([source, *modules]),
     }
-
-
-def required_packages(extras: Sequence[str] = ("book", "science", "workflow")) -> set[str]:
-    """The installed packages that pages can be made by: what those extras of this package require,
-    what that requires, and so on. What tests need besides changes no page.
-    """
-    packages: set[str] = set()
-    asked = [("ntpcompanion", extra) for extra in extras]
-    seen = set(asked)
-    while asked:
-        name, extra = asked.pop()
-        try:
-            needs = requires(name) or []
-        except PackageNotFoundError:
-            continue
-        packages.add(name)
-        for need in map(Requirement, needs):
-            if need.marker is None or need.marker.evaluate({"extra": extra}):
-                new = {(canonicalize_name(need.name), part) for part in {"", *need.extras}} - seen
-                asked += new
-                seen |= new
-    return packages
 
 
 def _is_content(path: Path) -> bool:

@@ -8,10 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
-from ntpcompanion.workflow.claims.claims import Verdict
+from ntpcompanion.workflow.claims.verdict import VERDICTS
 
 CARD = "ntp-card"
 # by these classes a reader knows a verdict, or the number that it is about
@@ -19,7 +19,7 @@ MARKS = {
     CARD,
     *(f"ntp-{name}" for name in ("badge", "facts", "strip", "row", "counts", "tally")),
     *(f"ntp-{name}" for name in ("finding-number", "record", "current", "outdated")),
-    *(f"ntp-{verdict.replace(' ', '-')}" for verdict in get_args(Verdict)),
+    *(f"ntp-{verdict.replace(' ', '-')}" for verdict in VERDICTS),
 }
 ARTICLE, END = "bd-article", "ntp-end"
 # nothing inside of these is seen, or it is seen as text

@@ -61,7 +61,7 @@ def build_with_sphinx(project: Project, runs: list[Run], python: Path) -> Path:
         raise WorkflowError(
             f"There is no {python}. Run `make sphinx`: it makes that environment first."
         )
-    source, results, marks = prepare_pages(project, runs, "book")
+    source, judged, marks = prepare_pages(project, runs, "book")
     work = project.build / "sphinx"
     html, doctrees = work / "html", work / "doctrees"
     export_sources(project, source, work / "source")
@@ -75,7 +75,7 @@ def build_with_sphinx(project: Project, runs: list[Run], python: Path) -> Path:
         project.root,
     )
     write_previews(html)
-    faults = site_faults(project, html, results, marks)
+    faults = site_faults(project, html, judged, marks)
     if faults:
         raise WorkflowError("Sphinx built the site, but:\n" + "\n".join(faults))
     return html

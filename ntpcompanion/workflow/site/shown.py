@@ -19,12 +19,10 @@ from ntpcompanion.workflow.base.files import (
     write_sealed,
 )
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters import cards
-from ntpcompanion.workflow.claims.claims import judge, load_claims
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
+from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.cells import tags
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS, toc_pages
-from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.site import marks
 from ntpcompanion.workflow.site.marks import Mark, marks_of, marks_of_text
 
@@ -66,7 +64,7 @@ def prose_marks(
 def site_faults(
     project: Project,
     html: Path,
-    results: Mapping[str, Result],
+    judged: Mapping[str, JudgedClaim],
     expected: Mapping[str, Mapping[Mark, int]],
 ) -> list[str]:
     """Pages of the table of contents that are missing or cut short, measured numbers that their
@@ -80,16 +78,16 @@ def site_faults(
     ]
     if not _raw(html / "index.html"):
         faults.append("index.html is missing or empty")
-    claims, ledger = load_claims(project), _text(html / "ledger.html")
-    for name, result in results.items():
-        page = _text(html / "chapters" / f"{name}.html")
-        for item in result.measurements:
-            number = cards.shown(item, judge(claims[item.claim], result.profile, item))
-            faults += [
-                f"{where} does not show {item.claim} = {number}"
-                for where, text in ((f"chapters/{name}.html", page), ("ledger.html", ledger))
-                if number not in text
-            ]
+    names = {one.claim.notebook for one in judged.values()}
+    texts = {page: _text(html / page) for page in [f"chapters/{name}.html" for name in names]}
+    ledger = _text(html / "ledger.html")
+    for one in judged.values():
+        page = f"chapters/{one.claim.notebook}.html"
+        faults += [
+            f"{where} does not show {one.claim.id} = {one.number}"
+            for where, text in ((page, texts[page]), ("ledger.html", ledger))
+            if one.measurement and one.number not in text
+        ]
     return faults + _mark_faults(html, expected)
 
 

@@ -16,10 +16,8 @@ from typing import Any, TypedDict
 
 from ntpcompanion.workflow.base.files import hash_of, sha256
 from ntpcompanion.workflow.base.texts import read_text
-from ntpcompanion.workflow.chapters import inline_formulas as formulas
 from ntpcompanion.workflow.chapters import numbering, symbols
-from ntpcompanion.workflow.chapters.inline_formulas import with_their_punctuation
-from ntpcompanion.workflow.chapters.numbering import with_papers_numbers
+from ntpcompanion.workflow.chapters.numbering import with_papers_numbers, with_their_punctuation
 from ntpcompanion.workflow.chapters.outside_links import LABELS, labels_of
 from ntpcompanion.workflow.chapters.symbols import read_notation, with_symbols
 
@@ -124,7 +122,7 @@ def _shared(env: Any) -> str:
         data["math"]["objects"],
         data["py"]["objects"],
     ]
-    code = [hash_of(Path(str(module.__file__))) for module in (formulas, numbering, symbols)]
+    code = [hash_of(Path(str(module.__file__))) for module in (numbering, symbols)]
     return sha256(pformat([titles, numbers, named, glued, hash_of(_notation(env)), code]))
 
 

@@ -21,7 +21,12 @@ from ntpcompanion.workflow.base.files import (
     sha256,
     write_sealed,
 )
-from ntpcompanion.workflow.base.installed import library_states, plug_ins, start_up_files
+from ntpcompanion.workflow.base.installed import (
+    installed_packages,
+    library_states,
+    plug_ins,
+    start_up_files,
+)
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.running.declared import listed_files
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_files
@@ -87,7 +92,7 @@ def sources_digest(project: Project) -> str:
     Python, the installed packages and libraries, and the variables that the settings name.
     """
     sources = digest_of(source_files(project))
-    python = [sys.version, sys.prefix, sorted(_installed())]
+    python = [sys.version, sys.prefix, installed_packages()]
     surroundings = [library_states(project.settings.libraries), start_up_files(), plug_ins()]
     variables = sorted((name, sha256(value)) for name, value in named(project).items())
     return sha256(
@@ -140,14 +145,6 @@ def _hashes(paths: Iterable[str]) -> dict[str, str]:
         path: digest_of([Path(path)]) if Path(path).is_dir() else hash_of(Path(path))
         for path in paths
     }
-
-
-def _installed() -> set[str]:
-    """Names and versions of the installed packages, as the folders that describe them are called:
-    to read them takes half a second.
-    """
-    folders = [Path(place) for place in sys.path if place]
-    return {path.name for place in folders for path in place.glob("*.*-info")}
 
 
 def _note(project: Project, profile: str) -> Path:

@@ -21,13 +21,15 @@ from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.chapters import outside_links
 from ntpcompanion.workflow.chapters.chapter_files import Chapter, make_chapter
 from ntpcompanion.workflow.chapters.citation import read_book
+from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.chapters.widgets import known_widgets
-from ntpcompanion.workflow.claims.claims import Claim, load_claims
+from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.titles import insert_below_title
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
-from ntpcompanion.workflow.site.beside import banner, comparison
+from ntpcompanion.workflow.site.beside import Beside
 from ntpcompanion.workflow.site.build_site import render_changed
 from ntpcompanion.workflow.site.marks import Mark, marks_of_text, page_faults
 from ntpcompanion.workflow.site.render import doctrees
@@ -76,9 +78,9 @@ def _chapter(run: Run, result: Result, book_run: Run) -> tuple[Chapter, str]:
     project = run.project
     claims, widgets = load_claims(project), known_widgets(project.book)
     record = functools.cache(lambda name: load_record(project, name))
-    made = make_chapter(run, result, claims, record, read_book(project), widgets)
-    book, notes = _of_the_book(book_run)
-    above = _above(result, book, notes, claims)
+    judged = judged_claims(claims, result.measurements, result.profile)
+    made = make_chapter(run, result, judged, record, read_book(project), widgets)
+    above = render("beside.md", Beside(result, *_of_the_book(book_run), claims))
     insert_below_title(made.page, above, made.name)
     return made, above
 
@@ -94,14 +96,6 @@ def _of_the_book(run: Run) -> tuple[Result | None, list[str]]:
     if stale_reasons(run):
         return result, [f"The book's run is older than the present sources; {again}"]
     return result, []
-
-
-def _above(ours: Result, book: Result | None, notes: list[str], claims: Mapping[str, Claim]) -> str:
-    table = comparison(ours, book, claims)
-    parts = [banner(ours, book, notes)]
-    if table:
-        parts.append(f"**The claims beside the book's**\n\n````{{raw}} html\n{table}\n````")
-    return "\n\n".join(parts)
 
 
 def _write_sources(project: Project, alone: Project, name: str) -> None:

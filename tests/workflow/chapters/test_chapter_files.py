@@ -5,6 +5,7 @@ import nbformat
 from ntpcompanion.workflow.chapters.chapter_files import make_chapter
 from ntpcompanion.workflow.chapters.citation import read_book
 from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.running.results import Result
 
 
@@ -12,8 +13,9 @@ def test_a_chapter_is_written_with_the_files_that_its_page_offers(instant, tmp_p
     instant.execute()
     (run,) = instant.runs("book", ["coin"])
     result = Result.load(run.results)
-    claims, book = load_claims(instant.project), read_book(instant.project)
-    chapter = make_chapter(run, result, claims, {}.__getitem__, book, (), "0123456789")
+    book = read_book(instant.project)
+    judged = judged_claims(load_claims(instant.project), result.measurements, "book")
+    chapter = make_chapter(run, result, judged, {}.__getitem__, book, (), "0123456789")
     chapter.write(tmp_path)
     written = nbformat.read(tmp_path / "coin.ipynb", as_version=4)
     text = "\n".join(cell.source for cell in written.cells)

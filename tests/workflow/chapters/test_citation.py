@@ -5,12 +5,11 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.chapters.citation import (
     Book,
     Chapter,
-    chapter_entry,
     claim_entry,
     latex,
     read_book,
 )
-from tests.workflow.claims.test_claims import claim_that
+from tests.workflow.claims.test_verdict import claim_that
 
 BOOK = Book("A & B", "Its authors", settings=Settings(name="coins", version="0.3"))
 CHAPTER = Chapter(BOOK, "a_coin", "What $W^{mm}$ is", "2026")
@@ -22,7 +21,7 @@ def test_no_character_of_a_text_is_markup_but_mathematics_stays():
 
 
 def test_a_chapter_is_cited_as_part_of_the_book():
-    assert chapter_entry(CHAPTER).splitlines() == [
+    assert CHAPTER.entry.splitlines() == [
         "@incollection{coins-a_coin,",
         "  author = {{Its authors}},",
         "  title = {What $W^{mm}$ is},",
@@ -35,11 +34,11 @@ def test_a_chapter_is_cited_as_part_of_the_book():
 
 def test_a_book_with_an_address_gives_it():
     book = Book("A", "B", "https://example.org/a")
-    assert "  url = {https://example.org/a}," in chapter_entry(Chapter(book, "a", "A", "2026"))
+    assert "  url = {https://example.org/a}," in Chapter(book, "a", "A", "2026").entry
 
 
 def test_a_book_without_a_name_is_cited_by_its_parts():
-    entry = chapter_entry(Chapter(Book("A", "B"), "a", "A", "2026")).splitlines()
+    entry = Chapter(Book("A", "B"), "a", "A", "2026").entry.splitlines()
     assert (entry[0], entry[-2]) == ("@incollection{a,", "  note = {notebook a},")
     claim = claim_that({"at_most": 2})
     assert "note" not in claim_entry(Chapter(Book("A", "B"), "a", "A", "2026"), claim, "")

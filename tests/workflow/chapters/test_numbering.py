@@ -1,6 +1,6 @@
 import pytest
 
-from ntpcompanion.workflow.chapters.numbering import with_papers_numbers
+from ntpcompanion.workflow.chapters.numbering import with_papers_numbers, with_their_punctuation
 
 START = '<p class="admonition-title"><span class="caption-number">Theorem 22 </span>'
 
@@ -86,3 +86,22 @@ def test_a_labelled_formula_keeps_the_books_number():
 def test_other_comments_of_a_formula_stay():
     page = f"{FORMULA}\\[a % 3 of the paper\n\\]</div><p>% (4) of the paper\n</p>"
     assert with_papers_numbers(page) == page
+
+
+INLINE = '<span class="math notranslate nohighlight">\\(1 / (4B)\\)</span>'
+
+
+def test_a_formula_keeps_the_signs_behind_it():
+    made = with_their_punctuation(f"<p>It is {INLINE}. Also {INLINE} is ({INLINE}), too.</p>")
+    held = f'<span class="ntp-nobreak">{INLINE}'
+    assert made == f"<p>It is {held}.</span> Also {INLINE} is ({held}),</span> too.</p>"
+
+
+def test_a_formula_that_is_a_symbol_too():
+    marked = INLINE.replace('">', '" data-symbol="B">')
+    assert with_their_punctuation(f"{marked},") == f'<span class="ntp-nobreak">{marked},</span>'
+
+
+def test_formulas_on_lines_of_their_own_are_left_alone():
+    shown = '<div class="math notranslate nohighlight">\\[a\\]</div>.'
+    assert with_their_punctuation(shown) == shown

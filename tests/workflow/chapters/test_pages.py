@@ -12,12 +12,14 @@ from ntpcompanion.workflow.chapters.pages import make_page
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.records.record import Record
 from tests.workflow.claims.test_baselines import result
 
-HALF = Measurement.of("toy.half", 0.5, seed=3).to_json()
+MEASURED = Measurement.of("toy.half", 0.5, seed=3)
+HALF = MEASURED.to_json()
 KERNEL = {
     "kernelspec": {"name": "python3", "display_name": "Python 3"},
     "language_info": {"name": "python", "version": "3.11.7"},
@@ -52,13 +54,17 @@ def executed(coin, outputs=()):
     return nbformat.v4.new_notebook(cells=[defaults, injected, code], metadata=KERNEL)
 
 
+def judged(toy):
+    return judged_claims(load_claims(toy.project), [MEASURED], "book")
+
+
 def page(toy, coin, outputs=(), profile="book"):
     made = replace(MADE, profile=profile)
     return make_page(
         coin,
         executed(coin, outputs),
         made,
-        load_claims(toy.project),
+        judged(toy),
         lambda name: replace(RECORD, name=name),
         BOOK,
         SOURCE,
@@ -109,11 +115,10 @@ def test_cards_and_banners_are_drawn_and_the_rest_is_kept(toy, coin):
 
 
 def test_the_page_of_a_page_is_that_page(toy, coin):
-    outputs = [{MEASUREMENT_MIME: {**HALF, "seed": seed}, "text/html": "old"} for seed in range(6)]
+    outputs = [{MEASUREMENT_MIME: HALF, "text/html": "old"}] * 6
     outputs.insert(0, {"text/plain": "1"})
     once = page(toy, coin, outputs)
-    claims = load_claims(toy.project)
-    twice = make_page(coin, once, MADE, claims, lambda name: RECORD, BOOK, SOURCE)
+    twice = make_page(coin, once, MADE, judged(toy), lambda name: RECORD, BOOK, SOURCE)
     assert nbformat.writes(twice) == nbformat.writes(once)
     assert "3 more claims: 3 supported" in nbformat.writes(once)
 

@@ -5,6 +5,8 @@ import pytest
 
 from ntpcompanion.workflow.chapters.strips import card_runs, gather_cards, summary
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
+from ntpcompanion.workflow.claims.verdict import JudgedClaim
+from tests.workflow.chapters.views import claim_that
 
 GLUED = {"application/papermill.record/text/plain": "1"}
 
@@ -25,8 +27,15 @@ def drawn(cells):
     ]  # fmt: skip
 
 
+def judged(**verdicts):
+    """Claims `a` to `f`, supported but for those with another verdict."""
+    claim = claim_that()
+    known = {name: verdicts.get(name, "supported") for name in "abcdef"}
+    return {n: JudgedClaim(claim, "book", None, verdict, None) for n, verdict in known.items()}
+
+
 def names(cells):
-    runs = card_runs(cells, lambda item: item["id"] != "unknown")
+    runs = card_runs(cells, judged())
     return [[output.data[MEASUREMENT_MIME]["id"] for output in run] for run in runs]
 
 
@@ -39,15 +48,14 @@ def test_cards_stand_together_until_something_else_is_seen():
 
 
 def test_three_cards_stand_and_the_rest_waits_in_one_strip():
-    verdicts = {"e": "refuted", "f": "supported"}
     cells = [code(*map(card, "abc")), code(*map(card, "def"))]
-    gather_cards(cells, lambda item: verdicts.get(item["id"], "supported"))
+    gather_cards(cells, judged(e="refuted"))
     assert drawn(cells) == [
         "<a>",
         "<b>",
         "<c>",
-        '<details class="ntp-strip"><summary>3 more claims: 2 supported, 1 refuted</summary>'
-        "<d><e><f></details>",
+        '<details class="ntp-strip"><summary>3 more claims: 2 supported, 1 refuted (stated)'
+        "</summary><d><e><f></details>",
         "",
         "",
     ]
@@ -58,18 +66,18 @@ def test_cards_of_a_cell_tagged_strip_wait_however_few_they_are():
     tagged.metadata["tags"] = ["remove-input", "strip"]
     strip = '<details class="ntp-strip"><summary>2 {}: 2 supported</summary><b><c></details>'
     cells = [code(card("a")), tagged, code(card("d"))]
-    gather_cards(cells, lambda item: "supported")
+    gather_cards(cells, judged())
     assert drawn(cells) == ["<a>", strip.format("more claims"), "", "<d>"]
     alone = code(*map(card, "bc"))
     alone.metadata["tags"] = ["strip"]
-    gather_cards([alone], lambda item: "supported")
+    gather_cards([alone], judged())
     assert drawn([alone]) == [strip.format("claims"), ""]
 
 
 @pytest.mark.parametrize("count", [1, 4])
 def test_four_cards_need_no_strip(count):
     cells = [code(*map(card, "abcd"[:count]))]
-    gather_cards(cells, lambda item: "supported")
+    gather_cards(cells, judged())
     assert drawn(cells) == [f"<{name}>" for name in "abcd"[:count]]
 
 

@@ -2,15 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from ntpcompanion.workflow.checking.value_comparison import (
-    Comparison,
-    Finding,
-    check_measured,
-    compare,
-)
+from ntpcompanion.workflow.checking.value_comparison import Finding, check_measured, compare
 from ntpcompanion.workflow.claims.baselines import updated
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.claims.verdict import judged_claims
 from tests.toy import write_claims
 from tests.workflow.claims.test_baselines import result
 
@@ -20,59 +16,51 @@ def claims(toy):
     return load_claims(toy.project)
 
 
+def compared(claims, stored, now, notebook="coin", inputs=(None, None), **changes):
+    """Faults and notes on the values `now` of a notebook where others are stored."""
+    before, after = (result(notebook, i, **v) for i, v in zip(inputs, (stored, now), strict=True))
+    return texts(claims, {notebook: replace(after, **changes)}, updated({}, {notebook: before}))
+
+
+def texts(claims, results, stored):
+    items = [item for run in results.values() for item in run.measurements]
+    found = compare(results, judged_claims(claims, items, "book"), stored, "book")
+    return tuple([f.text for f in found if f.fault is fault] for fault in (True, False))
+
+
+def half(value, stderr=0.0, replicates=5, powers=(1.0, 2.0)):
+    item = Measurement.of("toy.half", value, stderr=stderr, replicates=replicates)
+    return {"toy_half": item, "toy_powers": list(powers)}
+
+
 def test_within_the_band_is_green_and_outside_is_named(claims):
-    stored = updated({}, {"coin": result("coin", toy_half=0.5, toy_powers=[1.0, 2.0])})
-    near = compare(
-        {"coin": result("coin", toy_half=0.5049, toy_powers=[1.0, 2.0])}, claims, stored, "book"
-    )
-    assert near == Comparison()
-    far = compare(
-        {"coin": result("coin", toy_half=0.52, toy_powers=[1.0, 2.5])}, claims, stored, "book"
-    )
-    assert far.faults == [
+    assert compared(claims, half(0.5), half(0.5049)) == ([], [])
+    assert compared(claims, half(0.5), half(0.52, powers=(1.0, 2.5)))[0] == [
         "toy.half: baseline 0.5, now 0.52, moved 0.02, band ± 0.005",
         "toy.powers: value 2 of 2: baseline 2, now 2.5, moved 0.5, band ± 0",
     ]
 
 
 def test_an_unexpected_verdict_is_red_whatever_the_baseline(claims):
-    moved = {"coin": result("coin", toy_half=0.7, toy_powers=[1.0, 2.0])}
-    found = compare(moved, claims, updated({}, moved), "book")
-    assert found.faults == ["toy.half: verdict refuted, expected supported (ours 0.7)"]
+    faults, _ = compared(claims, half(0.7), half(0.7))
+    assert faults == ["toy.half: verdict refuted, expected supported (ours 0.7)"]
 
 
 def test_new_and_vanished_values_are_red(claims):
-    stored = updated({}, {"coin": result("coin", toy_half=0.5)})
-    assert (
-        "toy.powers: no baseline yet"
-        in compare(
-            {"coin": result("coin", toy_half=0.5, toy_powers=[1, 2])}, claims, stored, "book"
-        ).faults[0]
-    )
-    stored = updated({}, {"coin": result("coin", toy_half=0.5, toy_powers=[1, 2])})
-    assert compare({"coin": result("coin", toy_half=0.5)}, claims, stored, "book").faults == [
+    alone = {"toy_half": 0.5}
+    assert "toy.powers: no baseline yet" in compared(claims, alone, half(0.5))[0][0]
+    assert compared(claims, half(0.5), alone)[0] == [
         "coin does not measure the claim 'toy.powers', though claims.yml expects a value at "
         "profile book.",
         "toy.powers: has a baseline but was not measured",
     ]
-    assert (
-        "3 values, the baseline has 2"
-        in compare(
-            {"coin": result("coin", toy_half=0.5, toy_powers=[1, 2, 3])}, claims, stored, "book"
-        ).faults[0]
-    )
+    longer = compared(claims, half(0.5), half(0.5, powers=(1, 2, 3)))[0]
+    assert "3 values, the baseline has 2" in longer[0]
 
 
-def half(value, stderr=0.0, replicates=5):
-    return Measurement.of("toy.half", value, stderr=stderr, replicates=replicates)
-
-
-def compared(claims, stored, now, **changes):
-    before, after = (result("coin", toy_half=item, toy_powers=[1.0, 2.0]) for item in (stored, now))
-    found = compare(
-        {"coin": replace(after, **changes)}, claims, updated({}, {"coin": before}), "book"
-    )
-    return found.faults, found.notes
+def test_a_baseline_that_fits_the_expectation_no_longer_has_moved(claims):
+    faults, _ = compared(claims, {**half(0.5), "toy_half": [0.5, 0.5]}, half(0.5))
+    assert faults == ["toy.half: 1 values, the baseline has 2"]
 
 
 def test_a_random_number_moves_when_the_test_of_welch_says_so(claims):
@@ -89,18 +77,10 @@ def test_a_random_number_moves_when_the_test_of_welch_says_so(claims):
 
 def test_the_level_is_that_of_all_random_numbers_together(claims):
     """p = .00061: an alarm where it is the only random number, and none among two."""
-    now = {"toy_half": half(0.5385, 0.005), "toy_powers": [1.0, 2.0]}
-    stored = updated({}, {"coin": result("coin", toy_half=half(0.5, 0.005), toy_powers=[1.0, 2.0])})
-    assert (
-        "p = 0.00061" in compare({"coin": result("coin", **now)}, claims, stored, "book").faults[0]
-    )
+    before, now = half(0.5, 0.005), half(0.5385, 0.005)
+    assert "p = 0.00061" in compared(claims, before, now)[0][0]
     second = Measurement.of("toy.powers", [1.0, 2.0], stderr=[0.01, 0.0], replicates=5)
-    assert (
-        compare(
-            {"coin": result("coin", **now | {"toy_powers": second})}, claims, stored, "book"
-        ).faults
-        == []
-    )
+    assert compared(claims, before, {**now, "toy_powers": second})[0] == []
 
 
 def test_a_verdict_that_changes_while_its_number_stays_is_borderline(claims):
@@ -132,40 +112,27 @@ def test_of_a_run_with_its_own_parameters_only_random_numbers_and_verdicts_are_c
 
 
 def test_of_many_values_that_moved_the_first_is_shown(claims):
-    stored = updated({}, {"coin": result("coin", toy_half=0.5, toy_powers=[1.0, 2.0, 3.0])})
-    far = compare(
-        {"coin": result("coin", toy_half=0.5, toy_powers=[1.0, 2.5, 3.5])}, claims, stored, "book"
-    )
-    assert far.faults == ["toy.powers: value 2 of 3: baseline 2, now 2.5, moved 0.5, band ± 0"]
+    faults, _ = compared(claims, half(0.5, powers=(1, 2, 3)), half(0.5, powers=(1, 2.5, 3.5)))
+    assert faults == ["toy.powers: value 2 of 3: baseline 2, now 2.5, moved 0.5, band ± 0"]
 
 
 def test_one_baseline_serves_many_notebooks_and_may_hold_claims_that_are_gone(claims):
-    both = {
-        "coin": result("coin", toy_half=0.5, toy_powers=[1.0, 2.0]),
-        "words": result("words", toy_words=3.0),
-    }
+    both = {"coin": result("coin", **half(0.5)), "words": result("words", toy_words=3.0)}
     stored = updated({}, both)
     stored["-"]["toy.gone"] = Measurement.of("toy.gone", 1.0)
-    assert compare(both, claims, stored, "book") == Comparison()
+    assert texts(claims, both, stored) == ([], [])
 
 
-def test_of_a_text_without_baseline_only_verdicts_are_checked(claims):
-    stored = updated({}, {"words": result("words", {"text": "a"}, toy_words=3.0)})
-    found = compare(
-        {"words": result("words", {"text": "b"}, toy_words=9.0)}, claims, stored, "book"
-    )
-    assert found.faults == []
-    assert "only verdicts were checked" in found.notes[0]
-    low = {"words": result("words", {"text": "b"}, toy_words=1.0)}
-    assert compare(low, claims, stored, "book").findings == (
-        found.findings[0],
-        Finding(
-            "verdict",
-            "words",
-            "toy.words",
-            "toy.words: verdict refuted, expected supported (ours 1)",
-        ),
-    )
+@pytest.mark.parametrize(
+    ("value", "faults"),
+    [(9.0, []), (1.0, ["toy.words: verdict refuted, expected supported (ours 1)"])],
+)
+def test_of_a_text_without_baseline_only_verdicts_are_checked(claims, value, faults):
+    texts = {"text": "a"}, {"text": "b"}
+    of_words = {"toy_words": 3.0}, {"toy_words": value}
+    found, (note,) = compared(claims, *of_words, notebook="words", inputs=texts)
+    assert found == faults
+    assert "only verdicts were checked" in note
 
 
 def test_what_is_measured_and_what_is_claimed_must_agree(claims):

@@ -5,8 +5,10 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_sealed, write_sealed
+from ntpcompanion.workflow.chapters.cards import Banner
+from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.records.making import Options, make_record
-from ntpcompanion.workflow.records.record import banner, load_record
+from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.records.verification import verify_record
 from tests.workflow.halves import PLAN
 
@@ -18,7 +20,7 @@ def made(study):
 
 
 def shown(toy):
-    return banner(load_record(toy.project, "halves"))
+    return render("record.html", Banner(load_record(toy.project, "halves")))
 
 
 def test_a_record_survives_a_change_of_the_code_that_moves_no_number(made):

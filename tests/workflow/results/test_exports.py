@@ -7,8 +7,8 @@ import pytest
 
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
-from ntpcompanion.workflow.results.exports import ledger_csv, ledger_json, ledger_schema
-from ntpcompanion.workflow.results.rows import Row, ledger_rows
+from ntpcompanion.workflow.claims.verdict import judged_claims
+from ntpcompanion.workflow.results.exports import Row, ledger_csv, ledger_json, ledger_schema
 from tests.toy import write_claims
 from tests.workflow.claims.test_baselines import result
 
@@ -19,7 +19,12 @@ def made(toy):
     write_claims(toy.project, statement='"Half", or $1/2$', paper_value=0.25)
     item = Measurement.of("toy.half", 0.5, stderr=0.125, replicates=9, seed=3, records=["long"])
     results = {"coin": result("coin", toy_half=item, toy_powers=[2.0, 1.0])}
-    return ledger_rows(load_claims(toy.project), results, "book"), results
+    return [*rows(toy, *results["coin"].measurements).values()], results
+
+
+def rows(toy, *measurements):
+    judged = judged_claims(load_claims(toy.project), measurements, "book")
+    return {name: Row.of(one) for name, one in judged.items()}
 
 
 def test_the_file_is_valid_and_the_schema_describes_every_field(made):
@@ -64,3 +69,30 @@ def test_the_table_has_the_same_fields_and_numbers(made):
     assert [line["values"] for line in lines] == ["0.5", "2.0 1.0", ""]
     assert lines[0]["statement"] == '"Half", or $1/2$'
     assert lines[2]["verdict"] == "not measured"
+
+
+def test_a_row_repeats_claim_and_measurement(toy):
+    row = rows(toy, Measurement.of("toy.half", 0.45))["toy.half"]
+    assert (row.paper, row.result, row.kind, row.scope) == (
+        "liu2023same", "Theorem 1", "stated", "same",
+    )  # fmt: skip
+    assert (row.values, row.stderrs, row.low, row.high) == ([0.45], [0.0], [0.45], [0.45])
+    assert (row.verdict, row.expected, row.expected_verdict) == (
+        "supported", "= 0.5 ± 0.1", "supported",
+    )  # fmt: skip
+    assert row.url == "chapters/coin.html#claim-toy_half"
+    assert row.short == row.statement, "where a claim has no short form"
+
+
+def test_an_interval_is_that_of_students_t(toy):
+    item = Measurement.of("toy.half", 0.5, stderr=0.1, replicates=2)
+    row = rows(toy, item)["toy.half"]
+    assert row.verdict == "inconclusive"
+    assert row.high[0] == pytest.approx(0.5 + 12.7062 * 0.1, abs=1e-4), "one degree of freedom"
+    assert row.low[0] == pytest.approx(1.0 - row.high[0])
+
+
+def test_what_was_not_measured_has_no_numbers(toy):
+    row = rows(toy, Measurement.of("toy.half", 0.5))["toy.words"]
+    assert (row.verdict, row.values, row.effect) == ("not measured", [], None)
+    assert row.url == "chapters/words.html"

@@ -1,12 +1,13 @@
 import re
 import shutil
-from collections import Counter
 
 import pytest
 
+from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from ntpcompanion.workflow.results.ledger import ledger_page
+from ntpcompanion.workflow.results.ledger import Ledger
 from ntpcompanion.workflow.results.references import read_papers
 from ntpcompanion.workflow.site.look import ASSETS
 from tests.browsing import needs_browser
@@ -22,36 +23,8 @@ def page(toy, **values):
     titles = {name: notebook.title for name, notebook in find_notebooks(toy.project).items()}
     results = {"coin": made} if values else {}
     papers = read_papers(toy.project)
-    return ledger_page(load_claims(toy.project), results, titles, papers, "book")
-
-
-def test_counts_rows_and_machine(toy):
-    text = page(toy, toy_half=0.5, toy_powers=[2.0, 1.0])
-    assert text.startswith("**3 claims** at profile *book*:")
-    heads = re.findall(r'<th scope="col">([^<]*)</th>', text)
-    assert heads == ["Whose claim", "supported", "refuted", "not measured"]
-    assert '<a class="ntp-view" href="#kind=stated&amp;verdict=refuted">1</a>' in text
-    assert text.count("a processor") == 1, "the machine is told once"
-    assert (
-        '<a class="ntp-locator" href="chapters/coin.html#claim-toy_half">Theorem 1</a> · A coin'
-        in text
-    )
-    assert r"One half is <span class=\"mathjax_process\">\(1/2\)".replace('\\"', '"') in text
-    assert '<span class="ntp-label">ours</span> <strong>0.5</strong>' in text
-    assert 'Theorem 1 <span class="ntp-tally">1 supported, 1 refuted (stated), 1 not ' in text
-
-
-def test_every_claim_has_one_row_whose_marks_an_independent_count_confirms(toy):
-    write_claims(toy.project, kind="ours", basis="derived", scope="smaller")
-    text = page(toy, toy_half=0.9, toy_powers=[1.0, 2.0])
-    rows = dict(re.findall(r'<li class="ntp-row" id="row-(\w+)"([^>]*)>', text))
-    assert sorted(rows) == ["toy_half", "toy_powers", "toy_words"]
-    kinds = Counter(re.findall(r'data-(?:kind|basis|scope|verdict)="([^"]*)"', text))
-    assert kinds == {
-        "ours": 1, "stated": 2, "derived": 1, "text": 2, "smaller": 1, "same": 2,
-        "refuted": 1, "supported": 1, "not measured": 1,
-    }  # fmt: skip
-    assert 'data-effect="-3"' in rows["toy_half"]
+    judged = judged_claims(load_claims(toy.project), made.measurements, "book")
+    return render("ledger.md", Ledger(judged, results, titles, papers, "book"))
 
 
 def test_nothing_measured_is_said(toy):
@@ -60,12 +33,12 @@ def test_nothing_measured_is_said(toy):
     assert text.count("<strong>–</strong>") == 3
 
 
-def test_texts_of_claims_are_no_html(toy):
-    write_claims(toy.project, statement="<b>bold</b> & `code`", locator="Lemma <1>, x")
-    text = page(toy, toy_half=0.5)
-    assert "&lt;b&gt;bold&lt;/b&gt; &amp; `code`" in text
-    assert "Lemma &lt;1&gt;" in text
-    assert "<b>" not in text
+def test_groups_hold_every_row_once_in_the_order_of_the_papers(toy):
+    write_claims(toy.project, locator="Section 3, a wish")
+    rows = re.findall(r'id="row-(\w+)".*?data-order="(\d)"', page(toy, toy_half=0.9))
+    assert rows == [("toy_powers", "0"), ("toy_words", "1"), ("toy_half", "2")]
+    groups = re.findall(r'<details class="ntp-group"><summary>([^<]*) <', page(toy))
+    assert groups == ["Theorem 1", "Section 3"]
 
 
 @pytest.fixture

@@ -5,40 +5,42 @@ import pytest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from ntpcompanion.workflow.results.paper_statements import Stated, places_page, read_stated
-from ntpcompanion.workflow.results.references import read_papers
-from ntpcompanion.workflow.results.rows import ledger_rows, paper_result
+from ntpcompanion.workflow.results.paper_statements import Stated, placed, read_stated
 
 FAIR = "Prose.\n\n```{prf:theorem} Fair\n:label: thm-fair\n\nAlways.\n```\n"
 
 
 @pytest.fixture
-def page(toy):
-    """A page of the toy's claims, for statements given as keywords of `Stated`."""
+def places(toy):
+    """What stands beside a statement given as keywords of `Stated`, and beside those of the toy's
+    claims.
+    """
     toy.edit("notebooks/coin.md", "Prose with $p = 1/2$.\n", FAIR)
     claims, notebooks = load_claims(toy.project), find_notebooks(toy.project)
-    rows = ledger_rows(claims, {}, "smoke")
-    (key,) = {row.paper for row in rows}
-    known = {row.result: {"result": row.result, "says": "s", "places": ["coin"]} for row in rows}
+    judged = judged_claims(claims, [], "smoke")
+    (key,) = {claim.paper for claim in claims.values()}
+    names = {claim.result for claim in claims.values()}
+    known = {name: {"result": name, "says": "s", "places": ["coin"]} for name in names}
 
     def made(**first):
         listed = [Stated(**(known.pop(first.get("result"), {}) | first))] if first else []
         listed += [Stated(**entry) for entry in known.values()]
-        return places_page({key: listed}, rows, notebooks, read_papers(toy.project))
+        ((name, rows),) = placed({key: listed}, judged, notebooks, {})
+        assert name == key, "of a paper that is in no bibliography"
+        return rows
 
-    made.rows = rows
     return made
 
 
-def test_every_claim_stands_beside_its_result(page):
-    text = page(result="Lemma 9", says="Coins are fair.", places=["thm-fair", "coin"], note="So.")
-    row = "* - Lemma 9\n  - Coins are fair.\n  - {prf:ref}`thm-fair`, [A coin](chapters/coin)"
-    assert f"{row}\n\n    So.\n* - " in text
-    for row in page.rows:
-        assert text.count(f">{row.id}</a>") == 1
-        assert f'<a href="{row.url}"' in text
-    assert " not measured</summary><a" in text
+def test_every_claim_stands_beside_its_result(places):
+    listed = places(result="Lemma 9", says="Coins are fair.", places=["thm-fair", "coin"])
+    stated, here, claims = listed[0]
+    assert (stated.result, claims) == ("Lemma 9", [])
+    assert here == ["{prf:ref}`thm-fair`", "[A coin](chapters/coin)"]
+    beside = [one.claim.id for _, _, claims in listed for one in claims]
+    assert beside == ["toy.half", "toy.powers", "toy.words"]
 
 
 @pytest.mark.parametrize(
@@ -51,22 +53,21 @@ def test_every_claim_stands_beside_its_result(page):
         ({"places": []}, "Lemma 9 has neither `places` nor a `note` that says why"),
     ],
 )
-def test_a_statement_without_place_or_reason_stops_the_build(page, wrong, words):
+def test_a_statement_without_place_or_reason_stops_the_build(places, wrong, words):
     with pytest.raises(WorkflowError, match=words):
-        page(result="Lemma 9", says="s", **wrong)
+        places(result="Lemma 9", says="s", **wrong)
 
 
-def test_a_claim_about_nothing_that_is_listed_stops_the_build(page):
-    row = page.rows[0]
-    rows, key = [row], row.paper
-    with pytest.raises(WorkflowError, match=f"{row.id} is about {row.result} of {key}"):
-        places_page({key: []}, rows, {}, {})
+def test_a_claim_about_nothing_that_is_listed_stops_the_build(toy):
+    judged = judged_claims(load_claims(toy.project), [], "book")
+    with pytest.raises(WorkflowError, match=r"toy\.half is about Theorem 1 of liu2023same"):
+        placed({"liu2023same": []}, judged, {}, {})
 
 
-def test_a_statement_is_listed_once(page):
+def test_a_statement_is_listed_once():
     twice = [Stated(result="Lemma 9", says="s", note="n")] * 2
     with pytest.raises(WorkflowError, match="some lists Lemma 9 twice"):
-        places_page({"some": twice}, [], {}, {})
+        placed({"some": twice}, {}, {}, {})
 
 
 def test_a_list_of_another_form_is_named(toy):
@@ -80,9 +81,7 @@ def test_this_book_lists_its_papers_and_finds_every_place():
     project = Project.find()
     claims, notebooks = load_claims(project), find_notebooks(project)
     stated = read_stated(project)
-    text = places_page(stated, ledger_rows(claims, {}, "book"), notebooks, read_papers(project))
-    assert all(text.count(f">{name}</a>") == 1 for name in claims)
-    assert {paper_result(claim.locator) for claim in claims.values()} <= {
-        item.result for listed in stated.values() for item in listed
-    }
+    papers = placed(stated, judged_claims(claims, [], "book"), notebooks, {})
+    beside = [one.claim.id for _, rows in papers for _, _, about in rows for one in about]
+    assert sorted(beside) == sorted(claims)
     assert set(stated) == {claim.paper for claim in claims.values()}

@@ -1,8 +1,9 @@
 import re
 
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from ntpcompanion.workflow.results.theorems import Statement, statements, theorems_page
+from ntpcompanion.workflow.results.theorems import Statement, chapters_that_state, statements
 
 STATED = """Prose with $p = 1/2$.
 
@@ -38,15 +39,12 @@ def test_statements_with_number_and_title(toy):
         Statement("lemma", "", "", "lem-bare", "coin"),
         Statement("definition", "Half", "", "def-half", "coin"),
     ]
-    page = theorems_page(notebooks)
-    assert page.startswith("## A coin\n")
-    assert "* - {prf:ref}`thm-fair`\n  - Theorem 2, constants ours\n  - A coin is fair" in page
-    assert "* - {prf:ref}`lem-bare`\n  - –\n  - –" in page
-    assert "## Words" not in page
+    assert chapters_that_state(notebooks) == [("A coin", statements(notebooks))]
 
 
 def test_a_book_without_statements(toy):
-    assert theorems_page(find_notebooks(toy.project)) == "The book states nothing yet.\n"
+    assert chapters_that_state(find_notebooks(toy.project)) == []
+    assert render("theorems.md", []).strip() == "The book states nothing yet."
 
 
 def test_no_labelled_statement_of_the_book_is_missed():

@@ -4,10 +4,11 @@ import dataclasses
 
 import pytest
 
+from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.site.beside import banner, comparison, moved
+from ntpcompanion.workflow.site.beside import Beside, moved
 
 
 @pytest.fixture
@@ -46,28 +47,30 @@ def test_what_cannot_be_compared_says_why(claims):
     assert str(moved(claim, measured([1, 2]), measured(1))) == "2 values, the book has 1"
 
 
-def test_a_run_with_other_parameters_says_so_and_which(ran):
+def test_a_run_with_other_parameters_says_so_and_which(ran, claims):
     book, other = ran
-    text = banner(other(parameters={"n": 10, "seed": 0}, overrides={"n": 10}), book, [])
-    assert ":::{admonition} This is not the book's run\n:class: warning\n" in text
-    assert "* - `n`\n  - `10`\n  - `1000`" in text
-    assert "`seed`" not in text
-    assert "one with the profile smoke" in banner(other(profile="smoke"), book, [])
-    assert "This is the run that the book shows\n:class: note\n\nIt is old." in banner(
-        book, book, ["It is old."]
-    )
-    assert "not the book's run" in banner(book, None, ["None yet."])
+    here = other(parameters={"n": 10, "seed": 0}, overrides={"n": 10})
+    beside = Beside(here, book, [], claims)
+    assert (beside.title, beside.is_books) == ("This is not the book's run", False)
+    assert beside.differing == {"n": (10, 1000)}
+    assert Beside(here, None, [], claims).differing == {"n": (10, 1000)}
+    smoke = Beside(other(profile="smoke"), book, [], claims)
+    assert smoke.title == "This is not the book's run, but one with the profile smoke"
+    same = Beside(book, book, ["It is old."], claims)
+    assert same.title == "This is the run that the book shows"
+    assert ":class: note\n\nIt is old.\n" in render("beside.md", same)
+    assert "not the book's run" in Beside(book, None, ["None yet."], claims).title
 
 
 def test_claims_stand_beside_the_books_with_the_verdict_here(ran, claims):
     book, other = ran
-    measurements = [measured(0.75), *book.measurements[1:]]
-    html = comparison(other(measurements=measurements), book, claims)
-    row = html[html.index("claim-toy_half") : html.index("claim-toy_powers")]
-    assert "<td>0.75</td><td>0.5</td><td>50 bands</td>" in row
-    assert "refuted" in row
-    assert "(in the book: supported)" in row
-    assert "expectation is for the book&#x27;s parameters" in html.replace("'", "&#x27;")
-    assert "in the book: supported" not in comparison(book, book, claims)
-    assert "not in the book" in comparison(book, None, claims)
-    assert comparison(other(measurements=[]), book, claims) == ""
+    here = other(measurements=[measured(0.75), *book.measurements[1:]])
+    half, powers = Beside(here, book, [], claims).rows
+    assert (half[0].verdict, half[1].verdict, str(half[2])) == ("refuted", "supported", "50 bands")
+    assert powers[0].claim.id == "toy.powers"
+    text = render("beside.md", Beside(here, book, [], claims))
+    assert "<td>0.75</td><td>0.5</td><td>50 bands</td>" in text
+    assert "(in the book: supported)" in text
+    assert "in the book: supported" not in render("beside.md", Beside(book, book, [], claims))
+    assert str(Beside(book, None, [], claims).rows[0][2]) == "not in the book's run"
+    assert Beside(other(measurements=[]), book, [], claims).rows == []

@@ -1,0 +1,122 @@
+"""A view of every template, in which every text that comes from a claim, a record, a file or a
+machine is the same one.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+
+from ntpcompanion.settings import Settings
+from ntpcompanion.workflow.chapters.cards import Banner, Card
+from ntpcompanion.workflow.chapters.citation import Book, Chapter
+from ntpcompanion.workflow.chapters.ending import Ending, Source
+from ntpcompanion.workflow.chapters.templating import render
+from ntpcompanion.workflow.claims.claims import Claim
+from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.claims.verdict import judged_claims
+from ntpcompanion.workflow.notebooks.notebook import Notebook
+from ntpcompanion.workflow.records.record import Record
+from ntpcompanion.workflow.results.landing import Finding, Landing, LandingPage, landing_page
+from ntpcompanion.workflow.results.ledger import Ledger
+from ntpcompanion.workflow.results.paper_statements import Stated, placed
+from ntpcompanion.workflow.results.references import Paper
+from ntpcompanion.workflow.results.status import RecordRow, Status
+from ntpcompanion.workflow.results.theorems import Statement
+from ntpcompanion.workflow.site.beside import Beside
+from tests.workflow.claims.test_baselines import result
+from tests.workflow.halves import STORED
+
+CLAIM = {"paper": "doe", "locator": "Theorem 2, rate", "kind": "stated", "basis": "text"}
+CLAIM |= {"scope": "same", "statement": "One half is 1/2.", "measures": "a share"}
+CLAIM |= {"source": "symmetry", "notebook": "coin", "expect": {"book": {"at_most": 2}}}
+BOOK = Book("A book", "Its authors", "https://github.com/a/b", Settings(name="p", version="1"))
+SOURCE = Source("notebooks/coin.md", "0123456789abcdef")
+PARAMETERS = "n = 9  # throws  [2, inf)\nseed = 0  # of `n`"
+
+
+def claim_that(name="toy.half", **changes):
+    return Claim.model_validate({**CLAIM, "id": name, **changes})
+
+
+def notebook(title):
+    """A notebook of two parameters, and a figure that its page shows."""
+    cells = [nbformat.v4.new_code_cell(PARAMETERS, id="0", metadata={"tags": ["parameters"]})]
+    cells.insert(0, nbformat.v4.new_markdown_cell(f"# {title}", id="1"))
+    node = nbformat.v4.new_notebook(cells=cells)
+    return Notebook("coin", Path("notebooks/coin.md"), node)
+
+
+def drawn():
+    """A chapter with one figure, as its page shows it."""
+    cell = nbformat.v4.new_code_cell("plot()", id="cell-007")
+    cell.metadata["mystnb"] = {"figure": {"name": "fig-coin"}}
+    data = {"image/svg+xml": "<svg/>", "text/html": '<svg><path id="cell-007-0"/></svg>'}
+    cell.outputs = [nbformat.v4.new_output("display_data", data)]
+    return nbformat.v4.new_notebook(cells=[cell])
+
+
+def run_that(text, **changes):
+    hardware = {"processor": text, "cores": 2, "memory_gib": 8, "system": "Linux", "machine": "x"}
+    made = replace(
+        result("coin"), parameters={"n": text, "seed": 0}, hardware=hardware, seconds=2.4
+    )
+    return replace(made, versions={"python": "3.11.7", "numpy": "2"}, **changes)
+
+
+def views(text):
+    """Each template with what it makes of the text."""
+    texts = dict.fromkeys(("statement", "short", "why", "measures", "source", "locator"), text)
+    wild = claim_that(**texts, quantity=text[:45], paper_value=text, scope="smaller")
+    few = {"stderr": 0.25, "replicates": 5, "seed": 0, "records": ["halves"]}
+    half, third = Measurement.of("toy.half", 3.0, **few), Measurement.of("toy.third", 1.0)
+    known = {"toy.half": wild, "toy.third": claim_that("toy.third", kind="ours", paper_value=0)}
+    known["toy.unjudged"] = claim_that("toy.unjudged", expect={}, exploratory=text)
+    run = run_that(text, measurements=[half, third])
+    judged, title = judged_claims(known, run.measurements, "book"), notebook(text).title
+    record = Record("halves", [], {"n": text}, f"Halves. {text}", text, [text, "TWO"])
+    chapter, names = (
+        Chapter(BOOK, "coin", title, "2026"),
+        {"doe": Paper("doe", text, ("Doe",), "1")},
+    )
+    finding = {"title": "Fair", "text": "Half.", "number": text, "shows": text}
+    landing = Landing(
+        start=text, threads={"Coins": text}, questions={"coin": text}, card="toy.third",
+        findings=[Finding(**finding, claim="toy.third", figure="fig-coin")],
+    )  # fmt: skip
+    stored = LandingPage(
+        landing, {"Coins": ["coin"]}, BOOK, judged, {"coin": run}, {"coin": drawn()},
+        {"coin": title}, "book",
+    )  # fmt: skip
+    stored_record = {**STORED, "hardware": {"processor": text, "cores": 2}}
+    listed = [Stated(result=wild.result, says="Fair.", places=["coin"], note="So.")]
+    listed.append(Stated(result="Theorem 2", says="s", note="n"))
+    statement = Statement("theorem", "Fair", "Theorem 2", "thm-fair", "coin")
+    books = replace(run, parameters={"n": 7, "seed": 0}, measurements=[replace(half, value=1.0)])
+    card = Card(judged["toy.half"], half, run, chapter, [record])
+    return {
+        "card.html": render("card.html", card),
+        "record.html": render("record.html", Banner(record)),
+        "made.md": render("made.md", replace(run, profile="smoke")),
+        "command.md": render(
+            "command.md", Ending(notebook("A coin"), run_that("x"), chapter, SOURCE)
+        ),
+        "ending.md": render("ending.md", Ending(notebook("A coin"), run, chapter, SOURCE)),
+        "ledger.md": render(
+            "ledger.md", Ledger(judged, {"coin": run}, {"coin": title}, names, "book")
+        ),
+        "status.md": render(
+            "status.md",
+            Status({"coin": run}, {"coin": notebook(text), "dice": notebook("Dice")}, "book"),
+        ),
+        "records.md": render(
+            "records.md",
+            [RecordRow("halves", stored_record, text), RecordRow("thirds", {})],
+        ),
+        "statements.md": render(
+            "statements.md", placed({"doe": listed}, judged, {"coin": notebook(text)}, names)
+        ),
+        "theorems.md": render("theorems.md", [(title, [statement])]),
+        "beside.md": render("beside.md", Beside(run, books, [], known)),
+        **{name.removeprefix("_"): page for name, page in landing_page(stored).items()},
+    }
