@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.checks import (
+from ntpcompanion.validation import (
     check_all,
     check_module,
     check_named_tensors,

@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.argument_check import argument_check
 from ntpcompanion.flatness.manifold import nearest_minimizer
 from ntpcompanion.flatness.model import ConditionalModel
 from ntpcompanion.validation import (
+    argument_check,
     as_between,
     as_integer,
     as_number,

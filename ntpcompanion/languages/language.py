@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
-from ntpcompanion.argument_check import argument_check
 from ntpcompanion.validation import (
+    argument_check,
     as_integer,
     as_integer_array,
     check_device,

@@ -5,12 +5,17 @@ import math
 import torch
 from torch import nn
 
-from ntpcompanion.checks import check_positive, check_reachable, check_seed
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.lstm import BidirectionalLSTM
 from ntpcompanion.networks.network_plan import ModelPlan
 from ntpcompanion.networks.transformer import Transformer
-from ntpcompanion.validation import check_flag, check_instance
+from ntpcompanion.validation import (
+    check_flag,
+    check_instance,
+    check_positive,
+    check_reachable,
+    check_seed,
+)
 
 INITIAL_DEVIATION = 0.02  # of the entries of embeddings and weight matrices, as in BERT
 

@@ -3,7 +3,7 @@
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin
 
-from ntpcompanion.argument_check import argument_check
+from ntpcompanion.validation import argument_check
 
 
 def check_choices(plan: Any) -> None:

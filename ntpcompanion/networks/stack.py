@@ -10,16 +10,6 @@ from torch import Tensor
 from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from ntpcompanion.checks import (
-    check_all,
-    check_module,
-    check_named_tensors,
-    check_range,
-    check_row,
-    check_rows,
-    check_seeds,
-    check_size,
-)
 from ntpcompanion.networks.build_network import INITIAL_DEVIATION, build_model
 from ntpcompanion.networks.language_model import FIRST_WORD, LanguageModel
 from ntpcompanion.networks.network_plan import ModelPlan
@@ -30,7 +20,17 @@ from ntpcompanion.networks.tensor_checks import (
     check_stacked,
     check_tokens,
 )
-from ntpcompanion.validation import check_instance
+from ntpcompanion.validation import (
+    check_all,
+    check_instance,
+    check_module,
+    check_named_tensors,
+    check_range,
+    check_row,
+    check_rows,
+    check_seeds,
+    check_size,
+)
 
 Parameters = Mapping[str, Tensor]
 

@@ -11,9 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ntpcompanion.argument_check import argument_check
-from ntpcompanion.checks import check_named_tensors
-from ntpcompanion.validation import as_integer, check_tensor, described
+from ntpcompanion.validation import (
+    argument_check,
+    as_integer,
+    check_named_tensors,
+    check_tensor,
+    described,
+)
 
 KINDS = (torch.int32, torch.int64)  # that an embedding looks up
 

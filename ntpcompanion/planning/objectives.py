@@ -8,7 +8,6 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ntpcompanion.checks import check_size
 from ntpcompanion.networks.build_network import build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.network_plan import TransformerSize
@@ -20,7 +19,7 @@ from ntpcompanion.planning.planning_checks import (
     check_questions,
     check_vocabulary,
 )
-from ntpcompanion.validation import as_shaped, check_flag, check_instance
+from ntpcompanion.validation import as_shaped, check_flag, check_instance, check_size
 
 PADDING = -1
 # at width 64 the scale .06 · √64 = .48 lies between those of GPTs, .02 · √384 = .39 and

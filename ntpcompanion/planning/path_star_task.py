@@ -6,13 +6,14 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Int
 
-from ntpcompanion.checks import check_row, check_rows
 from ntpcompanion.validation import (
     as_integer,
     check_choice,
     check_flag,
     check_generator,
     check_instance,
+    check_row,
+    check_rows,
 )
 
 # Tokens after the labels, in this order.

@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ntpcompanion.checks import check_module, check_range
 from ntpcompanion.networks.tensor_checks import check_long, check_tokens
 from ntpcompanion.planning.pause_loss import pause_masked_loss
 from ntpcompanion.planning.pauses import PAUSE, PauseDecoder
+from ntpcompanion.validation import check_module, check_range
 
 
 def vectors_per_layer(

@@ -4,11 +4,10 @@ from collections.abc import Collection, Iterator
 
 import torch
 
-from ntpcompanion.checks import check_module
 from ntpcompanion.planning.parity import ParityQuestions
 from ntpcompanion.planning.pauses import PauseDecoder
 from ntpcompanion.planning.planning_checks import check_room, check_stops
-from ntpcompanion.validation import as_integer, as_positive, check_instance
+from ntpcompanion.validation import as_integer, as_positive, check_instance, check_module
 
 WARMUP = 50  # steps in which the rate rises to its value
 

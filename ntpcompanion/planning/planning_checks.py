@@ -9,13 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ntpcompanion.argument_check import argument_check
-from ntpcompanion.checks import check_all, check_module
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.tensor_checks import check_as_many, check_on_device, check_tokens
 from ntpcompanion.validation import (
+    argument_check,
     as_integer,
     as_integer_array,
+    check_all,
+    check_module,
     check_tensor,
     described,
 )

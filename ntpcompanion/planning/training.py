@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from ntpcompanion.checks import check_all
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.planning.objectives import Objective, answer_loss, network_predictor
 from ntpcompanion.planning.path_star_task import Graphs, draw_graphs
@@ -17,7 +16,7 @@ from ntpcompanion.planning.planning_checks import (
 )
 from ntpcompanion.planning.scores import AnswerScores, WrongArm, score_answers, score_wrong_arm
 from ntpcompanion.randomness import stream
-from ntpcompanion.validation import as_integer, as_positive
+from ntpcompanion.validation import as_integer, as_positive, check_all
 
 WARMUP = 100  # steps in which the learning rate rises to its value
 

@@ -13,8 +13,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from ntpcompanion.argument_check import argument_check
-from ntpcompanion.checks import check_named_tensors
 from ntpcompanion.languages.language import PADDING, Language, check_language
 from ntpcompanion.mlm.data.fingerprint import fingerprint
 from ntpcompanion.mlm.data.masked_sentences import MaskedBatch, batch_generator, draw_batch
@@ -25,7 +23,13 @@ from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.build_network import build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.network_plan import ModelPlan
-from ntpcompanion.validation import as_integer, check_device, check_instance
+from ntpcompanion.validation import (
+    argument_check,
+    as_integer,
+    check_device,
+    check_instance,
+    check_named_tensors,
+)
 
 
 @dataclass(frozen=True)
