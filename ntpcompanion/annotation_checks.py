@@ -37,7 +37,7 @@ def make_test(annotation: Any, marks: tuple[Any, ...] = ()) -> Test | None:
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return make_test(parts[0], parts[1:] + marks)
-    kind = _kind_test(annotation, origin, parts, marks)
+    kind = None if Mark.DEVICE in marks else _kind_test(annotation, origin, parts, marks)
     tests = [kind] if kind else []
     tests += [_mark_test(mark) for mark in marks if isinstance(mark, Is) or mark is Mark.DEVICE]
     if len(tests) < 2:
@@ -90,7 +90,7 @@ def _instance_test(kind: Any, parts: Any, marks: Any) -> Test | None:
         return _mapping_test(make_test(parts[1]) if parts else None)
     if kind in (list, tuple, Sequence, Collection):
         return _list_test(parts[0] if parts else Any, marks)
-    if not isinstance(kind, type) or kind is object or Protocol in kind.__mro__:
+    if not isinstance(kind, type) or kind in (object, Any) or Protocol in kind.__mro__:
         return None
     return _class_test(kind)
 
@@ -128,7 +128,8 @@ def check_device(name: str, value: Any, call: Call) -> None:
     if torch is None:
         return
     if isinstance(value, torch.nn.Module):
-        value = next(value.parameters(), None)
+        # within `__init__` it has none yet
+        value = next(value.parameters(), None) if "_parameters" in vars(value) else None
     if not isinstance(value, torch.Tensor):
         return
     if call.home is None:
@@ -169,6 +170,19 @@ def _any_of(parts: Any, marks: Any) -> Test | None:
 
 @no_type_check
 def _number_test(kind: type, marks: Any) -> Test:
+    test = _scalar_test(kind, marks)
+
+    def of_one(name: str, value: Any, call: Call) -> None:
+        if getattr(value, "ndim", 0):  # torch takes one entry for a number
+            wanted = "an integer" if kind is int else "a number"
+            raise ValueError(f"`{name}` must be {wanted}, got {described(value)}.")
+        test(name, value, call)
+
+    return of_one
+
+
+@no_type_check
+def _scalar_test(kind: type, marks: Any) -> Test:
     for mark in marks:
         if mark is Mark.SEED:
             return lambda name, value, call: say._check_seed(name, value)
@@ -193,6 +207,10 @@ def _range_test(kind: type, mark: Range) -> Test:
             say.as_integer(name, value, low, high, mark.reason)
             return
         number = say.as_number(name, value, -np.inf if low is None else low)
+        if mark.below is not None and number >= mark.below:
+            raise ValueError(
+                f"`{name}` must be at least {low} and below {mark.below}, got {number}."
+            )
         if high is not None and number > high:
             raise ValueError(f"`{name}` must be at most {high:g}, got {number}.")
 
@@ -201,7 +219,7 @@ def _range_test(kind: type, mark: Range) -> Test:
 
 @no_type_check
 def _entries(name: str, values: Any, wanted: str) -> Any:
-    if isinstance(values, str | bytes | Iterator) or not hasattr(values, "__len__"):
+    if isinstance(values, str | bytes | Iterator) or not isinstance(values, Collection):
         raise ValueError(f"`{name}` must be a list of {wanted}, got {described(values)}.")
     return values
 
@@ -221,13 +239,14 @@ def _list_test(entry: Any, marks: Any) -> Test:
             )
         if getattr(values, "ndim", 1) != 1:
             raise ValueError(f"`{name}` must be a list of {wanted}, got {described(values)}.")
-        if len(_entries(name, values, wanted)) < minimum:
-            raise ValueError(
-                f"`{name}` must hold at least {minimum} {wanted}, got {described(values)} with "
-                f"{len(values)}: {'an empty list' if not len(values) else 'too few'}."
-            )
-        for value in values if test else ():
-            test(name, value, call)
+        if (count := len(_entries(name, values, wanted))) < minimum:
+            got = f"{count} in {described(values)}" if count else "an empty list"
+            raise ValueError(f"`{name}` must hold at least {minimum} of {wanted}, got {got}.")
+        for number, value in enumerate(values if test else ()):
+            try:
+                test(name, value, call)
+            except ValueError as error:
+                raise ValueError(f"{error} It is entry {number} of {described(values)}.") from error
 
     return several
 
@@ -253,7 +272,7 @@ def _mapping_test(entry: Test | None) -> Test:
             try:
                 entry(name, each, call)
             except ValueError as error:
-                raise ValueError(f"{str(error)[:-1]} under {key!r}.") from error
+                raise ValueError(f"{error} It is under {key!r} in {described(value)}.") from error
 
     return test
 
@@ -293,7 +312,7 @@ class _Array:
         self.check_shape(name, array, call)
         if (self.floats and not self.tensor) or self.finite:
             _check_finite(name, array)
-        if self.range is not None:
+        if self.range is not None and 0 not in array.shape:
             low, high = call.value(self.range.minimum), call.value(self.range.maximum)
             say.check_range(
                 name, array, -np.inf if low is None else low, np.inf if high is None else high

@@ -6,15 +6,19 @@ is wanted. What an annotation alone does not say stands beside it: `Annotated[in
 a `need` of the whole call. Nothing is converted: a function gets what its caller gave.
 """
 
+import dataclasses
 import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any, TypeVar, no_type_check, overload
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, no_type_check, overload
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import torch
 
 Target = TypeVar("Target", bound=Callable[..., Any])
 
@@ -23,12 +27,14 @@ Target = TypeVar("Target", bound=Callable[..., Any])
 class Range:
     """Bounds of a number, or of each entry of an array or list; both are allowed values.
 
-    A text is an expression in the arguments of the call: `Range(0, "task.vocabulary - 1")`.
+    A text is an expression in the arguments of the call: `Range(0, "task.vocabulary - 1")`. The
+    number that a value must be `below` is not an allowed one.
     """
 
     minimum: float | str | None = None
     maximum: float | str | None = None
     reason: str = ""
+    below: float | None = None
 
 
 @dataclass(frozen=True)
@@ -99,8 +105,9 @@ Count = Annotated[int, Range(0)]
 Positive = Annotated[float, Between(0, np.inf)]
 NotNegative = Annotated[float, Range(0)]
 Probability = Annotated[float, Between(0, 1)]
+Fraction = Annotated[float, Range(0, below=1)]
 Seed = Annotated[int, Mark.SEED]
-Device = Annotated[Any, Mark.DEVICE]
+Device = Annotated["torch.device | str", Mark.DEVICE]
 Finite = Mark.FINITE
 
 
@@ -110,6 +117,8 @@ def checked(target: Target, /) -> Target: ...
 def checked(*needs: need) -> Callable[[Target], Target]: ...
 def checked(*needs: Any) -> Any:
     """Check the arguments of a function, or the fields of a dataclass, by their annotations.
+
+    It stands below `dataclass`.
 
     Parameters
     ----------
@@ -149,59 +158,84 @@ def checked(*needs: Any) -> Any:
         return checked()(needs[0])
 
     def decorate(target: Any) -> Any:
-        if isinstance(target, type):
-            target.__init__ = _wrapped(target.__init__, needs)  # type: ignore[misc]  # its own
-            return target
-        return _wrapped(target, needs)
+        return (_with_fields if isinstance(target, type) else _wrapped)(target, needs)
 
     return decorate
 
 
 @no_type_check  # no second check, of the check, while tests run
 def _wrapped(function: Callable[..., Any], needs: Sequence[need]) -> Callable[..., Any]:
-    read = functools.cache(lambda: _Signature(function, needs))
+    @functools.cache
+    def read() -> tuple[list[str], dict[str, Any], _Reader]:
+        parameters = inspect.signature(function).parameters.values()
+        ordered = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return (
+            [each.name for each in parameters if each.kind in ordered],
+            {each.name: each.default for each in parameters if each.default is not each.empty},
+            _Reader(
+                {each.name: each.annotation for each in parameters},
+                inspect.unwrap(function).__globals__,
+                needs,
+            ),
+        )
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        read()(args, kwargs)
+        positions, defaults, reader = read()
+        reader.check({**dict(zip(positions, args, strict=False)), **kwargs}, defaults)
         return function(*args, **kwargs)
 
     return call
 
 
 @no_type_check
-class _Signature:
-    """The tests of one function, made from its annotations."""
+def _with_fields(kind: Any, needs: Sequence[need]) -> Any:
+    """A class that will be a dataclass. Its fields are checked after they are set, as pydantic does
+    not call `__init__`.
+    """
+    after = getattr(kind, "__post_init__", None)
 
-    def __init__(self, function: Any, needs: Sequence[need]) -> None:
+    @functools.cache
+    def read(kind: Any) -> _Reader:
+        named = {each.name: each.type for each in dataclasses.fields(kind)}
+        return _Reader(named, vars(sys.modules[kind.__module__]), needs)
+
+    def __post_init__(self: Any, *args: Any) -> None:
+        reader = read(type(self))
+        reader.check({name: getattr(self, name) for name in reader.annotations}, {})
+        if after is not None:
+            after(self, *args)
+
+    kind.__post_init__ = __post_init__
+    return kind
+
+
+@no_type_check
+class _Reader:
+    """The tests of arguments, made from their annotations."""
+
+    def __init__(
+        self, annotations: Mapping[str, Any], names: Mapping[str, Any], needs: Sequence[need]
+    ) -> None:
         # most programs call few functions, and what checks imports this module
         from ntpcompanion.annotation_checks import Call, check_device, make_test, reject
 
-        self.call, self.reject = Call, reject
-        names = {**function.__globals__, "torch": sys.modules.get("torch")}
-        parameters = inspect.signature(function).parameters.values()
-        ordered = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        self.positions = [each.name for each in parameters if each.kind in ordered]
-        self.defaults = {
-            each.name: each.default for each in parameters if each.default is not each.empty
-        }
-        self.tests = {
-            each.name: check_device if number == 0 and each.name == "self" else test
-            for number, each in enumerate(parameters)
-            if (test := make_test(_evaluated(each.annotation, names))) or each.name == "self"
-        }
-        self.needs = [
-            (one, one.test.__code__.co_varnames[: one.test.__code__.co_argcount]) for one in needs
-        ]
+        self.annotations, self.needs, self.call, self.reject = annotations, needs, Call, reject
+        names = {**names, "torch": sys.modules.get("torch")}
+        tests = {name: make_test(_evaluated(each, names)) for name, each in annotations.items()}
+        if "self" in tests:
+            tests["self"] = check_device  # of a module
+        self.tests = {name: test for name, test in tests.items() if test}
 
-    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        named = dict(zip(self.positions, args, strict=False))
-        named.update(kwargs)
-        call = self.call({**self.defaults, **named})
+    def check(self, named: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+        """Raise ValueError for one of the named arguments that is ruled out."""
+        call = self.call({**defaults, **named})
         for name, test in self.tests.items():
             if name in named:
                 test(name, named[name], call)
-        for one, names in self.needs:
+        for one in self.needs:
+            code = one.test.__code__
+            names = code.co_varnames[: code.co_argcount]
             if all(name in call.named for name in names) and not one.test(
                 *(call.named[name] for name in names)
             ):

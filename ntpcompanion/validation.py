@@ -425,6 +425,57 @@ def check_reachable(name: str, device: Any) -> None:
         ) from error
 
 
+def check_sentences(
+    name: str, tokens: Any, parameter: Any, columns: int, *, shorter: bool = False
+) -> None:
+    """ValueError unless the value is a matrix of integers of torch on the device of a parameter of
+    a model, with as many columns as that has positions, or fewer where they may be `shorter`.
+
+    It looks at kind, shape and device only: a network is called at every step of a training, and
+    its tokens may stand for many under `torch.func.vmap`.
+    """
+    check_tensor(name, tokens)
+    if tokens.ndim != 2 or str(tokens.dtype) not in ("torch.int64", "torch.int32"):
+        raise ValueError(
+            f"`{name}` must be a matrix of integers (int64 or int32), a sentence in each row, got "
+            f"{described(tokens)}."
+        )
+    if tokens.device != parameter.device or str(tokens.layout) != "torch.strided":
+        raise ValueError(
+            f"`{name}` must be dense and on the device of the model, {parameter.device}, got "
+            f"{described(tokens)} on {tokens.device}, {tokens.layout}."
+        )
+    if tokens.shape[1] > columns or (tokens.shape[1] < columns and not shorter):
+        wanted = f"at most {columns}" if shorter else columns
+        raise ValueError(
+            f"`{name}` must have {wanted} columns, the `positions` of the model, got "
+            f"{tokens.shape[1]}. Pad with −1 on the right, or build a model with more `positions`."
+        )
+
+
+def check_positions(name: str, positions: Any, tokens: Any) -> None:
+    """ValueError unless the value holds positions, a row for each sentence; likewise."""
+    check_sentences(name, positions, tokens, positions.shape[-1] if is_tensor(positions) else 0)
+    if len(positions) != len(tokens):
+        raise ValueError(
+            f"`{name}` must have a row for each of the {len(tokens)} rows of `tokens`, got "
+            f"{described(positions)}."
+        )
+
+
+def check_parameters(name: str, parameters: Any, network: Any) -> None:
+    """ValueError unless the parameters are those of networks of one shape."""
+    wanted = {key: tuple(p.shape) for key, p in network.named_parameters()}
+    floats = {key: p for key, p in parameters.items() if p.is_floating_point()}
+    shapes = {key: tuple(p.shape[1:]) for key, p in floats.items()}
+    if wrong := sorted(key for key, _ in wanted.items() ^ shapes.items()):
+        raise ValueError(
+            f"`{name}` must hold floating-point numbers of the shapes (networks, …) that `plan` "
+            f"says, got {described(parameters)} with {described(parameters.get(wrong[0]))} under "
+            f"{wrong[0]!r}."
+        )
+
+
 @argument_check
 def check_range(name: str, value: "torch.Tensor", minimum: float, maximum: float) -> None:
     """ValueError unless all entries lie between two numbers, or equal one of them. Entries that

@@ -14,13 +14,12 @@ HALF = {
     "with brackets": "@checked()\n" + PLAIN,
     "with a need": "@checked(need('x', lambda x: x > 2, 'be {x}'))\n" + PLAIN,
     "with another annotation": "@checked\n" + PLAIN.replace("int)", "Size)"),
-    "by another name": "@checks.checked\n" + PLAIN,
 }
 
 
 @pytest.mark.parametrize("half", HALF.values(), ids=HALF)
 def test_the_decorator_is_left_out(book, half):
-    code = user(IMPORT + "from ntpcompanion import checks\n" + half)
+    code = user(IMPORT + half)
     assert book(**code) == book(**user(PLAIN))
 
 
