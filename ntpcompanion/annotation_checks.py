@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Protocol, Union, get_args, get_origin, no_type_check
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from ntpcompanion import validation as say
-from ntpcompanion.checks import Between, Is, Length, Mark, Range
+from ntpcompanion.checks import Between, Is, Length, Mark, Range, Shape
 from ntpcompanion.validation import described
 
 Test = Callable[[str, Any, "Call"], object]
@@ -67,6 +68,9 @@ def reject(name: str, value: object, mark: Any, call: Call) -> None:
 
 @no_type_check
 def _kind_test(annotation: Any, origin: Any, parts: Any, marks: Any) -> Test | None:
+    for mark in marks:
+        if isinstance(mark, Shape):
+            return _Array((Int if mark.integers else Float)[np.ndarray, mark.dims], marks)
     if origin in (Union, types.UnionType):
         return _any_of(parts, marks)
     if origin is Literal:
@@ -90,9 +94,14 @@ def _instance_test(kind: Any, parts: Any, marks: Any) -> Test | None:
         return _mapping_test(make_test(parts[1]) if parts else None)
     if kind in (list, tuple, Sequence, Collection):
         return _list_test(parts[0] if parts else Any, marks)
-    if not isinstance(kind, type) or kind in (object, Any) or Protocol in kind.__mro__:
+    if not isinstance(kind, type) or kind in (object, Any) or not _is_class(kind):
         return None
     return _class_test(kind)
+
+
+def _is_class(kind: type) -> bool:
+    """Whether something can be an instance: a protocol only says so of what it names."""
+    return Protocol not in kind.__mro__ or getattr(kind, "_is_runtime_protocol", False)
 
 
 @no_type_check
@@ -286,11 +295,14 @@ class _Array:
         self.open = any(dim[0] == "*" or dim == "..." for dim in self.dims)
         self.tensor = annotation.array_type.__name__ == "Tensor"
         dtypes = annotation.dtypes if isinstance(annotation.dtypes, tuple) else ()
-        self.integers = bool(dtypes) and all(dtype.startswith("int") for dtype in dtypes)
+        self.integers = bool(dtypes) and all("int" in dtype for dtype in dtypes)
         self.floats = "float64" in dtypes and "int64" not in dtypes
-        self.dtypes = [dtype for dtype in dtypes if dtype in ("int32", "int64")] or list(dtypes)
+        # an embedding looks up no others
+        signed = [dtype for dtype in dtypes if dtype in ("int32", "int64")]
+        self.dtypes = list(dtypes) if "uint8" in dtypes else signed or list(dtypes)
         self.finite = any(mark is Mark.FINITE for mark in marks)
         self.range = next((mark for mark in marks if isinstance(mark, Range)), None)
+        self.between = next((mark for mark in marks if isinstance(mark, Between)), None)
         self.empty = any(isinstance(mark, Length) and not mark.minimum for mark in marks)
 
     def __call__(self, name: str, value: Any, call: Call) -> None:
@@ -318,6 +330,11 @@ class _Array:
                 name, array, -np.inf if low is None else low, np.inf if high is None else high
             )
 
+        if self.between is not None:
+            outside = array[(array <= self.between.low) | (array >= self.between.high)]
+            for entry in outside[:1]:
+                _scalar_test(float, [self.between])(name, float(entry), call)
+
     def check_shape(self, name: str, array: Any, call: Call) -> None:
         shape, dims = tuple(array.shape), self.dims
         if self.open:
@@ -337,7 +354,8 @@ class _Array:
             return int(dim)
         if dim in call.lengths:
             return call.lengths[dim]
-        return dim if dim.isidentifier() or dim == "..." else call.value(dim.strip("{}"))
+        plain = dim.isidentifier() or dim[0] in "*."
+        return dim if plain else call.value(dim.strip("{}"))
 
     def reject(self, name: str, value: Any, call: Call) -> None:
         kind = "integers" if self.integers else "floating-point numbers" if self.floats else ""

@@ -47,6 +47,14 @@ class Between:
 
 
 @dataclass(frozen=True)
+class Shape:
+    """Axes of what an array of numbers, or of integers, is made of, as jaxtyping writes them."""
+
+    dims: str
+    integers: bool = False
+
+
+@dataclass(frozen=True)
 class Length:
     """The fewest entries of a list."""
 

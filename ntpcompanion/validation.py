@@ -45,6 +45,12 @@ def argument_check(function: Callable[Parameters, None]) -> Callable[Parameters,
     return function
 
 
+def require(holds: object, sentence: str) -> None:
+    """Raise ValueError with a sentence unless something holds."""
+    if not holds:
+        raise ValueError(sentence)
+
+
 def as_integer(
     name: str, value: Any, minimum: int | None = None, maximum: int | None = None, reason: str = ""
 ) -> int:

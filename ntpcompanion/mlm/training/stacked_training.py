@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.func import vmap
 
-from ntpcompanion.languages.language import Language, check_language
+from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.data.mlm_checks import as_integers, as_numbers
 from ntpcompanion.mlm.data.stacked_sentences import STEPS_AT_ONCE, Labels, draw_steps
 from ntpcompanion.mlm.training.cuda_graph import captured
@@ -202,7 +202,7 @@ def _check_kinds(
 ) -> None:
     check_instance("start", start, Stack)
     check_instance("plan", plan, TrainingPlan)
-    check_language(language)
+    check_instance("language", language, Language)
     check_instance("name", name, str)
     check_choice("labels", labels, get_args(Labels))
     if term is not None:

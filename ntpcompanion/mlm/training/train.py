@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from ntpcompanion.languages.language import PADDING, Language, check_language
+from ntpcompanion.languages.language import PADDING, Language
 from ntpcompanion.mlm.data.fingerprint import fingerprint
 from ntpcompanion.mlm.data.masked_sentences import MaskedBatch, batch_generator, draw_batch
 from ntpcompanion.mlm.training.checkpoints import identity, load_checkpoint, save_checkpoint
@@ -337,7 +337,7 @@ def check_kinds(
     """ValueError unless every argument of `train` is of its kind."""
     check_instance("model_plan", model_plan, ModelPlan)
     check_instance("plan", plan, TrainingPlan)
-    check_language(language)
+    check_instance("language", language, Language)
     check_instance("processes", processes, Processes)
     if start is not None:
         check_named_tensors("start", start)
