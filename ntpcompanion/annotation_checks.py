@@ -194,7 +194,7 @@ def _number_test(kind: type, marks: Any) -> Test:
 def _scalar_test(kind: type, marks: Any) -> Test:
     for mark in marks:
         if mark is Mark.SEED:
-            return lambda name, value, call: say._check_seed(name, value)
+            return lambda name, value, call: say.check_seed(name, value)
         if isinstance(mark, Between) and mark.low == 0 and mark.high == np.inf:
             return lambda name, value, call: say.as_positive(name, value, mark.reason)
         if isinstance(mark, Between):
@@ -355,7 +355,10 @@ class _Array:
         if dim in call.lengths:
             return call.lengths[dim]
         plain = dim.isidentifier() or dim[0] in "*."
-        return dim if plain else call.value(dim.strip("{}"))
+        try:
+            return dim if plain else call.value(dim.strip("{}"))
+        except NameError:  # of an axis that comes later
+            return dim
 
     def reject(self, name: str, value: Any, call: Call) -> None:
         kind = "integers" if self.integers else "floating-point numbers" if self.floats else ""

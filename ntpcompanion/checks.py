@@ -206,7 +206,7 @@ def _with_fields(kind: Any, needs: Sequence[need]) -> Any:
     @functools.cache
     def read(kind: Any) -> _Reader:
         named = {each.name: each.type for each in dataclasses.fields(kind)}
-        return _Reader(named, vars(sys.modules[kind.__module__]), needs)
+        return _Reader(named, vars(sys.modules[kind.__module__]), needs, apart=True)
 
     def __post_init__(self: Any, *args: Any) -> None:
         reader = read(type(self))
@@ -223,12 +223,18 @@ class _Reader:
     """The tests of arguments, made from their annotations."""
 
     def __init__(
-        self, annotations: Mapping[str, Any], names: Mapping[str, Any], needs: Sequence[need]
+        self,
+        annotations: Mapping[str, Any],
+        names: Mapping[str, Any],
+        needs: Sequence[need],
+        *,
+        apart: bool = False,  # fields may be on several devices
     ) -> None:
         # most programs call few functions, and what checks imports this module
         from ntpcompanion.annotation_checks import Call, check_device, make_test, reject
 
-        self.annotations, self.needs, self.call, self.reject = annotations, needs, Call, reject
+        self.annotations, self.needs, self.apart = annotations, needs, apart
+        self.call, self.reject = Call, reject
         names = {**names, "torch": sys.modules.get("torch")}
         tests = {name: make_test(_evaluated(each, names)) for name, each in annotations.items()}
         if "self" in tests:
@@ -239,6 +245,8 @@ class _Reader:
         """Raise ValueError for one of the named arguments that is ruled out."""
         call = self.call({**defaults, **named})
         for name, test in self.tests.items():
+            if self.apart:
+                call.home = None
             if name in named:
                 test(name, named[name], call)
         for one in self.needs:

@@ -334,13 +334,8 @@ def described(value: object) -> str:
 
 
 @argument_check
-def check_seed(seed: object) -> None:
+def check_seed(name: str, seed: object) -> None:
     """ValueError unless a generator of torch takes the seed: a non-negative integer of Python."""
-    _check_seed("seed", seed)
-
-
-@argument_check
-def _check_seed(name: str, seed: object) -> None:
     number = as_integer(name, seed, 0)
     if number > LAST_SEED:
         raise ValueError(f"`{name}` must lie in 0 … 2^64 − 1, got {described(seed)}.")
@@ -349,30 +344,6 @@ def _check_seed(name: str, seed: object) -> None:
             f"`{name}` must be an integer of Python, got {number} as a {type(seed).__name__}. Use "
             f"int({number})."
         )
-
-
-@argument_check
-def check_size(name: str, value: object) -> None:
-    """ValueError unless the value is an integer of at least 1."""
-    as_integer(name, value, 1)
-
-
-@argument_check
-def check_positive(name: str, value: object) -> None:
-    """ValueError unless the value is a positive, finite number."""
-    as_positive(name, value)
-
-
-def check_seeds(seeds: object) -> None:
-    """ValueError unless the seeds are a list of what `check_seed` takes. Arrays are rejected: their
-    entries are not integers of Python.
-    """
-    if hasattr(seeds, "__array__"):
-        raise ValueError(
-            f"`seeds` must be a list of integers, got {described(seeds)}. Use .tolist()."
-        )
-    for seed in _sequence("seeds", seeds, "integers"):
-        _check_seed("seeds", seed)
 
 
 def check_all(name: str, values: object, kind: type) -> None:
@@ -385,32 +356,6 @@ def check_all(name: str, values: object, kind: type) -> None:
             raise ValueError(
                 f"`{name}` must hold instances of {kind.__name__} only, got {described(value)}."
             )
-
-
-@argument_check
-def check_row(name: str, row: object, count: int) -> None:
-    """ValueError unless the value is an integer in 0 … `count` − 1; not an array of one."""
-    if getattr(row, "ndim", 0):
-        raise ValueError(f"`{name}` must be an integer, got {described(row)}.")
-    as_integer(name, row, 0, count - 1)
-
-
-def check_rows(name: str, rows: object, count: int, minimum: int = 0) -> None:
-    """ValueError unless the value is a list of at least `minimum` integers in 0 … `count` − 1."""
-    index = as_integer_array(name, rows)
-    if index.ndim != 1:
-        raise ValueError(f"`{name}` must be a list of integers, got {described(rows)}.")
-    if len(index) < minimum:
-        raise ValueError(f"`{name}` must hold at least {minimum} integer, got {described(rows)}.")
-    if index.size and not 0 <= index.min() <= index.max() < count:
-        wrong = index[(index < 0) | (index >= count)][0]
-        raise ValueError(f"`{name}` must lie in 0 … {count - 1}, got {wrong}.")
-
-
-@argument_check
-def check_module(name: str, value: object, kind: type) -> None:
-    """ValueError unless the value is of a class of modules, or what torch.compile makes of one."""
-    check_instance(name, getattr(value, "_orig_mod", value), kind)
 
 
 def check_reachable(name: str, device: Any) -> None:
