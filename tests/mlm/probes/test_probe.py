@@ -200,9 +200,7 @@ def test_what_cannot_be_probed_is_refused():
     with pytest.raises(ValueError, match="`test`"):
         linear_probe(train, planted(20, 5, 4), ProbePlan(), generator())
     one = LabelledExamples(train.inputs, torch.full((50,), 2), 3)
-    with pytest.raises(
-        ValueError, match="`train` has examples of class 2 only: there is nothing to learn"
-    ):
+    with pytest.raises(ValueError, match="`train`"):
         linear_probe(one, test, ProbePlan(), generator())
     words = LabelledExamples(torch.randint(6, (50, 4), generator=generator()), train.labels, 3)
     with pytest.raises(
