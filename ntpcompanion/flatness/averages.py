@@ -17,7 +17,7 @@ Vector = Annotated[ArrayLike, Shape("n")]
 PositiveVector = Annotated[ArrayLike, Shape("n"), Between(0, np.inf)]
 Abscissae = Annotated[Vector, Is(lambda x: len(np.unique(x)) > 1, "hold at least 2 values")]
 Replicas = Annotated[
-    Float[Tensor, "*any replicas"] | Float[np.ndarray, "*any replicas"],
+    Float[np.ndarray, "*any replicas"] | Float[Tensor, "*any replicas"],
     Finite,
     Is(lambda values: np.shape(values)[-1] > 1, "hold at least 2 replicas along its last axis"),
 ]
@@ -107,7 +107,7 @@ def exponent(
     return float(line[0]), float(covariance[0, 0] ** 0.5)
 
 
-Runs = Annotated[Float[Tensor, " replicas"] | Float[np.ndarray, " replicas"], Finite]
+Runs = Annotated[Float[np.ndarray, " replicas"] | Float[Tensor, " replicas"], Finite]
 
 
 @checked(

@@ -212,10 +212,10 @@ def _floats(values: np.ndarray) -> tuple[float, ...]:
 
 def check_found(predictions: object, graphs: Graphs) -> None:
     """ValueError unless a predictor has returned an array of log probabilities (n, l, V)."""
-    found: tuple[int, ...] = getattr(predictions, "shape", ())
+    shape: tuple[int, ...] = getattr(predictions, "shape", ())
     wanted = len(graphs), graphs.task.length
     floats = isinstance(predictions, np.ndarray) and predictions.dtype.kind == "f"
-    if not floats or found[:2] != wanted or len(found) != 3 or found[2] < graphs.task.labels:
+    if not floats or shape[:2] != wanted or len(shape) != 3 or shape[2] < graphs.task.labels:
         raise ValueError(
             "`predict` must return log probabilities, an array of shape "
             f"{(*wanted, graphs.task.vocabulary)}, got {described(predictions)}."

