@@ -62,10 +62,10 @@ class ConditionalModel:
             entries = as_shaped(name, getattr(self, name), shape)
             check_probabilities(name, entries, entries.sum(-1))
             object.__setattr__(self, name, torch.tensor(entries))
-        rows, smallest = f"{len(self.weight)} for {len(self.distributions)}", self.weight.min()
+        rows, low = f"{len(self.weight)} for {len(self.distributions)}", self.weight.min()
         require(
-            len(self.distributions) == len(self.weight) and smallest > 0,
-            f"`weight` must be positive, one for each distribution, got {rows} from {smallest:.6g}.",
+            len(self.distributions) == len(self.weight) and low > 0,
+            f"`weight` must be positive, one for each distribution, got {rows} from {low:.6g}.",
         )
 
     @property
