@@ -1,4 +1,4 @@
-"""Checks of what a user hands over: the same mistake gets the same sentence in every room.
+"""Checks of what a user hands over: the same mistake gets the same sentence in every package.
 
 `as_…` return the value as the mathematics takes it, `check_…` nothing. All raise ValueError with a
 sentence that names the argument and shows what came. torch is recognized without an import.
@@ -6,16 +6,49 @@ sentence that names the argument and shows what came. torch is recognized withou
 
 import operator
 import sys
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
-from ntpcompanion.argument_check import argument_check
+if TYPE_CHECKING:
+    import torch
+
+Parameters = ParamSpec("Parameters")
 
 # Rows that were divided by their sum in float64 miss 1 by about 1e-16 times their length; rows that
 # were divided in single precision (1e-7) are rejected.
 SUM_TOLERANCE = 1e-8
+LAST_SEED = 2**64 - 1  # of a generator of torch
+
+
+def argument_check(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """Mark a function that raises for arguments that cannot be used, and does nothing else.
+
+    A run that was made has passed its checks, so that one more, one less or a better sentence
+    leaves its numbers: what a record rests on leaves out calls of such functions, where nothing
+    could catch what they raise. Only what can be seen to be pure is left out: a function that
+    returns nothing, assigns to nothing but its own variables, goes through nothing that it was
+    given as an iterator, and calls nothing but builtins, functions and methods that only look, and
+    functions of its packages for which the same holds.
+
+    Parameters
+    ----------
+    function
+        takes arguments and returns nothing.
+
+    Returns
+    -------
+    Callable
+        the function itself.
+    """
+    return function
+
+
+def require(holds: object, sentence: str) -> None:
+    """Raise ValueError with a sentence unless something holds."""
+    if not holds:
+        raise ValueError(sentence)
 
 
 def as_integer(
@@ -298,3 +331,136 @@ def described(value: object) -> str:
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         return f"a {title} of {value.dtype} with shape {tuple(value.shape)}"
     return f"a {title}"
+
+
+@argument_check
+def check_seed(name: str, seed: object) -> None:
+    """ValueError unless a generator of torch takes the seed: a non-negative integer of Python."""
+    number = as_integer(name, seed, 0)
+    if number > LAST_SEED:
+        raise ValueError(f"`{name}` must lie in 0 … 2^64 − 1, got {described(seed)}.")
+    if not isinstance(seed, int):
+        raise ValueError(
+            f"`{name}` must be an integer of Python, got {number} as a {type(seed).__name__}. Use "
+            f"int({number})."
+        )
+
+
+def check_all(name: str, values: object, kind: type) -> None:
+    """ValueError unless the value is a sequence of at least one instance of a class."""
+    entries = _sequence(name, values, kind.__name__)
+    if not len(entries):
+        raise ValueError(f"`{name}` must hold at least one {kind.__name__}, got an empty list.")
+    for value in entries:
+        if not isinstance(value, kind):
+            raise ValueError(
+                f"`{name}` must hold instances of {kind.__name__} only, got {described(value)}."
+            )
+
+
+def check_reachable(name: str, device: Any) -> None:
+    """ValueError unless tensors can be made on the device: torch knows it and this machine has it.
+    None is rejected.
+    """
+    import torch
+
+    try:
+        torch.empty(0, device=torch.device(device))
+    except (RuntimeError, TypeError, ValueError, AssertionError) as error:
+        known = not isinstance(error, TypeError)
+        reason = str(error).partition("\n")[0].rstrip(".:") if known else "torch knows none such"
+        shown = str(device) if isinstance(device, torch.device) else device
+        raise ValueError(
+            f"`{name}` must be a device of torch that this machine has, such as 'cpu' or 'cuda', "
+            f"got {described(shown)}: {reason}."
+        ) from error
+
+
+def check_sentences(
+    name: str, tokens: Any, parameter: Any, columns: int, *, shorter: bool = False
+) -> None:
+    """ValueError unless the value is a matrix of integers of torch on the device of a parameter of
+    a model, with as many columns as that has positions, or fewer where they may be `shorter`.
+
+    It looks at kind, shape and device only: a network is called at every step of a training, and
+    its tokens may stand for many under `torch.func.vmap`.
+    """
+    check_tensor(name, tokens)
+    if tokens.ndim != 2 or str(tokens.dtype) not in ("torch.int64", "torch.int32"):
+        raise ValueError(
+            f"`{name}` must be a matrix of integers (int64 or int32), a sentence in each row, got "
+            f"{described(tokens)}."
+        )
+    if tokens.device != parameter.device or str(tokens.layout) != "torch.strided":
+        raise ValueError(
+            f"`{name}` must be dense and on the device of the model, {parameter.device}, got "
+            f"{described(tokens)} on {tokens.device}, {tokens.layout}."
+        )
+    if tokens.shape[1] > columns or (tokens.shape[1] < columns and not shorter):
+        wanted = f"at most {columns}" if shorter else columns
+        raise ValueError(
+            f"`{name}` must have {wanted} columns, the `positions` of the model, got "
+            f"{tokens.shape[1]}. Pad with −1 on the right, or build a model with more `positions`."
+        )
+
+
+def check_positions(name: str, positions: Any, tokens: Any) -> None:
+    """ValueError unless the value holds positions, a row for each sentence; likewise."""
+    check_sentences(name, positions, tokens, positions.shape[-1] if is_tensor(positions) else 0)
+    if len(positions) != len(tokens):
+        raise ValueError(
+            f"`{name}` must have a row for each of the {len(tokens)} rows of `tokens`, got "
+            f"{described(positions)}."
+        )
+
+
+def check_parameters(name: str, parameters: Any, network: Any) -> None:
+    """ValueError unless the parameters are those of networks of one shape."""
+    wanted = {key: tuple(p.shape) for key, p in network.named_parameters()}
+    floats = {key: p for key, p in parameters.items() if p.is_floating_point()}
+    shapes = {key: tuple(p.shape[1:]) for key, p in floats.items()}
+    if wrong := sorted(key for key, _ in wanted.items() ^ shapes.items()):
+        raise ValueError(
+            f"`{name}` must hold floating-point numbers of the shapes (networks, …) that `plan` "
+            f"says, got {described(parameters)} with {described(parameters.get(wrong[0]))} under "
+            f"{wrong[0]!r}."
+        )
+
+
+@argument_check
+def check_range(name: str, value: "torch.Tensor", minimum: float, maximum: float) -> None:
+    """ValueError unless all entries lie between two numbers, or equal one of them. Entries that
+    cannot be looked at pass: there are none, or they stand for many under `torch.func.vmap`.
+    """
+    try:
+        low, high = value.min().item(), value.max().item()
+    except RuntimeError:
+        return
+    if not (minimum <= low and high <= maximum):
+        raise ValueError(
+            f"`{name}` must lie in {minimum:g} … {maximum:g}, got {described(value)} from {low:g} "
+            f"to {high:g}."
+        )
+
+
+def check_named_tensors(name: str, value: object) -> None:
+    """ValueError unless the value maps names to tensors."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"`{name}` must map names to tensors, got {described(value)}.")
+    for key, entry in value.items():
+        if not is_tensor(entry):
+            raise ValueError(
+                f"`{name}` must map names to tensors, got {described(value)} with "
+                f"{described(entry)} under {key!r}."
+            )
+
+
+def _sequence(name: str, values: Any, description: str) -> Any:
+    if isinstance(values, str | bytes | Iterator) or not _has_items(values):
+        raise ValueError(f"`{name}` must be a list of {description}, got {described(values)}.")
+    return values
+
+
+def _has_items(values: object) -> bool:
+    has = hasattr(values, "__len__") and hasattr(values, "__iter__")
+    return has and getattr(values, "ndim", 1) > 0

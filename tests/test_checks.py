@@ -1,126 +1,209 @@
+"""Arguments are checked by their annotations, and handed on as they are."""
+
+import dataclasses
+import inspect
+import pickle
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
 import numpy as np
 import pytest
 import torch
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+from pydantic import TypeAdapter
+from torch import Tensor
 
 from ntpcompanion.checks import (
-    check_all,
-    check_module,
-    check_named_tensors,
-    check_positive,
-    check_range,
-    check_reachable,
-    check_row,
-    check_rows,
-    check_seed,
-    check_seeds,
-    check_size,
+    Between,
+    Count,
+    Device,
+    Finite,
+    Fraction,
+    Is,
+    Length,
+    Positive,
+    Probability,
+    Range,
+    Seed,
+    Shape,
+    Size,
+    checked,
+    need,
 )
+from ntpcompanion.validation import check_named_tensors, check_range, check_reachable
 
-REFUSED = {
-    "seed": (check_seed, (-1,), "`seed` must be at least 0, got -1."),
-    "large seed": (
-        check_seed,
-        (2**64,),
-        "`seed` must lie in 0 … 2^64 − 1, got 18446744073709551616.",
+SEEDS = Annotated[Sequence[Seed], Length(1)]
+EVEN = Annotated[int, Is(lambda x: x % 2 == 0, "be even", "Add 1.")]
+MATRIX = np.ones((2, 3))
+ONES = torch.ones(2, 3)
+REFUSED = [
+    (Size, 0, "`x` must be at least 1, got 0."),
+    (Size, True, "`x` must be an integer, got True."),
+    (Size, [1], "`x` must be an integer, got a list."),
+    (Size, torch.tensor([1]), "`x` must be an integer, got a torch.Tensor"),
+    (Count | None, -1, "`x` must be at least 0, got -1."),
+    (Annotated[int, Range(1, 3, "(so many)")], 4, "`x` must lie in 1 … 3 (so many), got 4."),
+    (float, np.nan, "`x` must be a finite number, got nan."),
+    (Positive, 0, "`x` must be positive and finite, got 0.0."),
+    (Probability, 1, "`x` must lie between 0 and 1, got 1.0."),
+    (Fraction, 1, "`x` must be at least 0 and below 1, got 1.0."),
+    (Annotated[float, Range(0, 1)], 2, "`x` must be at most 1, got 2.0."),
+    (Seed, 2**64, "`x` must lie in 0 … 2^64 − 1, got 18446744073709551616."),
+    (Seed, np.int64(3), "`x` must be an integer of Python, got 3 as a int64. Use int(3)."),
+    (EVEN, 3, "`x` must be even, got 3. Add 1."),
+    (bool, 1, "`x` must be True or False, got 1."),
+    (Literal["a", "b"], "c", "`x` must be one of 'a', 'b', got 'c'."),
+    (str, 1, "`x` must be a str, got 1."),
+    (int | str, None, "`x` must be a int or str, got None."),
+    (Device, "cuda:99", "`x` must be a device of torch that this machine has"),
+    (np.random.Generator, 0, "`x` must be a numpy.random.Generator, got 0."),
+    (torch.Generator, 0, "`x` must be a torch.Generator, got 0."),
+    (torch.nn.LSTM, torch.nn.Linear(1, 1), "`x` must be a LSTM, got a torch.Linear."),
+    (Callable[[int], int], 3, "`x` must be a function, got 3."),
+    (SEEDS, [], "`x` must hold at least 1 of integers, got an empty list."),
+    (SEEDS, "ab", "`x` must be a list of integers, got 'ab'."),
+    (SEEDS, iter(()), "`x` must be a list of integers, got a tuple_iterator."),
+    (SEEDS, np.arange(2), "`x` must be a list of integers, got a numpy.ndarray"),
+    (SEEDS, [0, -1], "`x` must be at least 0, got -1. It is entry 1 of a list."),
+    (Annotated[Collection[int], Range(0, 1)], {2}, "`x` must lie in 0 … 1, got 2."),
+    (tuple[int, float], (1,), "`x` must hold 2 values, got a tuple."),
+    (Mapping[str, Tensor], [1], "`x` must map names to values, got a list."),
+    (dict[str, Tensor], {"a": 1}, "`x` must be a torch.Tensor, got 1."),
+    (Int[np.ndarray, " n"], [0.5], "`x` must be an array of integers, got"),
+    (Float[np.ndarray, "n 2"], MATRIX, "`x` must be a matrix of floating-point numbers with shape"),
+    (Float[np.ndarray, "..."], [np.inf], "`x` holds inf (1 entries are not finite)."),
+    (Annotated[ArrayLike, Shape("n n")], MATRIX, "`x` must be a matrix of floating-point numbers"),
+    (
+        Annotated[ArrayLike, Shape("n"), Between(0, 1)],
+        [1],
+        "`x` must lie between 0 and 1, got 1.0.",
     ),
-    "seed of NumPy": (
-        check_seed,
-        (np.int64(3),),
-        "`seed` must be an integer of Python, got 3 as a int64. Use int(3).",
+    (Annotated[ArrayLike, Shape("n"), Range(0)], [-1], "`x` must lie in 0 … inf, got"),
+    (Float[Tensor, "a b"], MATRIX, "`x` must be a torch.Tensor, got a numpy.ndarray"),
+    (
+        Float[Tensor, "0 b"],
+        ONES,
+        "`x` must be a matrix of floating-point numbers with",
     ),
-    "size": (check_size, ("batch", 0), "`batch` must be at least 1, got 0."),
-    "positive": (check_positive, ("rate", 0.0), "`rate` must be positive and finite, got 0.0."),
-    "a text": (check_seeds, ("ab",), "`seeds` must be a list of integers, got 'ab'."),
-    "used up": (
-        check_seeds,
-        (iter(()),),
-        "`seeds` must be a list of integers, got a tuple_iterator.",
-    ),
-    "one seed": (check_seeds, (3,), "`seeds` must be a list of integers, got 3."),
-    "negative": (
-        check_seeds,
-        ([0, -1],),
-        "`seeds` must be at least 0, got -1.",
-    ),
-    "flags": (
-        check_seeds,
-        ([True],),
-        "`seeds` must be an integer, got True.",
-    ),
-    "an array of seeds": (
-        check_seeds,
-        (np.arange(2),),
-        "`seeds` must be a list of integers, got a numpy.ndarray of int64 with shape (2,). Use "
-        ".tolist().",
-    ),
-    "none": (
-        check_all,
-        ("sizes", [], int),
-        "`sizes` must hold at least one int, got an empty list.",
-    ),
-    "another": (
-        check_all,
-        ("sizes", [1, "2"], int),
-        "`sizes` must hold instances of int only, got '2'.",
-    ),
-    "no list": (check_all, ("sizes", 1, int), "`sizes` must be a list of int, got 1."),
-    "beyond": (check_rows, ("rows", [0, 3, 1], 3), "`rows` must lie in 0 … 2, got 3."),
-    "below": (check_row, ("row", -1, 3), "`row` must lie in 0 … 2, got -1."),
-    "several": (check_row, ("row", [1], 3), "`row` must be an integer, got a list."),
-    "several in a tensor": (
-        check_row,
-        ("row", torch.tensor([1]), 3),
-        "`row` must be an integer, got a torch.Tensor of torch.int64 with shape (1,).",
-    ),
-    "one row": (check_rows, ("rows", 1, 3), "`rows` must be a list of integers, got 1."),
-    "no row": (
-        check_rows,
-        ("rows", [], 3, 1),
-        "`rows` must hold at least 1 integer, got a list.",
-    ),
-    "a scalar": (
-        check_all,
-        ("sizes", torch.tensor(1), int),
-        "`sizes` must be a list of int, got a torch.Tensor of torch.int64 with shape ().",
-    ),
-    "another module": (
-        check_module,
-        ("model", torch.nn.Linear(2, 2), torch.nn.LSTM),
-        "`model` must be a LSTM, got a torch.Linear.",
-    ),
-    "no map": (
-        check_named_tensors,
-        ("start", [1]),
-        "`start` must map names to tensors, got a list.",
-    ),
-    "out of range": (
-        check_range,
-        ("at", torch.tensor([0, 4]), 0, 3),
-        "`at` must lie in 0 … 3, got a torch.Tensor of torch.int64 with shape (2,) from 0 to 4.",
-    ),
-}
+    (Float[Tensor, "a a+1 1"], ONES, "`x` must be an array of floating-point numbers with"),
+    (Float[Tensor, "a {3-1}"], ONES, "`x` must be a matrix of floating-point numbers with"),
+    (Int[Tensor, "a b"], ONES, "`x` must be a matrix of integers (int32 or int64) with shape"),
+    (Float[Tensor, "a b"], ONES.to_sparse(), "`x` must be a matrix of floating-point numbers with"),
+    (Annotated[Float[Tensor, " a"], Finite], torch.tensor([np.nan]), "`x` holds nan"),
+]
 
 
-@pytest.mark.parametrize(("check", "arguments", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_what_is_wrong_is_told(check, arguments, sentence):
+@pytest.mark.parametrize(("annotation", "value", "sentence"), REFUSED)
+def test_what_an_annotation_rules_out_is_told(annotation, value, sentence):
+    def function(x):
+        raise AssertionError("not reached")
+
+    function.__annotations__["x"] = annotation
     with pytest.raises(ValueError) as rejection:
-        check(*arguments)
-    assert str(rejection.value) == sentence
+        checked(function)(value)
+    assert str(rejection.value).startswith(sentence)
+    with pytest.raises(ValueError):
+        checked(function)(x=value)
 
 
-@pytest.mark.parametrize("seeds", [range(3), (0, 1), [4, 2**64 - 1]])
-def test_any_sequence_of_seeds_of_python_will_do(seeds):
-    """Others a generator of torch rejects."""
-    check_seeds(seeds)
-    for seed in seeds:
-        torch.Generator().manual_seed(seed)
-    with pytest.raises(TypeError):
-        torch.Generator().manual_seed(np.int64(4))
+ALLOWED = [
+    (Size, np.int64(3)),
+    (Size | None, None),
+    (float, 1),
+    (Any, object()),
+    (SEEDS, range(3)),
+    (Float[np.ndarray, "a b"], [[1, 2]]),
+    (Float[np.ndarray, "a b"], torch.eye(2)),
+    (Float[Tensor, "*any b"], ONES),
+    (Float[Tensor, "a a+1"], ONES),
+    (Annotated[Float[Tensor, "a b"], Length(0)], torch.ones(0, 2)),
+    (torch.nn.Linear, torch.compile(torch.nn.Linear(2, 2), backend="eager")),
+    (Annotated[Float[Tensor, " a"], Range(1, 2)], torch.zeros(2, device="meta")),
+    ("Tensor_of_a_type_checker", 3),
+]
 
 
-@pytest.mark.parametrize("rows", [[0, 2], [], np.arange(3), torch.tensor([1, 1]), range(3)])
-def test_rows_may_be_lists_arrays_and_tensors(rows):
-    check_rows("rows", rows, 3)
+@pytest.mark.parametrize(("annotation", "value"), ALLOWED)
+def test_what_is_right_is_handed_on_as_it_is(annotation, value):
+    def function(x, y=(1,)):
+        return x, y
+
+    function.__annotations__["x"] = annotation
+    call = checked(function)
+    assert call(value)[0] is value
+    assert call(x=value)[0] is value
+    assert inspect.signature(call) == inspect.signature(function)
+
+
+def test_arguments_of_a_call_are_compared():
+    @checked(need("b", lambda a, b: len(a) < b, "be more than in `a`, for n = {n}"))
+    def function(a: Float[Tensor, "n d"], b: int = 9, *, c: Float[Tensor, "d {b}"] | None = None):
+        return a
+
+    function(ONES, c=torch.ones(3, 9))
+    for wrong, name in (
+        ({"c": torch.ones(2, 9)}, "c"),
+        ({"c": torch.ones(3, 8)}, "c"),
+        ({"c": torch.ones(3, 9, device="meta")}, "c"),
+        ({"b": 2}, "b"),
+    ):
+        with pytest.raises(ValueError, match=rf"^`{name}` must .*(got|on) .*\.$"):
+            function(ONES, **wrong)
+    with pytest.raises(ValueError, match="more than in `a`, for n = 2, got 2"):
+        function(ONES, 2)
+    with pytest.raises(TypeError, match="missing 1 required"):
+        function()
+
+
+def test_entries_are_not_looked_at_under_vmap():
+    @checked
+    def total(x: Annotated[Float[Tensor, " d"], Range(5, 6)]):
+        return x.sum()
+
+    assert torch.func.vmap(total)(torch.ones(2, 3)).tolist() == [3, 3]
+
+
+@dataclasses.dataclass(frozen=True)
+@checked(need("b", lambda a, b: a <= b, "be at least `a` = {a}"))
+class Plan:
+    a: Size
+    b: int = 3
+
+    def __post_init__(self):
+        assert self.a > 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Longer(Plan):
+    c: Probability = 0.5
+
+
+class Module(torch.nn.Module):
+    @checked
+    def __init__(self, size: Size):
+        super().__init__()
+        self.linear = torch.nn.Linear(size, 1)
+
+    @checked
+    def measure(self, x: Float[Tensor, "n {self.linear.in_features}"]):
+        return self.linear(x)
+
+
+def test_fields_are_checked_however_they_are_set():
+    assert pickle.loads(pickle.dumps(Plan(1))) == dataclasses.replace(Plan(2), a=1)
+    for wrong in (
+        lambda: Plan(0),
+        lambda: Plan(4),
+        lambda: dataclasses.replace(Plan(1), b=0),
+        lambda: Longer(1, c=1.0),
+        lambda: TypeAdapter(Plan).validate_python({"a": 1, "b": 0}),
+        lambda: Module(0),
+        lambda: Module(2).measure(ONES),
+        lambda: Module(3).measure(ONES.to("meta")),
+    ):
+        with pytest.raises(ValueError, match=r"`(a|b|c|size|x)` must"):
+            wrong()
 
 
 @pytest.mark.parametrize("device", ["cpu", "meta", torch.device("cpu")])
@@ -134,24 +217,10 @@ def test_another_device_is_told_with_the_reason(device):
         check_reachable("device", device)
 
 
-def test_a_compiled_module_passes_for_the_module():
-    check_module("model", torch.compile(torch.nn.Linear(2, 2), backend="eager"), torch.nn.Linear)
-
-
 def test_entries_that_cannot_be_looked_at_pass():
     check_range("at", torch.zeros(2, device="meta"), 1, 2)
     check_range("at", torch.zeros(0), 1, 2)
-
-    def total(x):
-        check_range("at", x, 5, 6)
-        return x.sum()
-
-    assert torch.func.vmap(total)(torch.ones(2, 3)).tolist() == [3, 3]
-
-
-def test_what_is_right_passes():
-    check_seed(0)
-    check_row("row", np.int64(2), 3)
-    check_size("batch", 1)
-    check_positive("rate", np.float32(0.1))
-    check_all("sizes", (1, 2), int)
+    with pytest.raises(ValueError, match=r"`at` must lie in 0 … 3, got .* from 0 to 4\.$"):
+        check_range("at", torch.tensor([0, 4]), 0, 3)
+    with pytest.raises(ValueError, match="`start` must map names to tensors, got a list"):
+        check_named_tensors("start", [1])

@@ -7,8 +7,13 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Int
 
-from ntpcompanion.argument_check import argument_check
-from ntpcompanion.validation import as_integer, as_integer_array, check_choice, check_shape
+from ntpcompanion.validation import (
+    argument_check,
+    as_integer,
+    as_integer_array,
+    check_choice,
+    check_shape,
+)
 
 MASK_SIGNS = ("random", "fixed")
 

@@ -2,16 +2,29 @@
 learning rate zero.
 """
 
+from typing import Annotated
+
 import numpy as np
 import torch
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from ntpcompanion.validation import as_array, check_finite, is_tensor
+from ntpcompanion.checks import Between, Finite, Is, Shape, checked, need
+from ntpcompanion.validation import as_array, is_tensor
+
+Vector = Annotated[ArrayLike, Shape("n")]
+PositiveVector = Annotated[ArrayLike, Shape("n"), Between(0, np.inf)]
+Abscissae = Annotated[Vector, Is(lambda x: len(np.unique(x)) > 1, "hold at least 2 values")]
+Replicas = Annotated[
+    Float[np.ndarray, "*any replicas"] | Float[Tensor, "*any replicas"],
+    Finite,
+    Is(lambda values: np.shape(values)[-1] > 1, "hold at least 2 replicas along its last axis"),
+]
 
 
-def mean_and_error(values: Float[Tensor, "*any replicas"]) -> tuple[np.ndarray, np.ndarray]:
+@checked
+def mean_and_error(values: Replicas) -> tuple[np.ndarray, np.ndarray]:
     """The mean over the last axis, and its standard error. Raises ValueError for fewer than two
     replicas.
 
@@ -35,16 +48,12 @@ def mean_and_error(values: Float[Tensor, "*any replicas"]) -> tuple[np.ndarray, 
     ([2.0, 0.0], [0.5774, 0.0])
     """
     values = _tensor("values", values)
-    replicas = values.shape[-1] if values.ndim else 0
-    if replicas < 2:
-        raise ValueError(
-            "`values` must hold at least 2 replicas along its last axis for a standard error, got "
-            f"{replicas}."
-        )
+    replicas = values.shape[-1]
     return values.mean(-1).numpy(), (values.std(-1) / replicas**0.5).numpy()
 
 
-def at_rate_zero(rates: ArrayLike, values: ArrayLike, errors: ArrayLike) -> tuple[float, float]:
+@checked
+def at_rate_zero(rates: Abscissae, values: Vector, errors: PositiveVector) -> tuple[float, float]:
     """The limit at learning rate zero of values with independent standard errors, by a weighted
     straight line, and its standard error.
 
@@ -75,12 +84,15 @@ def at_rate_zero(rates: ArrayLike, values: ArrayLike, errors: ArrayLike) -> tupl
     >>> round(value, 6), round(error, 6)
     (1.0, 0.012247)
     """
-    rates, values, errors = _vectors(rates=rates, values=values, errors=errors)
+    rates, values, errors = map(np.asarray, (rates, values, errors))
     line, covariance = np.polyfit(rates, values, 1, w=1 / errors, cov="unscaled")
     return float(line[1]), float(covariance[1, 1] ** 0.5)
 
 
-def exponent(scales: ArrayLike, values: ArrayLike, errors: ArrayLike) -> tuple[float, float]:
+@checked
+def exponent(
+    scales: Annotated[Abscissae, Between(0, np.inf)], values: PositiveVector, errors: PositiveVector
+) -> tuple[float, float]:
     """The exponent k of values ∝ scaleᵏ with independent standard errors, by a weighted straight
     line in logarithms, and its error.
 
@@ -88,21 +100,21 @@ def exponent(scales: ArrayLike, values: ArrayLike, errors: ArrayLike) -> tuple[f
 
     Raises ValueError for scales or values that are not positive and finite, and as `at_rate_zero`.
     """
-    scales, values, errors = _vectors(scales=scales, values=values, errors=errors)
-    for name, array in (("scales", scales), ("values", values)):
-        if not (np.isfinite(array) & (array > 0)).all():
-            raise ValueError(
-                f"`{name}` must be positive and finite to have logarithms, got {array.tolist()}."
-            )
+    scales, values, errors = map(np.asarray, (scales, values, errors))
     line, covariance = np.polyfit(
         np.log(scales), np.log(values), 1, w=values / errors, cov="unscaled"
     )
     return float(line[0]), float(covariance[0, 0] ** 0.5)
 
 
-def ratio_of_means(
-    numerators: Float[Tensor, "..."], denominators: Float[Tensor, "..."]
-) -> tuple[float, float]:
+Runs = Annotated[Float[np.ndarray, " replicas"] | Float[Tensor, " replicas"], Finite]
+
+
+@checked(
+    need("denominators", lambda denominators: sum(denominators) != 0, "not have mean 0"),
+    need("numerators", lambda numerators: len(numerators) > 1, "hold at least 2 replicas"),
+)
+def ratio_of_means(numerators: Runs, denominators: Runs) -> tuple[float, float]:
     """The mean of one vector over that of another, each with an entry for every run, and the
     standard error of the ratio.
 
@@ -113,43 +125,12 @@ def ratio_of_means(
     """
     numerators = _tensor("numerators", numerators)
     denominators = _tensor("denominators", denominators)
-    if numerators.shape != denominators.shape or numerators.ndim != 1:
-        got = f"{tuple(numerators.shape)} and {tuple(denominators.shape)}"
-        raise ValueError(
-            "`numerators` and `denominators` must be vectors with an entry for each replica, got "
-            f"shapes {got}."
-        )
-    if float(below := denominators.mean()) == 0:
-        raise ValueError("`denominators` must not have mean 0: the ratio is not defined.")
+    below = denominators.mean()
     ratio = numerators.mean() / below
     _, error = mean_and_error(numerators - ratio * denominators)
     return float(ratio), float(error) / abs(float(below))
 
 
 def _tensor(name: str, values: Tensor | ArrayLike) -> Tensor:
-    """Finite values as a tensor: tensors as they are, anything else in float64."""
-    entries = as_array(name, values)
-    check_finite(name, entries)
-    return values if is_tensor(values) else torch.tensor(entries)
-
-
-def _vectors(**arguments: ArrayLike) -> list[np.ndarray]:
-    """The abscissae, the values and their errors of a weighted line, or a ValueError that names the
-    fault.
-    """
-    abscissae, values, errors = vectors = [as_array(*argument) for argument in arguments.items()]
-    first, second, third = arguments
-    if (
-        abscissae.ndim != 1
-        or len(np.unique(abscissae)) < 2
-        or len({vector.shape for vector in vectors}) > 1
-    ):
-        got = f"{abscissae.shape}, {values.shape} and {errors.shape}"
-        raise ValueError(
-            f"`{first}`, `{second}` and `{third}` must be vectors of one length, with at least 2 "
-            f"different {first}, got shapes {got}."
-        )
-    check_finite(second, values)
-    if not (np.isfinite(errors) & (errors > 0)).all():
-        raise ValueError(f"`{third}` must be positive and finite, got {errors.tolist()}.")
-    return vectors
+    """Tensors as they are, anything else in float64."""
+    return values if is_tensor(values) else torch.tensor(as_array(name, values))

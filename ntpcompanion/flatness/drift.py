@@ -4,6 +4,7 @@ minimizers.
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -12,7 +13,8 @@ from scipy.integrate import solve_ivp
 from torch import Tensor
 from torch.func import grad
 
-from ntpcompanion.flatness.hessian import check_float64
+from ntpcompanion.checks import Positive, Range, Size, checked
+from ntpcompanion.flatness.hessian import ExactTheta
 from ntpcompanion.flatness.manifold import (
     RANK_TOLERANCE,
     nearest_minimizer,
@@ -20,7 +22,6 @@ from ntpcompanion.flatness.manifold import (
     tangent_basis,
 )
 from ntpcompanion.flatness.model import ConditionalModel
-from ntpcompanion.validation import as_integer, as_positive, check_instance
 
 # Relative and absolute tolerance of the integrator between two corrections; what it leaves is then
 # removed by the correction.
@@ -57,13 +58,17 @@ class FlowPath:
     rank: int
 
 
+Points = Annotated[int, Range(2)]
+
+
+@checked
 def follow_ode(
     model: ConditionalModel,
-    start: Float[Tensor, " d"],
-    horizon: float,
+    start: ExactTheta,
+    horizon: Positive,
     *,
-    batch_size: int = 1,
-    points: int = 51,
+    batch_size: Size = 1,
+    points: Points = 51,
 ) -> FlowPath:
     """dθ/dt = −(1/4B) P ∇ tr ∇²L(θ) on the manifold of minimizers, P the projection on its tangent
     space (equation 1, theorem 4.3).
@@ -122,12 +127,16 @@ def follow_ode(
     >>> path.trace.round(decimals=3).tolist()
     [2.547, 1.01, 0.893]
     """
-    as_integer("batch_size", batch_size, 1)
     return _Flow(model, 1 / (4 * batch_size), adaptive=False).run(start, horizon, points)
 
 
+@checked
 def follow_adam_ode(
-    model: ConditionalModel, start: Float[Tensor, " d"], horizon: float, *, points: int = 51
+    model: ConditionalModel,
+    start: ExactTheta,
+    horizon: Positive,
+    *,
+    points: Points = 51,
 ) -> FlowPath:
     """The flow of Adam without weight decay: that of `follow_ode` with Σ √H_ii for the trace, in
     the metric of its own step sizes.
@@ -202,10 +211,6 @@ class _Flow:
         return scores.square().sum(), scores
 
     def run(self, start: Tensor, horizon: float, points: int) -> FlowPath:
-        check_instance("model", self.model, ConditionalModel)
-        check_float64("start", start)
-        as_positive("horizon", horizon)
-        as_integer("points", points, 2)
         times = np.linspace(0, horizon, points)
         thetas, corrected = [nearest_minimizer(self.model, start)], [0.0]
         self.rank = tangent_basis(self.model, thetas[0]).rank

@@ -5,23 +5,16 @@ their mini-batches.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Float64
 from torch import Tensor
 
-from ntpcompanion.flatness.hessian import check_float64
+from ntpcompanion.checks import Finite, Is, NotNegative, Positive, Range, Size, checked
 from ntpcompanion.flatness.model import ConditionalModel
-from ntpcompanion.validation import (
-    as_integer,
-    as_number,
-    as_positive,
-    as_shaped,
-    check_generator,
-    check_instance,
-    check_tensor,
-)
+from ntpcompanion.validation import require
 
 # Draws are made for this many at a time: 8 MiB.
 BLOCK_DRAWS = 2**20
@@ -38,16 +31,14 @@ class MeanGradient:
     Raises ValueError for a batch size below 1.
     """
 
+    @checked
     def __init__(
         self,
         model: ConditionalModel,
-        batch_size: int | None,
-        replicas: int,
+        batch_size: Size | None,
+        replicas: Size,
         rng: np.random.Generator,
     ) -> None:
-        if batch_size is not None:
-            as_integer("batch_size", batch_size, 1, reason="or None for the population loss")
-        check_generator("rng", rng)
         self.model, self.replicas, self.rng = model, replicas, rng
         # the last is 1, up to rounding
         self.cumulative = model.joint.flatten().cumsum(0).numpy()[:-1]
@@ -101,16 +92,25 @@ class EnsemblePath:
     thetas: Float[Tensor, "k replicas d"]
 
 
+Start = Annotated[
+    Float64[Tensor, "*replicas d"],
+    Finite,
+    Is(lambda start: start.ndim < 3 and start.device.type == "cpu", "have 1 or 2 axes on the CPU"),
+]
+Snapshots = Annotated[int, Range(2)]
+
+
+@checked
 def follow_sgd(
     model: ConditionalModel,
-    start: Float[Tensor, "*replicas d"],
-    learning_rate: float,
-    steps: int,
-    batch_size: int | None,
-    replicas: int,
+    start: Start,
+    learning_rate: Positive,
+    steps: Size,
+    batch_size: Size | None,
+    replicas: Size,
     rng: np.random.Generator,
     *,
-    snapshots: int = 101,
+    snapshots: Snapshots = 101,
 ) -> EnsemblePath:
     """θ_{k+1} = θ_k − η ∇ mean_i −log f_θ(v_i | x_i), a fresh batch (x_i, v_i) of the true
     distribution at every step, in many replicas at once.
@@ -175,7 +175,7 @@ def follow_sgd(
     >>> runs.thetas.mean(dim=1).round(decimals=1).tolist()  # from (2, ⅓) to the flattest, a = b
     [[2.0, 0.4], [0.8, 0.8]]
     """
-    thetas = _starts(model, start, learning_rate, replicas)
+    thetas = _starts(model, start, replicas)
     gradient = MeanGradient(model, batch_size, replicas, rng)
 
     def step() -> None:
@@ -184,19 +184,20 @@ def follow_sgd(
     return _repeat(step, thetas, learning_rate, steps, snapshots)
 
 
+@checked
 def follow_adam(
     model: ConditionalModel,
-    start: Float[Tensor, "*replicas d"],
-    learning_rate: float,
-    steps: int,
-    batch_size: int | None,
-    replicas: int,
+    start: Start,
+    learning_rate: Positive,
+    steps: Size,
+    batch_size: Size | None,
+    replicas: Size,
     rng: np.random.Generator,
     *,
     betas: tuple[float, float] = (0.9, 0.999),
-    weight_decay: float = 0.0,
-    epsilon: float = 1e-12,
-    snapshots: int = 101,
+    weight_decay: NotNegative = 0.0,
+    epsilon: NotNegative = 1e-12,
+    snapshots: Snapshots = 101,
 ) -> EnsemblePath:
     """The runs of `follow_sgd` with `torch.optim.AdamW` in place of the plain step; every replica
     has moments of its own.
@@ -250,10 +251,7 @@ def follow_adam(
     >>> tuple(runs.thetas.shape)
     (2, 3, 2)
     """
-    thetas = _starts(model, start, learning_rate, replicas)
-    betas = tuple(as_shaped("betas", betas, (2,)).tolist())
-    as_number("weight_decay", weight_decay, 0)
-    as_number("epsilon", epsilon, 0)
+    thetas = _starts(model, start, replicas)
     gradient = MeanGradient(model, batch_size, replicas, rng)
     adam = torch.optim.AdamW(
         [thetas], lr=learning_rate, betas=betas, eps=epsilon, weight_decay=weight_decay
@@ -266,18 +264,12 @@ def follow_adam(
     return _repeat(step, thetas, learning_rate, steps, snapshots)
 
 
-def _starts(model: ConditionalModel, start: Tensor, learning_rate: float, replicas: int) -> Tensor:
+def _starts(model: ConditionalModel, start: Tensor, replicas: int) -> Tensor:
     """A row of parameters for each replica, or a ValueError about what cannot be run."""
-    check_instance("model", model, ConditionalModel)
-    as_positive("learning_rate", learning_rate)
-    as_integer("replicas", replicas, 1)
-    check_tensor("start", start)
-    check_float64("start", start.flatten())
-    if start.ndim not in (1, 2) or (start.ndim == 2 and len(start) != replicas):
-        raise ValueError(
-            f"`start` must be a vector, or a matrix with a row for each of the {replicas} "
-            f"replicas, got {tuple(start.shape)}."
-        )
+    require(
+        start.ndim == 1 or len(start) == replicas,
+        f"`start` must have a row for each of the {replicas} replicas, got {len(start)}.",
+    )
     thetas = start.expand(replicas, start.shape[-1]).clone()
     model.log_probabilities(thetas)  # rejects logits of another shape
     return thetas
@@ -287,8 +279,6 @@ def _repeat(
     step: Callable[[], None], thetas: Tensor, learning_rate: float, steps: int, snapshots: int
 ) -> EnsemblePath:
     """Take `steps` steps, each of which changes `thetas` in place."""
-    for name, value, minimum in (("steps", steps, 1), ("snapshots", snapshots, 2)):
-        as_integer(name, value, minimum)
     marks = np.unique(np.linspace(0, steps, snapshots).round().astype(int))
     states = [thetas.clone()]
     for first, last in pairwise(marks):

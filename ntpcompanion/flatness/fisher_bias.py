@@ -4,13 +4,11 @@ loss, by enumeration.
 
 from dataclasses import dataclass
 
-from jaxtyping import Float
-from torch import Tensor
 from torch.func import jacrev
 
-from ntpcompanion.flatness.hessian import check_float64
+from ntpcompanion.checks import checked
+from ntpcompanion.flatness.hessian import ExactTheta
 from ntpcompanion.flatness.model import ConditionalModel
-from ntpcompanion.validation import check_instance
 
 # Rows of second derivatives that are formed together: all at once take n c d passes, and gigabytes
 # for a network of 259 parameters.
@@ -40,7 +38,8 @@ class FisherBias:
     bound: float
 
 
-def fisher_bias(model: ConditionalModel, theta: Float[Tensor, " d"]) -> FisherBias:
+@checked
+def fisher_bias(model: ConditionalModel, theta: ExactTheta) -> FisherBias:
     """The bias of the Fisher trace as an estimate of tr ∇²L(θ), exactly, and its bound by Pinsker's
     inequality.
 
@@ -76,8 +75,6 @@ def fisher_bias(model: ConditionalModel, theta: Float[Tensor, " d"]) -> FisherBi
     >>> abs(at.bias) < 1e-9, abs(off.bias) <= off.bound
     (True, True)
     """
-    check_instance("model", model, ConditionalModel)
-    check_float64("theta", theta)
     probabilities = model.log_probabilities(theta).exp()
     slope = jacrev(model.log_probabilities)
     slopes = slope(theta)

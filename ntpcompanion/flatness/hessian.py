@@ -2,16 +2,27 @@
 
 from collections.abc import Callable
 from math import prod
+from typing import Annotated
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Float64
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vjp, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from ntpcompanion.validation import check_callable, check_finite, check_instance, check_tensor
+from ntpcompanion.checks import Finite, Is, checked, need
+from ntpcompanion.validation import check_tensor, require
 
 Loss = Callable[[Tensor], Tensor]
+Theta = Annotated[
+    Float[Tensor, " d"],
+    Finite,
+    Is(lambda theta: theta.dtype.itemsize > 2, "be float64 or float32 for second derivatives"),
+]
+# ranks cannot be told in fewer digits
+ExactTheta = Annotated[
+    Float64[Tensor, " d"], Finite, Is(lambda theta: theta.device.type == "cpu", "be on the CPU")
+]
 
 # So many entries of vectors go through the loss in one batch: all directions at once in small
 # models, one at a time in large ones.
@@ -22,8 +33,13 @@ BATCH_ENTRIES = 2**16
 ORDER_OF_SUMS = 100
 
 
+@checked(
+    need(
+        "vectors", lambda theta, vectors: theta.dtype == vectors.dtype, "have the dtype of `theta`"
+    )
+)
 def hessian_products(
-    loss: Loss, theta: Float[Tensor, " d"], vectors: Float[Tensor, "k d"]
+    loss: Loss, theta: Theta, vectors: Float[Tensor, "k d"]
 ) -> Float[Tensor, "k d"]:
     """∇²L(θ) v for every row v of `vectors`.
 
@@ -62,13 +78,6 @@ def hessian_products(
     [[2.0, 3.0], [3.0, 4.0]]
     """
     check_loss(loss, theta)
-    check_tensor("vectors", vectors)
-    if vectors.ndim != 2 or vectors.shape[1] != len(theta) or vectors.dtype != theta.dtype:
-        got = f"shape {tuple(vectors.shape)} and dtype {vectors.dtype}"
-        raise ValueError(
-            f"`vectors` must be a matrix with {len(theta)} columns (the length of `theta`) and its "
-            f"dtype, got {got}."
-        )
     return symmetric_products(loss, theta)(vectors)
 
 
@@ -82,7 +91,8 @@ def symmetric_products(loss: Loss, theta: Float[Tensor, " d"]) -> Callable[[Tens
     return vmap(lambda v: pull(v)[0], chunk_size=max(1, BATCH_ENTRIES // len(theta)))
 
 
-def full_hessian(loss: Loss, theta: Float[Tensor, " d"]) -> Float[Tensor, "d d"]:
+@checked
+def full_hessian(loss: Loss, theta: Theta) -> Float[Tensor, "d d"]:
     """∇²L(θ) as a matrix, symmetric to rounding. Raises as `hessian_products`. Cost: d products,
     O(d²) memory.
 
@@ -108,27 +118,9 @@ def full_hessian(loss: Loss, theta: Float[Tensor, " d"]) -> Float[Tensor, "d d"]
     >>> full_hessian(loss, theta).tolist()
     [[2.0, 3.0], [3.0, 4.0]]
     """
-    check_vector("theta", theta)
     return hessian_products(
         loss, theta, torch.eye(len(theta), dtype=theta.dtype, device=theta.device)
     )
-
-
-def check_vector(name: str, theta: Tensor) -> None:
-    """Raise ValueError unless `theta` is a tensor, a finite vector in float64 or float32."""
-    check_tensor(name, theta)
-    if theta.ndim != 1 or not len(theta):
-        raise ValueError(
-            f"`{name}` must be one flat parameter vector, got shape {tuple(theta.shape)}. Use "
-            "`FlatModule` for a module."
-        )
-    if theta.dtype not in (torch.float64, torch.float32):
-        raise ValueError(
-            f"`{name}` must be float64 or float32, got {theta.dtype}. Second derivatives do not "
-            "survive fewer digits."
-        )
-    if not theta.isfinite().all():
-        check_finite(name, theta.detach().cpu().numpy())
 
 
 def check_loss(loss: Loss, theta: Float[Tensor, " d"]) -> None:
@@ -138,32 +130,24 @@ def check_loss(loss: Loss, theta: Float[Tensor, " d"]) -> None:
     Differences of a few units of rounding are let through: a GPU may add in another order every
     time.
     """
-    check_callable("loss", loss)
-    check_vector("theta", theta)
     leaf = theta.detach().clone().requires_grad_()
     with torch.enable_grad():
         first, second = loss(leaf), loss(leaf)
     check_tensor("loss(theta)", first)
-    if first.ndim:
-        raise ValueError(
-            f"`loss` must return a scalar tensor, got shape {tuple(first.shape)}. Take the mean "
-            "over examples."
-        )
-    if not first.isfinite():
-        raise ValueError(
-            f"`loss` is {first.item()} at `theta`. Curvature is defined where the loss is finite."
-        )
-    if abs(first - second) > ORDER_OF_SUMS * torch.finfo(first.dtype).eps * abs(first):
-        raise ValueError(
-            f"`loss` is not deterministic: {first.item():.8g}, then {second.item():.8g} at the "
-            "same `theta`. "
-            "Call `module.eval()`, and fix masks and batches before."
-        )
-    if not first.requires_grad or torch.autograd.grad(first, leaf, allow_unused=True)[0] is None:
-        raise ValueError(
-            "`loss` does not depend on `theta`: it detaches it, or uses a module's own parameters. "
-            "Use `FlatModule`."
-        )
+    require(not first.ndim, f"`loss` must return a scalar tensor, got shape {tuple(first.shape)}.")
+    require(first.isfinite(), f"`loss` is {first.item()} at `theta`: it must be finite.")
+    rounding = ORDER_OF_SUMS * torch.finfo(first.dtype).eps * abs(first)
+    values = f"{first.item():.8g}, then {second.item():.8g}"
+    advice = "Call `module.eval()`, and fix masks and batches before."
+    require(
+        abs(first - second) <= rounding,
+        f"`loss` is not deterministic: {values} at `theta`. {advice}",
+    )
+    moves = first.requires_grad and torch.autograd.grad(first, leaf, allow_unused=True)[0]
+    require(
+        moves is not None and moves is not False,
+        "`loss` does not depend on `theta`. Use `FlatModule`.",
+    )
 
 
 class FlatModule:
@@ -188,17 +172,17 @@ class FlatModule:
     [[9.0, 19.0]]
     """
 
+    @checked
     def __init__(self, module: nn.Module) -> None:
-        check_instance("module", module, nn.Module)
         self.module = module
         parameters = {name: p for name, p in module.named_parameters() if p.requires_grad}
         self.shapes = {name: parameter.shape for name, parameter in parameters.items()}
         kinds = {f"{parameter.dtype} on {parameter.device}" for parameter in parameters.values()}
-        if len(kinds) != 1:
-            raise ValueError(
-                "`module` must have parameters of one dtype on one device, got "
-                f"{', '.join(sorted(kinds)) or 'none at all'}."
-            )
+        got = ", ".join(sorted(kinds)) or "none at all"
+        require(
+            len(kinds) == 1,
+            f"`module` must have parameters of one dtype on one device, got {got}.",
+        )
 
     @property
     def theta(self) -> Float[Tensor, " d"]:
@@ -212,11 +196,10 @@ class FlatModule:
         """
         sizes = [prod(shape) for shape in self.shapes.values()]
         check_tensor("theta", theta)
-        if theta.shape != (sum(sizes),):
-            raise ValueError(
-                f"`theta` must be a vector of the {sum(sizes)} parameters of the module, got shape "
-                f"{tuple(theta.shape)}."
-            )
+        require(
+            theta.shape == (sum(sizes),),
+            f"`theta` must be a vector of {sum(sizes)} parameters, got shape {tuple(theta.shape)}.",
+        )
         return {
             name: part.view(shape)
             for (name, shape), part in zip(self.shapes.items(), theta.split(sizes), strict=True)
@@ -225,14 +208,3 @@ class FlatModule:
     def __call__(self, theta: Float[Tensor, " d"], *inputs: Tensor) -> Tensor:
         """The output of the module at θ."""
         return functional_call(self.module, self.parameters(theta), inputs)
-
-
-def check_float64(name: str, theta: Tensor) -> None:
-    """Raise ValueError unless `theta` is a finite float64 vector on the CPU."""
-    check_vector(name, theta)
-    if theta.dtype != torch.float64 or theta.device.type != "cpu":
-        got = f"{theta.dtype} on {theta.device}"
-        raise ValueError(
-            f"`{name}` must be float64 on the CPU, got {got}: ranks cannot be told in fewer "
-            f"digits. Use `{name}.double()`."
-        )

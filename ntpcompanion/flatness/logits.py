@@ -11,7 +11,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
 from ntpcompanion.flatness.hessian import FlatModule
-from ntpcompanion.validation import check_callable, check_tensor, described
+from ntpcompanion.validation import check_tensor, described, require
 
 RANDOM_OR_MIXING = (_BatchNorm, _DropoutNd)
 
@@ -32,60 +32,44 @@ def check_logits(
     Three evaluations. A module in training mode with dropout or batch normalization is named before
     the first.
     """
-    check_callable("logits", logits)
     if isinstance(logits, FlatModule):
         _refuse_training(logits.module)
     with torch.no_grad():
         first, second = _called(logits, theta, pair), logits(theta, pair)
         _check_matrix(first, len(pair))
         alone = logits(theta, pair[:1])
-    if not _close(first, second):
-        raise ValueError(
-            "`logits` is not deterministic: it differs when it is computed again. Call "
-            "`module.eval()`."
-        )
-    if not _close(first[:1], alone):
-        raise ValueError(
-            "`logits` of an input depends on the inputs beside it, and gradients of single "
-            "examples are not defined. Call `module.eval()`, or compute each row from its input."
-        )
+    require(_close(first, second), "`logits` is not deterministic. Call `module.eval()`.")
+    require(
+        _close(first[:1], alone),
+        "`logits` of an input depends on the inputs beside it. Call `module.eval()`.",
+    )
 
 
 def _called(logits: Callable[[Tensor, Tensor], Tensor], theta: Tensor, pair: Tensor) -> Tensor:
     try:
         return logits(theta, pair)
     except (RuntimeError, TypeError, IndexError) as error:
-        raise ValueError(
-            f"`logits(theta, inputs)` fails for {described(theta)} and {described(pair)}: {error}. "
-            "Use `FlatModule` for a module, and inputs of its dtype."
-        ) from error
+        got = f"{described(theta)} and {described(pair)}: {error}"
+        raise ValueError(f"`logits(theta, inputs)` fails for {got}. Use `FlatModule`.") from error
 
 
 def _refuse_training(module: nn.Module) -> None:
     for name, layer in module.named_modules():
-        if isinstance(layer, RANDOM_OR_MIXING) and layer.training and getattr(layer, "p", 1) > 0:
-            raise ValueError(
-                f"`logits` is a module in training mode, with {type(layer).__name__} at {name!r}. "
-                "Call `module.eval()` first."
-            )
+        trains = isinstance(layer, RANDOM_OR_MIXING) and layer.training
+        where = f"{type(layer).__name__} at {name!r}. Call `module.eval()` first."
+        require(
+            not trains or getattr(layer, "p", 1) == 0,
+            f"`logits` is a module in training mode: {where}",
+        )
 
 
 def _check_matrix(scores: Tensor, inputs: int) -> None:
     check_tensor("logits(theta, inputs)", scores)
-    if scores.ndim != 2:
-        raise ValueError(
-            "`logits` must return a matrix (inputs, classes), got shape "
-            f"{tuple(scores.shape)} for {inputs} inputs. Choose one position of a sequence."
-        )
-    if len(scores) != inputs:
-        raise ValueError(
-            f"`logits` must return a row for each of the {inputs} inputs, got {len(scores)}."
-        )
-    if scores.shape[1] < 2:
-        raise ValueError(
-            "`logits` must have at least 2 classes, got 1: its probability is 1 whatever the "
-            "parameters are."
-        )
+    shape = tuple(scores.shape)
+    require(
+        len(shape) == 2 and shape[0] == inputs and shape[1] > 1,
+        f"`logits` must return a matrix ({inputs}, classes) with 2 classes or more, got {shape}.",
+    )
 
 
 def _close(first: Tensor, second: Tensor) -> bool:

@@ -4,14 +4,15 @@ way back to it.
 
 import warnings
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.flatness.hessian import check_float64
+from ntpcompanion.checks import Is, Positive, checked
+from ntpcompanion.flatness.hessian import ExactTheta
 from ntpcompanion.flatness.model import ConditionalModel
-from ntpcompanion.validation import as_positive, check_instance
 
 # Singular values of the scores below this share of the largest count as zero; they are square roots
 # of eigenvalues of the Hessian, and rounding leaves some 1e-15 of an exact zero.
@@ -52,7 +53,8 @@ class TangentSpace:
     gradient_norm: float
 
 
-def tangent_basis(model: ConditionalModel, theta: Float[Tensor, " d"]) -> TangentSpace:
+@checked
+def tangent_basis(model: ConditionalModel, theta: ExactTheta) -> TangentSpace:
     """The tangent space of the manifold of minimizers at θ, from the singular values of the scores,
     with its numerical rank.
 
@@ -102,8 +104,6 @@ def tangent_basis(model: ConditionalModel, theta: Float[Tensor, " d"]) -> Tangen
     >>> bool((space.basis.T @ slope).abs() < 1e-9)
     True
     """
-    check_instance("model", model, ConditionalModel)
-    check_float64("theta", theta)
     scores = model.scores(theta)
     gradient_norm = float((model.joint.flatten().sqrt() @ scores).norm())
     if (away := float(model.residual(theta))) > ON_MANIFOLD:
@@ -129,8 +129,18 @@ def numerical_rank(singular: Float[Tensor, " k"]) -> int:
     return int((singular > RANK_TOLERANCE * singular[0]).sum())
 
 
+FullSupport = Annotated[
+    ConditionalModel,
+    Is(
+        lambda model: (model.distributions > 0).all(),
+        "have a minimizer: `distributions` may hold no zero, which no finite logits give",
+    ),
+]
+
+
+@checked
 def nearest_minimizer(
-    model: ConditionalModel, theta: Float[Tensor, " d"], tol: float = 1e-13
+    model: FullSupport, theta: ExactTheta, tol: Positive = 1e-13
 ) -> Float[Tensor, " d"]:
     """A point of Γ near θ, by Gauss–Newton steps of least length on log f = log Pr, halved while
     the excess loss does not fall.
@@ -175,16 +185,6 @@ def nearest_minimizer(
     >>> round(float(minimizer.prod()), 6)  # e^{2ab} = 0.8 / 0.2
     0.693147
     """
-    check_instance("model", model, ConditionalModel)
-    check_float64("theta", theta)
-    as_positive("tol", tol)
-    if (model.distributions == 0).any():
-        row = int((model.distributions == 0).any(1).nonzero()[0])
-        raise ValueError(
-            f"`model` has no minimizer: `distributions` row {row} holds a zero, which no finite "
-            "logits give. The loss falls for ever, and assumption 4.1 fails. Use distributions "
-            "with full support."
-        )
     best = float(model.excess(theta))
     for _ in range(CORRECTIONS):
         if float(model.residual(theta)) <= tol or (closer := _step(model, theta, best)) is None:

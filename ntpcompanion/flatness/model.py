@@ -10,13 +10,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.func import jacrev
 
-from ntpcompanion.flatness.hessian import check_float64
-from ntpcompanion.validation import (
-    as_shaped,
-    check_callable,
-    check_instance,
-    check_probabilities,
-)
+from ntpcompanion.checks import checked
+from ntpcompanion.flatness.hessian import ExactTheta
+from ntpcompanion.validation import as_shaped, check_callable, check_probabilities, require
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,15 +62,11 @@ class ConditionalModel:
             entries = as_shaped(name, getattr(self, name), shape)
             check_probabilities(name, entries, entries.sum(-1))
             object.__setattr__(self, name, torch.tensor(entries))
-        if len(self.distributions) != len(self.weight) or self.weight.min() <= 0:
-            got = (
-                f"{len(self.weight)} weights for {len(self.distributions)} distributions, the "
-                f"smallest {self.weight.min():.6g}"
-            )
-            raise ValueError(
-                f"`weight` must hold a positive frequency for every row of `distributions`, got "
-                f"{got}."
-            )
+        rows, low = f"{len(self.weight)} for {len(self.distributions)}", self.weight.min()
+        require(
+            len(self.distributions) == len(self.weight) and low > 0,
+            f"`weight` must be positive, one for each distribution, got {rows} from {low:.6g}.",
+        )
 
     @property
     def joint(self) -> Float[Tensor, "n c"]:
@@ -88,12 +80,8 @@ class ConditionalModel:
         distributions.
         """
         logits = self.logits(theta)
-        if logits.shape != theta.shape[:-1] + self.distributions.shape:
-            wanted = tuple(theta.shape[:-1] + self.distributions.shape)
-            raise ValueError(
-                f"`logits` must be of shape {wanted} for parameters {tuple(theta.shape)}, got "
-                f"{tuple(logits.shape)}."
-            )
+        wanted, got = tuple(theta.shape[:-1] + self.distributions.shape), tuple(logits.shape)
+        require(got == wanted, f"`logits` must be of shape {wanted} at `theta`, got {got}.")
         return logits.log_softmax(-1)
 
     def loss(self, theta: Float[Tensor, "*replicas d"]) -> Float[Tensor, "*replicas"]:
@@ -134,9 +122,8 @@ class ConditionalModel:
         return self.joint.flatten().sqrt()[:, None] * slopes
 
 
-def gradient_covariance(
-    model: ConditionalModel, theta: Float[Tensor, " d"]
-) -> Float[Tensor, "d d"]:
+@checked
+def gradient_covariance(model: ConditionalModel, theta: ExactTheta) -> Float[Tensor, "d d"]:
     """Σ(θ), the covariance of −∇_θ log f_θ(v | x) over one draw (x, v), by enumeration; a batch of
     B independent draws has Σ / B.
 
@@ -177,8 +164,6 @@ def gradient_covariance(
     >>> torch.allclose(noise, full_hessian(loss, minimizer))  # Lemma 4.2: at a minimizer
     True
     """
-    check_instance("model", model, ConditionalModel)
-    check_float64("theta", theta)
     scores = model.scores(theta)
     mean = model.joint.flatten().sqrt() @ scores
     return scores.T @ scores - torch.outer(mean, mean)

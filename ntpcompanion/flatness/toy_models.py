@@ -5,22 +5,17 @@ network; each with a point to start from.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Annotated
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.argument_check import argument_check
+from ntpcompanion.checks import Is, Positive, Probability, Range, Size, checked, need
 from ntpcompanion.flatness.manifold import nearest_minimizer
 from ntpcompanion.flatness.model import ConditionalModel
-from ntpcompanion.validation import (
-    as_between,
-    as_integer,
-    as_number,
-    as_shaped,
-    check_generator,
-)
+from ntpcompanion.validation import as_shaped
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +26,11 @@ class ToyModel:
     start: Float[Tensor, " d"]
 
 
-def bernoulli(probability: float, a: float) -> ToyModel:
+NotZero = Annotated[float, Is(lambda number: number != 0, "not be zero")]
+
+
+@checked
+def bernoulli(probability: Probability, a: NotZero) -> ToyModel:
     """One Bernoulli(p) with logit a·b, θ = (a, b), from the given a and b = logit(p) / a.
 
     Everything is known: tr ∇²L = p(1−p)(a² + b²) on Γ = {ab = logit p}, and a² − b² = D decays
@@ -39,9 +38,6 @@ def bernoulli(probability: float, a: float) -> ToyModel:
 
     Raises ValueError unless 0 < p < 1 and a ≠ 0.
     """
-    as_between("probability", probability, 0, 1)
-    if as_number("a", a) == 0:
-        raise ValueError("`a` must not be zero: b is the logit divided by it.")
     distribution = torch.tensor([[1 - probability, probability]], dtype=torch.float64)
 
     def logits(theta: Tensor) -> Tensor:
@@ -60,7 +56,10 @@ def imbalance(thetas: Float[Tensor, "*any 2"]) -> Float[Tensor, "*any"]:
     return a**2 - b**2
 
 
-def softmax_product(distribution: Sequence[float], a: Sequence[float]) -> ToyModel:
+@checked(
+    need("a", lambda distribution, a: len(a) == len(distribution), "be as long as the distribution")
+)
+def softmax_product(distribution: Sequence[Positive], a: Sequence[NotZero]) -> ToyModel:
     """One distribution over c classes with logits a⊙b, θ = (a, b), from the given a and b = (log
     Pr) / a.
 
@@ -72,12 +71,6 @@ def softmax_product(distribution: Sequence[float], a: Sequence[float]) -> ToyMod
     """
     probabilities = torch.tensor(as_shaped("distribution", distribution, (None,)))[None]
     factors = torch.tensor(as_shaped("a", a, probabilities.shape[1:]))
-    if not (probabilities > 0).all():
-        raise ValueError(
-            f"`distribution` must be positive, got {list(distribution)}: a zero has no minimizer."
-        )
-    if (factors == 0).any():
-        raise ValueError(f"`a` must hold numbers that are not zero, got {list(a)}.")
 
     def logits(theta: Tensor) -> Tensor:
         left, right = theta.chunk(2, -1)
@@ -87,8 +80,9 @@ def softmax_product(distribution: Sequence[float], a: Sequence[float]) -> ToyMod
     return ToyModel(model, torch.cat([factors, probabilities[0].log() / factors]))
 
 
+@checked
 def masked_network(
-    rng: np.random.Generator, probability: Float[Tensor, "*words"], *, width: int = 16
+    rng: np.random.Generator, probability: Float[Tensor, "*words"], *, width: Size = 16
 ) -> ToyModel:
     """A network tanh(X W₁ᵀ + b₁) W₂ᵀ + b₂ that gives the masked conditionals of a language exactly.
 
@@ -115,8 +109,6 @@ def masked_network(
     RuntimeError
         no minimizer is found: make `width` larger.
     """
-    check_generator("rng", rng)
-    _check_sizes(width=width)
     inputs, distributions, weight = _masked_conditionals(probability.double().numpy())
     vocab, length = probability.shape[0], probability.ndim
     size = inputs.shape[1]
@@ -135,8 +127,9 @@ def masked_network(
     )
 
 
+@checked
 def linear_product(
-    rng: np.random.Generator, *, contexts: int = 5, vocab: int = 4, dim: int = 3
+    rng: np.random.Generator, *, contexts: Size = 5, vocab: Size = 4, dim: Size = 3
 ) -> ToyModel:
     """Next-token prediction with logits E Wᵀ over random contexts E (m, d), W = U Vᵀ of full width,
     θ = (U, V).
@@ -144,20 +137,19 @@ def linear_product(
     The distributions are those of the start: they have full support, and the start is a minimizer.
     Raises ValueError for a size below 1.
     """
-    check_generator("rng", rng)
-    _check_sizes(contexts=contexts, vocab=vocab, dim=dim)
     embeddings = torch.tensor(rng.standard_normal((contexts, dim)))
     logits, start = _factorized(rng, embeddings, vocab)
     return ToyModel(ConditionalModel(logits, logits(start).softmax(-1), _uniform(contexts)), start)
 
 
+@checked
 def sparse_linear(
     rng: np.random.Generator,
     *,
-    contexts: int = 5,
-    vocab: int = 4,
-    dim: int = 6,
-    support_size: int = 2,
+    contexts: Size = 5,
+    vocab: Size = 4,
+    dim: Size = 6,
+    support_size: Annotated[int, Range(1, "vocab - 1", "(`vocab` − 1)")] = 2,
 ) -> ToyModel:
     """`linear_product` with distributions uniform on random supports: no finite θ gives a zero, so
     that there is no minimizer and no manifold.
@@ -166,9 +158,6 @@ def sparse_linear(
     for ever, and the eigenvalues that belong to tokens off the support tend to zero with the excess
     loss. Raises ValueError unless 0 < `support_size` < `vocab`, and for a size below 1.
     """
-    check_generator("rng", rng)
-    _check_sizes(contexts=contexts, vocab=vocab, dim=dim)
-    as_integer("support_size", support_size, 1, vocab - 1, "(`vocab` − 1)")
     embeddings = torch.tensor(rng.standard_normal((contexts, dim)))
     logits, start = _factorized(rng, embeddings, vocab)
     distributions = np.zeros((contexts, vocab))
@@ -177,12 +166,6 @@ def sparse_linear(
     return ToyModel(
         ConditionalModel(logits, torch.tensor(distributions), _uniform(contexts)), start
     )
-
-
-@argument_check
-def _check_sizes(**sizes: int) -> None:
-    for name, value in sizes.items():
-        as_integer(name, value, 1)
 
 
 def _factorized(

@@ -5,7 +5,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from jaxtyping import Float, Int
@@ -14,17 +14,18 @@ from torch.func import vjp, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import one_hot
 
+from ntpcompanion.checks import Is, Range, Size, checked
 from ntpcompanion.flatness.hessian import (
     BATCH_ENTRIES,
     FlatModule,
     Loss,
+    Theta,
     check_loss,
-    check_vector,
     symmetric_products,
 )
 from ntpcompanion.flatness.layers import Weigh, has_layer_rules, squared_norms
 from ntpcompanion.flatness.logits import check_logits
-from ntpcompanion.validation import as_integer, check_tensor, check_torch_generator
+from ntpcompanion.validation import require
 
 # Inputs that go through a model at once on a CPU: with more, temporaries are so large that each is
 # fetched from the system anew.
@@ -42,10 +43,8 @@ def norms_by_vmap(
     """
     with torch.no_grad():
         scores = logits(theta, inputs)
-    if len(scores) != len(inputs):
-        raise ValueError(
-            f"`logits` must return a row for each of the {len(inputs)} inputs, got {len(scores)}."
-        )
+    got = f"{len(scores)} for {len(inputs)}"
+    require(len(scores) == len(inputs), f"`logits` must return a row for each input, got {got}.")
     labels, shares = weigh(scores.log_softmax(-1))
 
     def norms(example: Tensor, labels: Tensor, shares: Tensor) -> Tensor:
@@ -77,7 +76,8 @@ class TraceEstimate:
     samples: int
 
 
-def exact_trace(loss: Loss, theta: Float[Tensor, " d"]) -> TraceEstimate:
+@checked
+def exact_trace(loss: Loss, theta: Theta) -> TraceEstimate:
     """The trace of ∇²L(θ), from d Hessian-vector products. Raises ValueError for what `check_loss`
     rejects.
 
@@ -110,8 +110,13 @@ def exact_trace(loss: Loss, theta: Float[Tensor, " d"]) -> TraceEstimate:
     return TraceEstimate(total, 0.0, 0)
 
 
+@checked
 def hutchinson_trace(
-    loss: Loss, theta: Float[Tensor, " d"], *, probes: int, generator: torch.Generator
+    loss: Loss,
+    theta: Theta,
+    *,
+    probes: Annotated[int, Range(2, reason="for a standard error")],
+    generator: torch.Generator,
 ) -> TraceEstimate:
     """The trace E zᵀ∇²L(θ)z of ∇²L(θ) over random signs z: the mean of `probes` draws (Hutchinson
     1989).
@@ -152,8 +157,6 @@ def hutchinson_trace(
     >>> abs(found.value - 6) < 4 * found.stderr < 1  # one probe: variance 2 (3² + 3²) = 36
     True
     """
-    as_integer("probes", probes, 2, reason="for a standard error")
-    check_torch_generator("generator", generator)
     check_loss(loss, theta)
     products = symmetric_products(loss, theta)
     forms = []
@@ -164,14 +167,20 @@ def hutchinson_trace(
     return _mean(torch.cat(forms))
 
 
+Inputs = Annotated[
+    Tensor, Is(lambda inputs: inputs.ndim and len(inputs) > 1, "hold at least 2 inputs")
+]
+
+
+@checked
 def fisher_trace(
     logits: Logits,
-    theta: Float[Tensor, " d"],
-    inputs: Tensor,
+    theta: Theta,
+    inputs: Inputs,
     *,
-    labels_per_input: int,
+    labels_per_input: Size,
     generator: torch.Generator,
-    chunk_size: int | None = None,
+    chunk_size: Size | None = None,
 ) -> TraceEstimate:
     """The trace of the Fisher information, E_x E_{v∼f_θ(x)} ‖∇_θ log f_θ(v | x)‖², with labels that
     the model draws (appendix B.1).
@@ -233,13 +242,6 @@ def fisher_trace(
     >>> round(found.value, 6)  # (|x|² + 1) · |e_v − f|² = 2 · ½, whatever label v is drawn
     1.0
     """
-    check_vector("theta", theta)
-    check_tensor("inputs", inputs)
-    as_integer("inputs", len(inputs) if inputs.ndim else 0, 2, reason="for a standard error")
-    as_integer("labels_per_input", labels_per_input, 1)
-    if chunk_size is not None:
-        as_integer("chunk_size", chunk_size, 1)
-    check_torch_generator("generator", generator)
     check_logits(logits, theta, inputs[:2])
     inputs_at_once = CACHED_INPUTS if theta.device.type == "cpu" else len(inputs)
     if chunk_size is not None:
@@ -261,15 +263,12 @@ def _draw(
     """Draws from every row; of few classes all, with their frequencies, since a class that was
     drawn twice is worked out once then.
     """
-    if log_probabilities.ndim != 2:
-        raise ValueError(
-            "`logits` must return a matrix (inputs, classes), got shape "
-            f"{tuple(log_probabilities.shape)}."
-        )
-    if not log_probabilities.isfinite().all():
-        raise ValueError(
-            "`logits` returned entries that are not finite, at `theta` and some of the `inputs`."
-        )
+    got = f"{tuple(log_probabilities.shape)}"
+    require(log_probabilities.ndim == 2, f"`logits` must return a matrix, got shape {got}.")
+    require(
+        log_probabilities.isfinite().all(),
+        "`logits` must return finite entries at `theta`, got others.",
+    )
     (n, classes), device = log_probabilities.shape, log_probabilities.device
     drawn = torch.multinomial(
         log_probabilities.detach().exp().to(generator.device),

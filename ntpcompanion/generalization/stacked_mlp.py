@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ntpcompanion.argument_check import argument_check
 from ntpcompanion.validation import (
+    argument_check,
     as_integer,
     as_number,
     as_positive,

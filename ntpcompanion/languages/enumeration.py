@@ -6,11 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.languages.language import Language, check_language
-from ntpcompanion.validation import as_integer
+from ntpcompanion.checks import Size, checked
+from ntpcompanion.languages.language import Language
 
 
-def sentence_table(language: Language, length: int) -> Float[Tensor, "*words"]:
+@checked
+def sentence_table(language: Language, length: Size) -> Float[Tensor, "*words"]:
     """The probability of every sentence of one length.
 
     Parameters
@@ -31,8 +32,6 @@ def sentence_table(language: Language, length: int) -> Float[Tensor, "*words"]:
     ValueError
         a length below 1, or what is not a language.
     """
-    check_language(language)
-    as_integer("length", length, 1)
     words = range(language.vocab_size)
     sentences = torch.tensor(list(itertools.product(words, repeat=length)))
     return language.log_prob(sentences).exp().view((len(words),) * length)

@@ -9,17 +9,14 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
+from ntpcompanion.checks import Count, Device, checked
 from ntpcompanion.languages.language import PADDING, cumulative, draw
 from ntpcompanion.languages.language_checks import (
     checked_distributions,
     checked_tokens,
     refuse_impossible,
 )
-from ntpcompanion.validation import (
-    as_integer,
-    check_device,
-    check_torch_generator,
-)
+from ntpcompanion.validation import as_integer
 
 TINY = torch.finfo(torch.float64).tiny
 
@@ -105,12 +102,12 @@ class HMM:
         """The number S of hidden states."""
         return len(self.initial)
 
-    def to(self, device: torch.device | str) -> "HMM":
+    @checked
+    def to(self, device: Device) -> "HMM":
         """The same language with its tables on `device`; itself if they are there.
 
         Raises ValueError for what is not a device.
         """
-        check_device("device", device)
         if self.initial.device == torch.device(device):
             return self
         return HMM(
@@ -130,17 +127,15 @@ class HMM:
         """
         return self.sample_with_states(n, generator, device)[0]
 
+    @checked
     def sample_with_states(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+        self, n: Count, generator: torch.Generator, device: Device = "cpu"
     ) -> tuple[Int[Tensor, "n length"], Int[Tensor, "n length"]]:
         """Draw n sentences as `sample` does, and the hidden states that emitted them: columns 5 and
         9 are the labels of task-6 and task-10.
 
         Raises ValueError for a negative n.
         """
-        as_integer("n", n, 0)
-        check_torch_generator("generator", generator)
-        check_device("device", device)
         local = self.to(generator.device)
         moves, words = cumulative(local.transition), cumulative(local.emission)
         rows = torch.zeros(n, dtype=torch.int64, device=generator.device)

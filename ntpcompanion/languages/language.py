@@ -4,20 +4,14 @@ masked language model can reach on it.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Annotated, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
-from ntpcompanion.argument_check import argument_check
-from ntpcompanion.validation import (
-    as_integer,
-    as_integer_array,
-    check_device,
-    check_torch_generator,
-    described,
-)
+from ntpcompanion.checks import Device, Length, Range, Size, checked
+from ntpcompanion.validation import require
 
 PADDING = -1  # stands to the right of a sentence that is shorter than the longest of its batch
 # what an enumeration goes through in seconds to a few minutes; more is a case for the estimate
@@ -66,16 +60,6 @@ class Language(Protocol):
         ...
 
 
-@argument_check
-def check_language(language: object) -> None:
-    """Raise ValueError unless the value is a `Language`; a plan of one is not."""
-    if not isinstance(language, Language):
-        raise ValueError(
-            f"`language` must be a Language, such as an HMM, got {described(language)}. Of a plan, "
-            "pass what `build()` returns."
-        )
-
-
 @dataclass(frozen=True)
 class EntropyFloor:
     """E H(Pr(· | x₋ₜ)) in nats: the least loss of any masked language model, reached only by the
@@ -100,13 +84,14 @@ class EntropyFloor:
     sentences: int
 
 
+@checked
 def estimate_entropy_floor(
     language: Language,
-    sentences: int,
+    sentences: Annotated[int, Range(2, reason="to estimate a standard error")],
     generator: torch.Generator,
-    device: torch.device | str = "cpu",
+    device: Device = "cpu",
     *,
-    batch: int = 256,
+    batch: Size = 256,
 ) -> EntropyFloor:
     """The entropy floor from a sample of sentences, with standard errors.
 
@@ -151,11 +136,6 @@ def estimate_entropy_floor(
     >>> abs(drawn.per_sentence - exact.per_sentence) < 4 * drawn.per_sentence_stderr
     True
     """
-    check_language(language)
-    as_integer("sentences", sentences, 2, reason="to estimate a standard error")
-    as_integer("batch", batch, 1)
-    check_torch_generator("generator", generator)
-    check_device("device", device)
     parts = []
     for first in range(0, sentences, batch):
         tokens = language.sample(min(batch, sentences - first), generator, device)
@@ -168,7 +148,10 @@ def estimate_entropy_floor(
     )
 
 
-def exact_entropy_floor(language: Language, lengths: Sequence[int]) -> EntropyFloor:
+@checked
+def exact_entropy_floor(
+    language: Language, lengths: Annotated[Sequence[int], Length(1), Range(1)]
+) -> EntropyFloor:
     """The entropy floor over all sentences whose length is one of `lengths`, by going through every
     string of words.
 
@@ -204,14 +187,12 @@ def exact_entropy_floor(language: Language, lengths: Sequence[int]) -> EntropyFl
     >>> round(floor.per_sentence, 4), floor.sentences
     (0.2519, 16)
     """
-    check_language(language)
-    lengths = _checked_lengths(lengths)
+    lengths = [int(length) for length in lengths]
     strings = sum(language.vocab_size**length for length in lengths)
-    if strings > MOST_SENTENCES:
-        raise ValueError(
-            f"`lengths` = {list(lengths)} means {strings} strings, over {MOST_SENTENCES}. Use "
-            "estimate_entropy_floor."
-        )
+    require(
+        strings <= MOST_SENTENCES,
+        f"`lengths` = {lengths} means {strings} strings. Use estimate_entropy_floor.",
+    )
     totals, possible = torch.zeros(4, dtype=torch.float64), 0
     for tokens in _all_strings(language.vocab_size, lengths):
         probability = language.log_prob(tokens).exp()
@@ -224,26 +205,9 @@ def exact_entropy_floor(language: Language, lengths: Sequence[int]) -> EntropyFl
             ]
         )
         possible += len(probability)
-    if not possible:
-        raise ValueError(
-            f"`lengths` = {list(lengths)}: the language has no sentence of such a length. Give "
-            "lengths that occur."
-        )
+    require(possible, f"`lengths` = {lengths}: the language has no sentence of such a length.")
     mass, mean, entropy, length = totals.tolist()
     return EntropyFloor(mean / mass, 0.0, entropy / length, 0.0, possible)
-
-
-def _checked_lengths(lengths: Sequence[int]) -> list[int]:
-    array = as_integer_array("lengths", lengths)
-    if array.ndim != 1:
-        raise ValueError(
-            f"`lengths` must be a list of lengths, such as [4], got {described(lengths)}."
-        )
-    if not array.size or array.min() < 1:
-        raise ValueError(
-            f"`lengths` must hold at least one length, each 1 or more, got {array.tolist()}."
-        )
-    return array.tolist()
 
 
 def _all_strings(vocab_size: int, lengths: Sequence[int], rows: int = 4096) -> Iterator[Tensor]:

@@ -15,6 +15,8 @@ from ntpcompanion.validation import (
     check_probabilities,
     check_sums,
     check_tensor,
+    described,
+    require,
 )
 
 
@@ -59,36 +61,26 @@ def checked_tokens(tokens: Tensor, vocab_size: int) -> tuple[Tensor, Tensor]:
     on the right only and a word in each row.
     """
     check_tensor("tokens", tokens)
-    if (
-        tokens.ndim != 2
-        or tokens.is_floating_point()
-        or tokens.is_complex()
-        or tokens.dtype == torch.bool
-    ):
-        raise ValueError(
-            f"`tokens` must be integers of shape (batch, length), got {tuple(tokens.shape)} of "
-            f"{tokens.dtype}."
-        )
+    whole = not (tokens.is_floating_point() or tokens.is_complex() or tokens.dtype == torch.bool)
+    require(
+        whole and tokens.ndim == 2,
+        f"`tokens` must be integers of shape (batch, length), got {described(tokens)}.",
+    )
     tokens, present = tokens.long(), tokens != PADDING
     if not len(tokens):
         return tokens, present.sum(1)
-    if not tokens.shape[1]:
-        raise ValueError(
-            f"`tokens` has {len(tokens)} sentences of no word. Every sentence needs at least one."
-        )
-    if tokens.min() < PADDING or tokens.max() >= vocab_size:
-        got = f"{int(tokens.min())} … {int(tokens.max())}"
-        raise ValueError(
-            f"`tokens` must lie in 0 … {vocab_size - 1}, or be {PADDING} for padding, got {got}. "
-            "Encode with this vocabulary."
-        )
+    require(tokens.shape[1], f"`tokens` has {len(tokens)} sentences of no word.")
+    got = f"{int(tokens.min())} … {int(tokens.max())}"
+    require(
+        tokens.min() >= PADDING and tokens.max() < vocab_size,
+        f"`tokens` must lie in 0 … {vocab_size - 1}, or be {PADDING} for padding, got {got}.",
+    )
     misplaced = ~present[:, 0] | (~present[:, :-1] & present[:, 1:]).any(1)
-    if misplaced.any():
-        row = int(misplaced.nonzero()[0])
-        raise ValueError(
-            f"`tokens`: row {row} is {tokens[row].tolist()}. Padding ({PADDING}) may only follow "
-            "one word or more."
-        )
+    row = int(misplaced.int().argmax())
+    require(
+        not misplaced.any(),
+        f"`tokens`: row {row} is {tokens[row].tolist()}. Padding may only follow words.",
+    )
     return tokens, present.sum(1)
 
 
@@ -96,10 +88,6 @@ def refuse_impossible(tokens: Tensor, possible: Tensor) -> None:
     """Raise ValueError naming the first sentence of probability 0, for which no conditional is
     defined.
     """
-    if not possible.all():
-        row = int((~possible).nonzero()[0])
+    for row in (~possible).nonzero()[:1, 0].tolist():
         words = tokens[row][tokens[row] != PADDING].tolist()
-        raise ValueError(
-            f"`tokens`: row {row}, {words}, has probability 0 in this language. Leave out "
-            "sentences whose log_prob is −inf."
-        )
+        raise ValueError(f"`tokens`: row {row}, {words}, has probability 0 in this language.")

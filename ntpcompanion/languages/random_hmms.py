@@ -4,23 +4,30 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from ntpcompanion.checks import Positive, Size, checked, need
 from ntpcompanion.languages.hmm import HMM
-from ntpcompanion.validation import as_integer, as_positive, check_generator
 
 # random rows have no entry below: they would change nothing, but bring messages near the smallest
 # float64, where sentences are computed again in log space, one by one
 NEGLIGIBLE = 1e-12
 
 
+@checked(
+    need(
+        "blocks",
+        lambda states, vocab, blocks: states % blocks == 0 and vocab % blocks == 0,
+        "divide `states` = {states} and `vocab` = {vocab}",
+    )
+)
 def random_block_hmm(
     rng: np.random.Generator,
     *,
-    states: int = 100,
-    vocab: int = 200,
-    length: int = 16,
-    blocks: int = 5,
-    transition_concentration: float = 1.0,
-    emission_concentration: float = 1.0,
+    states: Size = 100,
+    vocab: Size = 200,
+    length: Size = 16,
+    blocks: Size = 5,
+    transition_concentration: Positive = 1.0,
+    emission_concentration: Positive = 1.0,
 ) -> HMM:
     """A random HMM whose transition and emission matrices are block-diagonal (Liu et al. 2023,
     appendix A.1); the defaults are its sizes.
@@ -64,19 +71,6 @@ def random_block_hmm(
     >>> (language.emission > 0).int().tolist()
     [[1, 1, 1, 0, 0, 0], [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1]]
     """
-    check_generator("rng", rng)
-    for name, size in (("states", states), ("vocab", vocab), ("length", length)):
-        as_integer(name, size, 1)
-    if as_integer("blocks", blocks) < 1 or states % blocks or vocab % blocks:
-        raise ValueError(
-            f"`blocks` must divide `states` = {states} and `vocab` = {vocab}, all at least 1, got "
-            f"{blocks}."
-        )
-    for name, value in (
-        ("transition_concentration", transition_concentration),
-        ("emission_concentration", emission_concentration),
-    ):
-        as_positive(name, value)
     transition, emission = np.zeros((states, states)), np.zeros((states, vocab))
     s, v = states // blocks, vocab // blocks
     for k in range(blocks):
@@ -105,7 +99,8 @@ def _random_rows(
     )
 
 
-def random_hmm(rng: np.random.Generator, *, states: int, vocab: int, length: int) -> HMM:
+@checked
+def random_hmm(rng: np.random.Generator, *, states: Size, vocab: Size, length: Size) -> HMM:
     """A random HMM without blocks: every row of its tables is uniform on the simplex (Dirichlet
     with parameter 1), the distribution of the first state as well.
 
@@ -125,9 +120,6 @@ def random_hmm(rng: np.random.Generator, *, states: int, vocab: int, length: int
     ValueError
         a size below 1, or what is not a generator.
     """
-    check_generator("rng", rng)
-    for name, value in (("states", states), ("vocab", vocab), ("length", length)):
-        as_integer(name, value, 1)
     initial = rng.dirichlet(np.ones(states))
     transition = rng.dirichlet(np.ones(states), states)
     emission = rng.dirichlet(np.ones(vocab), states)

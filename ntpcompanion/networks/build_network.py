@@ -1,27 +1,27 @@
 """Networks with their initial parameters."""
 
-import math
-
 import torch
 from torch import nn
 
-from ntpcompanion.checks import check_positive, check_reachable, check_seed
+from ntpcompanion.checks import Device, Positive, Seed, checked, need
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.lstm import BidirectionalLSTM
 from ntpcompanion.networks.network_plan import ModelPlan
 from ntpcompanion.networks.transformer import Transformer
-from ntpcompanion.validation import check_flag, check_instance
 
 INITIAL_DEVIATION = 0.02  # of the entries of embeddings and weight matrices, as in BERT
 
 
+@checked(
+    need("causal", lambda plan, causal: plan.kind != "lstm" or not causal, "be false for an LSTM")
+)
 def build_model(
     plan: ModelPlan,
-    seed: int,
-    device: torch.device | str = "cpu",
+    seed: Seed,
+    device: Device = "cpu",
     *,
     causal: bool = False,
-    deviation: float = INITIAL_DEVIATION,
+    deviation: Positive = INITIAL_DEVIATION,
 ) -> LanguageModel:
     """A model with its initial parameters, float32 on `device`; the same numbers on every device,
     drawn from `seed` alone.
@@ -62,13 +62,6 @@ def build_model(
     >>> model(hidden, positions=torch.tensor([[1]])).shape
     torch.Size([1, 1, 20])
     """
-    check_instance("plan", plan, ModelPlan)
-    check_seed(seed)
-    check_reachable("device", device)
-    check_flag("causal", causal)
-    check_positive("deviation", deviation)
-    if not (math.isfinite(deviation) and deviation > 0):
-        raise ValueError(f"`deviation` must be positive and finite, got {deviation}.")
     with torch.device("meta"):
         model = _shaped(plan, causal)
     if torch.device(device).type == "meta":
@@ -84,11 +77,6 @@ def build_model(
 def _shaped(plan: ModelPlan, causal: bool) -> LanguageModel:
     if plan.kind == "transformer":
         return Transformer(plan, causal=causal)
-    if causal:
-        raise ValueError(
-            "`causal` must be false for an LSTM, which reads in both directions, got True. Use a "
-            "transformer."
-        )
     return BidirectionalLSTM(plan)
 
 
@@ -109,6 +97,7 @@ def _initialize(module: nn.Module, generator: torch.Generator, deviation: float)
             module.bias.zero_()
 
 
+@checked
 def parameters_of(model: nn.Module) -> int:
     """The number of trained parameters, each counted once.
 
@@ -129,5 +118,4 @@ def parameters_of(model: nn.Module) -> int:
     >>> parameters_of(torch.nn.Linear(3, 2))
     8
     """
-    check_instance("model", model, nn.Module)
     return sum(parameter.numel() for parameter in model.parameters())

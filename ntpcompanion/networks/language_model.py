@@ -2,19 +2,16 @@
 embeddings.
 """
 
+from typing import Annotated
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from ntpcompanion.checks import Range, checked
 from ntpcompanion.networks.network_plan import ModelPlan
-from ntpcompanion.networks.tensor_checks import (
-    check_asked,
-    check_embedded,
-    check_on_device,
-    check_tokens,
-)
-from ntpcompanion.validation import check_instance
+from ntpcompanion.validation import check_positions, check_sentences
 
 # Row of the embeddings that belongs to word 0. The two rows before it belong to the tokens −2 and
 # −1, which are not words: a mask and padding.
@@ -47,9 +44,8 @@ class LanguageModel(nn.Module):
     torch.Size([1, 5, 8])
     """
 
-    def __init__(self, plan: ModelPlan, rows: int) -> None:
-        check_instance("plan", plan, ModelPlan)
-        check_embedded("rows", rows, plan.words + FIRST_WORD)
+    @checked
+    def __init__(self, plan: ModelPlan, rows: Annotated[int, Range("plan.words + 2")]) -> None:
         super().__init__()
         self.plan = plan
         self.words = nn.Embedding(rows, plan.width)
@@ -62,10 +58,8 @@ class LanguageModel(nn.Module):
         """Logits of the words at the `positions` of each sentence. Raises ValueError unless
         `length` is `plan.positions` and both are integers on the device of the parameters.
         """
-        check_tokens("tokens", tokens)
-        check_asked("positions", positions, tokens)
-        check_on_device("tokens", tokens, self.bias)
-        self._refuse_length(tokens)
+        check_sentences("tokens", tokens, self.bias, self.plan.positions)
+        check_positions("positions", positions, tokens)
         hidden = self.last_norm(self._extract(tokens, positions))
         return F.linear(
             hidden, self.words.weight[FIRST_WORD : FIRST_WORD + self.plan.words], self.bias
@@ -75,22 +69,8 @@ class LanguageModel(nn.Module):
         """The contextual vectors of all positions; a transformer's first one belongs to the symbol
         CLS before the sentence. Raises ValueError as a call does.
         """
-        check_tokens("tokens", tokens)
-        check_on_device("tokens", tokens, self.bias)
-        self._refuse_length(tokens)
+        check_sentences("tokens", tokens, self.bias, self.plan.positions)
         return self.last_norm(self._extract(tokens, None))
-
-    def _refuse_length(self, tokens: Tensor) -> None:
-        if tokens.shape[1] != self.plan.positions:
-            advice = (
-                "Pad with −1 on the right."
-                if tokens.shape[1] < self.plan.positions
-                else "Build a model with more `positions`."
-            )
-            raise ValueError(
-                f"`tokens` must have {self.plan.positions} columns, the `positions` of the model, "
-                f"got {tokens.shape[1]}. {advice}"
-            )
 
     def _extract(self, tokens: Tensor, positions: Tensor | None) -> Tensor:
         raise NotImplementedError

@@ -1,11 +1,12 @@
 """A bidirectional LSTM with residual layers."""
 
+from typing import Annotated
+
 from torch import Tensor, nn
 
+from ntpcompanion.checks import Is, checked
 from ntpcompanion.networks.language_model import FIRST_WORD, LanguageModel, take
 from ntpcompanion.networks.network_plan import ModelPlan
-from ntpcompanion.networks.size_checks import check_kind
-from ntpcompanion.validation import check_instance
 
 
 class BidirectionalLSTM(LanguageModel):
@@ -29,9 +30,10 @@ class BidirectionalLSTM(LanguageModel):
     torch.Size([1, 3, 8])
     """
 
-    def __init__(self, plan: ModelPlan) -> None:
-        check_instance("plan", plan, ModelPlan)
-        check_kind("plan", plan, "lstm")
+    @checked
+    def __init__(
+        self, plan: Annotated[ModelPlan, Is(lambda plan: plan.kind == "lstm", "be of an LSTM")]
+    ) -> None:
         super().__init__(plan, FIRST_WORD + plan.words)
         self.norms = nn.ModuleList(nn.LayerNorm(plan.width) for _ in range(plan.layers))
         self.layers = nn.ModuleList(

@@ -1,12 +1,18 @@
 """The shape of a network as plain values that a record can hold."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from ntpcompanion.networks.size_checks import check_choices, check_integer, check_whole
+from ntpcompanion.checks import Count, Is, Size, checked, need
 
 
 @dataclass(frozen=True)
+@checked(
+    need("heads", lambda width, heads: width % heads == 0, "divide `width` = {width}"),
+    need("heads", lambda kind, heads: kind != "lstm" or heads == 1, "be 1 for an LSTM"),
+    need("inner", lambda kind, inner: (inner > 0) == (kind != "lstm"), "be 0 for an LSTM only"),
+    need("width", lambda kind, width: kind != "lstm" or width % 2 == 0, "be even for an LSTM"),
+)
 class ModelPlan:
     """The shape of a language model.
 
@@ -39,37 +45,19 @@ class ModelPlan:
     """
 
     kind: Literal["transformer", "lstm"]
-    width: int
-    layers: int
-    heads: int = 1
-    inner: int = 0
-    words: int = 200
-    positions: int = 32
+    width: Size
+    layers: Size
+    heads: Size = 1
+    inner: Count = 0
+    words: Size = 200
+    positions: Size = 32
 
-    def __post_init__(self) -> None:
-        check_choices(self)
-        check_whole(self, "width", "layers", "heads", "words", "positions")
-        check_integer(self, "inner")
-        if self.kind == "lstm":
-            self._check_lstm()
-            return
-        check_whole(self, "inner")
-        if self.width % self.heads:
-            raise ValueError(f"`heads` must divide `width` = {self.width}, got {self.heads}.")
 
-    def _check_lstm(self) -> None:
-        if self.width % 2:
-            raise ValueError(
-                f"`width` of an LSTM must be even, one half for each direction, got {self.width}."
-            )
-        if self.heads != 1 or self.inner:
-            raise ValueError(
-                f"`heads` and `inner` of an LSTM must be 1 and 0, got {self.heads} and "
-                f"{self.inner}."
-            )
+TransformerPlan = Annotated[ModelPlan, Is(lambda plan: plan.kind == "transformer", "be of one")]
 
 
 @dataclass(frozen=True)
+@checked
 class TransformerSize:
     """A transformer whose MLPs are 4 times as wide as its vectors.
 
@@ -85,15 +73,14 @@ class TransformerSize:
     256
     """
 
-    width: int
-    layers: int
-    heads: int
+    width: Size
+    layers: Size
+    heads: Size
 
     def for_sentences(self, words: int, positions: int) -> ModelPlan:
         """The plan of this network for a vocabulary and sentences of up to `positions` words.
-        Raises ValueError for a field or a size that is not an integer of at least 1.
+        Raises ValueError for a size that is not an integer of at least 1.
         """
-        check_whole(self, "width", "layers", "heads")
         return ModelPlan(
             "transformer", self.width, self.layers, self.heads, 4 * self.width, words, positions
         )

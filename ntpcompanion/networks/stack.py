@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Int
@@ -10,32 +11,27 @@ from torch import Tensor
 from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from ntpcompanion.checks import (
-    check_all,
-    check_module,
-    check_named_tensors,
-    check_range,
-    check_row,
-    check_rows,
-    check_seeds,
-    check_size,
-)
+from ntpcompanion.checks import Device, Is, Length, Positive, Range, Seed, Size, checked, need
 from ntpcompanion.networks.build_network import INITIAL_DEVIATION, build_model
 from ntpcompanion.networks.language_model import FIRST_WORD, LanguageModel
 from ntpcompanion.networks.network_plan import ModelPlan
-from ntpcompanion.networks.tensor_checks import (
-    check_asked,
-    check_parameters,
-    check_stackable,
-    check_stacked,
-    check_tokens,
-)
-from ntpcompanion.validation import check_instance
+from ntpcompanion.validation import check_parameters
 
 Parameters = Mapping[str, Tensor]
 
 
+Words = Annotated[Int[Tensor, "n {self.plan.positions}"], Range(-FIRST_WORD, "self.plan.words - 1")]
+TwoSided = Annotated[LanguageModel, Is(lambda model: not getattr(model, "causal", 0), "see all")]
+
+
 @dataclass(frozen=True, eq=False)
+@checked(
+    need(
+        "parameters",
+        lambda parameters: len({p.shape[0] for p in parameters.values() if p.ndim}) == 1,
+        "hold tensors that have a first axis of as many networks",
+    )
+)
 class Stack:
     """Networks of one shape, computed together: small networks leave most of a processor idle, and
     a stack of them costs little more than one.
@@ -68,82 +64,75 @@ class Stack:
     parameters: dict[str, Tensor]
 
     def __len__(self) -> int:
-        check_parameters("parameters", self.parameters)
         return len(self.parameters["bias"])
 
     @property
     def device(self) -> torch.device:
         """Where the parameters are."""
-        check_parameters("parameters", self.parameters)
         return self.parameters["bias"].device
 
     @cached_property
     def network(self) -> LanguageModel:
-        """The shape alone, for `torch.func.functional_call`."""
-        return build_model(self.plan, 0, "meta")
+        """The shape alone, for `torch.func.functional_call`. Raises ValueError where the parameters
+        are those of another one.
+        """
+        network = build_model(self.plan, 0, "meta")
+        check_parameters("parameters", self.parameters, network)
+        return network
 
+    @checked
     @torch.no_grad()
     def logits(
         self,
-        tokens: Int[Tensor, "n positions"],
-        positions: Int[Tensor, "n asked"],
+        tokens: Words,
+        positions: Annotated[Int[Tensor, "n asked"], Range(0, "self.plan.positions - 1")],
         *,
-        batch: int = 1024,
+        batch: Size = 1024,
     ) -> Float[Tensor, "models n asked words"]:
         """What each network says of the same sentences, `batch` at a time. Raises ValueError for
         what is not a sentence or position of these networks, and for parameters of others.
         """
-        check_stacked("parameters", self.parameters, self.network)
-        check_tokens("tokens", tokens)
-        check_tokens("positions", positions)
-        check_asked("positions", positions, tokens)
-        check_range("tokens", tokens, -FIRST_WORD, self.plan.words - 1)
-        check_range("positions", positions, 0, self.plan.positions - 1)
-        check_size("batch", batch)
         mapped = vmap(partial(functional_logits, self.network), (0, None, None))
         pairs = zip(tokens.split(batch), positions.split(batch), strict=True)
         return torch.cat([mapped(self.parameters, *pair) for pair in pairs], 1)
 
+    @checked
     @torch.no_grad()
     def features(
-        self, tokens: Int[Tensor, "n positions"], *, batch: int = 1024
+        self, tokens: Words, *, batch: Size = 1024
     ) -> Float[Tensor, "models n vectors width"]:
         """The contextual vectors that each network gives to the same sentences, `batch` at a
         time. Raises ValueError as `logits`.
         """
-        check_stacked("parameters", self.parameters, self.network)
-        check_tokens("tokens", tokens)
-        check_range("tokens", tokens, -FIRST_WORD, self.plan.words - 1)
-        check_size("batch", batch)
         mapped = vmap(partial(functional_features, self.network), (0, None))
         return torch.cat([mapped(self.parameters, part) for part in tokens.split(batch)], 1)
 
-    def take(self, rows: Sequence[int]) -> "Stack":
+    @checked
+    def take(self, rows: Annotated[Sequence[int], Length(1), Range(0, "len(self) - 1")]) -> "Stack":
         """Copies of some of the networks, in this order; one of them may be taken several times.
         Raises ValueError for what is not a list of at least one row.
         """
-        check_instance("plan", self.plan, ModelPlan)
-        check_rows("rows", rows, len(self), minimum=1)
         index = torch.as_tensor(rows, device=self.device)
         return Stack(
             self.plan, {name: p.detach()[index].clone() for name, p in self.parameters.items()}
         )
 
-    def model(self, row: int) -> LanguageModel:
+    @checked
+    def model(self, row: Annotated[int, Range(0, "len(self) - 1")]) -> LanguageModel:
         """One of the networks, alone. Raises ValueError for what is not a row."""
-        check_row("row", row, len(self))
         model = build_model(self.plan, 0, self.device)
-        check_stacked("parameters", self.parameters, model)
+        check_parameters("parameters", self.parameters, model)
         model.load_state_dict({name: p.detach()[row] for name, p in self.parameters.items()})
         return model
 
 
+@checked
 def initial_stack(
     plan: ModelPlan,
-    seeds: Sequence[int],
-    device: torch.device | str = "cpu",
+    seeds: Annotated[Sequence[Seed], Length(1)],
+    device: Device = "cpu",
     *,
-    deviation: float = INITIAL_DEVIATION,
+    deviation: Positive = INITIAL_DEVIATION,
 ) -> Stack:
     """The networks that `build_model` makes of each seed.
 
@@ -173,14 +162,11 @@ def initial_stack(
     >>> len(initial_stack(plan, seeds=range(5)))
     5
     """
-    check_instance("plan", plan, ModelPlan)
-    check_seeds(seeds)
-    if not seeds:
-        raise ValueError("`seeds` must hold at least one seed, got none.")
     return stack_models([build_model(plan, seed, device, deviation=deviation) for seed in seeds])
 
 
-def stack_models(models: Sequence[LanguageModel]) -> Stack:
+@checked
+def stack_models(models: Annotated[Sequence[TwoSided], Length(1)]) -> Stack:
     """A stack with copies of some networks.
 
     Parameters
@@ -207,8 +193,6 @@ def stack_models(models: Sequence[LanguageModel]) -> Stack:
     >>> stack.parameters["words.weight"].shape  # 20 words, mask, padding, CLS
     torch.Size([2, 23, 8])
     """
-    check_all("models", models, LanguageModel)
-    check_stackable("models", models)
     if len(plans := {model.plan for model in models}) != 1:
         raise ValueError(
             f"`models` must have one shape, got {len(plans)}: {sorted(map(str, plans))}."
@@ -224,19 +208,14 @@ def functional_logits(
     network: LanguageModel, parameters: Parameters, tokens: Tensor, positions: Tensor
 ) -> Tensor:
     """The logits of a network whose numbers are `parameters`; they can be differentiated twice, and
-    mapped over networks and sentences. Raises ValueError for what are none.
+    mapped over networks and sentences.
     """
-    check_module("network", network, LanguageModel)
-    check_named_tensors("parameters", parameters)
     with sdpa_kernel(SDPBackend.MATH):  # fused attention has no second derivative
         return functional_call(network, dict(parameters), (tokens, positions))
 
 
 def functional_features(network: LanguageModel, parameters: Parameters, tokens: Tensor) -> Tensor:
     """The contextual vectors of all positions, likewise."""
-    check_module("network", network, LanguageModel)
-    check_named_tensors("parameters", parameters)
-    check_tokens("tokens", tokens)
     with sdpa_kernel(SDPBackend.MATH):
         named = {f"network.{name}": p for name, p in parameters.items()}
         return functional_call(_Features(network), named, tokens)

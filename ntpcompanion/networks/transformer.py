@@ -4,10 +4,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ntpcompanion.checks import checked
 from ntpcompanion.networks.language_model import FIRST_WORD, LanguageModel, take
-from ntpcompanion.networks.network_plan import ModelPlan
-from ntpcompanion.networks.size_checks import check_kind
-from ntpcompanion.validation import check_flag, check_instance
+from ntpcompanion.networks.network_plan import ModelPlan, TransformerPlan
 
 
 class Transformer(LanguageModel):
@@ -37,10 +36,8 @@ class Transformer(LanguageModel):
     True False
     """
 
-    def __init__(self, plan: ModelPlan, *, causal: bool = False) -> None:
-        check_instance("plan", plan, ModelPlan)
-        check_kind("plan", plan, "transformer")
-        check_flag("causal", causal)
+    @checked
+    def __init__(self, plan: TransformerPlan, *, causal: bool = False) -> None:
         super().__init__(plan, FIRST_WORD + plan.words + 1)
         self.causal = causal
         self.places = nn.Embedding(plan.positions + 1, plan.width)

@@ -1,6 +1,7 @@
 """Losses on path-star answers: next token with a weight for each position, and teacherless."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -8,27 +9,25 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ntpcompanion.checks import check_size
+from ntpcompanion.checks import Device, Is, Length, Positive, Range, Seed, Size, checked, need
 from ntpcompanion.networks.build_network import build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.network_plan import TransformerSize
 from ntpcompanion.planning.oracles import Predictor
 from ntpcompanion.planning.path_star_task import Graphs, PathStar
-from ntpcompanion.planning.planning_checks import (
-    check_asked_arrays,
-    check_planner,
-    check_questions,
-    check_vocabulary,
-)
-from ntpcompanion.validation import as_shaped, check_flag, check_instance
 
 PADDING = -1
+Planner = Annotated[
+    LanguageModel,
+    Is(lambda model: getattr(model, "causal", False), "be causal, as of `build_planner`"),
+]
 # at width 64 the scale .06 · √64 = .48 lies between those of GPTs, .02 · √384 = .39 and
 # .02 · √768 = .55
 INITIAL_DEVIATION = 0.06
 
 
 @dataclass(frozen=True)
+@checked
 class Objective:
     """Which tokens of the answer are trained, and what the network sees of it.
 
@@ -56,25 +55,20 @@ class Objective:
     >>> all_at_once = Objective(weights=(1.0, 1.0, 1.0, 1.0), teacherless=True)
     """
 
-    weights: tuple[float, ...]
+    weights: Annotated[
+        tuple[float, ...], Length(1), Range(0), Is(lambda weights: any(weights), "not be all 0")
+    ]
     teacherless: bool = False
 
-    def __post_init__(self) -> None:
-        weights = as_shaped("weights", self.weights, (None,), "one for each token of an answer")
-        if weights.min() < 0 or not weights.any():
-            raise ValueError(
-                f"`weights` must be at least 0 and not all 0, got {tuple(self.weights)}."
-            )
-        check_flag("teacherless", self.teacherless)
 
-
+@checked
 def build_planner(
     task: PathStar,
     size: TransformerSize,
-    seed: int,
-    device: torch.device | str = "cpu",
+    seed: Seed,
+    device: Device = "cpu",
     *,
-    deviation: float = INITIAL_DEVIATION,
+    deviation: Positive = INITIAL_DEVIATION,
 ) -> LanguageModel:
     """A small GPT for one task: a causal transformer with learned positions and a tied decoder.
 
@@ -109,18 +103,25 @@ def build_planner(
     >>> parameters_of(build_planner(PathStar(arms=2, length=4, labels=8), size, seed=0))
     202444
     """
-    check_instance("task", task, PathStar)
-    check_instance("size", size, TransformerSize)
     positions = task.prefix_length + task.length - 1
     plan = size.for_sentences(task.vocabulary, positions)
     return build_model(plan, seed, device, causal=True, deviation=deviation)
 
 
+@checked(
+    need("model", lambda model, task: model.plan.words >= task.labels + 4, "have all words"),
+    need(
+        "model",
+        lambda model, prefix, fed: model.plan.positions >= prefix.shape[1] + fed.shape[1],
+        "have a position for each token of questions and answers",
+        "Build it for the longest task.",
+    ),
+)
 def answer_logits(
-    model: LanguageModel,
+    model: Planner,
     task: PathStar,
-    prefix: Int[Tensor, "n prefix"],
-    fed: Int[Tensor, "n fed"],
+    prefix: Int[Tensor, "n {task.prefix_length}"],
+    fed: Int[Tensor, "n {task.length-1}"],
 ) -> Float[Tensor, "n l vocabulary"]:
     """Logits of every token of the answer: that at position i sees the question and the first i
     tokens of `fed`.
@@ -157,22 +158,20 @@ def answer_logits(
     >>> answer_logits(model, task, *tokens).shape
     torch.Size([5, 4, 12])
     """
-    check_planner("model", model)
-    check_instance("task", task, PathStar)
-    check_vocabulary("model", model, task)
-    check_questions(task, prefix, fed, model.bias)
     tokens = torch.cat([prefix, fed], 1)
     spare = model.plan.positions - tokens.shape[1]
-    if spare < 0:
-        raise ValueError(
-            f"`model` has {model.plan.positions} positions, but questions and answers take "
-            f"{tokens.shape[1]}. Build it for the longest task."
-        )
     positions = torch.arange(task.prefix_length - 1, tokens.shape[1], device=tokens.device)
     return model(F.pad(tokens, (0, spare), value=PADDING), positions.expand(len(tokens), -1))
 
 
-def answer_loss(model: LanguageModel, graphs: Graphs, objective: Objective) -> Float[Tensor, ""]:
+@checked(
+    need(
+        "objective",
+        lambda graphs, objective: len(objective.weights) == graphs.task.length,
+        "have a weight for each of the {graphs.task.length} tokens of an answer",
+    )
+)
+def answer_loss(model: Planner, graphs: Graphs, objective: Objective) -> Float[Tensor, ""]:
     """The loss of an objective on some graphs, nats a token.
 
     Parameters
@@ -208,15 +207,7 @@ def answer_loss(model: LanguageModel, graphs: Graphs, objective: Objective) -> F
     >>> bool(abs(loss.item() - np.log(12)) < 0.1)  # all 12 tokens are about as likely at first
     True
     """
-    check_planner("model", model)
-    check_instance("graphs", graphs, Graphs)
-    check_instance("objective", objective, Objective)
     task, device = graphs.task, next(model.parameters()).device
-    if len(objective.weights) != task.length:
-        raise ValueError(
-            f"`objective` has {len(objective.weights)} weights, but answers have {task.length} "
-            "tokens."
-        )
     prefix, answer = (torch.as_tensor(x, device=device) for x in (graphs.prefix, graphs.answer))
     fed = _seen(task, answer[:, :-1], objective.teacherless)
     logits = answer_logits(model, task, prefix, fed)
@@ -225,8 +216,9 @@ def answer_loss(model: LanguageModel, graphs: Graphs, objective: Objective) -> F
     return losses.view_as(answer).mean(0) @ (weights / weights.sum())
 
 
+@checked(need("model", lambda model, task: model.plan.words >= task.labels + 4, "have all words"))
 def network_predictor(
-    model: LanguageModel, task: PathStar, *, teacherless: bool = False, batch: int = 256
+    model: Planner, task: PathStar, *, teacherless: bool = False, batch: Size = 256
 ) -> Predictor:
     """A network as `score_answers` takes it.
 
@@ -263,16 +255,16 @@ def network_predictor(
     >>> score_answers(graphs, network_predictor(model, task)).exact < 0.1  # not yet trained
     True
     """
-    check_planner("model", model)
-    check_instance("task", task, PathStar)
-    check_vocabulary("model", model, task)
-    check_flag("teacherless", teacherless)
-    check_size("batch", batch)
     device = next(model.parameters()).device
 
+    words = Range(0, model.plan.words - 1)
+
     @torch.no_grad()
-    def predict(prefix: np.ndarray, fed: np.ndarray) -> np.ndarray:
-        check_asked_arrays(task, prefix, fed, model.plan.words)
+    @checked
+    def predict(
+        prefix: Annotated[Int[np.ndarray, "n prefix"], words],
+        fed: Annotated[Int[np.ndarray, "n fed"], words],
+    ) -> np.ndarray:
         questions, answers = (torch.as_tensor(x, device=device) for x in (prefix, fed))
         answers = _seen(task, answers, teacherless)
         parts = zip(questions.split(batch), answers.split(batch), strict=True)

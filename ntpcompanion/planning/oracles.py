@@ -6,21 +6,29 @@ i sees the first i, and gives log probabilities (n, l, V) of the token at each p
 """
 
 from collections.abc import Callable
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from ntpcompanion.checks import Count, Is, Range, checked
 from ntpcompanion.planning.path_star_task import PathStar
 from ntpcompanion.planning.reading import read_graphs
-from ntpcompanion.validation import as_integer, as_integer_array, check_shape
+from ntpcompanion.validation import as_integer_array
 
-Predictor = Callable[
-    [Int[np.ndarray, "n prefix"], Int[np.ndarray, "n fed"]], Float[np.ndarray, "n l vocabulary"]
+Predictor = Annotated[
+    Callable[
+        [Int[np.ndarray, "n prefix"], Int[np.ndarray, "n fed"]], Float[np.ndarray, "n l vocabulary"]
+    ],
+    Is(lambda predict: not hasattr(predict, "parameters"), "be a function, not a network"),
 ]
 
 
+@checked
 def follow_edges(
-    task: PathStar, prefix: Int[np.ndarray, "n prefix"], fed: Int[np.ndarray, "n fed"]
+    task: PathStar,
+    prefix: Int[np.ndarray, "n {task.prefix_length}"],
+    fed: Int[np.ndarray, "n {task.length-1}"],
 ) -> Float[np.ndarray, "n l vocabulary"]:
     """The Clever Hans cheat: each node is looked up from the one before, and the first step is a
     guess.
@@ -122,8 +130,9 @@ def plan_path(
     return _points(task, path)
 
 
+@checked
 def look_back(
-    task: PathStar, prefix: Int[np.ndarray, "n prefix"], hops: int
+    task: PathStar, prefix: Int[np.ndarray, "n prefix"], hops: Count
 ) -> Float[np.ndarray, "n vocabulary"]:
     """The first node after the root, for one who may look up the parent of a node `hops` times.
 
@@ -162,7 +171,6 @@ def look_back(
     >>> [int((look_back(task, graphs.prefix, k) > -np.inf).sum()) for k in range(5)]
     [2, 2, 2, 1, 1]
     """
-    hops = as_integer("hops", hops, 0)
     graph = read_graphs(task, prefix)
     rows, reached = np.arange(len(graph.root)), graph.goal
     for _ in range(min(hops, task.length - 2)):
@@ -172,7 +180,8 @@ def look_back(
     return np.where(known[:, None], _points(task, reached), guess)
 
 
-def cheat_loss(arms: int, length: int) -> float:
+@checked
+def cheat_loss(arms: Annotated[int, Range(2)], length: Annotated[int, Range(2)]) -> float:
     """The loss of the cheat under teacher forcing, ln(d)/l nats a token.
 
     Parameters
@@ -196,13 +205,11 @@ def cheat_loss(arms: int, length: int) -> float:
     >>> round(cheat_loss(arms=2, length=5), 5), round(cheat_loss(arms=10, length=5), 5)
     (0.13863, 0.46052)
     """
-    arms, length = as_integer("arms", arms, 2), as_integer("length", length, 2)
     return float(np.log(arms) / length)
 
 
 def _as_fed(task: PathStar, fed: object, count: int) -> np.ndarray:
     tokens = as_integer_array("fed", fed)
-    check_shape("fed", tokens.shape, (count, task.length - 1), "the answer but its last token")
     return tokens
 
 

@@ -3,16 +3,20 @@
 import itertools
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ntpcompanion.planning.planning_checks import check_answer_logits
-from ntpcompanion.validation import as_integer
+from ntpcompanion.checks import Is, Range, checked
 
 ASK = 2  # the token after the bits, "="
 WORDS = 3  # 0, 1 and "="
+Logits = Annotated[
+    Float[Tensor, "{len(self.answers)} words"],
+    Is(lambda logits: logits.shape[1] > 1, "have a column for each of 0 and 1"),
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,22 +38,25 @@ class ParityQuestions:
     answers: Int[Tensor, " strings"]
     weights: Float[Tensor, " strings"]
 
-    def accuracy(self, logits: Float[Tensor, "strings words"]) -> float:
+    @checked
+    def accuracy(self, logits: Logits) -> float:
         """The probability that the word with the largest logit is the answer. Raises ValueError for
         what are not logits, a row for each string.
         """
-        check_answer_logits("logits", logits, self.answers)
         right = self.weights[logits.argmax(dim=1) == self.answers]
         return min(1.0, float(right.sum()))  # rounding may carry the sum of all beyond 1
 
-    def loss(self, logits: Float[Tensor, "strings words"]) -> Float[Tensor, ""]:
+    @checked
+    def loss(self, logits: Logits) -> Float[Tensor, ""]:
         """The expected cross-entropy of the answer, in nats. Raises ValueError as `accuracy`."""
-        check_answer_logits("logits", logits, self.answers)
         chosen = logits.log_softmax(dim=1).gather(1, self.answers[:, None])[:, 0]
         return -(self.weights.to(logits.dtype) * chosen).sum()
 
 
-def parity_questions(bits: int) -> ParityQuestions:
+@checked
+def parity_questions(
+    bits: Annotated[int, Range(1, 16, "(2^bits strings)")],
+) -> ParityQuestions:
     """All questions of k bits: k look-ups of a bit at a position, whose exclusive or is the answer.
 
     Parameters
@@ -74,9 +81,8 @@ def parity_questions(bits: int) -> ParityQuestions:
     >>> questions.prefixes.tolist(), questions.answers.tolist()
     ([[0, 0, 2], [0, 1, 2], [1, 0, 2], [1, 1, 2]], [0, 1, 1, 0])
     """
-    count = as_integer("bits", bits, 1, 16, "(all 2^bits strings are held)")
-    strings = torch.tensor(list(itertools.product((0, 1), repeat=count)))
+    strings = torch.tensor(list(itertools.product((0, 1), repeat=bits)))
     ones = strings.sum(dim=1)
-    weights = [1 / (count + 1) / math.comb(count, k) for k in ones.tolist()]
+    weights = [1 / (bits + 1) / math.comb(bits, k) for k in ones.tolist()]
     prefixes = torch.nn.functional.pad(strings, (0, 1), value=ASK)
     return ParityQuestions(prefixes, ones % 2, torch.tensor(weights, dtype=torch.float64))

@@ -1,25 +1,20 @@
 """Path-star graphs as tokens, and the path from the root to one leaf."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Int
 
-from ntpcompanion.checks import check_row, check_rows
-from ntpcompanion.validation import (
-    as_integer,
-    check_choice,
-    check_flag,
-    check_generator,
-    check_instance,
-)
+from ntpcompanion.checks import Length, Range, Size, checked
+from ntpcompanion.validation import check_choice
 
 # Tokens after the labels, in this order.
 SYMBOLS = ("|", "=", "/", "$")
 
 
 @dataclass(frozen=True)
+@checked
 class PathStar:
     """Path-star graphs of one topology, and how they are written (Bachmann and Nagarajan 2024).
 
@@ -60,20 +55,12 @@ class PathStar:
     (9, 8, 27)
     """
 
-    arms: int
-    length: int
-    labels: int
+    arms: Annotated[int, Range(2)]
+    length: Annotated[int, Range(2)]
+    labels: Annotated[int, Range("arms * (length - 1) + 1", reason="(nodes of the graph)")]
     query: Literal["last", "first"] = "last"
     separators: bool = False
     reversed: bool = False
-
-    def __post_init__(self) -> None:
-        as_integer("arms", self.arms, 2)
-        as_integer("length", self.length, 2)
-        as_integer("labels", self.labels, self.nodes, reason=f"(nodes of the graph: {self.nodes})")
-        check_choice("query", self.query, ("last", "first"))
-        check_flag("separators", self.separators)
-        check_flag("reversed", self.reversed)
 
     @property
     def nodes(self) -> int:
@@ -100,9 +87,11 @@ class PathStar:
         check_choice("text", text, SYMBOLS)
         return self.labels + SYMBOLS.index(text)
 
-    def text(self, tokens: Int[np.ndarray, " length"]) -> str:
+    @checked
+    def text(
+        self, tokens: Annotated[Int[np.ndarray, " length"], Range(0, "self.vocabulary - 1")]
+    ) -> str:
         """Tokens as a reader writes them. Raises ValueError unless they are tokens."""
-        check_rows("tokens", tokens, self.vocabulary)
         words = [str(t) if t < self.labels else SYMBOLS[t - self.labels] for t in map(int, tokens)]
         return " ".join(words)
 
@@ -160,20 +149,23 @@ class Graphs:
         path = self.path(0)
         return np.ascontiguousarray(path[:, ::-1]) if self.task.reversed else path
 
-    def path(self, arm: int) -> Int[np.ndarray, "n l"]:
+    @checked
+    def path(self, arm: Annotated[int, Range(0, "self.task.arms - 1")]) -> Int[np.ndarray, "n l"]:
         """The nodes of an arm, from the root to its leaf; arm 0 leads to the goal. Raises
         ValueError for what is not an arm.
         """
-        check_row("arm", arm, self.task.arms)
         return np.concatenate([self.root[:, None], self.branches[:, arm]], 1)
 
-    def take(self, rows: Int[np.ndarray, " m"]) -> "Graphs":
+    @checked
+    def take(
+        self, rows: Annotated[Int[np.ndarray, " m"], Length(0), Range(0, "len(self) - 1")]
+    ) -> "Graphs":
         """Some of the graphs. Raises ValueError for what is not a list of rows."""
-        check_rows("rows", rows, len(self))
         return Graphs(self.task, self.root[rows], self.branches[rows], self.order[rows])
 
 
-def draw_graphs(task: PathStar, count: int, rng: np.random.Generator) -> Graphs:
+@checked
+def draw_graphs(task: PathStar, count: Size, rng: np.random.Generator) -> Graphs:
     """Random graphs: labels without replacement, edges in random order, a random arm the right one.
 
     Parameters
@@ -208,9 +200,6 @@ def draw_graphs(task: PathStar, count: int, rng: np.random.Generator) -> Graphs:
     >>> task.text(graph.prefix[0]), task.text(graph.answer[0])
     ('3 0 3 2 2 1 0 4 / 3 1 =', '3 2 1')
     """
-    check_instance("task", task, PathStar)
-    count = as_integer("count", count, 1)
-    check_generator("rng", rng)
     labels = rng.random((count, task.labels)).argsort(1)[:, : task.nodes]
     order = rng.random((count, task.edges)).argsort(1)
     branches = labels[:, 1:].reshape(count, task.arms, task.length - 1)

@@ -1,19 +1,22 @@
 """What pauses add to a decoder, counted while it computes."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Int, Int64
 from torch import Tensor
 
-from ntpcompanion.checks import check_module, check_range
-from ntpcompanion.networks.tensor_checks import check_long, check_tokens
+from ntpcompanion.checks import Range, checked
 from ntpcompanion.planning.pause_loss import pause_masked_loss
 from ntpcompanion.planning.pauses import PAUSE, PauseDecoder
 
+WORDS = Range(PAUSE, "decoder.model.plan.words - 1")
 
+
+@checked
 def vectors_per_layer(
-    decoder: PauseDecoder, tokens: Int[Tensor, "batch length"]
+    decoder: PauseDecoder, tokens: Annotated[Int[Tensor, "batch length"], WORDS]
 ) -> tuple[int, ...]:
     """How many vectors each layer computes for a sequence, counted by hooks on the layers.
 
@@ -46,9 +49,6 @@ def vectors_per_layer(
     >>> [vectors_per_layer(decoder, append_pauses(prefix, M)) for M in (0, 3)]
     [(4, 4), (7, 7)]
     """
-    check_module("decoder", decoder, PauseDecoder)
-    check_tokens("tokens", tokens)
-    check_range("tokens", tokens, PAUSE, decoder.model.plan.words - 1)
     calls: list[int] = []
     hooks = [
         block.register_forward_hook(lambda _block, _given, vectors: calls.append(vectors.shape[1]))
@@ -79,7 +79,10 @@ class TrainedRows:
     positions: int
 
 
-def trained_rows(decoder: PauseDecoder, tokens: Int[Tensor, "batch length"]) -> TrainedRows:
+@checked
+def trained_rows(
+    decoder: PauseDecoder, tokens: Annotated[Int64[Tensor, "batch length"], WORDS]
+) -> TrainedRows:
     """Which embeddings get a gradient from the loss of some sequences: how many of each table.
 
     Parameters
@@ -110,9 +113,6 @@ def trained_rows(decoder: PauseDecoder, tokens: Int[Tensor, "batch length"]) -> 
     >>> trained_rows(decoder, torch.tensor([[7, -3, -3, 5]]))  # 20 words, CLS, <pause>
     TrainedRows(tokens=22, positions=4)
     """
-    check_module("decoder", decoder, PauseDecoder)
-    check_long("tokens", tokens)
-    check_range("tokens", tokens, PAUSE, decoder.model.plan.words - 1)
     tables = [decoder.model.words.weight, decoder.pause[None], decoder.model.places.weight]
     sources = [tables[0], decoder.pause, tables[2]]
     loss = pause_masked_loss(decoder(tokens), tokens)

@@ -2,21 +2,22 @@
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
-from ntpcompanion.networks.tensor_checks import check_long
+from ntpcompanion.checks import Count, checked, need
 from ntpcompanion.planning.pauses import PAUSE
-from ntpcompanion.planning.planning_checks import (
-    check_drawn_where,
-    check_predictions,
-    check_targets,
+
+
+@checked(
+    need(
+        "generator",
+        lambda tokens, generator: tokens.device.type in (generator.device.type, "meta"),
+        "be on the device of `tokens`",
+    )
 )
-from ntpcompanion.validation import as_integer, check_torch_generator
-
-
 def insert_pauses(
-    tokens: Int[Tensor, "batch length"], pauses: int, generator: torch.Generator
+    tokens: Int64[Tensor, "batch length"], pauses: Count, generator: torch.Generator
 ) -> Int[Tensor, "batch longer"]:
     """Sequences with pauses at random positions, as in pre-training with pauses.
 
@@ -50,18 +51,25 @@ def insert_pauses(
     >>> paused.shape, paused[paused >= 0]
     (torch.Size([1, 6]), tensor([7, 5, 2, 4]))
     """
-    check_long("tokens", tokens)
-    check_torch_generator("generator", generator)
-    check_drawn_where(generator, tokens)
     batch, length = tokens.shape
-    longer = length + as_integer("pauses", pauses, minimum=0)
+    longer = length + pauses
     noise = torch.rand((batch, longer), generator=generator, device=tokens.device)
     positions = noise.argsort(dim=1)[:, :length].sort(dim=1).values  # where the words go
     return torch.full((batch, longer), PAUSE, device=tokens.device).scatter(1, positions, tokens)
 
 
+@checked(
+    need(
+        "tokens",
+        lambda logits, tokens: ((tokens == PAUSE) | (tokens >= 0) & (tokens < logits.shape[2]))[
+            :, 1:
+        ].all(),
+        "be words of the logits or pauses (−3)",
+    ),
+    need("tokens", lambda tokens: (tokens[:, 1:] != PAUSE).any(), "hold a word after a first one"),
+)
 def pause_masked_loss(
-    logits: Float[Tensor, "batch length words"], tokens: Int[Tensor, "batch length"]
+    logits: Float[Tensor, "batch length words"], tokens: Int64[Tensor, "batch length"]
 ) -> Float[Tensor, ""]:
     """The next-token loss of sequences with pauses, whose pauses are never to be predicted.
 
@@ -91,13 +99,5 @@ def pause_masked_loss(
     >>> pause_masked_loss(torch.zeros(1, 4, 20), tokens)  # one target, log 20 nats
     tensor(2.9957)
     """
-    check_long("tokens", tokens)
-    check_predictions("logits", logits, tokens)
-    check_targets("tokens", tokens, PAUSE, logits.shape[2])
     targets = tokens[:, 1:]
-    if not (targets != PAUSE).any():
-        raise ValueError(
-            f"`tokens` must hold a word after the first token of some sequence, got shape "
-            f"{tuple(tokens.shape)} with pauses only."
-        )
     return F.cross_entropy(logits[:, :-1].flatten(0, 1), targets.flatten(), ignore_index=PAUSE)

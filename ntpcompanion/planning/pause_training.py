@@ -1,25 +1,33 @@
 """Training of a decoder to answer after pauses."""
 
 from collections.abc import Collection, Iterator
+from typing import Annotated
 
 import torch
 
-from ntpcompanion.checks import check_module
+from ntpcompanion.checks import Count, Length, Positive, Range, checked, need
 from ntpcompanion.planning.parity import ParityQuestions
 from ntpcompanion.planning.pauses import PauseDecoder
-from ntpcompanion.planning.planning_checks import check_room, check_stops
-from ntpcompanion.validation import as_integer, as_positive, check_instance
 
 WARMUP = 50  # steps in which the rate rises to its value
 
 
+@checked(
+    need(
+        "pauses",
+        lambda decoder, questions, pauses: (
+            questions.prefixes.shape[1] + pauses <= decoder.model.plan.positions
+        ),
+        "leave `questions` enough of the {decoder.model.plan.positions} positions of the model",
+    )
+)
 def train_with_pauses(
     decoder: PauseDecoder,
     questions: ParityQuestions,
-    pauses: int,
+    pauses: Count,
     *,
-    stops: Collection[int],
-    learning_rate: float,
+    stops: Annotated[Collection[int], Length(1), Range(0)],
+    learning_rate: Positive,
 ) -> Iterator[int]:
     """Take steps of Adam on the expected loss of the answers, read after `pauses` pauses, and yield
     the number of steps made at each of the stops.
@@ -52,14 +60,8 @@ def train_with_pauses(
     -----
     Costs 4 ms a step on one core at width 16 with 2 layers and 6 bits, nearly independent of M.
     """
-    check_module("decoder", decoder, PauseDecoder)
-    check_instance("questions", questions, ParityQuestions)
-    check_room(decoder.model, questions.prefixes, pauses)
-    check_stops(stops)
-    if not stops:
-        raise ValueError("`stops` must hold at least one number of steps, got none.")
-    wanted = {as_integer("stops", stop, minimum=0) for stop in stops}
-    rate, last = as_positive("learning_rate", learning_rate), max(wanted)
+    wanted = set(stops)
+    rate, last = float(learning_rate), max(wanted)
     optimizer = torch.optim.Adam(decoder.parameters(), lr=rate, fused=True)  # half the time
     for step in range(last + 1):
         if step in wanted:

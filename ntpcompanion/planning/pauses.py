@@ -7,15 +7,13 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from ntpcompanion.checks import Count, Positive, Seed, checked, need
 from ntpcompanion.networks.build_network import INITIAL_DEVIATION, build_model
 from ntpcompanion.networks.language_model import FIRST_WORD
-from ntpcompanion.networks.network_plan import ModelPlan
-from ntpcompanion.networks.size_checks import check_kind
-from ntpcompanion.networks.tensor_checks import check_asked, check_on_device, check_tokens
+from ntpcompanion.networks.network_plan import TransformerPlan
 from ntpcompanion.networks.transformer import Transformer
-from ntpcompanion.planning.planning_checks import check_room
 from ntpcompanion.randomness import torch_stream
-from ntpcompanion.validation import as_integer, check_instance
+from ntpcompanion.validation import check_positions, check_sentences
 
 PAUSE = -3  # stands for <pause> among tokens: it is not a word, so no logit belongs to it
 
@@ -56,10 +54,11 @@ class PauseDecoder(nn.Module):
     (torch.Size([1, 3, 20]), torch.Size([1, 6, 20]))
     """
 
-    def __init__(self, plan: ModelPlan, seed: int, *, deviation: float = INITIAL_DEVIATION) -> None:
+    @checked
+    def __init__(
+        self, plan: TransformerPlan, seed: Seed, *, deviation: Positive = INITIAL_DEVIATION
+    ) -> None:
         super().__init__()
-        check_instance("plan", plan, ModelPlan)
-        check_kind("plan", plan, "transformer")
         model = build_model(plan, seed, causal=True, deviation=deviation)
         assert isinstance(model, Transformer), "a causal LSTM has been rejected"
         self.model = model
@@ -75,15 +74,10 @@ class PauseDecoder(nn.Module):
         `positions` of each sequence. Raises ValueError for a sequence longer than the table of
         positions, and for what are not integers on the device of the parameters.
         """
-        check_tokens("tokens", tokens)
-        check_asked("positions", positions, tokens)
-        check_on_device("tokens", tokens, self.pause)
         model = self.model
-        if tokens.shape[1] > model.plan.positions:
-            raise ValueError(
-                f"`tokens` must have at most {model.plan.positions} columns, the `positions` of "
-                f"the model, got {tokens.shape[1]}. Build a model with more `positions`."
-            )
+        check_sentences("tokens", tokens, self.pause, model.plan.positions, shorter=True)
+        if positions is not None:
+            check_positions("positions", positions, tokens)
         rows = F.pad(tokens + FIRST_WORD, (1, 0), value=model.words.num_embeddings - 1)
         paused = (rows == PAUSE + FIRST_WORD)[..., None]
         embedded = torch.where(paused, self.pause, model.words(rows.masked_fill(paused[..., 0], 0)))
@@ -106,19 +100,33 @@ class PauseDecoder(nn.Module):
         words = model.words.weight[FIRST_WORD : FIRST_WORD + model.plan.words]
         return F.linear(hidden[:, 1:] if positions is None else hidden, words, model.bias)
 
-    def answer(self, prefix: Int[Tensor, "batch length"], pauses: int) -> Float[Tensor, "batch _"]:
+    @checked(
+        need(
+            "prefix",
+            lambda self, prefix: prefix.shape[1] <= self.model.plan.positions,
+            "have at most {self.model.plan.positions} columns, the `positions` of the model",
+        ),
+        need(
+            "pauses",
+            lambda self, prefix, pauses: prefix.shape[1] + pauses <= self.model.plan.positions,
+            "leave `prefix` enough of the {self.model.plan.positions} positions of the model",
+        ),
+    )
+    def answer(
+        self, prefix: Int[Tensor, "batch length"], pauses: Count
+    ) -> Float[Tensor, "batch _"]:
         """Logits of the word after a prefix and `pauses` pauses: what is read is the vector of the
         last pause, or of the last token of the prefix if there is none. Raises ValueError where the
         model has not as many positions.
         """
-        check_tokens("prefix", prefix)
-        check_on_device("prefix", prefix, self.pause)
-        check_room(self.model, prefix, pauses)
         tokens = append_pauses(prefix, pauses)
         return self(tokens, torch.full_like(tokens[:, :1], tokens.shape[1] - 1))[:, 0]
 
 
-def append_pauses(tokens: Int[Tensor, "batch length"], pauses: int) -> Int[Tensor, "batch longer"]:
+@checked
+def append_pauses(
+    tokens: Int[Tensor, "batch length"], pauses: Count
+) -> Int[Tensor, "batch longer"]:
     """Sequences with pauses at their ends.
 
     Parameters
@@ -146,5 +154,4 @@ def append_pauses(tokens: Int[Tensor, "batch length"], pauses: int) -> Int[Tenso
     >>> append_pauses(torch.tensor([[7, 5]]), 2)
     tensor([[ 7,  5, -3, -3]])
     """
-    check_tokens("tokens", tokens)
-    return F.pad(tokens, (0, as_integer("pauses", pauses, minimum=0)), value=PAUSE)
+    return F.pad(tokens, (0, pauses), value=PAUSE)

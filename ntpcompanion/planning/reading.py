@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from ntpcompanion.checks import checked
 from ntpcompanion.planning.path_star_task import PathStar
-from ntpcompanion.validation import as_integer_array, check_instance, check_shape
+from ntpcompanion.validation import as_integer_array
 
 
-def read_graphs(task: PathStar, prefix: Int[np.ndarray, "n prefix"]) -> "ReadGraphs":
+@checked
+def read_graphs(task: PathStar, prefix: Int[np.ndarray, "n {task.prefix_length}"]) -> "ReadGraphs":
     """What questions say, read from their tokens alone.
 
     Parameters
@@ -44,9 +46,7 @@ def read_graphs(task: PathStar, prefix: Int[np.ndarray, "n prefix"]) -> "ReadGra
     >>> graph.parent[0].tolist()  # of each label; the root has none
     [-1, 3, 3, -1, 1, 2]
     """
-    check_instance("task", task, PathStar)
     tokens = as_integer_array("prefix", prefix)
-    check_shape("prefix", tokens.shape, (None, task.prefix_length), "a question in each row")
     layout = question_layout(task)
     query = tokens[:, layout.query]
     edges = np.stack([tokens[:, layout.parents], tokens[:, layout.children]], 2)

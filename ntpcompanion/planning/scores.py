@@ -1,14 +1,15 @@
 """What a predictor of path-star answers gets right, token by token."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Int
 
+from ntpcompanion.checks import Is, Range, checked
 from ntpcompanion.planning.oracles import Predictor
 from ntpcompanion.planning.path_star_task import Graphs
-from ntpcompanion.planning.planning_checks import check_found, check_predictor
-from ntpcompanion.validation import as_integer, check_callable, check_instance
+from ntpcompanion.validation import described
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class AnswerScores:
         return float(np.mean(self.cross_entropy))
 
 
+@checked
 def score_answers(graphs: Graphs, predict: Predictor) -> AnswerScores:
     """Score a predictor that is fed the right answers.
 
@@ -71,10 +73,9 @@ def score_answers(graphs: Graphs, predict: Predictor) -> AnswerScores:
     >>> score_answers(graphs, partial(plan_path, task)).accuracy
     (1.0, 1.0, 1.0, 1.0)
     """
-    _check(graphs, predict)
     answer = graphs.answer
     log_probabilities = predict(graphs.prefix, answer[:, :-1])
-    check_found("predict", log_probabilities, len(graphs), graphs.task)
+    check_found(log_probabilities, graphs)
     right = log_probabilities.argmax(2) == answer
     likelihood = np.take_along_axis(log_probabilities, answer[:, :, None], 2)[:, :, 0]
     legal = None
@@ -91,6 +92,7 @@ def score_answers(graphs: Graphs, predict: Predictor) -> AnswerScores:
     )
 
 
+@checked
 def decode_answers(graphs: Graphs, predict: Predictor) -> Int[np.ndarray, "n l"]:
     """Greedy autoregressive decoding: each token is the most likely one after those decoded before.
 
@@ -125,7 +127,6 @@ def decode_answers(graphs: Graphs, predict: Predictor) -> Int[np.ndarray, "n l"]
     >>> (decode_answers(graphs, partial(plan_path, task)) == graphs.answer).all()
     np.True_
     """
-    _check(graphs, predict)
     answer = np.zeros((len(graphs), graphs.task.length), dtype=np.int64)
     for i in range(graphs.task.length):
         answer[:, i] = predict(graphs.prefix, answer[:, :-1])[:, i].argmax(1)
@@ -151,7 +152,19 @@ class WrongArm:
     goal: float
 
 
-def score_wrong_arm(graphs: Graphs, predict: Predictor, arm: int = 1) -> WrongArm:
+FromRoot = Annotated[
+    Graphs,
+    Is(
+        lambda graphs: graphs.task.length > 3 and not graphs.task.reversed,
+        "have paths of at least 4 nodes, written from the root",
+    ),
+]
+
+
+@checked
+def score_wrong_arm(
+    graphs: FromRoot, predict: Predictor, arm: Annotated[int, Range(1, "graphs.task.arms - 1")] = 1
+) -> WrongArm:
     """Lead a predictor into a wrong arm and see whether it follows: the test for the cheat.
 
     At each position the nodes of that arm up to it are fed. Decoding on from the first of them
@@ -186,14 +199,6 @@ def score_wrong_arm(graphs: Graphs, predict: Predictor, arm: int = 1) -> WrongAr
     >>> score_wrong_arm(graphs, partial(follow_edges, task))
     WrongArm(agreement=(1.0, 1.0), leaf=1.0, goal=0.0)
     """
-    _check(graphs, predict)
-    task = graphs.task
-    as_integer("arm", arm, 1, task.arms - 1, "(arm 0 is the right one)")
-    if task.reversed or task.length < 4:
-        raise ValueError(
-            "`graphs` must have paths of at least 4 nodes, written from the root, to have a node "
-            f"between the first and the last of an arm; got {task}."
-        )
     path = graphs.path(arm)
     predictions = predict(graphs.prefix, path[:, :-1]).argmax(2)
     same = (predictions == path).mean(0)
@@ -205,7 +210,13 @@ def _floats(values: np.ndarray) -> tuple[float, ...]:
     return tuple(float(value) for value in values)
 
 
-def _check(graphs: Graphs, predict: Predictor) -> None:
-    check_instance("graphs", graphs, Graphs)
-    check_callable("predict", predict)
-    check_predictor("predict", predict)
+def check_found(predictions: object, graphs: Graphs) -> None:
+    """ValueError unless a predictor has returned an array of log probabilities (n, l, V)."""
+    shape: tuple[int, ...] = getattr(predictions, "shape", ())
+    wanted = len(graphs), graphs.task.length
+    floats = isinstance(predictions, np.ndarray) and predictions.dtype.kind == "f"
+    if not floats or shape[:2] != wanted or len(shape) != 3 or shape[2] < graphs.task.labels:
+        raise ValueError(
+            "`predict` must return log probabilities, an array of shape "
+            f"{(*wanted, graphs.task.vocabulary)}, got {described(predictions)}."
+        )

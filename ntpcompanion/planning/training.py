@@ -2,22 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 
-from ntpcompanion.checks import check_all
-from ntpcompanion.networks.language_model import LanguageModel
-from ntpcompanion.planning.objectives import Objective, answer_loss, network_predictor
+from ntpcompanion.checks import Count, Length, Positive, Size, checked, need
+from ntpcompanion.planning.objectives import Objective, Planner, answer_loss, network_predictor
 from ntpcompanion.planning.path_star_task import Graphs, draw_graphs
-from ntpcompanion.planning.planning_checks import (
-    check_graphs_or_none,
-    check_objectives,
-    check_planner,
-)
 from ntpcompanion.planning.scores import AnswerScores, WrongArm, score_answers, score_wrong_arm
 from ntpcompanion.randomness import stream
-from ntpcompanion.validation import as_integer, as_positive
 
 WARMUP = 100  # steps in which the learning rate rises to its value
 
@@ -44,17 +38,40 @@ class Evaluation:
     wrong_arm: tuple[WrongArm | None, ...]
 
 
+@checked(
+    need(
+        "objectives",
+        lambda held_out, objectives: (
+            [len(each.weights) for each in objectives] == [each.task.length for each in held_out]
+        ),
+        "hold one for each task of `held_out`, with a weight for each token of its answers",
+    ),
+    need(
+        "fixed",
+        lambda held_out, fixed: (
+            fixed is None
+            or [each.task.length * (len(each) > 0) for each in fixed]
+            == [each.task.length for each in held_out]
+        ),
+        "hold graphs of each task, with answers as long as those of `held_out`",
+    ),
+    need(
+        "batch_size",
+        lambda held_out, batch_size: batch_size >= len(held_out),
+        "be at least one for each task of `held_out`",
+    ),
+)
 def train_planner(
-    model: LanguageModel,
-    held_out: Sequence[Graphs],
-    objectives: Sequence[Objective],
+    model: Planner,
+    held_out: Annotated[Sequence[Graphs], Length(1)],
+    objectives: Annotated[Sequence[Objective], Length(1)],
     *,
-    steps: int,
-    every: int,
-    batch_size: int,
-    learning_rate: float,
-    seed: int,
-    fixed: Sequence[Graphs] | None = None,
+    steps: Size,
+    every: Size,
+    batch_size: Size,
+    learning_rate: Positive,
+    seed: Count,
+    fixed: Annotated[Sequence[Graphs], Length(1)] | None = None,
 ) -> Iterator[Evaluation]:
     """Train a planner by AdamW without decay, at a constant rate after a warm-up of 100 steps.
 
@@ -109,21 +126,8 @@ def train_planner(
     >>> [at.step for at in train_planner(model, graphs, [Objective((1.0, 1.0, 1.0))], **run)]
     [0, 20, 40]
     """
-    check_planner("model", model)
-    check_all("held_out", held_out, Graphs)
-    check_all("objectives", objectives, Objective)
-    check_objectives(objectives, held_out)
-    check_graphs_or_none("fixed", fixed, Graphs, held_out)
-    steps, every = as_integer("steps", steps, 1), as_integer("every", every, 1)
-    batch_size = as_integer("batch_size", batch_size, len(held_out), reason="(one for each task)")
-    rate, rng = as_positive("learning_rate", learning_rate), stream(seed, "training graphs")
+    rate, rng = float(learning_rate), stream(seed, "training graphs")
     sources = [None] * len(held_out) if fixed is None else list(fixed)
-    for name, values in (("objectives", objectives), ("fixed", sources)):
-        if len(values) != len(held_out):
-            raise ValueError(
-                f"`{name}` must hold one entry for each of the {len(held_out)} tasks, got "
-                f"{len(values)}."
-            )
     parts = [len(part) for part in np.array_split(np.arange(batch_size), len(held_out))]
     optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=0.0)
     losses: list[float] = []
@@ -150,7 +154,7 @@ def train_planner(
 
 
 def _evaluated(
-    model: LanguageModel,
+    model: Planner,
     held_out: Sequence[Graphs],
     objectives: Sequence[Objective],
     step: int,

@@ -10,11 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from numpy.typing import ArrayLike
 
-from ntpcompanion.checks import check_all
 from ntpcompanion.dyck.bracket_counting import LearningCurve
 from ntpcompanion.plots.drawing.plot_checks import as_pair, check_axes, check_series
 from ntpcompanion.plots.drawing.style import CONTRAST, MEASUREMENT, THEORY
-from ntpcompanion.validation import as_positive, as_shaped, described
+from ntpcompanion.validation import as_positive, as_shaped, check_all, described
 
 LARGEST_DOT = 260  # square points: a pre-activation that all inputs share
 

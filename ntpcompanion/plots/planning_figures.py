@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ntpcompanion.checks import check_all
 from ntpcompanion.planning.path_star_task import Graphs
 from ntpcompanion.plots.drawing.plot_checks import check_axes, check_frame, check_numbers
 from ntpcompanion.plots.drawing.style import CONTRAST, MEASUREMENT, THEORY
 from ntpcompanion.validation import (
     as_between,
     as_integer,
+    check_all,
     check_instance,
     check_shape,
 )

@@ -6,12 +6,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from ntpcompanion.checks import check_all
 from ntpcompanion.languages.text.counting import ContextCounts
 from ntpcompanion.plots.drawing.labels import label_line
 from ntpcompanion.plots.drawing.lines import draw_measured, draw_theory
 from ntpcompanion.plots.drawing.plot_checks import check_axes
 from ntpcompanion.plots.drawing.style import CONTRAST, ramp
+from ntpcompanion.validation import check_all
 
 
 def draw_support_sizes(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:

@@ -101,7 +101,7 @@ def test_two_processes_go_on_where_one_stopped_and_take_its_steps(alone, tmp_pat
         ),
         (
             ["-p", "steps=3", "-p", "batch_size=0"],
-            "`batch_size` must be a whole number of at least 1, got 0.",
+            "`batch_size` must be at least 1, got 0.",
         ),
     ],
 )

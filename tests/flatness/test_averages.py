@@ -12,9 +12,7 @@ def test_the_mean_and_its_error():
 
 
 def test_one_replica_has_no_error():
-    with pytest.raises(
-        ValueError, match="at least 2 replicas along its last axis for a standard error, got 1"
-    ):
+    with pytest.raises(ValueError, match="`values`"):
         mean_and_error(torch.ones(3, 1))
 
 
@@ -44,10 +42,10 @@ def test_the_error_of_the_limit_is_right_over_repeats():
 @pytest.mark.parametrize(
     ("rates", "values", "errors", "words"),
     [
-        ([0.1, 0.1], [1, 2], [1, 1], "at least 2 different rates"),
-        ([0.2, 0.1], [1, 2, 3], [1, 1], r"got shapes \(2,\), \(3,\) and \(2,\)"),
-        ([0.2, 0.1], [1, 2], [1, 0], r"`errors` must be positive and finite, got \[1\.0, 0\.0\]"),
-        ([0.2, 0.1], [1, 2], [1, np.nan], "`errors` must be positive and finite"),
+        ([0.1, 0.1], [1, 2], [1, 1], "`rates`"),
+        ([0.2, 0.1], [1, 2, 3], [1, 1], "`values`"),
+        ([0.2, 0.1], [1, 2], [1, 0], "`errors`"),
+        ([0.2, 0.1], [1, 2], [1, np.nan], "`errors`"),
     ],
 )
 def test_what_cannot_be_extrapolated(rates, values, errors, words):
@@ -98,16 +96,16 @@ def test_the_error_of_a_ratio_is_right_over_repeats():
     [
         (
             lambda: exponent([1, 2], [1, -2], [1, 1]),
-            r"`values` must be positive and finite to have logarithms, got \[1\.0, -2\.0\]",
+            "`values`",
         ),
-        (lambda: exponent([0, 2], [1, 2], [1, 1]), "`scales` must be positive and finite"),
+        (lambda: exponent([0, 2], [1, 2], [1, 1]), "`scales`"),
         (
             lambda: exponent([1, 1], [1, 2], [1, 1]),
-            "`scales`, `values` and `errors` must be .* at least 2 different scales",
+            "`scales`",
         ),
         (
             lambda: ratio_of_means(torch.ones(3), torch.ones(2)),
-            r"entry for each replica, got shapes \(3,\) and \(2,\)",
+            "`denominators`",
         ),
         (
             lambda: ratio_of_means(torch.ones(2), torch.tensor([1.0, -1.0])),

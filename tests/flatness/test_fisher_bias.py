@@ -60,5 +60,5 @@ def test_there_is_no_bias_at_a_minimizer():
 
 
 def test_another_precision_is_refused():
-    with pytest.raises(ValueError, match=r"`theta` must be float64 on the CPU, got torch\.float32"):
+    with pytest.raises(ValueError, match="`theta`"):
         fisher_bias(TOY_MODELS["bernoulli"]().model, torch.ones(2))

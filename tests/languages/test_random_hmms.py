@@ -58,12 +58,5 @@ def test_concentrations_that_are_not_positive_are_refused(name):
 
 
 def test_blocks_that_do_not_divide_are_refused():
-    for blocks in (0, 3):
-        with pytest.raises(
-            ValueError,
-            match=(
-                "`blocks` must divide `states` = 100 and `vocab` = 200, all at least 1, got "
-                f"{blocks}"
-            ),
-        ):
-            random_block_hmm(np.random.default_rng(0), blocks=blocks)
+    with pytest.raises(ValueError, match="`blocks` must divide `states` = 100 and `vocab` = 200"):
+        random_block_hmm(np.random.default_rng(0), blocks=3)

@@ -6,7 +6,6 @@ import numpy as np
 import torch
 
 from ntpcompanion import networks
-from ntpcompanion.networks.stack import functional_features, functional_logits
 from tests.mistakes import wrong_calls
 
 PLAN = networks.ModelPlan("transformer", 8, 1, 2, 16, words=6, positions=3)
@@ -54,16 +53,6 @@ RIGHT = {
     "Stack then model": (lambda **of: networks.Stack(**of).model(0), FIELDS),
     "Stack then len": (lambda **of: len(networks.Stack(**of)), FIELDS),
     "Stack then device": (lambda **of: networks.Stack(**of).device, FIELDS),
-    "functional_logits": (
-        functional_logits,
-        {"network": lambda: model(), "parameters": dict(model().named_parameters())}
-        | {"tokens": TOKENS, "positions": AT},
-    ),
-    "functional_features": (
-        functional_features,
-        {"network": lambda: model(), "parameters": dict(model().named_parameters())}
-        | {"tokens": TOKENS},
-    ),
     "Stack.logits": (STACK.logits, {"tokens": TOKENS, "positions": AT}),
     "Stack.features": (STACK.features, {"tokens": TOKENS}),
     "Stack.take": (STACK.take, {}),
@@ -89,8 +78,6 @@ KINDS = {
         {name: p[0] for name, p in STACK.parameters.items()},
         {name: p.numpy() for name, p in STACK.parameters.items()},
     ),
-    "named": (None, "x", [1.0], {"bias": 3}),
-    "network": (None, "x", PLAN, torch.nn.Linear(2, 2)),
     "values": (TOKENS + 9, TOKENS - 9, TOKENS.to("meta"), TOKENS.to_sparse(), TOKENS.byte()),
     "places": (None, AT + 3, AT - 1, AT.to("meta"), AT.short()),
     "row": (None, "x", 0.5, 2, -1, True, [0], torch.tensor([0])),
@@ -145,8 +132,6 @@ Stack then take: plan=plan parameters=tensors
 Stack then model: plan=plan parameters=parameters
 Stack then len: parameters=tensors
 Stack then device: parameters=tensors
-functional_logits: network=network parameters=named tokens=words positions=at
-functional_features: network=network parameters=named tokens=words
 Stack.logits: tokens=values positions=places
 Stack.features: tokens=values
 Stack.logits: tokens=words positions=at batch=size

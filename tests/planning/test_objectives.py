@@ -1,4 +1,3 @@
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -134,17 +133,12 @@ def test_a_teacherless_network_sees_no_answer(model, graphs):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda m, g: Objective((0.0, 0.0)), "`weights`.*not all 0"),
-        (lambda m, g: Objective((1.0, -1.0)), "`weights`.*at least 0"),
-        (lambda m, g: Objective((1.0, math.nan)), "`weights`"),
-        (lambda m, g: Objective((1.0,), teacherless=1), "`teacherless`"),
-        (lambda m, g: build_planner("task", SIZE, 0), "`task`"),
-        (lambda m, g: answer_loss(m, g, Objective((1.0, 1.0))), "`objective` has 2 weights"),
+        (lambda m, g: answer_loss(m, g, Objective((1.0, 1.0))), "`objective` must have a weight"),
         (
             lambda m, g: answer_loss(
                 build_planner(PathStar(2, 3, 8), SIZE, 0), g, OBJECTIVES["next token"]
             ),
-            "`model` has 14 positions.*19",
+            "`model` must have a position for each token",
         ),
     ],
 )

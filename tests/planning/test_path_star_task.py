@@ -104,24 +104,3 @@ def test_some_of_the_graphs(rng):
     some = graphs.take(np.array([3, 7]))
     np.testing.assert_array_equal(some.prefix, graphs.prefix[[3, 7]])
     np.testing.assert_array_equal(some.answer, graphs.answer[[3, 7]])
-
-
-@pytest.mark.usefixtures("unchecked_shapes")
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: PathStar(1, 4, 8), "`arms`"),
-        (lambda: PathStar(2, 1, 8), "`length`"),
-        (lambda: PathStar(2, 4, 6), "`labels`.*nodes of the graph: 7.*got 6"),
-        (lambda: PathStar(2, 4, 8, query="front"), "`query`"),
-        (lambda: PathStar(2, 4, 8, separators=1), "`separators`"),
-        (lambda: PathStar(2, 4, 8, reversed="no"), "`reversed`"),
-        (lambda: PathStar(2, 4, 8).symbol("?"), "`text`"),
-        (lambda: draw_graphs("task", 3, np.random.default_rng(0)), "`task`"),
-        (lambda: draw_graphs(PathStar(2, 4, 8), 0, np.random.default_rng(0)), "`count`"),
-        (lambda: draw_graphs(PathStar(2, 4, 8), 3, 0), "`rng`"),
-    ],
-)
-def test_wrong_arguments_are_named(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()

@@ -61,7 +61,7 @@ def test_a_logit_before_a_pause_moves_no_gradient():
 
 def test_pauses_only_are_refused():
     tokens = torch.tensor([[3, PAUSE], [PAUSE, PAUSE]])
-    with pytest.raises(ValueError, match=r"^`tokens` must hold a word.* got shape \(2, 2\)"):
+    with pytest.raises(ValueError, match=r"^`tokens` must hold a word after a first"):
         pause_masked_loss(torch.zeros(2, 2, 6), tokens)
 
 

@@ -55,16 +55,6 @@ def test_without_pauses_their_row_stays():
     assert not torch.equal(trained(1, [5]).pause, decoder().pause)
 
 
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_wrong_calls_are_told_in_a_sentence():
-    with pytest.raises(ValueError, match=r"^`stops` must hold at least one number of steps"):
-        trained(0, [])
-    with pytest.raises(ValueError, match=r"^`stops` must be at least 0, got -1.$"):
-        trained(0, [-1])
-    with pytest.raises(ValueError, match=r"^`learning_rate` must be positive and finite, got 0"):
-        trained(0, [1], rate=0.0)
-
-
 def test_a_loss_that_is_not_finite_ends_the_run():
     with pytest.raises(FloatingPointError, match=r"^`learning_rate` = 1e.38 is too large"):
         trained(1, [100], rate=1e38)

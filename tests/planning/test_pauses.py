@@ -85,19 +85,3 @@ def test_the_seed_decides_the_pause():
     assert not torch.equal(first, other)
     ten = PauseDecoder(PLAN, 0, deviation=0.2).pause
     assert torch.allclose(ten, 10 * first, rtol=1e-6)
-
-
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_wrong_calls_are_told_in_a_sentence():
-    with pytest.raises(ValueError, match=r"^`pauses` must be at least 0, got -1.$"):
-        append_pauses(PREFIX, -1)
-    with pytest.raises(ValueError, match=r"^`pauses` must be an integer, got 1.5.$"):
-        append_pauses(PREFIX, 1.5)
-    with pytest.raises(ValueError, match=r"^`tokens` must have at most 7 columns.* got 8. Build"):
-        double()(append_pauses(PREFIX, 5))
-    with pytest.raises(ValueError, match=r"^`pauses` must be at most 4 after 3 tokens.* got 5. "):
-        double().answer(PREFIX, 5)
-    with pytest.raises(ValueError, match=r"^`prefix` must have at most 7 columns.* got 8. Build"):
-        double().answer(append_pauses(PREFIX, 5), 0)
-    with pytest.raises(ValueError, match=r"^`plan` must be a plan of a transformer"):
-        PauseDecoder(ModelPlan("lstm", 8, layers=1), 0)

@@ -85,11 +85,6 @@ def test_backwards_there_is_no_first_child(rng):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda g: score_answers("graphs", noisy), "`graphs`"),
-        (lambda g: score_answers(g, "network"), "`predict`"),
-        (lambda g: decode_answers(g, None), "`predict`"),
-        (lambda g: score_wrong_arm(g, noisy, arm=2), "`arm`.*right one"),
-        (lambda g: score_wrong_arm(g, noisy, arm=0), "`arm`"),
         (
             lambda g: score_wrong_arm(
                 draw_graphs(PathStar(2, 3, 8), 3, np.random.default_rng(0)), noisy

@@ -25,6 +25,7 @@ OBJECTIVE = planning.Objective((1.0, 1.0, 1.0))
 
 
 LONG = planning.PathStar(arms=2, length=4, labels=8)
+LONG_GRAPHS = planning.draw_graphs(LONG, 4, stream(0, "wrong calls"))
 QUESTIONS = parity_questions(2)
 ASKING = ModelPlan("transformer", 8, 1, 1, 16, words=3, positions=6)
 ASKED = torch.tensor(PREFIX), torch.tensor(FED)  # the same as tensors
@@ -86,7 +87,10 @@ RIGHT = {
     "cheat_loss": (planning.cheat_loss, {"arms": 2, "length": 3}),
     "score_answers": (planning.score_answers, {"graphs": GRAPHS, "predict": lambda: predict}),
     "decode_answers": (planning.decode_answers, {"graphs": GRAPHS, "predict": lambda: predict}),
-    "score_wrong_arm": (planning.score_wrong_arm, {"graphs": GRAPHS, "predict": lambda: predict}),
+    "score_wrong_arm": (
+        planning.score_wrong_arm,
+        {"graphs": LONG_GRAPHS, "predict": lambda: predict},
+    ),
     "Objective": (planning.Objective, {"weights": (1.0, 1.0)}),
     "build_planner": (planning.build_planner, {"task": TASK, "size": SIZE, "seed": 0}),
     "answer_logits": (
@@ -164,7 +168,6 @@ KINDS = {
         torch.zeros(3, 3),
         torch.zeros(4, 1),
         torch.zeros(4, 3).long(),
-        torch.zeros(4, 3, device="meta"),
     ),
     "decoder": (None, "decoder", ASKING, model(), torch.nn.Linear(2, 2)),
     "bit_tokens": (
@@ -178,7 +181,7 @@ KINDS = {
     ),
     "questions_of_parity": (None, "x", QUESTIONS.prefixes, GRAPHS),
     "pauses": ("3", 2.5, True, -1, np.nan, None, 99),
-    "stops": (None, 3, "ab", b"ab", 1.5, [], [0.5], [-1], ["a"], np.arange(2), torch.arange(2)),
+    "stops": (None, 3, "ab", b"ab", 1.5, [], [0.5], [-1], ["a"]),
     "rate": ("x", np.nan, True, -1.0, 0, None, np.ones(2), np.inf),
     "targets": (TOKENS + 9, TOKENS - 9, TOKENS.int(), TOKENS.to("meta"), TOKENS * 0 - 3),
     "transformer": (None, "size", 8, PLAN),
@@ -211,7 +214,7 @@ KINDS = {
     ),
     "words": (None, "x", TOKENS.numpy(), TOKENS / 2, TOKENS[0], TOKENS.byte()),
     "elsewhere": (TOKENS.to("meta"), TOKENS.to_sparse()),
-    "logits": (None, "x", LOGITS.numpy(), LOGITS[0], LOGITS.long(), LOGITS[:, :1]),
+    "logits": (None, "x", LOGITS.numpy(), LOGITS[0], LOGITS.long()),
     "wide": (TOKENS.repeat(1, 4),),
     "at": ("x", 3, TOKENS.numpy(), TOKENS / 2, TOKENS[:1]),
     "arm": ("x", 1.5, None, -1, 2, True, [0, 1], np.arange(1)),

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from ntpcompanion.checks import Size, checked
 from ntpcompanion.languages.grammars.pcfg import MOST_WORDS, PCFG
-from ntpcompanion.validation import as_integer, check_generator, check_instance
+from ntpcompanion.validation import require
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,9 @@ class Node:
     word: int | None
 
 
+@checked
 def draw_derivation(
-    grammar: PCFG, rng: np.random.Generator, max_words: int = MOST_WORDS
+    grammar: PCFG, rng: np.random.Generator, max_words: Size = MOST_WORDS
 ) -> list[Node]:
     """One derivation drawn from the grammar: its nodes from the root down, the left part of a node
     before the right one.
@@ -75,9 +77,6 @@ def draw_derivation(
     >>> sum(node.word is not None for node in nodes) == nodes[0].words
     True
     """
-    check_instance("grammar", grammar, PCFG)
-    check_generator("rng", rng)
-    as_integer("max_words", max_words, 1)
     symbols, words = grammar.num_symbols, grammar.vocab_size
     rules = np.concatenate(
         [grammar.lexical.cpu().numpy(), grammar.binary.cpu().flatten(1).numpy()], 1
@@ -87,10 +86,8 @@ def draw_derivation(
     nodes: list[list[Any]] = []  # the fields of nodes, whose words are counted as they come
     position = 0
     while open_:
-        if position + len(open_) > max_words:
-            raise ValueError(
-                f"`max_words` = {max_words}: a derivation outgrew it. Allow more, or draw again."
-            )
+        fits = position + len(open_) <= max_words
+        require(fits, f"`max_words` = {max_words}: a derivation outgrew it. Allow more.")
         symbol, level, parent = open_.pop()
         rule = int(rng.choice(rules.shape[1], p=rules[symbol] / rules[symbol].sum()))
         nodes.append([symbol, position, 0, level, parent, rule if rule < words else None])

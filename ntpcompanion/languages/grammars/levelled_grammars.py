@@ -3,27 +3,33 @@ sentences.
 """
 
 from itertools import pairwise
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
 from jaxtyping import Int, Integer
 from torch import Tensor
 
+from ntpcompanion.checks import Length, Range, Size, checked, need
 from ntpcompanion.languages.grammars.pcfg import PCFG
 from ntpcompanion.languages.language_checks import checked_tokens
-from ntpcompanion.validation import (
-    as_integer,
-    as_number,
-    check_choice,
-    check_generator,
-    check_instance,
-)
+from ntpcompanion.validation import require
 
 NO_LABEL = -1
 
 
+@checked(
+    need(
+        "words",
+        lambda grammar, words: None in (words, grammar.longest) or words <= grammar.longest,
+        "be at most {grammar.longest}, the words of the longest sentence of the grammar",
+    )
+)
 def span_labels(
-    grammar: PCFG, tokens: Integer[Tensor, "batch length"], words: int | None, by: str
+    grammar: PCFG,
+    tokens: Annotated[Integer[Tensor, "batch length"], Length(0)],
+    words: Size | None,
+    by: Literal["posterior", "inside"],
 ) -> Int[Tensor, " batch"]:
     """The label of a downstream task: the likeliest symbol of the first `words` words of each
     sentence, (batch,) int64.
@@ -77,11 +83,6 @@ def span_labels(
     >>> span_labels(grammar, torch.tensor([[0, 1]]), 1, "posterior").tolist()  # the first word
     [1]
     """
-    check_instance("grammar", grammar, PCFG)
-    check_choice("by", by, ("posterior", "inside"))
-    if words is not None:
-        as_integer("words", words, 1, reason="or None for the whole sentence")
-        _refuse_longer(words, grammar)
     lengths = checked_tokens(tokens, grammar.vocab_size)[1]
     spans = lengths if words is None else torch.full_like(lengths, words)
     if by == "inside":
@@ -101,23 +102,22 @@ def span_labels(
     return torch.where((best > threshold) & (spans <= lengths), label, NO_LABEL)
 
 
-def _refuse_longer(words: int, grammar: PCFG) -> None:
-    if grammar.longest is not None and words > grammar.longest:
-        raise ValueError(
-            f"`words` must be at most {grammar.longest}, the words of the longest sentence of the "
-            f"grammar, got {words}."
-        )
-
-
+@checked(
+    need(
+        "symbols",
+        lambda symbols, depth: symbols >= depth,
+        "be at least `depth` = {depth}, one for each level",
+    )
+)
 def random_levelled_pcfg(
     rng: np.random.Generator,
     *,
-    symbols: int = 50,
-    vocab: int = 200,
-    depth: int = 6,
-    pairs: int = 20,
-    words: int = 100,
-    stop: float = 0.15,
+    symbols: Size = 50,
+    vocab: Size = 200,
+    depth: Size = 6,
+    pairs: Size = 20,
+    words: Annotated[int, Range(1, "vocab", "(`vocab`)")] = 100,
+    stop: Annotated[float, Range(0, 1)] = 0.15,
 ) -> PCFG:
     """A random grammar of levels, at the sizes of Liu et al. 2023 by default: 50 symbols, 200
     words, depth 6, so at most 32 words.
@@ -170,29 +170,12 @@ def random_levelled_pcfg(
     >>> tuple(grammar.binary.shape), grammar.longest
     ((6, 6, 6), 4)
     """
-    check_generator("rng", rng)
-    for name, size in (
-        ("symbols", symbols),
-        ("vocab", vocab),
-        ("depth", depth),
-        ("pairs", pairs),
-        ("words", words),
-    ):
-        as_integer(name, size, 1)
-    if symbols < depth:
-        raise ValueError(
-            f"`symbols` must be at least `depth` = {depth}, one for each level, got {symbols}."
-        )
-    if words > vocab:
-        raise ValueError(f"`words` must be at most `vocab` = {vocab}, got {words}.")
-    if not 0 <= as_number("stop", stop) <= 1:
-        raise ValueError(f"`stop` must be a probability, got {stop}.")
     levels = np.array_split(np.arange(symbols), depth)
-    if depth > 1 and pairs > len(levels[-1]) ** 2:
-        raise ValueError(
-            f"`pairs` must be at most {len(levels[-1]) ** 2}, all pairs of the smallest level, got "
-            f"{pairs}."
-        )
+    limit = len(levels[-1]) ** 2 if depth > 1 else pairs
+    require(
+        pairs <= limit,
+        f"`pairs` must be at most {limit}, all of the smallest level, got {pairs}.",
+    )
     root, binary, lexical = np.zeros(symbols), np.zeros((symbols,) * 3), np.zeros((symbols, vocab))
     root[levels[0]] = rng.dirichlet(np.ones(len(levels[0])))
     for level, below in pairwise(levels):

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
+from ntpcompanion.checks import Count, Device, Size, checked
 from ntpcompanion.languages.grammars.inside_outside import Chart
 from ntpcompanion.languages.language import PADDING, cumulative, draw
 from ntpcompanion.languages.language_checks import (
@@ -18,7 +19,7 @@ from ntpcompanion.languages.language_checks import (
     refuse_impossible,
     refuse_unnormalized,
 )
-from ntpcompanion.validation import as_integer, check_device, check_torch_generator
+from ntpcompanion.validation import require
 
 # of sentences that are short enough: below it, sampling by rejection draws more than 10,000 for
 # each one it keeps
@@ -145,23 +146,23 @@ class PCFG:
         used = (rules > 0).any(0)
         return (slice(None), rules) if used.all() else (used.nonzero()[:, 0], rules[:, used])
 
-    def to(self, device: torch.device | str) -> "PCFG":
+    @checked
+    def to(self, device: Device) -> "PCFG":
         """The same language with its tables on `device`; itself if they are there.
 
         Raises ValueError for what is not a device.
         """
-        check_device("device", device)
         if self.root.device == torch.device(device):
             return self
         return PCFG(self.root.to(device), self.binary.to(device), self.lexical.to(device))
 
-    def length_distribution(self, max_length: int) -> Float[Tensor, " max_length"]:
+    @checked
+    def length_distribution(self, max_length: Size) -> Float[Tensor, " max_length"]:
         """Pr(the sentence has n words) for n = 1 … max_length; what is missing to 1 is longer or
         never ends.
 
         Cost O(max_length² S² + max_length S³). Raises ValueError if `max_length` is below 1.
         """
-        as_integer("max_length", max_length, 1)
         yields = [self.lexical.sum(1)]
         for n in range(2, max_length + 1):
             # k words on the left, n − k on the right
@@ -169,12 +170,13 @@ class PCFG:
             yields.append(torch.einsum("abc,bc->a", self.binary, left[: n - 1].T @ right[: n - 1]))
         return torch.stack(yields) @ self.root
 
+    @checked
     def sample(
         self,
-        n: int,
+        n: Count,
         generator: torch.Generator,
-        device: torch.device | str = "cpu",
-        max_length: int | None = None,
+        device: Device = "cpu",
+        max_length: Size | None = None,
     ) -> Int[Tensor, "n length"]:
         """Draw n sentences, (n, length) int64, padded with −1 to the longest of them.
 
@@ -196,9 +198,6 @@ class PCFG:
             a negative n; no `max_length` for a recursive grammar or one with sentences of more than
             1024 words; a `max_length` that less than a share of 1e-4 of the sentences keeps to.
         """
-        as_integer("n", n, 0)
-        check_torch_generator("generator", generator)
-        check_device("device", device)
         max_length, fraction = self._checked_maximum(max_length)
         local = self.to(generator.device)
         rules = cumulative(torch.cat([local.lexical, local.binary.flatten(1)], 1))
@@ -216,11 +215,8 @@ class PCFG:
         if max_length is None:
             max_length = self._usual_maximum()
         fraction = float(self.length_distribution(max_length).sum())
-        if fraction < LEAST_SHARE:
-            raise ValueError(
-                f"`max_length` = {max_length} keeps a share of {fraction:.3g} of all sentences, "
-                f"below {LEAST_SHARE}. Allow more words."
-            )
+        few = f"{max_length} keeps a fraction of {fraction:.3g} of all sentences"
+        require(fraction >= LEAST_SHARE, f"`max_length` = {few}. Allow more words.")
         return max_length, min(fraction, 1.0)
 
     def _usual_maximum(self) -> int:

@@ -13,13 +13,15 @@ from jaxtyping import Float, Int, Integer
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ntpcompanion.checks import Count, Device, Size, checked
 from ntpcompanion.languages.language import PADDING
 from ntpcompanion.languages.language_checks import checked_tokens, refuse_impossible
 from ntpcompanion.languages.pretrained.word_model import WordModel
-from ntpcompanion.validation import as_integer, check_device, check_torch_generator
+from ntpcompanion.validation import as_integer, require
 
 
 @dataclass(frozen=True, eq=False)
+@checked
 class CausalLanguage:
     """A causal model of transformers that may say c of its tokens only; a language in the sense of
     `Language`.
@@ -70,17 +72,12 @@ class CausalLanguage:
     bos: int
     length: int
     end: int | None = None
-    chunk: int = 256
+    chunk: Size = 256
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", self._reader.words)
         maximum = self._reader.positions
-        if not 1 <= as_integer("length", self.length) <= maximum:
-            raise ValueError(
-                f"`length` must lie in 1 … {maximum}, what the model has positions for, got "
-                f"{self.length}."
-            )
-        as_integer("chunk", self.chunk, 1)
+        as_integer("length", self.length, 1, int(maximum), "(positions of the model)")
 
     @cached_property
     def _reader(self) -> WordModel:
@@ -96,11 +93,11 @@ class CausalLanguage:
         """Where the model is."""
         return self._reader.device
 
-    def to(self, device: torch.device | str) -> "CausalLanguage":
+    @checked
+    def to(self, device: Device) -> "CausalLanguage":
         """The same language with a copy of the model on `device`; itself if the model is there.
         Raises ValueError for what is not a device.
         """
-        check_device("device", device)
         if self.device == torch.device(device):
             return self
         return CausalLanguage(
@@ -112,8 +109,9 @@ class CausalLanguage:
             self.chunk,
         )
 
+    @checked
     def sample(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+        self, n: Count, generator: torch.Generator, device: Device = "cpu"
     ) -> Int[Tensor, "n length"]:
         """Draw n sentences, (n, length) int64, followed by −1 where the end came early.
 
@@ -121,9 +119,6 @@ class CausalLanguage:
         model is: a generator on the CPU gives the same sentences on every device but for words
         drawn within rounding of a boundary. Raises ValueError for a negative n.
         """
-        as_integer("n", n, 0)
-        check_torch_generator("generator", generator)
-        check_device("device", device)
         tokens = torch.full((n, self.length), PADDING, device=self.device)
         for part, uniform in zip(
             tokens.split(self.chunk), self._uniform(n, generator), strict=True
@@ -132,7 +127,8 @@ class CausalLanguage:
                 part[:, t] = drawn
         return tokens.to(device)
 
-    def word_frequencies(self, sentences: int, generator: torch.Generator) -> Float[Tensor, " c"]:
+    @checked
+    def word_frequencies(self, sentences: Size, generator: torch.Generator) -> Float[Tensor, " c"]:
         """The share of each word among all words, from the mean distribution of the next word along
         `sentences` sampled ones.
 
@@ -140,8 +136,6 @@ class CausalLanguage:
         hardly two words alike. (c,) on the device of the model. Raises ValueError if `sentences` is
         below 1.
         """
-        as_integer("sentences", sentences, 1)
-        check_torch_generator("generator", generator)
         total = torch.zeros(self.vocab_size, dtype=torch.float64, device=self.device)
         for uniform in self._uniform(sentences, generator):
             for distribution, _ in self._steps(uniform):
@@ -188,10 +182,7 @@ class CausalLanguage:
 
     def latent_posterior(self, tokens: Integer[Tensor, "batch length"]) -> NoReturn:
         """Raises ValueError: the model has no latent variables."""
-        raise ValueError(
-            "`latent_posterior` is not defined: a causal language model has no latent variables. "
-            "Use masked_conditional."
-        )
+        raise ValueError("`latent_posterior` is not defined: the model has no latent variables.")
 
     def _checked(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Tokens where the model is, the columns that follow bos and each word (−1 for nothing),
@@ -202,11 +193,8 @@ class CausalLanguage:
         if self.end is not None:
             tokens = tokens[:, : self.length]
         maximum = self._reader.positions
-        if tokens.shape[1] > maximum:
-            raise ValueError(
-                f"`tokens` has {tokens.shape[1]} words a sentence, and the model positions for "
-                f"{maximum}. Cut them."
-            )
+        wide = f"{tokens.shape[1]} words a sentence, and the model positions for {maximum}"
+        require(tokens.shape[1] <= maximum, f"`tokens` has {wide}. Cut them.")
         targets = functional.pad(tokens, (0, 1), value=PADDING)
         if self.end is not None:
             ended = lengths < self.length

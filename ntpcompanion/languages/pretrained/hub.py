@@ -7,18 +7,13 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 
+from ntpcompanion.checks import Count, Device, Is, Shape, Size, checked
 from ntpcompanion.languages.pretrained.causal import CausalLanguage
-from ntpcompanion.validation import (
-    as_integer,
-    as_integer_array,
-    check_device,
-    check_flag,
-    check_instance,
-)
+from ntpcompanion.validation import as_integer, check_instance
 
 # seconds to wait for an answer of the hub; transformers and datasets themselves try for half a
 # minute
@@ -29,17 +24,23 @@ MODEL_FILES = ("*.json", "*.txt", "*.safetensors", "*.bin")
 ALL_TOKENS_CHUNK = 64
 
 
+FloatingType = Annotated[
+    torch.dtype, Is(lambda dtype: dtype.is_floating_point, "be a floating-point type of torch")
+]
+
+
+@checked
 def load_opt(
     source: str = "facebook/opt-125m",
-    words: int | Sequence[int] = 2000,
+    words: int | Annotated[Sequence[int], Shape("c", integers=True)] = 2000,
     *,
-    length: int = 24,
+    length: Size = 24,
     ends: bool = True,
-    sentences: int = 1024,
-    seed: int = 0,
-    dtype: torch.dtype = torch.float32,
-    device: torch.device | str = "cpu",
-    chunk: int = 256,
+    sentences: Size = 1024,
+    seed: Count = 0,
+    dtype: FloatingType = torch.float32,
+    device: Device = "cpu",
+    chunk: Size = 256,
 ) -> tuple[CausalLanguage, Callable[..., Any]]:
     """OPT, or another causal model, as a language of its most frequent tokens, and its tokenizer;
     the defaults are Liu et al.'s sizes.
@@ -91,24 +92,12 @@ def load_opt(
     The default samples 25,000 tokens of OPT-125M: a few minutes on two cores. Give the ids to skip
     that. Source: Liu et al. 2023, sections 3.2 and A.1.
     """
-    _check_words(words)
-    for name, value, minimum in (
-        ("length", length, 1),
-        ("sentences", sentences, 1),
-        ("seed", seed, 0),
-        ("chunk", chunk, 1),
-    ):
-        as_integer(name, value, minimum)
-    check_flag("ends", ends)
-    check_device("device", device)
-    model, tokenizer = _load(source, _floating(dtype))
+    model, tokenizer = _load(source, dtype)
     model = model.to(device)
     bos, end = model.config.bos_token_id, model.config.eos_token_id
     if not (isinstance(bos, int) and isinstance(end, int)):
-        raise ValueError(
-            f"`source` = {source!r}: its config.json must name one token for the start and one for "
-            f"the end, got {bos} and {end}."
-        )
+        got = f"{source!r}, whose config.json names {bos} and {end}"
+        raise ValueError(f"`source` must have tokens for start and end, got {got}.")
     if not isinstance(words, int):
         chosen = words
     else:
@@ -116,30 +105,11 @@ def load_opt(
             set(range(min(len(tokenizer), model.config.vocab_size)))
             - {bos, end, *tokenizer.all_special_ids}
         )
-        if not 1 <= words <= len(ordinary):
-            raise ValueError(
-                f"`words` must lie in 1 … {len(ordinary)}, the tokens of the model that are not "
-                f"special, got {words}."
-            )
+        as_integer("words", words, 1, len(ordinary), "(tokens that are not special)")
         every = CausalLanguage(model, ordinary, bos, length, chunk=ALL_TOKENS_CHUNK)
         shares = every.word_frequencies(sentences, torch.Generator().manual_seed(seed)).cpu()
         chosen = every.words[shares.argsort(descending=True, stable=True)[:words]]
     return CausalLanguage(model, chosen, bos, length, end if ends else None, chunk), tokenizer
-
-
-def _check_words(words: object) -> None:
-    if isinstance(words, int):
-        as_integer("words", words)
-    else:
-        as_integer_array("words", words)
-
-
-def _floating(dtype: object) -> torch.dtype:
-    if not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
-        raise ValueError(
-            f"`dtype` must be a floating-point type of torch, such as torch.float32, got {dtype!r}."
-        )
-    return dtype
 
 
 def _load(source: str, dtype: torch.dtype) -> tuple[torch.nn.Module, Any]:

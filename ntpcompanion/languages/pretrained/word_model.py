@@ -12,7 +12,9 @@ from jaxtyping import Float, Int, Integer
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ntpcompanion.validation import as_integer, as_integer_array
+from ntpcompanion.validation import as_integer, as_integer_array, check_shape, require
+
+TOKENS = "(tokens of the model)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +51,10 @@ class WordModel:
         tokens = self._output.out_features
         words = _checked_words(self.words, tokens)
         object.__setattr__(self, "words", words)
-        _refuse_no_token("bos", self.bos, tokens)
+        as_integer("bos", self.bos, 0, tokens - 1, TOKENS)
         if self.end is not None:
-            _refuse_no_token("end", self.end, tokens)
-            if (words == self.end).any():
-                raise ValueError(
-                    f"`end` = {self.end} is one of `words`. Leave it out there: it ends a sentence "
-                    "and is not a word of it."
-                )
+            as_integer("end", self.end, 0, tokens - 1, TOKENS)
+            require(self.end not in words, f"`end` = {self.end} must not be one of `words`.")
         self._refuse_changed_logits()
 
     @property
@@ -108,11 +106,7 @@ class WordModel:
         if past is None:
             logits[:, 0, len(self.words) :] = -torch.inf
         log_p = logits.log_softmax(-1)
-        if log_p.isnan().any():
-            raise ValueError(
-                "`model` gives logits that are not numbers. Check its weights, or load it with "
-                "dtype=torch.float32."
-            )
+        require(not log_p.isnan().any(), "`model` gives logits that are not numbers.")
         return log_p, read.past_key_values
 
     @property
@@ -142,26 +136,16 @@ class WordModel:
             whole = self.model(input_ids=bos).logits[..., self.columns]
             ours = self._logits(self.model.base_model(input_ids=bos).last_hidden_state)
         apart, rounding = float((whole - ours).abs().max()), torch.finfo(whole.dtype).eps ** 0.5
-        if apart > rounding * max(1.0, float(whole.abs().max())):
-            name = type(self.model).__name__
-            raise ValueError(
-                f"`model`: {name} changes its logits after the output layer, by {apart:.3g} after "
-                "bos. Use another, as OPT."
-            )
+        change = f"{type(self.model).__name__} changes its logits after the output layer"
+        fits = apart <= rounding * max(1.0, float(whole.abs().max()))
+        require(fits, f"`model`: {change}, by {apart:.3g} after bos. Use another, as OPT.")
 
 
 def _refuse_unfit_model(model: nn.Module) -> None:
     output = model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
-    if not isinstance(output, nn.Linear):
-        raise ValueError(
-            f"`model` must be a causal language model of transformers, got {type(model).__name__}. "
-            "Use AutoModelForCausalLM."
-        )
-    if model.training:
-        raise ValueError(
-            "`model` is in training mode, where dropout makes its probabilities random. Call "
-            "model.eval() first."
-        )
+    causal, got = isinstance(output, nn.Linear), type(model).__name__
+    require(causal, f"`model` must be a causal language model of transformers, got {got}.")
+    require(not model.training, "`model` is in training mode. Call model.eval() first.")
 
 
 def _checked_words(words: Tensor | Sequence[int], tokens: int) -> Tensor:
@@ -169,23 +153,8 @@ def _checked_words(words: Tensor | Sequence[int], tokens: int) -> Tensor:
     model.
     """
     ids = torch.tensor(as_integer_array("words", words), dtype=torch.int64)
-    if ids.ndim != 1 or not len(ids):
-        raise ValueError(
-            f"`words` must be a list of at least one token, got shape {tuple(ids.shape)}."
-        )
+    check_shape("words", tuple(ids.shape), (None,))
     for word in (int(ids.min()), int(ids.max())):
-        _refuse_no_token("words", word, tokens)
-    kinds, counts = ids.unique(return_counts=True)
-    if len(kinds) < len(ids):
-        twice = int(kinds[counts.argmax()])
-        raise ValueError(
-            f"`words` must be different tokens, got {twice} more than once. Leave out what repeats."
-        )
+        as_integer("words", word, 0, tokens - 1, TOKENS)
+    require(len(ids.unique()) == len(ids), f"`words` must be different, got {ids.tolist()}.")
     return ids
-
-
-def _refuse_no_token(name: str, token: int, tokens: int) -> None:
-    if not 0 <= as_integer(name, token) < tokens:
-        raise ValueError(
-            f"`{name}` must lie in 0 … {tokens - 1}, the tokens of the model, got {token}."
-        )

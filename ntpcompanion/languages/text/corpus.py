@@ -6,8 +6,9 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
+from ntpcompanion.checks import checked
 from ntpcompanion.languages.text.decoding import decode_text
-from ntpcompanion.validation import check_instance
+from ntpcompanion.validation import require
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Text:
         return hashlib.sha256(self.content.encode()).hexdigest()
 
 
+@checked
 def read_text(text: str) -> Text:
     """The text that the parameter `text` of a notebook names.
 
@@ -64,7 +66,6 @@ def read_text(text: str) -> Text:
     >>> manual.source, len(manual.content) > 100_000
     ('pydoc_data.topics', True)
     """
-    check_instance("text", text, str)
     path = Path(text).expanduser()
     if text and path.is_dir():
         raise FileNotFoundError(f"`text` = {text!r} is a folder. Give the path of a file in it.")
@@ -73,8 +74,7 @@ def read_text(text: str) -> Text:
         if path.is_file()
         else Text(text, _read_module(text), f"Python {platform.python_version()}")
     )
-    if not loaded.content.strip():
-        raise ValueError(f"`text` = {text!r} is empty. Give a text with words in it.")
+    require(loaded.content.strip(), f"`text` = {text!r} is empty. Give a text with words in it.")
     return loaded
 
 

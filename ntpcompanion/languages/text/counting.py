@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int, Integer
 from scipy.sparse import csr_array
 
-from ntpcompanion.validation import as_integer, as_integer_array
+from ntpcompanion.validation import as_integer, as_integer_array, check_range, check_shape, require
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +129,8 @@ def count_contexts(
     `ntpcompanion.linear`; an example stands there.
     """
     lengths = as_integer_array("lengths", lengths).ravel().tolist()
-    if not lengths or min(lengths) < 0:
-        raise ValueError(
-            f"`lengths` must hold at least one context length, each 0 or more, got {lengths}."
-        )
+    fits = lengths and min(lengths) >= 0
+    require(fits, f"`lengths` must hold at least one length, each 0 or more, got {lengths}.")
     longest = max(lengths)
     tokens = _checked_tokens(tokens, vocab_size, longest)
     following = tokens[longest:]
@@ -181,19 +179,8 @@ def _checked_tokens(
 ) -> Int[np.ndarray, " N"]:
     as_integer("vocab_size", vocab_size, 1)
     tokens = as_integer_array("tokens", tokens)
-    if tokens.ndim != 1:
-        raise ValueError(
-            f"`tokens` must be a vector of integers, got shape {tokens.shape}. Encode the text "
-            "first."
-        )
-    if tokens.size <= longest:
-        raise ValueError(
-            f"`tokens` has {tokens.size} entries, but context length {longest} needs at least "
-            f"{longest + 1}. Take more text."
-        )
-    if tokens.min() < 0 or tokens.max() >= vocab_size:
-        raise ValueError(
-            f"`tokens` must lie in 0 … {vocab_size - 1} (`vocab_size` = {vocab_size}), got "
-            f"{tokens.min()} … {tokens.max()}."
-        )
+    check_shape("tokens", tokens.shape, (None,))
+    fewest = f"{longest + 1} entries for context length {longest}"
+    require(tokens.size > longest, f"`tokens` must have at least {fewest}, got {tokens.size}.")
+    check_range("tokens", tokens, 0, vocab_size - 1)
     return tokens

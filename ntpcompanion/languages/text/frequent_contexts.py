@@ -4,12 +4,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ntpcompanion.checks import Size, checked, need
 from ntpcompanion.languages.text.counting import ContextCounts
-from ntpcompanion.validation import as_integer, check_instance, described
 
 
+@checked(
+    need(
+        "vocabulary",
+        lambda counts, vocabulary: len(vocabulary) >= counts.counts.shape[1],
+        "hold a word for each of the tokens",
+    )
+)
 def frequent_contexts(
-    counts: ContextCounts, vocabulary: Sequence[str], rows: int, successors: int = 3
+    counts: ContextCounts, vocabulary: Sequence[str], rows: Size, successors: Size = 3
 ) -> list[dict[str, object]]:
     """The `rows` most frequent contexts, as rows of a table: words, times seen, S_j, likeliest
     successors with their probability.
@@ -41,16 +48,6 @@ def frequent_contexts(
     >>> frequent_contexts(counts, ["a", "b", "c"], rows=1, successors=2)
     [{'context': 'a', 'times seen': 3, 'successors': 1, 'likeliest': 'b 1.00'}]
     """
-    check_instance("counts", counts, ContextCounts)
-    for name, value in (("rows", rows), ("successors", successors)):
-        as_integer(name, value, 1)
-    if isinstance(vocabulary, str) or not isinstance(vocabulary, Sequence):
-        raise ValueError(f"`vocabulary` must be a list of words, got {described(vocabulary)}.")
-    if len(vocabulary) < counts.counts.shape[1]:
-        raise ValueError(
-            f"`vocabulary` must hold a word for each of {counts.counts.shape[1]} tokens, got "
-            f"{len(vocabulary)}."
-        )
     order = np.argsort(-counts.frequency, kind="stable")[:rows]
     return [_row(counts, vocabulary, int(j), successors) for j in order]
 

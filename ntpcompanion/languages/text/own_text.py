@@ -10,6 +10,7 @@ from jaxtyping import Float
 from ntpcompanion.languages.text.corpus import read_text
 from ntpcompanion.languages.text.segmentation import TOKENIZERS, split_text
 from ntpcompanion.languages.text.words import UNKNOWN
+from ntpcompanion.validation import require
 
 # Beyond a half, the unknown token is more frequent than all others together: most contexts hold it.
 WARNED_UNKNOWN = 0.5
@@ -68,34 +69,22 @@ def check_text(
     tokens = split_text(read_text(text).content, tokenizer).tokens
     unit = tokenizer if tokenizer in TOKENIZERS else "tokens"
     has = f"`text` = {text!r} has {_number(len(tokens), unit)}"
-    if not tokens:
-        raise ValueError(
-            f"{has}: signs and pictures are not words. Give another text, or `tokenizer` = "
-            "'characters'."
-        )
-    if num_words is not None and num_words > len(tokens):
-        raise ValueError(
-            f"{has}, and `num_words` = {num_words} asks for more. Give a longer text, or a smaller "
-            "`num_words`."
-        )
+    require(tokens, f"{has}. Give another text, or `tokenizer` = 'characters'.")
+    enough = num_words is None or num_words <= len(tokens)
+    require(enough, f"{has}, and `num_words` = {num_words} asks for more. Give a longer text.")
     used = tokens[:num_words]
     minimum = 2 * (context_length + 1)
-    if len(used) < minimum:
-        raise ValueError(
-            f"{has}, of which {len(used)} are read; with `context_length` = {context_length}, at "
-            f"least {minimum} are needed. Give a longer text."
-        )
+    needed = f"with `context_length` = {context_length}, at least {minimum} are needed"
+    require(len(used) >= minimum, f"{has}, of which {len(used)} are read; {needed}.")
     frequencies = Counter(used)
-    if len(frequencies) == 1:
-        raise ValueError(f"{has}, all the same: nothing is left to predict. Give another text.")
+    require(len(frequencies) > 1, f"{has}, all the same: nothing is left to predict.")
     del frequencies[UNKNOWN]  # by the tokenizer's own account
     counts = sorted(frequencies.values(), reverse=True)
-    if not 2 <= vocab_size <= len(counts) + 1:
-        raise ValueError(
-            f"`vocab_size` = {vocab_size} does not fit `text` = {text!r}: the {len(used)} "
-            f"{unit} that are read are {len(counts)} different ones. Give `vocab_size` from 2 to "
-            f"{len(counts) + 1}, or a longer text."
-        )
+    kinds = f"the {len(used)} {unit} that are read are {len(counts)} different ones"
+    require(
+        2 <= vocab_size <= len(counts) + 1,
+        f"`vocab_size` = {vocab_size} does not fit `text` = {text!r}: {kinds}.",
+    )
     sentences = _about_unknown(np.cumsum(counts) / len(used), unit, vocab_size)
     if num_sequences is not None and num_sequences > (cut := len(used) // (context_length + 1)):
         sentences.append(
@@ -122,10 +111,7 @@ def _about_unknown(known: Float[np.ndarray, " kinds"], unit: str, vocab_size: in
         )
     )
     if fraction > MOST_UNKNOWN:
-        raise ValueError(
-            f"There would be hardly a context of known tokens: {sentence} At most "
-            f"{100 * MOST_UNKNOWN:.0f} % can be worked with."
-        )
+        raise ValueError(f"There would be hardly a context of known tokens: {sentence}")
     return [f"{sentence} Contexts are told apart by known tokens only."]
 
 

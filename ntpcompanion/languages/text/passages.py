@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Int, Integer
 
 from ntpcompanion.languages.text.counting import ContextCounts
+from ntpcompanion.validation import as_integer
 
 
 class Passage(NamedTuple):
@@ -55,10 +56,7 @@ def passage_with_repeat(
     """
     before = tokens.size - counts.context_of.size - counts.length  # tokens that are not counted
     maximum = tokens.size - before
-    if not counts.length < size <= maximum:
-        raise ValueError(
-            f"`size` must lie in {counts.length + 1} … {maximum} for this text, got {size}."
-        )
+    as_integer("size", size, counts.length + 1, maximum, "for this text")
     read, predicted = tokens[before:], size - counts.length
     seen = np.append(0, np.cumsum(read == 0))
     unknown = seen[size:] - seen[:-size]  # of the passage from each position on

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Integer
 
 from ntpcompanion.languages.text.counting import ContextCounts, refine, tally
-from ntpcompanion.validation import as_integer, as_integer_array
+from ntpcompanion.validation import as_integer, as_integer_array, check_range, check_shape
 
 
 def count_prefixes(
@@ -66,13 +66,6 @@ def _checked_sequences(
     sequences: Integer[np.ndarray, "n T_plus_1"], vocab_size: int
 ) -> Integer[np.ndarray, "n T_plus_1"]:
     sequences = as_integer_array("sequences", sequences)
-    if sequences.ndim != 2 or 0 in sequences.shape:
-        raise ValueError(
-            f"`sequences` must have shape (n, T + 1) with n ≥ 1 and T ≥ 0, got {sequences.shape}."
-        )
-    if sequences.min() < 0 or sequences.max() >= vocab_size:
-        raise ValueError(
-            f"`sequences` must lie in 0 … {vocab_size - 1} (`vocab_size` = {vocab_size}), got "
-            f"{sequences.min()} … {sequences.max()}."
-        )
+    check_shape("sequences", sequences.shape, (None, None))
+    check_range("sequences", sequences, 0, vocab_size - 1)
     return sequences

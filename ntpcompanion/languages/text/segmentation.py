@@ -10,8 +10,9 @@ from typing import Any
 
 import regex
 
+from ntpcompanion.checks import checked
 from ntpcompanion.languages.text.words import UNKNOWN, count_unspaced, split_words
-from ntpcompanion.validation import check_instance, described
+from ntpcompanion.validation import as_integer, described
 
 TOKENIZERS = ("words", "characters", "bytes")
 # Below this share of the words, characters of scripts without spaces are names and quotations.
@@ -40,15 +41,12 @@ class Segmentation:
         """The first `num_words` tokens. Raises ValueError for a number below 1 or beyond the
         text.
         """
-        if not 0 < num_words <= len(self.tokens):
-            unit = self.tokenizer if self.tokenizer in TOKENIZERS else "tokens"
-            raise ValueError(
-                f"`num_words` must lie in 1 … {len(self.tokens)}, the {unit} of the text, got "
-                f"{num_words}."
-            )
+        unit = self.tokenizer if self.tokenizer in TOKENIZERS else "tokens"
+        as_integer("num_words", num_words, 1, len(self.tokens), f"(the {unit} of the text)")
         return self.tokens[:num_words]
 
 
+@checked
 def split_text(text: str, tokenizer: str = "words") -> Segmentation:
     """Split a text into tokens, and say how.
 
@@ -98,8 +96,6 @@ def split_text(text: str, tokenizer: str = "words") -> Segmentation:
     >>> split_text("né", "bytes").tokens
     ['n', '0xC3', '0xA9']
     """
-    check_instance("text", text, str)
-    check_instance("tokenizer", tokenizer, str)
     known: dict[str, Callable[[str], tuple[list[str], str]]] = {
         "words": _words,
         "characters": _characters,

@@ -9,7 +9,8 @@ import numpy as np
 import regex
 from jaxtyping import Int
 
-from ntpcompanion.validation import as_integer, check_instance, described
+from ntpcompanion.checks import checked
+from ntpcompanion.validation import as_integer, described, require
 
 UNKNOWN = "<unk>"
 
@@ -49,6 +50,7 @@ _UNSPACED = regex.compile(r"[[\p{L}\p{Nl}]&&\p{Word_Break=Other}]", regex.V1)
 _INVISIBLE = regex.compile(r"\p{Word_Break=Format}+")  # soft hyphens, marks of direction
 
 
+@checked
 def split_words(text: str) -> list[str]:
     """The words of a text, in order and in lower case.
 
@@ -81,7 +83,6 @@ def split_words(text: str) -> list[str]:
     >>> split_words("हिन्दी भाषा, 中文")
     ['हिन्दी', 'भाषा', '中', '文']
     """
-    check_instance("text", text, str)
     composed = unicodedata.normalize("NFC", text.lower())
     return _WORD.findall(_INVISIBLE.sub("", composed))
 
@@ -147,22 +148,14 @@ def encode(words: Sequence[str], vocab_size: int) -> Encoding:
     >>> text.tokens.tolist(), text.vocabulary
     ([1, 2, 0, 0, 1, 0, 0], ('<unk>', 'the', 'cat'))
     """
-    if isinstance(words, str):
-        raise ValueError("`words` must be a list of words, got a text. Use split_text.")
-    if not isinstance(words, Iterable):
-        raise ValueError(f"`words` must be a list of words, got {described(words)}.")
+    listed = isinstance(words, Iterable) and not isinstance(words, str)
+    require(listed, f"`words` must be a list of words, got {described(words)}.")
     counts = Counter(words)
-    if odd := [word for word in counts if not isinstance(word, str)]:
-        raise ValueError(f"`words` must hold strings, got {described(odd[0])}.")
-    if not counts:
-        raise ValueError("`words` is empty: the text holds no words. Give a longer text.")
-    if not (known := len(counts) - (UNKNOWN in counts)):
-        raise ValueError(f"`words` holds {UNKNOWN!r} only, the unknown word. Give another text.")
-    if not 2 <= as_integer("vocab_size", vocab_size) <= known + 1:
-        raise ValueError(
-            f"`vocab_size` must lie in 2 … {known + 1} (the text has {known} distinct words), got "
-            f"{vocab_size}."
-        )
+    for odd in [word for word in counts if not isinstance(word, str)][:1]:
+        raise ValueError(f"`words` must hold strings, got {described(odd)}.")
+    known = len(counts) - (UNKNOWN in counts)
+    require(known, "`words` is empty, or holds the unknown word only. Give another text.")
+    as_integer("vocab_size", vocab_size, 2, known + 1, f"(the text has {known} distinct words)")
     frequent = sorted(counts.keys() - {UNKNOWN}, key=lambda word: (-counts[word], word))
     retained = frequent[: vocab_size - 1]
     number = {word: index for index, word in enumerate(retained, 1)}

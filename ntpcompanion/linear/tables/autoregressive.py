@@ -6,10 +6,10 @@ import numpy as np
 from jaxtyping import Float, Integer
 from scipy.sparse import csr_array, vstack
 
-from ntpcompanion.argument_check import argument_check
 from ntpcompanion.languages.text.counting import refine, tally
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.validation import (
+    argument_check,
     as_array,
     as_integer,
     as_integer_array,

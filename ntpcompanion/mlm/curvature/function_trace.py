@@ -10,14 +10,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.func import vmap
 
-from ntpcompanion.checks import check_range
 from ntpcompanion.mlm.curvature.example_gradients import sampled_labels, squared_gradients
 from ntpcompanion.mlm.curvature.invariant_trace import gradient_moments, invariant_trace
 from ntpcompanion.mlm.curvature.symmetries import normal_form, transform
 from ntpcompanion.mlm.data.mlm_checks import check_numbers
 from ntpcompanion.networks.stack import functional_logits
 from ntpcompanion.networks.transformer import Transformer
-from ntpcompanion.validation import as_integer
+from ntpcompanion.validation import as_integer, check_range
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,17 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from ntpcompanion.argument_check import argument_check
-from ntpcompanion.checks import check_named_tensors, check_range
 from ntpcompanion.mlm.curvature.symmetries import NORMS, Symmetry, identity
 from ntpcompanion.mlm.data.mlm_checks import check_integers
 from ntpcompanion.networks.language_model import FIRST_WORD
 from ntpcompanion.networks.transformer import Transformer
-from ntpcompanion.validation import as_positive, check_instance
+from ntpcompanion.validation import (
+    argument_check,
+    as_positive,
+    check_instance,
+    check_named_tensors,
+    check_range,
+)
 
 ROUNDS = 10_000
 TOLERANCE = 1e-9  # of the gradient at the minimum, relative to the value

@@ -12,9 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.checks import check_named_tensors
 from ntpcompanion.mlm.data.mlm_checks import check_numbers
-from ntpcompanion.validation import is_tensor
+from ntpcompanion.validation import check_named_tensors, is_tensor
 
 STREAM = "residual stream"
 

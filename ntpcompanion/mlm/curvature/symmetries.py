@@ -12,11 +12,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.checks import check_named_tensors
 from ntpcompanion.mlm.curvature.balanced_trace import unit_gain
 from ntpcompanion.mlm.curvature.rescaling import layers_of
 from ntpcompanion.networks.language_model import FIRST_WORD
-from ntpcompanion.validation import as_integer, as_positive, check_torch_generator
+from ntpcompanion.validation import (
+    as_integer,
+    as_positive,
+    check_named_tensors,
+    check_torch_generator,
+)
 
 NORMS = ("attention_norm", "mlp_norm")
 

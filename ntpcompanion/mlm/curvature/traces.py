@@ -10,7 +10,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.func import grad_and_value, vmap
 
-from ntpcompanion.checks import check_named_tensors, check_range
 from ntpcompanion.mlm.curvature.balanced_trace import balanced_trace, trace_infimum, unit_gain
 from ntpcompanion.mlm.curvature.example_gradients import sampled_squared_gradients
 from ntpcompanion.mlm.curvature.rescaling import layers_of, weights_at
@@ -18,7 +17,7 @@ from ntpcompanion.mlm.data.mlm_checks import check_integers, check_numbers
 from ntpcompanion.mlm.data.special_tokens import MASK
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.transformer import Transformer
-from ntpcompanion.validation import as_integer, check_instance
+from ntpcompanion.validation import as_integer, check_instance, check_named_tensors, check_range
 
 CHUNK = 128  # examples: with more, a CPU's caches do not hold what one model needs
 PARTS = 8  # of the examples, for an unbiased square

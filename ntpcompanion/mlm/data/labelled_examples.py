@@ -2,16 +2,32 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
+from ntpcompanion.checks import Is, Range, checked, need
 from ntpcompanion.languages.language_checks import refuse_unnormalized
-from ntpcompanion.validation import as_integer, check_tensor
+from ntpcompanion.validation import as_integer, check_range, described, require
 
 
 @dataclass(frozen=True, eq=False)
+@checked(
+    need(
+        "inputs",
+        lambda inputs, labels: inputs.shape[:1] == labels.shape,
+        "have a row for each of `labels`",
+    ),
+    need(
+        "labels",
+        lambda labels, classes: (
+            not labels.is_floating_point() and labels.min() >= 0 and labels.max() < classes
+        ),
+        "lie between 0 and `classes` = {classes}, which is not one of them",
+    ),
+)
 class LabelledExamples:
     """A downstream task: what is given, and which of several classes it belongs to.
 
@@ -31,39 +47,14 @@ class LabelledExamples:
         that are not finite.
     """
 
-    inputs: Tensor
-    labels: Tensor
-    classes: int
-
-    def __post_init__(self) -> None:
-        check_tensor("inputs", self.inputs)
-        check_tensor("labels", self.labels)
-        if self.labels.ndim != 1 or not len(self.labels) or len(self.inputs) != len(self.labels):
-            shapes = f"{tuple(self.labels.shape)} and `inputs` of {tuple(self.inputs.shape)}"
-            raise ValueError(
-                f"`labels` must be of shape (n,), one for each of n ≥ 1 `inputs`, got {shapes}."
-            )
-        if as_integer("classes", self.classes) < 2:
-            raise ValueError(
-                f"`classes` must be at least 2, got {self.classes}. Count those that can occur, "
-                "also where there is no example."
-            )
-        if (
-            self.labels.is_floating_point()
-            or self.labels.min() < 0
-            or self.labels.max() >= self.classes
-        ):
-            got = f"{self.labels.min():.6g} … {self.labels.max():.6g} of {self.labels.dtype}"
-            raise ValueError(
-                f"`labels` must be integers in 0 … {self.classes - 1}, got {got}. Leave out "
-                "examples without a label."
-            )
-        if not self.inputs.isfinite().all():
-            row = int((~self.inputs.isfinite()).flatten(1).any(1).nonzero()[0])
-            raise ValueError(
-                f"`inputs` must be finite, row {row} holds nan or inf. Look at the model that made "
-                "them."
-            )
+    inputs: Annotated[
+        Tensor,
+        Is(lambda inputs: inputs.isfinite().all(), "be finite"),
+    ]
+    labels: Annotated[
+        Tensor, Is(lambda labels: labels.ndim == 1 and len(labels), "have shape (n,)")
+    ]
+    classes: Annotated[int, Range(2)]
 
 
 @torch.no_grad()
@@ -113,13 +104,9 @@ def bayes_accuracy(posterior: Float[Tensor, "n classes"]) -> Accuracy:
 
     Raises ValueError for no row, or rows that are not a distribution.
     """
-    if not len(posterior):
-        raise ValueError("`posterior` must have a row for each sentence, got none.")
-    if not (posterior.isfinite() & (posterior >= 0)).all():
-        raise ValueError(
-            "`posterior` must hold probabilities. Give Pr(label | sentence), not its logarithm, "
-            "and no padded position."
-        )
+    require(len(posterior), "`posterior` must have a row for each sentence, got none.")
+    probable = (posterior.isfinite() & (posterior >= 0)).all()
+    require(probable, "`posterior` must hold probabilities. Give Pr(label | sentence).")
     refuse_unnormalized("posterior", posterior.double().sum(1))
     return accuracy_of(posterior.amax(1))
 
@@ -134,14 +121,7 @@ def posterior_accuracy(
 
     Raises ValueError unless there is one guess in 0 … classes − 1 for each row.
     """
-    if guesses.shape != posterior.shape[:1] or guesses.is_floating_point():
-        raise ValueError(
-            f"`guesses` must be {len(posterior)} integers, one for each row of `posterior`, got "
-            f"{guesses.dtype} of shape {tuple(guesses.shape)}."
-        )
-    if len(guesses) and not 0 <= guesses.min() <= guesses.max() < posterior.shape[1]:
-        raise ValueError(
-            f"`guesses` must lie in 0 … {posterior.shape[1] - 1}, got {int(guesses.min())} … "
-            f"{int(guesses.max())}."
-        )
+    fits = guesses.shape == posterior.shape[:1] and not guesses.is_floating_point()
+    require(fits, f"`guesses` must be integers, one for each row, got {described(guesses)}.")
+    check_range("guesses", guesses, 0, posterior.shape[1] - 1)
     return accuracy_of(posterior.gather(1, guesses.to(posterior.device)[:, None].long())[:, 0])

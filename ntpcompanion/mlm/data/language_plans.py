@@ -5,18 +5,16 @@ can hold.
 from dataclasses import dataclass, field
 from typing import Literal
 
-import torch
-
+from ntpcompanion.checks import Count, Device, Positive, Size, checked, need
 from ntpcompanion.languages.grammars.levelled_grammars import random_levelled_pcfg
 from ntpcompanion.languages.grammars.pcfg import PCFG
 from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.random_hmms import random_block_hmm
-from ntpcompanion.networks.size_checks import check_choices, check_whole
 from ntpcompanion.randomness import stream
-from ntpcompanion.validation import as_integer, as_positive, check_device
 
 
 @dataclass(frozen=True)
+@checked
 class HMMPlan:
     """A random hidden Markov model, see `random_block_hmm`.
 
@@ -52,27 +50,20 @@ class HMMPlan:
     (torch.Size([4, 20]), 8)
     """
 
-    states: int
-    words: int
-    length: int
-    blocks: int = 1
-    seed: int = 0
-    transition: float = 1.0
-    emission: float = 1.0
+    states: Size
+    words: Size
+    length: Size
+    blocks: Size = 1
+    seed: Count = 0
+    transition: Positive = 1.0
+    emission: Positive = 1.0
     family: Literal["hmm"] = field(default="hmm", kw_only=True)
 
-    def __post_init__(self) -> None:
-        check_choices(self)
-        check_whole(self, "states", "words", "length", "blocks")
-        as_integer("seed", self.seed, 0)
-        for name in ("transition", "emission"):
-            as_positive(name, getattr(self, name))
-
-    def build(self, device: torch.device | str = "cpu") -> HMM:
+    @checked
+    def build(self, device: Device = "cpu") -> HMM:
         """The language itself, its tables on `device`; the same tables on every device. Raises
         ValueError for what is not a device.
         """
-        check_device("device", device)
         return random_block_hmm(
             stream(self.seed, "language"),
             states=self.states,
@@ -85,6 +76,18 @@ class HMMPlan:
 
 
 @dataclass(frozen=True)
+@checked(
+    need(
+        "nonterminals",
+        lambda nonterminals, depth: nonterminals >= depth,
+        "be at least `depth` = {depth}, one for each level",
+    ),
+    need(
+        "words_each",
+        lambda words, words_each: words_each is None or words_each <= words,
+        "be at most `words` = {words}",
+    ),
+)
 class PCFGPlan:
     """A random levelled grammar, see `random_levelled_pcfg`, by default with as many rules for each
     symbol as fit up to those of the paper (20 pairs, 100 words).
@@ -122,31 +125,24 @@ class PCFGPlan:
     (8, 20)
     """
 
-    nonterminals: int
-    words: int
-    depth: int
-    seed: int = 0
-    pairs: int | None = None
-    words_each: int | None = None
+    nonterminals: Size
+    words: Size
+    depth: Size
+    seed: Count = 0
+    pairs: Size | None = None
+    words_each: Size | None = None
     family: Literal["pcfg"] = field(default="pcfg", kw_only=True)
-
-    def __post_init__(self) -> None:
-        check_choices(self)
-        optional = [name for name in ("pairs", "words_each") if getattr(self, name) is not None]
-        check_whole(self, "nonterminals", "words", "depth", *optional)
-        as_integer("seed", self.seed, 0)
 
     @property
     def length(self) -> int:
         """Words of the longest sentence."""
         return 2 ** (self.depth - 1)
 
-    def build(self, device: torch.device | str = "cpu") -> PCFG:
+    @checked
+    def build(self, device: Device = "cpu") -> PCFG:
         """The language itself, its tables on `device`; the same tables on every device. Raises
         ValueError for what is not a device, and for numbers that do not fit, see above.
         """
-        check_device("device", device)
-        self._refuse_misfit()
         on_last_level = self.nonterminals // self.depth
         return random_levelled_pcfg(
             stream(self.seed, "language"),
@@ -156,14 +152,3 @@ class PCFGPlan:
             pairs=min(20, on_last_level**2) if self.pairs is None else self.pairs,
             words=min(100, self.words) if self.words_each is None else self.words_each,
         ).to(device)
-
-    def _refuse_misfit(self) -> None:
-        if self.nonterminals < self.depth:
-            raise ValueError(
-                f"`nonterminals` must be at least `depth` = {self.depth}, one for each level, got "
-                f"{self.nonterminals}."
-            )
-        if self.words_each is not None and self.words_each > self.words:
-            raise ValueError(
-                f"`words_each` must be at most `words` = {self.words}, got {self.words_each}."
-            )

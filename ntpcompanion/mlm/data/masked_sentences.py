@@ -10,13 +10,14 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ntpcompanion.languages.language import PADDING, Language, check_language
+from ntpcompanion.languages.language import PADDING, Language
 from ntpcompanion.mlm.data.special_tokens import MASK, padded_to
 from ntpcompanion.validation import (
     as_integer,
     as_number,
     check_choice,
     check_device,
+    check_instance,
     check_torch_generator,
 )
 
@@ -102,7 +103,7 @@ def draw_batch(
     >>> batch.tokens.shape, (batch.tokens == -2).sum(1).tolist()
     (torch.Size([3, 4]), [1, 1, 1])
     """
-    check_language(language)
+    check_instance("language", language, Language)
     as_integer("sentences", sentences, 1)
     as_integer("positions", positions, 1)
     if as_number("fraction", fraction, 0) > 1:

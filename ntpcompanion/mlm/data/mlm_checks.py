@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from ntpcompanion.argument_check import argument_check
 from ntpcompanion.languages.grammars.pcfg import PCFG
 from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.validation import (
+    argument_check,
     as_integer,
     as_number,
     check_shape,

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ntpcompanion.languages.language import Language, check_language
+from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.data.masked_sentences import MaskedBatch, batch_generator, draw_batch
 from ntpcompanion.validation import as_integer, check_callable, check_instance
 
@@ -112,7 +112,7 @@ def draw_test_set(
     >>> test.tokens.shape, test.conditional.shape
     (torch.Size([100, 4]), torch.Size([100, 6]))
     """
-    check_language(language)
+    check_instance("language", language, Language)
     as_integer("sentences", sentences, SUBSETS, reason="for a standard error")
     as_integer("batch", batch, 1)
     parts = []

@@ -3,27 +3,23 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ntpcompanion.checks import Count, NotNegative, Positive, Size, checked, need
 from ntpcompanion.mlm.data.labelled_examples import Accuracy, LabelledExamples, accuracy_of
-from ntpcompanion.mlm.probes.feature_scaling import refuse_scaling, scaled
+from ntpcompanion.mlm.probes.feature_scaling import scaled
 from ntpcompanion.networks.build_network import INITIAL_DEVIATION
-from ntpcompanion.validation import (
-    as_integer,
-    as_number,
-    as_positive,
-    check_instance,
-    check_torch_generator,
-)
 
 ROWS = 1024  # at a time where nothing is learned
 Forward = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
+@checked
 class ProbePlan:
     """How a head is trained: cross-entropy, AdamW, each epoch in a new order.
 
@@ -53,19 +49,12 @@ class ProbePlan:
     constant rate are our choice.
     """
 
-    learning_rate: float = 1e-3
-    epochs: int = 100
-    batch_size: int = 512
-    warmup: int = 0
-    weight_decay: float = 0.01
-    scaling: str = "standardized"
-
-    def __post_init__(self) -> None:
-        refuse_scaling(self.scaling)
-        for name, minimum in (("epochs", 1), ("batch_size", 1), ("warmup", 0)):
-            as_integer(name, getattr(self, name), minimum)
-        as_number("weight_decay", self.weight_decay, 0)
-        as_positive("learning_rate", self.learning_rate)
+    learning_rate: Positive = 1e-3
+    epochs: Size = 100
+    batch_size: Size = 512
+    warmup: Count = 0
+    weight_decay: NotNegative = 0.01
+    scaling: Literal["none", "standardized", "whitened"] = "standardized"
 
     def rate_at(self, step: int) -> float:
         """The learning rate of step 1, 2, …."""
@@ -86,6 +75,21 @@ class ProbeResult:
     training_loss: float
 
 
+@checked(
+    need("train", lambda train: train.inputs.is_floating_point(), "have features for `inputs`"),
+    need(
+        "test",
+        lambda train, test: (
+            (train.classes, train.inputs.shape[1:]) == (test.classes, test.inputs.shape[1:])
+        ),
+        "have the classes and the columns of `train`",
+    ),
+    need(
+        "train",
+        lambda train: (train.labels != train.labels[0]).any(),
+        "have examples of several classes",
+    ),
+)
 def linear_probe(
     train: LabelledExamples, test: LabelledExamples, plan: ProbePlan, generator: torch.Generator
 ) -> ProbeResult:
@@ -123,8 +127,6 @@ def linear_probe(
     >>> linear_probe(examples, examples, plan, generator).accuracy
     Accuracy(value=1.0, stderr=0.0)
     """
-    _check_kinds(train, test, plan, generator)
-    _refuse_mismatch(train, test)
     train, test = _in_coordinates(train, test, plan.scaling)
     head = _new_head(train.inputs.shape[1], train, generator, train.inputs.dtype)
 
@@ -143,34 +145,6 @@ def _in_coordinates(
         replace(examples, inputs=inputs)
         for examples, inputs in zip((train, test), both, strict=True)
     ]
-
-
-def _check_kinds(
-    train: LabelledExamples, test: LabelledExamples, plan: ProbePlan, generator: torch.Generator
-) -> None:
-    check_instance("train", train, LabelledExamples)
-    check_instance("test", test, LabelledExamples)
-    check_instance("plan", plan, ProbePlan)
-    check_torch_generator("generator", generator)
-
-
-def _refuse_mismatch(train: LabelledExamples, test: LabelledExamples) -> None:
-    if not train.inputs.is_floating_point():
-        raise ValueError(
-            f"`inputs` must be features, got {train.inputs.dtype}. `model.features` makes "
-            "features of tokens."
-        )
-    if train.classes != test.classes or train.inputs.shape[1:] != test.inputs.shape[1:]:
-        shapes = [f"{x.classes} classes, inputs {tuple(x.inputs.shape)}" for x in (train, test)]
-        raise ValueError(
-            f"`test` must have the classes and the columns of `train`, got {shapes[1]} and "
-            f"{shapes[0]}."
-        )
-    if (train.labels == train.labels[0]).all():
-        raise ValueError(
-            f"`train` has examples of class {int(train.labels[0])} only: there is nothing to "
-            "learn. Draw more of them."
-        )
 
 
 def _new_head(

@@ -3,9 +3,8 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.checks import check_range
 from ntpcompanion.mlm.data.mlm_checks import check_integers, check_numbers
-from ntpcompanion.validation import check_tensor
+from ntpcompanion.validation import check_range, check_tensor
 
 ROUNDING = 1e-6  # of a probability in single precision
 

@@ -5,22 +5,21 @@ networks would take alone.
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, get_args
+from typing import Annotated
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.func import vmap
 
-from ntpcompanion.languages.language import Language, check_language
-from ntpcompanion.mlm.data.mlm_checks import as_integers, as_numbers
+from ntpcompanion.checks import Count, Length, checked, need
+from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.data.stacked_sentences import STEPS_AT_ONCE, Labels, draw_steps
 from ntpcompanion.mlm.training.cuda_graph import captured
 from ntpcompanion.mlm.training.optimizer import contiguous_gradients, optimizer_of
 from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.stack import Parameters, Stack, functional_logits
-from ntpcompanion.validation import check_choice, check_instance
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,15 +63,34 @@ class StackedState:
     term: Float[Tensor, " models"]
 
 
+@checked(
+    need("seeds", lambda start, seeds: len(seeds) == len(start), "hold one for each network"),
+    need(
+        "rates",
+        lambda start, rates: rates is None or len(rates) == len(start),
+        "hold one for each network",
+    ),
+    need(
+        "rates",
+        lambda plan, rates: rates is None or plan.optimizer == "sgd",
+        "be None for AdamW, which does not notice the scale of a gradient",
+    ),
+    need(
+        "start",
+        lambda start, language: start.plan.words == language.vocab_size,
+        "have the {language.vocab_size} `words` of the language",
+    ),
+    need("plan", lambda plan: not plan.mask_share, "have `mask_share` 0: one mask a sentence"),
+)
 def train_stack(
     start: Stack,
     plan: TrainingPlan,
     language: Language,
-    seeds: Sequence[int],
+    seeds: Sequence[Count],
     name: str,
     *,
     labels: Labels = "drawn",
-    rates: Sequence[float] | None = None,
+    rates: Annotated[Sequence[float], Length(1)] | None = None,
     term: StackedTerm | None = None,
     stops: Collection[int] = (),
 ) -> Iterator[StackedState]:
@@ -113,8 +131,6 @@ def train_stack(
     Equal to training each network alone up to the rounding of sums. A step costs about as much as
     that of one network where the processor is not filled by one, such as on a GPU.
     """
-    _check_kinds(start, plan, language, name, labels, term)
-    _check(start, plan, language, seeds, rates)
     stops = plan.with_last(stops)
     stack = Stack(start.plan, {n: p.clone().requires_grad_() for n, p in start.parameters.items()})
     optimizer = optimizer_of(stack.parameters, plan, leading=1)
@@ -190,55 +206,6 @@ def trained_stack(
         start, plan, language, seeds, name, labels=labels, rates=rates, term=term
     )
     return state.stack.take(range(len(start)))
-
-
-def _check_kinds(
-    start: Stack,
-    plan: TrainingPlan,
-    language: Language,
-    name: str,
-    labels: Labels,
-    term: StackedTerm | None,
-) -> None:
-    check_instance("start", start, Stack)
-    check_instance("plan", plan, TrainingPlan)
-    check_language(language)
-    check_instance("name", name, str)
-    check_choice("labels", labels, get_args(Labels))
-    if term is not None:
-        check_instance("term", term, StackedTerm)
-
-
-def _check(
-    start: Stack,
-    plan: TrainingPlan,
-    language: Language,
-    seeds: Sequence[int],
-    rates: Sequence[float] | None,
-) -> None:
-    numbers: dict[str, list[Any]] = {"seeds": as_integers("seeds", seeds, 0)}
-    if rates is not None:
-        numbers["rates"] = as_numbers("rates", rates)
-    for name, values in numbers.items():
-        if len(values) != len(start):
-            raise ValueError(
-                f"`{name}` must hold one number for each of the {len(start)} networks, got "
-                f"{len(values)}."
-            )
-    if rates is not None and plan.optimizer != "sgd":
-        raise ValueError(
-            f"`rates` must be None with the optimizer {plan.optimizer!r}, which does not notice "
-            "the scale of a gradient. Use 'sgd'."
-        )
-    if language.vocab_size != start.plan.words:
-        raise ValueError(
-            f"`start` has {start.plan.words} words and the language {language.vocab_size}. Give "
-            "it `words` of the language."
-        )
-    if plan.mask_share:
-        raise ValueError(
-            f"`mask_share` must be 0, one mask a sentence, got {plan.mask_share}. Use `train`."
-        )
 
 
 def _gradients(

@@ -13,9 +13,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from ntpcompanion.argument_check import argument_check
-from ntpcompanion.checks import check_named_tensors
-from ntpcompanion.languages.language import PADDING, Language, check_language
+from ntpcompanion.checks import Device, Size, checked, need
+from ntpcompanion.languages.language import PADDING, Language
 from ntpcompanion.mlm.data.fingerprint import fingerprint
 from ntpcompanion.mlm.data.masked_sentences import MaskedBatch, batch_generator, draw_batch
 from ntpcompanion.mlm.training.checkpoints import identity, load_checkpoint, save_checkpoint
@@ -25,7 +24,6 @@ from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.build_network import build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.network_plan import ModelPlan
-from ntpcompanion.validation import as_integer, check_device, check_instance
 
 
 @dataclass(frozen=True)
@@ -85,6 +83,18 @@ class _Progress:
     began: float  # `perf_counter` at the start, if all training had been without a pause
 
 
+@checked(
+    need(
+        "model_plan",
+        lambda model_plan, language: model_plan.words == language.vocab_size,
+        "have the {language.vocab_size} `words` of the language",
+    ),
+    need(
+        "second",
+        lambda second, processes: None in (second, processes) or processes.count == 1,
+        "be None in several processes, which share the loss of the masked words only",
+    ),
+)
 def train(
     model_plan: ModelPlan,
     plan: TrainingPlan,
@@ -92,10 +102,10 @@ def train(
     *,
     start: Mapping[str, Tensor] | None = None,
     second: Regularizer | None = None,
-    device: torch.device | str = "cpu",
+    device: Device = "cpu",
     stops: Collection[int] = (),
     checkpoint: Path | None = None,
-    save_every: int = 1000,
+    save_every: Size = 1000,
     processes: Processes | None = None,
 ) -> Iterator[TrainingState]:
     """Train a model on sentences that `language` draws, and yield its state at each of the `stops`
@@ -157,10 +167,8 @@ def train(
     True
     """
     processes = Processes() if processes is None else processes
-    check_kinds(model_plan, plan, language, start, second, processes)
-    check_where(device, checkpoint, save_every)
     numbers = processes.share(plan.micro_batches)
-    stops = checked_stops(model_plan, plan, language, stops, second, processes)
+    stops = plan.with_last(stops)
     model = _started(build_model(model_plan, plan.seed, device), start)
     optimizer = optimizer_of(dict(model.named_parameters()), plan)
     belongs = _identity(language, model_plan, plan, start, second) if checkpoint else ""
@@ -320,56 +328,3 @@ def masked_loss(forward: nn.Module, batch: MaskedBatch, precision: str = "float3
         reduction="none",
     )
     return (losses.view_as(batch.targets).sum(1) / (batch.targets != PADDING).sum(1)).mean()
-
-
-def check_kinds(
-    model_plan: ModelPlan,
-    plan: TrainingPlan,
-    language: Language,
-    start: Mapping[str, Tensor] | None,
-    second: Regularizer | None,
-    processes: Processes,
-) -> None:
-    """ValueError unless every argument of `train` is of its kind."""
-    check_instance("model_plan", model_plan, ModelPlan)
-    check_instance("plan", plan, TrainingPlan)
-    check_language(language)
-    check_instance("processes", processes, Processes)
-    if start is not None:
-        check_named_tensors("start", start)
-    if second is not None:
-        check_instance("second", second, Regularizer)
-
-
-@argument_check
-def check_where(device: torch.device | str, checkpoint: Path | None, save_every: int) -> None:
-    """ValueError for what is not a device or no file, and for a number of steps below 1."""
-    check_device("device", device)
-    as_integer("save_every", save_every, 1)
-    if checkpoint is not None:
-        check_instance("checkpoint", checkpoint, Path)
-
-
-def checked_stops(
-    model_plan: ModelPlan,
-    plan: TrainingPlan,
-    language: Language,
-    stops: Collection[int],
-    second: Regularizer | None,
-    processes: Processes,
-) -> set[int]:
-    """The steps at which `train` stops, the last one included. ValueError for vocabularies that
-    differ, stops outside of the run, and a second term in several processes.
-    """
-    if language.vocab_size != model_plan.words:
-        raise ValueError(
-            f"`model_plan` has {model_plan.words} words and the language {language.vocab_size}. "
-            "Give it `words` of the language."
-        )
-    stops = plan.with_last(stops)
-    if second and processes.count > 1:
-        raise ValueError(
-            f"`second` must be None in {processes.count} processes, which share the loss of the "
-            "masked words only. Use one process."
-        )
-    return stops

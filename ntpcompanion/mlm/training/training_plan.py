@@ -4,12 +4,18 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from ntpcompanion.mlm.data.mlm_checks import as_fraction, as_integers, as_list
-from ntpcompanion.networks.size_checks import check_choices, check_whole
-from ntpcompanion.validation import as_integer, as_number, as_positive, check_flag
+from ntpcompanion.checks import Count, Fraction, NotNegative, Positive, Size, checked, need
+from ntpcompanion.mlm.data.mlm_checks import as_integers
 
 
 @dataclass(frozen=True)
+@checked(
+    need(
+        "micro_batch",
+        lambda batch_size, micro_batch: batch_size % (micro_batch or batch_size) == 0,
+        "divide `batch_size` = {batch_size}, or be 0 for all of it",
+    )
+)
 class TrainingPlan:
     """How a model is trained: every step sees sentences that no other step has seen.
 
@@ -56,46 +62,20 @@ class TrainingPlan:
     [0.005, 0.01, 0.005]
     """
 
-    steps: int
-    batch_size: int
-    micro_batch: int = 0
+    steps: Size
+    batch_size: Size
+    micro_batch: Count = 0
     optimizer: Literal["adamw", "sgd"] = "adamw"
-    learning_rate: float = 1e-3
-    betas: tuple[float, float] = (0.9, 0.98)
-    epsilon: float = 1e-6
-    weight_decay: float = 0.01
-    warmup: float = 0.06
+    learning_rate: Positive = 1e-3
+    betas: tuple[Fraction, Fraction] = (0.9, 0.98)
+    epsilon: NotNegative = 1e-6
+    weight_decay: NotNegative = 0.01
+    warmup: Fraction = 0.06
     schedule: Literal["linear", "constant"] = "linear"
-    mask_share: float = 0.0
+    mask_share: Fraction = 0.0
     precision: Literal["float32", "bfloat16"] = "float32"
     compile: bool = False
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_choices(self)
-        check_whole(self, "steps", "batch_size")
-        if as_integer("micro_batch", self.micro_batch) < 0 or self.batch_size % (
-            self.micro_batch or self.batch_size
-        ):
-            raise ValueError(
-                f"`micro_batch` must divide `batch_size` = {self.batch_size}, or be 0 for all of "
-                f"it, got {self.micro_batch}."
-            )
-        self._check_optimizer()
-        for name in ("warmup", "mask_share"):
-            as_fraction(name, getattr(self, name))
-        check_flag("compile", self.compile)
-        as_integer("seed", self.seed, 0)
-
-    def _check_optimizer(self) -> None:
-        as_positive("learning_rate", self.learning_rate)
-        betas = as_list("betas", self.betas, "two numbers")
-        if len(betas) != 2:
-            raise ValueError(f"`betas` must be two numbers, got {len(betas)}.")
-        for beta in betas:
-            as_fraction("betas", beta)
-        for name in ("epsilon", "weight_decay"):
-            as_number(name, getattr(self, name), 0)
+    seed: Count = 0
 
     @property
     def micro_batches(self) -> int:

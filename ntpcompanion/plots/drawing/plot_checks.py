@@ -10,8 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.colors import is_color_like
 from matplotlib.markers import MarkerStyle
 
-from ntpcompanion.argument_check import argument_check
-from ntpcompanion.validation import as_array, as_integer, as_shaped, check_instance, described
+from ntpcompanion.validation import (
+    argument_check,
+    as_array,
+    as_integer,
+    as_shaped,
+    check_instance,
+    described,
+)
 
 
 @argument_check

@@ -10,6 +10,7 @@ from pathlib import Path
 from ntpcompanion.workflow.base.files import files_below, sha256
 from ntpcompanion.workflow.hashing.bindings import last_name
 from ntpcompanion.workflow.hashing.modules import Module, Packages, is_lazy, statements_of
+from ntpcompanion.workflow.hashing.purity import DECORATOR, is_from
 from ntpcompanion.workflow.hashing.statements import PLAIN_DECORATORS, Statement
 
 # who uses these reads docstrings or annotations of anything
@@ -89,6 +90,8 @@ def _calls(packages: Packages, module: Module, statement: Statement, node: ast.e
     for call in (each for each in _now(node) if isinstance(each, ast.Call)):
         reference = by_node.get(id(call.func))
         bound = packages.resolve(module, reference) if reference else []
+        if bound and all(is_from(DECORATOR, each) for each in bound):
+            continue
         if last_name(call) not in MAKES or any(each.module is not None for each in bound):
             return True
     return False

@@ -4,12 +4,14 @@ When in doubt, a call counts.
 """
 
 import ast
+from collections.abc import Set
 
 from ntpcompanion.workflow.hashing.bindings import last_name
 from ntpcompanion.workflow.hashing.modules import Bound, Module, Packages
 from ntpcompanion.workflow.hashing.statements import Reference, Statement
 
-MARK = "ntpcompanion.argument_check"  # the module of the mark
+MARK = "ntpcompanion.validation"  # the module of the mark
+DECORATOR = "ntpcompanion.checks"  # that of the decorator, and of what stands beside annotations
 NONE: frozenset[Statement] = frozenset()
 BUILTINS = frozenset(
     "isinstance issubclass len type str int float bool complex repr ascii abs round callable "
@@ -61,11 +63,64 @@ def is_marked(packages: Packages, module: Module, statement: Statement) -> bool:
         return False
     marks = [each for each in statement.references if each.nodes[-1] is node.decorator_list[0]]
     names = [bound for each in marks for bound in packages.resolve(module, each)]
-    return bool(names) and all(
-        bound.outside == f"{MARK}.argument_check"
-        or (bound.module is not None and bound.module.name == MARK)
-        for bound in names
+    return bool(names) and all(is_from(MARK, bound, "argument_check") for bound in names)
+
+
+def is_from(place: str, bound: Bound, name: str = "") -> bool:
+    """Whether a name leads to a module of ours: to a `name` in it, or to any."""
+    if bound.module is not None and bound.module.name == place:
+        return bound.name == name or (not name and bound.statement is not None)
+    return bound.outside == f"{place}.{name}" if name else bound.outside.startswith(f"{place}.")
+
+
+def only_checks(
+    packages: Packages, module: Module, statement: Statement, node: ast.AST, methods: Set[str]
+) -> bool:
+    """Whether a decorator, or what stands in `Annotated` beside a type, is made of what
+    `ntpcompanion.checks` defines, with conditions that can be seen only to look; `methods` are
+    names of attributes that may be more than data.
+    """
+    named = node.slice.elts[1:] if isinstance(node, ast.Subscript) else [node]  # type: ignore[attr-defined]  # a tuple
+    inside = [each for part in named for each in ast.walk(part)]
+    by_node = {id(each.nodes[-1]): each for each in statement.references}
+
+    def bound_to(node: ast.AST) -> list[Bound]:
+        reference = by_node.get(id(node))
+        return packages.resolve(module, reference) if reference else []
+
+    def is_ours(node: ast.AST) -> bool:
+        bound = bound_to(node.func if isinstance(node, ast.Call) else node)
+        return bool(bound) and all(is_from(DECORATOR, each) for each in bound)
+
+    if isinstance(node, ast.Subscript):
+        ours = named
+    else:
+        ours = [node, *(node.args if isinstance(node, ast.Call) else [])]
+    return (
+        all(map(is_ours, ours))
+        and not any(_changes(each) for each in inside if not isinstance(each, ast.Lambda))
+        and not {each.attr for each in inside if isinstance(each, ast.Attribute)} & methods
+        and all(
+            is_ours(each)
+            or (
+                _only_looks(each, by_node.get(id(each.func)), bound := bound_to(each.func))
+                and not any(one.statement for one in bound)
+            )
+            for each in inside
+            if isinstance(each, ast.Call)
+        )
     )
+
+
+def stands_for(bound: Bound) -> ast.expr | None:
+    """Of a name such as `Size`, which `ntpcompanion.checks` defines as `Annotated[int, ...]`, the
+    type; None of another one.
+    """
+    value = getattr(getattr(bound.statement, "node", None), "value", None)
+    if is_from(DECORATOR, bound) and isinstance(value, ast.Subscript):
+        if last_name(value.value) == "Annotated" and isinstance(value.slice, ast.Tuple):
+            return value.slice.elts[0]
+    return None
 
 
 def looked_at(

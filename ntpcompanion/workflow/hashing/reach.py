@@ -25,7 +25,15 @@ from ntpcompanion.workflow.hashing.elsewhere import (
     looks_anywhere,
 )
 from ntpcompanion.workflow.hashing.modules import Bound, Module, Packages, is_lazy
-from ntpcompanion.workflow.hashing.purity import is_marked, is_simple_call, looked_at
+from ntpcompanion.workflow.hashing.purity import (
+    DECORATOR,
+    is_from,
+    is_marked,
+    is_simple_call,
+    looked_at,
+    only_checks,
+    stands_for,
+)
 from ntpcompanion.workflow.hashing.statements import Reference, Statement
 from ntpcompanion.workflow.hashing.tree_hash import tree_hash
 
@@ -78,8 +86,10 @@ def definition_hashes(
     Notes
     -----
     Comments and layout do not count. Left out are docstrings, and annotations of functions that are
-    only called, unless the program introspects anything or a decorator may read them; and calls of
-    functions that `ntpcompanion.argument_check` marks and that can be seen to be pure.
+    only called, unless the program introspects anything or a decorator may read them; calls of
+    functions that `ntpcompanion.validation` marks and that can be seen to be pure; and, where no
+    error of its may be caught, the decorator `ntpcompanion.checks.checked` with what it reads
+    beside the types of fields.
     """
     state = tuple(map(folder_hash, folders))
     packages, choice = _packages(folders, state), _Choice()
@@ -112,6 +122,7 @@ class _Reach:
         self.nodes: dict[int, str] = {}
         self.of_libraries: set[int] = set()  # nodes of names that libraries define
         self.left_out: set[int] = set()
+        self.replaced: dict[int, ast.AST] = {}
         self.calls: dict[Statement, list[int]] = {}
         self.loaded: set[str] = set()
         self.whole: set[str] = set()
@@ -146,6 +157,8 @@ class _Reach:
 
     def acts(self, module: Module, statement: Statement) -> bool:
         """Whether a statement counts because its module is imported."""
+        if module.name == DECORATOR:
+            return False  # it says what annotations may say
         is_class = isinstance(statement.node, ast.ClassDef)
         registers = is_class and self.choice.registers
         return registers or acts(self.packages, module, statement.node, statement)
@@ -172,27 +185,39 @@ class _Reach:
         self.texts += statement.texts
         self.leave_out(module, statement)
         for reference in statement.references:
-            if reference.part is None or id(reference.part) not in self.left_out:
+            part = id(reference.part)
+            if part not in self.left_out and part not in self.replaced:
                 self.follow(statement, module, reference)
         self.look(module, statement)
 
     def leave_out(self, module: Module, statement: Statement) -> None:
+        counted: set[str] = set()  # functions whose annotations are checked where it matters
         for part in statement.parts:
-            if part.kind == "call":
+            if part.kind in ("check", "marks"):
+                ours = not self._caught(statement) and only_checks(
+                    self.packages, module, statement, part.node, self.choice.methods
+                )
+                if part.kind == "check" and ours:
+                    self.left_out.add(id(part.node))
+                elif ours:
+                    annotated = part.node.slice.elts[0]  # type: ignore[attr-defined]  # Annotated[...]
+                    self.replaced[id(part.node)] = annotated
+                elif part.kind == "check":
+                    counted |= part.owners
+            elif part.kind == "call":
                 if self._is_check(module, statement, part.node):
                     self.left_out.add(id(part.node))
                     self.calls.setdefault(statement, []).append(id(part.node))
             elif not self.choice.introspected and (
-                part.kind == "docstring" or not part.owners & self.choice.handed
+                part.kind == "docstring" or not part.owners & (self.choice.handed | counted)
             ):
                 self.left_out.add(id(part.node))
 
+    def _caught(self, statement: Statement) -> bool:
+        return self.choice.all_caught or id(statement) in self.choice.caught
+
     def _is_check(self, module: Module, statement: Statement, node: ast.AST) -> bool:
-        if (
-            self.choice.all_caught
-            or id(statement) in self.choice.caught
-            or not is_simple_call(node)
-        ):
+        if self._caught(statement) or not is_simple_call(node):
             return False
         if {each.attr for each in attributes_in(ast.walk(node))} & self.choice.methods:
             return False
@@ -218,6 +243,13 @@ class _Reach:
             if first in OF_THE_MODULE:
                 self.nodes[id(reference.nodes[0])] = f"{first} of {module.name}"
                 self.texts.append(module.name)
+            return
+        if all(is_from(DECORATOR, bound, "checked") for bound in bounds):
+            self.nodes[id(reference.nodes[-1])] = "checked"
+            return
+        kind = stands_for(bounds[0])
+        if kind is not None and not self._caught(statement):
+            self.replaced[id(reference.nodes[-1])] = kind
             return
         labels = []
         for bound in bounds:
@@ -291,9 +323,13 @@ class _Reach:
         names = {id(node) for each in statement.references for node in each.nodes}
         labels = tuple((name, self.nodes[name]) for name in sorted(names) if name in self.nodes)
         parts = {id(each.node) for each in statement.parts} & self.left_out
-        key = (statement, labels, tuple(sorted(parts)))
+        nodes = names | {id(each.node) for each in statement.parts}
+        replaced = tuple(sorted(nodes & self.replaced.keys()))
+        key = (statement, labels, tuple(sorted(parts)), replaced)
         if key not in self.packages.hashes:
-            self.packages.hashes[key] = tree_hash(statement.node, self.nodes, self.left_out)
+            self.packages.hashes[key] = tree_hash(
+                statement.node, self.nodes, self.left_out, self.replaced
+            )
         return self.packages.hashes[key]
 
     def hashes(self) -> dict[str, str]:

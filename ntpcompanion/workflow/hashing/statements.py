@@ -16,19 +16,23 @@ from ntpcompanion.workflow.hashing.bindings import (
     last_name,
 )
 
-Kind = Literal["docstring", "annotation", "call"]
+Kind = Literal["docstring", "annotation", "call", "check", "marks"]
 
 # decorators that neither read what they decorate nor remember it elsewhere
 PLAIN_DECORATORS = frozenset(
     "staticmethod classmethod property setter cache lru_cache cached_property contextmanager "
-    "abstractmethod override final dataclass total_ordering argument_check "
+    "abstractmethod override final dataclass total_ordering argument_check checked "
     "no_grad enable_grad inference_mode".split()
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A part of a statement that may be left out, and the functions and classes around it."""
+    """A part of a statement that may be left out, and the functions and classes around it.
+
+    Of a "check", a decorator, one of them is what it decorates. Of "marks", `Annotated[...]` in the
+    annotation of a field, what is annotated stays.
+    """
 
     kind: Kind
     node: ast.AST
@@ -117,6 +121,7 @@ class _Reader(ast.NodeVisitor):
         self.owners: list[str] = []
         self.part: ast.AST | None = None
         self.opaque = False  # within what an unknown decorator or metaclass may read
+        self.in_field = False  # within the annotation of one
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         deferred = any(not scope.is_class for scope in self.scopes)
@@ -132,7 +137,7 @@ class _Reader(ast.NodeVisitor):
             self._all(node.orelse)
 
     def visit_FunctionDef(self, node: Function) -> None:
-        self._all(node.decorator_list)
+        self._decorators(node)
         before = self._enter(node)
         arguments = node.args
         self._all([*arguments.defaults, *filter(None, arguments.kw_defaults)])
@@ -149,7 +154,7 @@ class _Reader(ast.NodeVisitor):
         self.visit_FunctionDef(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self._all(node.decorator_list)
+        self._decorators(node)
         self._quietly(node.bases)
         self._all(node.keywords)
         before = self._enter(node)
@@ -179,7 +184,9 @@ class _Reader(ast.NodeVisitor):
         if self.scopes and not self.scopes[-1].is_class:
             return  # Python evaluates no annotation of a local variable
         if self.scopes:
-            self.visit(node.annotation)  # of a field
+            self.in_field = True
+            self.visit(node.annotation)
+            self.in_field = False
         else:
             self._optional("annotation", node.annotation)
 
@@ -202,7 +209,16 @@ class _Reader(ast.NodeVisitor):
             self.visit(owner)
             return
         self._quietly([node.value])
-        self.visit(node.slice)
+        if (
+            self.in_field
+            and last_name(node.value) == "Annotated"
+            and isinstance(node.slice, ast.Tuple)
+        ):
+            first, *marks = node.slice.elts
+            self.visit(first)
+            self._aside("marks", node, marks)
+        else:
+            self.visit(node.slice)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str):
@@ -269,6 +285,23 @@ class _Reader(ast.NodeVisitor):
         self.owners.append(node.name)
         self.into.words.add(node.name)
         return before
+
+    def _decorators(self, node: Function | ast.ClassDef) -> None:
+        for each in node.decorator_list:
+            if last_name(each) == "checked":
+                self._aside("check", each, [each], node.name)
+            else:
+                self.visit(each)
+
+    def _aside(self, kind: Kind, node: ast.AST, marks: Sequence[ast.AST], *owners: str) -> None:
+        """Visit what looks at arguments: it hands nothing on."""
+        into, outer = self.into, self.part
+        handed, free_calls = set(into.handed), list(into.free_calls)
+        into.parts.append(Part(kind, node, frozenset({*self.owners, *owners})))
+        self.part = outer or node
+        self._all(marks)
+        self.part = outer
+        into.handed, into.free_calls = handed, free_calls
 
     def _leave(self, before: tuple[int, bool]) -> None:
         depth, self.opaque = before

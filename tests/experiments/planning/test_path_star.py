@@ -116,7 +116,7 @@ def test_wrong_plans_are_refused():
         {
             "arms": (1, "greater than or equal to 2"),
             "lengths": ([], "at least 1 item"),
-            "labels": (6, "nodes of the graph: 7"),
+            "labels": (6, "nodes of the graph"),
             "query": ("front", "'last' or 'first'"),
             "separators": ("no", "valid boolean"),
             "objective": ("mlm", "'next_token'"),

@@ -56,7 +56,5 @@ def test_every_node_spans_its_words_and_is_rewritten_by_a_rule():
 def test_a_derivation_that_does_not_end_is_refused():
     one = torch.ones(1, dtype=torch.float64)
     endless = PCFG(one, 0.99 * one.view(1, 1, 1), 0.01 * one.view(1, 1))
-    with pytest.raises(
-        ValueError, match=r"`max_words` = 50: a derivation outgrew it\. Allow more, or draw again"
-    ):
+    with pytest.raises(ValueError, match="`max_words`"):
         draw_derivation(endless, np.random.default_rng(3), max_words=50)

@@ -84,7 +84,7 @@ def recursive():
     [
         (
             lambda: span_labels(recursive(), torch.zeros(1, 1).long(), 0, "inside"),
-            "`words` must be at least 1 or None .* got 0",
+            "`words`",
         ),
         (
             lambda: span_labels(recursive(), torch.zeros(1, 1).long(), 1, "outside"),
@@ -104,15 +104,15 @@ def recursive():
         ),
         (
             lambda: random_levelled_pcfg(np.random.default_rng(0), words=300),
-            "`words` must be at most `vocab` = 200, got 300",
+            "`words`",
         ),
         (
             lambda: random_levelled_pcfg(np.random.default_rng(0), stop=1.5),
-            r"`stop` must be a probability, got 1\.5",
+            "`stop`",
         ),
         (
             lambda: random_levelled_pcfg(np.random.default_rng(0), pairs=65),
-            "`pairs` must be at most 64, all pairs of the smallest level, got 65",
+            "`pairs`",
         ),
     ],
 )

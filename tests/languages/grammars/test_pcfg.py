@@ -335,7 +335,7 @@ def recursive():
         ),
         (
             lambda: PCFG(torch.ones(1), half * 2, torch.zeros(1, 1)).sample(1, generator()),
-            "`max_length` = 1 keeps a share of 0 of all",
+            "`max_length`",
         ),
     ],
 )

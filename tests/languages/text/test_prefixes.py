@@ -79,11 +79,11 @@ def test_windows_of_their_own_positions_may_rise_as_well():
 @pytest.mark.usefixtures("unchecked_shapes")
 @pytest.mark.parametrize("shape", [(3,), (0, 2), (2, 0)])
 def test_what_is_no_set_of_sequences_is_refused(shape):
-    with pytest.raises(ValueError, match=r"`sequences` must have shape \(n, T \+ 1\)"):
+    with pytest.raises(ValueError, match="`sequences`"):
         count_prefixes(np.zeros(shape, dtype=int), 2)
 
 
 @pytest.mark.parametrize("token", [-1, 3])
 def test_tokens_out_of_range_are_refused(token):
-    with pytest.raises(ValueError, match=r"`sequences` must lie in 0 … 2 .* got"):
+    with pytest.raises(ValueError, match="`sequences`"):
         count_prefixes(np.array([[0, token]]), 3)

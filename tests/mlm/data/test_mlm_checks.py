@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from ntpcompanion.checks import check_named_tensors, check_range
 from ntpcompanion.mlm.data.mlm_checks import (
     as_fraction,
     as_integers,
@@ -10,7 +9,7 @@ from ntpcompanion.mlm.data.mlm_checks import (
     check_integers,
     check_numbers,
 )
-from ntpcompanion.validation import as_positive
+from ntpcompanion.validation import as_positive, check_named_tensors, check_range
 
 
 def test_what_is_right_passes_as_it_is():

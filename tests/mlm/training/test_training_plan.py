@@ -10,20 +10,20 @@ from tests.mlm.cases import SHORT
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"batch_size": 0}, "`batch_size` must be a whole number of at least 1, got 0"),
-        ({"steps": -1}, "`steps` must be a whole number of at least 1, got -1"),
+        ({"batch_size": 0}, "`batch_size` must be at least 1, got 0"),
+        ({"steps": -1}, "`steps` must be at least 1, got -1"),
         (
             {"micro_batch": 3},
             "`micro_batch` must divide `batch_size` = 8, or be 0 for all of it, got 3",
         ),
         (
             {"micro_batch": -8},
-            "`micro_batch` must divide `batch_size` = 8, or be 0 for all of it, got -8",
+            "`micro_batch` must be at least 0, got -8",
         ),
         ({"learning_rate": float("nan")}, "`learning_rate` must be positive and finite, got nan"),
         ({"learning_rate": 0.0}, "`learning_rate` must be positive and finite, got 0.0"),
         ({"betas": (0.9, 1.0)}, "`betas` must be at least 0 and below 1, got 1.0"),
-        ({"betas": (-0.1, 0.5)}, "`betas` must be at least 0 and below 1, got -0.1"),
+        ({"betas": (-0.1, 0.5)}, "`betas` must be at least 0, got -0.1"),
         ({"warmup": 1.0}, "`warmup` must be at least 0 and below 1, got 1.0"),
         ({"mask_share": 1.5}, "`mask_share` must be at least 0 and below 1, got 1.5"),
         ({"weight_decay": -1.0}, "`weight_decay` must be at least 0, got -1.0"),

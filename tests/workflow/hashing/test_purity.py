@@ -14,7 +14,7 @@ from ntpcompanion.workflow.hashing.modules import Packages
 from ntpcompanion.workflow.hashing.purity import is_marked, looked_at
 from tests.workflow.hashing.tiny_package import files, user
 
-CHECK = "from ntpcompanion.argument_check import argument_check\n"
+CHECK = "from ntpcompanion.validation import argument_check\n"
 CHECKED = (
     CHECK
     + """
