@@ -139,6 +139,8 @@ def check_device(name: str, value: Any, call: Call) -> None:
     if isinstance(value, torch.nn.Module):
         # within `__init__` it has none yet
         value = next(value.parameters(), None) if "_parameters" in vars(value) else None
+        if value is not None and value.device.type == "meta":
+            return  # a shape alone, which goes with numbers on any device
     if not isinstance(value, torch.Tensor):
         return
     if call.home is None:

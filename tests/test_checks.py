@@ -156,6 +156,16 @@ def test_arguments_of_a_call_are_compared():
         function()
 
 
+def test_a_module_without_numbers_goes_with_tensors_on_any_device():
+    @checked
+    def function(network: torch.nn.Linear, parameters: Tensor):
+        return parameters
+
+    function(torch.nn.Linear(2, 2, device="meta"), torch.ones(2))
+    with pytest.raises(ValueError, match="`parameters` must be on the device of `network`, cpu"):
+        function(torch.nn.Linear(2, 2), torch.ones(2, device="meta"))
+
+
 def test_entries_are_not_looked_at_under_vmap():
     @checked
     def total(x: Annotated[Float[Tensor, " d"], Range(5, 6)]):

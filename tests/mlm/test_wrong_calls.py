@@ -81,6 +81,11 @@ RIGHT = {
         {"network": lambda: STACK.network, "parameters": STACK.parameters}
         | {"tokens": TEST.tokens, "positions": TEST.at, "uniforms": UNIFORMS},
     ),
+    "function_traces": (
+        mlm.function_traces,
+        {"network": lambda: STACK.network, "parameters": STACK.parameters}
+        | {"tokens": TEST.tokens, "positions": TEST.at, "uniforms": UNIFORMS},
+    ),
     "rescale": (
         mlm.rescale,
         {"parameters": STACK.parameters, "scales": torch.zeros(2, 10)},
@@ -183,6 +188,7 @@ probe_stack: train=features labels=labels test=features posterior=posterior plan
 probe_stack: generator=generator models=size
 measured_traces: network=model parameters=parameters tokens=masked positions=asked uniforms=uniforms
 measured_traces: chunk=size
+function_traces: network=model parameters=parameters tokens=masked positions=asked uniforms=uniforms
 rescale: parameters=parameters scales=scales
 enlarge: model=model plan=plan scaling=choice zeros=choice
 """

@@ -4,16 +4,19 @@ over inputs, and how much of it single inputs carry.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.func import vmap
 
+from ntpcompanion.checks import Range, checked
 from ntpcompanion.mlm.curvature.example_gradients import sampled_labels, squared_gradients
 from ntpcompanion.mlm.curvature.invariant_trace import gradient_moments, invariant_trace
 from ntpcompanion.mlm.curvature.symmetries import normal_form, transform
 from ntpcompanion.mlm.data.mlm_checks import check_numbers
+from ntpcompanion.mlm.data.special_tokens import MASK
 from ntpcompanion.networks.stack import functional_logits
 from ntpcompanion.networks.transformer import Transformer
 from ntpcompanion.validation import as_integer, check_range
@@ -45,11 +48,12 @@ class FunctionTraces:
     largest: Float[Tensor, " models"]
 
 
+@checked
 def function_traces(
     network: Transformer,
     parameters: Mapping[str, Tensor],
-    tokens: Int[Tensor, "inputs positions"],
-    positions: Int[Tensor, "inputs 1"],
+    tokens: Annotated[Int[Tensor, "inputs positions"], Range(MASK, "network.plan.words - 1")],
+    positions: Annotated[Int[Tensor, "inputs 1"], Range(0, "network.plan.positions - 1")],
     uniforms: Float[Tensor, "inputs labels"],
 ) -> FunctionTraces:
     """E_x E_{v∼f_θ(x)} ‖∇_θ log f_θ(v | x)‖² of several networks at its minimum over all maps of
