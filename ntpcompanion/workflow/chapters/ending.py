@@ -52,6 +52,11 @@ class Ending:
         return f"ntpcompanion {subcommand} {shlex.quote(result.notebook)}{profile}{overrides}"
 
     @property
+    def fence(self) -> str:
+        """Of the command: more backticks than a value in it has."""
+        return "`" * max(3, *(1 + len(run) for run in re.findall("`+", self.command)), 0)
+
+    @property
     def github(self) -> str:
         """Owner and name of the repository on GitHub, from where Binder and a Codespace open a
         commit; empty for any other, and without a commit.
