@@ -11,8 +11,9 @@ from ntpcompanion.statistics.power import (
     verdict_on,
     verdict_probabilities,
 )
-from ntpcompanion.workflow.claims.claims import Claim, judge
+from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.claims.verdict import judge
 from tests.toy import CLAIM
 
 numbers = st.floats(-1e3, 1e3)

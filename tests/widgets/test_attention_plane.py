@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ntpcompanion.attention import TokenSequences, descend_attention
+from ntpcompanion.experiments import attention_starts
 from tests.browsing import needs_browser
 from tests.widgets.shown import shown_widget
 
@@ -17,7 +18,8 @@ RATES = {"gd": 1.0, "ngd": 0.1, "polyak": 1.0}
 
 @pytest.fixture(scope="module")
 def touched():
-    return shown_widget("attention_bias", "attention_plane")
+    ends = attention_starts.run(attention_starts.Plan(starts=2, few_sets=2, seed=0))
+    return shown_widget("attention_bias", "attention_plane", ends=ends)
 
 
 def state(page):

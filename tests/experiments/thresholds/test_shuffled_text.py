@@ -42,7 +42,7 @@ def test_a_shuffled_text_keeps_its_sizes(text):
 
 
 def test_a_text_that_is_too_short_is_named(text):
-    with pytest.raises(ValueError, match=r"`num_words` must lie in 1 … 40, .*, got 41"):
+    with pytest.raises(ValueError, match=r"`num_words` must lie in 1 … 40 .*, got 41"):
         run(plan(text, 41))
     with pytest.raises(ValueError, match=r"the text has 2 distinct words"):
         # two words are not too few for `num_words`, but for a vocabulary

@@ -57,7 +57,7 @@ def test_the_crossing_is_that_of_enumeration(text):
 
 def test_as_many_words_as_the_text_has(text):
     assert run(plan(text, 40)).contexts == 3
-    with pytest.raises(ValueError, match=r"`num_words` must lie in 1 … 40, .* got 41"):
+    with pytest.raises(ValueError, match=r"`num_words` must lie in 1 … 40 .*, got 41"):
         run(plan(text, 41))
     with pytest.raises(ValueError, match=r"`vocab_size` must lie in"):
         run(plan(text, 2, 9))
