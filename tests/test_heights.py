@@ -18,7 +18,6 @@ TWO_THIRDS = {
     "adam": 10_578,
     "adam_limit": 6_016,
     "descent": 11_531,
-    "flatness_downstream": 10_777,
     "languages": 7_504,
     "ntp_svm": 8_058,
     "same_loss": 7_939,
