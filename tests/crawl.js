@@ -16,8 +16,10 @@ window.crawl = {
     await document.fonts.ready;
     for (const image of document.images) image.loading = "eager";
     await Promise.all([...document.images].map(image => image.decode().catch(() => {})));
-    do await new Promise(resolve => requestAnimationFrame(resolve));
+    const frame = () => new Promise(resolve => requestAnimationFrame(resolve));
+    do await frame();
     while (innerWidth !== width || !matchMedia(`(prefers-color-scheme: ${colours})`).matches);
+    await frame(); // scripts of the page that hear of a new width in a frame answer at its end
   },
 
   // For the links between pages, which no page can judge alone. Those of the head serve browsers: they have to hold, but lead no reader.
