@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, Protocol, Union, get_args, get_origi
 import numpy as np
 from jaxtyping import Float, Int
 
-from ntpcompanion import validation as say
-from ntpcompanion.checks import Between, Is, Length, Mark, Range, Shape
+from ntpcompanion import validation
+from ntpcompanion.checks import Between, Is, Length, Mark, Range, Shape, Shapes
 from ntpcompanion.validation import described
 
 Test = Callable[[str, Any, "Call"], object]
@@ -54,7 +54,7 @@ def make_test(annotation: Any, marks: tuple[Any, ...] = ()) -> Test | None:
 @no_type_check
 def _mark_test(mark: Any) -> Test:
     if mark is Mark.DEVICE:
-        return lambda name, value, call: say.check_reachable(name, value)
+        return lambda name, value, call: validation.check_reachable(name, value)
     return lambda name, value, call: mark.test(value) or reject(name, value, mark, call)
 
 
@@ -74,20 +74,20 @@ def _kind_test(annotation: Any, origin: Any, parts: Any, marks: Any) -> Test | N
     if origin in (Union, types.UnionType):
         return _any_of(parts, marks)
     if origin is Literal:
-        return lambda name, value, call: say.check_choice(name, value, parts)
+        return lambda name, value, call: validation.check_choice(name, value, parts)
     if hasattr(annotation, "dim_str"):
         return _Array(annotation, marks)
     if annotation in (int, float):
         return _number_test(annotation, marks)
     if annotation is bool:
-        return lambda name, value, call: say.check_flag(name, value)
+        return lambda name, value, call: validation.check_flag(name, value)
     return _instance_test(origin or annotation, parts, marks)
 
 
 @no_type_check
 def _instance_test(kind: Any, parts: Any, marks: Any) -> Test | None:
     if kind is Callable:
-        return lambda name, value, call: say.check_callable(name, value)
+        return lambda name, value, call: validation.check_callable(name, value)
     if kind is tuple and Ellipsis not in parts:
         return _tuple_test([make_test(part, marks) for part in parts])
     if isinstance(kind, type) and issubclass(kind, Mapping):
@@ -96,7 +96,7 @@ def _instance_test(kind: Any, parts: Any, marks: Any) -> Test | None:
         return _list_test(parts[0] if parts else Any, marks)
     if not isinstance(kind, type) or kind in (object, Any) or not _is_class(kind):
         return None
-    return _class_test(kind)
+    return _class_test(kind, marks)
 
 
 def _is_class(kind: type) -> bool:
@@ -105,33 +105,34 @@ def _is_class(kind: type) -> bool:
 
 
 @no_type_check
-def _class_test(kind: type) -> Test:
+def _class_test(kind: type, marks: Any) -> Test:
     module, name = kind.__module__.partition(".")[0], kind.__name__
     if kind is np.random.Generator:
-        return lambda name, value, call: say.check_generator(name, value)
+        return lambda name, value, call: validation.check_generator(name, value)
     if module == "torch" and name == "Generator":
-        return lambda name, value, call: say.check_torch_generator(name, value)
+        return lambda name, value, call: validation.check_torch_generator(name, value)
     if module == "torch" and name == "Tensor":
         return _tensor_test
     if "torch.nn.modules.module" in {each.__module__ for each in kind.__mro__}:
 
         def module_test(name: str, value: Any, call: Call) -> None:
             # what torch.compile makes of one
-            say.check_instance(name, getattr(value, "_orig_mod", value), kind)
-            check_device(name, value, call)
+            validation.check_instance(name, getattr(value, "_orig_mod", value), kind)
+            if Shapes not in marks:
+                check_one_device(name, value, call)
 
         return module_test
-    return lambda name, value, call: say.check_instance(name, value, kind)
+    return lambda name, value, call: validation.check_instance(name, value, kind)
 
 
 @no_type_check
 def _tensor_test(name: str, value: Any, call: Call) -> None:
-    say.check_tensor(name, value)
-    check_device(name, value, call)
+    validation.check_tensor(name, value)
+    check_one_device(name, value, call)
 
 
 @no_type_check
-def check_device(name: str, value: Any, call: Call) -> None:
+def check_one_device(name: str, value: Any, call: Call) -> None:
     """Raise ValueError unless tensors and modules of one call are on one device."""
     torch = sys.modules.get("torch")
     if torch is None:
@@ -139,8 +140,6 @@ def check_device(name: str, value: Any, call: Call) -> None:
     if isinstance(value, torch.nn.Module):
         # within `__init__` it has none yet
         value = next(value.parameters(), None) if "_parameters" in vars(value) else None
-        if value is not None and value.device.type == "meta":
-            return  # a shape alone, which goes with numbers on any device
     if not isinstance(value, torch.Tensor):
         return
     if call.home is None:
@@ -196,18 +195,18 @@ def _number_test(kind: type, marks: Any) -> Test:
 def _scalar_test(kind: type, marks: Any) -> Test:
     for mark in marks:
         if mark is Mark.SEED:
-            return lambda name, value, call: say.check_seed(name, value)
+            return lambda name, value, call: validation.check_seed(name, value)
         if isinstance(mark, Between) and mark.low == 0 and mark.high == np.inf:
-            return lambda name, value, call: say.as_positive(name, value, mark.reason)
+            return lambda name, value, call: validation.as_positive(name, value, mark.reason)
         if isinstance(mark, Between):
-            return lambda name, value, call: say.as_between(
+            return lambda name, value, call: validation.as_between(
                 name, value, mark.low, mark.high, mark.reason
             )
         if isinstance(mark, Range):
             return _range_test(kind, mark)
     if kind is int:
-        return lambda name, value, call: say.as_integer(name, value)
-    return lambda name, value, call: say.as_number(name, value)
+        return lambda name, value, call: validation.as_integer(name, value)
+    return lambda name, value, call: validation.as_number(name, value)
 
 
 @no_type_check
@@ -215,9 +214,9 @@ def _range_test(kind: type, mark: Range) -> Test:
     def test(name: str, value: Any, call: Call) -> None:
         low, high = call.value(mark.minimum), call.value(mark.maximum)
         if kind is int:
-            say.as_integer(name, value, low, high, mark.reason)
+            validation.as_integer(name, value, low, high, mark.reason)
             return
-        number = say.as_number(name, value, -np.inf if low is None else low)
+        number = validation.as_number(name, value, -np.inf if low is None else low)
         if mark.below is not None and number >= mark.below:
             raise ValueError(
                 f"`{name}` must be at least {low} and below {mark.below}, got {number}."
@@ -241,7 +240,7 @@ def _list_test(entry: Any, marks: Any) -> Test:
     minimum = max((mark.minimum for mark in marks if isinstance(mark, Length)), default=0)
     kind = get_args(entry)[0] if get_origin(entry) is Annotated else entry
     wanted = {int: "integers", float: "numbers"}.get(kind, getattr(kind, "__name__", "values"))
-    python_only = int in (kind,) and any(mark is Mark.SEED for mark in (*marks, *get_args(entry)))
+    python_only = kind is int and any(mark is Mark.SEED for mark in (*marks, *get_args(entry)))
 
     def several(name: str, values: Any, call: Call) -> None:
         if python_only and hasattr(values, "__array__"):
@@ -309,29 +308,28 @@ class _Array:
 
     def __call__(self, name: str, value: Any, call: Call) -> None:
         if self.tensor:
-            say.check_tensor(name, value)
+            validation.check_tensor(name, value)
             dtype = str(value.dtype).removeprefix("torch.")
             if (self.dtypes and dtype not in self.dtypes) or value.layout is not _strided():
                 self.reject(name, value, call)
-            check_device(name, value, call)
+            check_one_device(name, value, call)
             array = value
         elif self.integers:
-            array = say.as_integer_array(name, value)
+            array = validation.as_integer_array(name, value)
         elif self.dtypes == ["bool"]:
             array = np.asarray(value)
             if array.dtype != bool:
                 self.reject(name, value, call)
         else:
-            array = say.as_array(name, value)
+            array = validation.as_array(name, value)
         self.check_shape(name, array, call)
         if (self.floats and not self.tensor) or self.finite:
             _check_finite(name, array)
         if self.range is not None and 0 not in array.shape:
             low, high = call.value(self.range.minimum), call.value(self.range.maximum)
-            say.check_range(
+            validation.check_range(
                 name, array, -np.inf if low is None else low, np.inf if high is None else high
             )
-
         if self.between is not None:
             outside = array[(array <= self.between.low) | (array >= self.between.high)]
             for entry in outside[:1]:
@@ -383,6 +381,6 @@ def _strided() -> object:
 @no_type_check
 def _check_finite(name: str, array: Any) -> None:
     if isinstance(array, np.ndarray):
-        say.check_finite(name, array)
+        validation.check_finite(name, array)
     elif not array.isfinite().all():
-        say.check_finite(name, array.detach().cpu().numpy())
+        validation.check_finite(name, array.detach().cpu().numpy())

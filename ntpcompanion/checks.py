@@ -100,6 +100,10 @@ class need:
     advice: str = ""
 
 
+class Shapes:
+    """Beside a class of modules: the numbers are not used, and may be on the device meta."""
+
+
 class Mark(Enum):
     """What an annotation says in a word."""
 
@@ -231,14 +235,14 @@ class _Reader:
         apart: bool = False,  # fields may be on several devices
     ) -> None:
         # most programs call few functions, and what checks imports this module
-        from ntpcompanion.annotation_checks import Call, check_device, make_test, reject
+        from ntpcompanion.annotation_checks import Call, check_one_device, make_test, reject
 
         self.annotations, self.needs, self.apart = annotations, needs, apart
         self.call, self.reject = Call, reject
         names = {**names, "torch": sys.modules.get("torch")}
         tests = {name: make_test(_evaluated(each, names)) for name, each in annotations.items()}
         if "self" in tests:
-            tests["self"] = check_device  # of a module
+            tests["self"] = check_one_device  # of a module
         self.tests = {name: test for name, test in tests.items() if test}
 
     def check(self, named: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:

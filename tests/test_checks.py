@@ -27,6 +27,7 @@ from ntpcompanion.checks import (
     Range,
     Seed,
     Shape,
+    Shapes,
     Size,
     checked,
     need,
@@ -156,14 +157,21 @@ def test_arguments_of_a_call_are_compared():
         function()
 
 
-def test_a_module_without_numbers_goes_with_tensors_on_any_device():
+def test_a_module_of_shapes_alone_goes_with_tensors_on_any_device():
     @checked
     def function(network: torch.nn.Linear, parameters: Tensor):
         return parameters
 
-    function(torch.nn.Linear(2, 2, device="meta"), torch.ones(2))
-    with pytest.raises(ValueError, match="`parameters` must be on the device of `network`, cpu"):
-        function(torch.nn.Linear(2, 2), torch.ones(2, device="meta"))
+    @checked
+    def of_shapes(network: Annotated[torch.nn.Linear, Shapes], parameters: Tensor):
+        return parameters
+
+    network = torch.nn.Linear(2, 2, device="meta")
+    of_shapes(network, torch.ones(2))
+    with pytest.raises(ValueError, match="`network` must be a Linear"):
+        of_shapes(3, torch.ones(2))
+    with pytest.raises(ValueError, match="`parameters` must be on the device of `network`, meta"):
+        function(network, torch.ones(2))
 
 
 def test_entries_are_not_looked_at_under_vmap():

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.func import vmap
 
-from ntpcompanion.checks import Range, checked
+from ntpcompanion.checks import Range, Shapes, checked
 from ntpcompanion.mlm.curvature.example_gradients import sampled_labels, squared_gradients
 from ntpcompanion.mlm.curvature.invariant_trace import gradient_moments, invariant_trace
 from ntpcompanion.mlm.curvature.symmetries import normal_form, transform
@@ -50,7 +50,7 @@ class FunctionTraces:
 
 @checked
 def function_traces(
-    network: Transformer,
+    network: Annotated[Transformer, Shapes],
     parameters: Mapping[str, Tensor],
     tokens: Annotated[Int[Tensor, "inputs positions"], Range(MASK, "network.plan.words - 1")],
     positions: Annotated[Int[Tensor, "inputs 1"], Range(0, "network.plan.positions - 1")],
