@@ -54,7 +54,8 @@ class Ending:
     @property
     def fence(self) -> str:
         """Of the command: more backticks than a value in it has."""
-        return "`" * max(3, *(1 + len(run) for run in re.findall("`+", self.command)), 0)
+        longest = max(map(len, re.findall("`+", self.command)), default=0)
+        return "`" * max(3, longest + 1)
 
     @property
     def github(self) -> str:
