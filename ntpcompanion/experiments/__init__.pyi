@@ -14,6 +14,7 @@ from .same_loss import pretraining as pretraining
 from .same_loss import downstream as downstream
 from .same_loss import lookup_columns as lookup_columns
 from .same_loss import penalized_traces as penalized_traces
+from .same_loss import equal_loss as equal_loss
 from .planning import pause_tokens as pause_tokens
 from .planning import pause_width as pause_width
 from .planning import path_star as path_star
@@ -92,6 +93,7 @@ __all__ = [
     "downstream",
     "lookup_columns",
     "penalized_traces",
+    "equal_loss",
     "pause_tokens",
     "pause_width",
     "path_star",

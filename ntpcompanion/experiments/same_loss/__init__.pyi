@@ -2,6 +2,7 @@ from . import pretraining as pretraining
 from . import downstream as downstream
 from . import lookup_columns as lookup_columns
 from . import penalized_traces as penalized_traces
+from . import equal_loss as equal_loss
 from . import study_table as study_table
 
 __all__ = [
@@ -9,5 +10,6 @@ __all__ = [
     "downstream",
     "lookup_columns",
     "penalized_traces",
+    "equal_loss",
     "study_table",
 ]

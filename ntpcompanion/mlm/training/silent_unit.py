@@ -1,0 +1,144 @@
+"""One hidden unit that no masked sentence activates: equal loss and equal curvature everywhere,
+other features of sentences without a mask.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from sklearn.svm import LinearSVC
+from torch import Tensor
+
+from ntpcompanion.checks import Positive, checked
+from ntpcompanion.networks.build_network import build_model
+from ntpcompanion.networks.transformer import Transformer
+
+# gelu(u) is exactly 0 in double precision for u ≤ −OFF, and u to rounding for u ≥ OFF
+OFF = 40.0
+
+
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """A hyperplane beyond all masked positions, as the last MLP sees them.
+
+    Fields
+    ------
+    normal, offset
+        a direction w (d,) with ‖w‖ = 1, and a number c: w·x ≤ c − margin at masked positions.
+    margin
+        how far below the hyperplane the highest masked position is.
+    words
+        the fraction of the words of unmasked sentences that are above it.
+    """
+
+    normal: Float[Tensor, " d"]
+    offset: float
+    margin: float
+    words: float
+
+
+@checked
+def separating_gate(
+    network: Transformer,
+    masked: Int[Tensor, "n positions"],
+    positions: Int[Tensor, "n 1"],
+    unmasked: Int[Tensor, "m positions"],
+) -> Gate:
+    """Find a direction in what enters the MLP of the last layer in which words are above masks.
+
+    Parameters
+    ----------
+    network
+        a trained one.
+    masked, positions
+        sentences with a mask, and where it is: all that the loss is taken over, or a large sample.
+    unmasked
+        sentences without one; every position is looked at.
+
+    Returns
+    -------
+    Gate
+        with the hyperplane at a quarter of the way from the highest mask to the median word.
+
+    Raises
+    ------
+    ValueError
+        a median word below the highest mask.
+
+    Notes
+    -----
+    The direction is that of a linear support vector machine, in which both kinds have equal weight.
+    """
+    at_masks = _mlp_inputs(network, masked)[torch.arange(len(masked)), positions[:, 0] + 1]
+    at_words = _mlp_inputs(network, unmasked)[:, 1:].flatten(0, 1)
+    rows = torch.cat([at_masks, at_words])
+    kinds = np.repeat([0, 1], [len(at_masks), len(at_words)])
+    machine = LinearSVC(dual=False, class_weight="balanced").fit(rows.cpu().numpy(), kinds)
+    normal = torch.from_numpy(machine.coef_[0]).to(rows)
+    normal = normal / normal.norm()
+    highest, heights = float((at_masks @ normal).max()), at_words @ normal
+    margin = (float(heights.median()) - highest) / 4
+    if not margin > 0:  # nor NaN, where nothing differs
+        raise ValueError(
+            "`network` must tell masks from words in its last layer, but the median word is "
+            f"{4 * margin:.3g} above the highest mask. Train it longer."
+        )
+    offset = highest + margin
+    return Gate(normal, offset, margin, float((heights > offset).double().mean()))
+
+
+@checked
+def with_silent_unit(
+    network: Transformer,
+    gate: Gate,
+    output: Float[Tensor, " d"],
+    strength: Positive = 1e9,
+) -> Transformer:
+    """The network with one more hidden unit in its last MLP, which is off at every masked position
+    and adds a large multiple of one vector at the words above the gate.
+
+    Predictions at masks, their gradients and second derivatives stay what they were, and those of
+    the new parameters are 0; features of those words tend to one constant vector as `strength`
+    grows.
+
+    Parameters
+    ----------
+    network
+        it is not changed.
+    gate
+        from `separating_gate`.
+    output
+        the vector u that the unit writes.
+    strength
+        factor of u.
+
+    Returns
+    -------
+    Transformer
+        with `plan.inner` + 1 hidden units in each layer, in the precision of `network`.
+    """
+    wider = build_model(replace(network.plan, inner=network.plan.inner + 1), 0, network.bias.device)
+    wider = wider.to(network.bias.dtype)
+    factor, state = OFF / gate.margin, network.state_dict()
+    silent = {"up.weight": factor * gate.normal[None], "down.weight": strength * output[:, None]}
+    silent["up.bias"] = torch.full_like(gate.normal[:1], -factor * gate.offset)
+    for layer, (name, unit) in product(range(network.plan.layers), silent.items()):
+        last, key = layer == network.plan.layers - 1, f"blocks.{layer}.{name}"
+        added = unit if last else torch.zeros_like(unit)  # all layers have one width
+        state[key] = torch.cat([state[key], added], int(name == "down.weight"))
+    wider.load_state_dict(state)
+    return wider
+
+
+@torch.no_grad()
+def _mlp_inputs(network: Transformer, tokens: Tensor) -> Float[Tensor, "n vectors d"]:
+    """What enters the MLP of the last layer at every position."""
+    inputs: list[Tensor] = []
+    hook = network.blocks[-1].up.register_forward_pre_hook(lambda _, x: inputs.append(x[0]))
+    try:
+        network.features(tokens)
+    finally:
+        hook.remove()
+    return inputs[0]
