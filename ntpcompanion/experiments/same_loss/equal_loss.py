@@ -2,11 +2,13 @@
 sentences with and without masks compared; the loss after noise, rounding and other training.
 """
 
+from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
+import pandas as pd
 import torch
 from pydantic import Field
 from torch import Tensor
@@ -93,8 +95,8 @@ class SilentUnit(experiment.Result):
 
     seed: int
     words: Annotated[float, Field(description="fraction of the words that activate it")]
-    fresh: Annotated[int, Field(description="of as many masked sentences again, those that do")]
-    logit_change: Annotated[float, Field(description="largest at masks")]
+    activated: Annotated[int, Field(description="of the plan's masked sentences, fresh ones")]
+    logit_change: Annotated[float, Field(description="largest at the other masks")]
     trace_change: Annotated[float, Field(description="relative, of the Fisher information")]
     before: Annotated[float, Field(description="accuracy of a probe on unmasked sentences")]
     after: float
@@ -161,8 +163,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     rows = iter(traced.networks)
     networks = [
         DisturbedNetwork(
-            **{name: getattr(row, name) for name in ("seed", "weight", "excess", "plain")},
-            function=row.function,
+            **{name: getattr(row, name) for name in ("seed", "weight", "excess", "function")},
             **measurements,
         )
         for stack in stacks
@@ -178,6 +179,44 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     )
 
 
+def disturbance_table(networks: Iterable[DisturbedNetwork], plan: Plan) -> pd.DataFrame:
+    """The loss of every network after noise and rounding, beside what its trace predicts.
+
+    Parameters
+    ----------
+    networks
+        of results with this plan.
+    plan
+        the scales of the noise and the bits.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `seed`, `weight`, `trace`, `disturbance` ("noise 0.01", "5 bits"), and the rise of the loss
+        in nats, `predicted` (½ σ² tr H, or by `predicted_by_rounding`) and `measured`.
+    """
+    rows = []
+    for network in networks:
+        noise = [f"noise {scale:g}" for scale in plan.noise]
+        rises = dict(
+            zip(
+                [*noise, *(f"{b} bits" for b in plan.bits)],
+                (*network.noise, *network.rounding),
+                strict=True,
+            )
+        )
+        predicted = (
+            *(scale**2 / 2 * network.plain for scale in plan.noise),
+            *network.rounding_predicted,
+        )
+        same = {"seed": network.seed, "weight": network.weight, "trace": network.plain}
+        rows += [
+            same | {"disturbance": name, "predicted": expected, "measured": rise}
+            for (name, rise), expected in zip(rises.items(), predicted, strict=True)
+        ]
+    return pd.DataFrame(rows)
+
+
 def _disturbed(stack: Stack, plan: Plan, test: TestSet) -> list[dict[str, Any]]:
     before = divergences(stack, test).mean(1)
 
@@ -188,6 +227,7 @@ def _disturbed(stack: Stack, plan: Plan, test: TestSet) -> list[dict[str, Any]]:
         torch.stack([rise(copy) for copy in noisy_pairs(stack, s, plan.pairs, plan.test_seed)])
         for s in plan.noise
     ]
+    # on the sentences of the loss, so that their choice adds no error to the comparison
     traces = measured_traces(stack.network, stack.parameters, *_traced(plan, test))
     language = plan.other_language.build(stack.device)
     other = trained_stack(
@@ -207,6 +247,7 @@ def _disturbed(stack: Stack, plan: Plan, test: TestSet) -> list[dict[str, Any]]:
     )
     count = sum(p[0].numel() for p in stack.parameters.values())
     columns = {
+        "plain": traces.plain,
         "noise": torch.stack([x.mean(0) for x in noise], 1),
         "rounding": torch.stack([rise(rounded(stack, bits)) for bits in plan.bits], 1),
         "rounding_predicted": torch.stack(
@@ -221,10 +262,9 @@ def _disturbed(stack: Stack, plan: Plan, test: TestSet) -> list[dict[str, Any]]:
 
 def _traced(plan: Plan, test: TestSet) -> tuple[Tensor, Tensor, Tensor]:
     """Inputs of the traces, and the random numbers of their labels."""
-    generator = torch_stream(plan.test_seed, "labels of traces", test.tokens.device)
-    size = (plan.inputs, plan.labels)
-    uniforms = torch.rand(size, generator=generator, device=test.tokens.device)
-    return test.tokens[: plan.inputs], test.at[: plan.inputs], uniforms
+    generator = torch_stream(plan.test_seed, "labels of all traces", test.tokens.device)
+    size = (len(test.tokens), plan.labels)
+    return test.tokens, test.at, torch.rand(size, generator=generator, device=test.tokens.device)
 
 
 def _pairs(stacks: list[Stack], plan: Plan, test: TestSet) -> list[FeaturePair]:
@@ -277,15 +317,14 @@ def _silent(network: Transformer, seed: int, plan: Plan, test: TestSet) -> Silen
         1,
     )
     sentences = padded_to(torch.cat([task.train.inputs, task.test.inputs]), positions)
-    gate = separating_gate(network, test.tokens, test.at, sentences)
+    masked = draw_test_set(language, 4 * plan.sentences, positions, plan.test_seed + 1, device)
+    gate = separating_gate(network, masked.tokens, masked.at, sentences)
     constant = torch.zeros(network.plan.width).to(network.bias)
     constant[0] = 1.0
     silent = with_silent_unit(network, gate, constant)
     stacks = [stack_models([model]) for model in (network, silent)]
-    again = draw_test_set(language, plan.sentences, positions, plan.test_seed + 1, device)
-    logits = [
-        stack.logits(sample.tokens, sample.at) for sample in (test, again) for stack in stacks
-    ]
+    logits = [stack.logits(test.tokens, test.at) for stack in stacks]
+    changes = (logits[0] - logits[1]).abs().amax((0, 2, 3))
     traced = _traced(plan, test)
     inputs = traced[0], traced[1], traced[2].double()
     traces = [float(measured_traces(s.network, s.parameters, *inputs).plain) for s in stacks]
@@ -305,8 +344,8 @@ def _silent(network: Transformer, seed: int, plan: Plan, test: TestSet) -> Silen
     return SilentUnit(
         seed=seed,
         words=gate.words,
-        fresh=int(((logits[2] - logits[3]).abs().amax((0, 2, 3)) > 1e-9).sum()),
-        logit_change=float((logits[0] - logits[1]).abs().max()),
+        activated=int((changes > 1e-9).sum()),
+        logit_change=float(changes[changes <= 1e-9].max()),
         trace_change=abs(traces[1] / traces[0] - 1),
         before=accuracies[0],
         after=accuracies[1],

@@ -24,7 +24,7 @@ def noisy_pairs(stack: Stack, scale: Positive, pairs: Size, seed: Count) -> list
     Parameters
     ----------
     stack
-        it is not changed; all its networks get the same noise.
+        it is not changed; each of its networks gets noise of its own.
     scale
         σ.
     pairs
@@ -41,7 +41,7 @@ def noisy_pairs(stack: Stack, scale: Positive, pairs: Size, seed: Count) -> list
     for number in range(pairs):
         generator = torch_stream(seed, f"weight noise {number}", stack.device)
         noise = {
-            name: torch.randn(p.shape[1:], generator=generator, device=stack.device)
+            name: torch.randn(p.shape, generator=generator, device=stack.device)
             for name, p in stack.parameters.items()
         }
         copies += [

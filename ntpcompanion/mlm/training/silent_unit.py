@@ -69,13 +69,14 @@ def separating_gate(
 
     Notes
     -----
-    The direction is that of a linear support vector machine, in which both kinds have equal weight.
+    The direction is that of a linear support vector machine, to which a mask on the wrong side is a
+    hundred times as bad as a word.
     """
     at_masks = _mlp_inputs(network, masked)[torch.arange(len(masked)), positions[:, 0] + 1]
     at_words = _mlp_inputs(network, unmasked)[:, 1:].flatten(0, 1)
     rows = torch.cat([at_masks, at_words])
     kinds = np.repeat([0, 1], [len(at_masks), len(at_words)])
-    machine = LinearSVC(dual=False, class_weight="balanced").fit(rows.cpu().numpy(), kinds)
+    machine = LinearSVC(dual=False, class_weight={0: 100, 1: 1}).fit(rows.cpu().numpy(), kinds)
     normal = torch.from_numpy(machine.coef_[0]).to(rows)
     normal = normal / normal.norm()
     highest, heights = float((at_masks @ normal).max()), at_words @ normal

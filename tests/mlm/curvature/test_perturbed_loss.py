@@ -52,11 +52,16 @@ def test_a_pair_rises_by_half_the_curvature_along_its_noise(stack, test_set):
     assert float(values.square().mean()) == pytest.approx(1, abs=0.2)
 
 
-def test_networks_share_their_noise(stack):
-    copy = noisy_pairs(stack, 0.1, 1, seed=3)[0]
-    for name, p in copy.parameters.items():
-        moved = p - stack.parameters[name]
-        assert torch.allclose(moved[0], moved[1], atol=1e-12)
+def test_every_network_and_pair_has_noise_of_its_own_and_seeds_repeat_it(stack):
+    copies = noisy_pairs(stack, 0.1, 2, seed=3)
+    moved = [copy.parameters["bias"] - stack.parameters["bias"] for copy in copies]
+    assert not torch.allclose(moved[0][0], moved[0][1])
+    assert not torch.allclose(moved[0], moved[2])
+    again = noisy_pairs(stack, 0.1, 2, seed=3)
+    assert all(
+        torch.equal(x.parameters["bias"], y.parameters["bias"])
+        for x, y in zip(copies, again, strict=True)
+    )
 
 
 @pytest.mark.parametrize("bits", [2, 5])
