@@ -15,6 +15,7 @@ from .same_loss import downstream as downstream
 from .same_loss import lookup_columns as lookup_columns
 from .same_loss import penalized_traces as penalized_traces
 from .same_loss import equal_loss as equal_loss
+from .same_loss import bottleneck_ranks as bottleneck_ranks
 from .planning import pause_tokens as pause_tokens
 from .planning import pause_width as pause_width
 from .planning import path_star as path_star
@@ -94,6 +95,7 @@ __all__ = [
     "lookup_columns",
     "penalized_traces",
     "equal_loss",
+    "bottleneck_ranks",
     "pause_tokens",
     "pause_width",
     "path_star",

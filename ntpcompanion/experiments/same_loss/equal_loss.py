@@ -2,7 +2,7 @@
 sentences with and without masks compared; the loss after noise, rounding and other training.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -177,6 +177,39 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
             _silent(stacks[0].model(row), seed, plan, test) for row, seed in enumerate(plan.seeds)
         ),
     )
+
+
+def read_tasks(tasks: Sequence[Mapping[str, Any]]) -> tuple[Plan, Result]:
+    """The tasks of a record as one study.
+
+    Parameters
+    ----------
+    tasks
+        `{"parameters", "result"}` of plans that differ in their seeds only.
+
+    Returns
+    -------
+    tuple of Plan and Result
+        with the seeds, networks and pairs of all.
+
+    Raises
+    ------
+    ValueError
+        plans that differ in more than their seeds.
+    """
+    plans = [Plan.from_json(task["parameters"]) for task in tasks]
+    results = [Result.from_json(task["result"]) for task in tasks]
+    seeds = tuple(seed for plan in plans for seed in plan.seeds)
+    together = {plan.model_copy(update={"seeds": seeds}) for plan in plans}
+    if len(together) != 1:
+        raise ValueError(
+            f"`tasks` must have plans that differ in `seeds` only, got {len(together)} plans."
+        )
+    columns = {
+        name: tuple(row for result in results for row in getattr(result, name))
+        for name in Result.model_fields
+    }
+    return together.pop(), Result(**columns)
 
 
 def disturbance_table(networks: Iterable[DisturbedNetwork], plan: Plan) -> pd.DataFrame:
