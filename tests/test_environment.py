@@ -143,6 +143,7 @@ NOT_IMPORTED = {
     "jsonschema": "in `lab` kept below a version that is slow beside JupyterLab",
     "jupyterlab": "a command",
     "jupyterlab-myst": "an extension of JupyterLab",
+    "accelerate": "what transformers reads GGUF by",
 }
 
 

@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "annotation_checks": {"checks", "validation"},
     "numerics": {"checks", "validation"},
     "statistics": {"lazy_names", "checks", "validation"},
-    "languages": {"lazy_names", "randomness", "checks", "validation"},
+    "languages": {"lazy_names", "numerics", "randomness", "checks", "validation"},
     "flatness": {"lazy_names", "randomness", "checks", "validation"},
     "linear": {
         "lazy_names",

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import torch
 
-from ntpcompanion.languages.pretrained.hub import needed
+from ntpcompanion.languages.pretrained.needed import needed
 from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
 from ntpcompanion.mlm.data.masked_sentences import batch_generator, draw_batch
 from ntpcompanion.mlm.data.named_plans import LANGUAGE_PLANS

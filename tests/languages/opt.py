@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from ntpcompanion.languages.pretrained.hub import needed
+from ntpcompanion.languages.pretrained.needed import needed
 
 WORDS = ("the", "film", "is", "bad", "good", "not", "a", "what")
 TOKENS = ("<unk>", "<pad>", "</s>", *WORDS, "rare")  # ids as in OPT: bos and end are both 2

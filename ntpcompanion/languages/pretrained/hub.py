@@ -2,17 +2,16 @@
 its most frequent tokens.
 """
 
-import importlib
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any
 
 import torch
 
 from ntpcompanion.checks import Count, Device, Is, Shape, Size, checked
 from ntpcompanion.languages.pretrained.causal import CausalLanguage
+from ntpcompanion.languages.pretrained.needed import needed
+from ntpcompanion.languages.pretrained.packaged import PACKAGED, converted
 from ntpcompanion.validation import as_integer, check_instance
 
 # seconds to wait for an answer of the hub; transformers and datasets themselves try for half a
@@ -54,8 +53,9 @@ def load_opt(
     Parameters
     ----------
     source
-        a folder with weights, configuration and tokenizer in the format of transformers, or a name
-        on the Hugging Face hub, which is downloaded once.
+        a folder with weights, configuration and tokenizer in the format of transformers, a file in
+        the format GGUF, "smollm2" (see `packaged.PACKAGED`), or a name on the Hugging Face hub,
+        which is downloaded once.
     words
         how many tokens, or which: then their ids, and nothing is sampled.
     length
@@ -115,7 +115,10 @@ def load_opt(
 def _load(source: str, dtype: torch.dtype) -> tuple[torch.nn.Module, Any]:
     """Model and tokenizer of a folder, or of a name that is downloaded."""
     transformers = needed("transformers")
-    folder = local_copy(source, "model", MODEL_FILES)
+    if source in PACKAGED or str(source).endswith(".gguf"):
+        folder = converted(source)
+    else:
+        folder = local_copy(source, "model", MODEL_FILES)
     try:
         options = {"dtype": dtype, "local_files_only": True, "output_loading_info": True}
         model, info = transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
@@ -137,33 +140,6 @@ def _load(source: str, dtype: torch.dtype) -> tuple[torch.nn.Module, Any]:
             "the weights are from."
         )
     return model.eval(), tokenizer
-
-
-def needed(module: str) -> ModuleType:
-    """The module, which is not installed with the package but with its extra `opt`; ImportError
-    that says so if it is missing.
-    """
-    if module == "transformers":
-        _hide_broken_torchvision()
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f"{module} is not installed. Run `pip install -c constraints.txt -e '.[opt]'`."
-        ) from error
-
-
-def _hide_broken_torchvision() -> None:
-    """Let transformers do without torchvision where that cannot be imported: the one of PyPI beside
-    a torch built for the CPU alone.
-
-    It is on many machines that never use it, as a requirement of others. transformers needs it for
-    pictures, but takes it, and fails with it, wherever it is found.
-    """
-    try:
-        importlib.import_module("torchvision")
-    except Exception:  # what a library with missing symbols raises is anything
-        sys.modules["torchvision"] = None  # type: ignore[assignment]  # an import finds "not there"
 
 
 def local_copy(source: str, kind: str, files: Sequence[str]) -> Path:
