@@ -1,5 +1,5 @@
-"""Weights in the format GGUF, from a file or a Python package that carries them, converted once into
-a folder that transformers reads.
+"""Weights in the format GGUF, from a file or from a Python package that carries them, converted
+once into a folder that transformers reads.
 """
 
 import hashlib
