@@ -16,7 +16,7 @@ from torch import Tensor
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.same_loss import penalized_traces
 from ntpcompanion.experiments.same_loss.downstream import Kept
-from ntpcompanion.experiments.same_loss.plan_fields import NamedLanguage
+from ntpcompanion.experiments.same_loss.plan_fields import OneLanguage
 from ntpcompanion.experiments.same_loss.study_measures import divergences
 from ntpcompanion.experiments.same_loss.study_probes import token_features
 from ntpcompanion.mlm.curvature.perturbed_loss import noisy_pairs, predicted_by_rounding, rounded
@@ -52,7 +52,7 @@ class Plan(penalized_traces.Plan):
         tuple[Annotated[int, Field(ge=2, le=16)], ...], Field(description="of rounded matrices")
     ]
     other_language: Annotated[
-        NamedLanguage, Field(description="of as many words, on which training goes on")
+        OneLanguage, Field(description="of as many words, on which training goes on")
     ]
     other_training: TrainingPlan
     examples: Annotated[

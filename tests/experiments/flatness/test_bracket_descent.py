@@ -3,20 +3,9 @@ import pytest
 
 from ntpcompanion.experiments.flatness import bracket_descent
 from ntpcompanion.experiments.flatness.bracket_descent import Plan, run
-from tests.experiments.cases import check_refusals, check_result
+from tests.experiments.cases import check_result
 
 RIGHT = {"starts": 2, "width": 40, "wider": 140, "horizon": 20.0, "seed": 0}
-WRONG = {
-    "starts": (1, "should be greater than or equal to 2, got 1"),
-    "width": (39, "should be greater than or equal to 40, got 39"),
-    "wider": (139, "should be greater than or equal to 140, got 139"),
-    "horizon": (19.0, "should be greater than or equal to 20, got 19"),
-    "seed": (-1, "should be greater than or equal to 0, got -1"),
-}
-
-
-def test_every_wrong_field_is_named():
-    check_refusals(Plan, RIGHT, WRONG)
 
 
 @pytest.fixture(scope="module")

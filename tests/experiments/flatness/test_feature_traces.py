@@ -3,20 +3,9 @@ import pytest
 
 from ntpcompanion.experiments.flatness import feature_traces
 from ntpcompanion.experiments.flatness.feature_traces import Plan, run
-from tests.experiments.cases import check_refusals, check_result
+from tests.experiments.cases import check_result
 
 RIGHT = {"wide": 512, "draws": 2, "width": 256, "stein_draws": 30, "seed": 0}
-WRONG = {
-    "wide": (511, "should be greater than or equal to 512, got 511"),
-    "draws": (1, "should be greater than or equal to 2, got 1"),
-    "width": (255, "should be greater than or equal to 256, got 255"),
-    "stein_draws": (1, "should be greater than or equal to 2, got 1"),
-    "seed": (-1, "should be greater than or equal to 0, got -1"),
-}
-
-
-def test_every_wrong_field_is_named():
-    check_refusals(Plan, RIGHT, WRONG)
 
 
 @pytest.fixture(scope="module")

@@ -3,17 +3,9 @@ import pytest
 
 from ntpcompanion.experiments.flatness import noise_curvature
 from ntpcompanion.experiments.flatness.noise_curvature import Plan, run
-from tests.experiments.cases import check_refusals, check_result
+from tests.experiments.cases import check_result
 
 RIGHT = {"hidden": 16, "seed": 0}
-WRONG = {
-    "hidden": (15, "should be greater than or equal to 16, got 15"),
-    "seed": (-1, "should be greater than or equal to 0, got -1"),
-}
-
-
-def test_every_wrong_field_is_named():
-    check_refusals(Plan, RIGHT, WRONG)
 
 
 @pytest.fixture(scope="module")

@@ -4,20 +4,9 @@ import torch
 
 from ntpcompanion.experiments.generalization import digits_disagreement
 from ntpcompanion.experiments.generalization.digits_disagreement import Plan, _others_right, run
-from tests.experiments.cases import check_refusals, check_result
+from tests.experiments.cases import check_result
 
 RIGHT = {"models": 4, "images": 25, "runs": 2, "epochs": 10, "seed": 0}
-WRONG = {
-    "models": (1, "should be greater than or equal to 2, got 1"),
-    "images": (81, "should be less than or equal to 80, got 81"),
-    "runs": (1, "should be greater than or equal to 2, got 1"),
-    "epochs": (0, "should be greater than or equal to 1, got 0"),
-    "seed": (-1, "should be greater than or equal to 0, got -1"),
-}
-
-
-def test_every_wrong_field_is_named():
-    check_refusals(Plan, RIGHT, WRONG)
 
 
 @pytest.fixture(scope="module")

@@ -35,21 +35,6 @@ def finished(tmp_path_factory):
     return plan, run(plan, checkpoint=folder), folder
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "words"),
-    [
-        ("noise", [0.0], "greater than 0, got 0.0"),
-        ("bits", [1], "greater than or equal to 2, got 1"),
-        ("pairs", 0, "greater than or equal to 1, got 0"),
-        ("examples", 99, "greater than or equal to 100, got 99"),
-        ("other_language", "hmm-9", "`language"),
-    ],
-)
-def test_a_wrong_field_is_named(name, value, words):
-    with pytest.raises(ValueError, match=words):
-        Plan.from_json(RIGHT | {name: value})
-
-
 def test_every_network_and_pair_has_a_row(finished):
     plan, result, _ = finished
     networks = {(n.weight, n.seed) for n in result.networks}

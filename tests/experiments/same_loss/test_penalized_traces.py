@@ -24,21 +24,6 @@ RIGHT = {name: VALUES[name] for name in ("language", "shape", "training", "seeds
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "words"),
-    [
-        ("language", "hmm-9", "`language"),
-        ("weights", [], "should have at least 1 item"),
-        ("seeds", [-1], "greater than or equal to 0, got -1"),
-        ("inputs", 19, "greater than or equal to 20, got 19"),
-        ("device", 3, "`device` should be a valid string"),
-    ],
-)
-def test_a_wrong_field_is_named(name, value, words):
-    with pytest.raises(ValueError, match=words):
-        Plan.from_json(RIGHT | {name: value})
-
-
 def test_networks_are_those_of_the_study_and_runs_that_go_on_give_the_same(tmp_path):
     found = run(Plan.from_json(RIGHT), checkpoint=tmp_path)
     exact = {**PENALTY, "labels": "exact"}

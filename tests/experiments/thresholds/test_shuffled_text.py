@@ -5,8 +5,7 @@ from ntpcompanion.experiments.thresholds.shuffled_text import Plan, Result, run
 from ntpcompanion.linear.thresholds.phase_diagram import table_of_sizes
 from ntpcompanion.linear.thresholds.threshold import predicted_threshold
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_refusals, check_stored
-from tests.experiments.thresholds.test_text_crossing import RIGHT, WRONG
+from tests.experiments.cases import check_stored
 from tests.oracles import largest_margin
 
 
@@ -19,10 +18,6 @@ def text(tmp_path):
 
 def plan(text, num_words):
     return Plan(num_words=num_words, vocab_size=4, context_length=1, seed=0, text=text)
-
-
-def test_every_wrong_field_is_named():
-    check_refusals(Plan, RIGHT, WRONG)
 
 
 def test_stored_results_are_read():
