@@ -18,16 +18,6 @@ def check_wrong_fields(plan, right, wrong):
         assert f"`{name}" in str(caught.value)
 
 
-def check_stored(module, name):
-    """Every result of a record is read, and written as it was; so is every plan."""
-    rows = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))["results"]
-    assert rows
-    for row in rows:
-        assert module.Result.from_json(row["result"]).to_json() == row["result"]
-        plan = module.Plan.from_json(row["parameters"]).to_json()
-        assert {key: plan[key] for key in row["parameters"]} == row["parameters"]
-
-
 def check_result(module, right, found):
     """A result of the plan `right` is plain numbers, found again, and others from another seed."""
     written = module.Plan.from_json(right).to_json()

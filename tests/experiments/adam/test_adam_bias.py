@@ -17,7 +17,6 @@ from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_stored
 
 PAPER = {
     "support_size": 6,
@@ -227,7 +226,3 @@ def test_a_program_without_solution_is_named(monkeypatch):
 def test_curves_have_a_value_for_each_step():
     with pytest.raises(ValueError, match=r"^`excess` must have a value for each of the 2 `steps`"):
         Result.from_json(RESULT | {"excess": [1.0]})
-
-
-def test_stored_results_are_read():
-    check_stored(module, "adam_bias")

@@ -14,7 +14,7 @@ from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_stored, check_wrong_fields
+from tests.experiments.cases import check_wrong_fields
 
 ADAM = {"beta1": 0.9, "beta2": 0.99, "rate": "constant"}
 PLAN = {"support_size": 3, "adam": ADAM, "steps": 1000, "seed": 0}
@@ -87,7 +87,3 @@ def test_rates_are_those_of_the_first_step_and_later():
 def test_a_wrong_field_of_a_field_is_named():
     wrong = {"adam": (ADAM | {"beta2": 1.0}, r"`adam.beta2` should be less than 1, got 1\.0")}
     check_wrong_fields(Plan, PLAN, wrong)
-
-
-def test_the_record_is_read():
-    check_stored(module, "adam_limit")

@@ -2,7 +2,7 @@ import pytest
 
 from ntpcompanion.experiments.generalization import hyperspheres
 from ntpcompanion.experiments.generalization.hyperspheres import Plan, errors_table, run
-from tests.experiments.cases import check_result, check_stored
+from tests.experiments.cases import check_result
 
 RIGHT = {
     "sizes": [[20, 40], [10, 30]],
@@ -14,10 +14,6 @@ RIGHT = {
     "held_out": 300,
     "seed": 0,
 }
-
-
-def test_stored_results_are_read():
-    check_stored(hyperspheres, "hyperspheres")
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from ntpcompanion.experiments.geometry import geometry_text
 from ntpcompanion.experiments.geometry.geometry_text import Plan, Result, path_table, run
 from ntpcompanion.experiments.geometry.text_table import read_table
-from tests.experiments.cases import check_stored, check_wrong_fields
+from tests.experiments.cases import check_wrong_fields
 
 RIGHT = {"num_words": 60, "vocab_size": 8, "context_length": 1, "ridges": [1e-2, 1e-4]}
 WRONG = {
@@ -14,10 +13,6 @@ WRONG = {
 
 def test_every_wrong_field_is_named():
     check_wrong_fields(Plan, RIGHT, WRONG)
-
-
-def test_stored_results_are_read():
-    check_stored(geometry_text, "geometry_text")
 
 
 @pytest.mark.parametrize("ridges", [[], [0.0], [1e-2, 1e-2]])

@@ -1,8 +1,7 @@
 import pytest
 
-from ntpcompanion.experiments.geometry import geometry_transformer
 from ntpcompanion.experiments.geometry.geometry_transformer import Plan, Result, points_table, run
-from tests.experiments.cases import check_stored, check_wrong_fields
+from tests.experiments.cases import check_wrong_fields
 
 RIGHT = {"num_words": 40, "vocab_size": 8, "context_length": 1, "steps": 60, "seed": 0}
 SMALL = {"width": 16, "layers": 1, "heads": 2, "points": 2, "learning_rate": 0.02}
@@ -13,10 +12,6 @@ WRONG = {
 
 def test_every_wrong_field_is_named():
     check_wrong_fields(Plan, RIGHT, WRONG)
-
-
-def test_stored_results_are_read():
-    check_stored(geometry_transformer, "geometry_transformer")
 
 
 @pytest.fixture(scope="module")

@@ -85,8 +85,8 @@ def test_predictions_of_noise_are_those_of_the_trace(finished):
     assert noise.measured.tolist() == [n.noise[0] for n in result.networks]
 
 
-def test_stored_results_are_read():
+def test_the_record_is_one_study_of_twelve_seeds():
     stored = json.loads((RECORDS / "equal_loss_hmm6.json").read_text(encoding="utf-8"))
-    plan, result = read_tasks(stored["tasks"])
+    plan, result = read_tasks(stored["results"])
     assert len(result.silent) == len(plan.seeds) == 12
     assert torch.tensor([n.excess for n in result.networks]).max() < 0.02

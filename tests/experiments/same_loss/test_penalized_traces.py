@@ -1,18 +1,14 @@
-import json
-
 import pandas as pd
 import pytest
 
 from ntpcompanion.experiments.same_loss import downstream
 from ntpcompanion.experiments.same_loss.penalized_traces import (
     Plan,
-    Result,
     TracedNetwork,
     run,
     with_function_traces,
 )
 from tests.experiments import study_cases
-from tests.experiments.cases import RECORDS
 from tests.experiments.study_cases import PENALTY, STEPS, VALUES
 
 RIGHT = {name: VALUES[name] for name in ("language", "shape", "training", "seeds")} | {
@@ -58,11 +54,3 @@ def test_traces_stand_beside_the_accuracies_of_the_same_network_only():
         with_function_traces(table, [network(0.0, 1, 5.1)])
     with pytest.raises(ValueError, match="got 1 of 2 whose weight or seed it does not have"):
         with_function_traces(table, [network(0.0, 1, 5.0), network(0.2, 1, 5.0)])
-
-
-@pytest.mark.parametrize("name", ["hmm6", "hmm8"])
-def test_stored_results_are_read(name):
-    stored = json.loads((RECORDS / f"penalized_traces_{name}.json").read_text(encoding="utf-8"))
-    for row in stored["results"]:
-        assert Result.from_json(row["result"]).to_json() == row["result"]
-        Plan.from_json(row["parameters"])

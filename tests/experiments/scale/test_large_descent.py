@@ -1,17 +1,12 @@
 import numpy as np
 import pytest
 
-from ntpcompanion.experiments.scale import large_descent, large_svm
+from ntpcompanion.experiments.scale import large_svm
 from ntpcompanion.experiments.scale.large_descent import Plan, Result, run
 from ntpcompanion.linear import step_bound
-from tests.experiments.cases import check_stored
 
 SIZES = {"num_contexts": 30, "vocab_size": 9, "dim": 12, "support_size": 2}
 RIGHT = {"sizes": SIZES, "times_bound": 2.0, "steps": 10, "seed": 0}
-
-
-def test_stored_results_are_read():
-    check_stored(large_descent, "large_descent_full")
 
 
 def test_losses_are_those_of_dense_descent_on_the_table_of_the_svm():

@@ -2,9 +2,8 @@ import json
 
 import pytest
 
-from ntpcompanion.experiments.scale import large_svm
 from ntpcompanion.experiments.scale.large_svm import Plan, Result, run, table_of
-from tests.experiments.cases import RECORDS, check_stored, check_wrong_fields
+from tests.experiments.cases import RECORDS, check_wrong_fields
 
 SIZES = {"num_contexts": 30, "vocab_size": 9, "dim": 12, "support_size": 2}
 RIGHT = {
@@ -22,11 +21,6 @@ WRONG = {
 
 def test_every_wrong_field_is_named():
     check_wrong_fields(Plan, RIGHT, WRONG)
-
-
-@pytest.mark.parametrize("name", ["large_svm", "large_svm_growth"])
-def test_stored_results_are_read(name):
-    check_stored(large_svm, name)
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,10 @@ import json
 import numpy as np
 import pytest
 
-from ntpcompanion.experiments.thresholds import phase
 from ntpcompanion.experiments.thresholds.phase import Plan, Result, run
 from ntpcompanion.linear.thresholds.phase_diagram import table_of_sizes
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_stored, check_wrong_fields
+from tests.experiments.cases import check_wrong_fields
 from tests.oracles import largest_margin
 
 RIGHT = {"num_contexts": 8, "vocab_size": 4, "support_sizes": [1, 3], "draws": 6, "seed": 0}
@@ -35,10 +34,6 @@ def test_every_wrong_field_is_named():
 def test_sizes_that_make_no_table_are_refused(change, words):
     with pytest.raises(ValueError, match=words):
         Plan.from_json(RIGHT | change)
-
-
-def test_stored_results_are_read():
-    check_stored(phase, "phase")
 
 
 def test_every_draw_lies_where_enumeration_says():

@@ -1,11 +1,9 @@
 import pytest
 
-from ntpcompanion.experiments.thresholds import shuffled_text
 from ntpcompanion.experiments.thresholds.shuffled_text import Plan, Result, run
 from ntpcompanion.linear.thresholds.phase_diagram import table_of_sizes
 from ntpcompanion.linear.thresholds.threshold import predicted_threshold
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_stored
 from tests.oracles import largest_margin
 
 
@@ -18,10 +16,6 @@ def text(tmp_path):
 
 def plan(text, num_words):
     return Plan(num_words=num_words, vocab_size=4, context_length=1, seed=0, text=text)
-
-
-def test_stored_results_are_read():
-    check_stored(shuffled_text, "shuffled_text")
 
 
 def test_a_shuffled_text_keeps_its_sizes(text):

@@ -1,12 +1,10 @@
 import numpy as np
 import pytest
 
-from ntpcompanion.experiments.thresholds import text_crossing
 from ntpcompanion.experiments.thresholds.text_crossing import Plan, Result, mean_crossing, run
 from ntpcompanion.languages.text.words import encode, split_words
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_stored
 from tests.oracles import largest_margin
 
 RIGHT = {"num_words": 350, "vocab_size": 128, "context_length": 2, "seed": 0}
@@ -23,10 +21,6 @@ def plan(text, num_words=30, vocab_size=4):
     return Plan(
         num_words=num_words, vocab_size=vocab_size, context_length=1, seed=0, text=str(text)
     )
-
-
-def test_stored_results_are_read():
-    check_stored(text_crossing, "text_crossing")
 
 
 def test_the_crossing_is_that_of_enumeration(text):

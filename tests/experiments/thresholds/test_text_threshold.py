@@ -1,8 +1,6 @@
 import pytest
 
-from ntpcompanion.experiments.thresholds import text_threshold
 from ntpcompanion.experiments.thresholds.text_threshold import Plan, Result, run
-from tests.experiments.cases import check_stored
 
 RIGHT = {
     "num_words": 350,
@@ -13,10 +11,6 @@ RIGHT = {
     "iterations": 5,
     "seed": 0,
 }
-
-
-def test_stored_results_are_read():
-    check_stored(text_threshold, "text_threshold")
 
 
 @pytest.fixture

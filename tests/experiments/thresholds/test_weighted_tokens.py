@@ -1,10 +1,8 @@
 import json
 
-from ntpcompanion.experiments.thresholds import weighted_tokens
 from ntpcompanion.experiments.thresholds.weighted_tokens import Plan, Result, run
 from ntpcompanion.linear.tables.weighted_supports import table_of_supports, weighted_supports
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_stored
 from tests.oracles import largest_margin
 
 RIGHT = {
@@ -14,10 +12,6 @@ RIGHT = {
     "draws": 4,
     "seed": 0,
 }
-
-
-def test_stored_results_are_read():
-    check_stored(weighted_tokens, "weighted_tokens")
 
 
 def test_every_draw_lies_where_enumeration_says():

@@ -1,32 +1,38 @@
-"""Every field of every plan, wrong in each way that its annotation rules out, is named."""
+"""What holds of all experiments: a wrong field of a plan is named, and records are read."""
 
+import json
 import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import ntpcompanion.experiments
-from ntpcompanion.experiments import experiment
 
 
-def plans() -> dict[str, type[experiment.Plan]]:
-    """By the name of the experiment."""
+def experiments() -> dict[str, ModuleType]:
+    """By the name of the module."""
     package = ntpcompanion.experiments
-    modules = {
-        found.name.removeprefix(f"{package.__name__}."): import_module(found.name)
+    modules = [
+        import_module(found.name)
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
         if not found.ispkg and not found.name.endswith(".__main__")
-    }
+    ]
     return {
-        name: module.Plan
-        for name, module in modules.items()
+        module.__name__.rpartition(".")[2]: module
+        for module in modules
         if hasattr(module, "run") and hasattr(module, "Plan")
     }
 
 
-PLANS = plans()
+EXPERIMENTS = experiments()
+RECORDS = {
+    path.stem: json.loads(path.read_text(encoding="utf-8"))
+    for path in sorted((Path(__file__).parents[2] / "book" / "records").glob("*.json"))
+}
 
 
 def wrong_values(schema: dict[str, Any], parts: dict[str, Any]) -> Iterator[Any]:
@@ -52,7 +58,8 @@ def wrong_values(schema: dict[str, Any], parts: dict[str, Any]) -> Iterator[Any]
 
 def cases() -> list[Any]:
     rows = []
-    for name, plan in PLANS.items():
+    for name, module in EXPERIMENTS.items():
+        plan = module.Plan
         schema = plan.model_json_schema()
         for field, inner in schema["properties"].items():
             rows += [
@@ -62,9 +69,18 @@ def cases() -> list[Any]:
     return rows
 
 
+def holds(written: Any, stored: Any) -> bool:
+    """Is every value of a stored plan in the written one, which has defaults, and no names?"""
+    if isinstance(stored, dict):
+        return all(name in written and holds(written[name], stored[name]) for name in stored)
+    if isinstance(stored, list):
+        return len(written) == len(stored) and all(map(holds, written, stored))
+    return written == stored or (isinstance(stored, str) and isinstance(written, dict))
+
+
 def test_all_experiments_are_looked_at():
-    assert len(PLANS) > 50
-    assert len(cases()) > 8 * len(PLANS)
+    assert len(EXPERIMENTS) > 50
+    assert len(cases()) > 8 * len(EXPERIMENTS)
 
 
 @pytest.mark.parametrize(("plan", "field", "value"), cases())
@@ -76,12 +92,21 @@ def test_a_wrong_value_is_named_and_shown(plan, field, value):
     assert any(repr(shown) in text for text in sentences), caught.value
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_field_that_is_missing_or_unknown_is_named(name):
-    plan = PLANS[name]
+    plan = EXPERIMENTS[name].Plan
     with pytest.raises(ValueError) as caught:
         plan.from_json({"no_such_field": 1})
     assert "`no_such_field` is not a field of this plan." in str(caught.value)
     for field, info in plan.model_fields.items():
         missing = f"`{field}` is missing: give it a value." in str(caught.value)
         assert missing == info.is_required()
+
+
+@pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if "plan" in record])
+def test_every_plan_and_result_of_a_record_is_read_and_written_as_it_was(name):
+    module = EXPERIMENTS[RECORDS[name]["plan"]["experiment"]]
+    assert RECORDS[name]["results"]
+    for row in RECORDS[name]["results"]:
+        assert module.Result.from_json(row["result"]).to_json() == row["result"]
+        assert holds(module.Plan.from_json(row["parameters"]).to_json(), row["parameters"])
