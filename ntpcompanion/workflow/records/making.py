@@ -2,35 +2,18 @@
 
 import contextlib
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
-from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.records.plans import plan_of
 from ntpcompanion.workflow.records.record import SCHEMA, experiment_sources
-from ntpcompanion.workflow.sweeps.experiment_tasks import run_tasks
-from ntpcompanion.workflow.sweeps.find_experiment import experiment_module
+from ntpcompanion.workflow.sweeps.campaign import DEFAULT, Campaign, Options, compute
 from ntpcompanion.workflow.sweeps.grid import grid_tasks
-
-RESULT = ("parameters", "result", "seconds")  # what a record has of a line
-
-
-@dataclass(frozen=True)
-class Options:
-    """How tasks are computed, as `run_tasks` takes it: none of it moves a number."""
-
-    jobs: int | None = None
-    scheduler: str | None = None
-    report: Callable[[int, int], None] | None = None
-    note: Callable[[str], None] = lambda _: None
-
-
-DEFAULT = Options()
+from ntpcompanion.workflow.sweeps.targets import ExperimentTarget
 
 
 def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path:
@@ -43,19 +26,21 @@ def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path
         tasks = grid_tasks(plan["fixed"], plan["grid"])
         path = project.records / f"{name}.json"
         with computed(project, name, plan, tasks, options) as lines:
-            seconds = round(sum(item["seconds"] for item in lines), 1)
             write_sealed(
                 path,
                 {
                     "schema": SCHEMA,
                     "name": name,
                     "plan": plan,
-                    "results": [{field: line[field] for field in RESULT} for line in lines],
+                    "results": [
+                        {"parameters": task, "result": line["result"], "seconds": line["seconds"]}
+                        for task, line in zip(tasks, lines, strict=True)
+                    ],
                     "sources": sources,
                     **made_by(project, lines),
                     "started": started,
                     "finished": now(),
-                    "seconds": seconds,
+                    "seconds": round(sum(line["seconds"] for line in lines), 1),
                     "verified": [],
                 },
             )
@@ -84,7 +69,7 @@ def computed(
     tasks: list[dict[str, Any]],
     options: Options,
 ) -> Iterator[list[dict[str, Any]]]:
-    """The lines of some tasks of a plan, as `run_tasks` gives them, for a block that stores them.
+    """The lines of some tasks of a plan, as `compute` gives them, for a block that stores them.
 
     Finished tasks stay below `_build/records` until the block has ended without an error: a call
     with the same `name` and plan goes on from them.
@@ -92,26 +77,16 @@ def computed(
     Raises
     ------
     WorkflowError
-        as `run_tasks`; it checks that no source or data file has changed meanwhile.
+        an experiment that does not exist, a task that is not a plan of it, and as `compute`; it
+        checks that no source or data file has changed meanwhile.
     """
-    module = experiment_module(project, plan["experiment"])
-    files = source_hashes(f"import {module}", *project.packages)
+    target = ExperimentTarget(project, plan["experiment"])
+    points = target.points(tasks)
     # the name holds plan and code: a changed plan never resumes from results of another, and those
     # are not lost
-    mark = sha256(canonical_json([plan, files, versions(project.settings.libraries)]))[:12]
-    log = project.build / "records" / f"{name}-{mark}.jsonl"
-    lines = run_tasks(
-        module,
-        tasks,
-        log,
-        jobs=options.jobs,
-        scheduler=options.scheduler,
-        report=options.report,
-        note=options.note,
-        project=project,
-        sources=files,
-        purpose=name,
-    )
-    yield lines
-    log.unlink()
-    shutil.rmtree(log.with_suffix(""), ignore_errors=True)
+    code = [plan, points[0].sources, versions(project.settings.libraries)]
+    journal = project.build / "records" / f"{name}-{sha256(canonical_json(code))[:12]}.jsonl"
+    campaign = Campaign(target, points, journal, retry=True, needs_all=True)
+    yield compute(campaign, options)
+    journal.unlink()
+    shutil.rmtree(campaign.folder, ignore_errors=True)

@@ -18,7 +18,7 @@ from ntpcompanion.workflow.records.plans import Plan, read_plans
 from ntpcompanion.workflow.records.result_comparison import Tolerance
 from ntpcompanion.workflow.sweeps.find_experiment import PARTS, experiment_module
 from ntpcompanion.workflow.sweeps.grid import require_every_task
-from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs
+from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs, present_digests
 
 Schema = Literal[2]
 SCHEMA = get_args(Schema)[0]
@@ -162,7 +162,8 @@ def _outdated(project: Project, name: str, data: dict[str, Any]) -> list[str]:
     last = data.get("rehashed") or [data, *data["verified"]][-1]
     known = last["sources"]
     changed = sorted(name for name in {*present, *known} if present.get(name) != known.get(name))
-    changed += changed_inputs(project, [data, *data["verified"]][-1].get("inputs", {}))
+    read = [data, *data["verified"]][-1].get("inputs", {})
+    changed += changed_inputs(present_digests(project), read)
     plan = read_plans(project).get(name)
     if plan is None or plan.model_dump() != data["plan"]:
         changed.append("book/records/plans.yml")

@@ -8,7 +8,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import now
-from ntpcompanion.workflow.records.making import DEFAULT, Options, computed, made_by
+from ntpcompanion.workflow.records.making import computed, made_by
 from ntpcompanion.workflow.records.plans import read_plans
 from ntpcompanion.workflow.records.record import experiment_sources, read_stored
 from ntpcompanion.workflow.records.result_comparison import (
@@ -19,6 +19,7 @@ from ntpcompanion.workflow.records.result_comparison import (
     fields_of,
     largest_deviation,
 )
+from ntpcompanion.workflow.sweeps.campaign import DEFAULT, Options
 
 SHOWN = 3  # of many differences
 EVERY = "every field"  # that has no tolerance of its own

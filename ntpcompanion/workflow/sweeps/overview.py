@@ -1,15 +1,15 @@
 """A sweep as a command line gives it, and as it tells its user of it."""
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.sweeps.calls import fitting_jobs, require_jobs
+from ntpcompanion.workflow.sweeps.campaign import Campaign, Progress
+from ntpcompanion.workflow.sweeps.executors import fitting_jobs, require_jobs
 from ntpcompanion.workflow.sweeps.grid import parse_assignments, parse_values
-from ntpcompanion.workflow.sweeps.planned import Sweep, plan_sweep
-from ntpcompanion.workflow.sweeps.sweep import Progress
-from ntpcompanion.workflow.sweeps.targets import Target, find_target
+from ntpcompanion.workflow.sweeps.sweep import plan_sweep
+from ntpcompanion.workflow.sweeps.targets import find_target
 
 
 def read_sweep(
@@ -23,7 +23,7 @@ def read_sweep(
     notebooks: bool = False,
     retry: bool = False,
     elsewhere: bool = False,
-) -> Sweep:
+) -> Campaign:
     """The sweep that the texts of a command line ask for: `grid` and `fixed` are `NAME=...`, and
     `seeds` is `START:STOP`.
 
@@ -36,25 +36,21 @@ def read_sweep(
     axes = parse_assignments(grid, "--grid")
     if seeds is not None and "seed" in axes:
         raise WorkflowError("`--seeds` and `--grid seed=...` are two grids of one parameter.")
-    values = {name: _values(target, name, text) for name, text in axes.items()}
+    values = {
+        name: parse_values(
+            text, partial(target.read, name), f"--grid {name}", ranges=not target.takes_text(name)
+        )
+        for name, text in axes.items()
+    }
     if seeds is not None:
-        values["seed"] = parse_values(seeds, lambda text: target.read("seed", text), "--seeds")
+        values["seed"] = parse_values(seeds, partial(target.read, "seed"), "--seeds")
     shared = parse_assignments(fixed, "-p")
     fixed_values = {name: target.read(name, text) for name, text in shared.items()}
     options = {"notebooks": notebooks, "retry": retry, "elsewhere": elsewhere}
     return plan_sweep(target, values, fixed_values, **options)
 
 
-def _values(target: Target, name: str, text: str) -> list[Any]:
-    def read(part: str) -> object:
-        return target.read(name, part)
-
-    if target.takes_text(name):  # 1:2 may be a text
-        return parse_values(text, read, f"--grid {name}", ranges=False)
-    return parse_values(text, read, f"--grid {name}")
-
-
-def planned_in_words(planned: Sweep, jobs: int | None, scheduler: str | None) -> str:
+def planned_in_words(planned: Campaign, jobs: int | None, scheduler: str | None) -> str:
     """How many runs there are, how many are to be made, where, and how long that may take."""
     require_jobs(jobs)
     total, finished = len(planned.points), len(planned.finished)
@@ -75,14 +71,8 @@ def planned_in_words(planned: Sweep, jobs: int | None, scheduler: str | None) ->
 
 def in_words(progress: Progress) -> str:
     """`3 done · 1 failed · 2 running · 4 waiting, about 2 min left`."""
-    counts = {
-        "kept": progress.kept,
-        "done": progress.done,
-        "failed": progress.failed,
-        "killed": progress.killed,
-        "running": progress.running,
-        "waiting": progress.waiting,
-    }
+    states = ("kept", "done", "failed", "killed", "running", "waiting")
+    counts = {state: getattr(progress, state) for state in states}
     text = " · ".join(f"{number} {state}" for state, number in counts.items() if number)
     if progress.running and progress.seconds_left is not None:
         text += f", about {duration(progress.seconds_left)} left"

@@ -1,14 +1,15 @@
 """What a sweep runs: a notebook under a profile, or an experiment.
 
 Both have a `name` for files, `read` a value of the command line, check given values before anything
-is started and settle them as `points`, have `notes` on them for the user, make a `call` of a point,
-say what is `kept` of its result, and know `durations` of runs that other commands have made.
+is started and settle them as `points`, have `notes` on them for the user, make a `task` of a point,
+and know `durations` of runs that other commands have made.
 """
 
 import ast
 import dataclasses
 import shutil
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,7 @@ from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_hashes, key_parts
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, plan
-from ntpcompanion.workflow.sweeps.alone import run_alone
-from ntpcompanion.workflow.sweeps.calls import Call, NotDone
+from ntpcompanion.workflow.sweeps.executors import NotDone, Task
 from ntpcompanion.workflow.sweeps.find_experiment import (
     declared_inputs,
     experiment_module,
@@ -36,7 +36,8 @@ from ntpcompanion.workflow.sweeps.find_experiment import (
     load_experiment,
     read_points,
 )
-from ntpcompanion.workflow.sweeps.preparation import project_here
+from ntpcompanion.workflow.sweeps.task_process import run_experiment
+from ntpcompanion.workflow.sweeps.worker_environment import project_here
 
 
 @dataclass(frozen=True)
@@ -50,19 +51,6 @@ class Point:
     key: str
     sources: dict[str, str] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What is kept of a run: `result` in the table, the hashes of other files that it `read`, and
-    the executed notebook, where it was asked for, as the text of its file; `notes` are for its
-    user.
-    """
-
-    result: dict[str, Any]
-    read: dict[str, str]
-    page: str | None = None
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,14 +101,10 @@ class NotebookTarget:
         inputs = input_hashes(self.project, self.notebook, run.parameters)
         return sha256(canonical_json([same, self.profile, run.parameters, inputs]))
 
-    def call(self, point: Point, folder: Path, keep: bool) -> Call:
+    def task(self, point: Point, folder: Path, keep: bool) -> Task:
         """`run_notebook`."""
         named = (self.notebook.name, self.profile, point.given, point.key, keep)
-        return Call(run_notebook, (self.project, *named), point.given)
-
-    def kept(self, result: dict[str, Any]) -> Kept:
-        """What `run_notebook` returned, one by one."""
-        return Kept({"claims": result["claims"]}, result["read"], result["notebook"])
+        return Task(point.key, point.given, partial(run_notebook, self.project, *named))
 
     def durations(self) -> list[float]:
         """Those of the stored results of this notebook at this profile."""
@@ -184,14 +168,10 @@ class ExperimentTarget:
         """None: a plan has been checked when it was read."""
         return []
 
-    def call(self, point: Point, folder: Path, keep: bool) -> Call:
-        """`run_alone`; there is no notebook to keep."""
+    def task(self, point: Point, folder: Path, keep: bool) -> Task:
+        """`run_experiment`, with a folder of the point; there is no notebook to keep."""
         named = (self.module, point.sources, point.inputs, point.given, folder / point.key[:16])
-        return Call(run_alone, (self.project, *named), point.given)
-
-    def kept(self, result: dict[str, Any]) -> Kept:
-        """What `run_alone` returned, one by one."""
-        return Kept(result["result"], result["read"], notes=tuple(result["notes"]))
+        return Task(point.key, point.given, partial(run_experiment, self.project, *named))
 
     def durations(self) -> list[float]:
         """Nothing else makes single runs of an experiment."""
@@ -258,7 +238,11 @@ def run_notebook(
     project = project_here(project)
     known = find_notebooks(project)
     target = NotebookTarget(project, known[name], profile, read_profiles(project, known))
-    _require_key(target, overrides, key)
+    if target.points([overrides])[0].key != key:
+        raise NotDone(
+            state="rejected",
+            error=f"has other sources, inputs or libraries than {target.name} was planned with",
+        )
     folder = project.build / "sweeps" / "tmp" / key[:16]
     run = plan(project, target.notebook, profile, target.profiles, overrides)
     run = dataclasses.replace(run, folder=folder)
@@ -270,17 +254,9 @@ def run_notebook(
             raise WorkflowError(outcome.message)
         result = Result.load(run.results)
         return {
-            "claims": [item.to_json() for item in result.measurements],
+            "result": {"claims": [item.to_json() for item in result.measurements]},
             "read": result.key_parts[FILES_READ],
-            "notebook": run.page.read_text(encoding="utf-8") if keep else None,
+            "page": run.page.read_text(encoding="utf-8") if keep else None,
         }
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _require_key(target: NotebookTarget, overrides: dict[str, Any], key: str) -> None:
-    if target.points([overrides])[0].key != key:
-        raise NotDone(
-            state="rejected",
-            error=f"has other sources, inputs or libraries than {target.name} was planned with",
-        )

@@ -5,7 +5,8 @@ import sys
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.records.making import Options, make_record
+from ntpcompanion.workflow.records.making import make_record
+from ntpcompanion.workflow.sweeps.campaign import Options
 from tests.workflow.halves import PLAN
 
 

@@ -7,9 +7,10 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_sealed, write_sealed
 from ntpcompanion.workflow.chapters.cards import Banner
 from ntpcompanion.workflow.chapters.templating import render
-from ntpcompanion.workflow.records.making import Options, make_record
+from ntpcompanion.workflow.records.making import make_record
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.records.verification import verify_record
+from ntpcompanion.workflow.sweeps.campaign import Options
 from tests.workflow.halves import PLAN
 
 

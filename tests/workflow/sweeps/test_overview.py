@@ -1,7 +1,7 @@
 import pytest
 
+from ntpcompanion.workflow.sweeps.campaign import Progress
 from ntpcompanion.workflow.sweeps.overview import duration, in_words, planned_in_words, read_sweep
-from ntpcompanion.workflow.sweeps.sweep import Progress
 
 
 @pytest.mark.parametrize(
