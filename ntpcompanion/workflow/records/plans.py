@@ -17,6 +17,7 @@ from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.base.yaml_files import parse_yaml
 from ntpcompanion.workflow.records.result_comparison import Tolerance
+from ntpcompanion.workflow.sweeps.grid import repeated
 
 
 def _module_name(experiment: str) -> str:
@@ -27,9 +28,8 @@ def _module_name(experiment: str) -> str:
 
 def _distinct(grid: dict[str, list[Any]]) -> dict[str, list[Any]]:
     for name, values in grid.items():
-        shown = [canonical_json(value) for value in values]
-        if twice := [value for value in dict.fromkeys(shown) if shown.count(value) > 1]:
-            raise ValueError(f"`{name}` gives {', '.join(twice)} twice: give each value once")
+        if twice := repeated(values, canonical_json):
+            raise ValueError(f"`{name}` gives {twice} twice: give each value once")
     return grid
 
 

@@ -108,8 +108,9 @@ def parse_values(
     if match:
         values = _range(match, option)
     else:
-        parts = _parts(text, option, brackets=ranges)
-        values = [read(part) if ranges else _unquoted(part) for part in parts]
+        parts = _parts(text, brackets=ranges)
+        texts = [_unquoted(part, option) for part in parts]
+        values = list(map(read, parts)) if ranges else texts
     if not values:
         raise WorkflowError(
             f"`{option}` gives no value, and an empty grid has no runs. Write values like 0.1,0.5 "
@@ -119,11 +120,16 @@ def parse_values(
     return list(values)
 
 
+def repeated(values: Sequence[object], show: Callable[[Any], str] = repr) -> str:
+    """The values that come twice, as they are shown; empty if there are none."""
+    shown = [show(value) for value in values]
+    return ", ".join(value for value in dict.fromkeys(shown) if shown.count(value) > 1)
+
+
 def require_distinct(values: Sequence[object], option: str) -> None:
     """Raises WorkflowError for a value that comes twice: its runs would be made twice."""
-    shown = [repr(value) for value in values]
-    if twice := [value for value in dict.fromkeys(shown) if shown.count(value) > 1]:
-        raise WorkflowError(f"`{option}` gives {', '.join(twice)} twice. Give each value once.")
+    if twice := repeated(values):
+        raise WorkflowError(f"`{option}` gives {twice} twice. Give each value once.")
 
 
 def _range(match: re.Match[str], option: str) -> list[int] | list[float]:
@@ -142,51 +148,37 @@ def _range(match: re.Match[str], option: str) -> list[int] | list[float]:
     return [int(value) for value in values] if whole else [float(value) for value in values]
 
 
-def _parts(text: str, option: str, *, brackets: bool) -> list[str]:
+def _parts(text: str, *, brackets: bool) -> list[str]:
     """The values between the commas, as they stand; an empty one is left out."""
-    parts, start = [], 0
-    while start <= len(text):
-        end = _end_of_value(text, start, brackets)
-        part = text[start:end].strip()
-        if part[:1] in QUOTES and not _is_quoted(part):
-            raise WorkflowError(
-                f"`{option}` has the value {part}, which begins with a quotation mark and is not a "
-                "text as Python writes it. Write a text with a comma or a quotation mark like "
-                "'a,b' or \"don't\"."
-            )
-        parts += [part] if part else []
-        start = end + 1
-    return parts
+    parts, part = [], ""
+    for piece in text.split(","):
+        part = f"{part},{piece}" if part else piece.lstrip()
+        if _is_whole(part, brackets):
+            parts.append(part.rstrip())
+            part = ""
+    return [part for part in [*parts, part.rstrip()] if part]
 
 
-def _end_of_value(text: str, start: int, brackets: bool) -> int:
-    """The place of the next comma outside of quotation marks and brackets. Those count with which
-    the value begins, and those within brackets.
-    """
-    begin = start + len(text[start:]) - len(text[start:].lstrip())
-    place, depth = begin, 0
-    while place < len(text):
-        char = text[place]
-        if char in QUOTES and (place == begin or depth):
-            quoted = _QUOTED.match(text, place)
-            place = quoted.end() if quoted else place + 1
-            continue
-        if char == "," and not depth:
-            break
-        if char in "[({" and brackets and (place == begin or depth):
-            depth += 1
-        elif char in "])}" and depth:
-            depth -= 1
-        place += 1
-    return place
+def _is_whole(part: str, brackets: bool) -> bool:
+    """Whether a value ends at the next comma: it closes what it begins with."""
+    if part.startswith(QUOTES):
+        return _QUOTED.match(part) is not None
+    if not (brackets and part.startswith(("[", "(", "{"))):
+        return True
+    bare = _QUOTED.sub("", part)
+    return sum(map(bare.count, "[({")) <= sum(map(bare.count, "])}"))
 
 
-def _unquoted(part: str) -> str:
-    return str(ast.literal_eval(part)) if part[0] in QUOTES else part
-
-
-def _is_quoted(part: str) -> bool:
+def _unquoted(part: str, option: str) -> str:
+    """The text of a value in quotation marks; another one as it stands."""
+    if not part.startswith(QUOTES):
+        return part
     try:
-        return _QUOTED.fullmatch(part) is not None and isinstance(ast.literal_eval(part), str)
+        if _QUOTED.fullmatch(part) and isinstance(text := ast.literal_eval(part), str):
+            return text
     except (ValueError, SyntaxError):  # a line break, an escape like \x without digits
-        return False
+        pass
+    raise WorkflowError(
+        f"`{option}` has the value {part}, which begins with a quotation mark and is not a text as "
+        "Python writes it. Write a text with a comma or a quotation mark like 'a,b' or \"don't\"."
+    )

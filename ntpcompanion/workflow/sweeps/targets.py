@@ -34,7 +34,7 @@ from ntpcompanion.workflow.sweeps.find_experiment import (
     experiment_module,
     known_experiments,
     load_experiment,
-    read_points,
+    read_plan,
 )
 from ntpcompanion.workflow.sweeps.task_process import run_experiment
 from ntpcompanion.workflow.sweeps.worker_environment import project_here
@@ -132,11 +132,6 @@ class ExperimentTarget:
     project: Project
     name: str
 
-    @property
-    def module(self) -> str:
-        """The full name of its module."""
-        return experiment_module(self.project, self.name)
-
     def read(self, parameter: str, text: str) -> object:
         """A literal of Python, else the text itself; `points` checks names and types."""
         words = {"true": True, "false": False, "none": None}
@@ -148,21 +143,22 @@ class ExperimentTarget:
 
     def takes_text(self, parameter: str) -> bool:
         """By the type of the field."""
-        field = load_experiment(self.module).Plan.model_fields.get(parameter)
+        field = load_experiment(self.project, self.name).Plan.model_fields.get(parameter)
         return field is not None and field.annotation is str
 
     def points(self, overrides: list[dict[str, Any]]) -> list[Point]:
         """Read as plans. Raises WorkflowError for values that are not a plan of the experiment."""
-        module = self.module
-        plans = read_points(module, overrides)
+        experiment = load_experiment(self.project, self.name)
+        module, libraries = experiment.__name__, self.project.settings.libraries
         sources = source_hashes(f"import {module}", *self.project.packages)
-        settled_points = [plan.to_json() for plan in plans]
-        declared = [declared_inputs(module, plan) for plan in plans]
-        same = [module, sources, library_versions(self.project.settings.libraries), python_minor()]
-        return [
-            Point(point, settled, sha256(canonical_json([same, settled])), sources, tuple(inputs))
-            for point, settled, inputs in zip(overrides, settled_points, declared, strict=True)
-        ]
+        same = [module, sources, library_versions(libraries), python_minor()]
+        points = []
+        for given in overrides:
+            plan = read_plan(experiment, given)
+            settled, inputs = plan.to_json(), tuple(declared_inputs(experiment, plan))
+            key = sha256(canonical_json([same, settled]))
+            points.append(Point(given, settled, key, sources, inputs))
+        return points
 
     def notes(self, points: list[Point]) -> list[str]:
         """None: a plan has been checked when it was read."""
@@ -170,7 +166,8 @@ class ExperimentTarget:
 
     def task(self, point: Point, folder: Path, keep: bool) -> Task:
         """`run_experiment`, with a folder of the point; there is no notebook to keep."""
-        named = (self.module, point.sources, point.inputs, point.given, folder / point.key[:16])
+        module = experiment_module(self.project, self.name)
+        named = (module, point.sources, point.inputs, point.given, folder / point.key[:16])
         return Task(point.key, point.given, partial(run_experiment, self.project, *named))
 
     def durations(self) -> list[float]:
