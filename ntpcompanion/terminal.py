@@ -27,8 +27,11 @@ from ntpcompanion.workflow.base.browser import open_page
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.records.making import make_record
-from ntpcompanion.workflow.records.verification import tolerances_in_words, verify_record
+from ntpcompanion.workflow.records.making import (
+    make_record,
+    tolerances_in_words,
+    verify_record,
+)
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running import freshness
 from ntpcompanion.workflow.running.history import present_commit

@@ -7,7 +7,7 @@ from keyword import iskeyword
 from typing import Annotated, Any
 from unicodedata import normalize
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from ntpcompanion.spelling import known_as, nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
@@ -33,14 +33,13 @@ def _distinct(grid: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return grid
 
 
-class Plan(BaseModel):
+class Plan(BaseModel, extra="forbid"):
     """An experiment by its name, run once for every point of `grid` with the `fixed` parameters.
 
     `tolerances` say for some fields of its results by how much a number may differ when tasks are
     run again; they are not part of what is run.
     """
 
-    model_config = ConfigDict(extra="forbid")
     experiment: Annotated[str, AfterValidator(_module_name)]
     about: Annotated[str, Field(min_length=3)]
     fixed: dict[str, Annotated[Any, AfterValidator(as_json)]] = {}

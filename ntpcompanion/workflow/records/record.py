@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, read_sealed, sha256
@@ -24,10 +24,9 @@ Schema = Literal[2]
 SCHEMA = get_args(Schema)[0]
 
 
-class _Task(BaseModel):
+class _Task(BaseModel, extra="forbid"):
     """One result of a record, with the parameters of its task; seconds of computing."""
 
-    model_config = ConfigDict(extra="forbid")
     parameters: dict[str, Any]
     result: Any
     seconds: float
@@ -41,12 +40,11 @@ class _Hardware(BaseModel):
     gpu: str = ""
 
 
-class _Verified(BaseModel):
+class _Verified(BaseModel, extra="forbid"):
     """`tasks` of all `of` tasks, run again by later sources with results that are equal up to the
     `tolerances`: that of `"every field"`, and of fields that have one of their own.
     """
 
-    model_config = ConfigDict(extra="forbid")
     tasks: int
     of: int
     deviation: float
@@ -58,21 +56,19 @@ class _Verified(BaseModel):
     tolerances: dict[str, Tolerance] = {}
 
 
-class _Rehashed(BaseModel):
+class _Rehashed(BaseModel, extra="forbid"):
     """The sources of the last entry of a record, as what a record rests on was defined later: a
     `note` says what was done.
     """
 
-    model_config = ConfigDict(extra="forbid")
     sources: dict[str, str]
     date: str
     note: str = ""
 
 
-class _Stored(BaseModel):
+class _Stored(BaseModel, extra="forbid"):
     """What the file of a record holds."""
 
-    model_config = ConfigDict(extra="forbid")
     # models of pydantic have a method `schema`
     number: Annotated[Schema, Field(alias="schema")]
     name: str

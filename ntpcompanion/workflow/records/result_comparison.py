@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 # two processors sum in another order: the records that were verified on others than they were made
 # on have differed by 1e-10 at most; a hundred times that
@@ -21,12 +21,11 @@ DURATION = "seconds"  # a result may say how long its parts took; that is never 
 _Size = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class Tolerance(BaseModel):
+class Tolerance(BaseModel, extra="forbid", frozen=True):
     """By how much two numbers may differ: by `relative` times the larger of them, or by `absolute`,
     which is for differences of nearly equal numbers.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     relative: Annotated[_Size, Field(lt=1)] = RELATIVE
     absolute: _Size = 0.0
 

@@ -111,12 +111,7 @@ def parse_values(
         parts = _parts(text, brackets=ranges)
         texts = [_unquoted(part, option) for part in parts]
         values = list(map(read, parts)) if ranges else texts
-    if not values:
-        raise WorkflowError(
-            f"`{option}` gives no value, and an empty grid has no runs. Write values like 0.1,0.5 "
-            "or a range like 20:200:20, whose stop is exclusive."
-        )
-    require_distinct(values, option)
+    require_values(values, option)
     return list(values)
 
 
@@ -126,8 +121,13 @@ def repeated(values: Sequence[object], show: Callable[[Any], str] = repr) -> str
     return ", ".join(value for value in dict.fromkeys(shown) if shown.count(value) > 1)
 
 
-def require_distinct(values: Sequence[object], option: str) -> None:
-    """Raises WorkflowError for a value that comes twice: its runs would be made twice."""
+def require_values(values: Sequence[object], option: str) -> None:
+    """Raises WorkflowError where there is no value, or one twice: its runs would be made twice."""
+    if not len(values):
+        raise WorkflowError(
+            f"`{option}` gives no value, and an empty grid has no runs. Write values like 0.1,0.5 "
+            "or a range like 20:200:20, whose stop is exclusive."
+        )
     if twice := repeated(values):
         raise WorkflowError(f"`{option}` gives {twice} twice. Give each value once.")
 

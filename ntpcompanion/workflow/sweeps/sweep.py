@@ -10,7 +10,7 @@ from ntpcompanion.workflow.base.files import canonical_json, sha256, user_path
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import now, versions
 from ntpcompanion.workflow.sweeps.campaign import DEFAULT, Campaign, Options, compute
-from ntpcompanion.workflow.sweeps.grid import grid_tasks, require_distinct
+from ntpcompanion.workflow.sweeps.grid import grid_tasks, require_values
 from ntpcompanion.workflow.sweeps.table import make_table, write_table
 from ntpcompanion.workflow.sweeps.targets import Target, find_target
 
@@ -37,20 +37,14 @@ def sweep(
 
     Parameters
     ----------
-    name
-        a notebook of the project, or a module of the package's experiments.
-    grid
-        the values of each parameter that is varied; every combination is a run. Seeds are values of
-        the parameter `seed`.
-    fixed
-        values of parameters that all runs share.
-    profile
-        of a notebook: `"smoke"`, `"book"` (the default) or `"paper"`.
-    jobs
-        processes of this machine, one thread each; None: as many as cores and memory allow.
-    scheduler
-        the address of the scheduler of an existing cluster of Dask, whose workers run the tasks
-        instead.
+    name, profile
+        a notebook of the project under `"smoke"`, `"book"` (the default) or `"paper"`; or a module
+        of the package's experiments.
+    grid, fixed
+        the values of each parameter that is varied, of which every combination is a run, and values
+        of others that all runs share. Seeds are values of the parameter `seed`.
+    jobs, scheduler
+        as in `Options`: processes of this machine, or the address of a cluster of Dask.
     notebooks
         keep the executed notebooks; the column `notebook` says where.
     retry
@@ -76,8 +70,7 @@ def sweep(
     Notes
     -----
     A finished run is permanent: the same call goes on after an interruption, and a larger grid runs
-    only what is new. Processes are started by `spawn`: in a script, call it below
-    `if __name__ == "__main__":`.
+    only what is new.
 
     Examples
     --------
@@ -117,9 +110,7 @@ def plan_sweep(
     for parameter, values in grid.items():
         if parameter in fixed:
             raise WorkflowError(f"`{parameter}` is fixed by `-p` and varied by `--grid`: not both.")
-        if not len(values):
-            raise WorkflowError(f"`--grid {parameter}=` gives no value: an empty grid has no runs.")
-        require_distinct(values, f"--grid {parameter}")
+        require_values(values, f"--grid {parameter}")
     points = target.points(grid_tasks(fixed, grid))
     for note in target.notes(points):
         log.warning("%s: %s", target.name, note)

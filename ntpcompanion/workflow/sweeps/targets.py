@@ -9,7 +9,7 @@ import ast
 import dataclasses
 import shutil
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from ntpcompanion.workflow.notebooks.profiles import Profiles, check_profile, re
 from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_hashes, key_parts
 from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.running.runs import Run, plan
+from ntpcompanion.workflow.running.runs import plan
 from ntpcompanion.workflow.sweeps.executors import NotDone, Task
 from ntpcompanion.workflow.sweeps.find_experiment import (
     declared_inputs,
@@ -88,7 +88,12 @@ class NotebookTarget:
         ]
         parts = key_parts(self.project, self.notebook, runs[0].parameters)
         same = {name: parts[name] for name in parts if name not in ("parameters", "inputs")}
-        return [Point(run.overrides, run.parameters, self._key(run, same)) for run in runs]
+        points = []
+        for run in runs:
+            inputs = input_hashes(self.project, self.notebook, run.parameters)
+            key = sha256(canonical_json([same, self.profile, run.parameters, inputs]))
+            points.append(Point(run.overrides, run.parameters, key))
+        return points
 
     def notes(self, points: list[Point]) -> list[str]:
         """What the checks that the front matter names say of the runs. Raises WorkflowError where
@@ -96,10 +101,6 @@ class NotebookTarget:
         """
         variants = [point.parameters for point in points]
         return run_checks(self.notebook.checks, variants, f"Notebook {self.notebook.name!r}")
-
-    def _key(self, run: Run, same: dict[str, Any]) -> str:
-        inputs = input_hashes(self.project, self.notebook, run.parameters)
-        return sha256(canonical_json([same, self.profile, run.parameters, inputs]))
 
     def task(self, point: Point, folder: Path, keep: bool) -> Task:
         """`run_notebook`."""
@@ -132,6 +133,11 @@ class ExperimentTarget:
     project: Project
     name: str
 
+    @cached_property
+    def module(self) -> str:
+        """The full name of its module."""
+        return experiment_module(self.project, self.name)
+
     def read(self, parameter: str, text: str) -> object:
         """A literal of Python, else the text itself; `points` checks names and types."""
         words = {"true": True, "false": False, "none": None}
@@ -149,10 +155,9 @@ class ExperimentTarget:
     def points(self, overrides: list[dict[str, Any]]) -> list[Point]:
         """Read as plans. Raises WorkflowError for values that are not a plan of the experiment."""
         experiment = load_experiment(self.project, self.name)
-        module, libraries = experiment.__name__, self.project.settings.libraries
-        sources = source_hashes(f"import {module}", *self.project.packages)
-        same = [module, sources, library_versions(libraries), python_minor()]
-        points = []
+        sources = source_hashes(f"import {self.module}", *self.project.packages)
+        libraries = library_versions(self.project.settings.libraries)
+        same, points = [self.module, sources, libraries, python_minor()], []
         for given in overrides:
             plan = read_plan(experiment, given)
             settled, inputs = plan.to_json(), tuple(declared_inputs(experiment, plan))
@@ -166,8 +171,7 @@ class ExperimentTarget:
 
     def task(self, point: Point, folder: Path, keep: bool) -> Task:
         """`run_experiment`, with a folder of the point; there is no notebook to keep."""
-        module = experiment_module(self.project, self.name)
-        named = (module, point.sources, point.inputs, point.given, folder / point.key[:16])
+        named = (self.module, point.sources, point.inputs, point.given, folder / point.key[:16])
         return Task(point.key, point.given, partial(run_experiment, self.project, *named))
 
     def durations(self) -> list[float]:
@@ -244,9 +248,8 @@ def run_notebook(
     run = plan(project, target.notebook, profile, target.profiles, overrides)
     run = dataclasses.replace(run, folder=folder)
     try:
-        (outcome,) = execute(
-            [run], jobs=1, force=True, scratch=folder / "making", lifeline=lifeline
-        )
+        scratch = folder / "making"
+        (outcome,) = execute([run], jobs=1, force=True, scratch=scratch, lifeline=lifeline)
         if outcome.status == "failed":
             raise WorkflowError(outcome.message)
         result = Result.load(run.results)

@@ -25,7 +25,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware
 from ntpcompanion.workflow.base.tracing import read_events
 from ntpcompanion.workflow.hashing.sources import source_hashes
-from ntpcompanion.workflow.running.declared import elsewhere, files_below_root
+from ntpcompanion.workflow.running.declared import files_below_root
 from ntpcompanion.workflow.running.layout import Layout, lay_out
 from ntpcompanion.workflow.running.start import Start
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
@@ -116,11 +116,9 @@ def _declared(
     project: Project, module: str, inputs: Iterable[str]
 ) -> tuple[dict[str, Path], list[str]]:
     """The declared files and folders below the root, by their paths there, and the others."""
-    paths = {name: Path(os.path.normpath(project.root / name)) for name in inputs}
-    others = elsewhere(project, paths)
-    within = [
-        os.path.relpath(path, project.root) for path in paths.values() if str(path) not in others
-    ]
+    paths = [Path(os.path.normpath(project.root / name)) for name in inputs]
+    others = [str(path) for path in paths if not path.is_relative_to(project.root)]
+    within = [str(path.relative_to(project.root)) for path in paths if str(path) not in others]
     try:
         return files_below_root(project, within, f"The experiment {module}"), others
     except WorkflowError as error:

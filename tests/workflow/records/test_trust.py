@@ -9,10 +9,9 @@ import pytest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import checksum, hash_of, read_sealed, write_sealed
 from ntpcompanion.workflow.base.provenance import hardware
-from ntpcompanion.workflow.records.making import make_record
+from ntpcompanion.workflow.records.making import make_record, verify_record
 from ntpcompanion.workflow.records.record import load_record, read_stored
 from ntpcompanion.workflow.records.show import show_record
-from ntpcompanion.workflow.records.verification import verify_record
 from ntpcompanion.workflow.sweeps import campaign
 from ntpcompanion.workflow.sweeps.campaign import Options
 from ntpcompanion.workflow.sweeps.executors import Executor
