@@ -213,7 +213,6 @@ def sweep(
         profile=profile,
         notebooks=notebooks,
         retry=retry,
-        elsewhere=scheduler is not None,
     )
     terminal.run_planned(planned, jobs, scheduler, out)
 

@@ -5,15 +5,15 @@ waited for. It ends in a table (`sweep`) or in a sealed record (`records`).
 import functools
 import shutil
 import statistics
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.sweeps.executors import (
-    Executor,
     Outcome,
     as_completed,
     executor_for,
@@ -26,27 +26,19 @@ from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs, present_dig
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a campaign is: numbers of tasks by state (`kept`: made by an earlier command), and
-    how many seconds are left, None where no task has been timed yet.
+    """How far a campaign is: of `total` tasks those that ended, by state (`"kept"`: by an earlier
+    command), those that run, and the seconds that are left, None where no task has been timed yet.
     """
 
     total: int
-    kept: int = 0
-    done: int = 0
-    failed: int = 0
-    killed: int = 0
+    ended: Mapping[str, int]
     running: int = 0
     seconds_left: float | None = None
 
     @property
     def finished(self) -> int:
         """Those whose outcome is known."""
-        return self.kept + self.done + self.failed + self.killed
-
-    @property
-    def waiting(self) -> int:
-        """Those that are not begun."""
-        return self.total - self.finished - self.running
+        return sum(self.ended.values())
 
 
 @dataclass(frozen=True)
@@ -78,7 +70,7 @@ class Campaign:
 
     `finished` are the lines of the journal that answer for some of the points, by key. With
     `notebooks` a task is not finished without its executed notebook, with `retry` not if it failed.
-    With `needs_all` no task begins after one that failed. `elsewhere`: a cluster runs the tasks.
+    With `needs_all` no task begins after one that failed.
     """
 
     target: Target
@@ -87,13 +79,16 @@ class Campaign:
     notebooks: bool = False
     retry: bool = False
     needs_all: bool = False
-    elsewhere: bool = False
     finished: Mapping[str, Line] = field(default_factory=dict[str, Line])
 
     @property
     def folder(self) -> Path:
-        """Where tasks keep what they resume from, and their executed notebooks."""
+        """Where the places of the tasks are, and executed notebooks."""
         return self.journal.with_suffix("")
+
+    def place(self, point: Point) -> Path:
+        """Where the task of a point keeps what it resumes from."""
+        return self.folder / point.key[:16]
 
     def page(self, point: Point) -> Path:
         """Where the executed notebook of a point is kept."""
@@ -105,12 +100,13 @@ class Campaign:
         left = len(self.points) - len(self.finished)
         return left * statistics.median(known) / min(jobs, max(left, 1)) if known else None
 
-    def with_finished(self, note: Callable[[str], None] = lambda _: None) -> "Campaign":
+    def with_finished(
+        self, *, elsewhere: bool, note: Callable[[str], None] = lambda _: None
+    ) -> "Campaign":
         """The same with what the journal holds now; `note` is given a sentence for each line that
-        does not fit the present files and machine.
+        does not fit the present files or, unless a cluster runs the tasks `elsewhere`, the machine.
         """
-        points = {point.key: point for point in self.points}
-        project, elsewhere = self.target.project, self.elsewhere
+        points, project = {point.key: point for point in self.points}, self.target.project
         lines = finished_lines(self.journal, points, project, elsewhere=elsewhere, note=note)
         finished = {key: line for key, line in lines.items() if self._answers(line, points[key])}
         return replace(self, finished=finished)
@@ -139,8 +135,9 @@ def compute(campaign: Campaign, options: Options = DEFAULT) -> list[Line]:
         file that was changed meanwhile.
     """
     require_jobs(options.jobs)
-    campaign = replace(campaign, elsewhere=options.scheduler is not None)
-    campaign = campaign.with_finished(options.note)  # by a command that this one has waited for
+    elsewhere = options.scheduler is not None
+    # the journal may have grown by a command that this one has waited for
+    campaign = campaign.with_finished(elsewhere=elsewhere, note=options.note)
     lines = dict(campaign.finished)
     try:
         _compute_missing(campaign, options, lines)
@@ -161,48 +158,43 @@ def _compute_missing(campaign: Campaign, options: Options, lines: dict[str, Line
     """Run the tasks without a line, and add their lines as they end."""
     target, points = campaign.target, {point.key: point for point in campaign.points}
     tasks = [
-        target.task(point, campaign.folder, campaign.notebooks)
+        target.task(point, campaign.place(point), campaign.notebooks)
         for key, point in points.items()
         if key not in lines
     ]
-    progress = Progress(len(points), kept=len(lines))
-    options.report(progress)
-    if not tasks:
-        return
+    states = Counter(kept=len(lines), done=0, failed=0, killed=0)
     faults: list[str] = []
     seconds: list[float] = []
-    note = functools.cache(options.note)  # all tasks may have the same to say
+
+    def report(workers: int) -> None:
+        left = len(points) - states.total()
+        rest = left * statistics.median(seconds) / max(workers, 1) if seconds else None
+        options.report(Progress(len(points), dict(states), min(workers, left), rest))
+
+    report(0)
+    if not tasks:
+        return
+    note_once = functools.cache(options.note)  # all tasks may have the same to say
     running = executor_for(
         len(tasks), jobs=options.jobs, project=target.project, scheduler=options.scheduler
     )
     with appended(campaign.journal) as journal, running as executor:
-        options.report(_estimated(progress, executor, seconds))
+        report(executor.workers())
         for task, outcome in as_completed(executor, tasks, options.note, lambda: bool(faults)):
             if fault := _fault(campaign, task.parameters, outcome):
                 faults.append(fault)
                 continue
-            line = _line(campaign, points[task.key], outcome)
-            if outcome.state != "killed":
-                line = append(journal, line)
-            lines[task.key] = line
+            line = lines[task.key] = _keep(campaign, points[task.key], outcome, journal)
             for text in outcome.notes:
-                note(text)
+                note_once(text)
             if outcome.state != "done":
                 shown = ", ".join(f"{name} = {v!r}" for name, v in line["parameters"].items())
                 options.note(f"A run {outcome.state}: {shown}: {outcome.error}")
             seconds.append(outcome.seconds)
-            count = getattr(progress, outcome.state) + 1
-            progress = replace(progress, **{outcome.state: count})
-            options.report(_estimated(progress, executor, seconds))
+            states[outcome.state] += 1
+            report(executor.workers())
     if faults:
         raise WorkflowError(faults[0])
-
-
-def _estimated(progress: Progress, executor: Executor, seconds: list[float]) -> Progress:
-    """With how many of the others run now, and what they may take if they are like those before."""
-    workers, left = executor.workers(), progress.waiting
-    rest = left * statistics.median(seconds) / max(workers, 1) if seconds else None
-    return replace(progress, running=min(workers, left), seconds_left=rest)
 
 
 def _fault(campaign: Campaign, parameters: dict[str, Any], outcome: Outcome) -> str:
@@ -220,15 +212,18 @@ def _fault(campaign: Campaign, parameters: dict[str, Any], outcome: Outcome) -> 
     return ""
 
 
-def _line(campaign: Campaign, point: Point, outcome: Outcome) -> Line:
-    """What the journal keeps of a task; what it resumes from is of no more use when it is done."""
+def _keep(campaign: Campaign, point: Point, outcome: Outcome, journal: TextIO) -> Line:
+    """The line of a task, when it is in the journal. One that was killed is tried again later."""
     if outcome.page is not None:
         write_atomically(campaign.page(point), outcome.page)
-    if outcome.state == "done":
-        shutil.rmtree(campaign.folder / point.key[:16], ignore_errors=True)
     fields = asdict(outcome)
-    kept = {name: fields[name] for name in fields if name not in ("notes", "page")}
-    return {"key": point.key, "parameters": point.parameters, **kept}
+    del fields["notes"], fields["page"]
+    line = {"key": point.key, "parameters": point.parameters, **fields}
+    if outcome.state != "killed":
+        line = append(journal, line)
+    if outcome.state == "done":
+        shutil.rmtree(campaign.place(point), ignore_errors=True)
+    return line
 
 
 def _require_unchanged(campaign: Campaign, lines: Mapping[str, Line]) -> None:

@@ -22,7 +22,6 @@ def read_sweep(
     profile: str | None = None,
     notebooks: bool = False,
     retry: bool = False,
-    elsewhere: bool = False,
 ) -> Campaign:
     """The sweep that the texts of a command line ask for: `grid` and `fixed` are `NAME=...`, and
     `seeds` is `START:STOP`.
@@ -46,13 +45,13 @@ def read_sweep(
         values["seed"] = parse_values(seeds, partial(target.read, "seed"), "--seeds")
     shared = parse_assignments(fixed, "-p")
     fixed_values = {name: target.read(name, text) for name, text in shared.items()}
-    options = {"notebooks": notebooks, "retry": retry, "elsewhere": elsewhere}
-    return plan_sweep(target, values, fixed_values, **options)
+    return plan_sweep(target, values, fixed_values, notebooks=notebooks, retry=retry)
 
 
 def planned_in_words(planned: Campaign, jobs: int | None, scheduler: str | None) -> str:
     """How many runs there are, how many are to be made, where, and how long that may take."""
     require_jobs(jobs)
+    planned = planned.with_finished(elsewhere=scheduler is not None)
     total, finished = len(planned.points), len(planned.finished)
     left = total - finished
     text = f"{planned.target.name}: {total} runs"
@@ -71,8 +70,8 @@ def planned_in_words(planned: Campaign, jobs: int | None, scheduler: str | None)
 
 def in_words(progress: Progress) -> str:
     """`3 done · 1 failed · 2 running · 4 waiting, about 2 min left`."""
-    states = ("kept", "done", "failed", "killed", "running", "waiting")
-    counts = {state: getattr(progress, state) for state in states}
+    waiting = progress.total - progress.finished - progress.running
+    counts = {**progress.ended, "running": progress.running, "waiting": waiting}
     text = " · ".join(f"{number} {state}" for state, number in counts.items() if number)
     if progress.running and progress.seconds_left is not None:
         text += f", about {duration(progress.seconds_left)} left"

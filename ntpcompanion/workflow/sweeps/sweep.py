@@ -91,11 +91,9 @@ def plan_sweep(
     *,
     notebooks: bool = False,
     retry: bool = False,
-    elsewhere: bool = False,
 ) -> Campaign:
-    """Check everything that can be wrong with a sweep before it is started, and find what an
-    earlier one has finished. With `notebooks` the executed ones are kept, with `retry` what failed
-    is made again; `elsewhere`: by a cluster.
+    """Check everything that can be wrong with a sweep before it is started. With `notebooks` the
+    executed ones are kept, with `retry` what failed is made again.
 
     Raises
     ------
@@ -115,10 +113,7 @@ def plan_sweep(
     for note in target.notes(points):
         log.warning("%s: %s", target.name, note)
     journal = target.project.build / "sweeps" / f"{target.name}.jsonl"
-    planned = Campaign(
-        target, points, journal, notebooks=notebooks, retry=retry, elsewhere=elsewhere
-    )
-    return planned.with_finished()
+    return Campaign(target, points, journal, notebooks, retry)
 
 
 def run_sweep(planned: Campaign, options: Options = DEFAULT, out: Path | None = None) -> Path:
