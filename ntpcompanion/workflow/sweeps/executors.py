@@ -121,10 +121,9 @@ def processes(jobs: int) -> Iterator[Executor]:
             pool.shutdown(cancel_futures=True)
 
 
-@contextlib.contextmanager
 def executor_for(
     tasks: int, *, jobs: int | None, project: Project, scheduler: str | None
-) -> Iterator[Executor]:
+) -> contextlib.AbstractContextManager[Executor]:
     """What runs a number of tasks: the cluster of the scheduler at an address, or `jobs` processes
     of this machine (None: as cores and memory allow).
 
@@ -135,9 +134,7 @@ def executor_for(
         settings of it that cannot be read.
     """
     if scheduler is None:
-        with processes(min(jobs or fitting_jobs(), tasks)) as executor:
-            yield executor
-        return
+        return processes(min(jobs or fitting_jobs(), tasks))
     # imported late: Dask takes a second, reads its settings, and may not be installed
     try:
         from ntpcompanion.workflow.sweeps.cluster import cluster_at
@@ -150,8 +147,7 @@ def executor_for(
         raise WorkflowError(
             f"The user's settings of Dask cannot be read: {error}. Correct or remove them."
         ) from error
-    with cluster_at(scheduler, project) as executor:
-        yield executor
+    return cluster_at(scheduler, project)
 
 
 def fitting_jobs() -> int:

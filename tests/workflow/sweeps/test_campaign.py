@@ -1,17 +1,14 @@
 """Tasks in processes of their own: what is kept, what is reported, and how they end."""
 
 import json
-import multiprocessing
 import os
 
-import psutil
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.sweeps.campaign import Campaign, Options, compute
 from ntpcompanion.workflow.sweeps.grid import grid_tasks
 from ntpcompanion.workflow.sweeps.targets import ExperimentTarget
-from tests.waiting import ended, wait_for
 
 NOTE = """
 import pathlib, time
@@ -44,14 +41,6 @@ def run(plan):
         time.sleep(0.01)
     raise ZeroDivisionError("nothing to halve")
 """
-WAIT = """
-import os, pathlib, time
-
-def run(plan):
-    pathlib.Path(ROOT, "pid").write_text(str(os.getpid()))
-    os.rename(ROOT / "pid", ROOT / "started")
-    time.sleep(100)
-"""
 THREADS = """
 import os
 
@@ -64,7 +53,6 @@ STUDIES = {
     "note": NOTE,
     "pair": PAIR,
     "fail_beside": FAIL_BESIDE,
-    "wait": WAIT,
     "threads": THREADS,
 }
 
@@ -188,16 +176,3 @@ def test_tasks_have_one_thread_and_one_that_is_killed_is_named(study, tmp_path, 
         "A process of the sweep was killed; the machine may be out of memory. Its task {'n': 3} is "
         "tried once more."
     ], "it is tried twice, and not more often"
-
-
-def test_tasks_end_when_their_command_is_killed(study, tmp_path):
-    started = study.project.root / "started"
-    target = ExperimentTarget(study.project, "wait")
-    campaign = Campaign(target, target.points([{"n": 1}]), tmp_path / "log.jsonl")
-    command = multiprocessing.get_context("spawn").Process(target=compute, args=(campaign,))
-    command.start()
-    wait_for(started.exists)
-    task = psutil.Process(int(started.read_text()))
-    command.kill()
-    command.join()
-    wait_for(lambda: ended(task.pid))
