@@ -13,8 +13,14 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
-from ntpcompanion.workflow.records.plans import plan_of, read_plans
-from ntpcompanion.workflow.records.record import SCHEMA, experiment_sources, read_stored
+from ntpcompanion.workflow.records.plans import plan_of
+from ntpcompanion.workflow.records.record import (
+    SCHEMA,
+    experiment_sources,
+    last_entry,
+    read_stored,
+    same_plan,
+)
 from ntpcompanion.workflow.records.result_comparison import (
     USUAL,
     Tolerance,
@@ -87,7 +93,7 @@ def verify_record(
     """
     with project.lock(f"record-{name}"):
         path, data = read_stored(project, name)
-        tolerances = _tolerances(project, name, data)
+        tolerances = _tolerances(project, data)
         sources = experiment_sources(project, data["plan"])
         draw = sha256(canonical_json([data["checksum"], sources, count]))
         drawn = [data["results"][i] for i in _drawn(data, draw, count)]
@@ -98,7 +104,6 @@ def verify_record(
             pairs = [(old["result"], new["result"]) for old, new in zip(drawn, lines, strict=True)]
         _require_equal(name, tasks, pairs, tolerances)
         made = _made_by(project, lines)
-        last = [data, *data["verified"]][-1].get("inputs", {})
         entry = {
             "tasks": count,
             "of": len(data["results"]),
@@ -109,7 +114,7 @@ def verify_record(
             },
             "sources": sources,
             **made,
-            "inputs": {**last, **made["inputs"]},
+            "inputs": {**last_entry(data).get("inputs", {}), **made["inputs"]},
             "date": now(),
         }
         del data["checksum"]
@@ -180,12 +185,12 @@ def _drawn(data: dict[str, Any], draw: str, count: int) -> list[int]:
     return sorted(random.Random(draw).sample(range(of), count))
 
 
-def _tolerances(project: Project, name: str, data: dict[str, Any]) -> Tolerances:
+def _tolerances(project: Project, data: dict[str, Any]) -> Tolerances:
     """Those that the plan of a record names. Raises WorkflowError if it is not the stored plan, or
     names a field that no result has.
     """
-    plan = read_plans(project).get(name)
-    if plan is None or plan.model_dump() != data["plan"]:
+    plan, name = same_plan(project, data), data["name"]
+    if plan is None:
         raise WorkflowError(
             f"The record {name!r} was made by another plan than book/records/plans.yml names now. "
             f"Restore that plan, or make the record again with `ntpcompanion record {name}`."

@@ -113,7 +113,7 @@ def load_record(project: Project, name: str) -> Record:
     _, data = read_stored(project, name)
     plan = data["plan"]
     parameters = {**plan["fixed"], **plan["grid"]}
-    outdated = _outdated(project, name, data)
+    outdated = _outdated(project, data)
     return Record(name, data["results"], parameters, plan["about"], _made(data), outdated)
 
 
@@ -147,23 +147,30 @@ def experiment_sources(project: Project, plan: Mapping[str, Any]) -> dict[str, s
     return definition_hashes(module, PARTS, *project.packages, texts=texts)
 
 
+def last_entry(data: dict[str, Any]) -> dict[str, Any]:
+    """That of the last verification of a record, or the record itself."""
+    entry: dict[str, Any] = [data, *data["verified"]][-1]
+    return entry
+
+
+def same_plan(project: Project, data: dict[str, Any]) -> Plan | None:
+    """The plan of a record, if plans.yml still has the one that made it."""
+    plan = read_plans(project).get(data["name"])
+    return plan if plan and plan.model_dump() == data["plan"] else None
+
+
 def first_of(names: Sequence[str], shown: int = 3) -> str:
     """The first few names of a list, and how many more there are."""
     more = len(names) - shown
     return ", ".join(names) if more < 2 else f"{', '.join(names[:shown])} and {more} more"
 
 
-def _outdated(project: Project, name: str, data: dict[str, Any]) -> list[str]:
+def _outdated(project: Project, data: dict[str, Any]) -> list[str]:
     present = experiment_sources(project, data["plan"])
-    last = data.get("rehashed") or [data, *data["verified"]][-1]
-    known = last["sources"]
+    known = (data.get("rehashed") or last_entry(data))["sources"]
     changed = sorted(name for name in {*present, *known} if present.get(name) != known.get(name))
-    read = [data, *data["verified"]][-1].get("inputs", {})
-    changed += changed_inputs(present_digests(project), read)
-    plan = read_plans(project).get(name)
-    if plan is None or plan.model_dump() != data["plan"]:
-        changed.append("book/records/plans.yml")
-    return changed
+    changed += changed_inputs(present_digests(project), last_entry(data).get("inputs", {}))
+    return changed + ["book/records/plans.yml"] * (same_plan(project, data) is None)
 
 
 def _made(data: dict[str, Any]) -> str:

@@ -64,10 +64,11 @@ def cluster_at(address: str, project: Project) -> Iterator[Executor]:
     # what Dask logs about its own comings and goings is not for the user of a command
     with silence_logging_cmgr(logging.CRITICAL), contextlib.closing(_client(address)) as client:
         required = requirements_of(project)
-        expected = environment(required)
-        _require_equal(client, expected, required)
+        ours = environment(required)
+        _require_equal(client, ours, required)
+        expected = digest(ours)
         yield Executor(
-            lambda task: client.submit(_make, task, required, digest(expected), pure=False),
+            lambda task: client.submit(_make, task, required, expected, pure=False),
             lambda: len(client.nthreads()),
             outcome=lambda future: _outcome(future, address),
             check=Presence(client, address).check,
