@@ -207,7 +207,7 @@ def record(
         where = campaign.Options(
             jobs,
             scheduler,
-            report=lambda at: progress.update(task, completed=at.finished, total=at.total),
+            report=lambda now: progress.update(task, completed=now.finished, total=now.total),
             note=functools.partial(say, console=progress.console),
         )
         if verify is None:

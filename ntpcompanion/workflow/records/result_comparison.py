@@ -75,12 +75,12 @@ def differences(
     """The places at which two JSON values differ by more than the tolerance of the field; durations
     are not compared.
     """
-    found = []
+    unequal = []
     for place, old, new in _leaves(stored, recomputed, ""):
         tolerance = _tolerance(place, tolerances) if _floats(old, new) else None
         if not (tolerance.covers(old, new) if tolerance else type(old) is type(new) and old == new):
-            found.append(Difference(place, old, new, tolerance))
-    return found
+            unequal.append(Difference(place, old, new, tolerance))
+    return unequal
 
 
 def largest_deviation(stored: object, recomputed: object, tolerances: Tolerances = NONE) -> float:

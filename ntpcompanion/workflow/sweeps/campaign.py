@@ -146,9 +146,9 @@ def compute(campaign: Campaign, options: Options = DEFAULT) -> list[Line]:
         reason = str(error)
         if isinstance(error, OSError):
             reason = f"Could not write {campaign.journal}: {error.strerror or error}."
-        kept = sum(line.get("state") != "killed" for line in lines.values())
+        number = sum(line.get("state") != "killed" for line in lines.values())
         raise WorkflowError(
-            f"{reason}\n{kept} of {len(campaign.points)} tasks are finished and kept: fix it and "
+            f"{reason}\n{number} of {len(campaign.points)} tasks are finished and kept: fix it and "
             "run the same command again."
         ) from error
     return [lines[point.key] for point in campaign.points]

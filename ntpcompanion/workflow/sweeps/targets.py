@@ -158,11 +158,11 @@ class ExperimentTarget:
         sources = source_hashes(f"import {self.module}", *self.project.packages)
         libraries = library_versions(self.project.settings.libraries)
         same, points = [self.module, sources, libraries, python_minor()], []
-        for given in overrides:
-            plan = read_plan(experiment, given)
+        for override in overrides:
+            plan = read_plan(experiment, override)
             settled, inputs = plan.to_json(), tuple(declared_inputs(experiment, plan))
             key = sha256(canonical_json([same, settled]))
-            points.append(Point(given, settled, key, sources, inputs))
+            points.append(Point(override, settled, key, sources, inputs))
         return points
 
     def notes(self, points: list[Point]) -> list[str]:
