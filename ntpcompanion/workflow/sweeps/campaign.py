@@ -83,10 +83,10 @@ class Campaign:
 
     @property
     def folder(self) -> Path:
-        """Where the places of the tasks are, and executed notebooks."""
+        """Where tasks keep what they resume from, and their executed notebooks."""
         return self.journal.with_suffix("")
 
-    def place(self, point: Point) -> Path:
+    def task_folder(self, point: Point) -> Path:
         """Where the task of a point keeps what it resumes from."""
         return self.folder / point.key[:16]
 
@@ -158,7 +158,7 @@ def _compute_missing(campaign: Campaign, options: Options, lines: dict[str, Line
     """Run the tasks without a line, and add their lines as they end."""
     target, points = campaign.target, {point.key: point for point in campaign.points}
     tasks = [
-        target.task(point, campaign.place(point), campaign.notebooks)
+        target.task(point, campaign.task_folder(point), campaign.notebooks)
         for key, point in points.items()
         if key not in lines
     ]
@@ -213,7 +213,9 @@ def _fault(campaign: Campaign, parameters: dict[str, Any], outcome: Outcome) -> 
 
 
 def _keep(campaign: Campaign, point: Point, outcome: Outcome, journal: TextIO) -> Line:
-    """The line of a task, when it is in the journal. One that was killed is tried again later."""
+    """The line of a task, when it is in the journal. One that was killed is only reported: the next
+    command tries it again.
+    """
     if outcome.page is not None:
         write_atomically(campaign.page(point), outcome.page)
     fields = asdict(outcome)
@@ -222,7 +224,7 @@ def _keep(campaign: Campaign, point: Point, outcome: Outcome, journal: TextIO) -
     if outcome.state != "killed":
         line = append(journal, line)
     if outcome.state == "done":
-        shutil.rmtree(campaign.place(point), ignore_errors=True)
+        shutil.rmtree(campaign.task_folder(point), ignore_errors=True)
     return line
 
 

@@ -4,6 +4,7 @@ import ast
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -117,8 +118,8 @@ def parse_values(
 
 def repeated(values: Sequence[object], show: Callable[[Any], str] = repr) -> str:
     """The values that come twice, as they are shown; empty if there are none."""
-    shown = [show(value) for value in values]
-    return ", ".join(value for value in dict.fromkeys(shown) if shown.count(value) > 1)
+    counts = Counter(map(show, values))
+    return ", ".join(value for value, count in counts.items() if count > 1)
 
 
 def require_values(values: Sequence[object], option: str) -> None:

@@ -102,7 +102,7 @@ class NotebookTarget:
         variants = [point.parameters for point in points]
         return run_checks(self.notebook.checks, variants, f"Notebook {self.notebook.name!r}")
 
-    def task(self, point: Point, place: Path, keep: bool) -> Task:
+    def task(self, point: Point, folder: Path, keep: bool) -> Task:
         """`run_notebook`."""
         named = (self.notebook.name, self.profile, point.given, point.key, keep)
         return Task(point.key, point.given, partial(run_notebook, self.project, *named))
@@ -169,9 +169,9 @@ class ExperimentTarget:
         """None: a plan has been checked when it was read."""
         return []
 
-    def task(self, point: Point, place: Path, keep: bool) -> Task:
-        """`run_experiment`, with a place of its own; there is no notebook to keep."""
-        named = (self.module, point.sources, point.inputs, point.given, place)
+    def task(self, point: Point, folder: Path, keep: bool) -> Task:
+        """`run_experiment`, with a folder of its own; there is no notebook to keep."""
+        named = (self.module, point.sources, point.inputs, point.given, folder)
         return Task(point.key, point.given, partial(run_experiment, self.project, *named))
 
     def durations(self) -> list[float]:
