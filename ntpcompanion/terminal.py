@@ -39,8 +39,8 @@ from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, present_parts, stale_reasons, unused_defaults
 from ntpcompanion.workflow.site.views import make_view, view_folder
 from ntpcompanion.workflow.sweeps import campaign
-from ntpcompanion.workflow.sweeps.overview import in_words, planned_in_words
 from ntpcompanion.workflow.sweeps.sweep import run_sweep
+from ntpcompanion.workflow.sweeps.sweep_command import in_words, planned_in_words
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -6,5 +6,5 @@ next is waited for. One ends in a table (`sweep`) or in a sealed record (`workfl
 - `executors`: processes of this machine, or a `cluster` of Dask; `worker_environment`: would it
   give the same numbers?
 - `task_process`, `task_program`: one task in a process and a folder of its own
-- `sweep`, `table`, `overview`: a table of results, and progress in words
+- `sweep`, `table`: a table of results; `sweep_command`: a sweep as a command line gives it
 """

@@ -25,10 +25,6 @@ Note = Callable[[str], None]
 MEMORY = 2 * 2**30  # bytes for a task: numerical libraries and a small model
 ASK = 2.0  # seconds after which a cluster is asked whether its workers are still there
 ATTEMPTS = 2  # of a task whose process is killed
-ADVICE = (
-    "If you have edited something meanwhile, run the same command again; else install this version "
-    "there, and start the worker again."
-)
 KILLED = "A process of the sweep was killed; the machine may be out of memory."
 
 
@@ -227,6 +223,9 @@ def make(task: Task, lifeline: Lifeline | None) -> dict[str, Any]:
         fault = f"{type(error).__name__}: {error}"
         fields = {"state": "failed", "error": fault, "traceback": traceback.format_exc()}
     if fields["state"] == "rejected":
-        fields["error"] = f"The worker on {host} {fields['error']}. {ADVICE}"
+        fields["error"] = (
+            f"The worker on {host} {fields['error']}. If you have edited something meanwhile, run "
+            "the same command again; else install this version there, and start the worker again."
+        )
     seconds = round(time.perf_counter() - began, 3)
     return {**fields, "seconds": seconds, "host": host, "hardware": hardware()}

@@ -108,20 +108,12 @@ class NotebookTarget:
         return Task(point.key, point.given, partial(run_notebook, self.project, *named))
 
     def durations(self) -> list[float]:
-        """Those of the stored results of this notebook at this profile."""
-        candidates = [
-            self.project.runs(self.profile) / f"{self.notebook.name}.json",
-            *self.project.runs(self.profile, custom=True).glob(f"{self.notebook.name}-*.json"),
-        ]
-        seconds = []
-        for path in candidates:
-            try:
-                result = Result.load(path)
-            except WorkflowError:  # never run, or damaged
-                continue
-            if (result.notebook, result.profile) == (self.notebook.name, self.profile):
-                seconds.append(result.seconds)
-        return seconds
+        """That of the stored result of this notebook at this profile."""
+        path = self.project.runs(self.profile) / f"{self.notebook.name}.json"
+        try:
+            return [Result.load(path).seconds]
+        except WorkflowError:  # never run, or damaged
+            return []
 
 
 @dataclass(frozen=True)
