@@ -102,7 +102,7 @@ class Presence:
         """
         now = self._clock()
         for worker, sign in (signs := self._last_signs()).items():
-            if self._signs.get(worker, (None,))[0] != sign:
+            if (known := self._signs.get(worker)) is None or known[0] != sign:
                 self._signs[worker] = (sign, now)
         if any(now - self._signs[worker][1] < SILENT for worker in signs):
             if self._empty_since is not None:
