@@ -28,7 +28,7 @@ from ntpcompanion.workflow.site import unchanged
 from ntpcompanion.workflow.site.render import recover_site, require_jupyter_book_1
 from ntpcompanion.workflow.site.server import site_server
 from ntpcompanion.workflow.starting.new_book import new_book, next_steps
-from ntpcompanion.workflow.sweeps.overview import read_sweep
+from ntpcompanion.workflow.sweeps.sweep_command import read_sweep
 
 VERSION = typer.Option(
     "--version",
@@ -213,7 +213,6 @@ def sweep(
         profile=profile,
         notebooks=notebooks,
         retry=retry,
-        elsewhere=scheduler is not None,
     )
     terminal.run_planned(planned, jobs, scheduler, out)
 

@@ -27,18 +27,20 @@ from ntpcompanion.workflow.base.browser import open_page
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.records.making import Options, make_record
-from ntpcompanion.workflow.records.verification import tolerances_in_words, verify_record
+from ntpcompanion.workflow.records.making import (
+    make_record,
+    tolerances_in_words,
+    verify_record,
+)
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running import freshness
 from ntpcompanion.workflow.running.history import present_commit
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, present_parts, stale_reasons, unused_defaults
 from ntpcompanion.workflow.site.views import make_view, view_folder
-from ntpcompanion.workflow.sweeps.overview import in_words, planned_in_words
-from ntpcompanion.workflow.sweeps.planned import Sweep
-from ntpcompanion.workflow.sweeps.sweep import Progress as SweepProgress
+from ntpcompanion.workflow.sweeps import campaign
 from ntpcompanion.workflow.sweeps.sweep import run_sweep
+from ntpcompanion.workflow.sweeps.sweep_command import in_words, planned_in_words
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -202,11 +204,11 @@ def record(
     """
     with bars() as progress:
         task = progress.add_task(name, total=None)
-        where = Options(
+        where = campaign.Options(
             jobs,
             scheduler,
-            report=lambda done, total: progress.update(task, completed=done, total=total),
-            note=lambda text: say(text, console=progress.console),
+            report=lambda now: progress.update(task, completed=now.finished, total=now.total),
+            note=functools.partial(say, console=progress.console),
         )
         if verify is None:
             message = f"Wrote {make_record(project, name, where)}"
@@ -220,7 +222,9 @@ def record(
     say(message)
 
 
-def run_planned(planned: Sweep, jobs: int | None, scheduler: str | None, out: Path | None) -> None:
+def run_planned(
+    planned: campaign.Campaign, jobs: int | None, scheduler: str | None, out: Path | None
+) -> None:
     """Run a sweep behind a progress bar, and say how its runs ended. Raises WorkflowError as
     `run_sweep`.
     """
@@ -229,20 +233,14 @@ def run_planned(planned: Sweep, jobs: int | None, scheduler: str | None, out: Pa
     with bars() as progress:
         task = progress.add_task(planned.target.name, total=len(planned.points))
 
-        def report(state: SweepProgress) -> None:
+        def report(state: campaign.Progress) -> None:
             nonlocal summary
             summary = in_words(state)
             description = f"{planned.target.name}: {summary}"
             progress.update(task, completed=state.finished, description=description)
 
-        path = run_sweep(
-            planned,
-            jobs=jobs,
-            scheduler=scheduler,
-            out=out,
-            report=report,
-            note=lambda text: say(text, console=progress.console),
-        )
+        note = functools.partial(say, console=progress.console)
+        path = run_sweep(planned, campaign.Options(jobs, scheduler, report, note), out)
     say(summary, f"Wrote {path}")
 
 

@@ -103,17 +103,17 @@ def test_a_record_is_made_by_the_present_code_without_settings_of_the_user(impor
 @pytest.mark.slow
 def test_a_source_edited_while_a_record_is_made_and_restored_is_noticed(importable, monkeypatch):
     importable.plan_halves(grid={"n": [1]})
-    source, run_tasks = importable.project.package / "two.py", making.run_tasks
+    source, compute = importable.project.package / "two.py", making.compute
 
     def edit_and_restore(*arguments, **options):
         source.write_text("TWO = 5\n")
         try:
-            return run_tasks(*arguments, **options)
+            return compute(*arguments, **options)
         finally:
             source.write_text("TWO = 2\n")
 
     with monkeypatch.context() as patch:
-        patch.setattr(making, "run_tasks", edit_and_restore)
+        patch.setattr(making, "compute", edit_and_restore)
         output = importable.command("record", "halves", "--jobs", "1", code=1)
     assert "has other sources: two.py. If you have edited something meanwhile, run the" in output
     assert "0 of 1 tasks are finished and kept" in output

@@ -1,36 +1,40 @@
-"""Tasks of a record, computed in parallel, and kept as what the present sources made."""
+"""A record made by running the tasks of its plan, or verified by running some of them again: does
+the present code still give the results that are stored?
+"""
 
 import contextlib
+import random
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
-from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.records.plans import plan_of
-from ntpcompanion.workflow.records.record import SCHEMA, experiment_sources
-from ntpcompanion.workflow.sweeps.experiment_tasks import run_tasks
-from ntpcompanion.workflow.sweeps.find_experiment import experiment_module
+from ntpcompanion.workflow.records.record import (
+    SCHEMA,
+    experiment_sources,
+    last_entry,
+    read_stored,
+    same_plan,
+)
+from ntpcompanion.workflow.records.result_comparison import (
+    USUAL,
+    Tolerance,
+    Tolerances,
+    differences,
+    fields_of,
+    largest_deviation,
+)
+from ntpcompanion.workflow.sweeps.campaign import DEFAULT, Campaign, Options, compute
 from ntpcompanion.workflow.sweeps.grid import grid_tasks
+from ntpcompanion.workflow.sweeps.targets import ExperimentTarget
 
-RESULT = ("parameters", "result", "seconds")  # what a record has of a line
-
-
-@dataclass(frozen=True)
-class Options:
-    """How tasks are computed, as `run_tasks` takes it: none of it moves a number."""
-
-    jobs: int | None = None
-    scheduler: str | None = None
-    report: Callable[[int, int], None] | None = None
-    note: Callable[[str], None] = lambda _: None
-
-
-DEFAULT = Options()
+SHOWN = 3  # of many differences
+EVERY = "every field"  # that has no tolerance of its own
 
 
 def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path:
@@ -43,26 +47,90 @@ def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path
         tasks = grid_tasks(plan["fixed"], plan["grid"])
         path = project.records / f"{name}.json"
         with computed(project, name, plan, tasks, options) as lines:
-            seconds = round(sum(item["seconds"] for item in lines), 1)
             write_sealed(
                 path,
                 {
                     "schema": SCHEMA,
                     "name": name,
                     "plan": plan,
-                    "results": [{field: line[field] for field in RESULT} for line in lines],
+                    "results": [
+                        {"parameters": task, "result": line["result"], "seconds": line["seconds"]}
+                        for task, line in zip(tasks, lines, strict=True)
+                    ],
                     "sources": sources,
-                    **made_by(project, lines),
+                    **_made_by(project, lines),
                     "started": started,
                     "finished": now(),
-                    "seconds": seconds,
+                    "seconds": round(sum(line["seconds"] for line in lines), 1),
                     "verified": [],
                 },
             )
     return path
 
 
-def made_by(project: Project, lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def verify_record(
+    project: Project, name: str, count: int, options: Options = DEFAULT
+) -> dict[str, Any]:
+    """Run `count` tasks of a stored record again, and note in the record that they gave the same.
+
+    The tasks are drawn by a hash of the record and of the present code: nobody can choose them, and
+    a verification that was killed goes on with the same ones. Numbers may differ by the
+    tolerance that the plan gives for their field, or by `result_comparison.RELATIVE`; all else must
+    be equal, but for durations, which are not compared.
+
+    Returns
+    -------
+    dict
+        what was appended to the record: how many `tasks` `of` how many, the largest relative
+        `deviation` of a number, the `tolerances`, and the `sources`, `versions`, `hardware`,
+        `inputs` and `date`.
+
+    Raises
+    ------
+    WorkflowError
+        no such record, a plan that is not the stored one, more tasks than there are, a task that
+        fails, or one whose result differs, with the places that do. The record is then untouched.
+    """
+    with project.lock(f"record-{name}"):
+        path, data = read_stored(project, name)
+        tolerances = _tolerances(project, data)
+        sources = experiment_sources(project, data["plan"])
+        draw = sha256(canonical_json([data["checksum"], sources, count]))
+        drawn = [data["results"][i] for i in _drawn(data, draw, count)]
+        tasks = [line["parameters"] for line in drawn]
+        # whether they are equal or not, the next verification computes again
+        run_name = f"{name}-verify-{draw[:12]}"
+        with computed(project, run_name, data["plan"], tasks, options) as lines:
+            pairs = [(old["result"], new["result"]) for old, new in zip(drawn, lines, strict=True)]
+        _require_equal(name, tasks, pairs, tolerances)
+        made = _made_by(project, lines)
+        entry = {
+            "tasks": count,
+            "of": len(data["results"]),
+            "deviation": max(largest_deviation(old, new, tolerances) for old, new in pairs),
+            "tolerances": {
+                field: tolerance.model_dump()
+                for field, tolerance in {EVERY: USUAL, **tolerances}.items()
+            },
+            "sources": sources,
+            **made,
+            "inputs": {**last_entry(data).get("inputs", {}), **made["inputs"]},
+            "date": now(),
+        }
+        del data["checksum"]
+        data.pop("rehashed", None)  # it spoke of the last entry
+        write_sealed(path, {**data, "verified": [*data["verified"], entry]})
+    return entry
+
+
+def tolerances_in_words(entry: Mapping[str, Any]) -> str:
+    """What an entry of a verification says of its tolerances: `Tolerance of every field: ...`."""
+    stored = entry["tolerances"].items()
+    shown = "; ".join(f"of {field}: {Tolerance(**sizes)}" for field, sizes in stored)
+    return f"Tolerance {shown}. All but numbers with a fraction is compared exactly."
+
+
+def _made_by(project: Project, lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Where the tasks of some lines ran: `versions`, the `hardware` and the `inputs` that they
     read, with their digests. Of several machines of a cluster all processors are named.
     """
@@ -84,7 +152,7 @@ def computed(
     tasks: list[dict[str, Any]],
     options: Options,
 ) -> Iterator[list[dict[str, Any]]]:
-    """The lines of some tasks of a plan, as `run_tasks` gives them, for a block that stores them.
+    """The lines of some tasks of a plan, as `compute` gives them, for a block that stores them.
 
     Finished tasks stay below `_build/records` until the block has ended without an error: a call
     with the same `name` and plan goes on from them.
@@ -92,26 +160,61 @@ def computed(
     Raises
     ------
     WorkflowError
-        as `run_tasks`; it checks that no source or data file has changed meanwhile.
+        an experiment that does not exist, a task that is not a plan of it, and as `compute`; it
+        checks that no source or data file has changed meanwhile.
     """
-    module = experiment_module(project, plan["experiment"])
-    files = source_hashes(f"import {module}", *project.packages)
+    target = ExperimentTarget(project, plan["experiment"])
+    points = target.points(tasks)
     # the name holds plan and code: a changed plan never resumes from results of another, and those
     # are not lost
-    mark = sha256(canonical_json([plan, files, versions(project.settings.libraries)]))[:12]
-    log = project.build / "records" / f"{name}-{mark}.jsonl"
-    lines = run_tasks(
-        module,
-        tasks,
-        log,
-        jobs=options.jobs,
-        scheduler=options.scheduler,
-        report=options.report,
-        note=options.note,
-        project=project,
-        sources=files,
-        purpose=name,
-    )
-    yield lines
-    log.unlink()
-    shutil.rmtree(log.with_suffix(""), ignore_errors=True)
+    code = [plan, points[0].sources, versions(project.settings.libraries)]
+    journal = project.build / "records" / f"{name}-{sha256(canonical_json(code))[:12]}.jsonl"
+    campaign = Campaign(target, points, journal, retry=True, needs_all=True)
+    yield compute(campaign, options)
+    journal.unlink()
+    shutil.rmtree(campaign.folder, ignore_errors=True)
+
+
+def _drawn(data: dict[str, Any], draw: str, count: int) -> list[int]:
+    of = len(data["results"])
+    if not 1 <= count <= of:
+        raise WorkflowError(
+            f"`--verify` must lie in 1 … {of}, the tasks of the record {data['name']!r}, got "
+            f"{count}."
+        )
+    return sorted(random.Random(draw).sample(range(of), count))
+
+
+def _tolerances(project: Project, data: dict[str, Any]) -> Tolerances:
+    """Those that the plan of a record names. Raises WorkflowError if it is not the stored plan, or
+    names a field that no result has.
+    """
+    plan, name = same_plan(project, data), data["name"]
+    if plan is None:
+        raise WorkflowError(
+            f"The record {name!r} was made by another plan than book/records/plans.yml names now. "
+            f"Restore that plan, or make the record again with `ntpcompanion record {name}`."
+        )
+    known = {field for line in data["results"] for field in fields_of(line["result"])}
+    if unknown := set(plan.tolerances) - known:
+        raise WorkflowError(
+            f"book/records/plans.yml, {name}.tolerances: no result has a number in the field "
+            f"{', '.join(sorted(unknown))}. Fields with numbers: {', '.join(sorted(known))}."
+        )
+    return plan.tolerances
+
+
+def _require_equal(
+    name: str, tasks: list[dict[str, Any]], pairs: list[tuple[Any, ...]], tolerances: Tolerances
+) -> None:
+    for task, (old, new) in zip(tasks, pairs, strict=True):
+        if unequal := differences(old, new, tolerances):
+            shown = "; ".join(map(str, unequal[:SHOWN]))
+            more = f"; {len(unequal) - SHOWN} more" if len(unequal) > SHOWN else ""
+            used = {place.place: place.tolerance for place in unequal[:SHOWN] if place.tolerance}
+            within = "".join(f" The tolerance of {place} is {used[place]}." for place in used)
+            raise WorkflowError(
+                f"The record {name!r} does not hold for the present code. The task {task} gives "
+                f"another result than the stored one: {shown}{more}. The record is as it was."
+                f"{within} If the change is meant, make it again with `ntpcompanion record {name}`."
+            )

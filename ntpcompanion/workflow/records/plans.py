@@ -7,7 +7,7 @@ from keyword import iskeyword
 from typing import Annotated, Any
 from unicodedata import normalize
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from ntpcompanion.spelling import known_as, nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
@@ -17,6 +17,7 @@ from ntpcompanion.workflow.base.shapes import shaped
 from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.base.yaml_files import parse_yaml
 from ntpcompanion.workflow.records.result_comparison import Tolerance
+from ntpcompanion.workflow.sweeps.grid import repeated
 
 
 def _module_name(experiment: str) -> str:
@@ -27,20 +28,18 @@ def _module_name(experiment: str) -> str:
 
 def _distinct(grid: dict[str, list[Any]]) -> dict[str, list[Any]]:
     for name, values in grid.items():
-        shown = [canonical_json(value) for value in values]
-        if twice := [value for value in dict.fromkeys(shown) if shown.count(value) > 1]:
-            raise ValueError(f"`{name}` gives {', '.join(twice)} twice: give each value once")
+        if twice := repeated(values, canonical_json):
+            raise ValueError(f"`{name}` gives {twice} twice: give each value once")
     return grid
 
 
-class Plan(BaseModel):
+class Plan(BaseModel, extra="forbid"):
     """An experiment by its name, run once for every point of `grid` with the `fixed` parameters.
 
     `tolerances` say for some fields of its results by how much a number may differ when tasks are
     run again; they are not part of what is run.
     """
 
-    model_config = ConfigDict(extra="forbid")
     experiment: Annotated[str, AfterValidator(_module_name)]
     about: Annotated[str, Field(min_length=3)]
     fixed: dict[str, Annotated[Any, AfterValidator(as_json)]] = {}

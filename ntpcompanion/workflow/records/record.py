@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, read_sealed, sha256
@@ -18,16 +18,15 @@ from ntpcompanion.workflow.records.plans import Plan, read_plans
 from ntpcompanion.workflow.records.result_comparison import Tolerance
 from ntpcompanion.workflow.sweeps.find_experiment import PARTS, experiment_module
 from ntpcompanion.workflow.sweeps.grid import require_every_task
-from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs
+from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs, present_digests
 
 Schema = Literal[2]
 SCHEMA = get_args(Schema)[0]
 
 
-class _Task(BaseModel):
+class _Task(BaseModel, extra="forbid"):
     """One result of a record, with the parameters of its task; seconds of computing."""
 
-    model_config = ConfigDict(extra="forbid")
     parameters: dict[str, Any]
     result: Any
     seconds: float
@@ -41,12 +40,11 @@ class _Hardware(BaseModel):
     gpu: str = ""
 
 
-class _Verified(BaseModel):
+class _Verified(BaseModel, extra="forbid"):
     """`tasks` of all `of` tasks, run again by later sources with results that are equal up to the
     `tolerances`: that of `"every field"`, and of fields that have one of their own.
     """
 
-    model_config = ConfigDict(extra="forbid")
     tasks: int
     of: int
     deviation: float
@@ -58,21 +56,19 @@ class _Verified(BaseModel):
     tolerances: dict[str, Tolerance] = {}
 
 
-class _Rehashed(BaseModel):
+class _Rehashed(BaseModel, extra="forbid"):
     """The sources of the last entry of a record, as what a record rests on was defined later: a
     `note` says what was done.
     """
 
-    model_config = ConfigDict(extra="forbid")
     sources: dict[str, str]
     date: str
     note: str = ""
 
 
-class _Stored(BaseModel):
+class _Stored(BaseModel, extra="forbid"):
     """What the file of a record holds."""
 
-    model_config = ConfigDict(extra="forbid")
     # models of pydantic have a method `schema`
     number: Annotated[Schema, Field(alias="schema")]
     name: str
@@ -117,7 +113,7 @@ def load_record(project: Project, name: str) -> Record:
     _, data = read_stored(project, name)
     plan = data["plan"]
     parameters = {**plan["fixed"], **plan["grid"]}
-    outdated = _outdated(project, name, data)
+    outdated = _outdated(project, data)
     return Record(name, data["results"], parameters, plan["about"], _made(data), outdated)
 
 
@@ -151,22 +147,30 @@ def experiment_sources(project: Project, plan: Mapping[str, Any]) -> dict[str, s
     return definition_hashes(module, PARTS, *project.packages, texts=texts)
 
 
+def last_entry(data: dict[str, Any]) -> dict[str, Any]:
+    """That of the last verification of a record, or the record itself."""
+    entry: dict[str, Any] = [data, *data["verified"]][-1]
+    return entry
+
+
+def same_plan(project: Project, data: dict[str, Any]) -> Plan | None:
+    """The plan of a record, if plans.yml still has the one that made it."""
+    plan = read_plans(project).get(data["name"])
+    return plan if plan and plan.model_dump() == data["plan"] else None
+
+
 def first_of(names: Sequence[str], shown: int = 3) -> str:
     """The first few names of a list, and how many more there are."""
     more = len(names) - shown
     return ", ".join(names) if more < 2 else f"{', '.join(names[:shown])} and {more} more"
 
 
-def _outdated(project: Project, name: str, data: dict[str, Any]) -> list[str]:
+def _outdated(project: Project, data: dict[str, Any]) -> list[str]:
     present = experiment_sources(project, data["plan"])
-    last = data.get("rehashed") or [data, *data["verified"]][-1]
-    known = last["sources"]
+    known = (data.get("rehashed") or last_entry(data))["sources"]
     changed = sorted(name for name in {*present, *known} if present.get(name) != known.get(name))
-    changed += changed_inputs(project, [data, *data["verified"]][-1].get("inputs", {}))
-    plan = read_plans(project).get(name)
-    if plan is None or plan.model_dump() != data["plan"]:
-        changed.append("book/records/plans.yml")
-    return changed
+    changed += changed_inputs(present_digests(project), last_entry(data).get("inputs", {}))
+    return changed + ["book/records/plans.yml"] * (same_plan(project, data) is None)
 
 
 def _made(data: dict[str, Any]) -> str:

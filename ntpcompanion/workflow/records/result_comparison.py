@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 # two processors sum in another order: the records that were verified on others than they were made
 # on have differed by 1e-10 at most; a hundred times that
@@ -21,12 +21,11 @@ DURATION = "seconds"  # a result may say how long its parts took; that is never 
 _Size = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class Tolerance(BaseModel):
+class Tolerance(BaseModel, extra="forbid", frozen=True):
     """By how much two numbers may differ: by `relative` times the larger of them, or by `absolute`,
     which is for differences of nearly equal numbers.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     relative: Annotated[_Size, Field(lt=1)] = RELATIVE
     absolute: _Size = 0.0
 
@@ -76,11 +75,12 @@ def differences(
     """The places at which two JSON values differ by more than the tolerance of the field; durations
     are not compared.
     """
-    return [
-        Difference(place, old, new, _tolerance(place, tolerances) if _floats(old, new) else None)
-        for place, old, new in _leaves(stored, recomputed, "")
-        if not _equal(old, new, _tolerance(place, tolerances))
-    ]
+    unequal = []
+    for place, old, new in _leaves(stored, recomputed, ""):
+        tolerance = _tolerance(place, tolerances) if _floats(old, new) else None
+        if not (tolerance.covers(old, new) if tolerance else type(old) is type(new) and old == new):
+            unequal.append(Difference(place, old, new, tolerance))
+    return unequal
 
 
 def largest_deviation(stored: object, recomputed: object, tolerances: Tolerances = NONE) -> float:
@@ -90,7 +90,7 @@ def largest_deviation(stored: object, recomputed: object, tolerances: Tolerances
     deviations = (
         _tolerance(place, tolerances).deviation(old, new)
         for place, old, new in _leaves(stored, recomputed, "")
-        if isinstance(old, float) and isinstance(new, float)
+        if _floats(old, new)
     )
     return max(deviations, default=0.0)
 
@@ -108,24 +108,18 @@ def _tolerance(place: str, tolerances: Tolerances) -> Tolerance:
     return tolerances.get(_field(place), USUAL) if tolerances else USUAL
 
 
-def _leaves(old: object, new: object, place: str) -> Iterator[tuple[str, object, object]]:
+def _leaves(old: Any, new: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
     """Pairs at one place: numbers and texts, or what cannot be compared further."""
+    pairs: list[tuple[object, Any, Any]] = []
     if isinstance(old, dict) and isinstance(new, dict) and set(old) == set(new):
-        for name in old:
-            if name != DURATION:
-                yield from _leaves(old[name], new[name], f"{place}.{name}".lstrip("."))
+        pairs = [(name, old[name], new[name]) for name in old if name != DURATION]
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for i, (a, b) in enumerate(zip(old, new, strict=True)):
-            yield from _leaves(a, b, f"{place}.{i}".lstrip("."))
+        pairs = list(zip(range(len(old)), old, new, strict=True))
     else:
         yield place, old, new
+    for name, one, other in pairs:
+        yield from _leaves(one, other, f"{place}.{name}".lstrip("."))
 
 
 def _floats(old: object, new: object) -> bool:
     return isinstance(old, float) and isinstance(new, float)
-
-
-def _equal(old: object, new: object, tolerance: Tolerance) -> bool:
-    if isinstance(old, float) and isinstance(new, float):
-        return tolerance.covers(old, new)
-    return type(old) is type(new) and old == new

@@ -1,8 +1,9 @@
 """Experiments found by name: a module of the book's experiments, `PACKAGE.experiments.NAME`, that
 defines a class `Plan`, a class `Result` and a function `run(plan)`.
 
-`Plan.from_json` reads parameters and raises ValueError with a sentence for each fault; what `run`
-returns has `to_json`. A `run` that takes an argument `checkpoint` can resume within itself.
+`Plan.from_json` reads parameters and raises ValueError with a sentence for each fault; a plan, and
+what `run` returns, have `to_json`. A `run` that takes an argument `checkpoint` can resume within
+itself.
 
 A task runs in a folder of its own. The files and folders of the project that it reads are named by
 `FILES = ("data/words.txt",)` in the module; `INPUTS = ("text",)` lists fields of the plan that name
@@ -11,7 +12,6 @@ others.
 
 import importlib
 import re
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,24 +32,24 @@ def experiment_module(project: Project, name: str) -> str:
     return f"{project.experiments}.{modules.get(name, name)}"
 
 
-def load_experiment(module: str) -> ModuleType:
-    """Import an experiment by the full name of its module.
+def load_experiment(project: Project, name: str) -> ModuleType:
+    """Import an experiment of a book by its name.
 
     Raises
     ------
     WorkflowError
         no such module, one that fails on import, or one without `Plan`, `Result` or `run`.
     """
-    folder, _, name = module.rpartition(".")
+    module = experiment_module(project, name)
     try:
         experiment = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not module.startswith(error.name):
             raise WorkflowError(f"{module} cannot be imported: {error}.") from error
-        known = _known(folder)
+        known = known_experiments(project)
         raise WorkflowError(
-            f"`experiment: {name}` is not a module of {folder}.{nearest(name, known)} Known: "
-            f"{', '.join(known) or 'none'}."
+            f"`experiment: {name}` is not a module of {project.experiments}.{nearest(name, known)} "
+            f"Known: {', '.join(known) or 'none'}."
         ) from error
     except Exception as error:
         raise WorkflowError(
@@ -63,25 +63,15 @@ def load_experiment(module: str) -> ModuleType:
     return experiment
 
 
-def read_points(module: str, points: Sequence[dict[str, Any]]) -> list[Any]:
-    """The plan of every point of a grid, before anything is started.
-
-    Raises
-    ------
-    WorkflowError
-        as `load_experiment`; or for the first point that is not a plan, with the faults of all its
-        fields.
-    """
-    plan, plans = load_experiment(module).Plan, []
-    for point in points:
-        try:
-            plans.append(plan.from_json(point))
-        except ValueError as error:
-            raise WorkflowError(f"{point} is not a plan of {module}: {error}") from error
-    return plans
+def read_plan(experiment: ModuleType, point: dict[str, Any]) -> Any:
+    """The plan of a point. Raises WorkflowError with the faults of all fields if it is not one."""
+    try:
+        return experiment.Plan.from_json(point)
+    except ValueError as error:
+        raise WorkflowError(f"{point} is not a plan of {experiment.__name__}: {error}") from error
 
 
-def declared_inputs(module: str, plan: Any) -> list[str]:
+def declared_inputs(experiment: ModuleType, plan: Any) -> list[str]:
     """The files and folders that an experiment reads at a point: those under `FILES` of its module,
     and the values of the fields of its plan that `INPUTS` of its module lists.
 
@@ -90,12 +80,11 @@ def declared_inputs(module: str, plan: Any) -> list[str]:
     WorkflowError
         a name under `INPUTS` that is not a field of the plan.
     """
-    experiment = load_experiment(module)
     fields = getattr(experiment, "INPUTS", ())
     if unknown := [name for name in fields if not hasattr(plan, name)]:
         raise WorkflowError(
-            f"{module}: `INPUTS` lists {unknown[0]!r}, which is not a field of its plan."
-            f"{nearest(unknown[0], type(plan).model_fields)}"
+            f"{experiment.__name__}: `INPUTS` lists {unknown[0]!r}, which is not a field of its "
+            f"plan.{nearest(unknown[0], type(plan).model_fields)}"
         )
     values = [getattr(plan, name) for name in fields]
     several = [value if isinstance(value, list | tuple) else [value] for value in values]
@@ -104,30 +93,16 @@ def declared_inputs(module: str, plan: Any) -> list[str]:
 
 def known_experiments(project: Project) -> list[str]:
     """The names of the experiments of a book, found without importing them."""
-    return [path.stem for path, _ in _modules(project) if _has_run(path)]
+    run = re.compile(rb"^def run\(", flags=re.MULTILINE)
+    return [path.stem for path, _ in _modules(project) if run.search(path.read_bytes())]
 
 
 def _modules(project: Project) -> list[tuple[Path, str]]:
     """The modules below the package of the experiments, with their names relative to it."""
     first, *rest = project.experiments.split(".")
-    return _below(package.joinpath(*rest) for package in project.packages if package.name == first)
-
-
-def _known(package: str) -> list[str]:
-    try:
-        paths = importlib.import_module(package).__path__
-    except (ImportError, AttributeError):
-        return []
-    return [path.stem for path, _ in _below(map(Path, paths)) if _has_run(path)]
-
-
-def _below(folders: Iterable[Path]) -> list[tuple[Path, str]]:
+    folders = [place.joinpath(*rest) for place in project.packages if place.name == first]
     return [
         (path, ".".join(path.relative_to(folder).with_suffix("").parts))
         for folder in folders
         for path in sorted(folder.rglob("*.py"))
     ]
-
-
-def _has_run(path: Path) -> bool:
-    return re.search(rb"^def run\(", path.read_bytes(), flags=re.MULTILINE) is not None

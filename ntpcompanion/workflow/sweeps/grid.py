@@ -1,21 +1,15 @@
-"""Grids: every combination of some values, and how a command line writes them."""
+"""Every combination of some values. Light: notebooks that show a record depend on this file."""
 
-import ast
 import itertools
 import math
-import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json
 
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_RANGE = re.compile(rf"\s*({_NUMBER})\s*:\s*({_NUMBER})\s*(?::\s*({_NUMBER})\s*)?")
-QUOTES = ("'", '"')
-_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 LIMIT = 100_000  # runs of one sweep: more is a slip of the keyboard
 
 
@@ -61,132 +55,18 @@ def require_every_task(
     )
 
 
-def parse_assignments(texts: Sequence[str], option: str) -> dict[str, str]:
-    """`["NAME=VALUE", ...]` as they are given to an option of the command line, by name.
-
-    Raises
-    ------
-    WorkflowError
-        another form, or a name that comes twice.
-    """
-    assignments: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise WorkflowError(f"`{option} {text}` must have the form NAME=VALUE.")
-        if name in assignments:
-            raise WorkflowError(f"`{option} {name}=...` is given twice. Give it once.")
-        assignments[name] = value
-    return assignments
+def repeated(values: Sequence[object], show: Callable[[Any], str] = repr) -> str:
+    """The values that come twice, as they are shown; empty if there are none."""
+    counts = Counter(map(show, values))
+    return ", ".join(value for value, count in counts.items() if count > 1)
 
 
-def parse_values(
-    text: str, read: Callable[[str], object], option: str, *, ranges: bool = True
-) -> list[Any]:
-    """The values of one axis of a grid: `0.1,0.5` or `20:200:20`, where the stop is exclusive as in
-    a slice of Python.
-
-    A comma separates values, but not within a value that begins with a quotation mark or a bracket.
-    A value in quotation marks is a text as Python writes it, `'a,b'` or `"don't"`; within another
-    value a quotation mark is a letter.
-
-    Parameters
-    ----------
-    read
-        makes a value of a text that was given.
-    ranges
-        whether values may be ranges and lists; if not, each is a text.
-
-    Raises
-    ------
-    WorkflowError
-        no value at all, a step of zero, one value twice, a quotation mark that does not end where
-        its value does.
-    """
-    match = _RANGE.fullmatch(text) if ranges else None
-    values: Sequence[Any]
-    if match:
-        values = _range(match, option)
-    else:
-        parts = _parts(text, option, brackets=ranges)
-        values = [read(part) if ranges else _unquoted(part) for part in parts]
-    if not values:
+def require_values(values: Sequence[object], option: str) -> None:
+    """Raises WorkflowError where there is no value, or one twice: its runs would be made twice."""
+    if not len(values):
         raise WorkflowError(
             f"`{option}` gives no value, and an empty grid has no runs. Write values like 0.1,0.5 "
             "or a range like 20:200:20, whose stop is exclusive."
         )
-    require_distinct(values, option)
-    return list(values)
-
-
-def require_distinct(values: Sequence[object], option: str) -> None:
-    """Raises WorkflowError for a value that comes twice: its runs would be made twice."""
-    shown = [repr(value) for value in values]
-    if twice := [value for value in dict.fromkeys(shown) if shown.count(value) > 1]:
-        raise WorkflowError(f"`{option}` gives {', '.join(twice)} twice. Give each value once.")
-
-
-def _range(match: re.Match[str], option: str) -> list[int] | list[float]:
-    """In decimal fractions: `0:1:0.1` has ten values, and the fourth is 0.3."""
-    start, stop, step = (Decimal(text or "1") for text in match.groups())
-    if step == 0:
-        raise WorkflowError(f"`{option}` has the step 0. Give another one, like 20:200:20.")
-    number = max(0, math.ceil((stop - start) / step))
-    if number > LIMIT:
-        raise WorkflowError(
-            f"`{option}` has {number:,} values, and a sweep takes at most {LIMIT:,} runs. Take a "
-            "larger step."
-        )
-    values = [start + k * step for k in range(number)]
-    whole = not any(set(text or "") & set(".eE") for text in match.groups())
-    return [int(value) for value in values] if whole else [float(value) for value in values]
-
-
-def _parts(text: str, option: str, *, brackets: bool) -> list[str]:
-    """The values between the commas, as they stand; an empty one is left out."""
-    parts, start = [], 0
-    while start <= len(text):
-        end = _end_of_value(text, start, brackets)
-        part = text[start:end].strip()
-        if part[:1] in QUOTES and not _is_quoted(part):
-            raise WorkflowError(
-                f"`{option}` has the value {part}, which begins with a quotation mark and is not a "
-                "text as Python writes it. Write a text with a comma or a quotation mark like "
-                "'a,b' or \"don't\"."
-            )
-        parts += [part] if part else []
-        start = end + 1
-    return parts
-
-
-def _end_of_value(text: str, start: int, brackets: bool) -> int:
-    """The place of the next comma outside of quotation marks and brackets. Those count with which
-    the value begins, and those within brackets.
-    """
-    begin = start + len(text[start:]) - len(text[start:].lstrip())
-    place, depth = begin, 0
-    while place < len(text):
-        char = text[place]
-        if char in QUOTES and (place == begin or depth):
-            quoted = _QUOTED.match(text, place)
-            place = quoted.end() if quoted else place + 1
-            continue
-        if char == "," and not depth:
-            break
-        if char in "[({" and brackets and (place == begin or depth):
-            depth += 1
-        elif char in "])}" and depth:
-            depth -= 1
-        place += 1
-    return place
-
-
-def _unquoted(part: str) -> str:
-    return str(ast.literal_eval(part)) if part[0] in QUOTES else part
-
-
-def _is_quoted(part: str) -> bool:
-    try:
-        return _QUOTED.fullmatch(part) is not None and isinstance(ast.literal_eval(part), str)
-    except (ValueError, SyntaxError):  # a line break, an escape like \x without digits
-        return False
+    if twice := repeated(values):
+        raise WorkflowError(f"`{option}` gives {twice} twice. Give each value once.")

@@ -2,25 +2,24 @@
 with what made it.
 """
 
-import functools
 import json
 import os
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from ntpcompanion.workflow.base.files import as_json, checksum, state_of
+from ntpcompanion.workflow.base.files import as_json, checksum
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, hardware_line
-from ntpcompanion.workflow.sweeps.task_inputs import input_path
+from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs, present_digests
 
 FIELDS = {"key", "parameters", "result", "seconds", "read", "hardware", "checksum"}
 SHOWN = 5  # of many lines that are not used
+Line = dict[str, Any]
 
 
-def read_journal(path: Path) -> Iterator[dict[str, Any]]:
+def read_journal(path: Path) -> Iterator[Line]:
     """The lines of a journal in order; one that was cut short by a kill, or that no record can
     hold, is left out.
     """
@@ -36,48 +35,35 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
                 yield data
 
 
-@dataclass(frozen=True)
-class Present:
-    """What a line of a journal must fit to be used: the data files of the project, and the machine.
-    `elsewhere`: the tasks run on a cluster, whose machines are its own.
-    """
-
-    project: Project
-    elsewhere: bool = False
-
-    def misfits(self, lines: list[dict[str, Any]]) -> list[str]:
-        """For each line why it cannot be used, in words; empty where it can."""
-        # a data file is read once for all lines
-        digest = functools.cache(lambda name: state_of(input_path(self.project, name)))
-        return [self._misfit(line, digest) for line in lines]
-
-    def _misfit(self, line: dict[str, Any], digest: Callable[[str], str]) -> str:
-        if line["checksum"] != checksum(line):
-            return "does not match its own checksum: it was edited or damaged"
-        if not self.elsewhere and line["hardware"] != hardware():
-            return f"was made on another machine ({hardware_line(line['hardware'])})"
-        changed = [name for name, seen in line["read"].items() if digest(name) != seen]
-        return f"was made with another content of {', '.join(changed)}" if changed else ""
-
-
 def finished_lines(
     path: Path,
     keys: Container[str],
-    present: Present,
+    project: Project,
+    *,
+    elsewhere: bool = False,
     note: Callable[[str], None] = lambda _: None,
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Line]:
     """The lines of a journal that answer for tasks with these keys, by key; of several the last.
 
-    A line that does not fit the present is left out, so that its task is run again; `note` is given
-    a sentence for each.
+    A line that does not fit the data files of the project and, unless the tasks run `elsewhere`,
+    this machine is left out, so that its task is run again; `note` is given a sentence for each.
     """
-    lines = [line for line in read_journal(path) if line["key"] in keys]
+    digest = present_digests(project)
     finished, left_out = {}, {}
-    for line, misfit in zip(lines, present.misfits(lines), strict=True):
-        if misfit:
-            left_out[line["key"]] = f"The line of {line['parameters']} {misfit}."
+    for line in read_journal(path):
+        if line["key"] not in keys:
+            continue
+        changed = changed_inputs(digest, line["read"])
+        if line["checksum"] != checksum(line):
+            misfit = "does not match its own checksum: it was edited or damaged"
+        elif not elsewhere and line["hardware"] != hardware():
+            misfit = f"was made on another machine ({hardware_line(line['hardware'])})"
+        elif changed:
+            misfit = f"was made with another content of {', '.join(changed)}"
         else:
             finished[line["key"]] = line
+            continue
+        left_out[line["key"]] = f"The line of {line['parameters']} {misfit}."
     sentences = [text for key, text in left_out.items() if key not in finished]
     for text in sentences[:SHOWN]:
         note(f"{path.name}: {text} The task is run again.")
@@ -94,7 +80,7 @@ def appended(path: Path) -> Iterator[TextIO]:
         yield file
 
 
-def append(journal: TextIO, line: dict[str, Any]) -> dict[str, Any]:
+def append(journal: TextIO, line: Line) -> Line:
     """Write a line with its checksum, and return it when it is on the disk. Raises OSError if it
     cannot be.
     """

@@ -1,54 +1,23 @@
-"""A notebook or an experiment at every point of a grid: each run permanent when it has ended, and
-all of them in one table.
-"""
+"""A notebook or an experiment at every point of a grid, and all results in one table."""
 
-import functools
-import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import user_path, write_atomically
+from ntpcompanion.workflow.base.files import canonical_json, sha256, user_path
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import now, versions
-from ntpcompanion.workflow.sweeps.alone import remove_places
-from ntpcompanion.workflow.sweeps.calls import Calls, Outcome, engine, require_jobs
-from ntpcompanion.workflow.sweeps.experiment_tasks import other_inputs
-from ntpcompanion.workflow.sweeps.journal import append, appended
-from ntpcompanion.workflow.sweeps.planned import Sweep, plan_sweep, with_finished
+from ntpcompanion.workflow.sweeps.campaign import DEFAULT, Campaign, Options, compute
+from ntpcompanion.workflow.sweeps.grid import grid_tasks, require_values
 from ntpcompanion.workflow.sweeps.table import make_table, write_table
-from ntpcompanion.workflow.sweeps.targets import Point, find_target
-from ntpcompanion.workflow.sweeps.task_inputs import require_unchanged
+from ntpcompanion.workflow.sweeps.targets import Target, find_target
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a sweep is: numbers of runs by state (`kept`: made by an earlier command), and how
-    many seconds are left, None where no run has been timed yet.
-    """
-
-    total: int
-    kept: int = 0
-    done: int = 0
-    failed: int = 0
-    killed: int = 0
-    running: int = 0
-    seconds_left: float | None = None
-
-    @property
-    def finished(self) -> int:
-        """Those whose outcome is known."""
-        return self.kept + self.done + self.failed + self.killed
-
-    @property
-    def waiting(self) -> int:
-        """Those that are not begun."""
-        return self.total - self.finished - self.running
+log = logging.getLogger(__name__)
 
 
 def sweep(
@@ -68,20 +37,14 @@ def sweep(
 
     Parameters
     ----------
-    name
-        a notebook of the project, or a module of the package's experiments.
-    grid
-        the values of each parameter that is varied; every combination is a run. Seeds are values of
-        the parameter `seed`.
-    fixed
-        values of parameters that all runs share.
-    profile
-        of a notebook: `"smoke"`, `"book"` (the default) or `"paper"`.
-    jobs
-        processes of this machine, one thread each; None: as many as cores and memory allow.
-    scheduler
-        the address of the scheduler of an existing cluster of Dask, whose workers run the tasks
-        instead.
+    name, profile
+        a notebook of the project under `"smoke"`, `"book"` (the default) or `"paper"`; or a module
+        of the package's experiments.
+    grid, fixed
+        the values of each parameter that is varied, of which every combination is a run, and values
+        of others that all runs share. Seeds are values of the parameter `seed`.
+    jobs, scheduler
+        as in `Options`: processes of this machine, or the address of a cluster of Dask.
     notebooks
         keep the executed notebooks; the column `notebook` says where.
     retry
@@ -107,8 +70,7 @@ def sweep(
     Notes
     -----
     A finished run is permanent: the same call goes on after an interruption, and a larger grid runs
-    only what is new. Processes are started by `spawn`: in a script, call it below
-    `if __name__ == "__main__":`.
+    only what is new.
 
     Examples
     --------
@@ -118,128 +80,66 @@ def sweep(
     import pandas as pd
 
     target = find_target(project or Project.find(), name, profile)
-    options = {"notebooks": notebooks, "retry": retry, "elsewhere": scheduler is not None}
-    planned = plan_sweep(target, grid, fixed or {}, **options)
-    return pd.read_parquet(run_sweep(planned, jobs=jobs, scheduler=scheduler, out=out))
+    planned = plan_sweep(target, grid, fixed or {}, notebooks=notebooks, retry=retry)
+    return pd.read_parquet(run_sweep(planned, Options(jobs, scheduler), out))
 
 
-def run_sweep(
-    planned: Sweep,
+def plan_sweep(
+    target: Target,
+    grid: Mapping[str, Sequence[Any]],
+    fixed: Mapping[str, object],
     *,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    out: Path | None = None,
-    report: Callable[[Progress], None] = lambda _: None,
-    note: Callable[[str], None] = lambda _: None,
-) -> Path:
-    """Make the runs that are missing, write the table, and return its path.
-
-    A run that fails, or whose process is killed twice, is a row with its state and traceback; the
-    others go on. Each is permanent on disk when the next is waited for, so that the same command
-    goes on after a kill. Those that failed are not made again (see `retry` of `plan_sweep`), those
-    that were killed are. A run killed while it is tried for the first time is named by `note`.
+    notebooks: bool = False,
+    retry: bool = False,
+) -> Campaign:
+    """Check everything that can be wrong with a sweep before it is started. With `notebooks` the
+    executed ones are kept, with `retry` what failed is made again.
 
     Raises
     ------
     WorkflowError
-        no such scheduler, a worker with other sources or data files, a data file that was changed
-        meanwhile, a file that cannot be written.
+        an unknown parameter; an empty grid; a value of another type or outside of its domain, or
+        that a check of the notebook rejects; a parameter that is fixed and varied.
     """
-    require_jobs(jobs)
-    path = _table_path(out or planned.table)
-    target = planned.target
-    try:
-        with target.project.lock(f"sweep-{target.name}"), appended(planned.journal) as log:
-            planned = replace(planned, elsewhere=scheduler is not None)
-            planned = with_finished(planned, note)  # by a sweep that this one has waited for
-            lines = dict(planned.finished)
-            for line in _outcomes(planned, jobs, scheduler, report, note):
-                lines[line["key"]] = line
-                if line["state"] != "killed":
-                    append(log, line)
-                if line["state"] != "done":
-                    note(f"A run {line['state']}: {shown(line['parameters'])}: {line['error']}")
-            require_unchanged(target.project, lines.values())
-    except OSError as error:
+    if not grid:
         raise WorkflowError(
-            f"Could not write {planned.journal}: {error.strerror or error}. Free some space or "
-            "fix the permissions; the same command goes on from what is finished."
-        ) from error
-    libraries = target.project.settings.libraries
-    about = {"name": target.name, "made": now(), "versions": versions(libraries)}
-    ordered = [_with_page(lines[point.key], point, planned) for point in planned.points]
-    write_table(make_table(ordered, about, of_claims=target.of_claims), path)
-    return path
+            "A sweep needs a parameter to vary: give `--grid NAME=VALUES` or `--seeds START:STOP`."
+        )
+    for parameter, values in grid.items():
+        if parameter in fixed:
+            raise WorkflowError(f"`{parameter}` is fixed by `-p` and varied by `--grid`: not both.")
+        require_values(values, f"--grid {parameter}")
+    points = target.points(grid_tasks(fixed, grid))
+    for note in target.notes(points):
+        log.warning("%s: %s", target.name, note)
+    journal = target.project.build / "sweeps" / f"{target.name}.jsonl"
+    return Campaign(target, points, journal, notebooks, retry)
 
 
-def _outcomes(
-    planned: Sweep,
-    jobs: int | None,
-    scheduler: str | None,
-    report: Callable[..., Any],
-    note: Callable[..., Any],
-) -> Iterator[dict[str, Any]]:
-    """The lines of the runs that are missing, as they end."""
-    missing = [point for point in planned.points if point.key not in planned.finished]
-    progress = Progress(len(planned.points), kept=len(planned.points) - len(missing))
-    report(progress)
-    if not missing:
-        return
-    folder = planned.journal.with_suffix("")
-    calls = {planned.target.call(point, folder, planned.notebooks): point for point in missing}
-    project = planned.target.project
-    with engine(len(missing), jobs=jobs, project=project, scheduler=scheduler) as running:
-        seconds: list[float] = []
-        note_once = functools.cache(note)  # all runs may have the same to say
-        report(_told(progress, running.number(), seconds))
-        for call, outcome in Calls(running, list(calls), note):
-            if outcome.state == "rejected":
-                raise WorkflowError(outcome.error)
-            line = _line(planned, calls[call], outcome, note_once)
-            if fault := other_inputs(project, line["read"], line["host"]):
-                raise WorkflowError(fault)
-            yield line
-            seconds.append(outcome.seconds)
-            progress = replace(progress, **{outcome.state: getattr(progress, outcome.state) + 1})
-            report(_told(progress, running.number(), seconds))
+def run_sweep(planned: Campaign, options: Options = DEFAULT, out: Path | None = None) -> Path:
+    """Make the runs that are missing, write the table, and return its path.
 
+    A run that fails, or whose process is killed twice, is a row with its state and traceback; the
+    others go on. The same command goes on after a kill: it makes those that were killed again, and
+    those that failed only if it is to retry.
 
-def _told(progress: Progress, workers: int, seconds: Sequence[float]) -> Progress:
-    """With how many of the others run now, and what they may take if they are like those before."""
-    left = progress.waiting
-    rest = left * statistics.median(seconds) / max(workers, 1) if seconds else None
-    return replace(progress, running=min(workers, left), seconds_left=rest)
-
-
-def _line(
-    planned: Sweep, point: Point, outcome: Outcome, note: Callable[[str], None]
-) -> dict[str, Any]:
-    """What the journal keeps of a run; its checkpoints are of no more use when it is done."""
-    fields = asdict(outcome)
-    if outcome.state == "done":
-        stored = planned.target.kept(outcome.result)
-        for text in stored.notes:
-            note(text)
-        if stored.page is not None:
-            write_atomically(planned.page(point), stored.page)
-        remove_places(planned.journal.with_suffix("") / point.key[:16])
-        fields |= {"result": stored.result, "read": stored.read}
-    return {"key": point.key, "parameters": point.parameters, **fields}
-
-
-def _with_page(line: dict[str, Any], point: Point, planned: Sweep) -> dict[str, Any]:
-    page = planned.page(point)
-    shown = {"notebook": str(page) if page.is_file() else None} if planned.notebooks else {}
-    return {**line, **shown}
-
-
-def _table_path(out: Path) -> Path:
-    path = user_path(out).resolve()
+    Raises
+    ------
+    WorkflowError
+        as `compute`, or a table that cannot be written.
+    """
+    target, parameters = planned.target, [point.parameters for point in planned.points]
+    variant = sha256(canonical_json(parameters))[:8]
+    path = user_path(out or planned.journal.with_name(f"{target.name}-{variant}.parquet")).resolve()
     if path.suffix != ".parquet":
         raise WorkflowError(f"`--out {out}` must end in .parquet: the table is a Parquet file.")
+    with target.project.lock(f"sweep-{target.name}"):
+        lines = compute(planned, options)
+    if planned.notebooks:
+        pages = map(planned.page, planned.points)
+        notebooks = [str(page) if page.is_file() else None for page in pages]
+        lines = [line | {"notebook": page} for line, page in zip(lines, notebooks, strict=True)]
+    libraries = target.project.settings.libraries
+    about = {"name": target.name, "made": now(), "versions": versions(libraries)}
+    write_table(make_table(lines, about, of_claims=target.of_claims), path)
     return path
-
-
-def shown(parameters: Mapping[str, object]) -> str:
-    """`n = 3, seed = 0`."""
-    return ", ".join(f"{name} = {value!r}" for name, value in parameters.items())

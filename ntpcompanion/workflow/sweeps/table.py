@@ -3,7 +3,7 @@ an experiment.
 """
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,38 +80,25 @@ def _listed(value: object) -> list[Any]:
 
 
 def _column(values: Sequence[Any]) -> Sequence[Any]:
-    """A column that Parquet can hold: what is nested or of several kinds, and integers that are
-    beyond 64 bits or would be rounded beside other numbers, as JSON text.
+    """A column that Parquet can hold and pandas reads back unchanged; what is nested or of several
+    kinds, and integers that would be rounded, as JSON text.
     """
-    present = [value for value in values if not _missing(value)]
-    kinds = {type(value) for value in present}
-    numbers = {int, float}
-    if kinds <= numbers:
-        exact = _exact(present, gaps=len(present) < len(values))
-        return values if exact else _texts(values)
-    if kinds == {list}:
-        inner = {type(item) for value in present for item in value}
-        items = [item for value in present for item in value]
-        if inner <= numbers and _exact(items):
-            number: Callable[[Any], Any] = float if inner == numbers else lambda item: item
-            return [v if _missing(v) else [number(item) for item in v] for v in values]
-        plain = len(inner) == 1 and not inner & {list, dict, int}
-        return values if plain else _texts(values)
-    return values if len(kinds) == 1 and kinds != {dict} else _texts(values)
+    import pyarrow as pa
 
-
-def _exact(numbers: Sequence[int | float], *, gaps: bool = False) -> bool:
-    """Whether a column of these has each of them unchanged. One of integers only has 64 bits; among
-    numbers with a fraction, or with gaps, they become such numbers.
-    """
-    whole = [value for value in numbers if isinstance(value, int)]
-    if len(whole) == len(numbers) and not gaps:
-        return all(-(2**63) <= value < 2**63 for value in whole)
-    return all(abs(value) <= 2**53 for value in whole)
-
-
-def _texts(values: Sequence[Any]) -> list[str | None]:
-    return [None if _missing(value) else canonical_json(value) for value in values]
+    present = [None if _missing(value) else value for value in values]
+    try:
+        array = pa.array(present)
+        entries = array.flatten() if pa.types.is_list(array.type) else array
+        if pa.types.is_integer(array.type) and array.null_count:
+            array.cast(pa.float64())  # as pandas does it: raises where one would be rounded
+        plain = not pa.types.is_nested(entries.type) and (
+            entries is array or not entries.null_count
+        )
+    except (pa.ArrowException, OverflowError):
+        plain = False
+    if plain:
+        return values
+    return [None if value is None else canonical_json(value) for value in present]
 
 
 def _missing(value: object) -> bool:

@@ -1,14 +1,15 @@
 """What a sweep runs: a notebook under a profile, or an experiment.
 
 Both have a `name` for files, `read` a value of the command line, check given values before anything
-is started and settle them as `points`, have `notes` on them for the user, make a `call` of a point,
-say what is `kept` of its result, and know `durations` of runs that other commands have made.
+is started and settle them as `points`, have `notes` on them for the user, make a `task` of a point,
+and know `durations` of runs that other commands have made.
 """
 
 import ast
 import dataclasses
 import shutil
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +27,17 @@ from ntpcompanion.workflow.notebooks.profiles import Profiles, check_profile, re
 from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_hashes, key_parts
 from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.running.runs import Run, plan
-from ntpcompanion.workflow.sweeps.alone import run_alone
-from ntpcompanion.workflow.sweeps.calls import Call, NotDone
+from ntpcompanion.workflow.running.runs import plan
+from ntpcompanion.workflow.sweeps.executors import NotDone, Task
 from ntpcompanion.workflow.sweeps.find_experiment import (
     declared_inputs,
     experiment_module,
     known_experiments,
     load_experiment,
-    read_points,
+    read_plan,
 )
-from ntpcompanion.workflow.sweeps.preparation import project_here
+from ntpcompanion.workflow.sweeps.task_process import run_experiment
+from ntpcompanion.workflow.sweeps.worker_environment import project_here
 
 
 @dataclass(frozen=True)
@@ -50,19 +51,6 @@ class Point:
     key: str
     sources: dict[str, str] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What is kept of a run: `result` in the table, the hashes of other files that it `read`, and
-    the executed notebook, where it was asked for, as the text of its file; `notes` are for its
-    user.
-    """
-
-    result: dict[str, Any]
-    read: dict[str, str]
-    page: str | None = None
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,7 +88,12 @@ class NotebookTarget:
         ]
         parts = key_parts(self.project, self.notebook, runs[0].parameters)
         same = {name: parts[name] for name in parts if name not in ("parameters", "inputs")}
-        return [Point(run.overrides, run.parameters, self._key(run, same)) for run in runs]
+        points = []
+        for run in runs:
+            inputs = input_hashes(self.project, self.notebook, run.parameters)
+            key = sha256(canonical_json([same, self.profile, run.parameters, inputs]))
+            points.append(Point(run.overrides, run.parameters, key))
+        return points
 
     def notes(self, points: list[Point]) -> list[str]:
         """What the checks that the front matter names say of the runs. Raises WorkflowError where
@@ -109,34 +102,18 @@ class NotebookTarget:
         variants = [point.parameters for point in points]
         return run_checks(self.notebook.checks, variants, f"Notebook {self.notebook.name!r}")
 
-    def _key(self, run: Run, same: dict[str, Any]) -> str:
-        inputs = input_hashes(self.project, self.notebook, run.parameters)
-        return sha256(canonical_json([same, self.profile, run.parameters, inputs]))
-
-    def call(self, point: Point, folder: Path, keep: bool) -> Call:
+    def task(self, point: Point, folder: Path, keep: bool) -> Task:
         """`run_notebook`."""
         named = (self.notebook.name, self.profile, point.given, point.key, keep)
-        return Call(run_notebook, (self.project, *named), point.given)
-
-    def kept(self, result: dict[str, Any]) -> Kept:
-        """What `run_notebook` returned, one by one."""
-        return Kept({"claims": result["claims"]}, result["read"], result["notebook"])
+        return Task(point.key, point.given, partial(run_notebook, self.project, *named))
 
     def durations(self) -> list[float]:
-        """Those of the stored results of this notebook at this profile."""
-        candidates = [
-            self.project.runs(self.profile) / f"{self.notebook.name}.json",
-            *self.project.runs(self.profile, custom=True).glob(f"{self.notebook.name}-*.json"),
-        ]
-        seconds = []
-        for path in candidates:
-            try:
-                result = Result.load(path)
-            except WorkflowError:  # never run, or damaged
-                continue
-            if (result.notebook, result.profile) == (self.notebook.name, self.profile):
-                seconds.append(result.seconds)
-        return seconds
+        """That of the stored result of this notebook at this profile."""
+        path = self.project.runs(self.profile) / f"{self.notebook.name}.json"
+        try:
+            return [Result.load(path).seconds]
+        except WorkflowError:  # never run, or damaged
+            return []
 
 
 @dataclass(frozen=True)
@@ -148,7 +125,7 @@ class ExperimentTarget:
     project: Project
     name: str
 
-    @property
+    @cached_property
     def module(self) -> str:
         """The full name of its module."""
         return experiment_module(self.project, self.name)
@@ -164,34 +141,30 @@ class ExperimentTarget:
 
     def takes_text(self, parameter: str) -> bool:
         """By the type of the field."""
-        field = load_experiment(self.module).Plan.model_fields.get(parameter)
+        field = load_experiment(self.project, self.name).Plan.model_fields.get(parameter)
         return field is not None and field.annotation is str
 
     def points(self, overrides: list[dict[str, Any]]) -> list[Point]:
         """Read as plans. Raises WorkflowError for values that are not a plan of the experiment."""
-        module = self.module
-        plans = read_points(module, overrides)
-        sources = source_hashes(f"import {module}", *self.project.packages)
-        settled_points = [plan.to_json() for plan in plans]
-        declared = [declared_inputs(module, plan) for plan in plans]
-        same = [module, sources, library_versions(self.project.settings.libraries), python_minor()]
-        return [
-            Point(point, settled, sha256(canonical_json([same, settled])), sources, tuple(inputs))
-            for point, settled, inputs in zip(overrides, settled_points, declared, strict=True)
-        ]
+        experiment = load_experiment(self.project, self.name)
+        sources = source_hashes(f"import {self.module}", *self.project.packages)
+        libraries = library_versions(self.project.settings.libraries)
+        same, points = [self.module, sources, libraries, python_minor()], []
+        for override in overrides:
+            plan = read_plan(experiment, override)
+            settled, inputs = plan.to_json(), tuple(declared_inputs(experiment, plan))
+            key = sha256(canonical_json([same, settled]))
+            points.append(Point(override, settled, key, sources, inputs))
+        return points
 
     def notes(self, points: list[Point]) -> list[str]:
         """None: a plan has been checked when it was read."""
         return []
 
-    def call(self, point: Point, folder: Path, keep: bool) -> Call:
-        """`run_alone`; there is no notebook to keep."""
-        named = (self.module, point.sources, point.inputs, point.given, folder / point.key[:16])
-        return Call(run_alone, (self.project, *named), point.given)
-
-    def kept(self, result: dict[str, Any]) -> Kept:
-        """What `run_alone` returned, one by one."""
-        return Kept(result["result"], result["read"], notes=tuple(result["notes"]))
+    def task(self, point: Point, folder: Path, keep: bool) -> Task:
+        """`run_experiment`, with a folder of its own; there is no notebook to keep."""
+        named = (self.module, point.sources, point.inputs, point.given, folder)
+        return Task(point.key, point.given, partial(run_experiment, self.project, *named))
 
     def durations(self) -> list[float]:
         """Nothing else makes single runs of an experiment."""
@@ -258,29 +231,24 @@ def run_notebook(
     project = project_here(project)
     known = find_notebooks(project)
     target = NotebookTarget(project, known[name], profile, read_profiles(project, known))
-    _require_key(target, overrides, key)
-    folder = project.build / "sweeps" / "tmp" / key[:16]
-    run = plan(project, target.notebook, profile, target.profiles, overrides)
-    run = dataclasses.replace(run, folder=folder)
-    try:
-        (outcome,) = execute(
-            [run], jobs=1, force=True, scratch=folder / "making", lifeline=lifeline
-        )
-        if outcome.status == "failed":
-            raise WorkflowError(outcome.message)
-        result = Result.load(run.results)
-        return {
-            "claims": [item.to_json() for item in result.measurements],
-            "read": result.key_parts[FILES_READ],
-            "notebook": run.page.read_text(encoding="utf-8") if keep else None,
-        }
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _require_key(target: NotebookTarget, overrides: dict[str, Any], key: str) -> None:
     if target.points([overrides])[0].key != key:
         raise NotDone(
             state="rejected",
             error=f"has other sources, inputs or libraries than {target.name} was planned with",
         )
+    folder = project.build / "sweeps" / "tmp" / key[:16]
+    run = plan(project, target.notebook, profile, target.profiles, overrides)
+    run = dataclasses.replace(run, folder=folder)
+    try:
+        scratch = folder / "making"
+        (outcome,) = execute([run], jobs=1, force=True, scratch=scratch, lifeline=lifeline)
+        if outcome.status == "failed":
+            raise WorkflowError(outcome.message)
+        result = Result.load(run.results)
+        return {
+            "result": {"claims": [item.to_json() for item in result.measurements]},
+            "read": result.key_parts[FILES_READ],
+            "page": run.page.read_text(encoding="utf-8") if keep else None,
+        }
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,11 +1,10 @@
 """Data files that a task has read: named by their place in the project, with their digests."""
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from ntpcompanion.workflow.base.environment import package_parents
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import state_of
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.tracing import outside, read_log
@@ -45,20 +44,14 @@ def input_path(project: Project, name: str) -> Path:
     return project.root / name
 
 
-def changed_inputs(project: Project, read: Mapping[str, str]) -> list[str]:
-    """The names of the files whose content is not the one that was read."""
-    return [name for name, seen in read.items() if state_of(input_path(project, name)) != seen]
+def present_digests(project: Project) -> Callable[[str], str]:
+    """A function: the digest that the file of a name has now. Each file is read once."""
+    return functools.cache(lambda name: state_of(input_path(project, name)))
 
 
-def require_unchanged(project: Project, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Raises WorkflowError if a data file that a task has read has another content now."""
-    read = {entry for line in lines for entry in line["read"].items()}
-    changed = {name for name, seen in read if state_of(input_path(project, name)) != seen}
-    if changed:
-        raise WorkflowError(
-            f"{', '.join(sorted(changed))} changed while tasks that read it ran. The same command "
-            "runs them again."
-        )
+def changed_inputs(digest: Callable[[str], str], read: Mapping[str, str]) -> list[str]:
+    """The names of the files whose `digest` now is not that of what was `read`."""
+    return [name for name, seen in read.items() if digest(name) != seen]
 
 
 def _name(project: Project, path: Path) -> str:

@@ -1,11 +1,11 @@
 import json
-import re
 import sys
 
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.records.making import Options, make_record
+from ntpcompanion.workflow.records.making import make_record
+from ntpcompanion.workflow.sweeps.campaign import Options
 from tests.workflow.halves import PLAN
 
 
@@ -42,23 +42,3 @@ def test_unknown_names(study):
     with pytest.raises(WorkflowError, match=words):
         make_record(study.project, "halves", Options(jobs=1))
     assert not (study.project.build / "records").exists(), "known before anything is started"
-
-
-def test_a_failing_task_is_named_with_its_traceback_and_the_others_are_kept(study):
-    study.plan_records(halves={**PLAN, "grid": {"n": [0, 1, 2]}})
-    with pytest.raises(WorkflowError) as caught:
-        make_record(study.project, "halves", Options(jobs=2))
-    words = str(caught.value)
-    assert words.startswith(
-        "The task {'scale': 2, 'n': 0} failed: ZeroDivisionError: nothing to halve\n"
-    )
-    assert "in run" in words
-    kept = int(
-        re.search(
-            r"(\d) of 3 tasks are finished and kept: fix it and run the same command again.$",
-            words,
-        )[1]
-    )
-    assert kept >= 1, "what ran beside it was waited for"
-    (log,) = (study.project.build / "records").glob("*.jsonl")
-    assert len(log.read_text().split("\n")) - 1 == kept

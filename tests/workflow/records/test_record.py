@@ -4,8 +4,9 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
-from ntpcompanion.workflow.records.making import Options, make_record
+from ntpcompanion.workflow.records.making import make_record
 from ntpcompanion.workflow.records.record import load_record
+from ntpcompanion.workflow.sweeps.campaign import Options
 from tests.workflow.halves import PLAN, STORED
 
 OTHERS = [

@@ -1,19 +1,23 @@
 """What is taken from an earlier run: only what fits the present sources, data and machine."""
 
+import contextlib
 import json
+from concurrent.futures import Future
 
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import checksum, hash_of, read_sealed, write_sealed
 from ntpcompanion.workflow.base.provenance import hardware
-from ntpcompanion.workflow.records.making import Options, make_record
+from ntpcompanion.workflow.records.making import make_record, verify_record
 from ntpcompanion.workflow.records.record import load_record, read_stored
 from ntpcompanion.workflow.records.show import show_record
-from ntpcompanion.workflow.records.verification import verify_record
-from ntpcompanion.workflow.sweeps.experiment_tasks import other_inputs
-from ntpcompanion.workflow.sweeps.journal import Present, append, appended, finished_lines
+from ntpcompanion.workflow.sweeps import campaign
+from ntpcompanion.workflow.sweeps.campaign import Options
+from ntpcompanion.workflow.sweeps.executors import Executor
+from ntpcompanion.workflow.sweeps.journal import append, appended, finished_lines
 from ntpcompanion.workflow.sweeps.sweep import sweep
+from ntpcompanion.workflow.sweeps.targets import ExperimentTarget
 from tests.workflow.halves import STORED
 
 SCALED = """
@@ -125,7 +129,7 @@ def journal(toy):
         path.unlink(missing_ok=True)
         with appended(path) as file:
             append(file, {**line, "hardware": hardware(), **changes})
-        lines = finished_lines(path, {"a"}, Present(toy.project), found.append)
+        lines = finished_lines(path, {"a"}, toy.project, note=found.append)
         assert len(lines) + len(found) == 1
         return "".join(found)
 
@@ -146,15 +150,38 @@ def test_a_line_of_another_machine_counts_where_a_cluster_runs_the_tasks(toy):
     path = toy.project.root / "journal.jsonl"
     with appended(path) as file:
         append(file, line)
-    assert finished_lines(path, {"a"}, Present(toy.project, elsewhere=True)).keys() == {"a"}
+    assert finished_lines(path, {"a"}, toy.project, elsewhere=True).keys() == {"a"}
 
 
-def test_data_files_that_differ_where_a_task_ran_are_named(toy):
-    assert other_inputs(toy.project, {}, "node7") == ""
-    seen = {"words.txt": hash_of(toy.project.root / "words.txt")}
-    assert other_inputs(toy.project, seen, "node7") == ""
-    sentence = other_inputs(toy.project, {"words.txt": "0"}, "node7")
-    assert sentence.startswith("A task on node7 has read words.txt with another content than")
+@pytest.mark.parametrize("needs_all", [True, False])
+def test_data_files_that_differ_where_a_task_ran_are_named(scaled, monkeypatch, needs_all):
+    read = {}
+
+    def submit(task):
+        future = Future()
+        future.set_result({"state": "done", "read": read, "host": "node7", "hardware": hardware()})
+        return future
+
+    @contextlib.contextmanager
+    def elsewhere(*_, **__):
+        yield Executor(submit, lambda: 1)
+
+    def rows(n):
+        target = ExperimentTarget(scaled.project, "scaled")
+        journal = scaled.project.build / "scaled.jsonl"
+        return campaign.compute(
+            campaign.Campaign(target, target.points([{"n": n}]), journal, needs_all=needs_all)
+        )
+
+    monkeypatch.setattr(campaign, "executor_for", elsewhere)
+    assert len(rows(1)) == 1
+    read["data.csv"] = hash_of(scaled.project.root / "data.csv")
+    assert len(rows(2)) == 1
+    read["data.csv"] = "0"
+    with pytest.raises(
+        WorkflowError, match=r"^A task on node7 has read data.csv with another content than"
+    ):
+        rows(3)
 
 
 ONE, TWO, THREE = STORED["results"]

@@ -7,9 +7,9 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_sealed, write_sealed
 from ntpcompanion.workflow.chapters.cards import Banner
 from ntpcompanion.workflow.chapters.templating import render
-from ntpcompanion.workflow.records.making import Options, make_record
+from ntpcompanion.workflow.records.making import make_record, verify_record
 from ntpcompanion.workflow.records.record import load_record
-from ntpcompanion.workflow.records.verification import verify_record
+from ntpcompanion.workflow.sweeps.campaign import Options
 from tests.workflow.halves import PLAN
 
 
@@ -105,7 +105,7 @@ def test_the_tasks_are_drawn_by_the_code_not_by_its_user(made, monkeypatch):
         made = {"read": {}, "hardware": {"processor": "A chip", "cores": 2}}
         yield [{"result": {"half": float(task["n"])}, **made} for task in tasks]
 
-    monkeypatch.setattr("ntpcompanion.workflow.records.verification.computed", doubles)
+    monkeypatch.setattr("ntpcompanion.workflow.records.making.computed", doubles)
     path = made.project.records / "halves.json"
     stored = path.read_bytes()
     for _ in range(2):

@@ -3,9 +3,8 @@ import pytest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.sweeps.find_experiment import (
     declared_inputs,
-    experiment_module,
     load_experiment,
-    read_points,
+    read_plan,
 )
 from tests.toy import HALVES
 
@@ -13,13 +12,12 @@ from tests.toy import HALVES
 @pytest.fixture
 def study(importable):
     importable.write_experiment("halves", HALVES)
-    return experiment_module(importable.project, "halves")
+    return load_experiment(importable.project, "halves")
 
 
 def test_an_experiment_is_a_module_found_by_name(study):
-    assert study == "toypkg.experiments.halves"
-    found = load_experiment(study)
-    assert found.run(found.Plan(n=3)) == found.Result(value=1.5)
+    assert study.__name__ == "toypkg.experiments.halves"
+    assert study.run(study.Plan(n=3)) == study.Result(value=1.5)
 
 
 @pytest.mark.parametrize(
@@ -48,33 +46,33 @@ def test_what_is_no_experiment_is_named(study, importable, name, code, words):
     if code is not None:
         importable.write_experiment(name, code)
     with pytest.raises(WorkflowError, match=words):
-        load_experiment(experiment_module(importable.project, name))
+        load_experiment(importable.project, name)
 
 
 def test_a_package_without_experiments(importable):
     with pytest.raises(WorkflowError, match=r"not a module of toypkg.experiments. Known: none."):
-        load_experiment("toypkg.experiments.halves")
+        load_experiment(importable.project, "halves")
 
 
-def test_all_points_are_plans_before_any_is_run(study):
-    read_points(study, [{"n": 1}, {"n": 2}])
+def test_a_point_that_is_no_plan_is_named(study):
+    read_plan(study, {"n": 1})
     words = r"^{'n': '2'} is not a plan of toypkg.experiments.halves: `n` should be a valid integer"
     with pytest.raises(WorkflowError, match=words):
-        read_points(study, [{"n": 1}, {"n": "2"}])
+        read_plan(study, {"n": "2"})
 
 
 def test_files_are_declared_by_the_module_and_by_fields_of_the_plan(study, importable):
     assert declared_inputs(study, None) == []
     importable.write_experiment("reads", 'INPUTS, FILES = ("n",), ("a.txt",)\n' + HALVES)
-    module = "toypkg.experiments.reads"
+    reads = load_experiment(importable.project, "reads")
     for given, named in (
         ("b.txt", ["b.txt"]),
         (None, []),
         (["b.txt", "", "c.txt"], ["b.txt", "c.txt"]),
     ):
         plan = type("Other", (), {"n": given})
-        assert declared_inputs(module, plan) == ["a.txt", *named]
+        assert declared_inputs(reads, plan) == ["a.txt", *named]
     importable.write_experiment("lists", 'INPUTS = ("m",)\n' + HALVES)
-    (plan,) = read_points("toypkg.experiments.lists", [{"n": 3}])
+    lists = load_experiment(importable.project, "lists")
     with pytest.raises(WorkflowError, match=r"lists: `INPUTS` lists 'm', which is not a field of"):
-        declared_inputs("toypkg.experiments.lists", plan)
+        declared_inputs(lists, read_plan(lists, {"n": 3}))

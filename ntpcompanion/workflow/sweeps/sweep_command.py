@@ -1,0 +1,201 @@
+"""A sweep as a command line gives it, and as it tells its user of it."""
+
+import ast
+import math
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.sweeps.campaign import Campaign, Progress
+from ntpcompanion.workflow.sweeps.executors import fitting_jobs, require_jobs
+from ntpcompanion.workflow.sweeps.grid import LIMIT, require_values
+from ntpcompanion.workflow.sweeps.sweep import plan_sweep
+from ntpcompanion.workflow.sweeps.targets import find_target
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_RANGE = re.compile(rf"\s*({_NUMBER})\s*:\s*({_NUMBER})\s*(?::\s*({_NUMBER})\s*)?")
+QUOTES = ("'", '"')
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
+
+
+def read_sweep(
+    project: Project,
+    name: str,
+    grid: Sequence[str],
+    *,
+    seeds: str | None = None,
+    fixed: Sequence[str] = (),
+    profile: str | None = None,
+    notebooks: bool = False,
+    retry: bool = False,
+) -> Campaign:
+    """The sweep that the texts of a command line ask for: `grid` and `fixed` are `NAME=...`, and
+    `seeds` is `START:STOP`.
+
+    Raises
+    ------
+    WorkflowError
+        a text that cannot be read, and as `find_target` and `plan_sweep`.
+    """
+    target = find_target(project, name, profile)
+    axes = parse_assignments(grid, "--grid")
+    if seeds is not None and "seed" in axes:
+        raise WorkflowError("`--seeds` and `--grid seed=...` are two grids of one parameter.")
+    values = {
+        name: parse_values(
+            text, partial(target.read, name), f"--grid {name}", ranges=not target.takes_text(name)
+        )
+        for name, text in axes.items()
+    }
+    if seeds is not None:
+        values["seed"] = parse_values(seeds, partial(target.read, "seed"), "--seeds")
+    shared = parse_assignments(fixed, "-p")
+    fixed_values = {name: target.read(name, text) for name, text in shared.items()}
+    return plan_sweep(target, values, fixed_values, notebooks=notebooks, retry=retry)
+
+
+def parse_assignments(texts: Sequence[str], option: str) -> dict[str, str]:
+    """`["NAME=VALUE", ...]` as they are given to an option of the command line, by name.
+
+    Raises
+    ------
+    WorkflowError
+        another form, or a name that comes twice.
+    """
+    assignments: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise WorkflowError(f"`{option} {text}` must have the form NAME=VALUE.")
+        if name in assignments:
+            raise WorkflowError(f"`{option} {name}=...` is given twice. Give it once.")
+        assignments[name] = value
+    return assignments
+
+
+def parse_values(
+    text: str, read: Callable[[str], object], option: str, *, ranges: bool = True
+) -> list[Any]:
+    """The values of one axis of a grid: `0.1,0.5` or `20:200:20`, where the stop is exclusive as in
+    a slice of Python.
+
+    A comma separates values, but not within a value that begins with a quotation mark or a bracket.
+    A value in quotation marks is a text as Python writes it, `'a,b'` or `"don't"`; within another
+    value a quotation mark is a letter.
+
+    Parameters
+    ----------
+    read
+        makes a value of a text that was given.
+    ranges
+        whether values may be ranges and lists; if not, each is a text.
+
+    Raises
+    ------
+    WorkflowError
+        no value at all, a step of zero, one value twice, a quotation mark that does not end where
+        its value does.
+    """
+    match = _RANGE.fullmatch(text) if ranges else None
+    values: Sequence[Any]
+    if match:
+        values = _range(match, option)
+    else:
+        parts = _parts(text, brackets=ranges)
+        texts = [_unquoted(part, option) for part in parts]
+        values = list(map(read, parts)) if ranges else texts
+    require_values(values, option)
+    return list(values)
+
+
+def planned_in_words(planned: Campaign, jobs: int | None, scheduler: str | None) -> str:
+    """How many runs there are, how many are to be made, where, and how long that may take."""
+    require_jobs(jobs)
+    planned = planned.with_finished(elsewhere=scheduler is not None)
+    total, finished = len(planned.points), len(planned.finished)
+    left = total - finished
+    text = f"{planned.target.name}: {total} runs"
+    text += f", {finished} of them finished earlier" if finished else ""
+    if not left:
+        return f"{text}."
+    if scheduler:
+        return f"{text}; {left} to make on {scheduler}. How long is known after the first."
+    number = min(jobs or fitting_jobs(), left)
+    where = f"{left} to make by {number} process{'es' * (number > 1)}"
+    seconds = planned.expected_seconds(number)
+    if seconds is None:
+        return f"{text}; {where}. How long is known after the first."
+    return f"{text}; {where}, in about {duration(seconds)} if they are like those before."
+
+
+def in_words(progress: Progress) -> str:
+    """`3 done · 1 failed · 2 running · 4 waiting, about 2 min left`."""
+    waiting = progress.total - progress.finished - progress.running
+    counts = {**progress.ended, "running": progress.running, "waiting": waiting}
+    text = " · ".join(f"{number} {state}" for state, number in counts.items() if number)
+    if progress.running and progress.seconds_left is not None:
+        text += f", about {duration(progress.seconds_left)} left"
+    return text
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, to about two digits."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def _range(match: re.Match[str], option: str) -> list[int] | list[float]:
+    """In decimal fractions: `0:1:0.1` has ten values, and the fourth is 0.3."""
+    start, stop, step = (Decimal(text or "1") for text in match.groups())
+    if step == 0:
+        raise WorkflowError(f"`{option}` has the step 0. Give another one, like 20:200:20.")
+    number = max(0, math.ceil((stop - start) / step))
+    if number > LIMIT:
+        raise WorkflowError(
+            f"`{option}` has {number:,} values, and a sweep takes at most {LIMIT:,} runs. Take a "
+            "larger step."
+        )
+    values = [start + k * step for k in range(number)]
+    whole = not any(set(text or "") & set(".eE") for text in match.groups())
+    return [int(value) for value in values] if whole else [float(value) for value in values]
+
+
+def _parts(text: str, *, brackets: bool) -> list[str]:
+    """The values between the commas, as they stand; an empty one is left out."""
+    parts, part = [], ""
+    for piece in text.split(","):
+        part = f"{part},{piece}" if part else piece.lstrip()
+        if _is_whole(part, brackets):
+            parts.append(part.rstrip())
+            part = ""
+    return [part for part in [*parts, part.rstrip()] if part]
+
+
+def _is_whole(part: str, brackets: bool) -> bool:
+    """Whether a value ends at the next comma: it closes what it begins with."""
+    if part.startswith(QUOTES):
+        return _QUOTED.match(part) is not None
+    if not (brackets and part.startswith(("[", "(", "{"))):
+        return True
+    bare = _QUOTED.sub("", part)
+    return sum(map(bare.count, "[({")) <= sum(map(bare.count, "])}"))
+
+
+def _unquoted(part: str, option: str) -> str:
+    """The text of a value in quotation marks; another one as it stands."""
+    if not part.startswith(QUOTES):
+        return part
+    try:
+        if _QUOTED.fullmatch(part) and isinstance(text := ast.literal_eval(part), str):
+            return text
+    except (ValueError, SyntaxError):  # a line break, an escape like \x without digits
+        pass
+    raise WorkflowError(
+        f"`{option}` has the value {part}, which begins with a quotation mark and is not a text as "
+        "Python writes it. Write a text with a comma or a quotation mark like 'a,b' or \"don't\"."
+    )

@@ -1,0 +1,157 @@
+import ast
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.sweeps.campaign import Progress
+from ntpcompanion.workflow.sweeps.grid import LIMIT
+from ntpcompanion.workflow.sweeps.sweep_command import (
+    duration,
+    in_words,
+    parse_assignments,
+    parse_values,
+    planned_in_words,
+    read_sweep,
+)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.4, "0 s"), (99, "99 s"), (150, "2 min"), (7200, "2.0 h")]
+)
+def test_durations(seconds, words):
+    assert duration(seconds) == words
+
+
+def test_progress_names_each_state():
+    ended = {"kept": 3, "done": 5, "failed": 1, "killed": 1}
+    told = Progress(20, ended, running=2, seconds_left=240)
+    assert told.finished == 10
+    assert in_words(told) == (
+        "3 kept · 5 done · 1 failed · 1 killed · 2 running · 8 waiting, about 4 min left"
+    )
+    assert in_words(Progress(2, {"failed": 0, "done": 2})) == "2 done"
+
+
+def test_runs_and_time_are_said_before_anything_is_started(instant):
+    instant.execute("smoke", ["coin"])
+    (run,) = instant.runs("smoke", ["coin"])
+    text = run.results.read_text()
+    assert '"seconds": ' in text
+    planned = read_sweep(
+        instant.project, "coin", ["n=10:40:10"], seeds="0:2", fixed=[], profile="smoke"
+    )
+    assert [point.given for point in planned.points][:3] == [
+        {"n": 10, "seed": 0},
+        {"n": 10, "seed": 1},
+        {"n": 20, "seed": 0},
+    ]
+    assert planned_in_words(planned, 2, None).startswith(
+        "coin-smoke: 6 runs; 6 to make by 2 processes, in about "
+    )
+    assert planned_in_words(planned, None, "tcp://there:1") == (
+        "coin-smoke: 6 runs; 6 to make on tcp://there:1. How long is known after the first."
+    )
+
+
+def test_a_text_parameter_takes_colons(toy):
+    (toy.project.root / "1:3").write_text("three short words")
+    planned = read_sweep(toy.project, "words", ["text=words.txt,1:3"])
+    assert [point.parameters["text"] for point in planned.points] == ["words.txt", "1:3"]
+    assert planned.points[0].key != planned.points[1].key
+
+
+@given(start=st.integers(-50, 50), stop=st.integers(-50, 50), step=st.integers(-20, 20))
+def test_a_range_is_that_of_python(start, stop, step):
+    text = f"{start}:{stop}:{step}"
+    if step == 0:
+        with pytest.raises(WorkflowError, match="has the step 0"):
+            parse_values(text, int, "--grid n")
+    elif expected := list(range(start, stop, step)):
+        found = parse_values(text, int, "--grid n")
+        assert found == expected
+        assert all(type(value) is int for value in found)
+    else:
+        with pytest.raises(WorkflowError, match=r"^`--grid n` gives no value, and an empty grid"):
+            parse_values(text, int, "--grid n")
+
+
+@given(start=st.integers(-30, 30), number=st.integers(1, 30), step=st.integers(1, 30))
+def test_a_range_of_decimal_fractions_has_no_rounding_errors(start, number, step):
+    stop = start + number * step
+    found = parse_values(f"{start / 10}:{stop / 10}:{step / 10}", float, "--grid rate")
+    assert found == [float(Fraction(start + k * step, 10)) for k in range(number)]
+
+
+@given(
+    values=st.lists(st.integers() | st.floats(allow_nan=False, allow_infinity=False), min_size=1)
+)
+def test_a_list_is_read_one_by_one(values):
+    values = list(dict.fromkeys(map(repr, values)))
+    assert parse_values(",".join(values), str, "--grid n") == values
+
+
+def test_commas_between_brackets_and_quotation_marks_separate_nothing():
+    assert parse_values("[1,2],(3, 4),'a,b', x", str, "--grid n") == [
+        "[1,2]",
+        "(3, 4)",
+        "'a,b'",
+        "x",
+    ]
+
+
+def test_without_ranges_a_colon_is_a_letter():
+    assert parse_values("1:3,4", str, "--grid word", ranges=False) == ["1:3", "4"]
+    assert parse_values("1:3", int, "--seeds") == [1, 2], "the step is 1"
+
+
+@given(values=st.lists(st.text(), min_size=1, unique=True))
+def test_quotation_marks_give_every_text(values):
+    """As Python writes it; what has no comma, bracket or quotation mark stands as it is."""
+    text = ", ".join(map(repr, values))
+    assert parse_values(text, str, "--grid word", ranges=False) == values
+    assert parse_values(text, ast.literal_eval, "--grid word") == values
+
+
+def test_an_apostrophe_or_bracket_within_a_text_is_a_letter():
+    def texts(text):
+        return parse_values(text, str, "--grid word", ranges=False)
+
+    assert texts("don't,can't") == ["don't", "can't"]
+    assert texts("'a,b',c") == ["a,b", "c"]
+    assert texts("'',\"it's\", :( ,[a") == ["", "it's", ":(", "[a"]
+    assert parse_values("don't,won't,[1, 'a,]']", str, "--grid n") == [
+        "don't",
+        "won't",
+        "[1, 'a,]']",
+    ]
+    for wrong in ("'a,b", "'a'b,c", '"', "'\\x'"):
+        with pytest.raises(WorkflowError, match=r"begins with a quotation mark and is not a text"):
+            texts(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "`--grid n` gives no value"),
+        (" , ", "`--grid n` gives no value"),
+        ("1,2,1", "`--grid n` gives 1 twice. Give each value once"),
+        ("0:1:1e-9", rf"has 1,000,000,000 values, and a sweep takes at most {LIMIT:,} runs"),
+    ],
+)
+def test_what_is_no_axis_is_named(text, words):
+    with pytest.raises(WorkflowError, match=words):
+        parse_values(text, int, "--grid n")
+
+
+def test_assignments():
+    assert parse_assignments(["n=1,2", "rule=a=b"], "--grid") == {"n": "1,2", "rule": "a=b"}
+    for texts, words in [
+        (["n"], r"`--grid n` must have the form NAME=VALUE"),
+        (["=1"], r"`--grid =1` must have the form NAME=VALUE"),
+        (["n=1", "n=2"], r"`--grid n=...` is given twice"),
+    ]:
+        with pytest.raises(WorkflowError, match=words):
+            parse_assignments(texts, "--grid")
