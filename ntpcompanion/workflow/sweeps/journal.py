@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from ntpcompanion.workflow.base.files import as_json, checksum, state_of
+from ntpcompanion.workflow.base.files import as_json, checksum
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, hardware_line
+from ntpcompanion.workflow.base.tracing import state_of
 from ntpcompanion.workflow.sweeps.task_inputs import input_path
 
 FIELDS = {"key", "parameters", "result", "seconds", "read", "hardware", "checksum"}

@@ -6,9 +6,8 @@ from typing import Any
 
 from ntpcompanion.workflow.base.environment import package_parents
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import state_of
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.tracing import outside, read_log
+from ntpcompanion.workflow.base.tracing import outside, read_log, state_of
 from ntpcompanion.workflow.running.workers import RUNNING
 
 CHANGED = "changed"
