@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from ntpcompanion import cli
 from ntpcompanion.settings import Settings
+from ntpcompanion.workflow.base.processes import Ended
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.doctor import doctor_report as report
 from ntpcompanion.workflow.doctor import environment_checks
@@ -40,8 +41,9 @@ def test_this_machine_has_no_fault_and_the_toy_project_lacks_what_it_lacks(toy):
 
 @pytest.fixture
 def quick(monkeypatch, toy):
-    """The toy project on a machine whose kernel answers at once."""
+    """The toy project on a machine whose kernel and pip answer at once."""
     monkeypatch.setattr(environment_checks, "kernel", lambda project: [])
+    monkeypatch.setattr(environment_checks, "run", lambda *_, **__: Ended(0, "", ""))
     return toy
 
 
@@ -118,9 +120,9 @@ def test_memory():
 
 
 @pytest.mark.parametrize(("path", "state"), [("/usr/bin/chromium", "ok"), (None, "warning")])
-def test_chromium(quick, monkeypatch, path, state):
+def test_chromium(toy, monkeypatch, path, state):
     monkeypatch.setattr(report, "find_browser", lambda: path)
-    check = named(report.examine(quick.project), "Chromium")
+    check = named(report.machine(toy.project), "Chromium")
     assert (check.state, "`make browser`" in check.fix) == (state, path is None)
 
 
