@@ -191,11 +191,6 @@ def read_events(log: Path) -> Log:
     )
 
 
-def read_log(log: Path) -> dict[str, list[str]]:
-    """The distinct hashes of each file that was read before it was written."""
-    return read_events(log).read
-
-
 def state_of(path: Path) -> str:
     """SHA-256 of a file, or of the names in a folder; a word where it cannot be read."""
     try:
