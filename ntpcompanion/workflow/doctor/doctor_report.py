@@ -32,9 +32,9 @@ def examine(project: Project) -> list[Check]:
             for check in part(project):
                 done.append(check)
         except Exception as error:  # a doctor that falls over says nothing about the rest
-            found = f"could not be examined further: {type(error).__name__}: {error}"
+            result = f"could not be examined further: {type(error).__name__}: {error}"
             fix = "Fix what this names, or report it with the whole of this output."
-            done.append(Check(name, "fault", found, fix))
+            done.append(Check(name, "fault", result, fix))
     return done
 
 
@@ -60,29 +60,29 @@ def machine(project: Project) -> Iterator[Check]:
     if browser := find_browser():
         yield Check("Chromium", "ok", browser)
     else:
-        found = f"none on PATH as {', '.join(BROWSERS)}; tests of the built pages are skipped"
-        yield Check("Chromium", "warning", found, "`make browser` gets one or says how.")
+        result = f"none on PATH as {', '.join(BROWSERS)}; tests of the built pages are skipped"
+        yield Check("Chromium", "warning", result, "`make browser` gets one or says how.")
 
 
 def check_disk(where: Path, free: int) -> Check:
     """Bytes that are free for files below a folder."""
-    found = f"{_size(free)} free below {where}"
+    result = f"{_size(free)} free below {where}"
     if free >= DISK_WANTED:
-        return Check("disk", "ok", found)
+        return Check("disk", "ok", result)
     fix = (
         "Free some space (`make clean` removes all that is generated), or point TMPDIR to another "
         "disk if it is the temporary one."
     )
-    return Check("disk", "fault" if free < DISK_NEEDED else "warning", found, fix)
+    return Check("disk", "fault" if free < DISK_NEEDED else "warning", result, fix)
 
 
 def check_memory(available: int, total: int) -> Check:
     """Bytes of memory that programs may still take."""
-    found = f"{_size(available)} available of {_size(total)}"
+    result = f"{_size(available)} available of {_size(total)}"
     if available >= MEMORY_WANTED:
-        return Check("memory", "ok", found)
+        return Check("memory", "ok", result)
     fix = "Close other programs, or run one notebook at a time: `--jobs 1`."
-    return Check("memory", "warning", found, fix)
+    return Check("memory", "warning", result, fix)
 
 
 def _size(count: int) -> str:

@@ -51,8 +51,8 @@ def judged(name: str, require: Callable[[], object], fine: str) -> Check:
     try:
         require()
     except WorkflowError as error:
-        found, _, fix = str(error).rpartition(". ")
-        return Check(name, "fault", found, fix)
+        result, _, fix = str(error).rpartition(". ")
+        return Check(name, "fault", result, fix)
     return Check(name, "ok", fine)
 
 
@@ -67,8 +67,8 @@ def packages(project: Project) -> Iterator[Check]:
     again = install(project.settings.extras, constraints)
     yield check_python(platform.python_version(), asked.get("requires-python", ""))
     package = Path(ntpcompanion.__file__).parent
-    yield (own := judged("ntpcompanion", project.require_own_package, str(package)))
-    if own.state == "fault":
+    yield (package_check := judged("ntpcompanion", project.require_own_package, str(package)))
+    if package_check.state == "fault":
         return  # what the environment of another checkout holds must not be fixed from here
     needed = (extras.get(name, []) for name in project.settings.extras)
     yield check_packages(
@@ -79,8 +79,8 @@ def packages(project: Project) -> Iterator[Check]:
         yield check_pins(pins.read_text(encoding="utf-8-sig").splitlines(), pins.name, again)
     for each in filter(None, (file, pins)):
         if not each.is_file():
-            found = f"not in {project.root}: what is installed was not compared with it"
-            yield Check(each.name, "warning", found, "Restore it, if the book has had one.")
+            result = f"not in {project.root}: what is installed was not compared with it"
+            yield Check(each.name, "warning", result, "Restore it, if the book has had one.")
     ended = run([sys.executable, "-m", "pip", "check"], limit=LIMIT)
     if ended.code:
         yield Check("pip check", "warning", "; ".join(ended.output.splitlines()[:SHOWN]), again)
@@ -100,11 +100,11 @@ def install(extras: Iterable[str], constraints: str | None, packages: str = "") 
 
 def check_python(running: str, needed: str) -> Check:
     """The version of the interpreter against `requires-python`."""
-    found = f"{running}, {sys.executable}"
+    result = f"{running}, {sys.executable}"
     if SpecifierSet(needed).contains(running, prereleases=True):
-        return Check("Python", "ok", found)
+        return Check("Python", "ok", result)
     fix = "Remove .venv and name another Python: `make PYTHON=python3.12 book`."
-    return Check("Python", "fault", f"{found}; the project needs {needed}", fix)
+    return Check("Python", "fault", f"{result}; the project needs {needed}", fix)
 
 
 def check_packages(required: Iterable[str], again: str) -> Check:
@@ -112,9 +112,9 @@ def check_packages(required: Iterable[str], again: str) -> Check:
     asked = _applying(required)
     pairs = [(each, _version_of(each.name)) for each in asked]
     faults = [
-        f"{each.name} {found} (needs {each.specifier})" if found else f"{each.name} is missing"
-        for each, found in pairs
-        if not found or not each.specifier.contains(found, prereleases=True)
+        f"{each.name} {result} (needs {each.specifier})" if result else f"{each.name} is missing"
+        for each, result in pairs
+        if not result or not each.specifier.contains(result, prereleases=True)
     ]
     if faults:
         return Check("packages", "fault", "; ".join(faults), again)
@@ -126,11 +126,11 @@ def check_pins(lines: Iterable[str], file: str, again: str) -> Check:
     (`+cpu`) makes no difference.
     """
     pins = _applying(text for line in lines if (text := line.partition("#")[0].strip()))
-    pairs = [(each, found) for each in pins if (found := _version_of(each.name))]
+    pairs = [(each, result) for each in pins if (result := _version_of(each.name))]
     differing = [
-        f"{each.name} {found} ({str(each.specifier).removeprefix('==')})"
-        for each, found in pairs
-        if not each.specifier.contains(Version(found).public, prereleases=True)
+        f"{each.name} {result} ({str(each.specifier).removeprefix('==')})"
+        for each, result in pairs
+        if not each.specifier.contains(Version(result).public, prereleases=True)
     ]
     if not differing:
         fine = f"the {len(pairs)} installed ones are those of {file}"
@@ -177,9 +177,9 @@ def check_kernel(imported: str, package: Path) -> Check:
     """Whether a kernel would import the package of the book, and no other one of its name."""
     if Path(imported).parent.resolve() == package.resolve():
         return Check("kernel", "ok", f"starts, and imports {package.name} from here")
-    found = f"it imports {package.name} from {imported}, not from {package}"
+    result = f"it imports {package.name} from {imported}, not from {package}"
     fix = "Look at what PYTHONPATH and the .pth files put before the checkout."
-    return Check("kernel", "fault", found, fix)
+    return Check("kernel", "fault", result, fix)
 
 
 def _applying(texts: Iterable[str]) -> list[Requirement]:

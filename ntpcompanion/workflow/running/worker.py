@@ -105,10 +105,10 @@ def execute(job: Job) -> Executed:
 def inject(node: nbformat.NotebookNode, parameters: Mapping[str, object]) -> None:
     """Put a cell that sets the parameters of a run below the one that has their defaults."""
     source = "\n".join(f"{name} = {value!r}" for name, value in parameters.items())
-    places = [i for i, cell in enumerate(node.cells) if "parameters" in tags(cell)]
+    above = [i for i, cell in enumerate(node.cells) if "parameters" in tags(cell)]
     if source:
         cell = nbformat.v4.new_code_cell(source, metadata={"tags": [INJECTED]})
-        node.cells.insert(places[0] + 1 if places else 0, cell)
+        node.cells.insert(above[0] + 1 if above else 0, cell)
 
 
 def _own_kernel(scratch: Path, job: Job, log: Path) -> dict[str, str]:
