@@ -35,7 +35,9 @@ class TextNotebooks(TextFileContentsManager):  # type: ignore[misc]  # jupytext 
         return (content.removeprefix(MARK) if isinstance(content, str) else content, *rest)
 
     def save(self, model: dict[str, Any], path: str = "") -> dict[str, Any]:
-        """Save a file; the model of what was saved, without its content."""
+        """Save a file; the model of what was saved, without its content. Raises HTTPError for cells
+        that a text notebook cannot hold.
+        """
         file = Path(self._get_os_path(path))
         saved: dict[str, Any]
         if model["type"] != "notebook" or file.suffix != ".md":

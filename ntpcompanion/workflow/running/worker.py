@@ -96,8 +96,6 @@ def execute(job: Job) -> Executed:
         )
         with _failures_told(clock, node, job.cell_timeout, log):
             client.execute()
-            if shown := _errors(node):  # by a cell that went on
-                raise CellExecutionError("", shown[0].ename, shown[0].evalue)
         read = tracing.read_events(log)
     return Executed(node, clock.seconds, read)
 
@@ -141,6 +139,8 @@ def _failures_told(
     clock.log = log
     try:
         yield
+        if shown := _errors(node):  # by a cell that went on
+            raise CellExecutionError("", shown[0].ename, shown[0].evalue)
     except CellExecutionError as error:
         if error.ename == "SystemExit":
             raise clock.failure("SystemExit: the cell ended the notebook early", "") from error
