@@ -6,7 +6,6 @@ import functools
 
 import nbformat
 
-INJECTED = "injected-parameters"  # the tag that papermill gives such a cell, too
 # of magics whose argument is Python: what it uses counts as used
 _TIMERS = {"time", "timeit", "prun", "memit", "mprun", "lprun"}
 
@@ -17,13 +16,13 @@ def code_cells(node: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 
 def written_cells(node: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """The code cells that stand in the text notebook: all but the injected one."""
+    """The code cells that stand in the text notebook: all but the one papermill injects."""
     return [cell for cell in code_cells(node) if not is_injected(cell)]
 
 
 def is_injected(cell: nbformat.NotebookNode) -> bool:
-    """Whether this cell was made to set the parameters of the run."""
-    return INJECTED in tags(cell)
+    """Whether papermill made this cell, to set the parameters of the run."""
+    return "injected-parameters" in tags(cell)
 
 
 def tags(cell: nbformat.NotebookNode) -> set[str]:

@@ -20,7 +20,7 @@ from ntpcompanion.workflow.notebooks.parameter_checks import Check, parse_check
 from ntpcompanion.workflow.notebooks.parameters import Parameter, parse_parameters
 from ntpcompanion.workflow.notebooks.titles import require_title
 
-# of a notebook that does not say
+# of a notebook that does not say: papermill asks for the language
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 _FRONT_MATTER = {"jupytext", "kernelspec", "language_info", "ntp"}
 _RUN_TAGS = {"raises-exception", "skip-execution"}  # the only tags that change what a cell does

@@ -10,8 +10,8 @@
 - `undeclared`: what a run asked for and did not declare, in sentences
 - `job`: what a worker receives
 - `workers`: how workers are started, and end with the runner
-- `worker`: the process that executes one notebook
-- `bounded`: nbclient with a bound on the outputs of a cell
+- `worker`: the process that executes one notebook with papermill
+- `bounded`: papermill's engine with a bound on the outputs of a cell
 - `kernel`: the kernel, without configuration of the user or the machine
 - `sockets`: the private folder of a kernel, for its sockets, home and temporary files
 - `results`: the results file beside an executed notebook

@@ -1,27 +1,29 @@
-"""nbclient with a bound on what is kept of a cell: of twenty thousand printed lines no reader looks
-at more than a few, and to store and check them takes a minute.
+"""papermill's engine with a bound on what is kept of a cell: of twenty thousand printed lines no
+reader looks at more than a few, and to store and check them takes a minute.
 """
 
 from collections import Counter
 from typing import Any
 
 import nbformat
-from nbclient import NotebookClient
+from papermill.clientwrap import PapermillNotebookClient
+from papermill.engines import NBClientEngine, papermill_engines
 
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
 
+NAME = "ntpcompanion"
 NOTES = "ntp-left-out"
 LINES, CHARACTERS, OUTPUTS = 1000, 200_000, 200  # of a stream of a cell; of a cell
 
 
-class BoundedClient(NotebookClient):
+class BoundedClient(PapermillNotebookClient):  # type: ignore[misc]  # papermill has no types
     """Keeps of each cell the first lines of its streams, its first outputs, and all measurements
     and records. What was left out stands in the metadata of the notebook, under `NOTES`.
     """
 
-    def __init__(self, node: nbformat.NotebookNode, **settings: Any) -> None:
-        super().__init__(node, **settings)
+    def __init__(self, manager: Any, **settings: Any) -> None:
+        super().__init__(manager, **settings)
         self._left_out: Counter[str] = Counter()
 
     def output(
@@ -58,19 +60,11 @@ class BoundedClient(NotebookClient):
         self._left_out.clear()
         super().clear_output(outs, msg, cell_index)
 
-    async def async_execute_cell(
-        self,
-        cell: Any,
-        cell_index: int,
-        execution_count: int | None = None,
-        store_history: bool = True,
-    ) -> Any:
+    def execute_cell(self, cell: Any, cell_index: int, **settings: Any) -> Any:
         """Execute a cell, and say below its outputs what was left out of them."""
         self._left_out.clear()
         try:
-            return await super().async_execute_cell(
-                cell, cell_index, execution_count, store_history
-            )
+            return super().execute_cell(cell, cell_index, **settings)
         finally:
             if left := [f"{number} {kind}" for kind, number in self._left_out.items() if number]:
                 note = f"… and {' and '.join(left)} more, which are not kept."
@@ -83,3 +77,26 @@ class BoundedClient(NotebookClient):
                     f"code cell {number} showed more than {LINES} lines or {OUTPUTS} outputs: "
                     f"{' and '.join(left)} are not kept. Print a summary."
                 )
+
+
+class BoundedEngine(NBClientEngine):  # type: ignore[misc]  # papermill has no types
+    """Executes a notebook with a `BoundedClient`."""
+
+    @classmethod
+    def execute_managed_notebook(
+        cls,
+        nb_man: Any,
+        kernel_name: str,
+        *,
+        execution_timeout: float | None = None,
+        **settings: Any,
+    ) -> Any:
+        """Execute the cells that papermill manages."""
+        hooks = {name: settings.get(name) for name in ("on_cell_start", "on_cell_executed")}
+        hooks |= {"config": settings.get("config"), "timeout": execution_timeout}
+        return BoundedClient(nb_man, kernel_name=kernel_name, **hooks).execute()
+
+
+def register() -> None:
+    """From now on papermill knows the engine."""
+    papermill_engines.register(NAME, BoundedEngine)

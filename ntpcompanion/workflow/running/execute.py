@@ -271,15 +271,20 @@ def _run_worker(
 
 
 def tidy(node: nbformat.NotebookNode, source: Notebook) -> nbformat.NotebookNode:
-    """Remove what differs between two equal runs (times), name cells by position, say what the
-    injected values mean.
+    """Remove what differs between two equal runs (times, paths), name cells by position, say what
+    the injected values mean.
     """
+    node.metadata.pop("papermill", None)
     for index, cell in enumerate(node.cells):
-        cell.metadata.pop("execution", None)
+        for entry in ("papermill", "execution", "collapsed"):
+            cell.metadata.pop(entry, None)
         cell["id"] = f"cell-{index:03d}"
         if is_injected(cell):
-            lines = cell.source.splitlines()
-            cell.source = "\n".join(_explained(line, source) for line in lines)
+            cell.source = "\n".join(
+                _explained(line, source)
+                for line in cell.source.splitlines()
+                if not line.startswith("#")
+            )
     return node
 
 

@@ -18,7 +18,7 @@ class Job:
     notebook
         the notebook in the format of Jupyter (JSON), without outputs.
     parameters
-        the values that are injected.
+        the values that papermill injects.
     folder, import_path, readable
         of the kernel, as `Start` has them.
     fonts

@@ -3,17 +3,26 @@ the runner. The kernel is a process of its own, started anew for each notebook.
 """
 
 import contextlib
+import importlib
 import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
+
+# papermill would import pyarrow for a file system of clusters: a quarter of the start of a worker
+if "pyarrow" not in sys.modules:
+    sys.modules["pyarrow"] = None  # type: ignore[assignment]  # as if it were not installed
+    importlib.import_module("papermill")
+    del sys.modules["pyarrow"]
+import papermill
 from ipykernel.kernelspec import write_kernel_spec
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
 from ntpcompanion.workflow.base import tracing
@@ -21,7 +30,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.messages import Cell, Done, Failed, say
 from ntpcompanion.workflow.base.processes import end_with_parent
-from ntpcompanion.workflow.notebooks.cells import INJECTED, code_cells, is_injected, tags
+from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
 from ntpcompanion.workflow.running import bounded
 from ntpcompanion.workflow.running.job import Job
 from ntpcompanion.workflow.running.sockets import socket_folder
@@ -77,36 +86,33 @@ def main(job_file: str) -> int:
 
 
 def execute(job: Job) -> Executed:
-    """Run the notebook of a job in a kernel of its own. Raises CellFailed."""
+    """Run the notebook of a job with papermill in a kernel of its own. Raises CellFailed."""
     node = nbformat.reads(job.notebook, as_version=4)
     clock = _Clock(len(code_cells(node)))
-    inject(node, job.parameters)
+    bounded.register()
     with socket_folder() as sockets:
         log = Path(sockets, "log")
         manager = _own_kernel(Path(sockets), job, log)
-        client = bounded.BoundedClient(
-            node,
-            kernel_name="python3",
-            resources={"metadata": {"path": job.folder}},
-            timeout=job.cell_timeout,
-            force_raise_errors=True,
-            config=Config(KernelManager=manager),
-            on_cell_start=clock.start,
-            on_cell_executed=clock.stop,
-        )
-        with _failures_told(clock, node, job.cell_timeout, log):
-            client.execute()
+        with _failures_told(clock, job.cell_timeout, log):
+            node = papermill.execute_notebook(
+                node,
+                None,
+                job.parameters,
+                progress_bar=False,
+                cwd=job.folder,
+                kernel_name="python3",
+                engine_name=bounded.NAME,
+                execution_timeout=job.cell_timeout,
+                config=Config(KernelManager=manager),
+                on_cell_start=clock.start,
+                on_cell_executed=clock.stop,
+            )
         read = tracing.read_events(log)
+    outputs = [output for cell in code_cells(node) for output in cell.outputs]
+    if left := [output for output in outputs if output.output_type == "error"]:
+        # papermill takes `sys.exit()` for an early end that went well; the cells below were not run
+        raise clock.failure(f"{left[0].ename}: the cell ended the notebook early", "")
     return Executed(node, clock.seconds, read)
-
-
-def inject(node: nbformat.NotebookNode, parameters: Mapping[str, object]) -> None:
-    """Put a cell that sets the parameters of a run below the one that has their defaults."""
-    source = "\n".join(f"{name} = {value!r}" for name, value in parameters.items())
-    above = [i for i, cell in enumerate(node.cells) if "parameters" in tags(cell)]
-    if source:
-        cell = nbformat.v4.new_code_cell(source, metadata={"tags": [INJECTED]})
-        node.cells.insert(above[0] + 1 if above else 0, cell)
 
 
 def _own_kernel(scratch: Path, job: Job, log: Path) -> dict[str, str]:
@@ -132,30 +138,19 @@ def _own_kernel(scratch: Path, job: Job, log: Path) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _failures_told(
-    clock: "_Clock", node: nbformat.NotebookNode, cell_timeout: float | None, log: Path
-) -> Iterator[None]:
-    """What nbclient raises becomes a CellFailed of the cell that runs."""
+def _failures_told(clock: "_Clock", cell_timeout: float | None, log: Path) -> Iterator[None]:
+    """What papermill raises becomes a CellFailed of the cell that runs."""
     clock.log = log
     try:
         yield
-        if shown := _errors(node):  # by a cell that went on
-            raise CellExecutionError("", shown[0].ename, shown[0].evalue)
-    except CellExecutionError as error:
-        if error.ename == "SystemExit":
-            raise clock.failure("SystemExit: the cell ended the notebook early", "") from error
-        lines = [line for shown in _errors(node)[:1] for line in shown.traceback]
-        raise clock.failure(f"{error.ename}: {error.evalue}", "\n".join(lines)) from error
+    except PapermillExecutionError as error:
+        message = f"{error.ename}: {error.evalue}"
+        raise clock.failure(message, "\n".join(error.traceback)) from error
     except CellTimeoutError as error:
         message = f"the cell ran longer than its limit of {cell_timeout:g} s"
         raise clock.failure(message, "") from error
     except DeadKernelError as error:
         raise clock.failure("the kernel died; the machine may be out of memory", "") from error
-
-
-def _errors(node: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    outputs = [output for cell in code_cells(node) for output in cell.outputs]
-    return [output for output in outputs if output.output_type == "error"]
 
 
 class _Clock:

@@ -1,6 +1,6 @@
 """What is kept of the outputs of a cell, without a kernel."""
 
-import asyncio
+from types import SimpleNamespace
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
@@ -16,7 +16,7 @@ def client(monkeypatch):
     monkeypatch.setattr(bounded, "CHARACTERS", 20)
     monkeypatch.setattr(bounded, "OUTPUTS", 2)
     node = new_notebook(cells=[new_code_cell("")])
-    client = bounded.BoundedClient(node)
+    client = bounded.BoundedClient(SimpleNamespace(nb=node, autosave_cell=lambda: None))
     client.reset_execution_trackers()
     client.clear_before_next_output = False
     return client
@@ -59,20 +59,19 @@ def test_the_first_outputs_are_kept_and_all_measurements(client):
 
 
 def test_what_was_left_out_is_said(client, monkeypatch):
-    def executed(*messages):
-        async def execute(*_):
-            for kind, content in messages:
-                sent(client, kind, **content)
+    def execute_cell(self, cell, cell_index, **_):
+        printed(client, "1\n2\n3\n4\n")
+        sent(client, "display_data", data={"text/plain": "a"}, metadata={})
+        return cell
 
-        monkeypatch.setattr(bounded.NotebookClient, "async_execute_cell", execute)
-        asyncio.run(client.async_execute_cell(client.nb.cells[0], 0))
-
-    data = {"data": {"text/plain": "a"}, "metadata": {}}
-    lines = {"name": "stdout", "text": "1\n2\n3\n4\n"}
-    executed(("stream", lines), ("display_data", data))
+    monkeypatch.setattr(bounded.PapermillNotebookClient, "execute_cell", execute_cell)
+    client.execute_cell(client.nb.cells[0], 0)
     assert texts(client)[-1] == "\n… and 2 characters more, which are not kept.\n"
     (note,) = client.nb.metadata[bounded.NOTES]
     assert note.startswith("code cell 1 showed more than 3 lines or 2 outputs: 2 characters")
     client.nb.cells[0].outputs.clear()
-    executed(("stream", {"name": "stdout", "text": "1\n"}))
+    monkeypatch.setattr(
+        bounded.PapermillNotebookClient, "execute_cell", lambda *_, **__: printed(client, "1\n")
+    )
+    client.execute_cell(client.nb.cells[0], 0)
     assert texts(client) == ["1\n"]

@@ -193,15 +193,24 @@ def test_a_worker_gets_one_thread_no_chance_no_date_and_the_package_of_the_proje
 
 
 def test_a_notebook_is_tidied(toy):
-    cell = nbformat.v4.new_code_cell("n = 1000\nrates = [0.5]\nseed = 0", execution_count=2)
-    cell.metadata = {"tags": ["injected-parameters"], "execution": {}}
+    cell = nbformat.v4.new_code_cell(
+        "# Parameters\nn = 1000\nrates = [\n    0.5,\n]\nseed = 0\n", execution_count=2
+    )
+    cell.metadata = {
+        "tags": ["injected-parameters"],
+        "papermill": {"duration": 1},
+        "execution": {},
+        "collapsed": False,
+    }
     comment = nbformat.v4.new_code_cell("# kept\nn = 1000")
-    node = nbformat.v4.new_notebook(cells=[cell, comment], metadata={"kernelspec": KERNEL})
+    node = nbformat.v4.new_notebook(
+        cells=[cell, comment], metadata={"papermill": {"output_path": None}, "kernelspec": KERNEL}
+    )
     toy.edit("notebooks/coin.md", "seed = 0  # of the generator", "rates = [0.5]\nseed = 0")
     runner.tidy(node, find_notebooks(toy.project)["coin"])
     assert node.metadata == {"kernelspec": KERNEL}
     assert cell.metadata == {"tags": ["injected-parameters"]}
-    assert cell.source == "n = 1000  # throws\nrates = [0.5]\nseed = 0"
+    assert cell.source == "n = 1000  # throws\nrates = [\n    0.5,\n]\nseed = 0"
     assert comment.source == "# kept\nn = 1000"
     assert [each["id"] for each in node.cells] == ["cell-000", "cell-001"]
 

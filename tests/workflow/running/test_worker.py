@@ -1,4 +1,4 @@
-"""What a worker does with its notebook: once in a kernel, once as a process, else with a client in
+"""What a worker does with its notebook: once in a kernel, once as a process, else with papermill in
 the hands of the test.
 """
 
@@ -10,8 +10,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from papermill.exceptions import PapermillExecutionError
 
 from ntpcompanion.workflow.base.messages import Cell, Done, Failed, heard
 from ntpcompanion.workflow.running import worker
@@ -25,6 +26,7 @@ CELLS = [
     new_code_cell("n"),
 ]
 NOTEBOOK = nbformat.writes(new_notebook(cells=CELLS, metadata=KERNEL))
+INJECTED = new_code_cell("n = 3", metadata={"tags": ["injected-parameters"]})
 ASKED = """import json, os, sys
 _ = open("text.txt").read()
 from ipykernel.connect import get_connection_info
@@ -60,22 +62,23 @@ def said(capfd):
 
 
 @pytest.fixture
-def cells_that(monkeypatch):
-    """A function: the client starts and ends the cells in order, the injected one among them, and
+def papermill_that(monkeypatch):
+    """A function: papermill starts and ends the cells in order, the injected one among them, and
     this is what the last one does.
     """
 
     def install(last):
-        def execute(client):
-            cells = client.nb.cells
-            for index, cell in enumerate(cells):
-                client.on_cell_start(cell=cell, cell_index=index)
-                if cell is cells[-1]:
+        def execute_notebook(node, output, parameters, on_cell_start, on_cell_executed, **_):
+            node.cells.insert(2, INJECTED)
+            for index, cell in enumerate(node.cells):
+                on_cell_start(cell=cell, cell_index=index)
+                if cell is node.cells[-1]:
                     last(cell)
                 if cell.cell_type == "code":
-                    client.on_cell_executed(cell=cell, cell_index=index, execute_reply={})
+                    on_cell_executed(cell=cell, cell_index=index, execute_reply={})
+            return node
 
-        monkeypatch.setattr(worker.bounded.BoundedClient, "execute", execute)
+        monkeypatch.setattr(worker.papermill, "execute_notebook", execute_notebook)
 
     return install
 
@@ -132,19 +135,12 @@ def test_the_memory_is_unknown_on_windows(monkeypatch):
 
 
 def raising(error):
-    """What a cell does that ends the client with this error."""
+    """What a cell does that ends papermill with this error."""
 
     def last(cell):
         raise error
 
     return last
-
-
-def failing(cell):
-    """What a cell does that raises."""
-    error = {"ename": "ValueError", "evalue": "no"}
-    cell.outputs = [new_output("error", **error, traceback=["in f", "in g"])]
-    raise CellExecutionError("", **error)
 
 
 def leaving(cell):
@@ -156,7 +152,7 @@ def leaving(cell):
     ("last", "error", "traceback"),
     [
         (
-            failing,
+            raising(PapermillExecutionError(4, 2, "n", "ValueError", "no", ["in f", "in g"])),
             "ValueError: no",
             "in f\nin g",
         ),
@@ -166,8 +162,8 @@ def leaving(cell):
     ],
     ids=["raises", "hangs", "dies", "leaves"],
 )
-def test_how_a_cell_failed_is_told(cells_that, said, tmp_path, last, error, traceback):
-    cells_that(last)
+def test_how_a_cell_failed_is_told(papermill_that, said, tmp_path, last, error, traceback):
+    papermill_that(last)
     with pytest.raises(worker.CellFailed) as caught:
         worker.execute(job_of(tmp_path))
     assert caught.value.failed == Failed(2, "n", error, traceback)
@@ -182,30 +178,34 @@ def job(tmp_path, monkeypatch):
     return tmp_path / "job.json"
 
 
-def test_what_the_runner_hears_in_the_end(job, cells_that, said):
-    cells_that(lambda cell: None)
+def test_what_the_runner_hears_in_the_end(job, papermill_that, said):
+    papermill_that(lambda cell: None)
     assert worker.main(str(job)) == 0
     assert [type(message) for message in said()] == [Cell, Cell, Done]
     assert nbformat.read(job.with_name("executed.ipynb"), as_version=4).cells[2].source == "n = 3"
     job.with_name("executed.ipynb").unlink()
-    cells_that(raising(DeadKernelError("died")))
+    papermill_that(raising(DeadKernelError("died")))
     assert worker.main(str(job)) == 1
     failed = Failed(2, "n", "the kernel died; the machine may be out of memory", "")
     assert said() == [*BEGUN, failed]
     assert not job.with_name("executed.ipynb").exists()
 
 
-def test_a_notebook_that_cannot_be_written_ends_the_worker_with_a_sentence(job, cells_that, said):
-    cells_that(lambda cell: None)
+def test_a_notebook_that_cannot_be_written_ends_the_worker_with_a_sentence(
+    job, papermill_that, said
+):
+    papermill_that(lambda cell: None)
     job.with_name("executed.ipynb").mkdir()
     with pytest.raises(SystemExit, match=r"Could not write .*executed.ipynb"):
         worker.main(str(job))
     assert said() == BEGUN
 
 
-def test_a_worker_ends_with_its_runner_after_it_has_shut_its_kernel(job, cells_that, monkeypatch):
+def test_a_worker_ends_with_its_runner_after_it_has_shut_its_kernel(
+    job, papermill_that, monkeypatch
+):
     graces = []
     monkeypatch.setattr(worker, "end_with_parent", lambda grace: graces.append(grace))
-    cells_that(lambda cell: None)
+    papermill_that(lambda cell: None)
     assert worker.main(str(job)) == 0
     assert graces == [10.0]
