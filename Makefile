@@ -125,7 +125,7 @@ lock: $(TOOLS)
 # a stamp of its own: `make book` neither needs nor waits for it. After it any JupyterLab of this environment saves as `make lab` does
 $(LAB): $(READY)
 	$(call install,lab)
-	$(BIN)/python -m ntpcompanion.workflow.notebooks.hosted
+	$(BIN)/python -m ntpcompanion.workflow.notebooks.lab
 	touch $@
 
 # the newest Sphinx and what the book uses of it, with the package, which the API page imports; of constraints.txt only torch, the largest

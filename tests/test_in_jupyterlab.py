@@ -7,7 +7,7 @@ from difflib import unified_diff
 import pytest
 
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
-from ntpcompanion.workflow.notebooks.hosted import SERVER, set_up
+from ntpcompanion.workflow.notebooks.lab import SERVER, set_up
 from ntpcompanion.workflow.notebooks.saving import cells
 from tests.copies import copy_checkout
 from tests.lab_server import started

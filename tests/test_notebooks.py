@@ -13,8 +13,9 @@ from ntpcompanion.workflow.checking.reports import check_results
 from ntpcompanion.workflow.claims import baselines
 from ntpcompanion.workflow.claims.claims import Band, load_claims
 from ntpcompanion.workflow.claims.expectation import Effect
+from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.notebooks.cells import code_cells
-from ntpcompanion.workflow.notebooks.notebook import find_notebooks
+from ntpcompanion.workflow.notebooks.notebook import find_notebooks, imported_modules
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from ntpcompanion.workflow.running.results import complaints
 from ntpcompanion.workflow.running.runs import load_executed
@@ -204,3 +205,9 @@ def test_every_claim_has_its_line_in_words_and_says_what_its_number_is():
         if getattr(claim, field) is None
     ]
     assert lacking == []
+
+
+def test_no_notebook_rests_on_files_that_it_does_not_import():
+    packages = Project.find().packages
+    used = {n: source_hashes(imported_modules(b.node), *packages) for n, b in NOTEBOOKS.items()}
+    assert not [n for n, files in used.items() if "workflow/printing/pdf.py" in files]

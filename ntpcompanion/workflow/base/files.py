@@ -11,7 +11,6 @@ from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.ownership import MARK, require_utf8
-from ntpcompanion.workflow.base.tracing import digest_of_names
 
 
 def sha256(data: bytes | str) -> str:
@@ -24,14 +23,6 @@ def hash_of(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return "missing"
-
-
-def state_of(path: Path) -> str:
-    """SHA-256 of a file, or of the names in a folder, as `tracing` writes them down."""
-    try:
-        return digest_of_names(os.listdir(path)) if path.is_dir() else hash_of(path)
     except OSError:
         return "missing"
 

@@ -109,7 +109,7 @@ class Recorder:
         # the import system lists where it looks for modules
         code = place in map(os.path.realpath, sys.path) or place.endswith("__pycache__")
         if not code and not os.path.exists(f"{place}/__init__.py"):
-            self._line("listed", place, digest_of_names(os.listdir(place)))
+            self._line("listed", place, _digest(Path(place)))
 
     def _imported(self, name: str, *_: object) -> None:
         first = name.partition(".")[0]
@@ -138,7 +138,7 @@ class Recorder:
                 version = (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
                 if (place, version) not in self.known:
                     self.known.add((place, version))
-                    self._line("read", place, hashlib.sha256(Path(place).read_bytes()).hexdigest())
+                    self._line("read", place, _digest(Path(place)))
 
     def _line(self, *parts: str) -> None:
         if parts not in self.known:
@@ -191,14 +191,21 @@ def read_events(log: Path) -> Log:
     )
 
 
-def read_log(log: Path) -> dict[str, list[str]]:
-    """The distinct hashes of each file that was read before it was written."""
-    return read_events(log).read
+def state_of(path: Path) -> str:
+    """SHA-256 of a file, or of the names in a folder; a word where it cannot be read."""
+    try:
+        return _digest(path)
+    except OSError:
+        return "missing"
 
 
-def digest_of_names(names: Sequence[str]) -> str:
-    """SHA-256 of what a folder holds, by name."""
-    return hashlib.sha256("\0".join(sorted(names)).encode(errors="surrogateescape")).hexdigest()
+def _digest(path: Path) -> str:
+    """SHA-256 of a file, or of the names in a folder. Raises OSError."""
+    if path.is_dir():
+        names = "\0".join(sorted(os.listdir(path)))
+        return hashlib.sha256(names.encode(errors="surrogateescape")).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def outside(folders: Sequence[str]) -> Callable[[str], bool]:

@@ -2,5 +2,4 @@
 
 - `doctor_report`: every check in order, and how it is shown
 - `environment_checks`: Python, packages, their pins, and one cell in a kernel
-- `machine`: folders, disk, memory, browser and git
 """

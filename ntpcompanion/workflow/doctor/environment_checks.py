@@ -2,14 +2,13 @@
 kernel.
 """
 
-import os
 import platform
 import re
 import shlex
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -31,6 +30,7 @@ from ntpcompanion.workflow.running.job import Job
 from ntpcompanion.workflow.site.render import require_jupyter_book_1
 
 LIMIT = 60  # seconds for a program that is asked: several times what one takes from a cold disk
+SHOWN = 12  # of many packages
 IN_THE_KERNEL = "import importlib.util as u; spec = u.find_spec({!r}); print(spec and spec.origin)"
 
 
@@ -46,23 +46,14 @@ class Check:
     fix: str = ""
 
 
-def install(extras: Iterable[str], constraints: str | None, packages: str = "") -> str:
-    """The sentence that says how to install a thing (or all) again, in the environment of this
-    interpreter.
-    """
-    if sys.prefix == sys.base_prefix and "CONDA_PREFIX" not in os.environ:
-        return (
-            "This Python has no environment of its own: `make book` sets one up in .venv; then use "
-            "`.venv/bin/ntpcompanion`."
-        )
-    # the interpreter, not a bare `pip`: that of another environment is the usual reason for what is
-    # wrong
-    folder, interpreter = Path.cwd(), Path(sys.executable)
-    python = interpreter.relative_to(folder) if interpreter.is_relative_to(folder) else interpreter
-    chosen = f"'.[{','.join(sorted(extras))}]'" if extras else "."
-    pinned = f"-c {shlex.quote(constraints)} " if constraints else ""
-    command = f"{shlex.quote(str(python))} -m pip install {pinned}{packages or f'-e {chosen}'}"
-    return f"In the checkout: `{command}`."
+def judged(name: str, require: Callable[[], object], fine: str) -> Check:
+    """A fault where `require` raises a WorkflowError, whose last sentence says how to fix it."""
+    try:
+        require()
+    except WorkflowError as error:
+        result, _, fix = str(error).rpartition(". ")
+        return Check(name, "fault", result, fix)
+    return Check(name, "ok", fine)
 
 
 def packages(project: Project) -> Iterator[Check]:
@@ -73,30 +64,38 @@ def packages(project: Project) -> Iterator[Check]:
     table = tomllib.loads(file.read_text(encoding="utf-8-sig")) if file.is_file() else {}
     asked, constraints = table.get("project", {}), project.settings.constraints
     extras = asked.get("optional-dependencies", {})
-    again = install(extras, constraints)
+    again = install(project.settings.extras, constraints)
     yield check_python(platform.python_version(), asked.get("requires-python", ""))
-    yield (package := check_package(Path(ntpcompanion.__file__).parent, project.root))
-    if package.state == "fault":
-        # what the environment of another checkout holds must not be fixed from here
-        return
-    for extra, required in {"": asked.get("dependencies", []), **extras}.items():
-        needed = extra in ("", *project.settings.extras)
-        if required:
-            yield check_packages(extra, required, again, needed=needed)
+    package = Path(ntpcompanion.__file__).parent
+    yield (package_check := judged("ntpcompanion", project.require_own_package, str(package)))
+    if package_check.state == "fault":
+        return  # what the environment of another checkout holds must not be fixed from here
+    needed = (extras.get(name, []) for name in project.settings.extras)
+    yield check_packages(
+        [*asked.get("dependencies", []), *(each for n in needed for each in n)], again
+    )
     pins = project.root / constraints if constraints else None
     if pins and pins.is_file():
         yield check_pins(pins.read_text(encoding="utf-8-sig").splitlines(), pins.name, again)
     for each in filter(None, (file, pins)):
         if not each.is_file():
-            message = f"not in {project.root}: what is installed was not compared with it"
-            yield Check(each.name, "warning", message, "Restore it, if the book has had one.")
+            result = f"not in {project.root}: what is installed was not compared with it"
+            yield Check(each.name, "warning", result, "Restore it, if the book has had one.")
     ended = run([sys.executable, "-m", "pip", "check"], limit=LIMIT)
     if ended.code:
-        yield Check("pip check", "warning", "; ".join(ended.output.splitlines()[:12]), again)
-    try:
-        require_jupyter_book_1()
-    except WorkflowError as error:
-        yield Check("Jupyter Book", "fault", str(error).partition(". ")[0], again)
+        yield Check("pip check", "warning", "; ".join(ended.output.splitlines()[:SHOWN]), again)
+    if (book := judged("Jupyter Book", require_jupyter_book_1, "")).state != "ok":
+        yield book
+
+
+def install(extras: Iterable[str], constraints: str | None, packages: str = "") -> str:
+    """The sentence that says how to install a thing (or all) again, in the environment of this
+    interpreter: that of another one is the usual reason for what is wrong.
+    """
+    chosen = f"'.[{','.join(sorted(extras))}]'" if extras else "."
+    pinned = f"-c {shlex.quote(constraints)} " if constraints else ""
+    command = f"{shlex.quote(sys.executable)} -m pip install {pinned}{packages or f'-e {chosen}'}"
+    return f"In the checkout: `{command}`, or remove .venv and `make book`."
 
 
 def check_python(running: str, needed: str) -> Check:
@@ -108,22 +107,8 @@ def check_python(running: str, needed: str) -> Check:
     return Check("Python", "fault", f"{result}; the project needs {needed}", fix)
 
 
-def check_package(imported: Path, root: Path) -> Check:
-    """Does this command run the sources of the checkout, or those of another copy?"""
-    own_package = root / "ntpcompanion"
-    if not own_package.is_dir() or own_package.resolve() == imported.resolve():
-        return Check("ntpcompanion", "ok", str(imported))
-    result = f"this command runs {imported}; notebooks that run here import {own_package}"
-    command = root / ".venv" / "bin" / "ntpcompanion"
-    fix = f"Use {command} (made by `make book`), or change into the other."
-    return Check("ntpcompanion", "fault", result, fix)
-
-
-def check_packages(extra: str, required: Iterable[str], again: str, *, needed: bool) -> Check:
-    """Every requirement of one extra (`""`: what is always there) is installed and in its range;
-    `needed` says whether the book cannot be built without; `again` how to install all.
-    """
-    name = f"packages for {extra}" if extra else "packages"
+def check_packages(required: Iterable[str], again: str) -> Check:
+    """Every requirement is installed and in its range; `again` says how to install all."""
     asked = _applying(required)
     pairs = [(each, _version_of(each.name)) for each in asked]
     faults = [
@@ -131,11 +116,9 @@ def check_packages(extra: str, required: Iterable[str], again: str, *, needed: b
         for each, result in pairs
         if not result or not each.specifier.contains(result, prereleases=True)
     ]
-    if not faults:
-        return Check(name, "ok", f"all {len(asked)} installed, in the ranges of pyproject.toml")
-    if needed:
-        return Check(name, "fault", "; ".join(faults), again)
-    return Check(name, "warning", "; ".join(faults), f"{again} The book needs none of these.")
+    if faults:
+        return Check("packages", "fault", "; ".join(faults), again)
+    return Check("packages", "ok", f"all {len(asked)} installed, in the ranges of pyproject.toml")
 
 
 def check_pins(lines: Iterable[str], file: str, again: str) -> Check:
@@ -150,15 +133,14 @@ def check_pins(lines: Iterable[str], file: str, again: str) -> Check:
         if not each.specifier.contains(Version(result).public, prereleases=True)
     ]
     if not differing:
-        return Check(
-            "pinned versions", "ok", f"the {len(pairs)} installed ones are those of {file}"
-        )
-    more = f" and {len(differing) - 12} more" if len(differing) > 12 else ""
+        fine = f"the {len(pairs)} installed ones are those of {file}"
+        return Check("pinned versions", "ok", fine)
+    more = f" and {len(differing) - SHOWN} more" if len(differing) > SHOWN else ""
     fix = (
         f"{again} Until then numbers may move within their bands, and results made with other "
         "versions are run again."
     )
-    result = f"not those of {file}: {', '.join(differing[:12])}{more}"
+    result = f"not those of {file}: {', '.join(differing[:SHOWN])}{more}"
     return Check("pinned versions", "warning", result, fix)
 
 

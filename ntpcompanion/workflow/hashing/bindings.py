@@ -67,6 +67,15 @@ def imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
         yield Import(alias.asname or alias.name, target, base)
 
 
+def absolute(dotted: str, package: str | None) -> str:
+    """A name of an import without its leading dots, which count from a `package` upwards."""
+    name = dotted.lstrip(".")
+    if name == dotted or package is None:
+        return name
+    parts = package.split(".")
+    return ".".join([*parts[: len(parts) - len(dotted) + len(name) + 1], *filter(None, [name])])
+
+
 def last_name(node: ast.AST) -> str:
     """Of `a.b.c(...)` the name c; "" of what is not a name."""
     if isinstance(node, ast.Call):

@@ -4,6 +4,7 @@ import ast
 import functools
 import json
 import re
+import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -38,6 +39,8 @@ BLIND_BUILTINS = frozenset({"exec", "eval", "compile", "globals"})
 IMPORTERS = frozenset({"import_module", "__import__"})
 OF_THE_MODULE = frozenset({"__name__", "__package__"})
 REGISTERS = frozenset({"__init_subclass__", "metaclass", "__set_name__"})
+# a file without any of them is not parsed
+LOOKS = re.compile("|".join({*FINDS_MODULES, *LISTS, *BLIND_BUILTINS, *IMPORTERS, "__getattr__"}))
 # calls at the top of a module that change nothing
 MAKES = frozenset(
     "TypeVar ParamSpec NewType namedtuple compile frozenset set tuple dict list range len min max "
@@ -179,6 +182,9 @@ def _lists(statement: Statement) -> bool:
 
 @functools.cache
 def _may_look(source: bytes | str, packages: frozenset[str]) -> bool:
+    text = source if isinstance(source, str) else source.decode(errors="replace")
+    if not LOOKS.search(unicodedata.normalize("NFKC", text)):  # Python reads names in this form
+        return False
     statements = [each for each in statements_of(source) if not is_lazy(each)]
     words = {word for each in statements for word in each.words}
     imports = [one for each in statements for one in (*each.imports, *each.deferred)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input
-from ntpcompanion.workflow.hashing.bindings import Import, last_name
+from ntpcompanion.workflow.hashing.bindings import Import, absolute, last_name
 from ntpcompanion.workflow.hashing.statements import Reference, Statement, read_statement
 from ntpcompanion.workflow.hashing.stub_names import not_python
 from ntpcompanion.workflow.hashing.uses import NO_PYTHON, ONE_PARSES
@@ -31,12 +31,7 @@ class Module:
 
     def absolute(self, dotted: str) -> str:
         """A name of an import of this module without its leading dots."""
-        level = len(dotted) - len(dotted.lstrip("."))
-        if not level:
-            return dotted
-        parts = self.name.split(".")
-        parts = parts[: len(parts) - level + self.is_package]
-        return ".".join([*parts, *filter(None, [dotted[level:]])])
+        return absolute(dotted, self.name if self.is_package else self.name.rpartition(".")[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,12 @@ from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input, sha256
 from ntpcompanion.workflow.hashing.elsewhere import file_hashes, may_look_for_modules
+from ntpcompanion.workflow.hashing.purity import DECORATOR
 from ntpcompanion.workflow.hashing.stub_names import Package, not_python
 from ntpcompanion.workflow.hashing.uses import NO_PYTHON, belonging, names_used
+
+# they evaluate what stands in annotations, and load no module
+EVALUATE = {DECORATOR, "ntpcompanion.annotation_checks"}
 
 
 def source_hashes(code: str, *packages: Path) -> dict[str, str]:
@@ -40,7 +44,8 @@ def source_hashes(code: str, *packages: Path) -> dict[str, str]:
                 data = read_input(place).replace(b"\r\n", b"\n")
                 todo |= _names_in(place, data, (first, *file.parent.parts), known) - done
                 hashes[(above[first] / file).as_posix()] = sha256(data)
-                if may_look_for_modules(data, known):
+                own_name = ".".join([first, *file.with_suffix("").parts])
+                if own_name not in EVALUATE and may_look_for_modules(data, known):
                     hashes |= _all_files(packages[0], known[first].folder)
     if may_look_for_modules(code, known):
         for folder in packages:

@@ -4,7 +4,8 @@ import ast
 import functools
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from ntpcompanion.workflow.hashing.bindings import absolute, imports_of
 
 # CPython 3.11 counts the depth of a syntax tree once for all threads: two that parse at a time can
 # end in a SystemError.
@@ -12,17 +13,6 @@ ONE_PARSES = threading.Lock()
 # what `ast.parse` raises for faults, null bytes and deep nesting
 NO_PYTHON = (SyntaxError, ValueError, MemoryError, RecursionError)
 WHOLE = "*"  # as the last part of a name: everything that stands there
-
-
-@dataclass(frozen=True)
-class Binding:
-    """What one import gives: the `module` or attribute imported, and that a local name stands for
-    `target` from then on.
-    """
-
-    module: str
-    local: str
-    target: str
 
 
 # the notebooks and records of a book share most of their modules; to parse one takes milliseconds
@@ -54,43 +44,21 @@ def names_used(code: str | bytes, parent: str | None = None) -> frozenset[str]:
     """
     with ONE_PARSES:
         nodes = list(ast.walk(ast.parse(code)))
-    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
-    bindings = [binding for node in imports for binding in _bindings(node, parent)]
-    chains: dict[str, set[str]] = {binding.local: set() for binding in bindings}
+    statements = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    imports = [one for node in statements for one in imports_of(node)]
+    chains: dict[str, set[str]] = {one.local: set() for one in imports}
     for root, attributes in _chains(nodes):
         if root in chains:
             chains[root].add(attributes or WHOLE)
-    used = {binding.module for binding in bindings}
-    for binding in bindings:
-        reached = chains[binding.local]
-        used |= {f"{binding.target}.{chain}" for chain in reached}
-        if not reached:
-            used.add(f"{binding.module}.{WHOLE}")
+    used = set[str]()
+    for one in imports:
+        target = absolute(one.target, parent)
+        # `import a.b` binds `a`, and loads a.b
+        loaded = absolute(max(one.target, one.loads, key=len), parent)
+        used |= {loaded, *(f"{target}.{chain}" for chain in chains[one.local])}
+        if not chains[one.local]:
+            used.add(f"{loaded}.{WHOLE}")
     return frozenset(used)
-
-
-def _bindings(node: ast.Import | ast.ImportFrom, parent: str | None) -> Iterator[Binding]:
-    if isinstance(node, ast.Import):
-        for alias in node.names:
-            first = alias.name.partition(".")[0]
-            yield (
-                Binding(alias.name, alias.asname, alias.name)
-                if alias.asname
-                else Binding(alias.name, first, first)
-            )
-    else:
-        base = _absolute(node, parent)
-        for alias in node.names:
-            name = f"{base}.{alias.name}"
-            yield Binding(name, alias.asname or alias.name, name)
-
-
-def _absolute(node: ast.ImportFrom, parent: str | None) -> str:
-    if not node.level or parent is None:
-        return node.module or ""
-    parts = parent.split(".")
-    base = parts[: len(parts) - node.level + 1]
-    return ".".join([*base, node.module] if node.module else base)
 
 
 def _chains(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:

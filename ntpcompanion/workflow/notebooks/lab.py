@@ -1,11 +1,15 @@
-"""JupyterLab on the notebooks of a project: how it is started, and what is its own."""
+"""JupyterLab on the notebooks of a project: how it is started, and what is its own.
+
+`python -m ntpcompanion.workflow.notebooks.lab` sets up the environment of a host that starts
+JupyterLab itself, such as Binder.
+"""
 
 import importlib.util
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ntpcompanion.workflow.base.environment import fixed_environment, package_parents, running
@@ -30,6 +34,24 @@ OVERRIDES: dict[str, dict[str, object]] = {
         "doNotDisturbMode": True,
     },
 }
+# below the folder of an environment: what any JupyterLab there reads
+SERVER = Path("etc", "jupyter", "jupyter_server_config.json")
+VIEWERS = Path("share", "jupyter", "lab", "settings", "overrides.json")
+
+
+def set_up(prefix: Path) -> None:
+    """Let every JupyterLab of the environment at `prefix` open text notebooks by a click, and save
+    them without laying them out anew. Other settings there are kept.
+    """
+    files: dict[Path, Mapping[str, Mapping[str, object]]] = {
+        SERVER: {"ServerApp": {"contents_manager_class": CONTENTS}},
+        VIEWERS: OVERRIDES,
+    }
+    for path, settings in files.items():
+        present = json.loads((prefix / path).read_text()) if (prefix / path).is_file() else {}
+        for name, values in settings.items():
+            present[name] = {**present.get(name, {}), **values}
+        write_atomically(prefix / path, json.dumps(present, indent=1) + "\n")
 
 
 def start_lab(project: Project, arguments: Sequence[str] = ()) -> int:
@@ -90,3 +112,7 @@ def lab_environment(project: Project) -> dict[str, str]:
     usual = {k: v for k, v in (of_user | fixed).items() if k not in foreign}
     caches = {"MPLCONFIGDIR": str(folder / "matplotlib"), "IPYTHONDIR": str(folder / "ipython")}
     return usual | folders | caches
+
+
+if __name__ == "__main__":
+    set_up(Path(sys.prefix))

@@ -1,5 +1,5 @@
 """A text notebook saved by an editor that knows cells and no text: what did not change keeps its
-lines.
+lines, and what a text cannot hold is an error.
 
 jupytext writes a notebook anew from its cells, and lays out front matter, tags and captions as it
 likes: opening and saving a notebook would change a hundred lines. So what is saved is merged: the
@@ -16,13 +16,19 @@ from typing import Any
 import jupytext
 from jupytext.config import JupytextConfiguration
 
+from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json
 from ntpcompanion.workflow.base.processes import run
-from ntpcompanion.workflow.base.texts import MARK, plain_lines
+from ntpcompanion.workflow.base.texts import MARK, plain_lines, require_plain_lines
 
+FORMAT = "md:myst"
 # what jupytext, a kernel and an editor write into the front matter of their own accord
 _OF_TOOLS = {"text_representation", "default_lexer", "notebook_metadata_filter"}
-FORMAT = "md:myst"
+# what they note beside a cell; a text notebook does without
+_BESIDE_CELLS = {
+    "autoscroll", "collapsed", "scrolled", "trusted", "execution", "ExecuteTime",
+    "lines_to_next_cell", "lines_to_end_of_cell_marker", "cell_marker", "skipline", "noskipline",
+}  # fmt: skip
 # Changes of neighbouring lines are at odds in a merge: the options of a cell, which are laid out in
 # many ways, are kept apart from its source by lines that no text notebook holds.
 _STOP = "\x1f\n"
@@ -30,6 +36,45 @@ _SOURCE = re.compile(
     r"^(```\{code-cell\}[^\n]*\n(?:---\n.*?^---\n|(?::[^\n]*\n)*))(\n?)", re.MULTILINE | re.DOTALL
 )
 _MARKED = rf"\1{_STOP}\2{_STOP}"
+
+
+def require_whole(node: Any, text: str, where: str) -> None:
+    """Raises WorkflowError, which begins with `where`, if a `text` that jupytext made of a notebook
+    does not give back every code and raw cell, every text cell with metadata, and all pictures.
+    Outputs, ids and empty lines around a source are left out, as they always are.
+    """
+    cells = [(f"{where}, cell {i} ({c.source[:30]!r})", c) for i, c in enumerate(node.cells, 1)]
+    for location, cell in cells:
+        require_plain_lines(cell.source, location)
+        if cell.get("attachments") and "attachment:" in cell.source:
+            raise WorkflowError(
+                f"{location}: a picture was pasted, and a text notebook has no place for it. Save "
+                "it as a file in book/assets, and write `![what it shows](../assets/FILE)` in its "
+                "place."
+            )
+    require_plain_lines(text, f"{where}, as it would be saved")
+    try:
+        stored = iter([_essence(cell) for cell in jupytext.reads(text, fmt=FORMAT).cells])
+    except Exception as error:  # jupytext raises whatever YAML, JSON or it itself meets
+        raise WorkflowError(
+            f"{where}: a text notebook of these cells could not be read again: {error}"
+        ) from error
+    for location, cell in cells:
+        essence = _essence(cell)
+        # text without metadata may be divided or joined, as its lines stay
+        if (cell.cell_type != "markdown" or essence[2] != "{}") and essence not in stored:
+            raise WorkflowError(
+                f"{location}: a text notebook would not give this cell back as it is. A text "
+                "cell above may take it in, by a fence or an HTML comment that it leaves open; or "
+                "its first line, which begins with `:` or `---`, or its metadata, would be read "
+                "otherwise. Change that, then save again."
+            )
+
+
+def _essence(cell: Any) -> tuple[str, str, str]:
+    source = re.sub(r"\A(?:[ \t]*\n)+|\s+\Z", "", cell.source)
+    metadata = {key: value for key, value in cell.metadata.items() if key not in _BESIDE_CELLS}
+    return cell.cell_type, source, canonical_json(metadata)
 
 
 def keep_lines(before: str, after: str) -> str:

@@ -15,12 +15,12 @@ from ntpcompanion.workflow.base.files import (
     read_input,
     read_sealed,
     sha256,
-    state_of,
     user_path,
 )
 from ntpcompanion.workflow.base.installed import library_states, plug_ins, start_up_files
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
+from ntpcompanion.workflow.base.tracing import state_of
 from ntpcompanion.workflow.claims.baselines import RECORD
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.notebooks.domains import FILE

@@ -4,12 +4,8 @@ What is not declared is not there. A relative path, a listing, a database or a p
 starts meets that at once, whichever way it reads: nobody has to watch.
 """
 
-import functools
-import importlib.util
-import marshal
 import os
 import shutil
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +18,6 @@ from ntpcompanion.workflow.base.project import Project
 SOURCES = (".py", ".pyi", ".pyc")
 INIT = "__init__.py"
 EMPTY = "empty folder"
-CACHE_TAG = sys.implementation.cache_tag
 # of every file there: the date at which it was copied is not a property of its content. ZIP files
 # know no earlier year than 1980
 DATE = 315532800
@@ -78,11 +73,6 @@ def lay_out(
         parent = next(parent for parent in import_places if source.is_relative_to(parent))
         name = Path(import_places[parent], source.relative_to(parent)).as_posix()
         digests[name], origins[name] = _copy(source, folder / name), source
-        if source.suffix == ".py":
-            try:
-                _add_bytecode(folder / name)
-            except OSError as error:
-                raise _not_copied(source, error) from error
     for name, source in declared.items():
         for below, digest in contents(source) if source.is_dir() else [("", "")]:
             place = folder / name / below
@@ -176,25 +166,3 @@ def _not_copied(source: Path, error: OSError) -> WorkflowError:
         f"{source} cannot be copied for the run: {error.strerror or error}. Correct its "
         "permissions, or free some space."
     )
-
-
-def _add_bytecode(module: Path) -> None:
-    """Compiled beside its source, as Python would do: else every run compiles what it imports."""
-    if bytecode := _bytecode(module.read_bytes()):
-        target = module.parent / "__pycache__" / f"{module.stem}.{CACHE_TAG}.pyc"
-        target.parent.mkdir(exist_ok=True)
-        target.write_bytes(bytecode)
-
-
-# modules of a book are in the layouts of many of its notebooks
-@functools.lru_cache(maxsize=1024)
-def _bytecode(source: bytes) -> bytes:
-    """The file of bytecode of a module, which Python takes for a source with this very content,
-    whatever its date (PEP 552: a checked hash); empty for what cannot be compiled.
-    """
-    try:
-        code = compile(source, "<layout>", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):  # said where it is imported
-        return b""
-    head = importlib.util.MAGIC_NUMBER + (0b11).to_bytes(4, "little")
-    return head + importlib.util.source_hash(source) + marshal.dumps(code)

@@ -21,7 +21,6 @@ PACKAGE, TITLE = "mypaper", "My companion"
 OWN = __name__.partition(".")[0]
 TAKEN = {"book", "notebooks", "tests", OWN}  # folders of the book, or what it imports
 REQUIREMENTS = "requirements.txt"
-USED = {"book": "jupyter_book", "plots": "seaborn"}  # by extra, a module that a new book imports
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>$#|])")  # markup of MyST
 
 
@@ -76,23 +75,11 @@ def new_book(folder: Path, package: str | None = None, title: str | None = None)
 
 def next_steps(folder: Path) -> list[str]:
     """What was made, and what to type next, in lines."""
-    absent = [extra for extra, module in USED.items() if importlib.util.find_spec(module) is None]
-    local = " @ file:" in (folder / REQUIREMENTS).read_text(encoding="utf-8")
-    first = (
-        f"  {sys.executable} -m pip install '{OWN}[{','.join(absent)}]'    what is missing here; "
-        "`make book` needs none of it"
-    )
-    later = (
-        f"Before others build it, or CI: {REQUIREMENTS} names a folder of this machine. Put a "
-        "release or a wheel there, as the page on a companion of your own says."
-    )
     return [
         f"Made {folder}. Go there: `cd {shlex.quote(str(folder))}`. Then:",
-        *([first] if absent else []),
-        "  ntpcompanion build    runs the notebook, renders _build/html",
+        f"  ntpcompanion build    runs the notebook, renders _build/html; needs {OWN}[book,plots]",
         "  make book             the same in an environment of its own, .venv",
         "  make test             its tests, and its numbers against tests/baselines",
-        *([later] if local else []),
     ]
 
 
@@ -142,10 +129,9 @@ def origin() -> str:
     """
     try:
         package = distribution(OWN)
-        direct = json.loads(package.read_text("direct_url.json") or "{}")
-    except (PackageNotFoundError, ValueError):
-        root = Path(__file__).resolve().parents[3]
-        return f"{OWN} @ {root.as_uri()}" if (root / "pyproject.toml").is_file() else OWN
+    except PackageNotFoundError:  # run from a checkout
+        return f"{OWN} @ {Path(__file__).resolve().parents[3].as_uri()}"
+    direct = json.loads(package.read_text("direct_url.json") or "{}")
     if not direct:
         return f"{OWN}=={package.version}"
     if version := direct.get("vcs_info"):
@@ -156,8 +142,7 @@ def origin() -> str:
 def _require_empty(target: Path) -> None:
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise WorkflowError(f"{target} is not a folder. Name one that is empty or not there yet.")
-    held = sorted(path.name for path in target.iterdir()) if target.exists() else []
-    if held:
+    if held := sorted(path.name for path in target.iterdir()) if target.exists() else []:
         more = f" and {len(held) - 1} more" if len(held) > 1 else ""
         raise WorkflowError(
             f"{target} is not empty: it holds {held[0]}{more}. Name a folder that is empty or not "

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ntpcompanion.workflow.base.environment import package_parents
-from ntpcompanion.workflow.base.files import state_of
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.tracing import outside, read_log
+from ntpcompanion.workflow.base.tracing import outside, read_events, state_of
 from ntpcompanion.workflow.running.workers import RUNNING
 
 CHANGED = "changed"
@@ -26,7 +25,7 @@ def inputs_read(project: Project, log: Path, sources: Iterable[str]) -> dict[str
     counts = outside([*map(str, (project.build, log.parent, *tool))])
     read = {
         Path(path): digests[0] if digests == [state_of(Path(path))] else CHANGED
-        for path, digests in sorted(read_log(log).items())
+        for path, digests in sorted(read_events(log).read.items())
         if counts(path)
     }
     return {

@@ -17,13 +17,12 @@ from ntpcompanion.workflow.base.files import (
     canonical_json,
     read_json,
     sha256,
-    state_of,
     write_atomically,
 )
 from ntpcompanion.workflow.base.processes import Lifeline, end_tree
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware
-from ntpcompanion.workflow.base.tracing import read_events
+from ntpcompanion.workflow.base.tracing import read_events, state_of
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.running.declared import files_below_root
 from ntpcompanion.workflow.running.layout import Layout, lay_out

@@ -37,7 +37,7 @@ def inside(tmp_path):
         return done.stdout.split()
 
     run.folder = folder
-    run.log = lambda: tracing.read_log(tmp_path / "log")
+    run.log = lambda: tracing.read_events(tmp_path / "log").read
     return run
 
 
@@ -134,7 +134,7 @@ def test_a_file_that_changes_between_two_reads_has_two_hashes(inside, tmp_path):
 
 
 def test_without_a_log_nothing_was_read(tmp_path):
-    assert tracing.read_log(tmp_path / "none") == {}
+    assert tracing.read_events(tmp_path / "none").read == {}
     lines = [["read", "a", "1"], ["read", "a", "1"], ["written", "b"], ["read", "b", "2"]]
     lines += [["listed", "c", "3"], ["absent", "d"], ["module", "e"], ["measured", "f"]] * 2
     (tmp_path / "log").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -155,7 +155,7 @@ def test_databases_folders_packages_and_measurements_are_written_down(inside, tm
     found = tracing.read_events(tmp_path / "log")
     assert found.read == {
         str(inside.folder / "base"): [sha256("")],
-        str(inside.folder / "many"): [tracing.digest_of_names([])],
+        str(inside.folder / "many"): [sha256("")],
     }
     assert found.absent == {"not/there"}
     assert {"numpy", "ntpcompanion"} <= found.modules

@@ -3,15 +3,17 @@
 import sys
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from ntpcompanion import cli
 from ntpcompanion.settings import Settings
+from ntpcompanion.workflow.base.processes import Ended
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.doctor import doctor_report as report
-from ntpcompanion.workflow.doctor import environment_checks, machine
+from ntpcompanion.workflow.doctor import environment_checks
 from ntpcompanion.workflow.doctor.environment_checks import Check
 
 
@@ -39,8 +41,9 @@ def test_this_machine_has_no_fault_and_the_toy_project_lacks_what_it_lacks(toy):
 
 @pytest.fixture
 def quick(monkeypatch, toy):
-    """The toy project on a machine whose kernel answers at once."""
+    """The toy project on a machine whose kernel and pip answer at once."""
     monkeypatch.setattr(environment_checks, "kernel", lambda project: [])
+    monkeypatch.setattr(environment_checks, "run", lambda *_, **__: Ended(0, "", ""))
     return toy
 
 
@@ -56,15 +59,16 @@ def test_what_the_checkout_asks_for_is_compared_with_what_is_installed(quick):
     root = quick.project.root
     (root / "pyproject.toml").write_text(
         '[project]\nrequires-python = ">=99"\ndependencies = ["numpy>=99"]\noptional-dependencies '
-        '= {test = ["absent"]}'
+        '= {more = ["absent"], test = ["absent too"]}'
     )
     (root / "constraints.txt").write_text("numpy==0.1\n")
-    quick.project = replace(quick.project, settings=Settings(constraints="constraints.txt"))
+    settings = Settings(constraints="constraints.txt", extras=("more",))
+    quick.project = replace(quick.project, settings=settings)
     checks = report.examine(quick.project)
     faults = {name for name, state in states(checks).items() if state == "fault"}
     assert faults == {"Python", "packages"}
-    assert named(checks, "packages").found == f"numpy {version('numpy')} (needs >=99)"
-    assert named(checks, "packages for test").found == "absent is missing"
+    numpy = f"numpy {version('numpy')} (needs >=99)"
+    assert named(checks, "packages").found == f"{numpy}; absent is missing"
     assert (
         named(checks, "pinned versions").found
         == f"not those of constraints.txt: numpy {version('numpy')} (0.1)"
@@ -73,15 +77,6 @@ def test_what_the_checkout_asks_for_is_compared_with_what_is_installed(quick):
     (root / "constraints.txt").unlink()
     missing = named(report.examine(quick.project), "constraints.txt")
     assert (missing.state, missing.fix) == ("warning", "Restore it, if the book has had one.")
-
-
-def test_an_extra_that_the_book_needs_must_be_there(quick):
-    (quick.project.root / "pyproject.toml").write_text(
-        "[project.optional-dependencies]\nmore = ['absent']\n"
-    )
-    assert states(report.examine(quick.project))["packages for more"] == "warning"
-    quick.project = replace(quick.project, settings=Settings(extras=("more",)))
-    assert states(report.examine(quick.project))["packages for more"] == "fault"
 
 
 def test_nothing_is_said_to_install_from_another_checkout(quick):
@@ -97,7 +92,7 @@ def test_a_check_that_falls_over_is_a_fault_and_no_end(quick, monkeypatch):
     def fall(*_):
         raise ZeroDivisionError("a surprise")
 
-    monkeypatch.setattr(machine, "check_memory", fall)
+    monkeypatch.setattr(report, "check_memory", fall)
     (quick.project.root / "pyproject.toml").write_text("[project")
     checks = report.examine(quick.project)
     assert (
@@ -106,6 +101,29 @@ def test_a_check_that_falls_over_is_a_fault_and_no_end(quick, monkeypatch):
     )
     assert named(checks, "packages").state == "fault"
     assert [check.name for check in checks].count("disk") == 2
+
+
+@pytest.mark.parametrize(
+    ("free", "state", "shown"),
+    [(2**31, "ok", "2.0 GiB"), (2**31 - 1, "warning", "2.0"), (2**27, "fault", "128 MiB")],
+)
+def test_disk(free, state, shown):
+    check = report.check_disk(Path("/somewhere"), free)
+    assert (check.state, shown in check.found) == (state, True)
+    assert ("`make clean`" in check.fix) == (state != "ok")
+
+
+def test_memory():
+    assert report.check_memory(2**33, 2**34).found == "8.0 GiB available of 16.0 GiB"
+    low = report.check_memory(2**31, 2**34)
+    assert (low.state, "`--jobs 1`" in low.fix) == ("warning", True)
+
+
+@pytest.mark.parametrize(("path", "state"), [("/usr/bin/chromium", "ok"), (None, "warning")])
+def test_chromium(toy, monkeypatch, path, state):
+    monkeypatch.setattr(report, "find_browser", lambda: path)
+    check = named(report.machine(toy.project), "Chromium")
+    assert (check.state, "`make browser`" in check.fix) == (state, path is None)
 
 
 def test_lines_are_aligned_and_leave_paths_and_commands_whole():

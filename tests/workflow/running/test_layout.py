@@ -1,7 +1,5 @@
 """The folder of a run: what lies there, and what does not."""
 
-import os
-from importlib.machinery import SourceFileLoader
 
 import pytest
 
@@ -31,7 +29,7 @@ def laid(toy):
         return layout, {
             path.relative_to(layout.folder).as_posix(): path
             for path in layout.folder.rglob("*")
-            if path.is_file() and path.suffix != ".pyc"
+            if path.is_file()
         }
 
     return lay
@@ -45,23 +43,6 @@ def test_modules_and_declared_files_lie_there_and_nothing_else(laid):
     assert {path.stat().st_mtime for path in files.values()} == {DATE}
     assert layout.import_path == (layout.folder,)
     assert layout.files["words"] == sha256("one two three\n")
-
-
-def test_modules_bring_their_bytecode_which_counts_for_their_content_only(laid):
-    path, compiled = laid()[1]["toypkg/half.py"], []
-
-    class Loader(SourceFileLoader):
-        def source_to_code(self, data, *arguments, **options):
-            compiled.append(data)
-            return super().source_to_code(data, *arguments, **options)
-
-    assert Loader("toypkg.half", str(path)).get_code("toypkg.half").co_filename == str(path)
-    assert compiled == []
-    edited = path.read_bytes().replace(b"/ TWO", b"* TWO")
-    path.write_bytes(edited)
-    os.utime(path, (DATE, DATE))  # of the same size and date
-    Loader("toypkg.half", str(path)).get_code("toypkg.half")
-    assert compiled == [edited]
 
 
 def test_data_beside_a_module_belongs_to_it(toy, laid):

@@ -1,6 +1,5 @@
 """A book of one's own: made whole or not at all, and red where it should be."""
 
-import importlib.util
 import json
 import os
 import re
@@ -23,7 +22,7 @@ from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from ntpcompanion.workflow.running.freshness import key_parts
 from ntpcompanion.workflow.running.runs import plan
 from ntpcompanion.workflow.starting import new_book as module
-from ntpcompanion.workflow.starting.new_book import default_package, new_book, next_steps, origin
+from ntpcompanion.workflow.starting.new_book import default_package, new_book, origin
 from tests.toy import ROOT
 
 PLACE = Path("a place", "Größe & Zahl")
@@ -94,29 +93,6 @@ def test_it_says_what_to_type_next(tmp_path):
     said = command(tmp_path, "init", "a b")
     assert f"Made {tmp_path / 'a b'}. Go there: `cd '{tmp_path / 'a b'}'`. Then: " in said
     assert "holds" in command(tmp_path, "init", "a b", code=1)
-
-
-@pytest.mark.parametrize("absent", [(), ("seaborn",), ("jupyter_book", "seaborn")])
-def test_it_says_what_is_missing_before_a_build_fails(made, monkeypatch, absent):
-    found = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name in absent else found(name)
-    )
-    extras = {"jupyter_book": "book", "seaborn": "plots"}
-    asked = ",".join(extras[name] for name in absent)
-    lines = [line for line in next_steps(made) if "what is missing here" in line]
-    assert [f"-m pip install 'ntpcompanion[{asked}]'" in line for line in lines] == [True] * bool(
-        absent
-    )
-
-
-@pytest.mark.parametrize(
-    ("requirement", "told"),
-    [("ntpcompanion @ file:///a", True), ("ntpcompanion==1.0", False)],
-)
-def test_a_folder_of_this_machine_is_told_to_who_publishes(made, requirement, told):
-    (made / "requirements.txt").write_text(f"# why\n{requirement}\n")
-    assert ("names a folder of this machine" in "\n".join(next_steps(made))) == told
 
 
 def test_its_makefile_knows_what_its_readme_tells(made):
