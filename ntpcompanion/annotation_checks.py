@@ -63,7 +63,17 @@ def reject(name: str, value: object, mark: Any, call: Call) -> None:
     """Raise ValueError with the sentence of an `Is` or a `need`."""
     wanted = mark.wanted.format_map({**call.named, **call.lengths})
     advice = mark.advice and f" {mark.advice}"
-    raise ValueError(f"`{name}` must {wanted}, got {described(value)}.{advice}")
+    raise ValueError(f"`{name}` must {wanted}, got {_shown(value)}.{advice}")
+
+
+def _shown(value: object) -> str:
+    """A list of a few numbers, or a dtype, as it is written, anything else as it is described."""
+    if type(value).__name__ == "dtype":
+        return str(value)
+    entries = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
+    if isinstance(entries, list | tuple) and len(entries) < 9 and all(map(np.isscalar, entries)):
+        return str(entries)
+    return described(value)
 
 
 @no_type_check
@@ -239,7 +249,9 @@ def _list_test(entry: Any, marks: Any) -> Test:
     test = make_test(entry, tuple(mark for mark in marks if not isinstance(mark, Length | Is)))
     minimum = max((mark.minimum for mark in marks if isinstance(mark, Length)), default=0)
     kind = get_args(entry)[0] if get_origin(entry) is Annotated else entry
-    wanted = {int: "integers", float: "numbers"}.get(kind, getattr(kind, "__name__", "values"))
+    wanted = {int: "integers", float: "numbers", bool: "True and False"}.get(
+        kind, getattr(kind, "__name__", "values")
+    )
     python_only = kind is int and any(mark is Mark.SEED for mark in (*marks, *get_args(entry)))
 
     def several(name: str, values: Any, call: Call) -> None:
@@ -297,6 +309,7 @@ class _Array:
         self.tensor = annotation.array_type.__name__ == "Tensor"
         dtypes = annotation.dtypes if isinstance(annotation.dtypes, tuple) else ()
         self.integers = bool(dtypes) and all("int" in dtype for dtype in dtypes)
+        self.booleans = bool(dtypes) and all("bool" in dtype for dtype in dtypes)
         self.floats = "float64" in dtypes and "int64" not in dtypes
         # an embedding looks up no others
         signed = [dtype for dtype in dtypes if dtype in ("int32", "int64")]
@@ -316,7 +329,7 @@ class _Array:
             array = value
         elif self.integers:
             array = validation.as_integer_array(name, value)
-        elif self.dtypes == ["bool"]:
+        elif self.booleans:
             array = np.asarray(value)
             if array.dtype != bool:
                 self.reject(name, value, call)
@@ -362,7 +375,7 @@ class _Array:
 
     def reject(self, name: str, value: Any, call: Call) -> None:
         kind = "integers" if self.integers else "floating-point numbers" if self.floats else ""
-        kind = kind or ("booleans" if self.dtypes == ["bool"] else "numbers")
+        kind = kind or ("booleans" if self.booleans else "numbers")
         noun = "an array" if self.open else NOUNS.get(len(self.dims), "an array")
         allowed = f" ({' or '.join(self.dtypes)})" if self.tensor and len(self.dtypes) < 3 else ""
         lengths = ", ".join(str(self.wanted(dim, call)) for dim in self.dims)

@@ -5,16 +5,18 @@ distributions.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Int, Integer
 from scipy.sparse import csr_array, sparray, spmatrix
 
+from ntpcompanion.checks import Range, Size, checked
 from ntpcompanion.languages.text.counting import count_contexts
 from ntpcompanion.linear.tables.table_checks import as_distributions, as_weight, read_only_copy
 from ntpcompanion.numerics.memory import check_dense
 from ntpcompanion.numerics.series import NEAR, exp_remainder
-from ntpcompanion.validation import as_integer, as_matrix, check_generator
+from ntpcompanion.validation import as_matrix
 
 # Logits are formed for this many (context, token) pairs at a time: 32 MiB in float64, whatever m
 # and V are.
@@ -93,12 +95,13 @@ class ContextTable:
         object.__setattr__(self, "weight", as_weight("weight", self.weight, len(embeddings)))
 
     @classmethod
+    @checked
     def random(
         cls,
-        num_contexts: int,
-        vocab_size: int,
-        support_size: int,
-        dim: int,
+        num_contexts: Size,
+        vocab_size: Annotated[int, Range(2)],
+        support_size: Annotated[int, Range(1, "vocab_size - 1", "(`vocab_size` − 1)")],
+        dim: Size,
         rng: np.random.Generator,
     ) -> "ContextTable":
         """Random contexts of equal frequency: N(0, 1) embeddings, uniform supports of one size,
@@ -107,11 +110,6 @@ class ContextTable:
         Raises ValueError unless all sizes are positive integers, `support_size` < `vocab_size`,
         `rng` is a generator, and the table fits in memory. Cost O(m (V + d)).
         """
-        for name, size in (("num_contexts", num_contexts), ("dim", dim)):
-            as_integer(name, size, 1)
-        as_integer("vocab_size", vocab_size, 2)
-        as_integer("support_size", support_size, 1, vocab_size - 1, "(`vocab_size` − 1)")
-        check_generator("rng", rng)
         check_dense("num_contexts", 3, (num_contexts, vocab_size))
         supports = draw_supports(num_contexts, vocab_size, support_size, rng)
         next_token = np.zeros((num_contexts, vocab_size))
@@ -125,12 +123,13 @@ class ContextTable:
         )
 
     @classmethod
+    @checked
     def from_tokens(
         cls,
         tokens: Integer[np.ndarray, " N"],
         vocab_size: int,
-        context_length: int,
-        dim: int,
+        context_length: Size,
+        dim: Size,
         rng: np.random.Generator,
     ) -> "ContextTable":
         """Count every window of `context_length` + 1 tokens of a text; each distinct context gets
@@ -164,9 +163,6 @@ class ContextTable:
         -----
         Cost O(context_length · N log N) time, O(m d + N) memory.
         """
-        for name, size in (("context_length", context_length), ("dim", dim)):
-            as_integer(name, size, 1)
-        check_generator("rng", rng)
         counts = count_contexts(tokens, vocab_size, [context_length])[0]
         return cls(
             rng.standard_normal((counts.num_contexts, dim)), counts.distributions, counts.frequency
