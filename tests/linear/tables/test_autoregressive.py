@@ -68,7 +68,10 @@ def test_a_model_that_looks_ahead_is_refused(rng):
 @pytest.mark.parametrize(
     ("shape", "words"),
     [
-        ((30, 4), r"`states` must .* with shape \(30, 3, d\), got .* shape \(30, 4, 5\)"),
+        (
+            (30, 4),
+            r"`states` must .* shape \(30, 3, d\) to agree with `sequences`, got .* \(30, 4, 5\)",
+        ),
         ((30,), r"`sequences` must be a matrix of integers"),
         ((30, 1), r"`sequences` must hold at least 2 tokens a row, got .* shape \(30, 1\)"),
     ],
