@@ -6,13 +6,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Protocol, Union, get_args, get_origin, no_type_check
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 
 from ntpcompanion import validation
 from ntpcompanion.checks import Between, Is, Length, Mark, Range, Shape, Shapes
 from ntpcompanion.validation import described
 
 Test = Callable[[str, Any, "Call"], object]
+PANEL = Is(
+    bool,
+    "be the Axes of matplotlib to draw in",
+    "Take one from plots.figure() or pyplot.subplots().",
+)
 NOUNS = {0: "a number", 1: "a vector", 2: "a matrix"}
 
 
@@ -23,6 +28,7 @@ class Call:
     def __init__(self, named: Mapping[str, Any]) -> None:
         self.named = named
         self.lengths: dict[str, int] = {}
+        self.owners: dict[str, str] = {}  # the argument that has the axis of a length
         self.home: tuple[str, Any] | None = None
 
     def value(self, expression: Any) -> Any:
@@ -80,7 +86,8 @@ def _shown(value: object) -> str:
 def _kind_test(annotation: Any, origin: Any, parts: Any, marks: Any) -> Test | None:
     for mark in marks:
         if isinstance(mark, Shape):
-            return _Array((Int if mark.integers else Float)[np.ndarray, mark.dims], marks)
+            kind = Int if mark.integers else Num if mark.gaps else Float
+            return _Array(kind[np.ndarray, mark.dims], marks)
     if origin in (Union, types.UnionType):
         return _any_of(parts, marks)
     if origin is Literal:
@@ -99,7 +106,7 @@ def _instance_test(kind: Any, parts: Any, marks: Any) -> Test | None:
     if kind is Callable:
         return lambda name, value, call: validation.check_callable(name, value)
     if kind is tuple and Ellipsis not in parts:
-        return _tuple_test([make_test(part, marks) for part in parts])
+        return _tuple_test([make_test(part, _of_entries(marks)) for part in parts])
     if isinstance(kind, type) and issubclass(kind, Mapping):
         return _mapping_test(make_test(parts[1]) if parts else None)
     if kind in (list, tuple, Sequence, Collection):
@@ -123,6 +130,8 @@ def _class_test(kind: type, marks: Any) -> Test:
         return lambda name, value, call: validation.check_torch_generator(name, value)
     if module == "torch" and name == "Tensor":
         return _tensor_test
+    if module == "matplotlib" and name == "Axes":
+        return lambda name, value, call: isinstance(value, kind) or reject(name, value, PANEL, call)
     if "torch.nn.modules.module" in {each.__module__ for each in kind.__mro__}:
 
         def module_test(name: str, value: Any, call: Call) -> None:
@@ -245,8 +254,13 @@ def _entries(name: str, values: Any, wanted: str) -> Any:
 
 
 @no_type_check
+def _of_entries(marks: Any) -> tuple[Any, ...]:
+    return tuple(mark for mark in marks if not isinstance(mark, Length | Is))
+
+
+@no_type_check
 def _list_test(entry: Any, marks: Any) -> Test:
-    test = make_test(entry, tuple(mark for mark in marks if not isinstance(mark, Length | Is)))
+    test = make_test(entry, _of_entries(marks))
     minimum = max((mark.minimum for mark in marks if isinstance(mark, Length)), default=0)
     kind = get_args(entry)[0] if get_origin(entry) is Annotated else entry
     wanted = {int: "integers", float: "numbers", bool: "True and False"}.get(
@@ -358,7 +372,7 @@ class _Array:
             self.reject(name, array, call)
         for dim, length in zip(dims, shape, strict=True):
             if dim.isidentifier() and dim[0] != "_" and dim not in call.lengths:
-                call.lengths[dim] = length
+                call.lengths[dim], call.owners[dim] = length, name
             elif dim[0] != "_" and self.wanted(dim, call) != length:
                 self.reject(name, array, call)
 
@@ -379,11 +393,13 @@ class _Array:
         noun = "an array" if self.open else NOUNS.get(len(self.dims), "an array")
         allowed = f" ({' or '.join(self.dtypes)})" if self.tensor and len(self.dtypes) < 3 else ""
         lengths = ", ".join(str(self.wanted(dim, call)) for dim in self.dims)
+        owners = {call.owners.get(dim, name): None for dim in self.dims}.keys() - {name}
+        agree = f" to agree with {', '.join(f'`{owner}`' for owner in owners)}" if owners else ""
         got = described(value)
         if self.tensor and value.layout is not _strided():
             got = f"layout {value.layout}. Use .to_dense()"
         raise ValueError(
-            f"`{name}` must be {noun} of {kind}{allowed} with shape ({lengths}), got {got}."
+            f"`{name}` must be {noun} of {kind}{allowed} with shape ({lengths}){agree}, got {got}."
         )
 
 

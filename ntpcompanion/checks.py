@@ -49,10 +49,14 @@ class Between:
 
 @dataclass(frozen=True)
 class Shape:
-    """Axes of what an array of numbers, or of integers, is made of, as jaxtyping writes them."""
+    """Axes of what an array of numbers, or of integers, is made of, as jaxtyping writes them.
+
+    Numbers are finite, unless NaN may stand for `gaps`.
+    """
 
     dims: str
     integers: bool = False
+    gaps: bool = False
 
 
 @dataclass(frozen=True)
