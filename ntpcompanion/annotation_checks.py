@@ -337,7 +337,7 @@ class _Array:
         if self.tensor:
             validation.check_tensor(name, value)
             dtype = str(value.dtype).removeprefix("torch.")
-            if (self.dtypes and dtype not in self.dtypes) or value.layout is not _strided():
+            if (self.dtypes and dtype not in self.dtypes) or str(value.layout) != "torch.strided":
                 self.reject(name, value, call)
             check_one_device(name, value, call)
             array = value
@@ -393,18 +393,15 @@ class _Array:
         noun = "an array" if self.open else NOUNS.get(len(self.dims), "an array")
         allowed = f" ({' or '.join(self.dtypes)})" if self.tensor and len(self.dtypes) < 3 else ""
         lengths = ", ".join(str(self.wanted(dim, call)) for dim in self.dims)
-        owners = {call.owners.get(dim, name): None for dim in self.dims}.keys() - {name}
-        agree = f" to agree with {', '.join(f'`{owner}`' for owner in owners)}" if owners else ""
+        owners = dict.fromkeys(call.owners.get(dim, name) for dim in self.dims)
+        others = ", ".join(f"`{owner}`" for owner in owners if owner != name)
+        agree = others and f" to agree with {others}"
         got = described(value)
-        if self.tensor and value.layout is not _strided():
+        if self.tensor and str(value.layout) != "torch.strided":
             got = f"layout {value.layout}. Use .to_dense()"
         raise ValueError(
             f"`{name}` must be {noun} of {kind}{allowed} with shape ({lengths}){agree}, got {got}."
         )
-
-
-def _strided() -> object:
-    return sys.modules["torch"].strided
 
 
 @no_type_check

@@ -14,7 +14,7 @@ from ntpcompanion.checks import Length, Probability, Range, checked, need
 from ntpcompanion.planning.path_star_task import Graphs
 from ntpcompanion.plots.drawing.plot_arguments import check_frame
 from ntpcompanion.plots.drawing.style import CONTRAST, MEASUREMENT, THEORY
-from ntpcompanion.validation import check_all
+from ntpcompanion.validation import check_flag
 
 RADIUS = 13  # of a node, points
 # of a node after the root: its name and its colour
@@ -146,7 +146,8 @@ def draw_success_map(ax: Axes, runs: pd.DataFrame) -> Axes:
         no table with these columns, no rows, a column of another kind.
     """
     check_frame("runs", runs, ("length", "others", "seed"), ["solved"])
-    check_all("runs.solved", runs.solved.tolist(), bool)
+    for solved in runs.solved:
+        check_flag("runs.solved", solved)
     weights, lengths = (sorted(runs[name].unique()) for name in ("others", "length"))
     cells = runs.sort_values("seed").groupby(["length", "others"]).solved
     maximum = max(cells.size())

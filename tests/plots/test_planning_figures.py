@@ -124,7 +124,7 @@ def test_a_run_is_a_dot_in_the_cell_of_its_length_and_weight_filled_if_it_succee
     [
         (RUNS.drop(columns="others"), "`runs` has no column 'others'"),
         (RUNS.iloc[:0], "`runs` must have at least one row"),
-        (RUNS.astype({"solved": int}), "`runs.solved` must hold instances of bool only, got 1"),
+        (RUNS.astype({"solved": int}), "`runs.solved` must be True or False, got 1"),
         (RUNS.astype({"length": str}), "`runs` must hold numbers in its column 'length'"),
     ],
 )
