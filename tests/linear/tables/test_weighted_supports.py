@@ -50,10 +50,6 @@ def test_embeddings_are_normal_and_differ_between_draws(rng):
             lambda rng: table_of_supports(weighted_supports([1.0, 1.0], 1), 0, rng),
             "`num_contexts` must be at least 1, got 0",
         ),
-        (
-            lambda rng: table_of_supports(weighted_supports([1.0, 1.0], 1), 4, None),
-            "`rng` must be a numpy.random.Generator",
-        ),
     ],
 )
 def test_bad_input_is_named(rng, call, message):
