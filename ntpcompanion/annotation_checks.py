@@ -6,13 +6,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Protocol, Union, get_args, get_origin, no_type_check
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 
 from ntpcompanion import validation
 from ntpcompanion.checks import Between, Is, Length, Mark, Range, Shape, Shapes
 from ntpcompanion.validation import described
 
 Test = Callable[[str, Any, "Call"], object]
+PANEL = Is(
+    bool,
+    "be the Axes of matplotlib to draw in",
+    "Take one from plots.figure() or pyplot.subplots().",
+)
 NOUNS = {0: "a number", 1: "a vector", 2: "a matrix"}
 
 
@@ -23,6 +28,7 @@ class Call:
     def __init__(self, named: Mapping[str, Any]) -> None:
         self.named = named
         self.lengths: dict[str, int] = {}
+        self.owners: dict[str, str] = {}  # the argument that has the axis of a length
         self.home: tuple[str, Any] | None = None
 
     def value(self, expression: Any) -> Any:
@@ -63,14 +69,25 @@ def reject(name: str, value: object, mark: Any, call: Call) -> None:
     """Raise ValueError with the sentence of an `Is` or a `need`."""
     wanted = mark.wanted.format_map({**call.named, **call.lengths})
     advice = mark.advice and f" {mark.advice}"
-    raise ValueError(f"`{name}` must {wanted}, got {described(value)}.{advice}")
+    raise ValueError(f"`{name}` must {wanted}, got {_shown(value)}.{advice}")
+
+
+def _shown(value: object) -> str:
+    """A list of a few numbers, or a dtype, as it is written, anything else as it is described."""
+    if type(value).__name__ == "dtype":
+        return str(value)
+    entries = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
+    if isinstance(entries, list | tuple) and len(entries) < 9 and all(map(np.isscalar, entries)):
+        return str(entries)
+    return described(value)
 
 
 @no_type_check
 def _kind_test(annotation: Any, origin: Any, parts: Any, marks: Any) -> Test | None:
     for mark in marks:
         if isinstance(mark, Shape):
-            return _Array((Int if mark.integers else Float)[np.ndarray, mark.dims], marks)
+            kind = Int if mark.integers else Num if mark.gaps else Float
+            return _Array(kind[np.ndarray, mark.dims], marks)
     if origin in (Union, types.UnionType):
         return _any_of(parts, marks)
     if origin is Literal:
@@ -89,7 +106,7 @@ def _instance_test(kind: Any, parts: Any, marks: Any) -> Test | None:
     if kind is Callable:
         return lambda name, value, call: validation.check_callable(name, value)
     if kind is tuple and Ellipsis not in parts:
-        return _tuple_test([make_test(part, marks) for part in parts])
+        return _tuple_test([make_test(part, _of_entries(marks)) for part in parts])
     if isinstance(kind, type) and issubclass(kind, Mapping):
         return _mapping_test(make_test(parts[1]) if parts else None)
     if kind in (list, tuple, Sequence, Collection):
@@ -113,6 +130,8 @@ def _class_test(kind: type, marks: Any) -> Test:
         return lambda name, value, call: validation.check_torch_generator(name, value)
     if module == "torch" and name == "Tensor":
         return _tensor_test
+    if module == "matplotlib" and name == "Axes":
+        return lambda name, value, call: isinstance(value, kind) or reject(name, value, PANEL, call)
     if "torch.nn.modules.module" in {each.__module__ for each in kind.__mro__}:
 
         def module_test(name: str, value: Any, call: Call) -> None:
@@ -235,11 +254,18 @@ def _entries(name: str, values: Any, wanted: str) -> Any:
 
 
 @no_type_check
+def _of_entries(marks: Any) -> tuple[Any, ...]:
+    return tuple(mark for mark in marks if not isinstance(mark, Length | Is))
+
+
+@no_type_check
 def _list_test(entry: Any, marks: Any) -> Test:
-    test = make_test(entry, tuple(mark for mark in marks if not isinstance(mark, Length | Is)))
+    test = make_test(entry, _of_entries(marks))
     minimum = max((mark.minimum for mark in marks if isinstance(mark, Length)), default=0)
     kind = get_args(entry)[0] if get_origin(entry) is Annotated else entry
-    wanted = {int: "integers", float: "numbers"}.get(kind, getattr(kind, "__name__", "values"))
+    wanted = {int: "integers", float: "numbers", bool: "True and False"}.get(
+        kind, getattr(kind, "__name__", "values")
+    )
     python_only = kind is int and any(mark is Mark.SEED for mark in (*marks, *get_args(entry)))
 
     def several(name: str, values: Any, call: Call) -> None:
@@ -297,6 +323,7 @@ class _Array:
         self.tensor = annotation.array_type.__name__ == "Tensor"
         dtypes = annotation.dtypes if isinstance(annotation.dtypes, tuple) else ()
         self.integers = bool(dtypes) and all("int" in dtype for dtype in dtypes)
+        self.booleans = bool(dtypes) and all("bool" in dtype for dtype in dtypes)
         self.floats = "float64" in dtypes and "int64" not in dtypes
         # an embedding looks up no others
         signed = [dtype for dtype in dtypes if dtype in ("int32", "int64")]
@@ -310,13 +337,13 @@ class _Array:
         if self.tensor:
             validation.check_tensor(name, value)
             dtype = str(value.dtype).removeprefix("torch.")
-            if (self.dtypes and dtype not in self.dtypes) or value.layout is not _strided():
+            if (self.dtypes and dtype not in self.dtypes) or str(value.layout) != "torch.strided":
                 self.reject(name, value, call)
             check_one_device(name, value, call)
             array = value
         elif self.integers:
             array = validation.as_integer_array(name, value)
-        elif self.dtypes == ["bool"]:
+        elif self.booleans:
             array = np.asarray(value)
             if array.dtype != bool:
                 self.reject(name, value, call)
@@ -345,7 +372,7 @@ class _Array:
             self.reject(name, array, call)
         for dim, length in zip(dims, shape, strict=True):
             if dim.isidentifier() and dim[0] != "_" and dim not in call.lengths:
-                call.lengths[dim] = length
+                call.lengths[dim], call.owners[dim] = length, name
             elif dim[0] != "_" and self.wanted(dim, call) != length:
                 self.reject(name, array, call)
 
@@ -362,20 +389,19 @@ class _Array:
 
     def reject(self, name: str, value: Any, call: Call) -> None:
         kind = "integers" if self.integers else "floating-point numbers" if self.floats else ""
-        kind = kind or ("booleans" if self.dtypes == ["bool"] else "numbers")
+        kind = kind or ("booleans" if self.booleans else "numbers")
         noun = "an array" if self.open else NOUNS.get(len(self.dims), "an array")
         allowed = f" ({' or '.join(self.dtypes)})" if self.tensor and len(self.dtypes) < 3 else ""
         lengths = ", ".join(str(self.wanted(dim, call)) for dim in self.dims)
+        owners = dict.fromkeys(call.owners.get(dim, name) for dim in self.dims)
+        others = ", ".join(f"`{owner}`" for owner in owners if owner != name)
+        agree = others and f" to agree with {others}"
         got = described(value)
-        if self.tensor and value.layout is not _strided():
+        if self.tensor and str(value.layout) != "torch.strided":
             got = f"layout {value.layout}. Use .to_dense()"
         raise ValueError(
-            f"`{name}` must be {noun} of {kind}{allowed} with shape ({lengths}), got {got}."
+            f"`{name}` must be {noun} of {kind}{allowed} with shape ({lengths}){agree}, got {got}."
         )
-
-
-def _strided() -> object:
-    return sys.modules["torch"].strided
 
 
 @no_type_check

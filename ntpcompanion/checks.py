@@ -9,6 +9,7 @@ a `need` of the whole call. Nothing is converted: a function gets what its calle
 import dataclasses
 import functools
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,10 +49,14 @@ class Between:
 
 @dataclass(frozen=True)
 class Shape:
-    """Axes of what an array of numbers, or of integers, is made of, as jaxtyping writes them."""
+    """Axes of what an array of numbers, or of integers, is made of, as jaxtyping writes them.
+
+    Numbers are finite, unless NaN may stand for `gaps`.
+    """
 
     dims: str
     integers: bool = False
+    gaps: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ class need:
     argument
         the one that is named in the sentence.
     test
-        of arguments, which it names as its own; true where it holds.
+        of arguments, and lengths of axes, which it names as its own; true where it holds.
     wanted, advice
         as of `Is`.
     """
@@ -119,6 +124,7 @@ NotNegative = Annotated[float, Range(0)]
 Probability = Annotated[float, Between(0, 1)]
 Fraction = Annotated[float, Range(0, below=1)]
 Seed = Annotated[int, Mark.SEED]
+INCREASING = Is(lambda values: (np.diff(values) > 0).all(), "be increasing")
 Device = Annotated["torch.device | str", Mark.DEVICE]
 Finite = Mark.FINITE
 
@@ -240,7 +246,10 @@ class _Reader:
         self.annotations, self.needs, self.apart = annotations, needs, apart
         self.call, self.reject = Call, reject
         names = {**names, "torch": sys.modules.get("torch")}
-        tests = {name: make_test(_evaluated(each, names)) for name, each in annotations.items()}
+        read = {name: _evaluated(each, names) for name, each in annotations.items()}
+        bounds = " ".join(map(_bounds, read.values()))  # the arguments that they name come first
+        ordered = sorted(read, key=lambda name: not re.search(rf"\b{name}\b", bounds))
+        tests = {name: make_test(read[name]) for name in ordered}
         if "self" in tests:
             tests["self"] = check_one_device  # of a module
         self.tests = {name: test for name, test in tests.items() if test}
@@ -253,13 +262,20 @@ class _Reader:
                 call.home = None
             if name in named:
                 test(name, named[name], call)
+        values = {**call.lengths, **call.named}
         for one in self.needs:
             code = one.test.__code__
             names = code.co_varnames[: code.co_argcount]
-            if all(name in call.named for name in names) and not one.test(
-                *(call.named[name] for name in names)
+            if all(name in values for name in names) and not one.test(
+                *(values[name] for name in names)
             ):
                 self.reject(one.argument, call.named[one.argument], one, call)
+
+
+@no_type_check
+def _bounds(annotation: Any) -> str:
+    ranges = [mark for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, Range)]
+    return " ".join(f"{each.minimum} {each.maximum}" for each in ranges)
 
 
 @no_type_check

@@ -6,7 +6,7 @@ sentence that names the argument and shows what came. torch is recognized withou
 
 import operator
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
@@ -346,18 +346,6 @@ def check_seed(name: str, seed: object) -> None:
         )
 
 
-def check_all(name: str, values: object, kind: type) -> None:
-    """ValueError unless the value is a sequence of at least one instance of a class."""
-    entries = _sequence(name, values, kind.__name__)
-    if not len(entries):
-        raise ValueError(f"`{name}` must hold at least one {kind.__name__}, got an empty list.")
-    for value in entries:
-        if not isinstance(value, kind):
-            raise ValueError(
-                f"`{name}` must hold instances of {kind.__name__} only, got {described(value)}."
-            )
-
-
 def check_reachable(name: str, device: Any) -> None:
     """ValueError unless tensors can be made on the device: torch knows it and this machine has it.
     None is rejected.
@@ -453,14 +441,3 @@ def check_named_tensors(name: str, value: object) -> None:
                 f"`{name}` must map names to tensors, got {described(value)} with "
                 f"{described(entry)} under {key!r}."
             )
-
-
-def _sequence(name: str, values: Any, description: str) -> Any:
-    if isinstance(values, str | bytes | Iterator) or not _has_items(values):
-        raise ValueError(f"`{name}` must be a list of {description}, got {described(values)}.")
-    return values
-
-
-def _has_items(values: object) -> bool:
-    has = hasattr(values, "__len__") and hasattr(values, "__iter__")
-    return has and getattr(values, "ndim", 1) > 0

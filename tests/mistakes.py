@@ -1,5 +1,6 @@
 """What a user may write by mistake in the place of an argument, and what must be said to it."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
@@ -45,17 +46,22 @@ def trials(
     right: Mapping[str, tuple[Callable, dict]],
     own: Mapping[str, tuple] | None = None,
 ) -> list:
-    """A trial for every mistake: rows are `call: argument=kind …`, calls those of `right`; kinds
-    are those of MISTAKES, and what a room adds in `own`.
+    """A trial for every mistake of a kind, of the first argument of that kind, and one for each
+    other argument: rows are `call: argument=kind …`, calls those of `right`; kinds are those of
+    MISTAKES, and what a package adds in `own`.
     """
-    found, kinds = [], {**MISTAKES, **(own or {})}
+    found, kinds, turns = [], {**MISTAKES, **(own or {})}, Counter()
     for row in rows.strip().splitlines():
         name, _, pairs = row.partition(":")
         call, arguments = right[name]
         for argument, kind in (pair.split("=") for pair in pairs.split()):
+            mistakes = list(enumerate(kinds[kind]))
+            if turn := turns[kind]:
+                mistakes = [mistakes[turn % len(mistakes)]]
+            turns[kind] += 1
             found += [
                 pytest.param(call, arguments, argument, value, id=f"{name}-{argument}-{number}")
-                for number, value in enumerate(kinds[kind])
+                for number, value in mistakes
             ]
     return found
 

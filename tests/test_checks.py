@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from jaxtyping import Float, Int
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 from pydantic import TypeAdapter
 from torch import Tensor
@@ -80,6 +81,9 @@ REFUSED = [
         [1],
         "`x` must lie between 0 and 1, got 1.0.",
     ),
+    (Annotated[ArrayLike, Shape("n", gaps=True)], MATRIX, "`x` must be a vector of numbers with"),
+    (Annotated[tuple[int, int], Is(all, "hold no zero")], (0, 1), "`x` must hold no zero, got (0"),
+    (Axes, None, "`x` must be the Axes of matplotlib to draw in, got None. Take one from plots."),
     (Annotated[ArrayLike, Shape("n"), Range(0)], [-1], "`x` must lie in 0 … inf, got"),
     (Float[Tensor, "a b"], MATRIX, "`x` must be a torch.Tensor, got a numpy.ndarray"),
     (
@@ -119,6 +123,7 @@ ALLOWED = [
     (Float[Tensor, "*any b"], ONES),
     (Float[Tensor, "a a+1"], ONES),
     (Annotated[Float[Tensor, "a b"], Length(0)], torch.ones(0, 2)),
+    (Annotated[ArrayLike, Shape("n", gaps=True)], [1.0, np.nan]),
     (torch.nn.Linear, torch.compile(torch.nn.Linear(2, 2), backend="eager")),
     (Annotated[Float[Tensor, " a"], Range(1, 2)], torch.zeros(2, device="meta")),
     ("Tensor_of_a_type_checker", 3),
@@ -153,8 +158,24 @@ def test_arguments_of_a_call_are_compared():
             function(ONES, **wrong)
     with pytest.raises(ValueError, match="more than in `a`, for n = 2, got 2"):
         function(ONES, 2)
+    with pytest.raises(ValueError, match=r"with shape \(3, 9\) to agree with `a`, got"):
+        function(ONES, c=torch.ones(2, 9))
     with pytest.raises(TypeError, match="missing 1 required"):
         function()
+
+
+def test_a_bound_of_another_argument_is_looked_at_after_that():
+    @checked(need("x", lambda n: n > 1, "hold several, not {n}"))
+    def function(x: Annotated[Int[np.ndarray, " n"], Range(0, "most - 1")], most: Size):
+        return x
+
+    for wrong, words in (
+        (([3], 3), r"`x` must lie in 0 … 2, got .* from 3 to 3"),
+        (([0], "3"), "`most` must be an integer, got '3'"),
+        (([0], 3), "`x` must hold several, not 1"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            function(*wrong)
 
 
 def test_a_module_of_shapes_alone_goes_with_tensors_on_any_device():

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ntpcompanion.geometry.spectral import nuclear_norm, spectral_norm
 from ntpcompanion.geometry.supports import as_next_token
-from ntpcompanion.linear.tables.table_checks import as_weight
+from ntpcompanion.linear.tables.contexts import as_weight
 from ntpcompanion.numerics.series import NEAR, exp_remainder
 
 # A token this much above the whole support has probability one; e^500 is still finite.

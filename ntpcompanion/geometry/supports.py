@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
 from ntpcompanion.linear.separability.ties import centre
-from ntpcompanion.linear.tables.table_checks import as_distributions
+from ntpcompanion.linear.tables.contexts import as_distributions
 from ntpcompanion.validation import as_integer, as_matrix
 
 # Entries of the polar factor up to this are zero: multipliers of 1e-12 would not move an optimum.

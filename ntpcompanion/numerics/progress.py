@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ntpcompanion.validation import as_positive, check_callable
-
 
 @dataclass(frozen=True)
 class Round:
@@ -45,18 +43,13 @@ class Progress:
         seconds, or None for no limit.
     callback
         called with a `Round` after each round, or None.
-
-    Raises ValueError for a limit that is not positive and finite, and what cannot be called.
     """
 
     def __init__(
         self, time_limit: float | None = None, callback: Callable[[Round], object] | None = None
     ) -> None:
-        limit = np.inf if time_limit is None else as_positive("time_limit", time_limit)
-        if callback is not None:
-            check_callable("callback", callback)
         self.callback, self.rounds, self.begin = callback, 0, time.monotonic()
-        self.end = self.begin + limit
+        self.end = self.begin + (np.inf if time_limit is None else time_limit)
 
     def tick(self) -> None:
         """Raise OutOfTimeError if the time is spent."""

@@ -3,22 +3,31 @@ head on them learns.
 """
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import numpy as np
-from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from numpy.typing import ArrayLike
 
+from ntpcompanion.checks import Is, Positive, Shape, checked
 from ntpcompanion.dyck.bracket_counting import LearningCurve
-from ntpcompanion.plots.drawing.plot_checks import as_pair, check_axes, check_series
+from ntpcompanion.plots.drawing.plot_arguments import Series
 from ntpcompanion.plots.drawing.style import CONTRAST, MEASUREMENT, THEORY
-from ntpcompanion.validation import as_positive, as_shaped, check_all, described
+from ntpcompanion.validation import as_array
 
+Table = Annotated[ArrayLike, Shape("N m")]  # a row for each input, a column for each neuron
 LARGEST_DOT = 260  # square points: a pre-activation that all inputs share
 
 
-def draw_learning(ax: Axes, curves: Mapping[str, LearningCurve]) -> Axes:
+@checked
+def draw_learning(
+    ax: Axes,
+    curves: Annotated[
+        Mapping[str, LearningCurve],
+        Is(lambda curves: 1 <= len(curves) <= 5, "hold 1 … 5 learning curves"),
+    ],
+) -> Axes:
     """The downstream error of a new head against the number of strings to which it is fitted.
 
     Parameters
@@ -39,12 +48,6 @@ def draw_learning(ax: Axes, curves: Mapping[str, LearningCurve]) -> Axes:
     ValueError
         what is not a dict of one to five learning curves.
     """
-    check_axes(ax)
-    if not isinstance(curves, Mapping) or not 1 <= len(curves) <= 5:
-        raise ValueError(
-            f"`curves` must be a dict of 1 … 5 LearningCurve by name, got {described(curves)}."
-        )
-    check_all("curves", list(curves.values()), LearningCurve)
     for number, ((name, curve), marker) in enumerate(zip(curves.items(), "osD^v", strict=False)):
         colour = CONTRAST if number else MEASUREMENT
         look = {"fmt": f"{marker}-", "color": colour, "linewidth": 0.8, "markersize": 4}
@@ -57,9 +60,8 @@ def draw_learning(ax: Axes, curves: Mapping[str, LearningCurve]) -> Axes:
     return ax
 
 
-def draw_contributions(
-    ax: Axes, contributions: Float[np.ndarray, "N m"], kinks: ArrayLike, largest: float
-) -> Axes:
+@checked
+def draw_contributions(ax: Axes, contributions: Table, kinks: Table, largest: Positive) -> Axes:
     """What every neuron adds to the output on every input, as a table of colours, with the kinks.
 
     Parameters
@@ -79,10 +81,7 @@ def draw_contributions(
     Axes
         `ax`, with the neurons numbered from 1.
     """
-    check_axes(ax)
-    contributions = as_shaped("contributions", contributions, (None, None))
-    kinks = as_shaped("kinks", kinks, contributions.shape)
-    largest = as_positive("largest", largest)
+    contributions = as_array("contributions", contributions)
     # the root keeps small contributions visible on a dark page
     strength = np.sqrt(np.clip(np.abs(contributions) / largest, 0, 1))
     image = np.where(
@@ -90,14 +89,15 @@ def draw_contributions(
     )
     image = np.concatenate([image, strength[..., None]], axis=-1)
     ax.imshow(image, aspect="auto", interpolation="none")
-    row, column = np.nonzero(kinks)
+    row, column = np.nonzero(as_array("kinks", kinks))
     ax.plot(column, row, ".", color=THEORY, markersize=2)
     neurons = range(contributions.shape[1])
     ax.set(xticks=neurons, xticklabels=[str(j + 1) for j in neurons], yticks=[], xlabel="neuron")
     return ax
 
 
-def draw_preactivations(ax: Axes, values: Int[np.ndarray, "N m"]) -> Axes:
+@checked
+def draw_preactivations(ax: Axes, values: Table) -> Axes:
     """The ReLU, and below it the pre-activations of each neuron on equally likely inputs.
 
     Parameters
@@ -114,8 +114,7 @@ def draw_preactivations(ax: Axes, values: Int[np.ndarray, "N m"]) -> Axes:
     Axes
         `ax`, with a row for each neuron, the first on top.
     """
-    check_axes(ax)
-    values = as_shaped("values", values, (None, None))
+    values = as_array("values", values)
     reach = float(np.abs(values).max()) + 0.5
     ax.plot([-reach, 0, reach], [0, 0, reach], color=THEORY, linewidth=1.6)
     ax.axvline(0, color=THEORY, linewidth=1, linestyle=":")
@@ -131,8 +130,9 @@ def draw_preactivations(ax: Axes, values: Int[np.ndarray, "N m"]) -> Axes:
     return ax
 
 
+@checked
 def draw_two_curvatures(
-    ax: Axes, steps: ArrayLike, losses: ArrayLike, sides: tuple[float, float]
+    ax: Axes, steps: Series, losses: Series, sides: tuple[float, float]
 ) -> Axes:
     """A loss along a line on which its curvature depends on the side, and the parabola of each
     side.
@@ -152,9 +152,6 @@ def draw_two_curvatures(
     Axes
         `ax`.
     """
-    check_axes(ax)
-    check_series(steps=steps, losses=losses)
-    sides = as_pair("sides", sides)
     reach = np.abs(np.asarray(steps)).max()
     for sign, curvature in zip((-1, 1), sides, strict=True):
         for side, style in ((sign, "-"), (-sign, "--")):

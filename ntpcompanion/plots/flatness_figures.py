@@ -1,7 +1,7 @@
 """A loss in two parameters: the walls of its valley, and the force that pushes along it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -10,26 +10,27 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.func import grad, jacrev, vmap
 
-from ntpcompanion.plots.drawing.plot_checks import as_limits, check_axes
+from ntpcompanion.checks import Is, Positive, Shape, checked
 from ntpcompanion.plots.drawing.style import CONTRAST, MEASUREMENT, THEORY
-from ntpcompanion.validation import (
-    as_number,
-    as_positive,
-    as_shaped,
-    check_callable,
-    described,
-)
+from ntpcompanion.validation import as_array, described
 
 GRID = 200  # points of a map along each axis
 FLOOR, BAND, WALL = 2e-5, 1e-2, 1e-1  # excess loss in nats: the line of the valley, band, a wall
 COVERED = 0.9  # of the distance to the valley: how far the longest force is drawn
 
 
+@checked
 def draw_valley(
     ax: Axes,
     excess: Callable[[Tensor], Tensor],
-    path: ArrayLike | None,
-    reach: tuple[float, float, float, float],
+    path: Annotated[ArrayLike, Shape("steps 2")] | None,
+    reach: Annotated[
+        tuple[float, float, float, float],
+        Is(
+            lambda ends: ends[0] < ends[1] and ends[2] < ends[3],
+            "be left < right, bottom < top",
+        ),
+    ],
 ) -> Axes:
     """The valley of a loss in two parameters, with the band of small excess around it, and a path.
 
@@ -56,9 +57,7 @@ def draw_valley(
         an excess loss that does not give one number for each row of parameters, a path or ends of
         the axes of another shape.
     """
-    check_axes(ax)
-    check_callable("excess", excess)
-    left, right, bottom, top = as_limits("reach", reach)
+    left, right, bottom, top = reach
     across, up = np.linspace(left, right, GRID), np.linspace(bottom, top, GRID)
     points = torch.tensor(np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2))
     heights = excess(points)
@@ -72,17 +71,18 @@ def draw_valley(
     ax.contourf(across, up, heights, [0, FLOOR], colors=THEORY)
     ax.contour(across, up, heights, [BAND, WALL], colors=THEORY, linewidths=0.5)
     if path is not None:
-        ax.plot(*as_shaped("path", path, (None, 2)).T, color=CONTRAST, linewidth=2.5)
+        ax.plot(*as_array("path", path).T, color=CONTRAST, linewidth=2.5)
     ax.set(xlabel="$a$", ylabel="$b$", xlim=(left, right), ylim=(bottom, top))
     return ax
 
 
+@checked
 def draw_forces(
     ax: Axes,
     excess: Callable[[Tensor], Tensor],
-    minimizers: ArrayLike,
+    minimizers: Annotated[ArrayLike, Shape("n 2")],
     *,
-    distance: float,
+    distance: Positive,
     enlarged: float,
 ) -> Axes:
     """The force −∇L at pairs of points on both sides of a valley, and what is left of a pair along
@@ -106,10 +106,7 @@ def draw_forces(
     Axes
         `ax`. The forces are in units in which the longest covers 0.9 of the distance.
     """
-    check_axes(ax)
-    check_callable("excess", excess)
-    feet = torch.tensor(as_shaped("minimizers", minimizers, (None, 2)))
-    distance, enlarged = as_positive("distance", distance), as_number("enlarged", enlarged)
+    feet = torch.tensor(as_array("minimizers", minimizers))
     slope = grad(lambda point: excess(point[None])[0])
     axes = torch.linalg.eigh(vmap(jacrev(slope))(feet)).eigenvectors
     along, across = axes[..., 0], axes[..., 1]

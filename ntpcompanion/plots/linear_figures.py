@@ -1,5 +1,7 @@
 """Random tables, distributions of the next token, decoders and their word vectors."""
 
+from typing import Annotated
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -7,14 +9,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
+from ntpcompanion.checks import Is, Shape, Size, checked
 from ntpcompanion.plots.drawing.labels import label_line
 from ntpcompanion.plots.drawing.lines import draw_measured, draw_theory
-from ntpcompanion.plots.drawing.plot_checks import (
-    check_axes,
-    check_frame,
-    check_numbers,
-    check_series,
-)
+from ntpcompanion.plots.drawing.plot_arguments import Colour, Marker, Series, check_frame
 from ntpcompanion.plots.drawing.style import (
     CONTRAST,
     IN_SUPPORT,
@@ -22,17 +20,18 @@ from ntpcompanion.plots.drawing.style import (
     OUT_OF_SUPPORT,
     THEORY,
 )
-from ntpcompanion.validation import as_integer, as_shaped, check_probabilities
+from ntpcompanion.validation import as_array, check_probabilities
 
 
+@checked
 def draw_share(
     ax: Axes,
-    ratio: ArrayLike,
-    fraction: ArrayLike,
-    draws: int,
+    ratio: Series,
+    fraction: Series,
+    draws: Size,
     *,
-    colour: str = MEASUREMENT,
-    marker: str = "o",
+    colour: Colour = MEASUREMENT,
+    marker: Marker = "o",
 ) -> Line2D:
     """The fraction of random tables with a property against d/m, with binomial standard errors.
 
@@ -54,9 +53,6 @@ def draw_share(
     Line2D
         the line that joins the points.
     """
-    check_axes(ax)
-    check_series(ratio=ratio, fraction=fraction)
-    as_integer("draws", draws, 1)
     fraction = np.asarray(fraction, dtype=float)
     ax.errorbar(
         ratio,
@@ -71,7 +67,8 @@ def draw_share(
     return line
 
 
-def draw_verdict_shares(ax: Axes, frame: pd.DataFrame, draws: int) -> Axes:
+@checked
+def draw_verdict_shares(ax: Axes, frame: pd.DataFrame, draws: Size) -> Axes:
     """Shares of compatible, separable and undecided tables against d/m, and the point d = m from
     which Lemma 1 promises both.
 
@@ -89,10 +86,7 @@ def draw_verdict_shares(ax: Axes, frame: pd.DataFrame, draws: int) -> Axes:
     Axes
         `ax`.
     """
-    columns = ("d/m", "compatible", "separable", "undecided")
-    check_frame("frame", frame, *columns)
-    check_numbers("frame", frame, *columns)
-    as_integer("draws", draws, 1)
+    check_frame("frame", frame, ("d/m", "compatible", "separable", "undecided"))
     lemma = draw_theory(ax, [1, 1], [0, 1])
     label_line(ax, lemma, "$d = m$", index=0, offset=(-4.0, 26.0))
     x = frame["d/m"]
@@ -134,7 +128,8 @@ def half_way(line: Line2D) -> tuple[float, float]:
     return float(np.sqrt(x[before] * x[after])), float((y[before] + y[after]) / 2)
 
 
-def draw_excess(ax: Axes, gamma: ArrayLike, excess: ArrayLike, bound: ArrayLike) -> Axes:
+@checked
+def draw_excess(ax: Axes, gamma: Series, excess: Series, bound: Series) -> Axes:
     """The loss above the entropy lower bound along W^p + γ W^d, and its explicit bound.
 
     Parameters
@@ -153,8 +148,6 @@ def draw_excess(ax: Axes, gamma: ArrayLike, excess: ArrayLike, bound: ArrayLike)
     Axes
         `ax`.
     """
-    check_axes(ax)
-    check_series(gamma=gamma, excess=excess, bound=bound)
     line = draw_theory(ax, gamma, bound)
     points = draw_measured(ax, gamma, excess)
     points.set_linestyle("none")
@@ -165,7 +158,8 @@ def draw_excess(ax: Axes, gamma: ArrayLike, excess: ArrayLike, bound: ArrayLike)
     return ax
 
 
-def draw_distributions(ax: Axes, distributions: ArrayLike) -> Axes:
+@checked
+def draw_distributions(ax: Axes, distributions: Annotated[ArrayLike, Shape("m V")]) -> Axes:
     """Next-token distributions as a table of cells, one row for each context.
 
     A cell of a token that can follow has a solid frame and holds its probability; the others are
@@ -183,8 +177,7 @@ def draw_distributions(ax: Axes, distributions: ArrayLike) -> Axes:
     Axes
         `ax`.
     """
-    check_axes(ax)
-    p = as_shaped("distributions", distributions, (None, None))
+    p = as_array("distributions", distributions)
     check_probabilities("distributions", p, p.sum(axis=1))
     for (row, column), probability in np.ndenumerate(p):
         follows = bool(probability > 0)
@@ -210,7 +203,20 @@ def draw_distributions(ax: Axes, distributions: ArrayLike) -> Axes:
     return ax
 
 
-def draw_plane(ax: Axes, contexts: ArrayLike, words: ArrayLike) -> Axes:
+@checked
+def draw_plane(
+    ax: Axes,
+    contexts: Annotated[
+        ArrayLike,
+        Shape("m 2"),
+        Is(
+            lambda contexts: np.any(contexts, axis=1).all(),
+            "have no row of zeros, which has no direction",
+            "Leave it out.",
+        ),
+    ],
+    words: Annotated[ArrayLike, Shape("V 2"), Is(np.any, "hold a vector that is not zero")],
+) -> Axes:
     """Word vectors in the plane as numbered dots, and the directions of the contexts as arrows.
 
     Words that coincide (to a hundredth of the longest word vector) share a dot and a label.
@@ -234,13 +240,8 @@ def draw_plane(ax: Axes, contexts: ArrayLike, words: ArrayLike) -> Axes:
     ValueError
         matrices without two columns, a context of zeros, no word other than zero.
     """
-    check_axes(ax)
-    contexts = as_shaped("contexts", contexts, (None, 2))
-    words = as_shaped("words", words, (None, 2))
-    if not contexts.any(axis=1).all():
-        raise ValueError("`contexts` has a row of zeros, which has no direction. Leave it out.")
-    if not (reach := np.linalg.norm(words, axis=1).max()):
-        raise ValueError("`words` must hold a vector that is not zero, got zeros only.")
+    contexts, words = as_array("contexts", contexts), as_array("words", words)
+    reach = np.linalg.norm(words, axis=1).max()
     for j, h in enumerate(contexts, 1):
         tip = reach * h / np.linalg.norm(h)
         ax.annotate(
@@ -270,7 +271,8 @@ def draw_plane(ax: Axes, contexts: ArrayLike, words: ArrayLike) -> Axes:
     return ax
 
 
-def draw_overlap(ax: Axes, overlap: ArrayLike, cosine: ArrayLike) -> Axes:
+@checked
+def draw_overlap(ax: Axes, overlap: Series, cosine: Series) -> Axes:
     """The cosine of two word vectors against the overlap of the contexts they follow.
 
     Parameters
@@ -287,8 +289,6 @@ def draw_overlap(ax: Axes, overlap: ArrayLike, cosine: ArrayLike) -> Axes:
     Axes
         `ax`.
     """
-    check_axes(ax)
-    check_series(overlap=overlap, cosine=cosine)
     ax.plot(
         overlap,
         cosine,

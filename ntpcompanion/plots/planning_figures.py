@@ -4,29 +4,27 @@ both.
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from ntpcompanion.checks import Length, Probability, Range, checked, need
 from ntpcompanion.planning.path_star_task import Graphs
-from ntpcompanion.plots.drawing.plot_checks import check_axes, check_frame, check_numbers
+from ntpcompanion.plots.drawing.plot_arguments import check_frame
 from ntpcompanion.plots.drawing.style import CONTRAST, MEASUREMENT, THEORY
-from ntpcompanion.validation import (
-    as_between,
-    as_integer,
-    check_all,
-    check_instance,
-    check_shape,
-)
+from ntpcompanion.validation import check_flag
 
 RADIUS = 13  # of a node, points
 # of a node after the root: its name and its colour
 COURSE_LOOKS = {1: ("first node", MEASUREMENT), 2: ("second node", CONTRAST)}
 
 
-def draw_path_star(ax: Axes, graphs: Graphs, row: int = 0) -> Axes:
+@checked
+def draw_path_star(
+    ax: Axes, graphs: Graphs, row: Annotated[int, Range(0, "len(graphs) - 1")] = 0
+) -> Axes:
     """One graph, its root on the left: what must be planned, and what can be looked up.
 
     Parameters
@@ -47,9 +45,6 @@ def draw_path_star(ax: Axes, graphs: Graphs, row: int = 0) -> Axes:
     ValueError
         what are not graphs, no such row.
     """
-    check_axes(ax)
-    check_instance("graphs", graphs, Graphs)
-    row = as_integer("row", row, 0, len(graphs) - 1)
     arms, steps = graphs.task.arms, graphs.task.length - 1
     heights = np.roll(np.arange(arms)[::-1] - (arms - 1) / 2, -((arms - 1) // 2))  # goal's first
     for arm, height in enumerate(heights.tolist()):
@@ -79,12 +74,15 @@ def draw_path_star(ax: Axes, graphs: Graphs, row: int = 0) -> Axes:
     return ax
 
 
+@checked(
+    need("panels", lambda panels, titles: len(panels) == len(titles), "be one for each of `titles`")
+)
 def draw_courses(
-    panels: Sequence[Axes],
+    panels: Annotated[Sequence[Axes], Length(1)],
     courses: pd.DataFrame,
     titles: Mapping[Any, str],
     *,
-    chance: float,
+    chance: Probability,
     by: str = "objective",
 ) -> None:
     """Accuracy at the first and second node after the root while networks are trained, a line for
@@ -109,13 +107,7 @@ def draw_courses(
         no table with these columns, a title without rows, other than one panel for each title, a
         chance that is not between 0 and 1.
     """
-    columns = ("seed", "step", "node", "accuracy")
-    check_frame("courses", courses, by, *columns)
-    check_numbers("courses", courses, *columns)
-    chance = as_between("chance", chance, 0, 1)
-    check_instance("titles", titles, Mapping)
-    check_all("panels", panels, Axes)
-    check_shape("panels", (len(panels),), (len(titles),), "one for each of `titles`")
+    check_frame("courses", courses, ("seed", "step", "node", "accuracy"), [by])
     if unknown := set(titles) - set(courses[by]):
         raise ValueError(f"`titles` has {unknown}, which no run has as its `{by}`.")
     for ax, (value, title) in zip(panels, titles.items(), strict=True):
@@ -130,6 +122,7 @@ def draw_courses(
     panels[0].set_ylabel("accuracy at the node")
 
 
+@checked
 def draw_success_map(ax: Axes, runs: pd.DataFrame) -> Axes:
     """Which runs succeed, by the length of the path and the weight of the other tokens' loss: a dot
     for each run, filled where it solves the task.
@@ -152,10 +145,9 @@ def draw_success_map(ax: Axes, runs: pd.DataFrame) -> Axes:
     ValueError
         no table with these columns, no rows, a column of another kind.
     """
-    check_axes(ax)
-    check_frame("runs", runs, "length", "others", "seed", "solved")
-    check_numbers("runs", runs, "length", "others", "seed")
-    check_all("runs.solved", runs.solved.tolist(), bool)
+    check_frame("runs", runs, ("length", "others", "seed"), ["solved"])
+    for solved in runs.solved:
+        check_flag("runs.solved", solved)
     weights, lengths = (sorted(runs[name].unique()) for name in ("others", "length"))
     cells = runs.sort_values("seed").groupby(["length", "others"]).solved
     maximum = max(cells.size())

@@ -3,16 +3,17 @@ loss.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.transforms import blended_transform_factory
 
+from ntpcompanion.checks import Is, checked
 from ntpcompanion.plots.drawing.lines import draw_theory
 from ntpcompanion.plots.drawing.placement import label_points, spread
-from ntpcompanion.plots.drawing.plot_checks import check_axes, check_frame, check_numbers
+from ntpcompanion.plots.drawing.plot_arguments import check_frame
 from ntpcompanion.plots.drawing.style import (
     CONTRAST,
     FURTHER,
@@ -25,7 +26,7 @@ from ntpcompanion.plots.drawing.style import (
 )
 from ntpcompanion.statistics.effects import quantile_of_t
 from ntpcompanion.statistics.power import verdict_on
-from ntpcompanion.validation import as_array, as_number, check_finite, described
+from ntpcompanion.validation import as_array, check_finite
 
 # what an interval says of an expected effect of at least δ
 _WORDS = {
@@ -52,6 +53,7 @@ _NEAR_ONE = {4 / 5: "0.8", 9 / 10: "0.9", 11 / 10: "1.1", 5 / 4: "1.25"}  # wher
 _LEAST_REACH = 1.5  # points of accuracy that the plane shows on both sides of 0
 
 
+@checked
 def draw_trace_plane(ax: Axes, frame: pd.DataFrame, printed_slope: float = PRINTED_SLOPE) -> Axes:
     """Change of accuracy against change of the balanced trace, for every kind of intervention.
 
@@ -80,10 +82,7 @@ def draw_trace_plane(ax: Axes, frame: pd.DataFrame, printed_slope: float = PRINT
     ValueError
         a missing column, no rows, or more kinds than there are markers.
     """
-    check_axes(ax)
-    check_frame("frame", frame, "kind", "strength", "seed", "log_trace", "points")
-    check_numbers("frame", frame, "strength", "log_trace", "points")
-    printed_slope = as_number("printed_slope", printed_slope)
+    check_frame("frame", frame, ("strength", "log_trace", "points"), ("kind", "seed"))
     kinds = list(dict.fromkeys(frame["kind"]))
     if not 0 < len(kinds) <= len(_LOOKS):
         raise ValueError(
@@ -173,6 +172,7 @@ def _paper_line(ax: Axes, slope: float) -> np.ndarray:
     return np.stack([x, slope * x], axis=1)
 
 
+@checked
 def draw_comparisons(ax: Axes, table: pd.DataFrame) -> Axes:
     """The paper's numbers beside ours: a row for each comparison, from top to bottom.
 
@@ -200,9 +200,7 @@ def draw_comparisons(ax: Axes, table: pd.DataFrame) -> Axes:
         a missing column or no rows.
     """
     numbers = ("value", "low", "high", "paper", "delta")
-    check_axes(ax)
-    check_frame("table", table, "label", *numbers)
-    check_numbers("table", table, *numbers)
+    check_frame("table", table, numbers, ["label"])
     for name in numbers[:3]:
         check_finite("table", table[name].to_numpy())
     rows = np.arange(len(table))
@@ -234,7 +232,14 @@ def draw_comparisons(ax: Axes, table: pd.DataFrame) -> Axes:
     return ax
 
 
-def draw_ladder(ax: Axes, rows: Mapping[str, float]) -> Axes:
+@checked
+def draw_ladder(
+    ax: Axes,
+    rows: Annotated[
+        Mapping[str, float],
+        Is(lambda rows: len(rows) > 1, "hold at least two losses", "A gap needs two."),
+    ],
+) -> Axes:
     """The loss of several predictors of one language as levels above the entropy lower bound.
 
     Parameters
@@ -256,14 +261,7 @@ def draw_ladder(ax: Axes, rows: Mapping[str, float]) -> Axes:
     ValueError
         fewer than two levels, or a loss that is not finite.
     """
-    check_axes(ax)
-    if not isinstance(rows, Mapping):
-        raise ValueError(f"`rows` must be a dict of losses by name, got {described(rows)}.")
     names, levels = list(map(str, rows)), as_array("rows", list(rows.values()))
-    if len(levels) < 2 or not np.isfinite(levels).all():
-        raise ValueError(
-            f"`rows` must hold at least two finite losses, got {dict(rows)}: a gap needs two."
-        )
     floor, span = levels.min(), float(np.ptp(levels)) or 1.0
     ax.set(xlim=(0, 1), ylim=(floor - 0.15 * span, floor + 1.15 * span), ylabel="loss (nats)")
     ax.set(xticks=[], yticks=[])  # every level has its number

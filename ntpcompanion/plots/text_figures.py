@@ -1,20 +1,23 @@
 """Contexts of a text: how many there are, what follows them, and the entropy lower bound."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from ntpcompanion.checks import Is, Length, checked
 from ntpcompanion.languages.text.counting import ContextCounts
 from ntpcompanion.plots.drawing.labels import label_line
 from ntpcompanion.plots.drawing.lines import draw_measured, draw_theory
-from ntpcompanion.plots.drawing.plot_checks import check_axes
 from ntpcompanion.plots.drawing.style import CONTRAST, ramp
-from ntpcompanion.validation import check_all
+
+Counts = Annotated[Sequence[ContextCounts], Length(1)]
 
 
-def draw_support_sizes(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
+@checked
+def draw_support_sizes(ax: Axes, counts: Counts) -> Axes:
     """The fraction of contexts with at least s successors against s, both axes logarithmic.
 
     Parameters
@@ -29,8 +32,6 @@ def draw_support_sizes(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     Axes
         `ax`.
     """
-    check_axes(ax)
-    check_all("counts", counts, ContextCounts)
     for count, shade in zip(counts, ramp(len(counts)), strict=True):
         sizes, fraction = survival(count.support_sizes)
         line = ax.plot(sizes, fraction, color=shade, drawstyle="steps-pre")[0]
@@ -64,7 +65,8 @@ def survival(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values, numbers[::-1].cumsum()[::-1] / sizes.size
 
 
-def draw_one_hot(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
+@checked
+def draw_one_hot(ax: Axes, counts: Counts) -> Axes:
     """The fraction of contexts with one successor against the context length: of the distinct
     contexts, and of the positions in the text.
 
@@ -80,8 +82,6 @@ def draw_one_hot(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     Axes
         `ax`.
     """
-    check_axes(ax)
-    check_all("counts", counts, ContextCounts)
     lengths = [count.length for count in counts]
     of_contexts = draw_measured(
         ax, lengths, [count.share_one_hot(by_frequency=False) for count in counts]
@@ -102,7 +102,8 @@ def draw_one_hot(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     return ax
 
 
-def draw_num_contexts(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
+@checked
+def draw_num_contexts(ax: Axes, counts: Counts) -> Axes:
     """The number m_t of distinct contexts against their length t, beside its bound: the number of
     predicted positions.
 
@@ -118,8 +119,6 @@ def draw_num_contexts(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     Axes
         `ax`.
     """
-    check_axes(ax)
-    check_all("counts", counts, ContextCounts)
     lengths = [count.length for count in counts]
     positions = counts[0].context_of.size
     bound = draw_theory(ax, lengths, [positions] * len(counts))
@@ -130,7 +129,18 @@ def draw_num_contexts(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     return ax
 
 
-def draw_floor(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
+@checked
+def draw_floor(
+    ax: Axes,
+    counts: Annotated[
+        Sequence[ContextCounts],
+        Length(2),
+        Is(
+            lambda counts: all(count.length == t for t, count in enumerate(counts)),
+            "be those of the lengths 0, 1, 2, … in this order",
+        ),
+    ],
+) -> Axes:
     """The entropy lower bound H_t ("the floor") against the context length t, beside the losses of
     the unigram model, H_0, and of the bigram model, H_1.
 
@@ -151,13 +161,7 @@ def draw_floor(ax: Axes, counts: Sequence[ContextCounts]) -> Axes:
     ValueError
         counts that are not those of the lengths 0, 1, 2, … in this order.
     """
-    check_axes(ax)
-    check_all("counts", counts, ContextCounts)
     lengths = [count.length for count in counts]
-    if len(lengths) < 2 or lengths != list(range(len(lengths))):
-        raise ValueError(
-            f"`counts` must be those of the lengths 0, 1, 2, … in this order, got {lengths}."
-        )
     for order, text in enumerate(("unigram model", "bigram model")):
         level = ax.plot(
             lengths[order:],

@@ -1,15 +1,20 @@
 """Effects of interventions, with their standard errors over seeds."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from ntpcompanion.validation import as_shaped
+from ntpcompanion.checks import Is, Shape, checked
+from ntpcompanion.validation import as_array
 
 CONFIDENCE = 0.95
+SEVERAL = Is(
+    lambda values: len(values) > 1, "hold at least two seeds", "One has no standard error."
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,11 @@ class Effect:
         return self.mean - half, self.mean + half
 
 
-def paired_effect(after: ArrayLike, before: ArrayLike) -> Effect:
+@checked
+def paired_effect(
+    after: Annotated[ArrayLike, Shape("seeds"), SEVERAL],
+    before: Annotated[ArrayLike, Shape("seeds")],
+) -> Effect:
     """What an intervention changes, where each seed was run with and without it.
 
     The differences of the pairs are the replicates: what a seed does to both runs cancels.
@@ -67,12 +76,11 @@ def paired_effect(after: ArrayLike, before: ArrayLike) -> Effect:
     >>> effect.mean, [round(end, 2) for end in effect.interval]
     (1.5, [0.58, 2.42])
     """
-    first = as_shaped("after", after, (None,), "a number for each seed")
-    second = as_shaped("before", before, first.shape, "one number for each entry of `after`")
-    return _over_seeds("after", first - second)
+    return _over_seeds(as_array("after", after) - as_array("before", before))
 
 
-def mean_effect(values: ArrayLike) -> Effect:
+@checked
+def mean_effect(values: Annotated[ArrayLike, Shape("seeds"), SEVERAL]) -> Effect:
     """The mean of one number for each seed.
 
     Parameters
@@ -97,7 +105,7 @@ def mean_effect(values: ArrayLike) -> Effect:
     >>> effect.mean, round(effect.stderr, 3)
     (1.5, 0.289)
     """
-    return _over_seeds("values", as_shaped("values", values, (None,), "a number for each seed"))
+    return _over_seeds(as_array("values", values))
 
 
 def estimate(mean: float, stderr: float, replicates: int) -> Effect:
@@ -105,7 +113,10 @@ def estimate(mean: float, stderr: float, replicates: int) -> Effect:
     return Effect(float(mean), float(stderr), replicates, float(stderr) * replicates**0.5)
 
 
-def slope_within_seeds(x: ArrayLike, y: ArrayLike) -> Effect:
+@checked
+def slope_within_seeds(
+    x: Annotated[ArrayLike, Shape("seeds arms"), SEVERAL], y: ArrayLike
+) -> Effect:
     """How fast y rises with x along the arms of one seed.
 
     A least-squares line with its own intercept is fitted to the arms of each seed, so that
@@ -135,10 +146,18 @@ def slope_within_seeds(x: ArrayLike, y: ArrayLike) -> Effect:
     >>> slope_within_seeds(x=[[0, 1, 2], [0, 1, 2]], y=[[1, 2, 3], [50, 53, 56]]).mean
     2.0
     """
-    return _over_seeds("x", slopes_of_seeds(x, y))
+    return _over_seeds(slopes_of_seeds(x, y))
 
 
-def slopes_of_seeds(x: ArrayLike, y: ArrayLike) -> Float[np.ndarray, " seeds"]:
+@checked
+def slopes_of_seeds(
+    x: Annotated[
+        ArrayLike,
+        Shape("seeds arms"),
+        Is(lambda x: np.ptp(x, axis=1).all(), "differ between at least two arms of each seed"),
+    ],
+    y: Annotated[ArrayLike, Shape("seeds arms")],
+) -> Float[np.ndarray, " seeds"]:
     """The slope of each seed in `slope_within_seeds`, which says what is taken; here a single seed
     is enough.
 
@@ -147,24 +166,12 @@ def slopes_of_seeds(x: ArrayLike, y: ArrayLike) -> Float[np.ndarray, " seeds"]:
     ValueError
         for other shapes, and for a seed whose arms all have the same `x`.
     """
-    across = as_shaped("x", x, (None, None), "a row for each seed, a column for each arm")
-    up = as_shaped("y", y, across.shape, "one entry for each of `x`")
-    constant = np.ptp(across, axis=1) == 0
-    if constant.any():
-        row = int(constant.argmax())
-        raise ValueError(
-            f"`x` has a row without a slope: all {across.shape[1]} arms of seed {row} have "
-            f"x = {across[row, 0]:g}. Give at least two arms that differ."
-        )
+    across, up = as_array("x", x), as_array("y", y)
     centred = across - across.mean(1, keepdims=True)
     return np.asarray((centred * up).sum(1) / (centred**2).sum(1))
 
 
-def _over_seeds(name: str, values: np.ndarray) -> Effect:
-    if len(values) < 2:
-        raise ValueError(
-            f"`{name}` must hold at least two seeds, got {len(values)}: one has no standard error."
-        )
+def _over_seeds(values: np.ndarray) -> Effect:
     sd = float(values.std(ddof=1))
     return Effect(float(values.mean()), sd / len(values) ** 0.5, len(values), sd)
 

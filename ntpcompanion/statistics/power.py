@@ -2,17 +2,27 @@
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from scipy import stats
 
+from ntpcompanion.checks import Is, Positive, Probability, Range, checked, need
 from ntpcompanion.statistics.effects import quantile_of_t
-from ntpcompanion.validation import as_between, as_integer, as_number, as_positive
 
 Decision = Literal["supported", "refuted", "inconclusive"]
+Seeds = Annotated[int, Range(2)]
+Expected = Annotated[
+    float,
+    Is(
+        bool,
+        "not be 0",
+        "Its sign is the direction that a paper states, its size the smallest effect of interest.",
+    ),
+]
 
 
-def verdict_on(low: float, high: float, delta: float) -> Decision:
+@checked(need("low", lambda low, high: low <= high, "not lie above `high` = {high:g}"))
+def verdict_on(low: float, high: float, delta: Expected) -> Decision:
     """The verdict of an interval on an expected effect of at least `delta`, the smallest effect of
     interest with the sign of the direction that a paper states.
 
@@ -43,10 +53,7 @@ def verdict_on(low: float, high: float, delta: float) -> Decision:
     >>> [verdict_on(*ends, delta=1.0) for ends in ((1.2, 2.0), (0.4, 0.8), (0.4, 2.0))]
     ['supported', 'refuted', 'inconclusive']
     """
-    ends = as_number("low", low), as_number("high", high)
-    if ends[0] > ends[1]:
-        raise ValueError(f"`low` must not lie above `high`, got {ends[0]:g} and {ends[1]:g}.")
-    near, far = sorted(end * _direction(delta) for end in ends)
+    near, far = sorted(end * _direction(delta) for end in (low, high))
     if far < abs(delta):
         return "refuted"
     return "supported" if near >= abs(delta) else "inconclusive"
@@ -61,8 +68,9 @@ class VerdictProbabilities:
     inconclusive: float
 
 
+@checked
 def verdict_probabilities(
-    sd: float, seeds: int, effect: float, delta: float
+    sd: Positive, seeds: Seeds, effect: float, delta: Expected
 ) -> VerdictProbabilities:
     """How often a study ends in each verdict of `verdict_on`.
 
@@ -86,10 +94,9 @@ def verdict_probabilities(
     ValueError
         an argument out of its range, or `delta` 0.
     """
-    sigma, count = as_positive("sd", sd), as_integer("seeds", seeds, minimum=2)
-    above = as_number("effect", effect) * _direction(delta) - abs(delta)
-    ratio = stats.nct(count - 1, above / (sigma / count**0.5))
-    quantile = quantile_of_t(count)
+    above = effect * _direction(delta) - abs(delta)
+    ratio = stats.nct(seeds - 1, above / (sd / seeds**0.5))
+    quantile = quantile_of_t(seeds)
     supported, refuted = float(ratio.sf(quantile)), float(ratio.cdf(-quantile))
     return VerdictProbabilities(supported, refuted, max(0.0, 1 - supported - refuted))
 
@@ -101,7 +108,10 @@ def power(sd: float, seeds: int, effect: float, delta: float) -> float:
     return verdict_probabilities(sd, seeds, effect, delta).supported
 
 
-def seeds_needed(sd: float, delta: float, probability: float = 0.8, maximum: int = 1000) -> int:
+@checked
+def seeds_needed(
+    sd: Positive, delta: Expected, probability: Probability = 0.8, maximum: Seeds = 1000
+) -> int:
     """The smallest number of seeds with which a study decides both ways.
 
     A true effect of 2δ is then supported, and an effect of 0 is refuted, each with at least the
@@ -134,17 +144,13 @@ def seeds_needed(sd: float, delta: float, probability: float = 0.8, maximum: int
     >>> seeds_needed(sd=0.8, delta=1.0)
     8
     """
-    as_positive("sd", sd)
-    _direction(delta)
-    wanted = as_between("probability", probability, 0, 1)
-    largest = as_integer("maximum", maximum, minimum=2)
     # the probability rises with the number of seeds
-    candidates = range(2, largest + 1)
-    index = bisect_left(candidates, wanted, key=lambda seeds: _decides(sd, seeds, delta))
+    candidates = range(2, maximum + 1)
+    index = bisect_left(candidates, probability, key=lambda seeds: _decides(sd, seeds, delta))
     if index == len(candidates):
         raise ValueError(
-            f"`maximum` must be larger: {largest} seeds with sd {sd:g} do not tell an effect of "
-            f"{delta:g} from none with probability {wanted:g}."
+            f"`maximum` must be larger: {maximum} seeds with sd {sd:g} do not tell an effect of "
+            f"{delta:g} from none with probability {probability:g}."
         )
     return candidates[index]
 
@@ -156,9 +162,4 @@ def _decides(sd: float, seeds: int, delta: float) -> float:
 
 
 def _direction(delta: float) -> int:
-    if not as_number("delta", delta):
-        raise ValueError(
-            f"`delta` must not be 0, got {delta}: its sign is the direction that a paper states, "
-            "its size the smallest effect of interest."
-        )
     return 1 if delta > 0 else -1

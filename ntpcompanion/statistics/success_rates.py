@@ -1,12 +1,13 @@
 """The fraction of training seeds that succeed, and how well a few seeds determine it."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Annotated
 
 from scipy.stats import binomtest
 
+from ntpcompanion.checks import Length, checked
 from ntpcompanion.statistics.effects import CONFIDENCE
-from ntpcompanion.validation import check_flag, described
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Successes:
         return float(bounds.low), float(bounds.high)
 
 
-def count_successes(runs: Iterable[bool]) -> Successes:
+@checked
+def count_successes(runs: Annotated[Collection[bool], Length(1)]) -> Successes:
     """Count the runs that succeed.
 
     Parameters
@@ -66,11 +68,4 @@ def count_successes(runs: Iterable[bool]) -> Successes:
     >>> round(found.mean, 2), [round(end, 2) for end in found.interval]
     (0.92, [0.48, 1.0])
     """
-    if isinstance(runs, str) or not isinstance(runs, Iterable):
-        raise ValueError(f"`runs` must be a list of True and False, got {described(runs)}.")
-    outcomes = list(runs)
-    for outcome in outcomes:
-        check_flag("runs", outcome)
-    if not outcomes:
-        raise ValueError("`runs` must hold at least one run, got none.")
-    return Successes(sum(map(bool, outcomes)), len(outcomes))
+    return Successes(sum(map(bool, runs)), len(runs))

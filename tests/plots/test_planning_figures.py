@@ -91,7 +91,7 @@ def test_a_course_is_a_line_for_each_run_and_node_in_the_panel_of_its_objective(
         (COURSES.astype({"accuracy": str}), {3: "", 4: ""}, 0.5, "`courses` must hold numbers"),
         (COURSES, {3: "", 4: ""}, 1.5, "`chance` must lie between 0 and 1"),
         (COURSES, {3: "", 5: ""}, 0.5, r"`titles` has \{5\}, which no run has as its `seed`"),
-        (COURSES, {3: ""}, 0.5, "`panels` must be a vector of length 1"),
+        (COURSES, {3: ""}, 0.5, "`panels` must be one for each of `titles`"),
     ],
 )
 def test_courses_that_cannot_be_drawn_are_refused(courses, titles, chance, words, panels):
@@ -124,7 +124,7 @@ def test_a_run_is_a_dot_in_the_cell_of_its_length_and_weight_filled_if_it_succee
     [
         (RUNS.drop(columns="others"), "`runs` has no column 'others'"),
         (RUNS.iloc[:0], "`runs` must have at least one row"),
-        (RUNS.astype({"solved": int}), "`runs.solved` must hold instances of bool only, got 1"),
+        (RUNS.astype({"solved": int}), "`runs.solved` must be True or False, got 1"),
         (RUNS.astype({"length": str}), "`runs` must hold numbers in its column 'length'"),
     ],
 )

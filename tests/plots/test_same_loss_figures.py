@@ -141,10 +141,13 @@ def test_the_levels_of_a_ladder_have_their_loss_and_their_gap(ax):
         ),
         (lambda ax, f, t: plots.draw_comparisons(ax, f), "`table` has no column 'label'"),
         (lambda ax, f, t: plots.draw_comparisons(ax, t[:0]), "`table` must have at least one row"),
-        (lambda ax, f, t: plots.draw_ladder(ax, {"floor": 1.0}), "at least two finite losses"),
+        (
+            lambda ax, f, t: plots.draw_ladder(ax, {"floor": 1.0}),
+            "`rows` must hold at least two losses",
+        ),
         (
             lambda ax, f, t: plots.draw_ladder(ax, {"floor": 1.0, "b": np.nan}),
-            "at least two finite losses",
+            "`rows` must be a finite number, got nan",
         ),
     ],
 )

@@ -22,7 +22,9 @@ def test_truth_values_of_numpy_count():
 
 
 @pytest.mark.usefixtures("unchecked_shapes")
-@pytest.mark.parametrize(("runs", "got"), [([], "none"), ([1, 0], "1"), ([True, None], "None")])
+@pytest.mark.parametrize(
+    ("runs", "got"), [([], "an empty list"), ([1, 0], "1"), ([True, None], "None")]
+)
 def test_what_is_no_outcome_is_refused(runs, got):
     with pytest.raises(ValueError, match=rf"`runs`.*{got}"):
         count_successes(runs)

@@ -1,13 +1,14 @@
 """The norm in which full-batch Adam maximizes the margin, from the table alone."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 
+from ntpcompanion.checks import Positive, Range, checked
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.memory import check_dense
-from ntpcompanion.validation import as_integer, as_positive, check_generator, check_instance
 
 # Iterations between two computations of the certificate, which takes all eigenvalues.
 CHECK_EVERY = 50
@@ -66,8 +67,9 @@ def oscillation_amplitude(learning_rate: float, beta1: float) -> float:
     return learning_rate / 2 * (1 - beta1) / (1 + beta1)
 
 
+@checked
 def predict_adam_weights(
-    table: ContextTable, *, rng: np.random.Generator, tol: float = 1e-5
+    table: ContextTable, *, rng: np.random.Generator, tol: Positive = 1e-5
 ) -> AdamWeights:
     """The weights s of the norm Σ_zi s_zi W_zi² in which full-batch Adam maximizes the margin.
 
@@ -114,9 +116,6 @@ def predict_adam_weights(
     >>> found.weights.round(3).tolist()
     [[1.5, 0.75], [2.25, 2.25], [0.75, 1.5]]
     """
-    check_instance("table", table, ContextTable)
-    check_generator("rng", rng)
-    as_positive("tol", tol)
     hessian = in_support_hessian(table)
     flat = np.argwhere((np.diag(hessian) <= 0).reshape(table.vocab_size, table.dim))
     if len(flat):
@@ -146,12 +145,13 @@ def in_support_hessian(table: ContextTable) -> Float[np.ndarray, "n n"]:
     return hessian.reshape(V * d, V * d)
 
 
+@checked
 def least_dominating_diagonal(
     hessian: Float[np.ndarray, "n n"],
     *,
     rng: np.random.Generator,
     tol: float = 1e-5,
-    max_iterations: int = 20_000,
+    max_iterations: Annotated[int, Range(CHECK_EVERY)] = 20_000,
 ) -> DominatingDiagonal:
     """Minimize Σ_i s_i over all s with A ≼ diag s, for A ≽ 0 with a positive diagonal.
 
@@ -183,7 +183,6 @@ def least_dominating_diagonal(
     RuntimeError
         the gap stays above `tol`.
     """
-    as_integer("max_iterations", max_iterations, CHECK_EVERY)
     n = len(hessian)
     # r (r + 1) > 2 n columns: enough that no local maximum is worse than the best (Boumal,
     # Voroninski and Bandeira 2016)

@@ -3,15 +3,23 @@ the floor of the loss.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from ntpcompanion.checks import Is, checked
 from ntpcompanion.linear.dynamics.decomposed_loss import split_bases
-from ntpcompanion.linear.separability.compatibility import CompatibilityVerdict, check_compatibility
+from ntpcompanion.linear.separability.compatibility import require_compatible
 from ntpcompanion.linear.tables.contexts import ContextTable
-from ntpcompanion.validation import as_array, as_matrix, as_shaped, check_instance
+from ntpcompanion.validation import as_array, as_matrix, as_shaped
+
+NOT_ZERO = Is(
+    lambda decoders: np.any(decoders, axis=(-2, -1)).all(),
+    "hold no zero decoder, which has no direction",
+    "Leave it out.",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +65,7 @@ class Alignment:
         return 1 - self.distance_rest
 
 
+@checked
 def measure_alignment(
     table: ContextTable, weights: ArrayLike, w_mm: Float[np.ndarray, "V d"]
 ) -> Alignment:
@@ -100,15 +109,9 @@ def measure_alignment(
     >>> found.cosine.round(6).tolist(), found.margin.round(6).tolist()
     ([1.0, 1.0], [1.0, 10.0])
     """
-    check_instance("table", table, ContextTable)
     w_mm = as_matrix("w_mm", w_mm, (table.vocab_size, table.dim))
     W = _as_decoders(weights, w_mm.shape)
-    matched = check_compatibility(table)
-    if matched.verdict is not CompatibilityVerdict.COMPATIBLE:
-        raise ValueError(
-            "`table` must be compatible, for W* to exist; `check_compatibility` says "
-            f"{matched.verdict.name}."
-        )
+    matched = require_compatible(table)
     basis = split_bases(table).finite
     inside = np.tensordot(np.tensordot(W, basis, ([1, 2], [1, 2])), basis, 1)
     rest = W - inside
@@ -131,8 +134,10 @@ def _as_decoders(weights: ArrayLike, shape: tuple[int, int]) -> Float[np.ndarray
     return as_matrix("weights", W.reshape(-1, shape[1]), (None, shape[1])).reshape(-1, *shape)
 
 
+@checked
 def cosine_distance(
-    weights: Float[np.ndarray, "n V d"], direction: Float[np.ndarray, "V d"]
+    weights: Annotated[Float[np.ndarray, "n V d"], NOT_ZERO],
+    direction: Annotated[Float[np.ndarray, "V d"], NOT_ZERO],
 ) -> Float[np.ndarray, " n"]:
     """1 − cos(W, direction) of each decoder in the Frobenius inner product, as half the square of
     the difference of unit vectors.
@@ -162,11 +167,6 @@ def cosine_distance(
     direction = as_matrix("direction", direction, (None, None))
     weights = as_shaped("weights", weights, (None, *direction.shape))
     norms, norm = _norms(weights), np.linalg.norm(direction)
-    for name, zero in (("direction", norm == 0), ("weights", not norms.all())):
-        if zero:
-            raise ValueError(
-                f"`{name}` holds a zero decoder, which has no direction. Leave it out."
-            )
     return _norms(weights / norms[:, None, None] - direction / norm) ** 2 / 2
 
 

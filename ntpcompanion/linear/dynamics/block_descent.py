@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import SupportsIndex
 
 import numpy as np
 from jaxtyping import Float
 
+from ntpcompanion.checks import Positive, Size, checked
 from ntpcompanion.linear.tables.contexts import BLOCK_ENTRIES, ContextTable
-from ntpcompanion.validation import as_integer, as_matrix, as_positive, check_instance
+from ntpcompanion.validation import as_matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +33,12 @@ class LargeStep:
     square: float
 
 
+@checked
 def descend_large(
     table: ContextTable,
     *,
-    learning_rate: float,
-    steps: SupportsIndex,
+    learning_rate: Positive,
+    steps: Size,
     start: Float[np.ndarray, "V d"] | None = None,
 ) -> Iterator[LargeStep]:
     """Gradient descent W ← W − η ∇CE(W) without an (m, V) array.
@@ -83,11 +84,9 @@ def descend_large(
     >>> round(losses[0], 4) == round(float(np.log(12)), 4), losses[-1] < losses[0]
     (True, True)
     """
-    check_instance("table", table, ContextTable)
-    rate, count = as_positive("learning_rate", learning_rate), as_integer("steps", steps, 1)
     shape = table.vocab_size, table.dim
     W = np.zeros(shape) if start is None else np.array(as_matrix("start", start, shape))
-    return _run(table, W, rate, count)
+    return _run(table, W, learning_rate, steps)
 
 
 def _run(

@@ -8,12 +8,13 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.linalg import helmert
 
-from ntpcompanion.linear.separability.compatibility import CompatibilityVerdict, check_compatibility
+from ntpcompanion.checks import checked
+from ntpcompanion.linear.separability.compatibility import require_compatible
 from ntpcompanion.linear.separability.decision import Verdict, check_separability
 from ntpcompanion.linear.separability.ties import unit_rows
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.memory import check_dense
-from ntpcompanion.validation import as_matrix, check_instance
+from ntpcompanion.validation import as_matrix
 
 # Singular values below this share of the largest belong to ties that repeat others (embeddings of
 # length 1).
@@ -123,18 +124,11 @@ class DecomposedLoss:
     (1, 3)
     """
 
+    @checked
     def __init__(self, table: ContextTable) -> None:
-        check_instance("table", table, ContextTable)
         directions = table.vocab_size * min(table.embeddings.shape)
         check_dense("table", 2, (table.next_token.shape[0] * table.vocab_size, directions))
-        matched = check_compatibility(table)
-        if matched.verdict is not CompatibilityVerdict.COMPATIBLE:
-            raise ValueError(
-                "`table` must be compatible, for W* to exist; `check_compatibility` says "
-                f"{matched.verdict.name} "
-                f"(log-odds missed by {matched.residual:.2g}). More dimensions help: any table "
-                "with d ≥ m and independent embeddings is."
-            )
+        matched = require_compatible(table)
         self.table, self.finite_part, self.bases = table, matched.finite_part, split_bases(table)
         self.support: Bool[np.ndarray, "m V"] = table.support.toarray()
         self.p, self.weight = table.distributions.toarray(), table.weight

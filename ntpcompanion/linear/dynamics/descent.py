@@ -5,30 +5,21 @@ stream of snapshots.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from numbers import Real
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from ntpcompanion.checks import Between, Fraction, Size, checked, need
 from ntpcompanion.linear.dynamics.optimizers import Adam, normalized, plain
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.memory import check_dense
-from ntpcompanion.validation import (
-    as_integer,
-    as_integer_array,
-    as_matrix,
-    as_positive,
-    check_choice,
-    check_generator,
-    check_instance,
-)
+from ntpcompanion.validation import as_integer, as_integer_array, as_matrix
 
 # (m, V) arrays at a time, in the buffers of the full gradient
 DENSE_ARRAYS = 7
-OPTIMIZERS = ("gd", "ngd", "adam", "sgd")
 
-Rate = float | Real | Callable[[int], float]
+Rate = float | Callable[[int], float]
 # In-support mass below this counts as none: the gradient on the support is −p there, whatever the
 # shares.
 SMALLEST_MASS = 1e-300
@@ -58,6 +49,7 @@ class Snapshot:
     second_moment: Float[np.ndarray, "V d"] | None = None
 
 
+@checked
 def step_bound(table: ContextTable) -> float:
     """1 / (2L), the largest step size of Theorem 2 (Thrampoulidis 2024), with L = λ_max(Σ_j π_j h_j
     h_jᵀ) / 2.
@@ -85,7 +77,6 @@ def step_bound(table: ContextTable) -> float:
     >>> round(step_bound(table), 6)  # L = 1/4: half the largest eigenvalue of diag(1/2, 1/2)
     2.0
     """
-    check_instance("table", table, ContextTable)
     scale = np.linalg.norm(np.sqrt(table.weight)[:, None] * table.embeddings, 2)
     if scale == 0:
         raise ValueError(
@@ -94,18 +85,25 @@ def step_bound(table: ContextTable) -> float:
     return float(scale**-2)
 
 
+@checked(
+    need(
+        "batch_size",
+        lambda optimizer, batch_size: (optimizer == "sgd") == (batch_size is not None),
+        "be an integer for 'sgd' and None for the others, here {optimizer!r}",
+    )
+)
 def descend(
     table: ContextTable,
     *,
-    optimizer: str,
-    learning_rate: Rate,
-    steps: int,
+    optimizer: Literal["gd", "ngd", "adam", "sgd"],
+    learning_rate: Annotated[Rate, Between(0, np.inf, "or a function of the step")],
+    steps: Size,
     keep: int | Sequence[int] | Int[np.ndarray, " kept"],
     rng: np.random.Generator,
-    batch_size: int | None = None,
+    batch_size: Size | None = None,
     start: Float[np.ndarray, "V d"] | None = None,
-    betas: tuple[float, float] = (0.9, 0.999),
-    epsilon: float = 1e-8,
+    betas: tuple[Fraction, Fraction] = (0.9, 0.999),
+    epsilon: Annotated[float, Between(0, np.inf, "1e-300 for next to none")] = 1e-8,
 ) -> Iterator[Snapshot]:
     """Minimize CE(W) step by step, and yield W_k at the steps asked for.
 
@@ -170,12 +168,9 @@ def descend(
     >>> [(state.step, round(table.excess(state.weights), 4)) for state in path]
     [(0, 0.752), (10, 0.0642), (1000, 0.0007)]
     """
-    check_instance("table", table, ContextTable)
-    check_generator("rng", rng)
-    _refuse_out_of_range(optimizer, learning_rate, steps, batch_size, betas, epsilon)
     if optimizer != "sgd":
         check_dense("table", DENSE_ARRAYS, table.next_token.shape)
-    snapshot_steps = _kept_steps(keep, as_integer("steps", steps))
+    snapshot_steps = _kept_steps(keep, steps)
     if start is None:
         start = rng.standard_normal((table.vocab_size, table.dim)) / np.sqrt(table.dim)
     W = np.array(as_matrix("start", start, (table.vocab_size, table.dim)))
@@ -222,31 +217,6 @@ def _kept_steps(keep: Any, steps: int) -> list[int]:
     ):
         raise ValueError(f"`keep` must hold increasing steps in 0 … {steps} (`steps`), got {keep}.")
     return snapshot_steps
-
-
-def _refuse_out_of_range(
-    optimizer: str,
-    learning_rate: Rate,
-    steps: int,
-    batch_size: int | None,
-    betas: Any,
-    epsilon: float,
-) -> None:
-    check_choice("optimizer", optimizer, OPTIMIZERS)
-    if (optimizer == "sgd") != (batch_size is not None) or (
-        batch_size is not None and as_integer("batch_size", batch_size) < 1
-    ):
-        raise ValueError(
-            f"`batch_size` must be at least 1 for 'sgd' and None for the others, got {batch_size} "
-            f"for {optimizer!r}."
-        )
-    as_integer("steps", steps, 1)
-    if not callable(learning_rate):
-        as_positive("learning_rate", learning_rate, "or a function of the step")
-    pair = betas if isinstance(betas, Sequence) and len(betas) == 2 else ("", "")
-    if not all(isinstance(beta, Real) and 0 <= beta < 1 for beta in pair):  # type: ignore[operator]  # real numbers compare
-        raise ValueError(f"`betas` must be two numbers in [0, 1), got {betas!r}.")
-    as_positive("epsilon", epsilon, "1e-300 for next to none")
 
 
 class FullGradient:

@@ -2,21 +2,23 @@
 from below by a certificate that one of the two conditions fails.
 """
 
-from numbers import Real
-
 import numpy as np
 from jaxtyping import Float
 from scipy.optimize import minimize_scalar
 from scipy.special import entr, logsumexp
 
+from ntpcompanion.checks import NotNegative, checked
 from ntpcompanion.linear.tables.contexts import ContextTable
-from ntpcompanion.validation import as_matrix, as_number, check_instance
+from ntpcompanion.validation import as_matrix
 
 # Of a search in [0, 1] for a maximum: its value is then right to about the square of this.
 STEP_TOLERANCE = 1e-8
 
 
-def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gamma: Real) -> float:
+@checked
+def excess_bound(
+    table: ContextTable, finite_part: Float[np.ndarray, "V d"], gamma: NotNegative
+) -> float:
     """e^{−γ} Σ_j π_j Σ_{z∈S_j} p_jz² Σ_{v∉S_j} exp((e_v − e_z)ᵀ W^p h_j), in nats: no less than
     CE(W^p + γ W^d) − H for any separating W^d.
 
@@ -59,9 +61,7 @@ def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gam
     >>> round(excess, 4), round(bound, 4)
     (0.1525, 0.1692)
     """
-    check_instance("table", table, ContextTable)
     W = as_matrix("finite_part", finite_part, (table.vocab_size, table.dim))
-    scale = as_number("gamma", gamma, 0)
     logits = table.embeddings @ W.T
     support = table.support.toarray()
     off = logsumexp(np.where(support, -np.inf, logits), axis=1)
@@ -69,9 +69,10 @@ def excess_bound(table: ContextTable, finite_part: Float[np.ndarray, "V d"], gam
     distributions[support] = table.distributions.data
     with np.errstate(divide="ignore"):
         inside = logsumexp(2 * np.log(distributions) - logits, axis=1)
-    return float(np.exp(-scale) * (table.weight @ np.exp(off + inside)))
+    return float(np.exp(-gamma) * (table.weight @ np.exp(off + inside)))
 
 
+@checked
 def excess_lower_bound(table: ContextTable, certificate: Float[np.ndarray, "m V"]) -> float:
     """The largest Σ_j π_j H(p_j − s Γ_j / π_j) − H over s ≥ 0, in nats: no decoder comes closer to
     the floor if EᵀΓ = 0, Γ1 = 0 and Γ ≤ 0 off support.
@@ -111,7 +112,6 @@ def excess_lower_bound(table: ContextTable, certificate: Float[np.ndarray, "m V"
     >>> round(excess_lower_bound(table, certificate), 4)  # log 2
     0.6931
     """
-    check_instance("table", table, ContextTable)
     gamma = as_matrix("certificate", certificate, (table.num_contexts, table.vocab_size))
     support = table.support.toarray()
     if gamma[~support].max(initial=-np.inf) > 0:

@@ -4,16 +4,17 @@ steps reaches.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import numpy as np
 from jaxtyping import Float
 from scipy.integrate import solve_ivp
 
+from ntpcompanion.checks import INCREASING, Range, Shape, checked
 from ntpcompanion.linear.dynamics.decomposed_loss import DecomposedLoss, separable_loss
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.threads import SMALL_SYSTEM, one_thread_if
-from ntpcompanion.validation import as_array, as_matrix, as_number, check_instance
+from ntpcompanion.validation import as_array, as_matrix
 
 # From t = QUASI_STEADY / λ on, with λ the smallest curvature at W* inside F, (1 + t)(P_F W − W*) is
 # set to its quasi-steady value. Its transient has the factor e^{−λ t} then, and its lag behind that
@@ -61,12 +62,13 @@ class Flow:
     quasi_steady_from: float
 
 
+@checked
 def gradient_flow(
     table: ContextTable,
-    log_times: Sequence[float] | np.ndarray,
+    log_times: Annotated[Sequence[float] | np.ndarray, Shape("n"), Range(EARLIEST), INCREASING],
     *,
     start: Float[np.ndarray, "V d"] | None = None,
-    tol: float = 1e-6,
+    tol: Annotated[float, Range(1e-12, 1e-2)] = 1e-6,
 ) -> Flow:
     """dW/dt = −∇CE(W) from W(0) = `start` (default 0), at t = e^τ for every τ of `log_times`.
 
@@ -121,10 +123,7 @@ def gradient_flow(
     >>> measure_alignment(table, flow.weights, margin_solution).cosine.round(3).tolist()
     [0.949, 0.99, 1.0]
     """
-    check_instance("table", table, ContextTable)
-    log_times = _increasing(log_times)
-    if not 1e-12 <= as_number("tol", tol) <= 1e-2:
-        raise ValueError(f"`tol` must lie in 1e-12 … 1e-2, got {tol}.")
+    log_times = as_array("log_times", log_times)
     with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
         loss = separable_loss(table, "for the loss to tend to its floor")
         W = (
@@ -133,22 +132,6 @@ def gradient_flow(
             else as_matrix("start", start, loss.finite_part.shape)
         )
         return _Integration(loss, tol).run(W, log_times)
-
-
-def _increasing(log_times: Sequence[float] | np.ndarray) -> Float[np.ndarray, " n"]:
-    times = as_array("log_times", log_times)
-    if (
-        times.ndim != 1
-        or not times.size
-        or not np.isfinite(times).all()
-        or times[0] < EARLIEST
-        or np.any(np.diff(times) <= 0)
-    ):
-        raise ValueError(
-            "`log_times` must be a vector of increasing finite numbers, log t, none below "
-            f"{EARLIEST}, got {log_times}."
-        )
-    return times
 
 
 class _Integration:

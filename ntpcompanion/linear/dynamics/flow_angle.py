@@ -1,21 +1,25 @@
 """The angle that a gradient flow still has to its limit, predicted from one earlier decoder."""
 
+from typing import Annotated
+
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from ntpcompanion.linear.separability.compatibility import CompatibilityVerdict, check_compatibility
+from ntpcompanion.checks import Between, Positive, Shape, checked
+from ntpcompanion.linear.separability.compatibility import require_compatible
 from ntpcompanion.linear.separability.ties import project_onto_F
 from ntpcompanion.linear.tables.contexts import ContextTable
-from ntpcompanion.validation import as_array, as_matrix, as_positive, check_instance
+from ntpcompanion.validation import as_array, as_matrix
 
 
+@checked
 def predict_distance(
     table: ContextTable,
     weights: ArrayLike,
-    log_time: float,
+    log_time: Positive,
     w_mm: Float[np.ndarray, "V d"],
-    later: ArrayLike,
+    later: Annotated[ArrayLike, Shape("n"), Between(0, np.inf)],
 ) -> Float[np.ndarray, " n"]:
     """1 − cos(W(t), W^mm) at later times of a gradient flow, to leading order in 1 / log t.
 
@@ -59,20 +63,10 @@ def predict_distance(
     >>> (predict_distance(table, weights, 100.0, w_mm, [1000.0]) * 1000**2).round(3).tolist()
     [0.453]
     """
-    check_instance("table", table, ContextTable)
     shape = (table.vocab_size, table.dim)
     weights, w_mm = as_matrix("weights", weights, shape), as_matrix("w_mm", w_mm, shape)
-    log_time = as_positive("log_time", log_time)
     later = as_array("later", later)
-    if later.ndim != 1 or not (later > 0).all():
-        raise ValueError(f"`later` must be a vector of positive log t, got {later}.")
-    matched = check_compatibility(table)
-    if matched.verdict is not CompatibilityVerdict.COMPATIBLE:
-        raise ValueError(
-            "`table` must be compatible, for W* to exist; `check_compatibility` says "
-            f"{matched.verdict.name}."
-        )
-    finite = matched.finite_part
+    finite = require_compatible(table).finite_part
     offset = weights - project_onto_F(table, weights) - log_time * w_mm
     size = np.linalg.norm(w_mm)
     across = np.sum(finite**2) + np.sum(offset**2) - (np.vdot(offset, w_mm) / size) ** 2

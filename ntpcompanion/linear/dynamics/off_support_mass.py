@@ -8,8 +8,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import logsumexp
 
+from ntpcompanion.checks import checked
 from ntpcompanion.linear.tables.contexts import ContextTable
-from ntpcompanion.validation import as_matrix, check_instance
+from ntpcompanion.validation import as_matrix
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class SplitExcess:
     leak: float
 
 
+@checked
 def decompose_excess_loss(table: ContextTable, W: Float[np.ndarray, "V d"]) -> SplitExcess:
     """The two parts of the excess loss of a decoder, by the chain rule of the divergence.
 
@@ -64,7 +66,6 @@ def decompose_excess_loss(table: ContextTable, W: Float[np.ndarray, "V d"]) -> S
     >>> round(parts.inside, 6), round(parts.leak, 6)
     (0.0, 0.752039)
     """
-    check_instance("table", table, ContextTable)
     W = as_matrix("W", W, (table.vocab_size, table.dim))
     logits, support = table.embeddings @ W.T, table.support.toarray()
     on_support = logsumexp(np.where(support, logits, -np.inf), axis=1)

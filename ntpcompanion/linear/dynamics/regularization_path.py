@@ -4,15 +4,17 @@ growing radius.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 from scipy.linalg import lu_factor, lu_solve
 
+from ntpcompanion.checks import INCREASING, Between, Shape, checked
 from ntpcompanion.linear.dynamics.decomposed_loss import LARGEST_LOG, DecomposedLoss, separable_loss
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.threads import SMALL_SYSTEM, one_thread_if
-from ntpcompanion.validation import as_array, check_instance
+from ntpcompanion.validation import as_array
 
 # Relative accuracy of ‖W_B‖ = B; and of W at a given λ, as the change of logits by the last Newton
 # step, whose square is the error. Logits cannot be had more exactly than ROUNDING times their size,
@@ -52,8 +54,10 @@ class RegularizationPath:
     finite_error: Float[np.ndarray, " n"]
 
 
+@checked
 def regularization_path(
-    table: ContextTable, radii: Sequence[float] | np.ndarray
+    table: ContextTable,
+    radii: Annotated[Sequence[float] | np.ndarray, Shape("n"), Between(0, np.inf), INCREASING],
 ) -> RegularizationPath:
     """Minimize CE(W) subject to ‖W‖_F ≤ B for every B of `radii` (Thrampoulidis 2024, section 4),
     each from the one before.
@@ -106,16 +110,7 @@ def regularization_path(
     >>> measure_alignment(table, path.weights, margin_solution).cosine.round(3).tolist()
     [0.958, 0.997, 1.0]
     """
-    check_instance("table", table, ContextTable)
     radii = as_array("radii", radii).copy()
-    if (
-        radii.ndim != 1
-        or not radii.size
-        or not np.isfinite(radii).all()
-        or radii[0] <= 0
-        or np.any(np.diff(radii) <= 0)
-    ):
-        raise ValueError(f"`radii` must be a vector of positive increasing numbers, got {radii}.")
     farthest = radii[-1] * np.linalg.norm(table.embeddings, axis=1).max()
     if farthest > LARGEST_LOGITS:
         raise ValueError(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from ntpcompanion.checks import checked
 from ntpcompanion.linear.separability.compatibility import CompatibilityVerdict, check_compatibility
 from ntpcompanion.linear.separability.decision import Verdict, check_separability
 from ntpcompanion.linear.tables.contexts import ContextTable
@@ -114,6 +115,7 @@ def decide_tables(tables: Iterable[ContextTable]) -> Decisions:
     return Decisions(contexts.pop(), *map(np.array, zip(*rows, strict=True)))
 
 
+@checked
 def share_of(outcomes: Bool[np.ndarray, " n"]) -> tuple[float, float]:
     """The fraction of n independent draws with an outcome, and its standard error.
 
@@ -121,7 +123,5 @@ def share_of(outcomes: Bool[np.ndarray, " n"]) -> tuple[float, float]:
     is positive even where all draws agree. Raises ValueError without draws.
     """
     n = len(outcomes)
-    if not n:
-        raise ValueError("`outcomes` is empty: a fraction needs at least one draw.")
     guess = (np.sum(outcomes) + 1) / (n + 2)
     return float(np.mean(outcomes)), float(np.sqrt(guess * (1 - guess) / n))

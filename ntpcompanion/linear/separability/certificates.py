@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from ntpcompanion.checks import checked
 from ntpcompanion.linear.separability.ties import unit_rows
 from ntpcompanion.linear.tables.contexts import ContextTable
-from ntpcompanion.validation import as_matrix, check_instance
+from ntpcompanion.validation import as_matrix
 
 # Ties and margins of a separating decoder, in logits.
 TIE_TOLERANCE = MARGIN_TOLERANCE = 1e-8
@@ -81,11 +82,11 @@ class CertificateProof:
         return cancels and self.largest_off_support <= 0 and self.mass >= MASS_TOLERANCE
 
 
+@checked
 def check_weights(table: ContextTable, W: Float[np.ndarray, "V d"]) -> WeightsProof:
     """Ties and margins of W on the table. Raises ValueError unless W is a finite (V, d) matrix.
     Cost O(m V d).
     """
-    check_instance("table", table, ContextTable)
     W = as_matrix("W", W, (table.vocab_size, table.dim))
     support = table.support.toarray()
     # logits beyond 1e308 prove nothing: infinities and NaN fail every comparison
@@ -100,13 +101,13 @@ def check_weights(table: ContextTable, W: Float[np.ndarray, "V d"]) -> WeightsPr
     return WeightsProof(float(tie_error), float(margins.min()), float(rounding))
 
 
+@checked
 def check_certificate(
     table: ContextTable, certificate: Float[np.ndarray, "m V"]
 ) -> CertificateProof:
     """The four conditions on Γ. Raises ValueError unless Γ is a finite (m, V) matrix; Γ = 0 proves
     nothing (mass 0). Cost O(m V d).
     """
-    check_instance("table", table, ContextTable)
     gamma = as_matrix("certificate", certificate, (table.num_contexts, table.vocab_size))
     rows, lengths = unit_rows(table.embeddings)
     gamma = gamma * lengths[:, None]

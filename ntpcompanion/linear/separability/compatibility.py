@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from ntpcompanion.checks import Size, checked
 from ntpcompanion.linear.separability.certificates import CANCELLATION_TOLERANCE, orthogonality
 from ntpcompanion.linear.separability.ties import DENSE_ARRAYS, least_squares, unit_rows
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.memory import check_dense
-from ntpcompanion.validation import as_integer, as_matrix, check_instance
+from ntpcompanion.validation import as_matrix
 
 # Largest violation of an equation (4), in nats, that still counts as compatible.
 EQUATION_TOLERANCE = 1e-8
@@ -54,7 +55,8 @@ class Compatibility:
     certificate: Float[np.ndarray, "m V"] | None = None
 
 
-def check_compatibility(table: ContextTable, *, max_iterations: int = 10_000) -> Compatibility:
+@checked
+def check_compatibility(table: ContextTable, *, max_iterations: Size = 10_000) -> Compatibility:
     """Solve (e_z − e_z')ᵀ W h_j = log(p_jz / p_jz') for all j and z, z' ∈ S_j by least squares, or
     prove that there is no solution.
 
@@ -92,8 +94,6 @@ def check_compatibility(table: ContextTable, *, max_iterations: int = 10_000) ->
     >>> bool(abs(answer.finite_part).max() < 1e-12)  # ties alone: W* = 0
     True
     """
-    check_instance("table", table, ContextTable)
-    as_integer("max_iterations", max_iterations, 1)
     check_dense("table", DENSE_ARRAYS, table.next_token.shape)
     support = table.support.toarray()
     rows, lengths = unit_rows(table.embeddings)
@@ -117,6 +117,19 @@ def check_compatibility(table: ContextTable, *, max_iterations: int = 10_000) ->
     return Compatibility(CompatibilityVerdict.UNDECIDED, solution.T, residual)
 
 
+def require_compatible(table: ContextTable) -> Compatibility:
+    """W*, with its proof, of a table that must have one. Raises ValueError if it is not proved."""
+    matched = check_compatibility(table)
+    if matched.verdict is not CompatibilityVerdict.COMPATIBLE:
+        raise ValueError(
+            "`table` must be compatible, for W* to exist; `check_compatibility` says "
+            f"{matched.verdict.name} (log-odds missed by {matched.residual:.2g}). More dimensions "
+            "help: any table with d ≥ m and independent embeddings is."
+        )
+    return matched
+
+
+@checked
 def contradicts(table: ContextTable, certificate: Float[np.ndarray, "m V"]) -> bool:
     """Whether Λ proves that the table is not compatible: a decoder with the log-odds of the data
     would give 0 = ⟨EWᵀ, Λ⟩ = ⟨log p, Λ⟩ > 0.
@@ -127,7 +140,6 @@ def contradicts(table: ContextTable, certificate: Float[np.ndarray, "m V"]) -> b
 
     Raises ValueError unless Λ is a finite (m, V) matrix.
     """
-    check_instance("table", table, ContextTable)
     certificate = as_matrix("certificate", certificate, table.next_token.shape)
     rows, lengths = unit_rows(table.embeddings)
     scaled = certificate * lengths[:, None]

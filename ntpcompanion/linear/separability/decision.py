@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from ntpcompanion.checks import Positive, Size, checked
 from ntpcompanion.linear.separability.certificates import (
     CertificateProof,
     WeightsProof,
@@ -41,7 +42,6 @@ from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.memory import check_dense
 from ntpcompanion.numerics.progress import OutOfTimeError, Progress, Round, no_tick
 from ntpcompanion.numerics.threads import SMALL_STEP, one_thread_if
-from ntpcompanion.validation import as_integer, check_instance
 
 __all__ = [
     "Compatibility",
@@ -112,6 +112,7 @@ class Separability:
     certificate: Float[np.ndarray, "m V"] | None = None
     gap: float = 0.0
 
+    @checked
     def verify(self, table: ContextTable) -> Verification:
         """Read the proof again: every condition is recomputed from `table`, and proved over
         fractions if its embeddings are integers.
@@ -121,7 +122,6 @@ class Separability:
         UNDECIDED verdict does not hold. Raises ValueError if the proof does not have the table's
         shape.
         """
-        check_instance("table", table, ContextTable)
         if self.verdict is Verdict.UNDECIDED:
             return Verification(holds=False)
         separable = self.verdict is Verdict.SEPARABLE
@@ -139,11 +139,12 @@ class Separability:
         return Verification(exact is not None, floats, exact)
 
 
+@checked
 def check_separability(
     table: ContextTable,
     *,
-    max_iterations: int = 6_300,
-    time_limit: float | None = None,
+    max_iterations: Size = 6_300,
+    time_limit: Positive | None = None,
     callback: Callable[[Round], object] | None = None,
 ) -> Separability:
     """Find W with tied in-support logits and margins of at least 1 (eq. 6), or prove there is none.
@@ -201,8 +202,6 @@ def check_separability(
     >>> answer.verdict.name, answer.verify(clash).holds  # the certificate is checked, too
     ('NOT_SEPARABLE', True)
     """
-    check_instance("table", table, ContextTable)
-    as_integer("max_iterations", max_iterations, 1)
     progress = Progress(time_limit, callback)
     check_dense("table", DENSE_ARRAYS, table.next_token.shape)
     with one_thread_if(

@@ -6,11 +6,12 @@ sympy is imported where a system is solved: it takes half a second, and few proo
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from jaxtyping import Bool, Integer
 
+from ntpcompanion.checks import Is, checked
 from ntpcompanion.linear.separability.exact_certificates import FractionMatrix
 from ntpcompanion.validation import as_integer_array
 
@@ -46,9 +47,17 @@ class ExactSolutions:
         return all(not np.sum(np.array(matrix, dtype=object) * rest) for matrix in self.spanning)
 
 
+@checked
 def solve_exactly(
     embeddings: Integer[np.ndarray, "m d"],
-    support: Bool[np.ndarray, "m V"],
+    support: Annotated[
+        Bool[np.ndarray, "m V"],
+        Is(
+            lambda support: support.any(axis=1).all(),
+            "hold a token for every context",
+            "Leave out contexts that nothing follows.",
+        ),
+    ],
     exponents: Integer[np.ndarray, "m V"],
 ) -> ExactSolutions | None:
     """Solve (e_z − e_z')ᵀ W h_j = a_jz − a_jz' for all j and z, z' ∈ S_j over fractions: equation
@@ -89,7 +98,8 @@ def solve_exactly(
     >>> len(found.spanning), len(found.free), found.solutions_in_F
     (1, 3, 0)
     """
-    embeddings, exponents = _checked(embeddings, support, exponents)
+    embeddings = as_integer_array("embeddings", embeddings)
+    exponents = as_integer_array("exponents", exponents)
     shape = support.shape[1], embeddings.shape[1]
     ties, odds = _equations(embeddings, support, exponents)
     reduced, pivots = ties.hstack(odds).rref()
@@ -106,29 +116,6 @@ def solve_exactly(
         _decoders(independent.nullspace() if rank else _identity(shape), shape),
         rank - (ties * independent.transpose()).rank(),
     )
-
-
-def _checked(
-    embeddings: Integer[np.ndarray, "m d"],
-    support: Bool[np.ndarray, "m V"],
-    exponents: Integer[np.ndarray, "m V"],
-) -> tuple[Integer[np.ndarray, "m d"], Integer[np.ndarray, "m V"]]:
-    embeddings = as_integer_array("embeddings", embeddings)
-    exponents = as_integer_array("exponents", exponents)
-    if embeddings.ndim != 2 or support.ndim != 2 or len(support) != len(embeddings):
-        raise ValueError(
-            "`embeddings` and `support` must have shapes (m, d) and (m, V), got "
-            f"{embeddings.shape} and {support.shape}."
-        )
-    if exponents.shape != support.shape:
-        raise ValueError(f"`exponents` must have shape {support.shape}, got {exponents.shape}.")
-    if not support.any(axis=1).all():
-        empty = int(np.argmin(support.any(axis=1)))
-        raise ValueError(
-            f"`support` must hold a token for every context, row {empty} has none. Leave out "
-            "contexts that nothing follows."
-        )
-    return embeddings, exponents
 
 
 def _equations(

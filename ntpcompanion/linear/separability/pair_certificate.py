@@ -4,16 +4,16 @@ for it (Thrampoulidis 2024, equation 6).
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import SupportsIndex
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.optimize import nnls
 from scipy.sparse import csr_array
 
+from ntpcompanion.checks import Range, checked
 from ntpcompanion.linear.separability.ties import unit_rows
 from ntpcompanion.linear.tables.contexts import ContextTable
-from ntpcompanion.validation import as_integer, check_instance
 
 # Contexts that the search may combine, per dimension: a random half-space holds all of twice as
 # many only with probability one half.
@@ -62,8 +62,11 @@ class PairCertificate:
         return csr_array((np.concatenate([values, -values]), indices), shape=table.next_token.shape)
 
 
+@checked
 def find_pair_certificate(
-    table: ContextTable, *, most_frequent: SupportsIndex = 8
+    table: ContextTable,
+    *,
+    most_frequent: Annotated[int, Range(2, "table.vocab_size", "(V)")] = 8,
 ) -> PairCertificate | None:
     """Look for two words that no decoder separates, among the most frequent ones.
 
@@ -110,11 +113,9 @@ def find_pair_certificate(
     >>> found.tokens, len(found.contexts), found.holds
     ((0, 1), 4, True)
     """
-    check_instance("table", table, ContextTable)
-    num_tokens = as_integer("most_frequent", most_frequent, 2, table.vocab_size, "(V)")
     counts = np.bincount(table.distributions.indices, minlength=table.vocab_size)
-    tokens = np.argsort(-counts, kind="stable")[:num_tokens].tolist()
-    for pair in sorted(combinations(range(num_tokens), 2), key=sum):
+    tokens = np.argsort(-counts, kind="stable")[:most_frequent].tolist()
+    for pair in sorted(combinations(range(most_frequent), 2), key=sum):
         a, b = (tokens[i] for i in pair)
         certificate = _prove(table, min(a, b), max(a, b))
         if certificate is not None:

@@ -8,10 +8,11 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.sparse.linalg import LinearOperator, lsqr
 
+from ntpcompanion.checks import Size, checked
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.memory import check_dense
 from ntpcompanion.numerics.progress import no_tick
-from ntpcompanion.validation import as_integer, as_matrix, check_instance
+from ntpcompanion.validation import as_matrix
 
 # LSQR stops at rounding; its answer is refined this often, so that an ill-conditioned system still
 # ends there.
@@ -100,8 +101,9 @@ def least_squares(
     return solution, residual
 
 
+@checked
 def project_onto_F(
-    table: ContextTable, W: Float[np.ndarray, "V d"], *, max_iterations: int = 10_000
+    table: ContextTable, W: Float[np.ndarray, "V d"], *, max_iterations: Size = 10_000
 ) -> Float[np.ndarray, "V d"]:
     """P_F W, the part of a decoder that moves in-support log-odds (Thrampoulidis 2024, equation 5).
 
@@ -147,9 +149,7 @@ def project_onto_F(
     >>> (project_onto_F(table, W).round(6) + 0.0).tolist()  # only the tie of tokens 0 and 1 counts
     [[0.5, 0.0], [-0.5, 0.0], [0.0, 0.0]]
     """
-    check_instance("table", table, ContextTable)
     W = as_matrix("W", W, (table.vocab_size, table.dim))
-    as_integer("max_iterations", max_iterations, 1)
     check_dense("table", DENSE_ARRAYS, table.next_token.shape)
     rows, _ = unit_rows(table.embeddings)
     support = table.support.toarray()

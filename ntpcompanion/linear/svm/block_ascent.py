@@ -4,13 +4,14 @@ blocked method of Ma et al. (2015), simulated on one machine.
 
 import math
 from collections.abc import Iterator
-from typing import SupportsIndex
+from typing import Annotated
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ntpcompanion.checks import Range, Size, checked
 from ntpcompanion.linear.svm.dual_problem import (
     HEADROOM,
     DualProblem,
@@ -23,14 +24,17 @@ from ntpcompanion.linear.svm.dual_problem import (
 from ntpcompanion.linear.svm.primal_recovery import UnitTable
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.memory import check_dense
-from ntpcompanion.validation import as_integer, check_instance
 
 # (m, V) arrays at a time
 DENSE_ARRAYS = 10
 
 
+@checked
 def blocked_ascent(
-    table: ContextTable, *, blocks: SupportsIndex, local_steps: SupportsIndex = 20
+    table: ContextTable,
+    *,
+    blocks: Annotated[int, Range(1, "table.num_contexts", "(the number of contexts)")],
+    local_steps: Size = 20,
 ) -> Iterator[Float[np.ndarray, "m V"]]:
     """Γ after each round of communication, without end.
 
@@ -75,11 +79,8 @@ def blocked_ascent(
     >>> bool(gaps[-1] < 0.6 * gaps[0])
     True
     """
-    check_instance("table", table, ContextTable)
-    count = as_integer("blocks", blocks, 1, table.num_contexts, "(the number of contexts)")
-    steps = as_integer("local_steps", local_steps, 1)
     check_dense("table", DENSE_ARRAYS, table.next_token.shape)
-    return _rounds(UnitTable(table, torch.float64, torch.device("cpu")), count, steps)
+    return _rounds(UnitTable(table, torch.float64, torch.device("cpu")), blocks, local_steps)
 
 
 def _rounds(scaled: UnitTable, blocks: int, steps: int) -> Iterator[Float[np.ndarray, "m V"]]:

@@ -7,9 +7,9 @@ from jaxtyping import Bool, Float
 from scipy.optimize import linprog
 from scipy.sparse import coo_array, eye_array, hstack, vstack
 
+from ntpcompanion.checks import NotNegative, checked
 from ntpcompanion.linear.svm.next_token_svm import NTPSVMSolution
 from ntpcompanion.linear.tables.contexts import ContextTable
-from ntpcompanion.validation import as_number, check_instance
 
 # Margins that exceed 1 by less than this count as 1, and multipliers below it as zero: what
 # `solve_ntp_svm` leaves open at a `tol` of 1e-12.
@@ -89,6 +89,7 @@ def _largest_multiplier(
     return max(0.0, float(solved.x[-1]))
 
 
+@checked
 def slack_and_multipliers(
     table: ContextTable, solution: NTPSVMSolution
 ) -> tuple[Float[np.ndarray, "m V"], Float[np.ndarray, "m V"]]:
@@ -96,7 +97,6 @@ def slack_and_multipliers(
 
     Raises ValueError for a solution without weights or dual, or of another table.
     """
-    check_instance("table", table, ContextTable)
     if solution.weights is None or solution.dual is None:
         raise ValueError(
             "`solution` must have `weights` and `dual`, got a verdict of "
@@ -114,7 +114,8 @@ def slack_and_multipliers(
     return lowest - logits - 1, -solution.dual
 
 
-def tilted_pair(tilt: float) -> ContextTable:
+@checked
+def tilted_pair(tilt: NotNegative) -> ContextTable:
     """Two one-hot contexts in the plane, equally frequent: (1, −tilt) is followed by the first of
     two tokens, (−1, −1) by the second.
 
@@ -123,6 +124,5 @@ def tilted_pair(tilt: float) -> ContextTable:
     tilt 0 is not strictly complementary. Raises ValueError if `tilt` is negative: the solution is
     another one then.
     """
-    tilt = as_number("tilt", tilt, 0)
     embeddings = np.array([[1.0, -tilt], [-1.0, -1.0]])
     return ContextTable(embeddings, np.eye(2), np.full(2, 0.5))

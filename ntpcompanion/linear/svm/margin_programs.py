@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from ntpcompanion.checks import checked
 from ntpcompanion.linear.tables.contexts import ContextTable
-from ntpcompanion.validation import check_instance
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +55,7 @@ def least_max_norm(table: ContextTable) -> ProgramAnswer | None:
     )
 
 
+@checked
 def constraint_pairs(
     table: ContextTable,
 ) -> tuple[Int[np.ndarray, "3 ties"], Int[np.ndarray, "3 margins"]]:
@@ -84,7 +85,6 @@ def constraint_pairs(
     >>> margins.T.tolist()
     [[0, 0, 2], [1, 2, 0], [1, 2, 1]]
     """
-    check_instance("table", table, ContextTable)
     support = table.support.toarray()
     anchor = support.argmax(axis=1)
     rows, tokens = np.nonzero(support)

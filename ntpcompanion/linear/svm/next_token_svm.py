@@ -4,12 +4,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
 from jaxtyping import Float
 
+from ntpcompanion.checks import Between, Device, Is, Positive, Size, checked
 from ntpcompanion.linear.separability.certificates import check_weights
 from ntpcompanion.linear.separability.decision import Separability, Verdict, check_separability
 from ntpcompanion.linear.separability.feasibility_search import certificate_of_zero_rows
@@ -27,14 +28,7 @@ from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.memory import check_dense
 from ntpcompanion.numerics.progress import OutOfTimeError, Progress, Round
 from ntpcompanion.numerics.threads import SMALL_PRODUCT, one_thread_if
-from ntpcompanion.validation import (
-    as_between,
-    as_integer,
-    as_matrix,
-    check_choice,
-    check_device,
-    check_instance,
-)
+from ntpcompanion.validation import as_matrix
 
 __all__ = ["NTPSVMSolution", "Verdict", "certified_gap", "solve_ntp_svm"]
 
@@ -44,6 +38,9 @@ DEFAULT_PRODUCTS = 20_000
 DENSE_ARRAYS = 16  # (m, V) at a time
 # Embeddings longer than this, or shorter than one over it, leave the range of a dtype.
 LONGEST = {torch.float64: 1e70, torch.float32: 1e7}
+Dtype = Annotated[
+    torch.dtype, Is(lambda dtype: dtype in LONGEST, "be torch.float32 or torch.float64")
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,16 +78,17 @@ class NTPSVMSolution:
     iterations: int
 
 
+@checked
 def solve_ntp_svm(
     table: ContextTable,
     *,
-    tol: float = 1e-6,
+    tol: Annotated[float, Between(0, 1, "a relative duality gap")] = 1e-6,
     method: Literal["dual", "cvxpy"] = "dual",
     norm: Literal["frobenius", "max"] = "frobenius",
-    dtype: torch.dtype | None = None,
-    device: torch.device | str | None = None,
-    max_iterations: int | None = None,
-    time_limit: float | None = None,
+    dtype: Dtype | None = None,
+    device: Device | None = None,
+    max_iterations: Size | None = None,
+    time_limit: Positive | None = None,
     callback: Callable[[Round], object] | None = None,
 ) -> NTPSVMSolution:
     """Minimize ‖W‖ subject to ties within supports and margins of at least 1 (Thrampoulidis 2024,
@@ -156,7 +154,7 @@ def solve_ntp_svm(
     >>> (table.embeddings @ answer.weights.T).round(3).tolist()  # logits: ties, and margins of 1
     [[0.333, 0.333, -0.667], [-0.333, -0.333, 0.667]]
     """
-    _check_arguments(table, tol, method, norm, dtype, device, max_iterations)
+    check_dense("table", DENSE_ARRAYS, table.next_token.shape)
     progress = Progress(time_limit, callback)
     dtype = dtype or torch.float64
     if (known := refuted_or_refused(table, LONGEST[dtype], time_limit)) is not None:
@@ -176,6 +174,7 @@ def solve_ntp_svm(
         return _by_ascent(scaled, tol, max_iterations or DEFAULT_PRODUCTS, progress)
 
 
+@checked
 def certified_gap(table: ContextTable, dual: Float[np.ndarray, "m V"]) -> float:
     """The relative duality gap that any Γ (m, V) proves: of its projection onto the dual cone
     against the decoder made feasible from it.
@@ -205,7 +204,6 @@ def certified_gap(table: ContextTable, dual: Float[np.ndarray, "m V"]) -> float:
     >>> bool(certified_gap(table, answer.dual) < 1e-6)
     True
     """
-    check_instance("table", table, ContextTable)
     dual = as_matrix("dual", dual, (table.num_contexts, table.vocab_size))
     scaled = UnitTable(table, torch.float64, torch.device("cpu"))
     gamma = torch.tensor(np.ascontiguousarray(dual * scaled.lengths[:, None]))
@@ -217,27 +215,6 @@ def certified_gap(table: ContextTable, dual: Float[np.ndarray, "m V"]) -> float:
 
 def _frobenius(W: Float[np.ndarray, "V d"]) -> float:
     return float(np.linalg.norm(W))
-
-
-def _check_arguments(
-    table: ContextTable,
-    tol: float,
-    method: str,
-    norm: str,
-    dtype: torch.dtype | None,
-    device: torch.device | str | None,
-    max_iterations: int | None,
-) -> None:
-    check_instance("table", table, ContextTable)
-    as_between("tol", tol, 0, 1, "a relative duality gap")
-    check_choice("method", method, ("dual", "cvxpy"))
-    check_choice("norm", norm, ("frobenius", "max"))
-    check_device("device", device)
-    if dtype not in (None, torch.float32, torch.float64):
-        raise ValueError(f"`dtype` must be torch.float32 or torch.float64, got {dtype}.")
-    if max_iterations is not None:
-        as_integer("max_iterations", max_iterations, 1)
-    check_dense("table", DENSE_ARRAYS, table.next_token.shape)
 
 
 def _by_ascent(scaled: UnitTable, tol: float, budget: int, progress: Progress) -> NTPSVMSolution:

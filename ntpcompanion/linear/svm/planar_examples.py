@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ntpcompanion.checks import Size, checked
 from ntpcompanion.linear.separability.compatibility import CompatibilityVerdict, check_compatibility
 from ntpcompanion.linear.separability.decision import Verdict, check_separability
 from ntpcompanion.linear.svm.next_token_svm import NTPSVMSolution, solve_ntp_svm
@@ -14,7 +15,8 @@ SUPPORTS = ((2, 3, 4), (1, 2, 5), (1, 4, 5))
 ROUGH = 0.05  # the duality gap at which most tables are out of the race
 
 
-def planar_tables(draws: int, rng: np.random.Generator) -> list[ContextTable]:
+@checked
+def planar_tables(draws: Size, rng: np.random.Generator) -> list[ContextTable]:
     """Tables of three contexts in the plane with the supports of Figure 2: those of `draws` random
     ones that are both compatible and separable, often none of ten.
 
@@ -22,8 +24,6 @@ def planar_tables(draws: int, rng: np.random.Generator) -> list[ContextTable]:
     restricted to the support; contexts are equally frequent. Raises ValueError if `draws` is below
     1. Cost `draws` checks of tiny tables.
     """
-    if draws < 1:
-        raise ValueError(f"`draws` must be at least 1, got {draws}.")
     support = np.zeros((3, 5))
     for context, words in enumerate(SUPPORTS):
         support[context, np.array(words) - 1] = 1

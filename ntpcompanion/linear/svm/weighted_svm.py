@@ -1,16 +1,18 @@
 """The next-token SVM in a weighted norm, to rounding and in milliseconds at the paper's sizes."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 from scipy.optimize import nnls
 
+from ntpcompanion.checks import Between, checked
 from ntpcompanion.linear.separability.ties import unit_rows
 from ntpcompanion.linear.svm.margin_programs import constraint_pairs
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.memory import check_dense
-from ntpcompanion.validation import as_matrix, check_instance
+from ntpcompanion.validation import as_matrix
 
 # A system of margins whose best combination is shorter than this is contradictory.
 CONTRADICTION = 1e-9
@@ -32,7 +34,10 @@ class WeightedSolution:
     gap: float
 
 
-def solve_weighted_svm(table: ContextTable, scale: Float[np.ndarray, "V d"]) -> WeightedSolution:
+@checked
+def solve_weighted_svm(
+    table: ContextTable, scale: Annotated[Float[np.ndarray, "V d"], Between(0, np.inf)]
+) -> WeightedSolution:
     """Minimize Σ_zi s_zi W_zi² subject to ties within supports and margins of at least 1.
 
     In U = √s W this is the point of least norm in a polyhedron. The ties are projected out, and
@@ -76,10 +81,7 @@ def solve_weighted_svm(table: ContextTable, scale: Float[np.ndarray, "V d"]) -> 
     >>> (solve_weighted_svm(table, scale).weights.round(4) + 0.0).tolist()
     [[0.3333, -0.6667], [0.0, 0.0], [-0.6667, 0.3333]]
     """
-    check_instance("table", table, ContextTable)
     scale = as_matrix("scale", scale, (table.vocab_size, table.dim))
-    if not (scale > 0).all():
-        raise ValueError(f"`scale` must be positive, its smallest entry is {scale.min()}.")
     check_dense("table", 4, (table.next_token.shape[0] * table.vocab_size, scale.size))
     root = np.sqrt(scale / np.exp(np.log(scale).mean())).ravel()
     ties, margins = (_contrasts(table, pairs) / root for pairs in constraint_pairs(table))

@@ -4,12 +4,13 @@ certificate over all of them (Thrampoulidis 2024, definition 3).
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import SupportsIndex
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 from scipy.sparse import csr_array
 
+from ntpcompanion.checks import Between, Positive, Size, checked
 from ntpcompanion.linear.separability.decision import Verdict
 from ntpcompanion.linear.separability.ties import unit_rows
 from ntpcompanion.linear.svm.block_margins import Scan, remove_ties, scan_pairs, unit_spread
@@ -23,7 +24,6 @@ from ntpcompanion.linear.svm.pair_ascent import (
 from ntpcompanion.linear.svm.pairs import Pairs
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.progress import OutOfTimeError, Progress, Round
-from ntpcompanion.validation import as_between, as_integer, check_instance
 
 # In-support logits are tied to a fraction of the largest that falls from scan to scan, as far as to
 # a share of `tol`: more would be lost on a decoder that is not the last.
@@ -78,12 +78,13 @@ class LargeSolution:
     operations: int
 
 
+@checked
 def solve_large_svm(
     table: ContextTable,
     *,
-    tol: float = 1e-6,
-    max_products: SupportsIndex = 20_000,
-    time_limit: float | None = None,
+    tol: Annotated[float, Between(0, 1, "a relative duality gap")] = 1e-6,
+    max_products: Size = 20_000,
+    time_limit: Positive | None = None,
     callback: Callable[[Round], object] | None = None,
 ) -> LargeSolution:
     """Minimize ‖W‖_F subject to ties within supports and margins of at least 1, without an (m, m)
@@ -142,9 +143,6 @@ def solve_large_svm(
     >>> bool(abs(norms[0] / norms[1] - 1) < 1e-6)
     True
     """
-    check_instance("table", table, ContextTable)
-    as_between("tol", tol, 0, 1, "a relative duality gap")
-    budget = as_integer("max_products", max_products, 1)
     progress = Progress(time_limit, callback)
     empty = ~np.any(table.embeddings, axis=1)
     if empty.any():
@@ -160,7 +158,7 @@ def solve_large_svm(
             progress.report(search.state.products, search.gap)
         except OutOfTimeError:
             break
-        if search.gap <= tol or search.state.products >= budget:
+        if search.gap <= tol or search.state.products >= max_products:
             break
     return search.answer(tol)
 

@@ -2,28 +2,29 @@
 2024, appendix C).
 """
 
+from typing import Annotated
+
 import numpy as np
 from jaxtyping import Float, Integer
 from scipy.sparse import csr_array, vstack
 
+from ntpcompanion.checks import Is, Range, Size, checked
 from ntpcompanion.languages.text.counting import refine, tally
 from ntpcompanion.linear.tables.contexts import ContextTable
-from ntpcompanion.validation import (
-    argument_check,
-    as_array,
-    as_integer,
-    as_integer_array,
-    check_finite,
-    check_generator,
-)
+from ntpcompanion.validation import as_array, as_integer_array
 
 # Equal prefixes go through equal arithmetic; batched matrix products may still round differently
 # from row to row.
 STATE_TOLERANCE = 1e-9
+TOKENS = Range(0, "vocab_size - 1")
 
 
+@checked
 def recurrent_states(
-    tokens: Integer[np.ndarray, "n T"], vocab_size: int, dim: int, rng: np.random.Generator
+    tokens: Annotated[Integer[np.ndarray, "n T"], TOKENS],
+    vocab_size: Size,
+    dim: Size,
+    rng: np.random.Generator,
 ) -> Float[np.ndarray, "n T d"]:
     """Embeddings of all prefixes by a fixed random recurrence, h_t = tanh(A h_{t−1} + b_{z_t}), h_0
     = 0: a small causal model.
@@ -60,11 +61,6 @@ def recurrent_states(
     True
     """
     tokens = as_integer_array("tokens", tokens)
-    if tokens.ndim != 2:
-        raise ValueError(f"`tokens` must have shape (n, T), got {tokens.shape}.")
-    as_integer("dim", dim, 1)
-    check_generator("rng", rng)
-    _check_range("tokens", tokens, as_integer("vocab_size", vocab_size, 1))
     mix = rng.standard_normal((dim, dim)) / np.sqrt(dim)
     token_vectors = rng.standard_normal((vocab_size, dim))
     states = np.empty((*tokens.shape, dim))
@@ -75,10 +71,15 @@ def recurrent_states(
     return states
 
 
+@checked
 def flatten_sequences(
-    sequences: Integer[np.ndarray, "n T_plus_1"],
-    states: Float[np.ndarray, "n T d"],
-    vocab_size: int,
+    sequences: Annotated[
+        Integer[np.ndarray, "n tokens"],
+        TOKENS,
+        Is(lambda rows: np.shape(rows)[1] > 1, "hold at least 2 tokens a row"),
+    ],
+    states: Float[np.ndarray, "n tokens-1 d"],
+    vocab_size: Size,
 ) -> ContextTable:
     """One context for each (length t, distinct prefix of t tokens), t = 1 … T, with weight count /
     (n T).
@@ -123,18 +124,7 @@ def flatten_sequences(
     [[0.0, 0.6667, 0.3333], [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]]
     """
     sequences, states = as_integer_array("sequences", sequences), as_array("states", states)
-    if sequences.ndim != 2 or sequences.shape[0] < 1 or sequences.shape[1] < 2:
-        raise ValueError(
-            f"`sequences` must have shape (n, T + 1) with n ≥ 1 and T ≥ 1, got {sequences.shape}."
-        )
     n, positions = sequences.shape[0], sequences.shape[1] - 1
-    if states.ndim != 3 or states.shape[:2] != (n, positions):
-        raise ValueError(
-            f"`states` must have shape ({n}, {positions}, d), one state for each prefix of "
-            f"`sequences`, got {states.shape}."
-        )
-    _check_range("sequences", sequences, as_integer("vocab_size", vocab_size, 1))
-    check_finite("states", states)
     ids, embeddings, counts = np.zeros(n, dtype=np.int64), [], []
     for t in range(positions):
         ids, first = refine(ids, sequences[:, t], vocab_size)
@@ -148,15 +138,6 @@ def flatten_sequences(
         embeddings.append(states[first, t])
         counts.append(tally(ids, sequences[:, t + 1], (first.size, vocab_size)))
     return _table(np.concatenate(embeddings), csr_array(vstack(counts, format="csr")))
-
-
-@argument_check
-def _check_range(name: str, tokens: Integer[np.ndarray, "n T"], vocab_size: int) -> None:
-    if tokens.size and (tokens.min() < 0 or tokens.max() >= vocab_size):
-        raise ValueError(
-            f"`{name}` must hold tokens in 0 … {vocab_size - 1}, got {tokens.min()} … "
-            f"{tokens.max()}."
-        )
 
 
 def _table(embeddings: Float[np.ndarray, "m d"], counts: csr_array) -> ContextTable:

@@ -5,16 +5,18 @@ distributions.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated, Any
 
 import numpy as np
 from jaxtyping import Float, Int, Integer
-from scipy.sparse import csr_array, sparray, spmatrix
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, issparse, sparray, spmatrix
 
+from ntpcompanion.checks import Range, Size, checked
 from ntpcompanion.languages.text.counting import count_contexts
-from ntpcompanion.linear.tables.table_checks import as_distributions, as_weight, read_only_copy
 from ntpcompanion.numerics.memory import check_dense
 from ntpcompanion.numerics.series import NEAR, exp_remainder
-from ntpcompanion.validation import as_integer, as_matrix, check_generator
+from ntpcompanion.validation import as_matrix, as_shaped, check_probabilities, described
 
 # Logits are formed for this many (context, token) pairs at a time: 32 MiB in float64, whatever m
 # and V are.
@@ -93,12 +95,13 @@ class ContextTable:
         object.__setattr__(self, "weight", as_weight("weight", self.weight, len(embeddings)))
 
     @classmethod
+    @checked
     def random(
         cls,
-        num_contexts: int,
-        vocab_size: int,
-        support_size: int,
-        dim: int,
+        num_contexts: Size,
+        vocab_size: Annotated[int, Range(2)],
+        support_size: Annotated[int, Range(1, "vocab_size - 1", "(`vocab_size` − 1)")],
+        dim: Size,
         rng: np.random.Generator,
     ) -> "ContextTable":
         """Random contexts of equal frequency: N(0, 1) embeddings, uniform supports of one size,
@@ -107,11 +110,6 @@ class ContextTable:
         Raises ValueError unless all sizes are positive integers, `support_size` < `vocab_size`,
         `rng` is a generator, and the table fits in memory. Cost O(m (V + d)).
         """
-        for name, size in (("num_contexts", num_contexts), ("dim", dim)):
-            as_integer(name, size, 1)
-        as_integer("vocab_size", vocab_size, 2)
-        as_integer("support_size", support_size, 1, vocab_size - 1, "(`vocab_size` − 1)")
-        check_generator("rng", rng)
         check_dense("num_contexts", 3, (num_contexts, vocab_size))
         supports = draw_supports(num_contexts, vocab_size, support_size, rng)
         next_token = np.zeros((num_contexts, vocab_size))
@@ -125,12 +123,13 @@ class ContextTable:
         )
 
     @classmethod
+    @checked
     def from_tokens(
         cls,
         tokens: Integer[np.ndarray, " N"],
         vocab_size: int,
-        context_length: int,
-        dim: int,
+        context_length: Size,
+        dim: Size,
         rng: np.random.Generator,
     ) -> "ContextTable":
         """Count every window of `context_length` + 1 tokens of a text; each distinct context gets
@@ -164,9 +163,6 @@ class ContextTable:
         -----
         Cost O(context_length · N log N) time, O(m d + N) memory.
         """
-        for name, size in (("context_length", context_length), ("dim", dim)):
-            as_integer(name, size, 1)
-        check_generator("rng", rng)
         counts = count_contexts(tokens, vocab_size, [context_length])[0]
         return cls(
             rng.standard_normal((counts.num_contexts, dim)), counts.distributions, counts.frequency
@@ -304,3 +300,72 @@ def draw_supports(
     """The tokens of independent uniform supports of one size, in no order. Cost O(m V)."""
     drawn = rng.random((num_contexts, vocab_size))
     return drawn.argpartition(support_size - 1, axis=1)[:, :support_size]
+
+
+def as_distributions(
+    name: str, value: ArrayLike | sparray | spmatrix, rows: int
+) -> Float[np.ndarray, "rows vocab"] | csr_array:
+    """A read-only copy of next-token distributions, one a row: sparse (canonical CSR without stored
+    zeros) if it came sparse, else dense.
+
+    Raises ValueError unless entries are finite and non-negative, rows sum to one within
+    SUM_TOLERANCE, and some entry is zero.
+    """
+    distributions: Any = (
+        _sparse_distributions(name, value, rows)
+        if issparse(value)
+        else _dense_distributions(name, value, rows)
+    )
+    entries, support = (
+        (distributions.data, distributions.nnz)
+        if issparse(distributions)
+        else (distributions, np.count_nonzero(distributions))
+    )
+    check_probabilities(name, entries, distributions.sum(axis=1))
+    if support == distributions.shape[0] * distributions.shape[1]:
+        raise ValueError(
+            f"`{name}`: every context can be followed by every token. At least one context needs a "
+            "token outside its support (a zero)."
+        )
+    return distributions
+
+
+def _dense_distributions(name: str, value: ArrayLike, rows: int) -> Float[np.ndarray, "rows vocab"]:
+    return read_only_copy(as_matrix(name, value, (rows, None)))
+
+
+def _sparse_distributions(name: str, value: sparray | spmatrix, rows: int) -> csr_array:
+    if value.dtype.kind not in "fiub":
+        raise ValueError(f"`{name}` must be an array of numbers, got {described(value)}.")
+    if value.ndim != 2 or value.shape[0] != rows or not value.shape[1]:
+        raise ValueError(
+            f"`{name}` must be a matrix of shape ({rows}, any), got shape {value.shape}."
+        )
+    distributions = csr_array(value, dtype=np.float64, copy=True)
+    distributions.sum_duplicates()
+    distributions.eliminate_zeros()
+    for part in (distributions.data, distributions.indices, distributions.indptr):
+        part.flags.writeable = False
+    return distributions
+
+
+def as_weight(name: str, value: ArrayLike, rows: int) -> Float[np.ndarray, " rows"]:
+    """A read-only copy of positive context frequencies that sum to one within SUM_TOLERANCE. Raises
+    ValueError otherwise.
+    """
+    weight = read_only_copy(as_shaped(name, value, (rows,), "one frequency per context"))
+    if weight.min() <= 0:
+        row = int(weight.argmin())
+        raise ValueError(
+            f"`{name}` must be positive, got {weight[row]:.6g} for context {row}. Leave out "
+            "contexts that never occur."
+        )
+    check_probabilities(name, weight, weight.sum())
+    return weight
+
+
+def read_only_copy(array: np.ndarray) -> np.ndarray:
+    """A copy that nobody can write to: a later change of the caller's array does not reach it."""
+    copy = array.copy()
+    copy.flags.writeable = False
+    return copy

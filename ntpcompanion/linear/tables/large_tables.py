@@ -1,27 +1,28 @@
 """Large tables that are separable because a random teacher was planted in them."""
 
-from typing import SupportsIndex
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
+from ntpcompanion.checks import NotNegative, Range, Size, checked
 from ntpcompanion.linear.tables.contexts import BLOCK_ENTRIES, ContextTable
-from ntpcompanion.validation import as_integer, as_number, check_generator
 
 # Contexts on which the teacher's margin is below this share of its in-support logit are redrawn.
 LEAST_MARGIN = 0.25
 ATTEMPTS = 1000
 
 
+@checked
 def planted_table(
-    num_contexts: SupportsIndex,
-    vocab_size: SupportsIndex,
-    support_size: SupportsIndex,
-    dim: SupportsIndex,
+    num_contexts: Size,
+    vocab_size: Annotated[int, Range(2)],
+    support_size: Annotated[int, Range(1, "min(vocab_size - 1, dim)", "(`vocab_size` − 1, `dim`)")],
+    dim: Size,
     rng: np.random.Generator,
     *,
-    noise: float = 1.0,
+    noise: NotNegative = 1.0,
 ) -> ContextTable:
     """Contexts whose supports a random decoder separates exactly; equal frequencies.
 
@@ -65,13 +66,7 @@ def planted_table(
     >>> check_separability(table).verdict.name
     'SEPARABLE'
     """
-    m, V = as_integer("num_contexts", num_contexts, 1), as_integer("vocab_size", vocab_size, 2)
-    d = as_integer("dim", dim, 1)
-    max_size = as_integer(
-        "support_size", support_size, 1, min(V - 1, d), "(`vocab_size` − 1, `dim`)"
-    )
-    noise = as_number("noise", noise, 0)
-    check_generator("rng", rng)
+    m, V, max_size, d = num_contexts, vocab_size, support_size, dim
     teacher = rng.standard_normal((V, d))
     teacher /= np.linalg.norm(teacher, axis=1, keepdims=True)
     sizes = rng.integers(1, max_size + 1, m)

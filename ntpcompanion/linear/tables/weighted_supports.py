@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import SupportsIndex
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from ntpcompanion.checks import Between, Is, Range, Shape, Size, checked
 from ntpcompanion.linear.tables.contexts import ContextTable
-from ntpcompanion.validation import as_array, as_integer, check_generator
+from ntpcompanion.validation import as_array
 
 # All supports are listed: this many at most.
 MOST_SUPPORTS = 100_000
@@ -37,8 +38,15 @@ class SupportDistribution:
         return self.probability @ self.supports
 
 
+@checked
 def weighted_supports(
-    token_weights: Sequence[float] | Float[np.ndarray, " V"], support_size: SupportsIndex
+    token_weights: Annotated[
+        Sequence[float] | Float[np.ndarray, " V"],
+        Shape("V"),
+        Between(0, np.inf),
+        Is(lambda weights: len(weights) > 1, "hold a number for each of at least 2 tokens"),
+    ],
+    support_size: Annotated[int, Range(1, "V - 1", "(the number of tokens − 1)")],
 ) -> SupportDistribution:
     """Every support of S tokens, with a probability proportional to the product of its tokens'
     weights.
@@ -69,13 +77,7 @@ def weighted_supports(
     ([0.5, 0.25, 0.25], [0.5, 0.25, 0.25])
     """
     weights = as_array("token_weights", token_weights).astype(float)
-    if weights.ndim != 1 or weights.size < 2 or not (weights > 0).all():
-        raise ValueError(
-            f"`token_weights` must hold a positive number for each of at least 2 tokens, got "
-            f"{weights.tolist()}."
-        )
-    V = weights.size
-    S = as_integer("support_size", support_size, 1, V - 1, "(the number of tokens − 1)")
+    V, S = weights.size, support_size
     if comb(V, S) > MOST_SUPPORTS:
         raise ValueError(
             f"`support_size` = {S} of {V} tokens makes {comb(V, S):,} supports, more than "
@@ -88,8 +90,9 @@ def weighted_supports(
     return SupportDistribution(supports, odds / odds.sum())
 
 
+@checked
 def table_of_supports(
-    distribution: SupportDistribution, num_contexts: SupportsIndex, rng: np.random.Generator
+    distribution: SupportDistribution, num_contexts: Size, rng: np.random.Generator
 ) -> ContextTable:
     """One table of m contexts with m N(0, 1) coordinates whose supports are dealt, not drawn: each
     occurs m times its probability, up to rounding.
@@ -98,8 +101,7 @@ def table_of_supports(
     Raises ValueError unless `num_contexts` is at least 1 and `rng` is a generator. Cost O(m (m +
     V)).
     """
-    m = as_integer("num_contexts", num_contexts, 1)
-    check_generator("rng", rng)
+    m = num_contexts
     quantiles = (np.arange(m) + 0.5) / m
     last = len(distribution.probability) - 1
     dealt = np.minimum(np.searchsorted(np.cumsum(distribution.probability), quantiles), last)

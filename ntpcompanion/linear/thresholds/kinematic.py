@@ -2,22 +2,25 @@
 probable it should be at every dimension (Amelunxen, Lotz, McCoy and Tropp 2014).
 """
 
-from typing import SupportsIndex
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import comb, dawsn, ndtr
 
-from ntpcompanion.validation import as_integer
+from ntpcompanion.checks import Range, Size, checked
 
 # A Gaussian leaves this range with probability 2e-19.
 RANGE = 9.0
 # Trapezoidal sums of entire functions; halving these steps moves no result by more than 1e-13.
 STEP = 0.02
+Vocabulary = Annotated[int, Range(2)]
+Support = Annotated[int, Range(1, "vocab_size - 1", "(`vocab_size` − 1)")]
 
 
+@checked
 def face_probabilities(
-    vocab_size: SupportsIndex, support_size: SupportsIndex
+    vocab_size: Vocabulary, support_size: Support
 ) -> Float[np.ndarray, " faces"]:
     """How many of V − S logits stay below the level when Gaussian logits are projected onto
     C = {x ∈ R^V : x equal on S coordinates, not larger elsewhere}.
@@ -55,15 +58,15 @@ def face_probabilities(
     >>> face_probabilities(3, 1).round(4).tolist()  # six chambers: 1/6, 1/2, 1/3
     [0.1667, 0.5, 0.3333]
     """
-    V = as_integer("vocab_size", vocab_size, 2)
-    S = as_integer("support_size", support_size, 1, V - 1, "(`vocab_size` − 1)")
+    V, S = vocab_size, support_size
     below = range(V - S + 1)
     chances = [_others_below(k, V - k) * _none_below_mean(V - S - k, V - k) for k in below]
     return comb(V - S, np.array(below)) * np.array(chances)
 
 
+@checked
 def separable_probability(
-    vocab_size: SupportsIndex, support_size: SupportsIndex, num_contexts: SupportsIndex
+    vocab_size: Vocabulary, support_size: Support, num_contexts: Size
 ) -> Float[np.ndarray, " m"]:
     """The probability that m contexts with random supports of S tokens are separable in d = 1 … m
     dimensions, if the subspace of logits were uniformly random.
@@ -101,7 +104,7 @@ def separable_probability(
     [0.125, 0.5, 0.875, 1.0]
     """
     one = face_probabilities(vocab_size, support_size)
-    V, m = int(vocab_size), as_integer("num_contexts", num_contexts, 1)
+    V, m = vocab_size, num_contexts
     volumes = np.ones(1)
     for _ in range(m):
         volumes = np.convolve(volumes, one)

@@ -3,14 +3,14 @@ order parameters.
 """
 
 from dataclasses import dataclass
-from typing import SupportsIndex
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from ntpcompanion.checks import Positive, Range, Size, checked
 from ntpcompanion.linear.tables.weighted_supports import SupportDistribution
 from ntpcompanion.linear.thresholds.tie_projection import mean_stiffness, pool
-from ntpcompanion.validation import as_integer, as_positive, check_generator
 
 # Eigenvalues of E J below this share of the largest are raised to it: a token that no draw pools
 # would have an infinite response.
@@ -53,13 +53,14 @@ class _Draws:
     normals: Float[np.ndarray, "n V"]
 
 
+@checked
 def saddle_threshold(
     distribution: SupportDistribution,
     rng: np.random.Generator,
     *,
-    draws: SupportsIndex = 20_000,
-    iterations: SupportsIndex = 100,
-    tolerance: float = 1e-3,
+    draws: Annotated[int, Range(2)] = 20_000,
+    iterations: Size = 100,
+    tolerance: Positive = 1e-3,
 ) -> SaddleThreshold:
     """The d/m at which tables with Gaussian embeddings and supports from `distribution` should
     become separable, in the limit of large tables.
@@ -114,16 +115,12 @@ def saddle_threshold(
     >>> round(saddle_threshold(distribution, np.random.default_rng(0), draws=200).ratio, 6)
     0.5
     """
-    check_generator("rng", rng)
-    number = as_integer("draws", draws, 2)
-    max_iterations = as_integer("iterations", iterations, 1)
-    as_positive("tolerance", tolerance)
     distribution = _reduced(distribution)
     V = distribution.supports.shape[1]
     covariance = response = np.eye(V) - 1 / V
-    fit, fresh = _draw(distribution, number, rng), _draw(distribution, number, rng)
+    fit, fresh = _draw(distribution, draws, rng), _draw(distribution, draws, rng)
     pooled, change, made = fit.supports, np.inf, 0
-    while made < max_iterations and change > tolerance:
+    while made < iterations and change > tolerance:
         before = covariance, response
         covariance, response, pooled = _iterate(covariance, response, pooled, fit)
         pairs = zip(before, (covariance, response), strict=True)

@@ -4,11 +4,13 @@ out.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Int, Integer
 from scipy.stats import binomtest
 
+from ntpcompanion.checks import Range, Shape, Size, checked
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.linear.thresholds.crossing import separability_crossing
 
@@ -82,17 +84,20 @@ class CrossingSample:
         spread = max(middle.std(ddof=1), 12**-0.5) / self.num_contexts
         return float(np.hypot(np.sqrt(np.pi / 2 / len(middle)) * spread, (high - low) / 2))
 
-    def shares(self, dims: Integer[np.ndarray, " k"] | Sequence[int]) -> ShareCurve:
+    @checked
+    def shares(
+        self,
+        dims: Annotated[
+            Integer[np.ndarray, " k"] | Sequence[int],
+            Shape("k", integers=True),
+            Range(1, "self.num_contexts"),
+        ],
+    ) -> ShareCurve:
         """The shares of draws that are separable, and undecided, at the dimensions `dims` (k,).
 
         Raises ValueError unless they lie in 1 … m. Cost O(k n).
         """
         dims = np.asarray(dims)
-        if dims.size == 0 or dims.min() < 1 or dims.max() > self.num_contexts:
-            raise ValueError(
-                f"`dims` must lie in 1 … {self.num_contexts}, the contexts of the sample, got "
-                f"{dims.tolist()}."
-            )
         n = len(self.separable_from)
         separable = (self.separable_from <= dims[:, None]).sum(axis=1)
         possible = (self.not_separable_to < dims[:, None]).sum(axis=1)
@@ -109,10 +114,15 @@ class CrossingSample:
         return tuple(_half(draws) / self.num_contexts for draws in first)  # type: ignore[return-value]  # two
 
 
+@checked
 def table_of_sizes(
-    support_sizes: Integer[np.ndarray, " m"] | Sequence[int],
-    vocab_size: int,
-    dim: int,
+    support_sizes: Annotated[
+        Integer[np.ndarray, " m"] | Sequence[int],
+        Shape("m", integers=True),
+        Range(1, "vocab_size"),
+    ],
+    vocab_size: Size,
+    dim: Size,
     rng: np.random.Generator,
 ) -> ContextTable:
     """One context for each support size: N(0, 1) embeddings, supports uniform among those of that
@@ -122,12 +132,6 @@ def table_of_sizes(
     at least 1. Cost O(m (V + d)).
     """
     sizes = np.asarray(support_sizes)
-    if sizes.size == 0 or sizes.min() < 1 or sizes.max() > vocab_size:
-        raise ValueError(
-            f"`support_sizes` must lie in 1 … {vocab_size} (`vocab_size`), got {sizes.tolist()}."
-        )
-    if dim < 1:
-        raise ValueError(f"`dim` must be at least 1, got {dim}.")
     rank = rng.random((len(sizes), vocab_size)).argsort(axis=1).argsort(axis=1)
     next_token = (rank < sizes[:, None]) / sizes[:, None]
     return ContextTable(

@@ -1,15 +1,21 @@
 """What a few tokens alone say about the threshold: a table is separable only if it is on them."""
 
-from typing import SupportsIndex
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Bool
 
+from ntpcompanion.checks import Is, Range, checked
 from ntpcompanion.linear.tables.weighted_supports import SupportDistribution
-from ntpcompanion.validation import as_integer
 
 
-def distribution_of_supports(supports: Bool[np.ndarray, "m V"]) -> SupportDistribution:
+@checked
+def distribution_of_supports(
+    supports: Annotated[
+        Bool[np.ndarray, "m V"],
+        Is(lambda supports: np.any(supports, axis=1).all(), "have a true entry in each row"),
+    ],
+) -> SupportDistribution:
     """The different supports among those of m contexts, and the fraction of contexts with each.
 
     Parameters
@@ -32,17 +38,16 @@ def distribution_of_supports(supports: Bool[np.ndarray, "m V"]) -> SupportDistri
     Cost O(m V log m).
     """
     mask = np.asarray(supports)
-    if mask.ndim != 2 or mask.dtype != bool or not mask.size or not mask.any(axis=1).all():
-        raise ValueError(
-            "`supports` must be a matrix of booleans with at least one true entry in each row, got "
-            f"{mask.dtype} of shape {mask.shape}."
-        )
     different, counts = np.unique(mask, axis=0, return_counts=True)
     return SupportDistribution(different, counts / len(mask))
 
 
+@checked
 def most_frequent_tokens(
-    distribution: SupportDistribution, num_tokens: SupportsIndex
+    distribution: SupportDistribution,
+    num_tokens: Annotated[
+        int, Range(2, "distribution.supports.shape[1]", "(the number of tokens)")
+    ],
 ) -> tuple[SupportDistribution, float]:
     """The distribution that remains if only the logits of the k most frequent tokens count.
 
@@ -66,10 +71,7 @@ def most_frequent_tokens(
     ValueError
         k outside its range.
     """
-    k = as_integer(
-        "num_tokens", num_tokens, 2, distribution.supports.shape[1], "(the number of tokens)"
-    )
-    tokens = np.sort(np.argsort(-distribution.token_frequency, kind="stable")[:k])
+    tokens = np.sort(np.argsort(-distribution.token_frequency, kind="stable")[:num_tokens])
     restricted = distribution.supports[:, tokens]
     met = restricted.any(axis=1)
     different, which = np.unique(restricted[met], axis=0, return_inverse=True)

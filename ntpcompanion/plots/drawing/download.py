@@ -3,10 +3,11 @@
 import base64
 from dataclasses import dataclass
 from html import escape
+from typing import Annotated
 
 import pandas as pd
 
-from ntpcompanion.validation import check_instance
+from ntpcompanion.checks import Is, checked
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,17 @@ class CsvLink:
         return f'<a class="csv" download="{name}" href="data:text/csv;base64,{data}">{text}</a>'
 
 
-def csv_link(frame: pd.DataFrame, filename: str) -> CsvLink:
+@checked
+def csv_link(
+    frame: pd.DataFrame,
+    filename: Annotated[
+        str,
+        Is(
+            lambda name: name.endswith(".csv") and not {"/", "\\"} & set(name),
+            "end in .csv and name no folder",
+        ),
+    ],
+) -> CsvLink:
     """A link that saves the data of a figure, for the last line of a notebook's cell.
 
     Parameters
@@ -48,8 +59,4 @@ def csv_link(frame: pd.DataFrame, filename: str) -> CsvLink:
     ValueError
         `frame` is not a data frame, or `filename` no name of a file that ends in .csv.
     """
-    check_instance("frame", frame, pd.DataFrame)
-    check_instance("filename", filename, str)
-    if not filename.endswith(".csv") or {"/", "\\"} & set(filename):
-        raise ValueError(f"`filename` must end in .csv and name no folder, got {filename!r}.")
     return CsvLink(frame, filename)

@@ -1,18 +1,27 @@
 """Text beside lines, instead of a legend, and how a token of a text is written."""
 
+from typing import Annotated
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from ntpcompanion.plots.drawing.plot_checks import as_pair, check_axes, check_point
-from ntpcompanion.validation import check_instance
+from ntpcompanion.checks import Range, checked
 
 # white space is seen, and a dollar begins no formula
 _SIGNS = str.maketrans({" ": "␣", "\n": "¶", "\t": "→", "$": r"\$"})
 
 
+@checked
 def label_line(
-    ax: Axes, line: Line2D, text: str, *, index: int = -1, offset: tuple[float, float] = (5.0, 0.0)
+    ax: Axes,
+    line: Line2D,
+    text: str,
+    *,
+    index: Annotated[
+        int, Range("-len(line.get_xdata())", "len(line.get_xdata()) - 1", "(the points of `line`)")
+    ] = -1,
+    offset: tuple[float, float] = (5.0, 0.0),
 ) -> None:
     """Write a label beside a line, in the line's colour.
 
@@ -29,13 +38,7 @@ def label_line(
     offset
         from this point to the text, in points (1/72 inch): to the right, and up.
     """
-    check_axes(ax)
-    check_instance("line", line, Line2D)
-    check_instance("text", text, str)
-    points = np.asarray(line.get_xydata())
-    check_point("index", index, len(points))
-    offset = as_pair("offset", offset)
-    x, y = points[index]
+    x, y = np.asarray(line.get_xydata())[index]
     side = "left" if offset[0] > 0 else "right" if offset[0] < 0 else "center"
     ax.annotate(
         text,

@@ -1,24 +1,26 @@
 """Means over seeds with their intervals."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from ntpcompanion.plots.drawing.plot_checks import check_axes, check_look
+from ntpcompanion.checks import Shape, checked
+from ntpcompanion.plots.drawing.plot_arguments import Colour, Marker
 from ntpcompanion.plots.drawing.style import MEASUREMENT
 from ntpcompanion.statistics.effects import mean_effect
-from ntpcompanion.validation import as_shaped
+from ntpcompanion.validation import as_array
 
 
+@checked
 def draw_means(
     ax: Axes,
-    x: ArrayLike,
-    values: ArrayLike,
+    x: Annotated[ArrayLike, Shape("points")],
+    values: Annotated[ArrayLike, Shape("seeds points")],
     *,
-    colour: str = MEASUREMENT,
-    marker: str = "o",
+    colour: Colour = MEASUREMENT,
+    marker: Marker = "o",
     **look: Any,
 ) -> Line2D:
     """The means over seeds of a measured series, with their 95 % intervals.
@@ -45,11 +47,7 @@ def draw_means(
         values that are not a matrix with a column for each x, fewer than two seeds, or an unknown
         look.
     """
-    check_axes(ax)
-    check_look(colour, marker)
-    across = as_shaped("x", x, (None,), "a number for each point")
-    columns = as_shaped("values", values, (None, len(across)), "a column for each of `x`").T
-    effects = [mean_effect(column) for column in columns]
+    effects = [mean_effect(column) for column in as_array("values", values).T]
     means = [one.mean for one in effects]
     half = [one.interval[1] - one.mean for one in effects]
-    return ax.errorbar(across, means, half, color=colour, marker=marker, **look).lines[0]
+    return ax.errorbar(as_array("x", x), means, half, color=colour, marker=marker, **look).lines[0]

@@ -2,7 +2,7 @@
 
 import functools
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import matplotlib as mpl
 import seaborn as sns
@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.mathtext import MathTextParser
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
+from ntpcompanion.checks import Positive, Range, Size, checked
 from ntpcompanion.plots.drawing.narrow import METADATA, WIDTH, narrow_bundle
-from ntpcompanion.validation import as_integer, as_positive
 
 FONTS = Path(__file__).parents[1] / "fonts"
 TYPEFACE = "Companion Sans"
@@ -107,7 +107,8 @@ def _typeface() -> dict[Any, Any]:
     }
 
 
-def figure(ncols: int = 1, height: float = 2.8) -> tuple[Figure, list[Axes]]:
+@checked
+def figure(ncols: Size = 1, height: Positive = 2.8) -> tuple[Figure, list[Axes]]:
     """A figure as wide as the page, with one row of panels.
 
     Parameters
@@ -127,7 +128,6 @@ def figure(ncols: int = 1, height: float = 2.8) -> tuple[Figure, list[Axes]]:
     ValueError
         a number of panels below 1, a height that is not positive.
     """
-    ncols, height = as_integer("ncols", ncols, 1), as_positive("height", height)
     from matplotlib import pyplot
 
     fig, axes = pyplot.subplots(1, ncols, figsize=(WIDTH, height), squeeze=False)
@@ -136,7 +136,8 @@ def figure(ncols: int = 1, height: float = 2.8) -> tuple[Figure, list[Axes]]:
     return fig, list(axes[0])
 
 
-def ramp(n: int) -> list[str]:
+@checked
+def ramp(n: Annotated[int, Range(1, 9, "(more shades of one colour look alike)")]) -> list[str]:
     """Colours of an ordered parameter such as a batch size or a temperature.
 
     Parameters
@@ -160,7 +161,6 @@ def ramp(n: int) -> list[str]:
     >>> ramp(3)
     ['#3b2a7a', '#6a58a9', '#9a86d8']
     """
-    n = as_integer("n", n, 1, 9, "(more shades of one colour look alike)")
     # hundredths of the way: the pages write a colour as a share of the two ends
     fractions = [round(100 * step / max(n - 1, 1)) / 100 for step in range(n)]
     return [

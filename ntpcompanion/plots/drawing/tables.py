@@ -9,7 +9,7 @@ from numbers import Integral, Real
 import numpy as np
 import pandas as pd
 
-from ntpcompanion.validation import as_integer, check_instance, described
+from ntpcompanion.checks import Size, checked
 
 MINUS, MISSING = "\u2212", "\u2013"
 
@@ -66,8 +66,9 @@ class ShownTable:
         return f'<div class="ntp-scroll" tabindex="0"><table class="ntp-table">{body}</table></div>'
 
 
+@checked
 def show_table(
-    frame: pd.DataFrame, digits: int = 3, errors: Mapping[Hashable, Hashable] | None = None
+    frame: pd.DataFrame, digits: Size = 3, errors: Mapping[Hashable, Hashable] | None = None
 ) -> ShownTable:
     """A table for readers, for the last line of a notebook's cell.
 
@@ -106,13 +107,6 @@ def show_table(
     0.573 ± 0.011 yes
              2.00  no
     """
-    check_instance("frame", frame, pd.DataFrame)
-    digits = as_integer("digits", digits, 1)
-    if not (errors is None or isinstance(errors, Mapping)):
-        raise ValueError(
-            "`errors` must be a dict from columns to those of their errors, got "
-            f"{described(errors)}."
-        )
     errors = dict(errors or {})
     for name in [*errors, *errors.values()]:
         if name not in frame.columns:

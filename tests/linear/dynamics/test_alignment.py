@@ -98,9 +98,7 @@ def test_margins_of_contexts_that_all_tokens_can_follow_do_not_count():
 def test_errors_say_what_to_do(rng):
     table = ContextTable.random(5, 4, 2, 6, rng)
     W = rng.standard_normal((4, 6))
-    with pytest.raises(
-        ValueError, match=r"holds a zero decoder, which has no direction\. Leave it out\."
-    ):
+    with pytest.raises(ValueError, match=r"hold no zero decoder, which .*\. Leave it out\."):
         measure_alignment(table, [W, 0 * W], W)
     with pytest.raises(
         ValueError, match=r"`w_mm` must be a matrix of shape \(4, 6\), got shape \(6, 4\)"

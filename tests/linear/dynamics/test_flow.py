@@ -167,16 +167,21 @@ def test_times_may_all_be_early_or_all_late_or_one(drawn):
     assert np.allclose(one.weights[0], every.weights[-1], atol=3e-5)
 
 
-@pytest.mark.parametrize("times", [[2.0, 1.0], [1.0, 1.0], [], [1.0, np.inf], [[1.0]], [-800.0]])
-def test_times_must_increase(drawn, times):
-    with pytest.raises(
-        ValueError, match=r"`log_times` must be a vector of increasing finite numbers"
-    ):
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        ([1.0, 1.0], r"must be increasing, got \[1\.0, 1\.0\]"),
+        ([], r"must be a vector .* shape \(0,\)"),
+        ([-800.0], "must lie in -700 … inf, got .* from -800"),
+    ],
+)
+def test_times_must_increase(drawn, times, words):
+    with pytest.raises(ValueError, match=f"^`log_times` {words}"):
         gradient_flow(drawn, np.array(times))
 
 
 def test_errors_say_what_to_do(drawn):
-    with pytest.raises(ValueError, match=r"`tol` must lie in 1e-12 … 1e-2, got 0\.1\."):
+    with pytest.raises(ValueError, match=r"`tol` must be at most 0\.01, got 0\.1\."):
         gradient_flow(drawn, [1.0], tol=0.1)
     with pytest.raises(
         ValueError, match=r"`start` must be a matrix of shape \(5, 10\), got shape \(10, 5\)"

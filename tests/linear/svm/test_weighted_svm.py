@@ -70,7 +70,7 @@ def test_a_table_that_is_not_separable_is_refused():
 
 
 def test_weights_are_positive_and_of_the_shape_of_a_decoder():
-    with pytest.raises(ValueError, match=r"^`scale` must be positive, its smallest entry is 0\.0"):
+    with pytest.raises(ValueError, match=r"^`scale` must be positive and finite, got 0\.0"):
         solve_weighted_svm(TWO, np.zeros((3, 2)))
     with pytest.raises(ValueError, match=r"^`scale`"):
         solve_weighted_svm(TWO, np.ones((2, 3)))

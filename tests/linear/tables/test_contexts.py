@@ -303,9 +303,7 @@ def test_what_is_no_decoder_is_refused(method, W, words):
     ("sizes", "words"),
     [
         ({"support_size": 5}, r"`support_size` must lie in 1 … 4 \(`vocab_size` − 1\), got 5"),
-        ({"support_size": 0}, r"`support_size` must lie in 1 … 4 .* got 0"),
         ({"num_contexts": 0}, r"`num_contexts` must be at least 1, got 0"),
-        ({"dim": 0}, r"`dim` must be at least 1, got 0"),
     ],
 )
 def test_sizes_of_no_random_table_are_refused(sizes, words, rng):
@@ -315,12 +313,9 @@ def test_sizes_of_no_random_table_are_refused(sizes, words, rng):
         )
 
 
-@pytest.mark.parametrize("name", ["context_length", "dim"])
-def test_sizes_of_no_text_table_are_refused(name, rng):
-    with pytest.raises(ValueError, match=rf"`{name}` must be at least 1, got 0"):
-        ContextTable.from_tokens(
-            np.arange(3), 3, **{"context_length": 1, "dim": 1, name: 0}, rng=rng
-        )
+def test_sizes_of_no_text_table_are_refused(rng):
+    with pytest.raises(ValueError, match="`context_length` must be at least 1, got 0"):
+        ContextTable.from_tokens(np.arange(3), 3, context_length=0, dim=1, rng=rng)
 
 
 def test_arrays_that_no_machine_holds_are_refused_before_they_are_made(rng):

@@ -158,16 +158,9 @@ def test_a_table_that_no_dimension_separates_counts_as_beyond_all(rng):
     [
         (
             lambda rng: table_of_sizes([1, 0], 4, 2, rng),
-            r"`support_sizes` must lie in 1 … 4 \(`vocab_size`\), got \[1, 0\]",
+            r"`support_sizes` must lie in 1 … 4, got .* from 0 to 1\.",
         ),
-        (
-            lambda rng: table_of_sizes([1, 5], 4, 2, rng),
-            r"`support_sizes` must lie in 1 … 4 \(`vocab_size`\), got \[1, 5\]",
-        ),
-        (
-            lambda rng: table_of_sizes([], 4, 2, rng),
-            r"`support_sizes` must lie in 1 … 4 \(`vocab_size`\), got \[\]",
-        ),
+        (lambda rng: table_of_sizes([], 4, 2, rng), "`support_sizes` must be a vector of integers"),
         (
             lambda rng: table_of_sizes([4, 4], 4, 2, rng),
             r"every context can be followed by every token",
@@ -188,11 +181,7 @@ def test_a_table_that_no_dimension_separates_counts_as_beyond_all(rng):
         ),
         (
             lambda rng: sample(10, (3, 4), (3, 4)).shares([0, 1]),
-            r"`dims` must lie in 1 … 10, .* got \[0, 1\]",
-        ),
-        (
-            lambda rng: sample(10, (3, 4), (3, 4)).shares([1, 11]),
-            r"`dims` must lie in 1 … 10, .* got \[1, 11\]",
+            r"`dims` must lie in 1 … 10, got .* from 0 to 1\.",
         ),
     ],
 )

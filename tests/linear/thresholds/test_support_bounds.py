@@ -96,9 +96,8 @@ def test_the_most_frequent_tokens_keep_their_contexts():
     ("call", "message"),
     [
         (lambda: distribution_of_supports(np.eye(2)), "`supports` must be a matrix of booleans"),
-        (lambda: distribution_of_supports(np.array([[True], [False]])), "at least one true entry"),
+        (lambda: distribution_of_supports(np.array([[True], [False]])), "a true entry in each row"),
         (lambda: most_frequent_tokens(TIED, 1), r"`num_tokens` must lie in 2 … 2 .*got 1"),
-        (lambda: most_frequent_tokens(TIED, 3), r"`num_tokens` must lie in 2 … 2 .*got 3"),
     ],
 )
 def test_bad_input_is_named(call, message):
