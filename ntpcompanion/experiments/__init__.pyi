@@ -74,6 +74,9 @@ from .same_loss.interventions import Adversarial as Adversarial
 from .same_loss.interventions import Penalty as Penalty
 from .same_loss.interventions import Rescaled as Rescaled
 from .same_loss import study_table as study_table
+from .same_loss import study_evidence as study_evidence
+from .same_loss import comparisons as comparisons
+from .same_loss import network_traces as network_traces
 
 __all__ = [
     "text_crossing",
@@ -152,4 +155,7 @@ __all__ = [
     "Penalty",
     "Rescaled",
     "study_table",
+    "study_evidence",
+    "comparisons",
+    "network_traces",
 ]
