@@ -76,3 +76,20 @@ def compare(studies: Mapping[str, Study], cases: Sequence[Case] = CASES) -> pd.D
         rows.append((case.label, case.paper, case.delta, own.mean, *own.interval, own.sd))
     columns = ["label", "paper", "delta", "value", "low", "high", "sd"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def compare_widths(studies: Mapping[int, Study], columns: Sequence[str]) -> pd.DataFrame:
+    """How accuracies change from the first width on, paired by seed: a row for each of the
+    `networks` (saturated, untrained), each `probe` and `width`, with the `change` in points and
+    `half of the interval`.
+    """
+    first, *wider = studies
+    rows = []
+    for kind in ("saturated", "untrained"):
+        for column in columns:
+            rows.append((kind, column, first, 0.0, 0.0))
+            for width in wider:
+                own = studies[width].lead(studies[first], column, kind=kind)
+                rows.append((kind, column, width, own.mean, own.interval[1] - own.mean))
+    names = ["networks", "probe", "width", "change", "half of the interval"]
+    return pd.DataFrame(rows, columns=names)

@@ -96,6 +96,21 @@ def sgd_excess(study: Study) -> pd.DataFrame:
     return pd.concat(rows, names=["rate"])
 
 
+def accuracies_by_features(
+    study: Study, features: Sequence[str], columns: Sequence[str]
+) -> pd.DataFrame:
+    """Accuracies on the main task: `features` (the "words", the "lookup" table, or a kind of arm of
+    strength 0), `probe` and `accuracy` in per cent; of an arm a row for each seed.
+    """
+    task, rows = study.references[study.position], []
+    for name in features:
+        exact = {"words": task.words, "lookup": task.lookup}.get(name)
+        for column in columns:
+            values = [100 * getattr(exact, column)] if exact else study.arm(name, 0.0, column)
+            rows += [(name, column, value) for value in values]
+    return pd.DataFrame(rows, columns=["features", "probe", "accuracy"])
+
+
 def models_to_choose(studies: Mapping[str, Study], kinds: Sequence[str]) -> list[dict[str, Any]]:
     """For the figure `trace_plane`: of each study its name, the positions of its tasks, and its
     models of these kinds with the columns that the figure reads, rounded.
