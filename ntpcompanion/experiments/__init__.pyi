@@ -76,7 +76,6 @@ from .same_loss.interventions import Rescaled as Rescaled
 from .same_loss import study_table as study_table
 from .same_loss import study_evidence as study_evidence
 from .same_loss import comparisons as comparisons
-from .same_loss import network_traces as network_traces
 
 __all__ = [
     "text_crossing",
@@ -157,5 +156,4 @@ __all__ = [
     "study_table",
     "study_evidence",
     "comparisons",
-    "network_traces",
 ]

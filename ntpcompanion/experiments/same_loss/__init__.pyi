@@ -5,7 +5,6 @@ from . import penalized_traces as penalized_traces
 from . import study_table as study_table
 from . import study_evidence as study_evidence
 from . import comparisons as comparisons
-from . import network_traces as network_traces
 
 __all__ = [
     "pretraining",
@@ -15,5 +14,4 @@ __all__ = [
     "study_table",
     "study_evidence",
     "comparisons",
-    "network_traces",
 ]
