@@ -74,8 +74,6 @@ from .same_loss.interventions import Adversarial as Adversarial
 from .same_loss.interventions import Penalty as Penalty
 from .same_loss.interventions import Rescaled as Rescaled
 from .same_loss import study_table as study_table
-from .same_loss import study_evidence as study_evidence
-from .same_loss import comparisons as comparisons
 
 __all__ = [
     "text_crossing",
@@ -154,6 +152,4 @@ __all__ = [
     "Penalty",
     "Rescaled",
     "study_table",
-    "study_evidence",
-    "comparisons",
 ]

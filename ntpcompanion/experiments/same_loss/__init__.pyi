@@ -3,8 +3,6 @@ from . import downstream as downstream
 from . import lookup_columns as lookup_columns
 from . import penalized_traces as penalized_traces
 from . import study_table as study_table
-from . import study_evidence as study_evidence
-from . import comparisons as comparisons
 
 __all__ = [
     "pretraining",
@@ -12,6 +10,4 @@ __all__ = [
     "lookup_columns",
     "penalized_traces",
     "study_table",
-    "study_evidence",
-    "comparisons",
 ]

@@ -10,9 +10,13 @@ from scipy.special import expit, logit
 
 from ntpcompanion.experiments.same_loss.interventions import Noise
 from ntpcompanion.experiments.same_loss.study_table import Study
-from ntpcompanion.mlm.data.mlm_checks import as_list
-from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
-from ntpcompanion.statistics.effects import Effect, paired_effect, slope_within_seeds
+from ntpcompanion.statistics.effects import (
+    Effect,
+    estimate,
+    mean_effect,
+    paired_effect,
+    slope_within_seeds,
+)
 from ntpcompanion.validation import as_between, as_number, check_instance
 
 # probes, in the order in which a reader chooses among them
@@ -64,7 +68,6 @@ def slopes_across(studies: Sequence[Study], columns: Sequence[str]) -> pd.DataFr
     def levels(column: str) -> Float[np.ndarray, "seeds studies"]:
         return np.stack([study.saturated(column).to_numpy() for study in studies], 1)
 
-    studies = as_list("studies", studies, "studies")
     cells = {
         trace: [slope_within_seeds(np.log(levels(trace)), levels(column)) for column in columns]
         for trace in ("trace", "balanced")
@@ -84,16 +87,12 @@ def sgd_excess(study: Study) -> pd.DataFrame:
         raise ValueError("`study` must have the intervention `Noise` in its plan.")
     start = study.arm("sgd", 0.0, "excess")
     factor = sgd.learning_rate / (4 * sgd.batch_size)
-    rows = {
-        rate: pd.DataFrame(
-            {
-                "predicted": rate * factor * study.arm("sgd", rate, "trace"),
-                "measured": study.arm("sgd", rate, "excess") - start,
-            }
-        )
-        for rate in study.strengths("sgd")
+    rates = study.strengths("sgd")
+    columns = {
+        "predicted": {rate: rate * factor * study.arm("sgd", rate, "trace") for rate in rates},
+        "measured": {rate: study.arm("sgd", rate, "excess") - start for rate in rates},
     }
-    return pd.concat(rows, names=["rate"])
+    return pd.DataFrame({name: pd.concat(own, names=["rate"]) for name, own in columns.items()})
 
 
 def accuracies_by_features(
@@ -190,36 +189,25 @@ def _plain(effect: Effect) -> str:
     return f"{effect.mean:.3g} ± {half:.1g}"
 
 
-def gap_effects(gaps: ContextGaps, sentences: int) -> dict[str, Effect]:
-    """What the context is worth in a language, in nats, as numbers with an error: "learnable gap"
-    and "neighbours' gap", each a mean over so many drawn `sentences`.
-
-    Raises ValueError for what is not a `ContextGaps`.
-    """
-    check_instance("gaps", gaps, ContextGaps)
-    error = float(np.hypot(gaps.floor_stderr, gaps.neighbours_stderr))
-    errors = {"learnable gap": gaps.floor_stderr, "neighbours' gap": error}
-    values = gaps.learnable_gap, gaps.neighbours_gap
-    return {
-        name: Effect(value, stderr, sentences, stderr * sentences**0.5)
-        for value, (name, stderr) in zip(values, errors.items(), strict=True)
-    }
-
-
 def design_effects(study: Study, sentences: int) -> dict[str, Effect]:
-    """What a design asks of a language: its gaps (nats, from so many `sentences`), the excess loss
-    of saturated networks (per cent of the learnable gap), and by how many points of the main task
-    they lead the raw words and networks that were not trained.
+    """What a design asks of a language: what its context is worth ("learnable gap" and "neighbours'
+    gap" in nats, each a mean over so many drawn `sentences`), the excess loss of saturated networks
+    (per cent of the learnable gap), and by how many points of the main task they lead the raw words
+    and networks that were not trained.
+
+    Raises ValueError for what is not a study of `read_study`.
     """
     check_instance("study", study, Study)
-    if study.gaps is None:
+    if (gaps := study.gaps) is None:
         raise ValueError("`study` must be one of `read_study`.")
+    error = float(np.hypot(gaps.floor_stderr, gaps.neighbours_stderr))
     trained, excess = study.saturated("projected"), study.saturated("share")
-    words = study.references[study.position].words
-    return gap_effects(study.gaps, sentences) | {
-        "excess loss": paired_effect(excess, 0 * excess),
-        "lead over raw words": paired_effect(trained, 0 * trained + 100 * words.projected),
-        "lead over an untrained network": paired_effect(
-            trained, study.arm("untrained", 0.0, "projected")
-        ),
+    raw = study.references[study.position].words
+    untrained = study.arm("untrained", 0.0, "projected")
+    return {
+        "learnable gap": estimate(gaps.learnable_gap, gaps.floor_stderr, sentences),
+        "neighbours' gap": estimate(gaps.neighbours_gap, error, sentences),
+        "excess loss": mean_effect(excess),
+        "lead over raw words": mean_effect(trained - 100 * raw.projected),
+        "lead over an untrained network": paired_effect(trained, untrained),
     }

@@ -45,9 +45,9 @@ class Study:
 
     Examples
     --------
-    A study of one seed that nothing was done to yet:
+    Two models that nothing was done to yet:
 
-    >>> from ntpcompanion.experiments.same_loss.study_table import SATURATED, Study, study_table
+    >>> from ntpcompanion.experiments.same_loss.study_table import Study, study_table
     >>> from ntpcompanion.experiments.same_loss import downstream
     >>> model = {"strength": 0.0, "width": 8, "excess_stderr": 1e-4, "tasks": {}}
     >>> model |= {"kind": "saturated", "trace": 8.2, "balanced": 2.9}

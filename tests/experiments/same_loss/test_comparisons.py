@@ -2,14 +2,12 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.same_loss.comparisons import CASES, Case, compare, compare_widths
-from ntpcompanion.experiments.same_loss.downstream import Result
-from ntpcompanion.experiments.same_loss.study_table import Study, study_table
-from tests.experiments.same_loss.test_study_table import STUDY, rows
+from tests.experiments.same_loss.test_study_table import STUDY, rows, study_of
 
 
 def wider(factor, points):
-    models = [*rows("saturated", 0.0, 0.008, factor, points), *rows("untrained", 0.0, 0.1, 1, 0)]
-    return Study(study_table([Result(models=models, references={}, device="cpu")], 0.8))
+    untrained = rows("untrained", 0.0, 0.1, 1.0, 0.0)
+    return study_of(*rows("saturated", 0.0, 0.008, factor, points), *untrained)
 
 
 def test_each_case_is_the_effect_that_its_fields_name():

@@ -1,19 +1,11 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from ntpcompanion.experiments.same_loss import study_evidence as evidence
-from ntpcompanion.experiments.same_loss.downstream import Result
-from ntpcompanion.experiments.same_loss.study_table import Study, study_table
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
 from ntpcompanion.statistics.effects import Effect, paired_effect
-from tests.experiments.same_loss.test_study_table import SEEDS, STUDY, rows
+from tests.experiments.same_loss.test_study_table import SEEDS, STUDY, rows, study_of
 from tests.experiments.study_cases import NOISE, plan
-
-
-def study_of(*models):
-    return Study(study_table([Result(models=models, references={}, device="cpu")], 0.8))
 
 
 def test_a_slope_across_widths_has_its_own_line_for_each_seed():
@@ -34,7 +26,7 @@ def test_slopes_and_intervals_stand_in_tables():
 def test_the_excess_of_sgd_is_predicted_from_rate_and_trace():
     """By hand: rate 0.3 times the learning rate 1e-2, a batch of 8, traces 2 (10 + seed)."""
     models = [*rows("sgd", 0.0, 0.01, 1.0, 0.0), *rows("sgd", 0.3, 0.05, 1.0, 0.0)]
-    study = replace(study_of(*models), plan=plan(NOISE))
+    study = study_of(*models, plan=plan(NOISE))
     found = evidence.sgd_excess(study).loc[0.3]
     assert found.measured.to_numpy() == pytest.approx([0.04] * 3)
     assert found.predicted.to_numpy() == pytest.approx([0.003 * t / 32 for t in (20, 22, 24)])
@@ -56,9 +48,12 @@ def test_a_design_leads_what_it_is_compared_with():
         for m in rows(kind, 0.0, 0.008, 1.0, p)
     ]
     gaps = ContextGaps(3.25, 0.003, 4.07, 4.05, 3.4, 0.004)
-    study = replace(study_of(*models), gaps=gaps, references=STUDY.references)
+    study = study_of(*models, gaps=gaps, references=STUDY.references)
     found = evidence.design_effects(study, 100)
-    assert found["learnable gap"].mean == gaps.learnable_gap
+    own, beside = found["learnable gap"], found["neighbours' gap"]
+    assert (own.mean, own.stderr, own.replicates) == (gaps.learnable_gap, 0.003, 100)
+    assert own.sd == pytest.approx(0.03)
+    assert (beside.mean, beside.stderr) == (gaps.neighbours_gap, pytest.approx(0.005))
     leads = {"excess loss": 1.0, "lead over raw words": 20.0, "lead over an untrained network": 7.0}
     assert {name: found[name].mean for name in leads} == pytest.approx(leads)
     table = evidence.accuracies_by_features(study, ["words", "untrained"], ["full"])
@@ -96,12 +91,3 @@ def test_a_condition_nobody_measured_is_refused(conditions):
 
 def test_a_number_stands_with_its_interval():
     assert evidence.with_interval(Effect(-0.456, 0.0, 8, 0.0), 1) == "−0.5 [−0.5, −0.5]"
-
-
-def test_the_gaps_of_a_language_have_the_error_of_the_sentences():
-    gaps = ContextGaps(3.25, 0.003, 4.07, 4.05, 3.4, 0.004)
-    found = evidence.gap_effects(gaps, 100)
-    own, beside = found["learnable gap"], found["neighbours' gap"]
-    assert (own.mean, own.stderr, own.replicates) == (gaps.learnable_gap, 0.003, 100)
-    assert own.sd == pytest.approx(0.03)
-    assert (beside.mean, beside.stderr) == (gaps.neighbours_gap, pytest.approx(0.005))

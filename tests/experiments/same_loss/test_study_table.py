@@ -35,9 +35,16 @@ MODELS = (
     *rows("penalty", 0.0, 0.010, 1.0, 0.5),
     *rows("penalty", 0.1, 0.030, np.exp(-1.0), -0.5),
 )
-TABLE = tables.study_table([Result(models=MODELS, references={}, device="cpu")], 0.8)
+
+
+def study_of(*models, gap=0.8, **fields):
+    result = Result(models=models, references={}, device="cpu")
+    return tables.Study(tables.study_table([result], gap), **fields)
+
+
 ALONE = TaskAccuracies(0.6, 0.6, 0.6, 1e-6)
-STUDY = tables.Study(TABLE, references={1: TaskReferences(0.1, 0.9, ALONE, ALONE)})
+STUDY = study_of(*MODELS, references={1: TaskReferences(0.1, 0.9, ALONE, ALONE)})
+TABLE = STUDY.table
 
 
 def test_a_row_holds_a_model_and_a_task():
@@ -84,8 +91,7 @@ def test_arms_at_equal_loss_are_taken_if_none_is_named():
 def test_studies_are_cut_joined_and_compared():
     flat, sharp = STUDY.select("strength >= 0"), STUDY.select("strength < 0")
     assert sorted(flat.joined(sharp).table.index) == sorted(TABLE.index)
-    wide = [*rows("saturated", 0.0, 0.008, np.exp(2.0), 3.0)]
-    other = tables.Study(tables.study_table([Result(models=wide, references={}, device="cpu")], 1))
+    other = study_of(*rows("saturated", 0.0, 0.008, np.exp(2.0), 3.0))
     assert other.lead(STUDY).mean == pytest.approx(3.0)
     assert other.lead(STUDY, "trace").mean == pytest.approx(2.0)
 
@@ -94,21 +100,12 @@ def test_leverage_is_how_far_the_slope_follows_an_arm():
     """If an arm's accuracy rises by one point, the slope changes by (x - mean) / Σ (x - mean)²."""
     every = tables.Study(TABLE, equal_share=10.0)
     assert every.leverage("penalty") == pytest.approx({-0.1: 0.5, 0.0: 0.0, 0.1: 0.5})
-    far = tables.study_table(
-        [
-            Result(
-                models=(
-                    *rows("penalty", -0.1, 0.01, np.exp(5.0), 0.0),
-                    *rows("penalty", 0.0, 0.01, 1.0, 0.0),
-                    *rows("penalty", 0.1, 0.01, np.exp(-0.5), 0.0),
-                ),
-                references={},
-                device="cpu",
-            )
-        ],
-        0.8,
+    far = study_of(
+        *rows("penalty", -0.1, 0.01, np.exp(5.0), 0.0),
+        *rows("penalty", 0.0, 0.01, 1.0, 0.0),
+        *rows("penalty", 0.1, 0.01, np.exp(-0.5), 0.0),
     )
-    assert tables.Study(far).leverage("penalty")[-0.1] == pytest.approx(0.66, abs=0.01)
+    assert far.leverage("penalty")[-0.1] == pytest.approx(0.66, abs=0.01)
 
 
 def test_the_plane_leaves_out_the_origin_and_larger_losses():
