@@ -58,8 +58,8 @@ def compare(studies: Mapping[str, Study], cases: Sequence[Case] = CASES) -> pd.D
             raise ValueError(f"`studies` must hold {min(missing)!r}, got {', '.join(studies)}.")
         study, where = studies[case.study], (case.column, case.position)
         other = studies.get(case.against)
-        own = study.lead(other, *where) if other else study.effect(case.kind, *where)
-        rows.append((*case[:3], own.mean, *own.interval, own.sd))
+        effect = study.lead(other, *where) if other else study.effect(case.kind, *where)
+        rows.append((*case[:3], effect.mean, *effect.interval, effect.sd))
     names = ["label", "paper", "delta", "value", "low", "high", "sd"]
     return pd.DataFrame(rows, columns=names)
 
@@ -75,7 +75,7 @@ def compare_widths(studies: Mapping[int, Study], columns: Sequence[str]) -> pd.D
         for column in columns:
             rows.append((kind, column, first, 0.0, 0.0))
             for width in wider:
-                own = studies[width].lead(studies[first], column, kind=kind)
-                rows.append((kind, column, width, own.mean, own.interval[1] - own.mean))
+                lead = studies[width].lead(studies[first], column, kind=kind)
+                rows.append((kind, column, width, lead.mean, lead.interval[1] - lead.mean))
     names = ["networks", "probe", "width", "change", "half of the interval"]
     return pd.DataFrame(rows, columns=names)

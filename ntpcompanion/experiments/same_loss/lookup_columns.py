@@ -127,8 +127,8 @@ def accuracy_table(tasks: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """
     rows = []
     for task in tasks:
-        found = Result.from_json(task["result"])
+        result = Result.from_json(task["result"])
         language = Plan.from_json(task["parameters"]).language
         states = getattr(language, "states", None)  # None: a grammar
-        rows.append({"states": states, **found.accuracy, "exact posterior": found.bayes})
+        rows.append({"states": states, **result.accuracy, "exact posterior": result.bayes})
     return 100 * pd.DataFrame(rows).set_index("states")

@@ -198,7 +198,7 @@ def with_function_traces(
         a study of another kind, a network that it does not have, or that came out otherwise.
     """
     check_instance("study", study, Study)
-    networks = [own for task in tasks for own in Result.from_json(task["result"]).networks]
+    networks = [network for task in tasks for network in Result.from_json(task["result"]).networks]
     again = experiment.table_of(networks).rename(columns={"weight": "strength"})
     again = again.assign(kind="penalty", again=again.balanced)
     columns = ["kind", "strength", "seed", "again", "function", "fitted", "median", "largest"]

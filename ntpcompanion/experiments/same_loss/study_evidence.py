@@ -39,7 +39,7 @@ def with_interval(effect: Effect, digits: int = 2) -> str:
 
 def intervals(effects: Mapping[str, Effect]) -> pd.DataFrame:
     """For `draw_comparisons`: of each effect the `label`, `value`, and ends `low` and `high`."""
-    rows = [(label, own.mean, *own.interval) for label, own in effects.items()]
+    rows = [(label, effect.mean, *effect.interval) for label, effect in effects.items()]
     return pd.DataFrame(rows, columns=["label", "value", "low", "high"])
 
 
@@ -82,7 +82,7 @@ def sgd_excess(study: Study) -> pd.DataFrame:
     Raises ValueError for a study whose plan has no SGD.
     """
     plans = study.plan.interventions if study.plan else ()
-    sgd = next((own.sgd for own in plans if isinstance(own, Noise)), None)
+    sgd = next((plan.sgd for plan in plans if isinstance(plan, Noise)), None)
     if sgd is None:
         raise ValueError("`study` must have the intervention `Noise` in its plan.")
     start = study.arm("sgd", 0.0, "excess")
@@ -92,7 +92,9 @@ def sgd_excess(study: Study) -> pd.DataFrame:
         "predicted": {rate: rate * factor * study.arm("sgd", rate, "trace") for rate in rates},
         "measured": {rate: study.arm("sgd", rate, "excess") - start for rate in rates},
     }
-    return pd.DataFrame({name: pd.concat(own, names=["rate"]) for name, own in columns.items()})
+    return pd.DataFrame(
+        {name: pd.concat(column, names=["rate"]) for name, column in columns.items()}
+    )
 
 
 def accuracies_by_features(
