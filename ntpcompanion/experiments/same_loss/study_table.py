@@ -195,6 +195,7 @@ class Study:
 
         Raises ValueError as `arm`, and for fewer than two strengths.
         """
+        check_choice("column", column, self._columns)
         named = self.equal_loss(kind) if strengths is None else strengths
         if len(named := as_list("strengths", named, "strengths")) < 2:
             raise ValueError(
