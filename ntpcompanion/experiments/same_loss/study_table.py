@@ -42,20 +42,6 @@ class Study:
         position, or nothing if no run has it.
     equal_share
         the mean excess, in per cent of the learnable gap, up to which a loss counts as equal.
-
-    Examples
-    --------
-    Two models that nothing was done to yet:
-
-    >>> from ntpcompanion.experiments.same_loss.study_table import Study, study_table
-    >>> from ntpcompanion.experiments.same_loss import downstream
-    >>> model = {"strength": 0.0, "width": 8, "excess_stderr": 1e-4, "tasks": {}}
-    >>> model |= {"kind": "saturated", "trace": 8.2, "balanced": 2.9}
-    >>> models = [{**model, "seed": 0, "excess": 0.002}, {**model, "seed": 1, "excess": 0.004}]
-    >>> read = {"models": models, "references": {}, "device": "cpu"}
-    >>> table = study_table([downstream.Result.from_json(read)], learnable_gap=0.2)
-    >>> Study(table).saturated("share").tolist()  # per cent of the gap
-    [1.0, 2.0]
     """
 
     table: pd.DataFrame
@@ -314,6 +300,20 @@ def study_table(results: Iterable[Result], learnable_gap: float) -> pd.DataFrame
     ------
     ValueError
         results without any model, or of another kind; a gap that is not positive and finite.
+
+    Examples
+    --------
+    Two models that nothing was done to yet:
+
+    >>> from ntpcompanion.experiments.same_loss.study_table import Study, study_table
+    >>> from ntpcompanion.experiments.same_loss import downstream
+    >>> model = {"strength": 0.0, "width": 8, "excess_stderr": 1e-4, "tasks": {}}
+    >>> model |= {"kind": "saturated", "trace": 8.2, "balanced": 2.9}
+    >>> models = [{**model, "seed": 0, "excess": 0.002}, {**model, "seed": 1, "excess": 0.004}]
+    >>> read = {"models": models, "references": {}, "device": "cpu"}
+    >>> table = study_table([downstream.Result.from_json(read)], learnable_gap=0.2)
+    >>> Study(table).saturated("share").tolist()  # per cent of the gap
+    [1.0, 2.0]
     """
     rows = []
     as_positive("learnable_gap", learnable_gap)
