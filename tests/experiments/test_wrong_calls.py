@@ -21,8 +21,9 @@ ROW = {"strength": 0.0, "width": 8, "excess": 0.002, "excess_stderr": 1e-4, "tas
 ROW |= {"trace": 8.2, "balanced": 2.9}
 ROWS = [{**ROW, "kind": kind, "seed": seed} for kind in ("saturated", "noise") for seed in (0, 1)]
 RESULT = Result.from_json({"models": ROWS, "references": {}, "device": "cpu"})
-TABLE = ex.study_table.study_table([RESULT], 0.2)
-COLUMN = {"table": TABLE, "kind": "noise", "strength": 0.0, "column": "share"}
+STUDY = ex.study_table.Study(ex.study_table.study_table([RESULT], 0.2))
+TASK = {"parameters": Plan.from_json(VALUES).to_json(), "result": RESULT.to_json()}
+ARM = {"kind": "noise", "strength": 0.0, "column": "share"}
 POWER = {"sd": 1.0, "seeds": 3, "effect": 1.0, "delta": 0.5}
 
 RIGHT = {
@@ -34,27 +35,14 @@ RIGHT = {
     "Rescaled": (ex.Rescaled, {"logarithms": (-0.5, 0.5)}),
     "downstream.run": (ex.downstream.run, {"plan": Plan.from_json(VALUES)}),
     "pretraining.run": (ex.pretraining.run, {"plan": None}),
-    "read_study": (ex.study_table.read_study, {"tasks": []}),
+    "read_study": (ex.study_table.read_study, {"tasks": [TASK], "sentences": 100}),
     "study_table": (ex.study_table.study_table, {"results": [RESULT], "learnable_gap": 0.2}),
-    "arm": (ex.study_table.arm, COLUMN),
-    "change": (ex.study_table.change, COLUMN),
-    "log_ratio": (ex.study_table.log_ratio, {**COLUMN, "column": "balanced"}),
-    "strengths_of": (ex.study_table.strengths_of, {"table": TABLE, "kind": "noise"}),
-    "equal_loss": (ex.study_table.equal_loss, {"table": TABLE, "kind": "noise"}),
-    "slope_per_e_fold": (
-        ex.study_table.slope_per_e_fold,
-        {
-            "table": TABLE,
-            "kind": "noise",
-            "strengths": [0.0, 0.1],
-            "column": "share",
-            "position": 1,
-        },
-    ),
-    "plane": (
-        ex.study_table.plane,
-        {"table": TABLE, "kinds": ["noise"], "column": "share", "position": 1},
-    ),
+    "arm": (STUDY.arm, ARM),
+    "effect": (STUDY.effect, ARM),
+    "strengths": (STUDY.strengths, {"kind": "noise"}),
+    "equal_loss": (STUDY.equal_loss, {"kind": "noise"}),
+    "slope": (STUDY.slope, {"kind": "noise", "column": "share", "strengths": [0.0, 0.1]}),
+    "plane": (STUDY.plane, {"kinds": ["noise"], "column": "share"}),
     "mean_effect": (statistics.mean_effect, {"values": [1.0, 2.0]}),
     "paired_effect": (statistics.paired_effect, {"after": [1.0, 2.0], "before": [0.5, 1.0]}),
     "slope_within_seeds": (
@@ -85,7 +73,8 @@ KINDS = {
     "column": ("misspelled", 3, None),
     "gap": ("x", None, 0.0, -1.0, np.nan),
     "kinds": (None, 3, "ab", [], ["misspelled"]),
-    "levels": (None, 3, "ab", [], [0.7]),
+    "levels": (3, "ab", [], [0.7]),
+    "known_level": ("x", 0.7, np.nan),
     "differences": ("x", None, [np.nan, 1.0], [], [1.0], np.ones((2, 2)), ["a", "b"]),
     "arms": ("x", None, [], [1.0, 2.0], [[np.nan, 1.0], [0, 1]], [["a", "b"]]),
     "deciding": ("x", None, np.nan, 0.0, True),
@@ -102,15 +91,14 @@ Penalty: training=training weights=weights labels=choice
 Rescaled: logarithms=weights
 downstream.run: plan=plan checkpoint=path
 pretraining.run: plan=plan
-read_study: tasks=tasks
+read_study: tasks=tasks equal_share=number
 study_table: results=results learnable_gap=gap
-arm: table=frame kind=arm_kind strength=level column=column
-change: table=frame kind=arm_kind strength=level column=column
-log_ratio: table=frame kind=arm_kind strength=level column=column
-strengths_of: table=frame kind=arm_kind
-equal_loss: table=frame kind=arm_kind maximum=number
-slope_per_e_fold: table=frame kind=arm_kind strengths=levels column=column
-plane: table=frame kinds=kinds column=column
+arm: kind=arm_kind strength=level column=column
+effect: kind=arm_kind strength=known_level column=column
+strengths: kind=arm_kind
+equal_loss: kind=arm_kind
+slope: kind=arm_kind strengths=levels column=column
+plane: kinds=kinds column=column
 mean_effect: values=differences
 paired_effect: after=differences before=differences
 slope_within_seeds: x=arms y=arms

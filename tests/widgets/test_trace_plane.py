@@ -3,6 +3,7 @@ package, and what a reader does with it.
 """
 
 import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from playwright.sync_api import expect
 from scipy import stats
 
 from ntpcompanion.experiments.same_loss import study_table as study
+from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
 from ntpcompanion.statistics import slope_within_seeds
 from tests.browsing import needs_browser
 from tests.widgets.shown import made_widget
@@ -33,19 +35,16 @@ EFFECTS = """([columns, choices, most]) => {
 
 
 def read(name):
-    """The plan of a record, and the table of its models."""
-    runs = study.read_study(json.loads((RECORDS / f"{name}.json").read_text())["results"])
-    return runs[0][0], study.study_table([result for _, result in runs], GAP)
+    """The models of a record."""
+    tasks = json.loads((RECORDS / f"{name}.json").read_text())["results"]
+    return study.read_study(tasks, ContextGaps(1.0, 0.0, 1.0 + GAP, 1.0 + GAP, 1.0, 0.0))
 
 
 @pytest.fixture(scope="module")
 def given():
-    (plan, table), (second, six) = read("downstream_hmm8"), read("downstream_hmm6")
-    trees, tree = read("downstream_pcfg16")
-    return {
-        "table": table, "plan": plan, "six": six, "second": [[second]], "trees": trees,
-        "tree": tree, "moves": MOVES, "task": plan.suite.places[0], "table2": TABLE2,
-    }  # fmt: skip
+    names = {"eight": "downstream_hmm8", "six": "downstream_hmm6", "tree": "downstream_pcfg16"}
+    studies = {key: read(name) for key, name in names.items()}
+    return {**studies, "moves": MOVES, "table2": TABLE2}
 
 
 @pytest.fixture(scope="module")
@@ -127,13 +126,12 @@ def test_every_choice_has_the_slope_and_interval_of_the_package(
 
 
 def test_the_main_slope_is_that_of_the_chapter(plane, given, opened):
-    table = given["table"]
-    kept = study.equal_loss(table, "penalty", plane.data["equal_share"])
-    effect = study.slope_per_e_fold(table, "penalty", kept, "projected", given["task"])
+    models = replace(given["eight"], equal_share=plane.data["equal_share"])
+    effect = models.slope("penalty")
     with opened(plane) as page:
         assert state(page)["slope"] == pytest.approx(effect.mean, abs=1e-4)
         assert state(page)["interval"] == pytest.approx(effect.interval, abs=1e-4)
-        assert state(page)["points"] == 8 * len(kept)
+        assert state(page)["points"] == 8 * len(models.equal_loss("penalty"))
 
 
 def test_a_reader_chooses_by_keyboard(plane, opened):

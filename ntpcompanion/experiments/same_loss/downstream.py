@@ -164,11 +164,12 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     ...     interventions=(Rescaled((0.5,)),), references=False,
     ... )
     >>> table = study_table.study_table([downstream.run(plan)], learnable_gap=0.1)
+    >>> study = study_table.Study(table)
     >>> table.kind.unique().tolist()
     ['untrained', 'saturated', 'rescaled']
-    >>> abs(study_table.log_ratio(table, "rescaled", 0.5, "balanced").mean) < 0.01
+    >>> abs(study.effect("rescaled", "balanced", strength=0.5).mean) < 0.01
     True
-    >>> study_table.log_ratio(table, "rescaled", 0.5, "trace").mean > 0.1
+    >>> study.effect("rescaled", "trace", strength=0.5).mean > 0.1
     True
     """
     check_instance("plan", plan, Plan)

@@ -2,10 +2,11 @@
 with the words of the sentence beside them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
+import pandas as pd
 import torch
 from jaxtyping import Float
 from pydantic import Field
@@ -118,3 +119,16 @@ def _columns(
         ),
     }
     return lambda tokens: torch.cat([kinds[part](tokens) for part in PARTS[name]], 1)
+
+
+def accuracy_table(tasks: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Recorded accuracies in per cent, a row for each task under the `states` of its language, a
+    column for each of PARTS and one for the "exact posterior".
+    """
+    rows = []
+    for task in tasks:
+        result = Result.from_json(task["result"])
+        language = Plan.from_json(task["parameters"]).language
+        states = getattr(language, "states", None)  # None: a grammar
+        rows.append({"states": states, **result.accuracy, "exact posterior": result.bayes})
+    return 100 * pd.DataFrame(rows).set_index("states")

@@ -2,12 +2,12 @@
 Traces of penalized networks before and after all symmetries are minimized over.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import pandas as pd
 import torch
 from pydantic import Field
 
@@ -16,6 +16,7 @@ from ntpcompanion.experiments.same_loss.downstream import Kept, Seed
 from ntpcompanion.experiments.same_loss.interventions import PRETRAINING, Arm
 from ntpcompanion.experiments.same_loss.plan_fields import NamedLanguage
 from ntpcompanion.experiments.same_loss.study_measures import divergences
+from ntpcompanion.experiments.same_loss.study_table import Study
 from ntpcompanion.mlm.curvature.function_trace import function_traces
 from ntpcompanion.mlm.curvature.traces import measured_traces
 from ntpcompanion.mlm.data.stacked_sentences import Labels
@@ -171,46 +172,47 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
 
 
 def with_function_traces(
-    table: pd.DataFrame, networks: Iterable[TracedNetwork], *, tolerance: float = 0.01
-) -> pd.DataFrame:
+    study: Study, tasks: Iterable[Mapping[str, Any]], *, tolerance: float = 0.01
+) -> Study:
     """The penalized models of a study that were trained again, with the traces of their functions
     beside the accuracies of the study.
 
     Parameters
     ----------
-    table
-        of `study_table`.
-    networks
-        trained again with the plan and seeds of the study.
+    study
+        whose plan and seeds the networks were trained again with.
+    tasks
+        of a record of this experiment.
     tolerance
         by how much a balanced trace may differ from that of the study, relatively: more, and it is
         another network.
 
     Returns
     -------
-    DataFrame
-        rows of `table` with the columns function, fitted, median and largest of `TracedNetwork`.
+    Study
+        with the columns function, fitted, median and largest of `TracedNetwork`.
 
     Raises
     ------
     ValueError
-        a table of another kind, a network that the study does not have, or that came out otherwise.
+        a study of another kind, a network that it does not have, or that came out otherwise.
     """
-    check_instance("table", table, pd.DataFrame)
+    check_instance("study", study, Study)
+    networks = [network for task in tasks for network in Result.from_json(task["result"]).networks]
     again = experiment.table_of(networks).rename(columns={"weight": "strength"})
     again = again.assign(kind="penalty", again=again.balanced)
     columns = ["kind", "strength", "seed", "again", "function", "fitted", "median", "largest"]
-    joined = table.merge(again[columns], on=columns[:3])
+    joined = study.table.merge(again[columns], on=columns[:3])
     if len(joined) < len(again):
         raise ValueError(
-            f"`networks` must be penalized models of `table`, got {len(again) - len(joined)} of "
+            f"`tasks` must hold penalized models of `study`, got {len(again) - len(joined)} of "
             f"{len(again)} whose weight or seed it does not have."
         )
     for row in joined.to_dict("records"):
         if abs(row["again"] / row["balanced"] - 1) > tolerance:
             raise ValueError(
-                f"`networks` must be those of `table`, got the balanced trace {row['again']:.4g} "
+                f"`tasks` must hold networks of `study`, got the balanced trace {row['again']:.4g} "
                 f"for seed {row['seed']} and weight {row['strength']:g}, where the study has "
                 f"{row['balanced']:.4g}."
             )
-    return joined.drop(columns="again")
+    return replace(study, table=joined.drop(columns="again"))

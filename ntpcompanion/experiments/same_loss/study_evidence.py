@@ -1,16 +1,26 @@
 """What recorded studies say for and against a link of trace and accuracy, arm by arm."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 from scipy.special import expit, logit
 
-from ntpcompanion.experiments.same_loss.study_table import SATURATED, arm, change, log_ratio
-from ntpcompanion.mlm.data.mlm_checks import as_list
-from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
-from ntpcompanion.statistics.effects import Effect, slope_within_seeds
+from ntpcompanion.experiments.same_loss.interventions import Noise
+from ntpcompanion.experiments.same_loss.study_table import Study
+from ntpcompanion.statistics.effects import (
+    Effect,
+    estimate,
+    mean_effect,
+    paired_effect,
+    slope_within_seeds,
+)
 from ntpcompanion.validation import as_between, as_number, check_instance
+
+# probes, in the order in which a reader chooses among them
+CHOICES = ("projected", "full", "few_shot", "masked", "heads", "halfway", "tuned")
 
 
 def with_interval(effect: Effect, digits: int = 2) -> str:
@@ -27,74 +37,94 @@ def with_interval(effect: Effect, digits: int = 2) -> str:
     return f"{effect.mean:+.{digits}f} [{low}, {high}]".replace("-", "−")
 
 
-def doses(
-    table: pd.DataFrame,
+def intervals(effects: Mapping[str, Effect]) -> pd.DataFrame:
+    """For `draw_comparisons`: of each effect the `label`, `value`, and ends `low` and `high`."""
+    rows = [(label, effect.mean, *effect.interval) for label, effect in effects.items()]
+    return pd.DataFrame(rows, columns=["label", "value", "low", "high"])
+
+
+def slope_table(
+    studies: Mapping[str, Study],
     kind: str,
-    strengths: Sequence[float],
-    columns: Mapping[str, str],
-    position: float,
-) -> dict[float, dict[str, Effect]]:
-    """Of each strength what it does to trace, loss and accuracies, paired by seed.
-
-    Parameters
-    ----------
-    table
-        of `study_table`.
-    kind, strengths
-        the arms, each against the baseline of its kind (see `change`).
-    columns
-        a heading for each accuracy, and the column that it is.
-    position
-        of the task.
-
-    Returns
-    -------
-    dict
-        for each strength "dose" (change of the logarithm of the balanced trace), "loss" (change of
-        the excess in per cent of the learnable gap), and the headings.
-
-    Raises
-    ------
-    ValueError
-        no such arm or column, see `arm`.
-    """
-    return {
-        strength: {
-            "dose": log_ratio(table, kind, strength, "balanced"),
-            "loss": change(table, kind, strength, "share"),
-            **{
-                head: change(table, kind, strength, column, position)
-                for head, column in columns.items()
-            },
-        }
-        for strength in as_list("strengths", strengths, "strengths")
+    columns: Sequence[str],
+    strengths: Sequence[float] | None = None,
+    trace: str = "balanced",
+) -> pd.DataFrame:
+    """The `slope` of each accuracy in each study: a row for each study."""
+    slopes = {
+        name: {column: study.slope(kind, column, strengths, trace) for column in columns}
+        for name, study in studies.items()
     }
+    return pd.DataFrame(slopes).T
 
 
-def slope_across(
-    tables: Sequence[pd.DataFrame], trace: str, column: str, position: float
-) -> Effect:
-    """How many points an accuracy rises for each e-fold of a trace from one table to the next, of
-    saturated models of the same seeds: one table for each width, say.
+def slopes_across(studies: Sequence[Study], columns: Sequence[str]) -> pd.DataFrame:
+    """How many points accuracies rise for each e-fold of the plain and of the balanced trace from
+    one study to the next, of saturated models of the same seeds: one study for each width, say.
 
-    Raises ValueError as `arm` and `slope_within_seeds`.
+    Raises ValueError as `Study.arm` and `slope_within_seeds`.
     """
-    tables = as_list("tables", tables, "tables of `study_table`")
-    x = [np.log(arm(table, *SATURATED, trace).to_numpy()) for table in tables]
-    y = [arm(table, *SATURATED, column, position).to_numpy() for table in tables]
-    return slope_within_seeds(np.stack(x, 1), np.stack(y, 1))
+
+    def levels(column: str) -> Float[np.ndarray, "seeds studies"]:
+        return np.stack([study.saturated(column).to_numpy() for study in studies], 1)
+
+    cells = {
+        trace: [slope_within_seeds(np.log(levels(trace)), levels(column)) for column in columns]
+        for trace in ("trace", "balanced")
+    }
+    return pd.DataFrame(cells, index=list(columns))
 
 
-def leverage(table: pd.DataFrame, kind: str, strengths: Sequence[float]) -> dict[float, float]:
-    """Which share of what decides a slope within seeds each arm has: its squared distance from the
-    mean log balanced trace of the seed over the sum of these, mean over seeds. The shares add up
-    to 1.
+def sgd_excess(study: Study) -> pd.DataFrame:
+    """Excess of the loss above the start at a constant learning rate of SGD, before the anneal:
+    a row for each `rate` and seed, `predicted` from η tr H / (4B) and `measured` (nats).
+
+    Raises ValueError for a study whose plan has no SGD.
     """
-    strengths = as_list("strengths", strengths, "strengths")
-    x = np.stack([np.log(arm(table, kind, s, "balanced").to_numpy()) for s in strengths], 1)
-    squares = (x - x.mean(1, keepdims=True)) ** 2
-    shares = (squares / squares.sum(1, keepdims=True)).mean(0)
-    return dict(zip(strengths, shares.tolist(), strict=True))
+    plans = study.plan.interventions if study.plan else ()
+    sgd = next((plan.sgd for plan in plans if isinstance(plan, Noise)), None)
+    if sgd is None:
+        raise ValueError("`study` must have the intervention `Noise` in its plan.")
+    start = study.arm("sgd", 0.0, "excess")
+    factor = sgd.learning_rate / (4 * sgd.batch_size)
+    rates = study.strengths("sgd")
+    columns = {
+        "predicted": {rate: rate * factor * study.arm("sgd", rate, "trace") for rate in rates},
+        "measured": {rate: study.arm("sgd", rate, "excess") - start for rate in rates},
+    }
+    return pd.DataFrame(
+        {name: pd.concat(column, names=["rate"]) for name, column in columns.items()}
+    )
+
+
+def accuracies_by_features(
+    study: Study, features: Sequence[str], columns: Sequence[str]
+) -> pd.DataFrame:
+    """Accuracies on the main task: `features` (the "words", the "lookup" table, or a kind of arm of
+    strength 0), `probe` and `accuracy` in per cent; of an arm a row for each seed.
+    """
+    task, rows = study.references[study.position], []
+    for name in features:
+        exact = {"words": task.words, "lookup": task.lookup}.get(name)
+        for column in columns:
+            values = [100 * getattr(exact, column)] if exact else study.arm(name, 0.0, column)
+            rows += [(name, column, value) for value in values]
+    return pd.DataFrame(rows, columns=["features", "probe", "accuracy"])
+
+
+def models_to_choose(studies: Mapping[str, Study], kinds: Sequence[str]) -> list[dict[str, Any]]:
+    """For the figure `trace_plane`: of each study its name, the positions of its tasks, and its
+    models of these kinds with the columns that the figure reads, rounded.
+    """
+    numbers = ["kind", "strength", "seed", "trace", "balanced", "share", "position"]
+    chosen = []
+    for name, study in studies.items():
+        models = study.table[study.table.position.notna() & study.table.kind.isin(kinds)]
+        models = models[[*numbers, *CHOICES]].round(6).astype(object)
+        columns = models.where(models.notna(), None).to_dict("list")
+        tasks = [*study.plan.suite.places] if study.plan else []
+        chosen.append({"name": name, "tasks": tasks, "models": columns})
+    return chosen
 
 
 def points_of_log_odds(log_odds: float, accuracy: float) -> float:
@@ -161,17 +191,25 @@ def _plain(effect: Effect) -> str:
     return f"{effect.mean:.3g} ± {half:.1g}"
 
 
-def gap_effects(gaps: ContextGaps, sentences: int) -> dict[str, Effect]:
-    """What the context is worth in a language, in nats, as numbers with an error: "learnable gap"
-    and "neighbours' gap", each a mean over so many drawn `sentences`.
+def design_effects(study: Study, sentences: int) -> dict[str, Effect]:
+    """What a design asks of a language: what its context is worth ("learnable gap" and "neighbours'
+    gap" in nats, each a mean over so many drawn `sentences`), the excess loss of saturated networks
+    (per cent of the learnable gap), and by how many points of the main task they lead the raw words
+    and networks that were not trained.
 
-    Raises ValueError for what is not a `ContextGaps`.
+    Raises ValueError for what is not a study of `read_study`.
     """
-    check_instance("gaps", gaps, ContextGaps)
+    check_instance("study", study, Study)
+    if (gaps := study.gaps) is None:
+        raise ValueError("`study` must be one of `read_study`.")
     error = float(np.hypot(gaps.floor_stderr, gaps.neighbours_stderr))
-    errors = {"learnable gap": gaps.floor_stderr, "neighbours' gap": error}
-    values = gaps.learnable_gap, gaps.neighbours_gap
+    trained, excess = study.saturated("projected"), study.saturated("share")
+    raw = study.references[study.position].words
+    untrained = study.arm("untrained", 0.0, "projected")
     return {
-        name: Effect(value, stderr, sentences, stderr * sentences**0.5)
-        for value, (name, stderr) in zip(values, errors.items(), strict=True)
+        "learnable gap": estimate(gaps.learnable_gap, gaps.floor_stderr, sentences),
+        "neighbours' gap": estimate(gaps.neighbours_gap, error, sentences),
+        "excess loss": mean_effect(excess),
+        "lead over raw words": mean_effect(trained - 100 * raw.projected),
+        "lead over an untrained network": paired_effect(trained, untrained),
     }

@@ -90,12 +90,13 @@ def measure(
     )
 
 
-def glue_all(values: Mapping[str, Number]) -> None:
-    """Hand numbers to the text of the page, which shows them by their names: `{glue:text}`.
+def glue_all(values: Mapping[str, Number | str]) -> None:
+    """Hand numbers and words to the text of the page, which shows them by their names:
+    `{glue:text}`.
 
-    Raises TypeError for a value that is not a number.
+    Raises TypeError for a value that is neither.
     """
     from myst_nb import glue
 
     for name, value in values.items():
-        glue(name, float(value), display=False)
+        glue(name, value if isinstance(value, str) else float(value), display=False)

@@ -8,6 +8,7 @@ from ntpcompanion.experiments.same_loss.penalized_traces import (
     run,
     with_function_traces,
 )
+from ntpcompanion.experiments.same_loss.study_table import Study
 from tests.experiments import study_cases
 from tests.experiments.study_cases import PENALTY, STEPS, VALUES
 
@@ -43,14 +44,19 @@ def network(weight, seed, balanced):
     return TracedNetwork(weight=weight, seed=seed, **traces, **rest)
 
 
+def task(*networks):
+    return [{"result": Result(networks=networks).to_json()}]
+
+
 def test_traces_stand_beside_the_accuracies_of_the_same_network_only():
     models = {"kind": "penalty", "strength": [0.0, 0.0, 0.1], "seed": [0, 1, 0], "position": 1}
     table = pd.DataFrame(models | {"balanced": [4.0, 5.0, 6.0], "full": [70.0, 71.0, 72.0]})
-    joined = with_function_traces(table, [network(0.0, 1, 5.01), network(0.1, 0, 6.0)])
+    study = Study(table)
+    joined = with_function_traces(study, task(network(0.0, 1, 5.01), network(0.1, 0, 6.0))).table
     assert joined[["seed", "full", "function"]].to_numpy().tolist() == [[1, 71, 3], [0, 72, 2]]
     with pytest.raises(
         ValueError, match=r"got the balanced trace 5.1 for seed 1 and weight 0, .* 5"
     ):
-        with_function_traces(table, [network(0.0, 1, 5.1)])
+        with_function_traces(study, task(network(0.0, 1, 5.1)))
     with pytest.raises(ValueError, match="got 1 of 2 whose weight or seed it does not have"):
-        with_function_traces(table, [network(0.0, 1, 5.0), network(0.2, 1, 5.0)])
+        with_function_traces(study, task(network(0.0, 1, 5.0), network(0.2, 1, 5.0)))

@@ -2,45 +2,64 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.same_loss import study_evidence as evidence
-from ntpcompanion.experiments.same_loss import study_table as tables
-from ntpcompanion.experiments.same_loss.downstream import Result
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
 from ntpcompanion.statistics.effects import Effect, paired_effect
-from tests.experiments.same_loss.test_study_table import SEEDS, TABLE, rows
-
-PENALTIES = [-0.1, 0.0, 0.1]
-
-
-def table_of(*models):
-    return tables.study_table([Result(models=models, references={}, device="cpu")], 0.8)
-
-
-def test_a_dose_is_shown_with_its_loss_and_its_points():
-    (found,) = evidence.doses(TABLE, "penalty", [0.1], {"probe": "projected"}, 1).values()
-    assert found["dose"].mean == pytest.approx(-1.0)
-    assert found["loss"].mean == pytest.approx(100 * 0.020 / 0.8)
-    assert found["probe"].mean == pytest.approx(-1.0)
+from tests.experiments.same_loss.test_study_table import SEEDS, STUDY, rows, study_of
+from tests.experiments.study_cases import NOISE, plan
 
 
 def test_a_slope_across_widths_has_its_own_line_for_each_seed():
     """Traces e^0, e^1, e^2 times those of a seed, and three points for each."""
-    widths = [table_of(*rows("saturated", 0.0, 0.008, np.exp(k), -3.0 * k)) for k in range(3)]
-    for trace in ("trace", "balanced"):
-        found = evidence.slope_across(widths, trace, "projected", 1)
-        assert (found.mean, found.replicates) == (pytest.approx(-3.0), len(SEEDS))
+    widths = [study_of(*rows("saturated", 0.0, 0.008, np.exp(k), -3.0 * k)) for k in range(3)]
+    found = evidence.slopes_across(widths, ["projected"])
+    for slope in found.loc["projected"]:
+        assert (slope.mean, slope.replicates) == (pytest.approx(-3.0), len(SEEDS))
 
 
-def test_leverage_is_how_far_the_slope_follows_an_arm():
-    """If an arm's accuracy rises by one point, the slope changes by (x - mean) / Σ (x - mean)²."""
-    shares = evidence.leverage(TABLE, "penalty", PENALTIES)
-    assert sum(shares.values()) == pytest.approx(1)
-    assert shares == pytest.approx({-0.1: 0.5, 0.0: 0.0, 0.1: 0.5})
-    far = table_of(
-        *rows("penalty", -0.1, 0.01, np.exp(5.0), 0.0),
-        *rows("penalty", 0.0, 0.01, 1.0, 0.0),
-        *rows("penalty", 0.1, 0.01, np.exp(-0.5), 0.0),
-    )
-    assert evidence.leverage(far, "penalty", PENALTIES)[-0.1] == pytest.approx(0.66, abs=0.01)
+def test_slopes_and_intervals_stand_in_tables():
+    slopes = evidence.slope_table({"one": STUDY}, "penalty", ["projected", "full"])
+    assert slopes.map(lambda own: own.mean).to_numpy() == pytest.approx(np.ones((1, 2)))
+    (row,) = evidence.intervals({"a": slopes.loc["one", "full"]}).to_numpy().tolist()
+    assert row == ["a", *(pytest.approx(1.0, abs=1e-6) for _ in range(3))]
+
+
+def test_the_excess_of_sgd_is_predicted_from_rate_and_trace():
+    """By hand: rate 0.3 times the learning rate 1e-2, a batch of 8, traces 2 (10 + seed)."""
+    models = [*rows("sgd", 0.0, 0.01, 1.0, 0.0), *rows("sgd", 0.3, 0.05, 1.0, 0.0)]
+    study = study_of(*models, plan=plan(NOISE))
+    found = evidence.sgd_excess(study).loc[0.3]
+    assert found.measured.to_numpy() == pytest.approx([0.04] * 3)
+    assert found.predicted.to_numpy() == pytest.approx([0.003 * t / 32 for t in (20, 22, 24)])
+    with pytest.raises(ValueError, match="must have the intervention `Noise`"):
+        evidence.sgd_excess(STUDY)
+
+
+def test_models_to_choose_have_no_missing_numbers():
+    (found,) = evidence.models_to_choose({"one": STUDY}, ["penalty", "sgd"])
+    assert (found["name"], set(found["models"]["kind"])) == ("one", {"penalty"})
+    assert found["models"]["heads"] == [None] * 9
+    assert found["models"]["projected"][:3] == [71.5, 72.5, 73.5]
+
+
+def test_a_design_leads_what_it_is_compared_with():
+    models = [
+        m
+        for kind, p in (("saturated", 9.0), ("untrained", 2.0))
+        for m in rows(kind, 0.0, 0.008, 1.0, p)
+    ]
+    gaps = ContextGaps(3.25, 0.003, 4.07, 4.05, 3.4, 0.004)
+    study = study_of(*models, gaps=gaps, references=STUDY.references)
+    found = evidence.design_effects(study, 100)
+    own, beside = found["learnable gap"], found["neighbours' gap"]
+    assert (own.mean, own.stderr, own.replicates) == (gaps.learnable_gap, 0.003, 100)
+    assert own.sd == pytest.approx(0.03)
+    assert (beside.mean, beside.stderr) == (gaps.neighbours_gap, pytest.approx(0.005))
+    leads = {"excess loss": 1.0, "lead over raw words": 20.0, "lead over an untrained network": 7.0}
+    assert {name: found[name].mean for name in leads} == pytest.approx(leads)
+    table = evidence.accuracies_by_features(study, ["words", "untrained"], ["full"])
+    assert table.accuracy.tolist() == pytest.approx([60.0, 72.0, 73.0, 74.0])
+    with pytest.raises(ValueError, match="`study` must be one of `read_study`"):
+        evidence.design_effects(STUDY, 100)
 
 
 def test_a_fifth_of_table_2_in_log_odds_is_a_third_of_a_point_near_the_ceiling():
@@ -72,12 +91,3 @@ def test_a_condition_nobody_measured_is_refused(conditions):
 
 def test_a_number_stands_with_its_interval():
     assert evidence.with_interval(Effect(-0.456, 0.0, 8, 0.0), 1) == "−0.5 [−0.5, −0.5]"
-
-
-def test_the_gaps_of_a_language_have_the_error_of_the_sentences():
-    gaps = ContextGaps(3.25, 0.003, 4.07, 4.05, 3.4, 0.004)
-    found = evidence.gap_effects(gaps, 100)
-    own, beside = found["learnable gap"], found["neighbours' gap"]
-    assert (own.mean, own.stderr, own.replicates) == (gaps.learnable_gap, 0.003, 100)
-    assert own.sd == pytest.approx(0.03)
-    assert (beside.mean, beside.stderr) == (gaps.neighbours_gap, pytest.approx(0.005))

@@ -4,7 +4,12 @@ import pytest
 
 from ntpcompanion.experiments.same_loss import study_table as tables
 from ntpcompanion.experiments.same_loss.downstream import Result, run
-from ntpcompanion.experiments.same_loss.study_results import StudyModel, TaskAccuracies
+from ntpcompanion.experiments.same_loss.study_results import (
+    StudyModel,
+    TaskAccuracies,
+    TaskReferences,
+)
+from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps, context_gaps
 from tests.experiments.study_cases import plan
 
 SEEDS = (0, 1, 2)
@@ -30,7 +35,16 @@ MODELS = (
     *rows("penalty", 0.0, 0.010, 1.0, 0.5),
     *rows("penalty", 0.1, 0.030, np.exp(-1.0), -0.5),
 )
-TABLE = tables.study_table([Result(models=MODELS, references={}, device="cpu")], 0.8)
+
+
+def study_of(*models, gap=0.8, **fields):
+    result = Result(models=models, references={}, device="cpu")
+    return tables.Study(tables.study_table([result], gap), **fields)
+
+
+ALONE = TaskAccuracies(0.6, 0.6, 0.6, 1e-6)
+STUDY = study_of(*MODELS, references={1: TaskReferences(0.1, 0.9, ALONE, ALONE)})
+TABLE = STUDY.table
 
 
 def test_a_row_holds_a_model_and_a_task():
@@ -48,48 +62,80 @@ def test_a_model_that_two_records_hold_is_taken_once():
     pd.testing.assert_frame_equal(tables.study_table([result, result], 0.8), TABLE)
 
 
-def test_a_change_is_paired_with_the_same_steps_without_the_penalty():
-    effect = tables.change(TABLE, "penalty", -0.1, "projected", 1)
+def test_an_effect_is_paired_with_the_same_steps_without_the_penalty():
+    effect = STUDY.effect("penalty", "projected", 1, -0.1)
     assert (effect.mean, effect.replicates) == (pytest.approx(1.0), 3)
     assert effect.stderr == pytest.approx(0, abs=1e-10)
-    against_start = tables.change(TABLE, "sgd", 0.3, "excess")
-    assert against_start.mean == pytest.approx(0.042)
+    assert STUDY.effect("sgd", "excess", strength=0.3).mean == pytest.approx(0.042)
+    assert STUDY.effect("lookup").mean == pytest.approx(60 - 71)
 
 
-def test_log_ratios_and_slopes_recover_what_was_put_in():
-    ratio = tables.log_ratio(TABLE, "penalty", -0.1, "balanced")
-    assert ratio.mean == pytest.approx(1.0)
-    slope = tables.slope_per_e_fold(TABLE, "penalty", [-0.1, 0.0, 0.1], "projected", 1)
-    assert slope.mean == pytest.approx(1.0)
+def test_effects_on_traces_and_slopes_recover_what_was_put_in():
+    effects = STUDY.effects("penalty", ["balanced", "projected"], [-0.1, 0.1])
+    means = effects.map(lambda effect: effect.mean)
+    np.testing.assert_allclose(means, [[1.0, 1.0], [-1.0, -1.0]])
+    assert STUDY.slope("penalty", "projected", [-0.1, 0.0, 0.1]).mean == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="`strengths` must hold at least two, for a slope, got 1"):
+        STUDY.slope("penalty", strengths=[0.0])
 
 
-def test_only_saturated_arms_count_as_equal():
-    assert tables.strengths_of(TABLE, "penalty") == [-0.1, 0.0, 0.1]
-    assert tables.equal_loss(TABLE, "penalty") == [-0.1, 0.0]
+def test_arms_at_equal_loss_are_taken_if_none_is_named():
+    assert STUDY.strengths("penalty") == [-0.1, 0.0, 0.1]
+    assert STUDY.equal_loss("penalty") == [-0.1, 0.0]
+    assert STUDY.effects("penalty", ["projected"]).index.tolist() == [-0.1]
+    assert STUDY.slope("penalty").mean == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="`kind` = 'sgd' has no arm at equal loss"):
+        STUDY.effect("sgd", "share")
 
 
-def test_the_plane_leaves_out_the_origin():
-    found = tables.plane(TABLE, ["penalty"], "projected", 1)
-    assert sorted(found.strength.unique()) == [-0.1, 0.1]
-    sharp = found[found.strength == -0.1]
-    np.testing.assert_allclose(sharp.log_trace, 1.0)
-    np.testing.assert_allclose(sharp.points, 1.0)
+def test_studies_are_cut_joined_and_compared():
+    flat, sharp = STUDY.select("strength >= 0"), STUDY.select("strength < 0")
+    assert sorted(flat.joined(sharp).table.index) == sorted(TABLE.index)
+    other = study_of(*rows("saturated", 0.0, 0.008, np.exp(2.0), 3.0))
+    assert other.lead(STUDY).mean == pytest.approx(3.0)
+    assert other.lead(STUDY, "trace").mean == pytest.approx(2.0)
+
+
+def test_leverage_is_how_far_the_slope_follows_an_arm():
+    """If an arm's accuracy rises by one point, the slope changes by (x - mean) / Σ (x - mean)²."""
+    every = tables.Study(TABLE, equal_share=10.0)
+    assert every.leverage("penalty") == pytest.approx({-0.1: 0.5, 0.0: 0.0, 0.1: 0.5})
+    far = study_of(
+        *rows("penalty", -0.1, 0.01, np.exp(5.0), 0.0),
+        *rows("penalty", 0.0, 0.01, 1.0, 0.0),
+        *rows("penalty", 0.1, 0.01, np.exp(-0.5), 0.0),
+    )
+    assert far.leverage("penalty")[-0.1] == pytest.approx(0.66, abs=0.01)
+
+
+def test_the_plane_leaves_out_the_origin_and_larger_losses():
+    found = STUDY.plane(["penalty"])
+    assert found.strength.unique().tolist() == [-0.1]
+    np.testing.assert_allclose(found.log_trace, 1.0)
+    np.testing.assert_allclose(found.points, 1.0)
 
 
 @pytest.mark.parametrize(("strength", "column"), [(0.4, "share"), (0.3, "projected")])
 def test_what_was_not_measured_is_refused(strength, column):
     with pytest.raises(ValueError, match=f"`{column}` was not measured of the arm .*Known arms: "):
-        tables.arm(TABLE, "sgd", strength, column, None if column == "share" else 1)
+        STUDY.arm("sgd", strength, column)
 
 
 def test_runs_are_read_from_a_record():
     own = plan(references=False)
     result = run(own)
     task = {"parameters": own.to_json(), "result": result.to_json(), "seconds": 1.0}
-    assert tables.read_study([task]) == [(own, result)]
+    gaps = ContextGaps(1.0, 0.0, 1.5, 1.5, 1.2, 0.0)
+    study = tables.read_study([task], gaps)
+    assert (study.plan, study.position) == (own, own.suite.places[0])
+    pd.testing.assert_frame_equal(study.table, tables.study_table([result], 0.5))
+    drawn = tables.read_study([task], sentences=200, seed=1)
+    assert drawn.gaps == context_gaps(own.language.build(), 200, 1)
     broken = {**task, "result": {**task["result"], "device": 3}}
     with pytest.raises(ValueError, match="`device`"):
         tables.read_study([broken])
+    with pytest.raises(ValueError, match="`tasks` must hold a task of a record, got none"):
+        tables.read_study([])
 
 
 def test_a_table_of_nothing_is_refused():

@@ -28,8 +28,8 @@ def test_an_estimate_brings_its_error_and_its_replicates(capsys):
 def test_numbers_are_handed_to_the_text(monkeypatch):
     glued = []
     monkeypatch.setattr("myst_nb.glue", lambda *item, display: glued.append((*item, display)))
-    glue_all({"one": np.float32(1.0), "two": 2})
-    assert glued == [("one", 1.0, False), ("two", 2.0, False)]
+    glue_all({"one": np.float32(1.0), "two": 2, "three": "−0.5 ± 0.1"})
+    assert glued == [("one", 1.0, False), ("two", 2.0, False), ("three", "−0.5 ± 0.1", False)]
     with pytest.raises(TypeError):
         glue_all({"one": None})
 

@@ -1,6 +1,5 @@
 """The folder of a run: what lies there, and what does not."""
 
-
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
