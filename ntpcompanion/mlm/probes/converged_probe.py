@@ -12,14 +12,14 @@ from ntpcompanion.mlm.probes.feature_scaling import scaled_stack
 from ntpcompanion.mlm.probes.logistic import fit_logistic
 from ntpcompanion.mlm.probes.probe_inputs import (
     accuracy_by_posterior,
-    refuse_features,
-    refuse_labels,
+    check_features,
+    check_labels,
 )
 from ntpcompanion.mlm.probes.ridge_choice import (
     RidgeChoice,
+    check_criterion,
     choose_ridge,
     grouped_logits,
-    refuse_criterion,
 )
 from ntpcompanion.validation import as_integer, as_positive, check_instance, check_torch_generator
 
@@ -58,7 +58,7 @@ class ConvergedProbe:
     max_iterations: int = 500
 
     def __post_init__(self) -> None:
-        refuse_criterion(self.criterion)
+        check_criterion(self.criterion)
         for name in ("dims", "draws", "shots", "subsets", "max_iterations"):
             as_integer(name, getattr(self, name), 1)
         as_positive("tolerance", self.tolerance)
@@ -220,8 +220,8 @@ def _task(
     """What all models share. Raises ValueError for shapes that do not fit."""
     check_instance("plan", plan, ConvergedProbe)
     check_torch_generator("generator", generator)
-    refuse_features(train, test)
-    refuse_labels(labels, train.shape[1], posterior, test.shape[1])
+    check_features(train, test)
+    check_labels(labels, train.shape[1], posterior, test.shape[1])
     left = train.shape[1] - train.shape[1] // HELD_OUT
     if plan.subsets * plan.shots > left or train.shape[1] < HELD_OUT:
         raise ValueError(

@@ -68,7 +68,7 @@ class AdversarialPlan:
 
     def __post_init__(self) -> None:
         as_number("weight", self.weight, 0)
-        refuse_ridge(self.ridge)
+        check_ridge(self.ridge)
         for name, minimum in (("first", 1), ("second", 1), ("dims", 0)):
             as_integer(name, getattr(self, name), minimum)
 
@@ -116,11 +116,11 @@ def _common(plans: Sequence[AdversarialPlan], examples: int) -> tuple[int, int, 
             f"dims) = {sorted(kinds)}."
         )
     first, second, ridge, _ = kinds.pop()
-    refuse_few(examples, first, second)
+    check_examples(examples, first, second)
     return first, second, ridge
 
 
-def refuse_few(examples: int, first: int, second: int) -> None:
+def check_examples(examples: int, first: int, second: int) -> None:
     """Raise ValueError for fewer downstream examples than both sets together."""
     if first + second > examples:
         raise ValueError(
@@ -170,7 +170,7 @@ def solved_head(
     return (solved if d <= n else features.T @ solved), failed
 
 
-def refuse_ridge(ridge: float) -> None:
+def check_ridge(ridge: float) -> None:
     """Raise ValueError unless the ridge is positive and finite."""
     as_positive("ridge", ridge)
 
