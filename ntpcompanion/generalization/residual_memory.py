@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 
 from ntpcompanion.checks import NotNegative, Positive, Shape, Size, checked
-from ntpcompanion.validation import as_array, as_integer
+from ntpcompanion.validation import as_array, as_integer, as_shaped
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def fit_residual_memory(
     >>> found.slope.tolist(), found.predict(found.inputs).tolist()
     ([0.5], [-1.0, 1.0])
     """
-    x, y = as_array("inputs", inputs), as_array("targets", targets)
+    x, y = as_shaped("inputs", inputs, (None, None)), as_array("targets", targets)
     k = as_integer("neighbours", neighbours, 1, len(x), "(the number of examples)")
     slope = _bounded_least_squares(x, y, max_norm)
     return ResidualMemory(slope, x, y - x @ slope, k)

@@ -180,8 +180,8 @@ def train_to_losses(
     >>> [round(float(model.losses(x, y)[0]), 2) for model in reached]
     [0.29, 0.1]
     """
-    X, y, goals = (as_array("", each) for each in (inputs, labels, losses))
-    reach = as_array("radius", radius)
+    X, y = as_array("inputs", inputs), as_array("labels", labels)
+    goals, reach = as_array("losses", losses), as_array("radius", radius)
     first = np.full((len(X), X.shape[2]), float(start))
     model, missing = FeatureModel(first, first), np.ones((len(goals), len(X)), dtype=bool)
     models = [FeatureModel(first.copy(), first.copy()) for _ in goals]

@@ -213,9 +213,7 @@ def draw_blocks(
 
 
 @checked
-def all_inputs(
-    dim: FewBits,
-) -> Float[np.ndarray, "n d"]:
+def all_inputs(dim: FewBits) -> Float[np.ndarray, "n d"]:
     """The 2^d inputs with entries ±1, one a row. ValueError for d above 20."""
     bits = np.arange(2**dim)[:, None] >> np.arange(dim) & 1
     return (2.0 * bits - 1).astype(np.float32)
