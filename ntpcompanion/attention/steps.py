@@ -4,7 +4,7 @@ coordinates in which attention moves.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -23,8 +23,8 @@ from ntpcompanion.validation import as_array, as_integer_array
 
 # Where attention is stuck on a wrong token L − L* stays and ∇L vanishes: Polyak's step diverges.
 LONGEST = 1e6
-Method = Literal["gd", "ngd", "polyak"]
-METHODS = get_args(Method)
+METHODS = ("gd", "ngd", "polyak")
+Method = Annotated[str, Is(lambda method: method in METHODS, "be one of 'gd', 'ngd', 'polyak'")]
 GRADIENTS = {"log": logit_gradient, "plain": plain_logit_gradient}
 Steps = Annotated[
     ArrayLike,
@@ -96,7 +96,9 @@ def descend_attention(
     keep: Steps,
     learning_rate: Positive = 1.0,
     start: Annotated[ArrayLike, Shape("... d k")] | None = None,
-    gradient: Literal["log", "plain"] = "log",
+    gradient: Annotated[
+        str, Is(lambda gradient: gradient in ("log", "plain"), "be one of 'log', 'plain'")
+    ] = "log",
 ) -> AttentionPath:
     """Minimize the logistic loss of one layer of attention over W, with the decoder u fixed.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
@@ -38,7 +38,13 @@ def logit_jacobian(
         Float[np.ndarray, "V m"],
         Is(lambda decoder: len(decoder) > 1, "have at least two rows, one a token"),
     ],
-    activation: Literal["tanh", "gelu", "sine", "relu", "cube"] = "gelu",
+    activation: Annotated[
+        str,
+        Is(
+            lambda activation: activation in ACTIVATIONS,
+            f"be one of {', '.join(map(repr, ACTIVATIONS))}",
+        ),
+    ] = "gelu",
 ) -> Float[np.ndarray, "N*(V-1) k"]:
     """Derivatives of the logits U φ(W x + b) of N inputs by all parameters (U, W, b).
 

@@ -4,7 +4,7 @@ small models in large ones (Liu et al. 2023, appendix B.4.1).
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
@@ -14,6 +14,9 @@ from ntpcompanion.validation import as_array
 
 # powers of the factor k on the first matrix, those between, and the last
 MLP_SCALINGS = {"balanced": (-0.5, -1.0, -0.5), "naive": (0.0, -1.0, -1.0)}
+Scaling = Annotated[
+    str, Is(lambda scaling: scaling in MLP_SCALINGS, "be one of 'balanced', 'naive'")
+]
 Weights = Annotated[
     Sequence[Float[np.ndarray, "_ _"]],
     Length(2),
@@ -28,7 +31,7 @@ Weights = Annotated[
 
 @checked
 def enlarge_mlp(
-    weights: Weights, factor: Size, *, scaling: Literal["balanced", "naive"] = "balanced"
+    weights: Weights, factor: Size, *, scaling: Scaling = "balanced"
 ) -> list[np.ndarray]:
     """The matrices of a network that is k times as wide and has the same logits.
 
