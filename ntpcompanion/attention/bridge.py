@@ -2,17 +2,31 @@
 the whole vocabulary, and the query is the context.
 """
 
+from typing import Annotated
+
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from ntpcompanion.attention.planted_data import TokenSequences
 from ntpcompanion.attention.wsvm import WSVMSolution, solve_w_svm
+from ntpcompanion.checks import Range, Shape, Size, checked, need
 from ntpcompanion.linear.tables.contexts import ContextTable
-from ntpcompanion.validation import as_integer, as_integer_array, as_matrix
+from ntpcompanion.validation import as_array, as_integer_array
+
+Contexts = Annotated[ArrayLike, Shape("m d")]
+Targets = Annotated[ArrayLike, Shape("m", integers=True), Range(0)]
+Words = Annotated[ArrayLike, Shape("V width")]
 
 
-def next_token_table(contexts: ArrayLike, targets: ArrayLike, vocabulary: int) -> ContextTable:
+@checked(
+    need(
+        "targets",
+        lambda targets, vocabulary: np.max(targets) < vocabulary,
+        "hold words 0 … {vocabulary} − 1",
+    )
+)
+def next_token_table(contexts: Contexts, targets: Targets, vocabulary: Size) -> ContextTable:
     """Contexts after each of which one word follows.
 
     Parameters
@@ -42,13 +56,14 @@ def next_token_table(contexts: ArrayLike, targets: ArrayLike, vocabulary: int) -
     >>> next_token_table(np.eye(2), [0, 2], 3).next_token.tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    rows = as_matrix("contexts", contexts, (None, None))
-    V = as_integer("vocabulary", vocabulary, 1)
-    words = _as_words(targets, len(rows), V)
-    return ContextTable(rows, np.eye(V)[words], np.full(len(rows), 1 / len(rows)))
+    rows, words = as_array("contexts", contexts), as_integer_array("targets", targets)
+    return ContextTable(rows, np.eye(vocabulary)[words], np.full(len(rows), 1 / len(rows)))
 
 
-def attend_to_vocabulary(words: ArrayLike, contexts: ArrayLike, targets: ArrayLike) -> WSVMSolution:
+@checked(
+    need("targets", lambda words, targets: np.max(targets) < len(words), "hold words 0 … {V} − 1")
+)
+def attend_to_vocabulary(words: Words, contexts: Contexts, targets: Targets) -> WSVMSolution:
     """The SVM of the key-query matrix where each sequence consists of all words, the query is a
     context, and the best token is the word that follows it.
 
@@ -84,14 +99,14 @@ def attend_to_vocabulary(words: ArrayLike, contexts: ArrayLike, targets: ArrayLi
     >>> bool(np.allclose(centred(np.eye(4)) @ ours.weights, theirs.weights, atol=1e-4))
     True
     """
-    embedded = as_matrix("words", words, (None, None))
-    rows = as_matrix("contexts", contexts, (None, None))
-    followers = _as_words(targets, len(rows), len(embedded))
+    embedded, rows = as_array("words", words), as_array("contexts", contexts)
+    followers = as_integer_array("targets", targets)
     tokens = np.broadcast_to(embedded, (len(rows), *embedded.shape))
     return solve_w_svm(TokenSequences(tokens, rows, np.ones(len(rows))), followers, tol=1e-12)
 
 
-def centred(words: ArrayLike) -> Float[np.ndarray, "V d"]:
+@checked
+def centred(words: Words) -> Float[np.ndarray, "V d"]:
     """Embeddings minus their mean: adding a vector to all words changes no attention.
 
     Parameters
@@ -115,15 +130,5 @@ def centred(words: ArrayLike) -> Float[np.ndarray, "V d"]:
     >>> centred([[1.0, 2.0], [3.0, 6.0]]).tolist()
     [[-1.0, -2.0], [1.0, 2.0]]
     """
-    embedded = as_matrix("words", words, (None, None))
+    embedded = as_array("words", words)
     return embedded - embedded.mean(axis=0)
-
-
-def _as_words(targets: ArrayLike, contexts: int, vocabulary: int) -> Int[np.ndarray, " m"]:
-    words = as_integer_array("targets", targets)
-    if words.shape != (contexts,) or not np.isin(words, np.arange(vocabulary)).all():
-        raise ValueError(
-            f"`targets` must hold one word 0 … {vocabulary - 1} for each of {contexts} contexts, "
-            f"got {words.tolist()}."
-        )
-    return words

@@ -1,18 +1,17 @@
 """Key-query matrix and decoder trained together: the steps decide how fast the loss falls."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from ntpcompanion.attention.layer import log_softmax, log_sum_exp, logit_gradient
 from ntpcompanion.attention.planted_data import TokenSequences
-from ntpcompanion.attention.steps import as_steps, take_step
-from ntpcompanion.validation import as_number, as_positive, check_choice, check_instance
+from ntpcompanion.attention.steps import Steps, take_step
+from ntpcompanion.checks import Is, NotNegative, Positive, checked
+from ntpcompanion.validation import as_integer_array
 
-METHODS = ("gd", "ngd")
 LARGE = 30.0  # above it log(1 + exp(−m)) is exp(−m) to rounding
 
 
@@ -38,13 +37,14 @@ class JointPath:
     log_loss: Float[np.ndarray, "s *sets"]
 
 
+@checked
 def train_jointly(
     sequences: TokenSequences,
     *,
-    method: str,
-    learning_rate: float,
-    keep: Sequence[int] | Int[np.ndarray, " s"],
-    decay: float = 0.0,
+    method: Annotated[str, Is(lambda method: method in ("gd", "ngd"), "be one of 'gd', 'ngd'")],
+    learning_rate: Positive,
+    keep: Steps,
+    decay: NotNegative = 0.0,
 ) -> JointPath:
     """Minimize the logistic loss of one layer of attention over W and u at once, from zero.
 
@@ -89,10 +89,7 @@ def train_jointly(
     >>> path.log_loss.round(1).tolist()  # log 2 at the start
     [-0.4, -6.8, -706.9]
     """
-    check_instance("sequences", sequences, TokenSequences)
-    check_choice("method", method, METHODS)
-    rate, fall = as_positive("learning_rate", learning_rate), as_number("decay", decay, 0)
-    snapshot_steps = as_steps("keep", keep)
+    snapshot_steps = as_integer_array("keep", keep).tolist()
     gram = sequences.gram()
     logits = np.zeros(sequences.tokens.shape[:-1])
     coefficients = np.zeros_like(logits)
@@ -106,7 +103,7 @@ def train_jointly(
                 seen, (coefficients, decoder, log_loss(logits, scores)), strict=True
             ):
                 part.append(value.copy())
-        eta = rate * (t + 1) ** -fall
+        eta = learning_rate * (t + 1) ** -decay
         step, image = take_step(gram, logit_gradient(logits, scores), method, eta)
         coefficients, logits = coefficients - step, logits - image
         size = np.linalg.norm(toward, axis=-1)

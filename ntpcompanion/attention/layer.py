@@ -3,12 +3,14 @@ that keeps its digits when attention saturates.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from ntpcompanion.attention.planted_data import check_leading
+from ntpcompanion.checks import Shape, checked
 from ntpcompanion.validation import as_array, check_finite
 
 TINY = 1e-12  # below it log1p(expm1(D) σ) / D is σ to rounding
@@ -30,7 +32,8 @@ class LogitGradient:
     log_scale: Float[np.ndarray, "*sets"]
 
 
-def attention_map(logits: ArrayLike) -> Float[np.ndarray, "*sets T"]:
+@checked
+def attention_map(logits: Annotated[ArrayLike, Shape("...")]) -> Float[np.ndarray, "*sets T"]:
     """Softmax of attention logits over the tokens.
 
     Parameters
@@ -54,9 +57,7 @@ def attention_map(logits: ArrayLike) -> Float[np.ndarray, "*sets T"]:
     >>> attention_map([0.0, 0.0, 800.0]).tolist()
     [0.0, 0.0, 1.0]
     """
-    array = as_array("logits", logits)
-    check_finite("logits", array)
-    return np.exp(log_softmax(array))
+    return np.exp(log_softmax(as_array("logits", logits)))
 
 
 def logit_gradient(logits: ArrayLike, scores: ArrayLike) -> LogitGradient:

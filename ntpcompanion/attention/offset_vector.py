@@ -2,16 +2,17 @@
 
 import numpy as np
 from jaxtyping import Bool, Float
-from numpy.typing import ArrayLike
 
-from ntpcompanion.attention.planted_data import TokenSequences, as_best, as_decoder
-from ntpcompanion.attention.wsvm import WSVMSolution, differences, solve_w_svm
+from ntpcompanion.attention.planted_data import BEST, Decoder, Positions, as_decoder
+from ntpcompanion.attention.wsvm import OneSet, WSVMSolution, differences, solve_w_svm
+from ntpcompanion.checks import checked
 from ntpcompanion.linear.separability.decision import Verdict
-from ntpcompanion.validation import check_instance
+from ntpcompanion.validation import as_array
 
 
+@checked(BEST)
 def limiting_offset(
-    sequences: TokenSequences, decoder: ArrayLike, best: ArrayLike
+    sequences: OneSet, decoder: Decoder, best: Positions
 ) -> Float[np.ndarray, "d k"]:
     """The part orthogonal to W_mm of what W_t − ‖W_t‖ W_mm / ‖W_mm‖ tends to, from W_0 = 0, where
     all pairs are support vectors and linearly independent.
@@ -56,11 +57,11 @@ def limiting_offset(
     >>> bool(abs(error / np.linalg.norm(offset) - 1) < 0.05)
     True
     """
-    check_instance("sequences", sequences, TokenSequences)
-    others = np.arange(sequences.length) != as_best("best", best, sequences)[:, None]
+    chosen = as_array("best", best).astype(int)[:, None]
+    others = np.arange(sequences.length) != chosen
     ray, alpha = _support_vectors(solve_w_svm(sequences, best, tol=1e-10), others)
     scores = sequences.scores(as_decoder("decoder", decoder, sequences))
-    top = np.take_along_axis(scores, as_best("best", best, sequences)[:, None], axis=1)
+    top = np.take_along_axis(scores, chosen, axis=1)
     forces = ((top - scores) / (1 + np.exp(top)))[others]
     if forces.min() <= 0:
         raise ValueError("`decoder` must give the token `best` the largest score.")

@@ -1,22 +1,18 @@
 """Labelled token sequences, and a random model of them in which attention has one token to find."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
-from ntpcompanion.validation import (
-    as_array,
-    as_integer,
-    as_shaped,
-    check_finite,
-    check_generator,
-    check_shape,
-)
+from ntpcompanion.checks import Is, Length, Range, Shape, checked, need
+from ntpcompanion.validation import as_array, as_shaped, check_shape
 
 
 @dataclass(frozen=True, eq=False)
+@checked
 class TokenSequences:
     """Sequences of tokens with a query and a label each. Leading axes are data sets of one size.
 
@@ -46,18 +42,15 @@ class TokenSequences:
 
     tokens: Float[np.ndarray, "*sets n T d"]
     queries: Float[np.ndarray, "*sets n k"]
-    labels: Float[np.ndarray, "*sets n"]
+    labels: Annotated[
+        Float[np.ndarray, "*sets n"],
+        Is(lambda labels: np.isin(np.asarray(labels), (-1, 1)).all(), "be −1 or +1"),
+    ]
 
     def __post_init__(self) -> None:
         tokens = as_array("tokens", self.tokens)
-        if tokens.ndim < 3:
-            raise ValueError(f"`tokens` must have axes (..., n, T, d), got shape {tokens.shape}.")
-        check_shape("tokens", tokens.shape, (None,) * tokens.ndim)
-        check_finite("tokens", tokens)
         queries = as_shaped("queries", self.queries, (*tokens.shape[:-2], None))
         labels = as_shaped("labels", self.labels, tokens.shape[:-2])
-        if not (np.abs(labels) == 1).all():
-            raise ValueError(f"`labels` must be −1 or +1, got {labels[np.abs(labels) != 1][0]:g}.")
         for name, value in (("tokens", tokens), ("queries", queries), ("labels", labels)):
             object.__setattr__(self, name, value)
 
@@ -115,7 +108,24 @@ class PlantedTokens:
     decoder: Float[np.ndarray, " d"]
 
 
-def plant_tokens(rng: np.random.Generator, *, count: int, length: int, dim: int) -> PlantedTokens:
+Decoder = Annotated[ArrayLike, Shape("*sets d")]
+Positions = Annotated[ArrayLike, Shape("{len(sequences.tokens)}")]
+BEST = need(
+    "best",
+    lambda sequences, best: np.isin(np.asarray(best), np.arange(sequences.length)).all(),
+    "hold positions 0 … {sequences.length} − 1",
+)
+Several = Annotated[int, Range(2)]
+
+
+@checked
+def plant_tokens(
+    rng: np.random.Generator,
+    *,
+    count: Several,
+    length: Several,
+    dim: Annotated[int, Range(3, reason="(two means, and room for noise)")],
+) -> PlantedTokens:
     """Draw sequences in which one token, at a random position, is the mean of its class and all
     others are noise.
 
@@ -155,9 +165,7 @@ def plant_tokens(rng: np.random.Generator, *, count: int, length: int, dim: int)
     >>> scores.shape, bool((scores.argmax(axis=1) == drawn.best).all())
     ((4, 3), True)
     """
-    check_generator("rng", rng)
-    n, T = as_integer("count", count, 2), as_integer("length", length, 2)
-    d = as_integer("dim", dim, 3, reason="(two means, and room for noise)")
+    n, T, d = count, length, dim
     labels = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
     best = rng.integers(0, T, n)
     means = np.eye(2, d)
@@ -167,7 +175,17 @@ def plant_tokens(rng: np.random.Generator, *, count: int, length: int, dim: int)
     return PlantedTokens(TokenSequences(tokens, tokens[:, 0], labels), best, means[0] - means[1])
 
 
-def stack_sequences(sets: list[TokenSequences]) -> TokenSequences:
+@checked
+def stack_sequences(
+    sets: Annotated[
+        list[TokenSequences],
+        Length(),
+        Is(
+            lambda sets: len({(one.tokens.shape, one.queries.shape) for one in sets}) == 1,
+            "hold data sets of one size",
+        ),
+    ],
+) -> TokenSequences:
     """Put data sets of one size behind each other, on a new first axis.
 
     Parameters
@@ -194,22 +212,8 @@ def stack_sequences(sets: list[TokenSequences]) -> TokenSequences:
     >>> stack_sequences([one.sequences for one in drawn]).tokens.shape
     (5, 4, 3, 10)
     """
-    shapes = sorted({(one.tokens.shape, one.queries.shape) for one in sets})
-    if len(shapes) != 1:
-        raise ValueError(f"`sets` must hold data sets of one size, got the sizes {shapes}.")
     parts = ("tokens", "queries", "labels")
     return TokenSequences(*(np.stack([getattr(one, part) for one in sets]) for part in parts))
-
-
-def as_best(name: str, value: ArrayLike, sequences: TokenSequences) -> Int[np.ndarray, " n"]:
-    """Positions (n,) of a token in each sequence of one data set; ValueError otherwise."""
-    best = as_array(name, value)
-    check_shape(name, best.shape, sequences.tokens.shape[:-2])
-    if not np.isin(best, np.arange(sequences.length)).all():
-        raise ValueError(
-            f"`{name}` must hold positions 0 … {sequences.length - 1}, got {best.tolist()}."
-        )
-    return best.astype(int)
 
 
 def as_decoder(name: str, value: ArrayLike, sequences: TokenSequences) -> np.ndarray:
@@ -217,7 +221,6 @@ def as_decoder(name: str, value: ArrayLike, sequences: TokenSequences) -> np.nda
     otherwise, and for more decoders than data sets.
     """
     decoder, sets = as_array(name, value), sequences.tokens.shape[:-3]
-    check_finite(name, decoder)
     if not sets:
         check_shape(name, decoder.shape, sequences.tokens.shape[-1:])
     if check_leading(name, decoder, sequences.tokens.shape[-1:], sets) != sets:

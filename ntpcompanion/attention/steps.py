@@ -2,9 +2,9 @@
 coordinates in which attention moves.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -17,20 +17,21 @@ from ntpcompanion.attention.layer import (
     logit_gradient,
     plain_logit_gradient,
 )
-from ntpcompanion.attention.planted_data import TokenSequences, as_decoder, check_leading
-from ntpcompanion.validation import (
-    as_array,
-    as_integer_array,
-    as_positive,
-    check_choice,
-    check_finite,
-    check_instance,
-)
+from ntpcompanion.attention.planted_data import Decoder, TokenSequences, as_decoder, check_leading
+from ntpcompanion.checks import Is, Positive, Range, Shape, checked
+from ntpcompanion.validation import as_array, as_integer_array
 
 # Where attention is stuck on a wrong token L − L* stays and ∇L vanishes: Polyak's step diverges.
 LONGEST = 1e6
 METHODS = ("gd", "ngd", "polyak")
+Method = Annotated[str, Is(lambda method: method in METHODS, "be one of 'gd', 'ngd', 'polyak'")]
 GRADIENTS = {"log": logit_gradient, "plain": plain_logit_gradient}
+Steps = Annotated[
+    ArrayLike,
+    Shape("s", integers=True),
+    Range(0),
+    Is(lambda steps: (np.diff(np.asarray(steps)) > 0).all(), "hold increasing numbers of steps"),
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,15 +87,18 @@ class AttentionPath:
         return np.sqrt(np.maximum(2 - 2 * cosine, 0))
 
 
+@checked
 def descend_attention(
     sequences: TokenSequences,
-    decoder: ArrayLike,
+    decoder: Decoder,
     *,
-    method: str,
-    keep: Sequence[int] | Int[np.ndarray, " s"],
-    learning_rate: float = 1.0,
-    start: ArrayLike | None = None,
-    gradient: str = "log",
+    method: Method,
+    keep: Steps,
+    learning_rate: Positive = 1.0,
+    start: Annotated[ArrayLike, Shape("... d k")] | None = None,
+    gradient: Annotated[
+        str, Is(lambda gradient: gradient in ("log", "plain"), "be one of 'log', 'plain'")
+    ] = "log",
 ) -> AttentionPath:
     """Minimize the logistic loss of one layer of attention over W, with the decoder u fixed.
 
@@ -154,14 +158,12 @@ def descend_attention(
     >>> path.direction_error(target).round(2).tolist()
     [0.37, 0.11, 0.02]
     """
-    check_instance("sequences", sequences, TokenSequences)
-    check_choice("method", method, METHODS)
-    check_choice("gradient", gradient, tuple(GRADIENTS))
-    snapshot_steps = as_steps("keep", keep)
-    rate = as_positive("learning_rate", learning_rate)
+    snapshot_steps = as_integer_array("keep", keep).tolist()
     scores = sequences.scores(as_decoder("decoder", decoder, sequences))
     first = _as_start(sequences, start)
-    histories = _run(sequences, first, scores, GRADIENTS[gradient], method, rate, snapshot_steps)
+    histories = _run(
+        sequences, first, scores, GRADIENTS[gradient], method, learning_rate, snapshot_steps
+    )
     return AttentionPath(sequences, first, np.array(snapshot_steps), *map(np.stack, histories))
 
 
@@ -233,13 +235,4 @@ def _as_start(sequences: TokenSequences, start: ArrayLike | None) -> np.ndarray:
     if start is None:
         return np.zeros((*sets, *shape))
     first = as_array("start", start)
-    check_finite("start", first)
     return np.broadcast_to(first, (*check_leading("start", first, shape, sets), *shape))
-
-
-def as_steps(name: str, value: Sequence[int] | Int[np.ndarray, " s"]) -> list[int]:
-    """Increasing numbers of steps from 0 on; ValueError otherwise."""
-    steps = as_integer_array(name, value).ravel().tolist()
-    if not steps or steps != sorted(set(steps)) or steps[0] < 0:
-        raise ValueError(f"`{name}` must hold increasing numbers of steps from 0, got {value}.")
-    return steps

@@ -3,16 +3,17 @@ ahead of the others by 1. Solved as a next-token SVM with two words.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
-from ntpcompanion.attention.planted_data import TokenSequences, as_best
+from ntpcompanion.attention.planted_data import BEST, Positions, TokenSequences
+from ntpcompanion.checks import Is, checked
 from ntpcompanion.linear.separability.decision import Verdict
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
-from ntpcompanion.validation import check_instance
+from ntpcompanion.validation import as_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,14 @@ class WSVMSolution:
     duality_gap: float
 
 
-def solve_w_svm(sequences: TokenSequences, best: ArrayLike, *, tol: float = 1e-8) -> WSVMSolution:
+OneSet = Annotated[
+    TokenSequences,
+    Is(lambda sequences: sequences.tokens.ndim == 3, "be one data set of axes (n, T, d)"),
+]
+
+
+@checked(BEST)
+def solve_w_svm(sequences: OneSet, best: Positions, *, tol: float = 1e-8) -> WSVMSolution:
     """Minimize ‖W‖_F subject to (x_i,best − x_iτ)ᵀ W q_i ≥ 1 for every other token τ of sequence i.
 
     Parameters
@@ -83,9 +91,8 @@ def solve_w_svm(sequences: TokenSequences, best: ArrayLike, *, tol: float = 1e-8
     >>> round(float(found.margins[others].min()), 6)
     1.0
     """
-    check_instance("sequences", sequences, TokenSequences)
     ahead, asked = differences(sequences, best)
-    others = np.arange(sequences.length) != as_best("best", best, sequences)[:, None]
+    others = np.arange(sequences.length) != as_array("best", best).astype(int)[:, None]
     outer = (ahead[others][:, :, None] * asked[others][:, None, :]).reshape(others.sum(), -1)
     first = np.tile([1.0, 0.0], (len(outer), 1))  # of two words the first follows
     table = ContextTable(outer, first, np.full(len(outer), 1 / len(outer)))
@@ -102,8 +109,9 @@ def solve_w_svm(sequences: TokenSequences, best: ArrayLike, *, tol: float = 1e-8
     return WSVMSolution(solution.verdict, W, margins, multipliers, solution.duality_gap)
 
 
+@checked(BEST)
 def differences(
-    sequences: TokenSequences, best: ArrayLike
+    sequences: OneSet, best: Positions
 ) -> tuple[Float[np.ndarray, "n T d"], Float[np.ndarray, "n T k"]]:
     """x_i,best − x_iτ and the query of each, for one data set.
 
@@ -117,10 +125,7 @@ def differences(
     ValueError
         several data sets, positions that do not exist.
     """
-    if sequences.tokens.ndim != 3:
-        shape = sequences.tokens.shape
-        raise ValueError(f"`sequences` must be one data set of axes (n, T, d), got shape {shape}.")
     rows = np.arange(len(sequences.tokens))
-    chosen = sequences.tokens[rows, as_best("best", best, sequences)]
+    chosen = sequences.tokens[rows, as_array("best", best).astype(int)]
     asked = np.repeat(sequences.queries[:, None], sequences.length, axis=1)
     return chosen[:, None] - sequences.tokens, asked

@@ -3,14 +3,16 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Int, Integer
 from scipy.special import entr
 
+from ntpcompanion.checks import Is, Size, checked, need
 from ntpcompanion.languages.text.prefixes import count_prefixes
 from ntpcompanion.languages.text.segmentation import split_text
-from ntpcompanion.validation import as_integer, as_integer_array, check_generator, check_instance
+from ntpcompanion.validation import as_integer_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,19 +58,25 @@ class Beginnings:
         """The entropy lower bound in nats, which no model goes below."""
         return float(entr(self.joint).sum() - entr(self.joint.sum(axis=1)).sum())
 
+    @checked
     def with_random_targets(self, rng: np.random.Generator) -> "Beginnings":
         """The same contexts with the same frequencies, and next-token distributions with full
         support, drawn from Dirichlet(1).
 
         Raises ValueError unless `rng` is a generator of NumPy.
         """
-        check_generator("rng", rng)
         targets = rng.dirichlet(np.ones(self.vocab_size), size=self.num_contexts)
         joint = self.joint.sum(axis=1, keepdims=True) * targets
         return Beginnings(self.tokens, self.document, self.length, joint)
 
 
-def tabulate_beginnings(documents: Integer[np.ndarray, "n T"]) -> Beginnings:
+@checked
+def tabulate_beginnings(
+    documents: Annotated[
+        Integer[np.ndarray, "n T"],
+        Is(lambda documents: np.shape(documents)[1] > 1, "have at least two columns"),
+    ],
+) -> Beginnings:
     """The contexts of documents that are given by their first tokens; the vocabulary is the set of
     the tokens that occur, as in the experiment of Madden, Fox and Thrampoulidis (2025).
 
@@ -102,10 +110,6 @@ def tabulate_beginnings(documents: Integer[np.ndarray, "n T"]) -> Beginnings:
     0.3466
     """
     documents = as_integer_array("documents", documents)
-    if documents.ndim != 2 or len(documents) < 1 or documents.shape[1] < 2:
-        raise ValueError(
-            f"`documents` must have shape (n, T) with n ≥ 1 and T ≥ 2, got {documents.shape}."
-        )
     words, numbers = np.unique(documents, return_inverse=True)
     tokens = numbers.reshape(documents.shape)
     by_length = count_prefixes(tokens, len(words))[1:]  # without the empty prefix
@@ -119,8 +123,9 @@ def tabulate_beginnings(documents: Integer[np.ndarray, "n T"]) -> Beginnings:
     )
 
 
+@checked
 def paragraph_documents(
-    content: str, num_documents: int, num_tokens: int, rng: np.random.Generator
+    content: str, num_documents: Size, num_tokens: Size, rng: np.random.Generator
 ) -> Int[np.ndarray, "n T"]:
     r"""The first words of random paragraphs of a text.
 
@@ -151,9 +156,7 @@ def paragraph_documents(
     >>> paragraph_documents(text, 2, 3, np.random.default_rng(0)).tolist()
     [[3, 0, 2], [3, 1, 2]]
     """
-    check_instance("content", content, str)
-    n, T = as_integer("num_documents", num_documents, 1), as_integer("num_tokens", num_tokens, 1)
-    check_generator("rng", rng)
+    n, T = num_documents, num_tokens
     split = (split_text(paragraph).tokens for paragraph in re.split(r"\n\s*\n", content))
     long = [words[:T] for words in split if len(words) >= T]
     if n > len(long):
@@ -169,11 +172,18 @@ def _numbered(documents: Sequence[Sequence[str]]) -> Int[np.ndarray, "n T"]:
     return np.unique(words, return_inverse=True)[1].reshape(words.shape)
 
 
+@checked(
+    need(
+        "successors",
+        lambda num_states, successors: successors <= num_states,
+        "be at most `num_states` = {num_states}",
+    )
+)
 def markov_documents(
-    num_documents: int,
-    num_tokens: int,
-    num_states: int,
-    successors: int,
+    num_documents: Size,
+    num_tokens: Size,
+    num_states: Size,
+    successors: Size,
     rng: np.random.Generator,
 ) -> Int[np.ndarray, "n T"]:
     """Documents of a random Markov chain. The first token has Zipf's frequencies; each token has a
@@ -207,10 +217,7 @@ def markov_documents(
     >>> markov_documents(4, 3, 5, 1, np.random.default_rng(0)).shape
     (4, 3)
     """
-    n, T = as_integer("num_documents", num_documents, 1), as_integer("num_tokens", num_tokens, 1)
-    states = as_integer("num_states", num_states, 1)
-    few = as_integer("successors", successors, 1, states, "(`num_states`)")
-    check_generator("rng", rng)
+    n, T, states, few = num_documents, num_tokens, num_states, successors
     zipf = 1 / np.arange(1, states + 1)
     zipf /= zipf.sum()
     following = np.array([rng.choice(states, few, replace=False, p=zipf) for _ in range(states)])

@@ -2,16 +2,23 @@
 
 import math
 from collections.abc import Sequence
+from typing import Annotated
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ntpcompanion.capacity.beginnings import Beginnings
-from ntpcompanion.validation import as_integer, check_instance, check_torch_generator
+from ntpcompanion.checks import Is, Length, Range, Size, checked
+from ntpcompanion.validation import check_instance
+
+Even = Annotated[
+    int, Range(2), Is(lambda dim: dim % 2 == 0, "be even, half sines and half cosines")
+]
 
 
-def count_parameters(vocab_size: int, dim: int, width: int) -> int:
+@checked
+def count_parameters(vocab_size: Size, dim: Size, width: Size) -> int:
     """k, the parameters of the decoder: V d embeddings, four maps of its attention, d m + m of the
     hidden layer, m V + V of the output, with biases.
 
@@ -38,12 +45,12 @@ def count_parameters(vocab_size: int, dim: int, width: int) -> int:
     >>> count_parameters(690, dim=16, width=32)
     35442
     """
-    V, d = as_integer("vocab_size", vocab_size, 1), as_integer("dim", dim, 1)
-    m = as_integer("width", width, 1)
+    V, d, m = vocab_size, dim, width
     return V * d + 4 * (d * d + d) + (d + 1) * m + (m + 1) * V
 
 
-def sinusoidal_positions(length: int, dim: int) -> Tensor:
+@checked
+def sinusoidal_positions(length: Size, dim: Even) -> Tensor:
     """Sines and cosines of t / 10000^{2i/d} in turn, for t = 0, 1, ….
 
     Parameters
@@ -67,9 +74,7 @@ def sinusoidal_positions(length: int, dim: int) -> Tensor:
     >>> sinusoidal_positions(1, 4).tolist()
     [[0.0, 1.0, 0.0, 1.0]]
     """
-    T, d = as_integer("length", length, 1), as_integer("dim", dim, 2)
-    if d % 2:
-        raise ValueError(f"`dim` must be even, half sines and half cosines, got {d}.")
+    T, d = length, dim
     rates = 10000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
     angles = torch.arange(T, dtype=torch.float64)[:, None] * rates
     return torch.stack([angles.sin(), angles.cos()], dim=-1).reshape(T, d)
@@ -106,16 +111,17 @@ class DecoderStack(nn.Module):
     torch.Size([2, 3, 3])
     """
 
+    @checked
     def __init__(
-        self, vocab_size: int, dim: int, widths: Sequence[int], generator: torch.Generator
+        self,
+        vocab_size: Size,
+        dim: Even,
+        widths: Annotated[Sequence[int], Length(), Range(1)],
+        generator: torch.Generator,
     ) -> None:
         super().__init__()
-        V, d = as_integer("vocab_size", vocab_size, 1), as_integer("dim", dim, 2)
-        self.widths = [as_integer("widths", m, 1) for m in widths]
-        if not self.widths:
-            raise ValueError("`widths` is empty: give at least one width.")
-        check_torch_generator("generator", generator)
-        sinusoidal_positions(1, d)  # rejects an odd dimension
+        V, d = vocab_size, dim
+        self.widths = list(widths)
         B, M = len(self.widths), max(self.widths)
 
         def uniform(inputs: Tensor, *shape: int) -> nn.Parameter:

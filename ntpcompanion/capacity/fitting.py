@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ntpcompanion.capacity.beginnings import Beginnings
 from ntpcompanion.capacity.decoder import DecoderStack
-from ntpcompanion.validation import as_integer, as_positive, check_instance
+from ntpcompanion.checks import Positive, Size, checked
 
 WARMUP = 0.05  # fraction of the steps in which the learning rate rises
 # The attention learns at this fraction of the rate. At the full rate softmax saturates, pairs of
@@ -25,8 +25,9 @@ def losses(logits: Tensor, joint: Tensor) -> Tensor:
     return logits.logsumexp(dim=2) @ joint.sum(dim=1) - (joint * logits).sum(dim=(1, 2))
 
 
+@checked
 def fit_decoders(
-    stack: DecoderStack, beginnings: Beginnings, *, steps: int, learning_rate: float
+    stack: DecoderStack, beginnings: Beginnings, *, steps: Size, learning_rate: Positive
 ) -> Float[np.ndarray, " decoders"]:
     """Train all decoders of a stack on the same contexts, by Adam on the whole table in every step.
 
@@ -68,10 +69,6 @@ def fit_decoders(
     >>> bool(excess[0] < 0.01 * beginnings.entropy)
     True
     """
-    check_instance("stack", stack, DecoderStack)
-    check_instance("beginnings", beginnings, Beginnings)
-    steps = as_integer("steps", steps, 1)
-    rate = as_positive("learning_rate", learning_rate)
     joint = torch.as_tensor(beginnings.joint)
     attention = {id(one) for one in stack.attention()}
     others = [one for one in stack.parameters() if id(one) not in attention]
@@ -80,7 +77,7 @@ def fit_decoders(
     adam = torch.optim.Adam(groups, betas=(0.9, 0.99), eps=1e-12, fused=True)
     lowest = _excess(stack, beginnings)
     for step in range(1, steps + 1):
-        now = rate * schedule(step / steps)
+        now = learning_rate * schedule(step / steps)
         for group, factor in zip(adam.param_groups, (1.0, ATTENTION), strict=True):
             group["lr"] = factor * now
         adam.zero_grad()

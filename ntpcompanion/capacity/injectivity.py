@@ -2,17 +2,20 @@
 
 from dataclasses import dataclass
 from itertools import product
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial.distance import pdist
 
-from ntpcompanion.validation import as_integer, as_matrix, as_positive, as_shaped
+from ntpcompanion.checks import Is, Length, Positive, Range, Size, checked, need
+from ntpcompanion.validation import as_array
 
 Contexts = list[Int[np.ndarray, " _"]]
 
 
-def all_contexts(vocab_size: int, longest: int) -> Contexts:
+@checked
+def all_contexts(vocab_size: Size, longest: Size) -> Contexts:
     """All sequences of 1 to `longest` tokens, shorter ones first.
 
     Parameters
@@ -36,13 +39,28 @@ def all_contexts(vocab_size: int, longest: int) -> Contexts:
     >>> [context.tolist() for context in all_contexts(2, 2)]
     [[0], [1], [0, 0], [0, 1], [1, 0], [1, 1]]
     """
-    V, longest = as_integer("vocab_size", vocab_size, 1), as_integer("longest", longest, 1)
     lengths = range(1, longest + 1)
-    return [np.array(one) for length in lengths for one in product(range(V), repeat=length)]
+    return [
+        np.array(one) for length in lengths for one in product(range(vocab_size), repeat=length)
+    ]
 
 
+@checked(
+    need(
+        "vectors",
+        lambda contexts, vectors: max(map(len, contexts)) <= len(vectors),
+        "have a table for each position of the longest context",
+    ),
+    need(
+        "contexts",
+        lambda contexts, vectors: np.concatenate(contexts).max() < np.shape(vectors)[1],
+        "hold tokens of `vectors`, 0 … {V} − 1",
+    ),
+)
 def attend_last(
-    contexts: Contexts, vectors: Float[np.ndarray, "T V d"], scores: Float[np.ndarray, "d d"]
+    contexts: Annotated[Contexts, Length(), Range(0)],
+    vectors: Float[np.ndarray, "T V d"],
+    scores: Float[np.ndarray, "d d"],
 ) -> Float[np.ndarray, "contexts d"]:
     """What one head of attention gives the last token of each context: an average of the vectors
     of all its tokens, with the softmax of x_lastᵀ A x_t as weights.
@@ -76,9 +94,7 @@ def attend_last(
     >>> attend_last(all_contexts(2, 2), vectors, np.zeros((1, 1))).ravel().tolist()
     [0.0, 1.0, 0.0, 0.5, 0.5, 1.0]
     """
-    table = as_shaped("vectors", vectors, (None, None, None))
-    A = as_matrix("scores", scores, (table.shape[2], table.shape[2]))
-    _check_contexts(contexts, *table.shape[:2])
+    table, A = as_array("vectors", vectors), as_array("scores", scores)
     averages = np.empty((len(contexts), table.shape[2]))
     for row, context in enumerate(contexts):
         x = table[np.arange(len(context)), context]
@@ -86,22 +102,6 @@ def attend_last(
         weights = np.exp(logits - logits.max())
         averages[row] = weights @ x / weights.sum()
     return averages
-
-
-def _check_contexts(contexts: Contexts, positions: int, vocab_size: int) -> None:
-    if len(contexts) == 0 or min(map(len, contexts)) == 0:
-        raise ValueError(f"`contexts` must hold sequences of tokens, got {contexts!r:.60}.")
-    if max(map(len, contexts)) > positions:
-        raise ValueError(
-            f"`vectors` must have a table for each of {max(map(len, contexts))} positions, got "
-            f"{positions}."
-        )
-    tokens = np.concatenate(contexts)
-    if tokens.min() < 0 or tokens.max() >= vocab_size:
-        wrong = tokens.min() if tokens.min() < 0 else tokens.max()
-        raise ValueError(
-            f"`contexts` must hold tokens in 0 … {vocab_size - 1}, those of `vectors`, got {wrong}."
-        )
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,14 @@ class Distances:
     closest: float
 
 
-def count_collisions(vectors: Float[np.ndarray, "n d"], *, rounding: float = 1e-12) -> Distances:
+@checked
+def count_collisions(
+    vectors: Annotated[
+        Float[np.ndarray, "n d"], Is(lambda vectors: len(vectors) > 1, "have at least two rows")
+    ],
+    *,
+    rounding: Positive = 1e-12,
+) -> Distances:
     """Pairs of equal vectors, and how far the others stay apart.
 
     Parameters
@@ -151,10 +158,6 @@ def count_collisions(vectors: Float[np.ndarray, "n d"], *, rounding: float = 1e-
     >>> count_collisions(np.array([[0.0], [2.0], [2.0]]))
     Distances(collisions=1, closest=2.0)
     """
-    points = as_matrix("vectors", vectors, (None, None))
-    limit = as_positive("rounding", rounding)
-    if len(points) < 2:
-        raise ValueError(f"`vectors` must have at least two rows, got {len(points)}.")
-    distances = pdist(points)
-    apart = distances > limit
+    distances = pdist(as_array("vectors", vectors))
+    apart = distances > rounding
     return Distances(int((~apart).sum()), float(distances[apart].min(initial=np.inf)))

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import erf
 
-from ntpcompanion.validation import as_integer, as_matrix, as_shaped, check_choice
+from ntpcompanion.checks import Is, Range, Size, checked
+from ntpcompanion.validation import as_array
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -27,12 +29,22 @@ ACTIVATIONS: dict[str, tuple[Function, Function]] = {
 }
 
 
+@checked
 def logit_jacobian(
     inputs: Float[np.ndarray, "N d"],
     weights: Float[np.ndarray, "m d"],
     thresholds: Float[np.ndarray, " m"],
-    decoder: Float[np.ndarray, "V m"],
-    activation: str = "gelu",
+    decoder: Annotated[
+        Float[np.ndarray, "V m"],
+        Is(lambda decoder: len(decoder) > 1, "have at least two rows, one a token"),
+    ],
+    activation: Annotated[
+        str,
+        Is(
+            lambda activation: activation in ACTIVATIONS,
+            f"be one of {', '.join(map(repr, ACTIVATIONS))}",
+        ),
+    ] = "gelu",
 ) -> Float[np.ndarray, "N*(V-1) k"]:
     """Derivatives of the logits U φ(W x + b) of N inputs by all parameters (U, W, b).
 
@@ -73,13 +85,8 @@ def logit_jacobian(
     >>> logit_jacobian(*(rng.standard_normal(shape) for shape in shapes)).shape
     (15, 21)
     """
-    x = as_matrix("inputs", inputs, (None, None))
-    W = as_matrix("weights", weights, (None, x.shape[1]))
-    b = as_shaped("thresholds", thresholds, (len(W),), "one for each row of `weights`")
-    U = as_matrix("decoder", decoder, (None, len(W)))
-    if len(U) < 2:
-        raise ValueError(f"`decoder` must have at least two rows, one a token, got {len(U)}.")
-    check_choice("activation", activation, ACTIVATIONS)
+    x, W = as_array("inputs", inputs), as_array("weights", weights)
+    b, U = as_array("thresholds", thresholds), as_array("decoder", decoder)
     function, slope = ACTIVATIONS[activation]
     before = x @ W.T + b
     return jacobian_from(function(before), slope(before), x, U)
@@ -124,7 +131,13 @@ class Rank:
 ROUNDING = 1e-12
 
 
-def rank_by_gap(matrix: Float[np.ndarray, "rows columns"]) -> Rank:
+@checked
+def rank_by_gap(
+    matrix: Annotated[
+        Float[np.ndarray, "rows columns"],
+        Is(lambda matrix: np.any(np.asarray(matrix)), "not be 0, which has no singular values"),
+    ],
+) -> Rank:
     """The rank of a matrix from its singular values, with the two values next to the cut.
 
     Parameters
@@ -150,16 +163,17 @@ def rank_by_gap(matrix: Float[np.ndarray, "rows columns"]) -> Rank:
     >>> rank_by_gap(np.outer([1.0, 2.0], [3.0, 1.0])).rank
     1
     """
-    values = np.linalg.svd(as_matrix("matrix", matrix, (None, None)), compute_uv=False)
-    if not values[0] > 0:
-        raise ValueError("`matrix` is zero: none of its singular values can set a scale.")
+    values = np.linalg.svd(as_array("matrix", matrix), compute_uv=False)
     relative = values / values[0]
     rank = int((relative > ROUNDING).sum())
     dropped = float(relative[rank]) if rank < len(relative) else 0.0
     return Rank(rank, float(relative[rank - 1]), dropped)
 
 
-def generic_rank(num_contexts: int, vocab_size: int, dim: int, width: int) -> int:
+@checked
+def generic_rank(
+    num_contexts: Size, vocab_size: Annotated[int, Range(2)], dim: Size, width: Size
+) -> int:
     """min(N (V − 1), k − m) with k = m (V + d + 1): the largest rank that the count of parameters
     allows, whatever the activation.
 
@@ -187,6 +201,4 @@ def generic_rank(num_contexts: int, vocab_size: int, dim: int, width: int) -> in
     >>> generic_rank(17, 7, dim=6, width=8), generic_rank(18, 7, dim=6, width=8)
     (102, 104)
     """
-    N, V = as_integer("num_contexts", num_contexts, 1), as_integer("vocab_size", vocab_size, 2)
-    d, m = as_integer("dim", dim, 1), as_integer("width", width, 1)
-    return min(N * (V - 1), m * (V + d))
+    return min(num_contexts * (vocab_size - 1), width * (vocab_size + dim))

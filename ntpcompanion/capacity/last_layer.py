@@ -1,20 +1,17 @@
 """The last layer alone: a convex problem, solved with a proof of how far it is from its minimum."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 from scipy.optimize import OptimizeResult, minimize
 from scipy.special import entr, logsumexp, softmax
 
-from ntpcompanion.validation import (
-    as_matrix,
-    as_number,
-    as_positive,
-    as_shaped,
-    check_probabilities,
-)
+from ntpcompanion.checks import Between, NotNegative, Positive, checked
+from ntpcompanion.validation import as_array, check_probabilities
 
+Weight = Annotated[Float[np.ndarray, " N"], Between(0, np.inf)]
 LBFGS = {"maxiter": 2000, "maxfun": 4000, "maxcor": 40, "ftol": 0.0, "gtol": 1e-11}
 
 
@@ -37,12 +34,13 @@ class LastLayerFit:
     entropy: float
 
 
+@checked
 def fit_last_layer(
     features: Float[np.ndarray, "N m"],
     next_token: Float[np.ndarray, "N V"],
-    weight: Float[np.ndarray, " N"],
+    weight: Weight,
     *,
-    enough: float = 0.0,
+    enough: NotNegative = 0.0,
 ) -> LastLayerFit:
     """Minimize the cross entropy Σ_j π_j CE(p_j, softmax(U h_j)) over U.
 
@@ -84,13 +82,10 @@ def fit_last_layer(
     >>> abs(fit.loss - fit.entropy) < 1e-9, fit.loss - fit.bound < 1e-9
     (True, True)
     """
-    H = as_matrix("features", features, (None, None))
-    p = as_matrix("next_token", next_token, (len(H), None))
-    pi = as_shaped("weight", weight, (len(H),), "one for each row of `features`")[:, None]
+    H, p = as_array("features", features), as_array("next_token", next_token)
+    pi = as_array("weight", weight)[:, None]
     check_probabilities("next_token", p, p.sum(axis=1))
     check_probabilities("weight", pi, pi.sum())
-    if not pi.min() > 0:
-        raise ValueError(f"`weight` must be positive, its smallest entry is {pi.min():g}.")
     root = np.sqrt(pi)
     basis = np.linalg.svd(root * H, full_matrices=False)[0]  # orthonormal columns
 
@@ -99,7 +94,7 @@ def fit_last_layer(
         value = pi[:, 0] @ (logsumexp(logits, axis=1) - (p * logits).sum(axis=1))
         return float(value), (basis.T @ (root * (softmax(logits, axis=1) - p))).ravel()
 
-    target = _entropy(pi, p) + as_number("enough", enough, 0)
+    target = _entropy(pi, p) + enough
 
     def stop_at_target(intermediate_result: OptimizeResult) -> None:
         if enough and intermediate_result.fun <= target:
@@ -123,11 +118,12 @@ def _entropy(pi: np.ndarray, q: np.ndarray) -> float:
     return float((pi * entr(q)).sum())
 
 
+@checked
 def least_last_width(
     features: Float[np.ndarray, "N m"],
     next_token: Float[np.ndarray, "N V"],
-    weight: Float[np.ndarray, " N"],
-    criterion: float,
+    weight: Weight,
+    criterion: Positive,
 ) -> int:
     """The least number of leading features on which a decoder comes within a fraction of the
     entropy.
@@ -167,10 +163,8 @@ def least_last_width(
     >>> least_last_width(features, p, np.full(8, 1 / 8), criterion=1e-6)
     8
     """
-    H, limit = as_matrix("features", features, (None, None)), as_positive("criterion", criterion)
-    p = as_matrix("next_token", next_token, (len(H), None))
-    pi = as_shaped("weight", weight, (len(H),), "one for each row of `features`")[:, None]
-    enough = limit * _entropy(pi, p)
+    H, p = as_array("features", features), as_array("next_token", next_token)
+    enough = criterion * _entropy(as_array("weight", weight)[:, None], p)
 
     def reaches(width: int) -> bool:
         fit = fit_last_layer(H[:, :width], next_token, weight, enough=enough)
@@ -178,7 +172,9 @@ def least_last_width(
 
     low, high = 0, H.shape[1]  # `low` does not reach, `high` does
     if not reaches(high):
-        raise ValueError(f"`features`: not even all {high} come within {limit:g} of the entropy.")
+        raise ValueError(
+            f"`features`: not even all {high} come within {criterion:g} of the entropy."
+        )
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if reaches(middle) else (middle, high)

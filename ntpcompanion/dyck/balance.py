@@ -9,8 +9,9 @@ import numpy as np
 import scipy
 from jaxtyping import Int
 
+from ntpcompanion.checks import checked
 from ntpcompanion.dyck.bracket_transformer import Parameters, forward
-from ntpcompanion.dyck.sentences import check_even
+from ntpcompanion.dyck.sentences import Even
 
 
 def balance_globally(parameters: Parameters, inputs: Int[np.ndarray, "N T d"]) -> Parameters:
@@ -125,7 +126,8 @@ class WideLimits:
     neuron_balanced: float
 
 
-def wide_limits(T: int) -> WideLimits:
+@checked
+def wide_limits(T: Even) -> WideLimits:
     """What the traces of `random_features` tend to as width → ∞: m/(2T), 2√T and 2 E[‖g‖ √Q].
 
     The support is symmetric and spans all 2T coordinates, so that u_j → (2T/m) (1; 0)·w_j, and E
@@ -134,7 +136,6 @@ def wide_limits(T: int) -> WideLimits:
     integral of (1 − e^{−sQ}) s^{−3/2} / (2√π) = √Q, over s. Raises RuntimeError where this is
     uncertain by more than a millionth.
     """
-    check_even(T)
     r = (T - 1) / T + (T - 2) / (T * (T - 1))
 
     def integrand(x: float) -> float:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Num
 
+from ntpcompanion.checks import checked
 from ntpcompanion.dyck.bracket_transformer import Parameters, forward, gradients
-from ntpcompanion.dyck.sentences import check_even
+from ntpcompanion.dyck.sentences import Even
 
 
-def lower_bound(T: int) -> float:
+@checked
+def lower_bound(T: Even) -> float:
     """2/√T, below which E‖∇f‖² of no zero-loss solution falls; tr ∇²L is twice that for L = E(f −
     f*)². ValueError for an odd T.
 
@@ -31,7 +33,6 @@ def lower_bound(T: int) -> float:
     >>> lower_bound(4)
     1.0
     """
-    check_even(T)
     return 2 / T**0.5
 
 

@@ -6,29 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
-from typing import SupportsIndex
+from typing import Annotated, SupportsIndex
 
 import numpy as np
 import scipy
 from jaxtyping import Float, Int
 
+from ntpcompanion.checks import Is, Length, Range, checked
 from ntpcompanion.dyck.bracket_transformer import Parameters, forward
 from ntpcompanion.dyck.neurons import Neurons
-from ntpcompanion.dyck.sentences import check_even, downstream_strings
-from ntpcompanion.validation import (
-    as_integer,
-    as_integer_array,
-    as_matrix,
-    as_shaped,
-    check_generator,
-    check_instance,
-)
+from ntpcompanion.dyck.sentences import Even, downstream_strings
+from ntpcompanion.validation import as_integer, as_matrix, as_shaped
 
 # Share of the largest eigenvalue or singular value below which rounding is taken for zero.
 RANK_TOLERANCE = 1e-10
+Sizes = Annotated[Sequence[int], Length(), Range(1)]
+Draws = Annotated[int, Range(2)]
 
 
-def success_probability(T: int, n: SupportsIndex) -> Fraction:
+def success_probability(T: Even, n: SupportsIndex) -> Fraction:
     """The chance that the least-norm head on n independent strings has no error at all, for
     solutions as in Theorem 6.1.
 
@@ -60,7 +56,7 @@ def success_probability(T: int, n: SupportsIndex) -> Fraction:
     return 1 - 2 * ((1 + p) / 2) ** n + p**n
 
 
-def expected_error(T: int, n: SupportsIndex) -> Fraction:
+def expected_error(T: Even, n: SupportsIndex) -> Fraction:
     """The mean error of that head as a share of the variance T of the task: ((1 + p)/2)ⁿ, since
     each sign that is not seen costs one half.
 
@@ -70,19 +66,19 @@ def expected_error(T: int, n: SupportsIndex) -> Fraction:
     return ((1 + p) / 2) ** n
 
 
-def balanced_share(T: int) -> Fraction:
+@checked
+def balanced_share(T: Even) -> Fraction:
     """The probability p = C(T, T/2) / 2^T that a random string is balanced. Raises ValueError for
     an odd T.
     """
-    check_even(T)
     return Fraction(comb(T, T // 2), 2**T)
 
 
+@checked
 def downstream_features(
     parameters: Parameters,
 ) -> tuple[Float[np.ndarray, "N m"], Int[np.ndarray, " N"]]:
     """The features σ(W_V h) of all 2^T strings, and what is to be predicted."""
-    check_instance("parameters", parameters, Parameters)
     inputs, targets = downstream_strings(parameters.W_V.shape[1] // 2)
     return forward(parameters, inputs).features, targets
 
@@ -112,6 +108,7 @@ def population_error(
     return float(np.mean((features @ head - targets) ** 2) / np.mean(targets**2))
 
 
+@checked
 def best_head_error(neurons: Neurons) -> Fraction:
     """The least mean squared error that any head on integer neurons reaches on all 2^T strings, as
     a share of the variance T, exactly.
@@ -122,7 +119,6 @@ def best_head_error(neurons: Neurons) -> Fraction:
     from sympy import QQ  # half a second, for exact errors only
     from sympy.polys.matrices import DomainMatrix
 
-    check_instance("neurons", neurons, Neurons)
     inputs, targets = downstream_strings(neurons.directions.shape[1] // 2)
     features = np.maximum(neurons.preactivations(inputs.sum(1)), 0)
     gram, moment, total = features.T @ features, features.T @ targets, int((targets**2).sum())
@@ -156,10 +152,11 @@ class LearningCurve:
     exact_stderr: Float[np.ndarray, " k"]
 
 
+@checked
 def learning_curve(
     parameters: Parameters,
-    sizes: Sequence[int],
-    draws: int,
+    sizes: Sizes,
+    draws: Draws,
     rng: np.random.Generator,
     *,
     no_error: float = 1e-12,
@@ -205,13 +202,6 @@ def learning_curve(
     >>> bool(np.all(abs(curve.exact - expected) < 4 * curve.exact_stderr))
     True
     """
-    check_instance("parameters", parameters, Parameters)
-    check_generator("rng", rng)
-    sizes = as_integer_array("sizes", sizes).ravel().tolist()
-    if not sizes or min(sizes) < 1 or as_integer("draws", draws) < 2:
-        raise ValueError(
-            f"`sizes` must be at least 1 and `draws` at least 2, got {sizes} and {draws}."
-        )
     features, targets = downstream_features(parameters)
     kernel = features @ features.T
     drawn = rng.integers(len(targets), size=(draws, max(sizes)))
@@ -226,30 +216,27 @@ def learning_curve(
     )
 
 
-def pooled(curves: Sequence[LearningCurve]) -> LearningCurve:
+@checked
+def pooled(
+    curves: Annotated[
+        Sequence[LearningCurve],
+        Length(2),
+        Is(
+            lambda curves: len({tuple(curve.sizes) for curve in curves}) == 1,
+            "have the same sizes",
+        ),
+    ],
+) -> LearningCurve:
     """The mean of the learning curves of independent draws of the features; its standard errors are
     over these draws.
 
     Raises ValueError for fewer than two curves, or curves of different sizes.
     """
-    check_instance("curves", curves, Sequence)
-    if not all(isinstance(curve, LearningCurve) for curve in curves):
-        raise ValueError("`curves` must be results of `learning_curve`.")
-    if len(curves) < 2:
-        raise ValueError(
-            "`curves` must hold at least 2 learning curves for a standard error, got "
-            f"{len(curves)}."
-        )
-    sizes = curves[0].sizes
-    if not all(np.array_equal(curve.sizes, sizes) for curve in curves):
-        raise ValueError(
-            f"`curves` must have the same sizes, got {[curve.sizes.tolist() for curve in curves]}."
-        )
     error, exact = (
         np.array([getattr(curve, name) for curve in curves]) for name in ("error", "exact")
     )
     spread = [part.std(0, ddof=1) / len(curves) ** 0.5 for part in (error, exact)]
-    return LearningCurve(sizes, error.mean(0), spread[0], exact.mean(0), spread[1])
+    return LearningCurve(curves[0].sizes, error.mean(0), spread[0], exact.mean(0), spread[1])
 
 
 def _errors(kernel: np.ndarray, targets: np.ndarray, drawn: np.ndarray) -> np.ndarray:

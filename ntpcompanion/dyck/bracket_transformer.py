@@ -3,14 +3,17 @@ its gradient in closed form.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Bool, Float, Num
 
-from ntpcompanion.validation import as_array, as_matrix, check_finite, check_instance, check_shape
+from ntpcompanion.checks import Finite, checked
+from ntpcompanion.validation import as_array, as_matrix
 
 
 @dataclass(frozen=True, eq=False)
+@checked
 class Parameters:
     """θ = (W_Q, W_K, W_V, u) of f_θ(x) = uᵀ σ(W_V h), h = Σ_τ a_τ x_τ, a = softmax_τ (W_K x_τ)ᵀ W_Q
     x_1, σ the ReLU (section 6).
@@ -50,18 +53,10 @@ class Parameters:
     def __post_init__(self) -> None:
         for name, value in list(vars(self).items()):
             object.__setattr__(self, name, as_array(name, value))
-        m, d = self.W_V.shape if self.W_V.ndim == 2 else (0, 0)
-        if m < 1:
-            raise ValueError(
-                f"`W_V` must have a row for at least one neuron, got shape {self.W_V.shape}."
-            )
-        for name, shape in (("W_Q", (d, d)), ("W_K", (d, d)), ("u", (m,))):
-            if (got := getattr(self, name).shape) != shape:
-                raise ValueError(
-                    f"`{name}` must be of shape {shape} beside `W_V` of shape {(m, d)}, got {got}."
-                )
-        for name, value in vars(self).items():
-            check_finite(name, value)
+
+
+Inputs = Annotated[Num[np.ndarray, "N T {parameters.W_V.shape[1]}"], Finite]
+Active = Bool[np.ndarray, "N {len(parameters.u)}"]
 
 
 def uniform_attention(W_V: Float[np.ndarray, "m d"], u: Float[np.ndarray, " m"]) -> Parameters:
@@ -98,18 +93,12 @@ class Forward:
         return np.maximum(self.preactivations, 0)
 
 
-def forward(parameters: Parameters, inputs: Num[np.ndarray, "N T d"]) -> Forward:
+@checked
+def forward(parameters: Parameters, inputs: Inputs) -> Forward:
     """Attention, features and values of inputs (N, T, 2T). Raises ValueError if their last axis is
     not that of `W_V`. O(N (T² d + m d)).
     """
-    check_instance("parameters", parameters, Parameters)
-    check_finite("inputs", as_array("inputs", inputs))
     inputs = np.asarray(inputs)
-    if inputs.ndim != 3 or inputs.shape[2] != parameters.W_V.shape[1]:
-        raise ValueError(
-            f"`inputs` must be of shape (N, T, {parameters.W_V.shape[1]}) for these parameters, "
-            f"got {inputs.shape}."
-        )
     logits = np.einsum("ntd,nd->nt", inputs, inputs[:, 0] @ parameters.W_Q.T @ parameters.W_K)
     exponentials = np.exp(logits - logits.max(1, keepdims=True))
     weights = exponentials / exponentials.sum(1, keepdims=True)
@@ -118,7 +107,7 @@ def forward(parameters: Parameters, inputs: Num[np.ndarray, "N T d"]) -> Forward
     return Forward(weights, h, preactivations, np.maximum(preactivations, 0) @ parameters.u)
 
 
-def predict(parameters: Parameters, inputs: Num[np.ndarray, "N T d"]) -> Float[np.ndarray, " N"]:
+def predict(parameters: Parameters, inputs: Inputs) -> Float[np.ndarray, " N"]:
     """f_θ(x) for inputs (N, T, 2T), read at the first position.
 
     Parameters
@@ -143,8 +132,9 @@ def predict(parameters: Parameters, inputs: Num[np.ndarray, "N T d"]) -> Float[n
     return forward(parameters, inputs).values
 
 
+@checked
 def squared_loss(
-    parameters: Parameters, inputs: Num[np.ndarray, "N T d"], targets: Num[np.ndarray, " N"]
+    parameters: Parameters, inputs: Inputs, targets: Annotated[Num[np.ndarray, " N"], Finite]
 ) -> float:
     """L(θ) = mean (f_θ(x) − f*(x))², without a factor one half.
 
@@ -170,7 +160,6 @@ def squared_loss(
     True
     """
     values, targets = predict(parameters, inputs), as_array("targets", targets)
-    check_shape("targets", targets.shape, values.shape)
     return float(np.mean((values - targets) ** 2))
 
 
@@ -216,10 +205,11 @@ class Gradients:
         return np.stack([*pairs, (self.u**2).sum(1)], 1)
 
 
+@checked
 def gradients(
     parameters: Parameters,
-    inputs: Num[np.ndarray, "N T d"],
-    active: Bool[np.ndarray, "N m"] | None = None,
+    inputs: Inputs,
+    active: Active | None = None,
 ) -> Gradients:
     """The gradient of the value at each input, in closed form.
 
@@ -249,7 +239,6 @@ def gradients(
     state = forward(parameters, inputs)
     if active is None:
         active = state.preactivations > 0
-    check_shape("active", np.shape(active), state.preactivations.shape)
     first = inputs[:, 0].astype(float)
     out = active * parameters.u
     g = out @ parameters.W_V

@@ -13,8 +13,8 @@ from jaxtyping import Int
 from sympy import ZZ
 from sympy.polys.matrices import DomainMatrix
 
+from ntpcompanion.checks import checked
 from ntpcompanion.dyck.neurons import Neurons
-from ntpcompanion.validation import check_instance
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class ExactChain:
     no_cancellation: Fraction
 
 
+@checked
 def exact_chain(
     neurons: Neurons, z: Int[np.ndarray, "N d"], targets: Int[np.ndarray, " N"]
 ) -> ExactChain:
     """Lemma D.1 for integer neurons over the rows of z, equally likely: no rounding anywhere. O(N m
     T).
     """
-    check_instance("neurons", neurons, Neurons)
     statistics = neurons.statistics(z)
     weights = [abs(c) for c in neurons.coefficients]
     trace = _sum_of_roots((c, s.on * s.square) for c, s in zip(weights, statistics, strict=True))
@@ -78,6 +78,7 @@ class Curvature:
     two_sided: sympy.Expr
 
 
+@checked
 def curvature(neurons: Neurons, z: Int[np.ndarray, "N d"]) -> Curvature:
     """One-sided and two-sided curvature at the flattest split of a zero-loss solution, exactly.
 
@@ -85,7 +86,6 @@ def curvature(neurons: Neurons, z: Int[np.ndarray, "N d"]) -> Curvature:
     w_j changes f by u_j σ(± h_k), which the formula does not count. A neuron at rest, with c_j = 0
     or off on all inputs, must have u_j = 0 and adds nothing.
     """
-    check_instance("neurons", neurons, Neurons)
     statistics = neurons.statistics(z)
     weights = [abs(c) for c in neurons.coefficients]
     formula = _sum_of_roots((c, s.on * s.square) for c, s in zip(weights, statistics, strict=True))
@@ -156,6 +156,7 @@ class SignRule:
     none_dead: bool
 
 
+@checked
 def sign_rule(
     neurons: Neurons, z: Int[np.ndarray, "N d"], targets: Int[np.ndarray, " N"]
 ) -> SignRule:
@@ -177,7 +178,6 @@ def sign_rule(
         whether every neuron is off on the inputs of the other sign, and whether every neuron with
         v_j ≠ 0 is on for some input. In exact integers.
     """
-    check_instance("neurons", neurons, Neurons)
     silent, dead = True, False
     for part in neurons.blocks(len(z)):
         on = part.active(z)

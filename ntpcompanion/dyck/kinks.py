@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Int
 
+from ntpcompanion.checks import checked
 from ntpcompanion.dyck.neurons import Neurons
-from ntpcompanion.validation import as_integer_array, check_instance, check_shape
+from ntpcompanion.validation import as_integer_array
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,12 @@ class OneSided:
     backward: Fraction
 
 
+@checked
 def one_sided_second_derivatives(
     neurons: Neurons,
     z: Int[np.ndarray, "N d"],
-    directions: Int[np.ndarray, "m d"],
-    numerators: Int[np.ndarray, " m"],
+    directions: Int[np.ndarray, "{len(neurons.numerators)} d"],
+    numerators: Int[np.ndarray, "{len(neurons.numerators)}"],
 ) -> OneSided:
     """Second derivatives of the loss along the line (v_j + ε dv_j, c_j + ε dc_j), from both sides.
 
@@ -72,11 +74,8 @@ def one_sided_second_derivatives(
     >>> one_sided_second_derivatives(neurons, z, counting, np.array([0, 2, 0]))
     OneSided(forward=Fraction(5, 2), backward=Fraction(7, 4))
     """
-    check_instance("neurons", neurons, Neurons)
     directions = as_integer_array("directions", directions)
     numerators = as_integer_array("numerators", numerators)
-    check_shape("directions", directions.shape, neurons.directions.shape)
-    check_shape("numerators", numerators.shape, neurons.numerators.shape)
     values, moves = neurons.preactivations(z), z @ directions.T
     sides = []
     for sign in (1, -1):

@@ -4,13 +4,17 @@ penalty; and plain SGD, which stays.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from ntpcompanion.checks import NotNegative, Positive, Range, Size, checked
 from ntpcompanion.dyck.bracket_transformer import Parameters, uniform_attention
+from ntpcompanion.dyck.sentences import MaskSign
 from ntpcompanion.dyck.value_layer import ValueLayer
-from ntpcompanion.validation import as_integer, as_number, as_positive, check_generator
+
+Snapshots = Annotated[int, Range(2)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +53,14 @@ class ValleyPath:
         return uniform_attention(self.W_V[index], self.u[index])
 
 
+@checked
 def follow_trace_flow(
     start: Parameters,
-    horizon: float,
+    horizon: Positive,
     *,
-    rate: float = 0.1,
-    mask_sign: str = "random",
-    snapshots: int = 21,
+    rate: Positive = 0.1,
+    mask_sign: MaskSign = "random",
+    snapshots: Snapshots = 21,
 ) -> ValleyPath:
     """dθ/dt = −P ∇E‖∇f‖² from 0 to `horizon`, P the projection on the directions that do not change
     f: the flow of the trace at zero loss.
@@ -102,8 +107,6 @@ def follow_trace_flow(
     >>> bool(np.all(np.diff(path.squared_gradient) < 0)), bool(path.loss.max() < 1e-20)
     (True, True)
     """
-    as_positive("horizon", horizon)
-    as_positive("rate", rate)
     layer = ValueLayer(start, mask_sign)
     steps = int(np.ceil(horizon / rate))
 
@@ -116,16 +119,17 @@ def follow_trace_flow(
     return _repeat(layer, step, steps, horizon / steps, snapshots)
 
 
+@checked
 def follow_label_noise(
     start: Parameters,
-    learning_rate: float,
-    steps: int,
+    learning_rate: Positive,
+    steps: Size,
     rng: np.random.Generator,
     *,
-    label_noise: float,
-    batch_size: int = 1,
-    mask_sign: str = "random",
-    snapshots: int = 21,
+    label_noise: NotNegative,
+    batch_size: Size = 1,
+    mask_sign: MaskSign = "random",
+    snapshots: Snapshots = 21,
 ) -> ValleyPath:
     """θ ← θ − η ∇ mean_i (f(x_i) − f*(x_i) − σ ξ_i)², with a fresh batch of inputs and standard
     normal ξ_i at every step.
@@ -150,11 +154,6 @@ def follow_label_noise(
     RuntimeError
         no zero loss near the start or a kept state: the steps, or the noise, are too large.
     """
-    as_positive("learning_rate", learning_rate)
-    as_integer("steps", steps, 1)
-    as_integer("batch_size", batch_size, 1)
-    as_number("label_noise", label_noise, 0)
-    check_generator("rng", rng)
     layer = ValueLayer(start, mask_sign)
 
     def step() -> None:
@@ -165,14 +164,15 @@ def follow_label_noise(
     return _repeat(layer, step, steps, learning_rate**2 * label_noise**2 / batch_size, snapshots)
 
 
+@checked
 def follow_regularized_adam(
     start: Parameters,
-    learning_rate: float,
-    steps: int,
+    learning_rate: Positive,
+    steps: Size,
     *,
-    penalty: float = 1e-2,
-    mask_sign: str = "random",
-    snapshots: int = 21,
+    penalty: Positive = 1e-2,
+    mask_sign: MaskSign = "random",
+    snapshots: Snapshots = 21,
 ) -> ValleyPath:
     """`torch.optim.Adam` on E(f − f*)² + λ E‖∇f‖², all inputs at every step; learning rate and λ
     fall linearly to zero, the loss with them.
@@ -192,9 +192,6 @@ def follow_regularized_adam(
     RuntimeError
         no zero loss near the start or a kept state.
     """
-    as_positive("learning_rate", learning_rate)
-    as_integer("steps", steps, 1)
-    as_positive("penalty", penalty)
     import torch  # takes a second, for Adam only
 
     layer = ValueLayer(start, mask_sign)
@@ -219,7 +216,6 @@ def _repeat(
     """Take `steps` steps, each of which changes the parameters of the layer in place and lasts for
     `time`.
     """
-    as_integer("snapshots", snapshots, 2)
     marks = np.unique(np.linspace(0, steps, snapshots).round().astype(int))
     layer.theta[:] = layer.back(layer.theta)
     states = [_state(layer)]

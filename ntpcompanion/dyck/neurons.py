@@ -9,14 +9,16 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Bool, Int
 
+from ntpcompanion.checks import Size, checked
 from ntpcompanion.dyck.bracket_transformer import Parameters, uniform_attention
-from ntpcompanion.validation import as_integer, as_integer_array, as_matrix, check_shape
+from ntpcompanion.validation import as_integer_array, as_matrix
 
 # Pre-activations of so many (input, neuron) pairs are held at a time.
 BLOCK = 2**22
 
 
 @dataclass(frozen=True, eq=False)
+@checked
 class Neurons:
     """The function f(z) = Σ_j c_j σ(v_j·z) of z = Σ_τ x_τ, with integer directions v_j and rational
     c_j, under uniform attention.
@@ -38,16 +40,11 @@ class Neurons:
 
     directions: Int[np.ndarray, "m d"]
     numerators: Int[np.ndarray, " m"]
-    denominator: int = 1
+    denominator: Size = 1
 
     def __post_init__(self) -> None:
         for name in ("directions", "numerators"):
             object.__setattr__(self, name, as_integer_array(name, getattr(self, name)))
-        if not len(self.directions):
-            raise ValueError("`directions` must have a row for at least one neuron, got none.")
-        check_shape("directions", self.directions.shape, (None, None))
-        check_shape("numerators", self.numerators.shape, (len(self.directions),))
-        as_integer("denominator", self.denominator, 1)
 
     @property
     def coefficients(self) -> list[Fraction]:
@@ -72,10 +69,10 @@ class Neurons:
             total += np.maximum(part.preactivations(z), 0) @ part.numerators
         return total
 
+    @checked
     def error(self, z: Int[np.ndarray, "N d"], targets: Int[np.ndarray, " N"]) -> Fraction:
         """Mean (f(z) − target)²."""
         targets = as_integer_array("targets", targets)
-        check_shape("targets", targets.shape, (len(z),))
         gap = self.scaled_values(z) - self.denominator * targets
         return Fraction(sum(int(g) ** 2 for g in gap), len(z) * self.denominator**2)
 

@@ -3,53 +3,49 @@ the mask looks like.
 """
 
 from itertools import combinations
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Int
 
-from ntpcompanion.validation import (
-    argument_check,
-    as_integer,
-    as_integer_array,
-    check_choice,
-    check_shape,
-)
-
-MASK_SIGNS = ("random", "fixed")
+from ntpcompanion.checks import Is, checked
+from ntpcompanion.validation import as_integer_array, check_shape
 
 # All 22,176 masked inputs of length 12 fill 50 megabytes, and the kernel of all strings 130; at 14
 # these would be 300 and 2,100.
 MAX_LENGTH = 12
 
 
-@argument_check
-def check_even(T: int) -> None:
-    """Raise ValueError unless T is an integer, even and at least 2."""
-    if as_integer("T", T) % 2 or T < 2:
-        raise ValueError(
-            f"`T` must be even and at least 2, got {T}: a balanced sentence has as many ⟨ as ⟩."
-        )
+Even = Annotated[
+    int,
+    Is(
+        lambda T: T > 1 and T % 2 == 0,
+        "be even and at least 2",
+        "A balanced sentence has as many ⟨ as ⟩.",
+    ),
+]
+Short = Annotated[
+    Even,
+    Is(
+        lambda T: T <= MAX_LENGTH,
+        f"be at most {MAX_LENGTH}",
+        "All sentences are enumerated, and longer ones do not fit in memory.",
+    ),
+]
+MASK_SIGNS = ("random", "fixed")
+MaskSign = Annotated[str, Is(lambda sign: sign in MASK_SIGNS, "be one of 'random', 'fixed'")]
+Sentences = Annotated[
+    Int[np.ndarray, "C T"],
+    Is(
+        lambda sentences: (np.abs(sentences) == 1).all() and not np.sum(sentences, 1).any(),
+        "be rows of +1 and −1 with sum zero",
+        "Use balanced_sentences.",
+    ),
+]
 
 
-@argument_check
-def check_length(T: int) -> None:
-    """Raise ValueError unless T is even and so small that everything can be enumerated: 2 …
-    MAX_LENGTH.
-    """
-    check_even(T)
-    if T > MAX_LENGTH:
-        raise ValueError(
-            f"`T` must be at most {MAX_LENGTH}, got {T}: all sentences are enumerated, and longer "
-            "ones do not fit in memory."
-        )
-
-
-def check_mask_sign(mask_sign: str) -> None:
-    """Raise ValueError unless the word is one of MASK_SIGNS."""
-    check_choice("mask_sign", mask_sign, MASK_SIGNS)
-
-
-def balanced_sentences(T: int) -> Int[np.ndarray, "C T"]:
+@checked
+def balanced_sentences(T: Short) -> Int[np.ndarray, "C T"]:
     """All C(T, T/2) sentences with as many ⟨ (+1) as ⟩ (−1), as rows of signs. Raises ValueError
     for an odd T or one out of range.
 
@@ -69,14 +65,13 @@ def balanced_sentences(T: int) -> Int[np.ndarray, "C T"]:
     >>> balanced_sentences(4).tolist()[:3]
     [[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]
     """
-    check_length(T)
     opened = np.array(list(combinations(range(T), T // 2)))
     signs = -np.ones((len(opened), T), dtype=np.int64)
     np.put_along_axis(signs, opened, 1, axis=1)
     return signs
 
 
-def dyck_sentences(T: int) -> Int[np.ndarray, "C T"]:
+def dyck_sentences(T: Short) -> Int[np.ndarray, "C T"]:
     """The balanced sentences in which no prefix has more ⟩ than ⟨: the brackets of arithmetic,
     Catalan(T/2) in number.
 
@@ -104,8 +99,9 @@ def dyck_sentences(T: int) -> Int[np.ndarray, "C T"]:
     return sentences[(sentences.cumsum(1) >= 0).all(1)]
 
 
+@checked
 def mask_each(
-    sentences: Int[np.ndarray, "C T"], mask_sign: str
+    sentences: Sentences, mask_sign: MaskSign
 ) -> tuple[Int[np.ndarray, "N T d"], Int[np.ndarray, " N"]]:
     """Each sentence with each of its positions masked once, encoded in d = 2T coordinates, and the
     sum of the brackets that remain.
@@ -139,13 +135,7 @@ def mask_each(
     >>> targets.tolist()
     [-1, 1]
     """
-    check_mask_sign(mask_sign)
     sentences = as_integer_array("sentences", sentences)
-    check_shape("sentences", sentences.shape, (None, None))
-    if (np.abs(sentences) != 1).any() or sentences.sum(1).any():
-        raise ValueError(
-            "`sentences` must be rows of +1 and −1 with sum zero. Use balanced_sentences."
-        )
     T = sentences.shape[1]
     mask_values = np.array([1, -1] if mask_sign == "random" else [1])
     row, place, choice = (
@@ -159,7 +149,7 @@ def mask_each(
 
 
 def masked_support(
-    T: int, mask_sign: str
+    T: Short, mask_sign: MaskSign
 ) -> tuple[Int[np.ndarray, "N T d"], Int[np.ndarray, " N"]]:
     """All masked balanced sentences and their targets f* = ±1: `mask_each` of `balanced_sentences`.
 
@@ -189,30 +179,30 @@ def masked_support(
     return mask_each(balanced_sentences(T), mask_sign)
 
 
-def downstream_strings(T: int) -> tuple[Int[np.ndarray, "N T d"], Int[np.ndarray, " N"]]:
+@checked
+def downstream_strings(T: Short) -> tuple[Int[np.ndarray, "N T d"], Int[np.ndarray, " N"]]:
     """All 2^T strings of brackets, nothing masked, and f* = how many more are opened than closed:
     the downstream task, of variance T.
     """
-    check_length(T)
     signs = 1 - 2 * (np.arange(2**T)[:, None] >> np.arange(T) & 1)
     return encode(signs), signs.sum(1)
 
 
+@checked
 def encode(signs: Int[np.ndarray, "N T"]) -> Int[np.ndarray, "N T d"]:
     """x_t = s_t e_t in 2T coordinates, of which the second half is left to the mask."""
     signs = as_integer_array("signs", signs)
-    check_shape("signs", signs.shape, (None, None))
     N, T = signs.shape
     inputs = np.zeros((N, T, 2 * T), dtype=np.int64)
     inputs[:, np.arange(T), np.arange(T)] = signs
     return inputs
 
 
-def circulant(T: int) -> Int[np.ndarray, "r r"]:
+@checked
+def circulant(T: Even) -> Int[np.ndarray, "r r"]:
     """The (T−1, T−1) circulant matrix of Lemma D.5, with a first row of T/2 ones, then T/2 − 1
     minus ones. ValueError for an odd T.
     """
-    check_even(T)
     first = np.repeat([1, -1], [T // 2, T // 2 - 1])
     return np.array([np.roll(first, shift) for shift in range(T - 1)])
 

@@ -6,14 +6,15 @@ from fractions import Fraction
 
 import numpy as np
 
+from ntpcompanion.checks import Probability, checked
 from ntpcompanion.dyck.balance import balance_neurons
 from ntpcompanion.dyck.bracket_transformer import Parameters
 from ntpcompanion.dyck.neurons import Neurons
-from ntpcompanion.dyck.sentences import check_even, masked_support
-from ntpcompanion.validation import as_between, check_instance
+from ntpcompanion.dyck.sentences import Even, Short, masked_support
 
 
-def two_values(T: int, spread: Fraction) -> Neurons:
+@checked
+def two_values(T: Even, spread: Fraction) -> Neurons:
     """Condition (3) alone fails: three neurons, two of which take more than one positive value.
 
     The neurons are (1 + a e_1; 0) and (1 − a e_1; 0) with coefficients 1/2, and −(1; 0), where a is
@@ -45,8 +46,6 @@ def two_values(T: int, spread: Fraction) -> Neurons:
     >>> two_values(4, Fraction(1, 2)).directions[:, :4].tolist()
     [[3, 2, 2, 2], [1, 2, 2, 2], [-2, -2, -2, -2]]
     """
-    check_even(T)
-    check_instance("spread", spread, Fraction)
     if not 0 <= spread < 1:
         raise ValueError(f"`spread` must be at least 0 and below 1, got {spread}.")
     p, q = spread.as_integer_ratio()
@@ -55,7 +54,8 @@ def two_values(T: int, spread: Fraction) -> Neurons:
     return Neurons(np.hstack([brackets, 0 * brackets]), np.array([1, 1, -2]), 2 * q)
 
 
-def mask_as_bias(T: int) -> Neurons:
+@checked
+def mask_as_bias(T: Even) -> Neurons:
     """Condition (4) alone fails: three neurons, of which some with u > 0 and some with u < 0 are
     active on the same inputs.
 
@@ -82,13 +82,13 @@ def mask_as_bias(T: int) -> Neurons:
     >>> mask_as_bias(4).error(inputs.sum(axis=1), targets)
     Fraction(0, 1)
     """
-    check_even(T)
     ones, none = np.ones(T, dtype=np.int64), np.zeros(T, dtype=np.int64)
     directions = np.array([np.r_[none, ones], np.r_[none, -ones], np.r_[-ones, none]])
     return Neurons(directions, np.array([1, 1, -2]))
 
 
-def first_position_attention(T: int, weight: float) -> Parameters:
+@checked
+def first_position_attention(T: Short, weight: Probability) -> Parameters:
     """Condition (5) alone fails: two neurons and attention that is not uniform but the same for all
     inputs.
 
@@ -122,7 +122,6 @@ def first_position_attention(T: int, weight: float) -> Parameters:
     True
     """
     inputs = masked_support(T, "random")[0]
-    as_between("weight", weight, 0, 1)
     logit = np.log(weight * (T - 1) / (1 - weight))
     itself = np.diag(np.eye(1, 2 * T)[0] + np.eye(1, 2 * T, T)[0])
     v = np.repeat([(T - 1) / (1 - weight), 0.0], T)

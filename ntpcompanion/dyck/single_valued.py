@@ -3,11 +3,13 @@ kink of the ReLU.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ntpcompanion.dyck.sentences import check_length, masked_support
+from ntpcompanion.checks import Is, checked
+from ntpcompanion.dyck.sentences import Short, masked_support
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +37,14 @@ class SingleValued:
         return int((2 ** self.half.sum(1)).sum())
 
 
-def single_valued_neurons(T: int) -> SingleValued:
+LongEnough = Annotated[
+    Short,
+    Is(lambda T: T > 2, "be at least 4", "Of two brackets none can be swapped beside the mask."),
+]
+
+
+@checked
+def single_valued_neurons(T: LongEnough) -> SingleValued:
     """All w ≠ 0 with w·z ∈ {0, 2} wherever f* = +1, for the random mask sign: Lemma D.3 says that
     there is one, 2(1; 0).
 
@@ -48,12 +57,6 @@ def single_valued_neurons(T: int) -> SingleValued:
     Raises ValueError for T below 4, where there is no such pair, or one that is odd or too long.
     O(2^T N T); 0.3 s at T = 12.
     """
-    check_length(T)
-    if T < 4:
-        raise ValueError(
-            f"`T` must be at least 4, got {T}: with two brackets there is nothing to swap beside "
-            "the mask."
-        )
     inputs, targets = masked_support(T, "fixed")
     z = inputs.sum(1)[targets == 1]
     # without the full set, which is the empty one with another c

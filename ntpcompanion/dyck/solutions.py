@@ -2,29 +2,26 @@
 which the proof of Theorem 6.1 breaks.
 """
 
+from typing import Annotated
+
 import numpy as np
 from jaxtyping import Int
 
+from ntpcompanion.checks import Is, Size, checked
 from ntpcompanion.dyck.balance import balance_neurons
 from ntpcompanion.dyck.bracket_counting import minimum_norm_head
 from ntpcompanion.dyck.bracket_transformer import Parameters, forward, uniform_attention
 from ntpcompanion.dyck.neurons import Neurons
-from ntpcompanion.dyck.sentences import check_even, check_mask_sign, masked_support
-from ntpcompanion.validation import (
-    as_integer,
-    as_integer_array,
-    as_number,
-    check_flag,
-    check_generator,
-    check_shape,
-)
+from ntpcompanion.dyck.sentences import Even, MaskSign, Short, masked_support
+from ntpcompanion.validation import as_integer_array
 
 # Mean squared error at which least squares counts as interpolation; targets are ±1, and rounding
 # leaves some 1e-20.
 INTERPOLATES = 1e-12
 
 
-def transferable(T: int, balanced: bool = True) -> Parameters:
+@checked
+def transferable(T: Even, balanced: bool = True) -> Parameters:
     """Solution (1): two neurons with rows ±(1; 0), so that f* = σ(Σ s_t) − σ(−Σ s_t) on any string,
     and uniform attention.
 
@@ -52,20 +49,19 @@ def transferable(T: int, balanced: bool = True) -> Parameters:
     >>> transferable(4, balanced=False).u.tolist()
     [4.0, -4.0]
     """
-    check_even(T)
-    check_flag("balanced", balanced)
     rows = np.outer([1.0, -1.0], np.repeat([1.0, 0.0], T))
     row_scale, u_scale = (T**0.75, T**0.25) if balanced else (1.0, float(T))
     return uniform_attention(row_scale * rows, u_scale * np.array([1.0, -1.0]))
 
 
-def transferable_neurons(T: int) -> Neurons:
+@checked
+def transferable_neurons(T: Even) -> Neurons:
     """Solution (1) in integers: directions ±(1; 0), coefficients ±1."""
-    check_even(T)
     return Neurons(np.outer([1, -1], np.repeat([1, 0], T)), np.array([1, -1]))
 
 
-def three_neurons(T: int, mask_sign: str) -> Neurons:
+@checked
+def three_neurons(T: Even, mask_sign: MaskSign) -> Neurons:
     """Three neurons of zero loss that attain the bound and do not transfer.
 
     Two of them share the inputs with f* = +1 according to the first bracket, with brackets (1 +
@@ -96,8 +92,6 @@ def three_neurons(T: int, mask_sign: str) -> Neurons:
     >>> round(squared_gradient_norm(solution, inputs), 6) == lower_bound(4)
     True
     """
-    check_mask_sign(mask_sign)
-    check_even(T)
     first, ones = np.eye(1, T, dtype=np.int64)[0], np.ones(T, dtype=np.int64)
     if mask_sign == "fixed":
         shared = np.array(
@@ -111,24 +105,23 @@ def three_neurons(T: int, mask_sign: str) -> Neurons:
     return Neurons(np.vstack([shared, np.r_[-ones, 0 * ones]]), np.array([1, 1, -2]), 2)
 
 
-def with_dead_neuron(T: int, alpha: Int[np.ndarray, " T"]) -> Neurons:
+@checked
+def with_dead_neuron(
+    T: Even,
+    alpha: Annotated[Int[np.ndarray, "{T}"], Is(lambda alpha: np.any(alpha), "not be all 0")],
+) -> Neurons:
     """Counter-example A for the fixed mask sign: solution (1) and a neuron (α; −‖α‖_1 1) that no
     masked input wakes, but strings do.
 
     Raises ValueError unless α holds T integers that are not all zero.
     """
-    check_even(T)
     alpha = as_integer_array("alpha", alpha)
-    if alpha.shape != (T,) or not alpha.any():
-        raise ValueError(
-            f"`alpha` must hold {T} integers that are not all zero, got {alpha.tolist()}."
-        )
     base = transferable_neurons(T)
     extra = np.r_[alpha, np.repeat(-np.abs(alpha).sum(), T)]
     return Neurons(np.vstack([base.directions, extra]), np.r_[base.numerators, 0])
 
 
-def memoriser(T: int) -> Neurons:
+def memoriser(T: Short) -> Neurons:
     """Counter-example C for the fixed mask sign: a neuron for each of the N = T·C(T, T/2) inputs,
     on at this one and at no other.
 
@@ -162,7 +155,8 @@ def memoriser(T: int) -> Neurons:
     return Neurons(np.concatenate([z[:, :T], mask], 1), targets)
 
 
-def tilted_attention(T: int, tilt: float) -> Parameters:
+@checked
+def tilted_attention(T: Short, tilt: float) -> Parameters:
     """A zero-loss solution for both mask signs whose attention is not uniform: a bracket at the
     first position weighs the others by sign.
 
@@ -174,7 +168,6 @@ def tilted_attention(T: int, tilt: float) -> Parameters:
 
     Raises ValueError for an odd T, one out of range, or a tilt that is not finite.
     """
-    as_number("tilt", tilt)
     inputs = masked_support(T, "random")[0]
     E = 2 * np.cosh(tilt) + np.sinh(tilt) - 1
     first, keys = np.eye(1, 2 * T)[0], np.repeat([tilt, 0.0], T)
@@ -189,8 +182,9 @@ def tilted_attention(T: int, tilt: float) -> Parameters:
     return balance_neurons(parameters, inputs)
 
 
+@checked
 def random_features(
-    T: int, width: int, rng: np.random.Generator, mask_sign: str = "random"
+    T: Short, width: Size, rng: np.random.Generator, mask_sign: MaskSign = "random"
 ) -> Parameters:
     """Solution (2): rows of W_V from N(0, I_{2T}), uniform attention, and the u of least norm with
     zero loss.
@@ -232,14 +226,13 @@ def random_features(
     >>> squared_loss(solution, inputs, targets) < 1e-20
     True
     """
-    as_integer("width", width, 1)
-    check_generator("rng", rng)
     inputs, targets = masked_support(T, mask_sign)
     return with_least_norm_head(
         uniform_attention(rng.standard_normal((width, 2 * T)), np.zeros(width)), inputs, targets
     )
 
 
+@checked
 def with_least_norm_head(
     parameters: Parameters, inputs: Int[np.ndarray, "N T d"], targets: Int[np.ndarray, " N"]
 ) -> Parameters:
@@ -253,7 +246,6 @@ def with_least_norm_head(
     decides, not the number of neurons.
     """
     features = forward(parameters, inputs).features
-    check_shape("targets", np.shape(targets), (len(features),))
     u = minimum_norm_head(features, targets)
     if (error := float(np.mean((features @ u - targets) ** 2))) > INTERPOLATES:
         size, width = features.shape

@@ -4,12 +4,13 @@ identity, and not by a fit.
 
 import numpy as np
 
+from ntpcompanion.checks import Size, checked
 from ntpcompanion.dyck.bracket_transformer import Parameters, uniform_attention
-from ntpcompanion.dyck.sentences import check_even
-from ntpcompanion.validation import as_integer, check_generator
+from ntpcompanion.dyck.sentences import Even
 
 
-def stein_features(T: int, width: int, rng: np.random.Generator) -> Parameters:
+@checked
+def stein_features(T: Even, width: Size, rng: np.random.Generator) -> Parameters:
     """Rows w_j of W_V from N(0, I_{2T}) and output weights that make f an average of m independent
     terms with mean f*, under uniform attention.
 
@@ -45,19 +46,16 @@ def stein_features(T: int, width: int, rng: np.random.Generator) -> Parameters:
     >>> squared_loss(solution, *masked_support(4, "random")) < 0.002
     True
     """
-    check_even(T)
-    as_integer("width", width, 1)
-    check_generator("rng", rng)
     rows = rng.standard_normal((width, 2 * T))
     return uniform_attention(rows, 2 * T / width * rows[:, :T].sum(1))
 
 
-def single_neuron_variance(T: int) -> int:
+@checked
+def single_neuron_variance(T: Even) -> int:
     """The variance of 2 (b·w) σ(w·z) on any masked input, for w ~ N(0, I_{2T}): 2T² + 3.
 
     The second moment is 4 E[(b·w)² σ(w·z)²] = 2 E[(b·w)² (w·z)²], by the symmetry of w, and this is
     2 (‖b‖² ‖z‖² + 2 (b·z)²) = 2T² + 4, because ‖b‖² = ‖z‖² = T and b·z = f* = ±1. The squared mean
     is 1. ValueError for an odd T.
     """
-    check_even(T)
     return 2 * T**2 + 3

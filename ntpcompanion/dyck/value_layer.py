@@ -2,13 +2,15 @@
 way back to zero loss.
 """
 
+from typing import Annotated
+
 import numpy as np
 import scipy
 from jaxtyping import Float, Int
 
+from ntpcompanion.checks import Is, checked
 from ntpcompanion.dyck.bracket_transformer import Parameters
-from ntpcompanion.dyck.sentences import masked_support
-from ntpcompanion.validation import check_instance
+from ntpcompanion.dyck.sentences import MaskSign, masked_support
 
 # Added to the kernel of the Jacobian, as a share of its mean diagonal. It has no full rank: with
 # the random mask sign, where a ReLU is a linear and an even map of the input, N/2 + 2T at most, and
@@ -18,6 +20,15 @@ RIDGE = 1e-11
 # Mean squared error at which a point counts as one of zero loss, and how many Gauss–Newton steps
 # may be taken to reach it.
 ZERO_LOSS, CORRECTIONS = 1e-20, 30
+
+Uniform = Annotated[
+    Parameters,
+    Is(
+        lambda start: not start.W_Q.any() and not start.W_K.any(),
+        "have uniform attention: W_Q = W_K = 0",
+        "Use `uniform_attention(start.W_V, start.u)`.",
+    ),
+]
 
 
 class ValueLayer:
@@ -29,13 +40,8 @@ class ValueLayer:
     Raises ValueError for parameters with other attention, or what `masked_support` rejects.
     """
 
-    def __init__(self, start: Parameters, mask_sign: str) -> None:
-        check_instance("start", start, Parameters)
-        if start.W_Q.any() or start.W_K.any():
-            raise ValueError(
-                "`start` must have uniform attention: W_Q = W_K = 0. Use "
-                "`uniform_attention(start.W_V, start.u)`."
-            )
+    @checked
+    def __init__(self, start: Uniform, mask_sign: MaskSign) -> None:
         T = start.W_V.shape[1] // 2
         inputs, self.targets = masked_support(T, mask_sign)
         self.h = inputs.mean(1)

@@ -2,21 +2,21 @@
 the 2^T strings.
 """
 
-from collections.abc import Sequence
 from math import comb
 
 import numpy as np
 from jaxtyping import Float
 
-from ntpcompanion.dyck.bracket_counting import RANK_TOLERANCE, LearningCurve
-from ntpcompanion.dyck.sentences import check_even
-from ntpcompanion.validation import as_integer, as_integer_array, as_positive, check_generator
+from ntpcompanion.checks import Positive, checked
+from ntpcompanion.dyck.bracket_counting import RANK_TOLERANCE, Draws, LearningCurve, Sizes
+from ntpcompanion.dyck.sentences import Even
 
 # What acts as a ridge in the limit T → ∞, in units of the slope: see `limiting_error`.
 RIDGE = 1 - 2 / np.pi
 
 
-def arc_cosine_kernel(T: int) -> Float[np.ndarray, " T_plus_1"]:
+@checked
+def arc_cosine_kernel(T: Even) -> Float[np.ndarray, " T_plus_1"]:
     """E σ(α·s) σ(α·s') over α ~ N(0, I_T) for two strings that differ at 0, 1, …, T positions.
 
     (T/2π)(sin φ + (π − φ) cos φ) with cos φ = s·s'/T. The mask's coordinates are zero downstream,
@@ -39,13 +39,12 @@ def arc_cosine_kernel(T: int) -> Float[np.ndarray, " T_plus_1"]:
     >>> arc_cosine_kernel(4)[[0, -1]].round(12).tolist()  # E σ(g)² = T/2, and σ(g) σ(−g) = 0
     [2.0, 0.0]
     """
-    check_even(T)
     cosine = 1 - 2 * np.arange(T + 1) / T
     angle = np.arccos(cosine)
     return T / (2 * np.pi) * (np.sin(angle) + (np.pi - angle) * cosine)
 
 
-def squared_kernel(T: int) -> Float[np.ndarray, " T_plus_1"]:
+def squared_kernel(T: Even) -> Float[np.ndarray, " T_plus_1"]:
     """E_r K(s, r) K(r, s') over all strings r, for two strings that differ at 0, 1, …, T positions.
 
     A string r that differs from s at i of these d positions and at j of the others differs from s'
@@ -59,8 +58,9 @@ def squared_kernel(T: int) -> Float[np.ndarray, " T_plus_1"]:
     return values
 
 
+@checked
 def wide_learning_curve(
-    T: int, sizes: Sequence[int], draws: int, rng: np.random.Generator
+    T: Even, sizes: Sizes, draws: Draws, rng: np.random.Generator
 ) -> LearningCurve:
     """Least-norm heads on random features of infinite width after n independent strings of length
     T; the error is exact for each draw.
@@ -104,12 +104,6 @@ def wide_learning_curve(
     (True, True)
     """
     kernel, squared = arc_cosine_kernel(T), squared_kernel(T)
-    check_generator("rng", rng)
-    sizes = as_integer_array("sizes", sizes).ravel().tolist()
-    if not sizes or min(sizes) < 1 or as_integer("draws", draws) < 2:
-        raise ValueError(
-            f"`sizes` must be at least 1 and `draws` at least 2, got {sizes} and {draws}."
-        )
     strings = rng.choice(np.array([-1, 1]), (draws, max(sizes), T))
     errors = np.array([[_error(kernel, squared, s[:n]) for s in strings] for n in sizes])
     exact = (errors < 1e-12).mean(1)
@@ -122,7 +116,8 @@ def wide_learning_curve(
     )
 
 
-def limiting_error(strings_per_position: float) -> float:
+@checked
+def limiting_error(strings_per_position: Positive) -> float:
     """What the mean error of wide random features tends to as T → ∞ with n/T held fixed, as a
     fraction of the variance.
 
@@ -149,7 +144,7 @@ def limiting_error(strings_per_position: float) -> float:
     >>> round(limiting_error(1.0), 3), round(limiting_error(4.0), 3)
     (0.289, 0.014)
     """
-    ratio = as_positive("strings_per_position", strings_per_position)
+    ratio = strings_per_position
     linear = RIDGE + ratio - 1
     mean_inverse = (np.sqrt(linear**2 + 4 * RIDGE) - linear) / (2 * RIDGE)
     slope = (mean_inverse**2 + mean_inverse) / (2 * RIDGE * mean_inverse + linear)

@@ -33,7 +33,7 @@ def check_logits(
     the first.
     """
     if isinstance(logits, FlatModule):
-        _refuse_training(logits.module)
+        _check_eval_mode(logits.module)
     with torch.no_grad():
         first, second = _called(logits, theta, pair), logits(theta, pair)
         _check_matrix(first, len(pair))
@@ -53,7 +53,7 @@ def _called(logits: Callable[[Tensor, Tensor], Tensor], theta: Tensor, pair: Ten
         raise ValueError(f"`logits(theta, inputs)` fails for {got}. Use `FlatModule`.") from error
 
 
-def _refuse_training(module: nn.Module) -> None:
+def _check_eval_mode(module: nn.Module) -> None:
     for name, layer in module.named_modules():
         trains = isinstance(layer, RANDOM_OR_MIXING) and layer.training
         where = f"{type(layer).__name__} at {name!r}. Call `module.eval()` first."

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import expit
 
+from ntpcompanion.checks import Positive, Size, checked
 from ntpcompanion.generalization.uniform_convergence import Sample
-from ntpcompanion.validation import as_integer, as_positive, check_generator, check_instance
 
 INNER, OUTER = 1.0, 1.1  # radii of the spheres with label -1 and 1
 FITTED = 0.99  # fraction of the sample that must reach the margin
@@ -61,7 +61,8 @@ class TwoLayerNet:
         }
 
 
-def draw_spheres(rng: np.random.Generator, m: int, dim: int) -> Sample:
+@checked
+def draw_spheres(rng: np.random.Generator, m: Size, dim: Size) -> Sample:
     """Draw points uniformly from two concentric spheres, of radius 1 (label -1) and 1.1 (label 1).
 
     Parameters
@@ -91,8 +92,6 @@ def draw_spheres(rng: np.random.Generator, m: int, dim: int) -> Sample:
     >>> sample.labels.tolist(), [f"{np.linalg.norm(x):.2f}" for x in sample.inputs]
     ([1, 1, 1, -1], ['1.10', '1.10', '1.10', '1.00'])
     """
-    check_generator("rng", rng)
-    m, dim = as_integer("m", m, 1), as_integer("dim", dim, 1)
     labels = rng.choice(np.array([-1, 1]), m)
     directions = rng.standard_normal((m, dim))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
@@ -100,6 +99,7 @@ def draw_spheres(rng: np.random.Generator, m: int, dim: int) -> Sample:
     return Sample((directions * radii[:, None]).astype(np.float32), labels)
 
 
+@checked
 def to_other_sphere(sample: Sample) -> Sample:
     """The sample S′: each point is moved along its ray to the other sphere, with that one's label.
 
@@ -129,21 +129,21 @@ def to_other_sphere(sample: Sample) -> Sample:
     >>> moved.inputs.round(3).tolist(), moved.labels.tolist()
     ([[1.1, 0.0]], [1])
     """
-    check_instance("sample", sample, Sample)
     factors = np.where(sample.labels == 1, INNER / OUTER, OUTER / INNER)
     inputs = (sample.inputs * factors[:, None]).astype(sample.inputs.dtype)
     return Sample(inputs, -sample.labels)
 
 
+@checked
 def train_two_layers(
     rng: np.random.Generator,
     sample: Sample,
     *,
-    width: int,
-    learning_rate: float,
-    batch_size: int = 64,
-    margin: float = 1.0,
-    epochs: int = 1_000,
+    width: Size,
+    learning_rate: Positive,
+    batch_size: Size = 64,
+    margin: Positive = 1.0,
+    epochs: Size = 1_000,
 ) -> TwoLayerNet:
     """Train a network by SGD until 99 % of the sample have a margin.
 
@@ -186,11 +186,7 @@ def train_two_layers(
     >>> net.error(sample)
     0.0
     """
-    check_generator("rng", rng)
-    check_instance("sample", sample, Sample)
-    width, batch_size = as_integer("width", width, 1), as_integer("batch_size", batch_size, 1)
-    rate = np.float32(as_positive("learning_rate", learning_rate))
-    margin, epochs = as_positive("margin", margin), as_integer("epochs", epochs, 1)
+    rate = np.float32(learning_rate)
     data = replace(sample, inputs=sample.inputs.astype(np.float32))
     net = _initial(rng, data.inputs.shape[1], width)
     done, fitted = 0, False

@@ -3,18 +3,14 @@ half of its calibration error (after Jiang, Nagarajan, Baek, Kolter 2022).
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
-from ntpcompanion.validation import (
-    as_array,
-    as_integer_array,
-    as_shaped,
-    check_probabilities,
-    check_shape,
-)
+from ntpcompanion.checks import Range, Shape, checked, need
+from ntpcompanion.validation import as_array, as_integer_array, as_shaped, check_probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +60,20 @@ class Disagreement:
         return self.disagreement * models / (models - 1) if models > 1 else float("nan")
 
 
+@checked(
+    need("labels", lambda labels: np.ndim(labels) < 3, "be classes, or a row for each input"),
+    need(
+        "predictions",
+        lambda predictions, labels: (
+            np.ndim(labels) < 2 or np.asarray(predictions).max() < np.shape(labels)[1]
+        ),
+        "be columns of `labels`",
+    ),
+)
 def compare_disagreement(
-    predictions: ArrayLike, labels: ArrayLike, weight: ArrayLike | None = None
+    predictions: Annotated[ArrayLike, Shape("models n", integers=True), Range(0)],
+    labels: Annotated[ArrayLike, Shape("n ..."), Range(0)],
+    weight: Annotated[ArrayLike, Shape("n")] | None = None,
 ) -> Disagreement:
     """Error, disagreement and calibration of an ensemble of classifiers on given inputs.
 
@@ -104,7 +112,6 @@ def compare_disagreement(
     (0.3333, 0.2222, 0.3333)
     """
     predicted = as_integer_array("predictions", predictions)
-    check_shape("predictions", predicted.shape, (None, None), "a row for each classifier")
     target = _probabilities(labels, predicted)
     n, classes = target.shape
     mass = np.full(n, 1 / n) if weight is None else as_shaped("weight", weight, (n,))
@@ -127,20 +134,8 @@ def _probabilities(
     array = as_array("labels", labels)
     if array.ndim == 1:
         known = as_integer_array("labels", labels)
-        check_shape("labels", known.shape, predicted.shape[1:], "a class for each input")
-        lowest = min(known.min(), predicted.min())
-        if lowest < 0:
-            raise ValueError(
-                f"`labels` and `predictions` must be classes counted from 0, got {lowest}."
-            )
         return np.eye(max(known.max(), predicted.max()) + 1)[known]
-    check_shape("labels", array.shape, (predicted.shape[1], None), "a row for each input")
     check_probabilities("labels", array, array.sum(1))
-    if not 0 <= predicted.min() <= predicted.max() < array.shape[1]:
-        raise ValueError(
-            f"`predictions` must lie in 0 … {array.shape[1] - 1}, the columns of `labels`, got "
-            f"{predicted.min()} … {predicted.max()}."
-        )
     return array
 
 

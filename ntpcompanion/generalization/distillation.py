@@ -2,14 +2,23 @@
 stopping time of its own in every eigendirection (Nagarajan et al. 2023).
 """
 
+from typing import Annotated
+
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from ntpcompanion.validation import as_array, as_positive, as_shaped, check_finite
+from ntpcompanion.checks import Between, Positive, Range, Shape, checked
+from ntpcompanion.validation import as_array
+
+Rates = Annotated[
+    ArrayLike, Shape("n"), Between(0, np.inf, "so leave out directions with eigenvalue 0")
+]
+Squares = Annotated[ArrayLike, Shape("n"), Range(0)]
 
 
-def flow_filter(eigenvalues: ArrayLike, time: float) -> Float[np.ndarray, " n"]:
+@checked
+def flow_filter(eigenvalues: Rates, time: Positive) -> Float[np.ndarray, " n"]:
     """The fraction of a target that gradient flow has fitted: 1 − exp(−λt) along each eigenvector.
 
     Linear regression of y on rows X with the loss ‖y − Xθ‖²/2, from θ = 0: the predictions on the
@@ -43,11 +52,12 @@ def flow_filter(eigenvalues: ArrayLike, time: float) -> Float[np.ndarray, " n"]:
     >>> flow_filter([1, 2], time=1).round(4).tolist()
     [0.6321, 0.8647]
     """
-    return np.asarray(-np.expm1(-_positive("eigenvalues", eigenvalues) * as_positive("time", time)))
+    return np.asarray(-np.expm1(-as_array("eigenvalues", eigenvalues) * time))
 
 
+@checked
 def student_filter(
-    eigenvalues: ArrayLike, *, student_time: float, teacher_time: float
+    eigenvalues: Rates, *, student_time: Positive, teacher_time: Positive
 ) -> Float[np.ndarray, " n"]:
     """The same fraction for a student that is trained on the predictions of a teacher: A(s) A(t).
 
@@ -74,12 +84,12 @@ def student_filter(
     >>> student_filter([1, 2], student_time=1, teacher_time=1).round(4).tolist()
     [0.3996, 0.7476]
     """
-    student = flow_filter(eigenvalues, as_positive("student_time", student_time))
-    return student * flow_filter(eigenvalues, as_positive("teacher_time", teacher_time))
+    return flow_filter(eigenvalues, student_time) * flow_filter(eigenvalues, teacher_time)
 
 
+@checked
 def effective_time(
-    eigenvalues: ArrayLike, *, student_time: float, teacher_time: float
+    eigenvalues: Rates, *, student_time: Positive, teacher_time: Positive
 ) -> Float[np.ndarray, " n"]:
     """When a teacher would have to stop to equal the student, in each eigendirection:
     1 − exp(−λτ(λ)) = (1 − exp(−λs)) (1 − exp(−λt)).
@@ -112,17 +122,17 @@ def effective_time(
     >>> effective_time([0.001, 1, 100], student_time=2, teacher_time=3).round(4).tolist()
     [0.006, 1.7238, 2.0]
     """
-    rates = _positive("eigenvalues", eigenvalues)
-    times = as_positive("student_time", student_time), as_positive("teacher_time", teacher_time)
-    first, last = min(times), max(times)
+    rates = as_array("eigenvalues", eigenvalues)
+    first, last = sorted([student_time, teacher_time])
     both = student_filter(rates, student_time=first, teacher_time=last)
     left = np.exp(-rates * (last - first)) * flow_filter(rates, first)
     early = -np.log1p(-np.minimum(both, 0.5)) / rates
     return np.where(both < 0.5, early, first - np.log1p(left) / rates)
 
 
+@checked
 def filter_risk(
-    fractions: ArrayLike, *, signal: ArrayLike, noise: ArrayLike
+    fractions: Annotated[ArrayLike, Shape("*times n")], *, signal: Squares, noise: Squares
 ) -> Float[np.ndarray, "..."]:
     """The expected squared error of predictions on the training inputs against the noiseless
     targets: Σ_i (1 − a_i)² c_i + a_i² v_i.
@@ -153,26 +163,5 @@ def filter_risk(
     [0.2, 0.1]
     """
     factors = as_array("fractions", fractions)
-    check_finite("fractions", factors)
-    if factors.ndim < 1:
-        raise ValueError("`fractions` must have an entry for each eigenvector, got a number.")
-    squares = _not_negative("signal", signal, factors.shape[-1])
-    variances = _not_negative("noise", noise, factors.shape[-1])
+    squares, variances = as_array("signal", signal), as_array("noise", noise)
     return np.asarray((1 - factors) ** 2 @ squares + factors**2 @ variances)
-
-
-def _positive(name: str, value: ArrayLike) -> Float[np.ndarray, " n"]:
-    values = as_shaped(name, value, (None,))
-    if values.min() <= 0:
-        raise ValueError(
-            f"`{name}` must be positive, got {values.min():g}. Leave out the directions with "
-            "eigenvalue 0."
-        )
-    return values
-
-
-def _not_negative(name: str, value: ArrayLike, length: int) -> Float[np.ndarray, " n"]:
-    values = as_shaped(name, value, (length,), "one entry for each eigenvector")
-    if values.min() < 0:
-        raise ValueError(f"`{name}` must not be negative, got {values.min():g}.")
-    return values

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
+from numbers import Rational
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from ntpcompanion.checks import Is, Length, Positive, Shape, Size, checked
 from ntpcompanion.generalization.neighbourhoods import draw_neighbours, relative_weights
-from ntpcompanion.validation import as_integer, as_positive, as_shaped, check_generator
+from ntpcompanion.validation import as_array
 
 Polynomial = dict[tuple[int, int], Fraction]  # coefficients of x^a δ^b
 
@@ -33,7 +36,11 @@ class Fidelity:
     mirrored: Fraction
 
 
-def tangent_fidelity(coefficients: Sequence[int], half_width: Fraction) -> Fidelity:
+@checked
+def tangent_fidelity(
+    coefficients: Annotated[Sequence[int], Length()],
+    half_width: Annotated[Rational, Is(lambda width: width > 0, "be positive")],
+) -> Fidelity:
     """Both fidelities of the tangents of a polynomial, without rounding: x uniform on [0, 1] and
     the neighbours of x uniform on [x − h, x + h].
 
@@ -67,11 +74,6 @@ def tangent_fidelity(coefficients: Sequence[int], half_width: Fraction) -> Fidel
     Fidelity(neighbourhood=Fraction(1, 80), mirrored=Fraction(1, 80))
     """
     width = Fraction(half_width)
-    if width <= 0 or not len(coefficients):
-        raise ValueError(
-            "`half_width` must be positive and `coefficients` not empty, got "
-            f"{width} and {list(coefficients)}."
-        )
     direct: Polynomial = {}
     mirrored: Polynomial = {}
     for k, factor in enumerate(map(Fraction, coefficients)):
@@ -96,15 +98,16 @@ def _mean_square(polynomial: Polynomial, half_width: Fraction) -> Fraction:
     return total
 
 
+@checked
 def mirrored_fidelity(
-    points: ArrayLike,
-    values: ArrayLike,
+    points: Annotated[ArrayLike, Shape("n d")],
+    values: Annotated[ArrayLike, Shape("n")],
     *,
-    sample: ArrayLike,
-    sample_values: ArrayLike,
-    width: float,
-    ridge: float = 1e-3,
-    draws: int = 4,
+    sample: Annotated[ArrayLike, Shape("m d")],
+    sample_values: Annotated[ArrayLike, Shape("m")],
+    width: Positive,
+    ridge: Positive = 1e-3,
+    draws: Size = 4,
     generator: np.random.Generator,
 ) -> float:
     """The mirrored neighbourhood fidelity of local linear explanations that were fitted to a sample
@@ -149,15 +152,12 @@ def mirrored_fidelity(
     >>> error < 1e-12
     True
     """
-    S, f = as_shaped("sample", sample, (None, None)), as_shaped("values", values, (None,))
-    X = as_shaped("points", points, (len(f), S.shape[1]), "a row for each of `values`")
-    known = as_shaped("sample_values", sample_values, (len(S),))
-    sigma, weight = as_positive("width", width), as_positive("ridge", ridge)
-    check_generator("generator", generator)
+    X, f = as_array("points", points), as_array("values", values)
+    S, known = as_array("sample", sample), as_array("sample_values", sample_values)
     errors = []
-    for _ in range(as_integer("draws", draws, 1)):
-        neighbours = draw_neighbours(X, sigma, generator)
-        predicted = _explain(neighbours, X, S, known, sigma, weight)
+    for _ in range(draws):
+        neighbours = draw_neighbours(X, width, generator)
+        predicted = _explain(neighbours, X, S, known, width, ridge)
         errors.append(((predicted - f) ** 2).mean())
     return float(np.mean(errors))
 

@@ -4,20 +4,16 @@ without sampling.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
+from ntpcompanion.checks import Range, Shape, Size, checked, need
 from ntpcompanion.generalization.min_norm import as_flags
-from ntpcompanion.validation import (
-    as_integer,
-    as_integer_array,
-    as_matrix,
-    check_generator,
-    check_shape,
-)
+from ntpcompanion.validation import as_array, as_integer_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +50,9 @@ class MemorizationScores:
         return with_it + self.outside * (1 - self.outside) / (self.outside_count - 1)
 
 
+@checked(need("size", lambda n, size: size < n, "be below `n` = {n}, so that some are left out"))
 def random_subsets(
-    rng: np.random.Generator, count: int, n: int, size: int
+    rng: np.random.Generator, count: Size, n: Annotated[int, Range(2)], size: Size
 ) -> Bool[np.ndarray, "count n"]:
     """Draw subsets of equal size, each uniformly and independently of the others.
 
@@ -87,9 +84,6 @@ def random_subsets(
     >>> random_subsets(np.random.default_rng(0), 3, 10, 7).sum(axis=1).tolist()
     [7, 7, 7]
     """
-    check_generator("rng", rng)
-    count, n = as_integer("count", count, 1), as_integer("n", n, 2)
-    size = as_integer("size", size, 1, n - 1, "(some examples must be left out)")
     return rng.permuted(np.tile(np.arange(n) < size, (count, 1)), axis=1)
 
 
@@ -125,12 +119,8 @@ def memorization_scores(member: ArrayLike, correct: ArrayLike) -> MemorizationSc
     >>> memorization_scores(member, correct).scores.tolist()
     [1.0, 0.0]
     """
-    shape = (None, None)
-    seen, right = as_flags("member", member, shape), as_flags("correct", correct, shape)
-    if right.shape != seen.shape:
-        raise ValueError(
-            f"`correct` must have the shape of `member`, {seen.shape}, got {right.shape}."
-        )
+    seen = as_flags("member", member, (None, None))
+    right = as_flags("correct", correct, seen.shape)
     inside, outside = seen.sum(axis=0), (~seen).sum(axis=0)
     rare = np.minimum(inside, outside) < 2
     if rare.any():
@@ -143,8 +133,17 @@ def memorization_scores(member: ArrayLike, correct: ArrayLike) -> MemorizationSc
     return MemorizationScores(with_it / inside, without / outside, inside, outside)
 
 
+@checked(
+    need(
+        "size",
+        lambda features, size: size < len(features),
+        "be below {n}, so that one row is left out",
+    )
+)
 def nearest_neighbour_scores(
-    features: ArrayLike, labels: ArrayLike, size: int
+    features: Annotated[ArrayLike, Shape("n d")],
+    labels: Annotated[ArrayLike, Shape("n", integers=True)],
+    size: Size,
 ) -> Float[np.ndarray, " n"]:
     """Memorization scores of the nearest neighbour rule, exactly, for random subsets of one size.
 
@@ -179,11 +178,7 @@ def nearest_neighbour_scores(
     >>> nearest_neighbour_scores([[0], [1], [3]], [0, 0, 1], size=1).tolist()
     [0.5, 0.5, 1.0]
     """
-    points = as_matrix("features", features, (None, None))
-    n = as_integer("len(features)", len(points), 2)
-    classes = as_integer_array("labels", labels)
-    check_shape("labels", classes.shape, (n,), "a class for each row of `features`")
-    size = as_integer("size", size, 1, n - 1, "(an example must be left out)")
+    points, classes = as_array("features", features), as_integer_array("labels", labels)
     distances = cdist(points, points)
     np.fill_diagonal(distances, np.inf)
     if distances.min() == 0:
@@ -193,7 +188,7 @@ def nearest_neighbour_scores(
             "one of them may be wrong on it. Leave one out."
         )
     order = np.argsort(distances, axis=1, kind="stable")[:, :-1]
-    return 1 - (classes[order] == classes[:, None]) @ _nearest_is(n - 1, size)
+    return 1 - (classes[order] == classes[:, None]) @ _nearest_is(len(points) - 1, size)
 
 
 def _nearest_is(others: int, size: int) -> Float[np.ndarray, " others"]:

@@ -1,15 +1,18 @@
 """Neighbourhoods of a sample, and how much they overlap (Li, Nagarajan, Plumb, Talwalkar 2021)."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from ntpcompanion.validation import as_integer, as_positive, as_shaped, check_generator
+from ntpcompanion.checks import Positive, Range, Shape, checked
+from ntpcompanion.validation import as_array
 
 
-def box_overlap(centres: ArrayLike, half_width: float) -> float:
+@checked
+def box_overlap(centres: Annotated[ArrayLike, Shape("n")], half_width: Positive) -> float:
     """ρ_S = ∫ (1/m Σ_x p_x(x')²)^(1/2) dx' for neighbourhoods U[x − h, x + h] on the line.
 
     Parameters
@@ -39,7 +42,7 @@ def box_overlap(centres: ArrayLike, half_width: float) -> float:
     >>> box_overlap([0, 10, 20, 30], half_width=1), box_overlap([5, 5], half_width=1)
     (2.0, 1.0)
     """
-    points, h = as_shaped("centres", centres, (None,)), as_positive("half_width", half_width)
+    points, h = as_array("centres", centres), half_width
     ends = np.concatenate([points - h, points + h])
     order = np.argsort(ends, kind="stable")
     inside = np.cumsum(np.repeat([1, -1], len(points))[order])[:-1]
@@ -63,8 +66,13 @@ class Overlap:
     stderr: float
 
 
+@checked
 def gaussian_overlap(
-    centres: ArrayLike, width: float, *, draws: int, generator: np.random.Generator
+    centres: Annotated[ArrayLike, Shape("n d")],
+    width: Positive,
+    *,
+    draws: Annotated[int, Range(2)],
+    generator: np.random.Generator,
 ) -> Overlap:
     """ρ_S for neighbourhoods N(x, σ² I) in any dimension, by importance sampling.
 
@@ -103,15 +111,13 @@ def gaussian_overlap(
     >>> round(found.value, 6)
     2.0
     """
-    points, sigma = as_shaped("centres", centres, (None, None)), as_positive("width", width)
-    count = as_integer("draws", draws, 2)
-    check_generator("generator", generator)
+    points = as_array("centres", centres)
     neighbours = draw_neighbours(
-        points[generator.integers(len(points), size=count)], sigma, generator
+        points[generator.integers(len(points), size=draws)], width, generator
     )
-    weights = relative_weights(neighbours, points, sigma)  # Σ = 1 for each neighbour
+    weights = relative_weights(neighbours, points, width)  # Σ = 1 for each neighbour
     terms = np.sqrt(len(points) * (weights**2).sum(axis=1))
-    return Overlap(float(terms.mean()), float(terms.std(ddof=1) / count**0.5))
+    return Overlap(float(terms.mean()), float(terms.std(ddof=1) / draws**0.5))
 
 
 def draw_neighbours(

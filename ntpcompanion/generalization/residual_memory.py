@@ -3,20 +3,15 @@ Lukasik, Nagarajan and others 2023).
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 
-from ntpcompanion.validation import (
-    as_integer,
-    as_number,
-    as_positive,
-    as_shaped,
-    check_generator,
-    check_instance,
-)
+from ntpcompanion.checks import NotNegative, Positive, Shape, Size, checked
+from ntpcompanion.validation import as_array, as_integer, as_shaped
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +40,13 @@ class ResidualMemory:
         return inputs @ self.slope + self.residuals[rows].mean(axis=1)
 
 
+@checked
 def fit_residual_memory(
-    inputs: ArrayLike, targets: ArrayLike, *, max_norm: float, neighbours: int = 1
+    inputs: Annotated[ArrayLike, Shape("n d")],
+    targets: Annotated[ArrayLike, Shape("n")],
+    *,
+    max_norm: NotNegative,
+    neighbours: Size = 1,
 ) -> ResidualMemory:
     """Fit a linear function of bounded norm, and remember what it leaves.
 
@@ -86,10 +86,9 @@ def fit_residual_memory(
     >>> found.slope.tolist(), found.predict(found.inputs).tolist()
     ([0.5], [-1.0, 1.0])
     """
-    x = as_shaped("inputs", inputs, (None, None))
-    y = as_shaped("targets", targets, (len(x),), "one for each row of `inputs`")
+    x, y = as_shaped("inputs", inputs, (None, None)), as_array("targets", targets)
     k = as_integer("neighbours", neighbours, 1, len(x), "(the number of examples)")
-    slope = _bounded_least_squares(x, y, as_number("max_norm", max_norm, 0))
+    slope = _bounded_least_squares(x, y, max_norm)
     return ResidualMemory(slope, x, y - x @ slope, k)
 
 
@@ -116,8 +115,9 @@ def _bounded_least_squares(
     return basis @ (pull / (values + high))
 
 
+@checked
 def draw_ball(
-    rng: np.random.Generator, count: int, dim: int, radius: float
+    rng: np.random.Generator, count: Size, dim: Size, radius: Positive
 ) -> Float[np.ndarray, "n d"]:
     """Points (count, dim), uniform in the ball of this radius.
 
@@ -126,14 +126,17 @@ def draw_ball(
     ValueError
         a count or dimension below 1, a radius that is not positive.
     """
-    check_generator("rng", rng)
-    n, d = as_integer("count", count, 1), as_integer("dim", dim, 1)
-    directions = rng.standard_normal((n, d))
-    lengths = as_positive("radius", radius) * rng.random((n, 1)) ** (1 / d)
+    directions = rng.standard_normal((count, dim))
+    lengths = radius * rng.random((count, 1)) ** (1 / dim)
     return lengths * directions / np.linalg.norm(directions, axis=1, keepdims=True)
 
 
-def excess_risk(memory: ResidualMemory, inputs: ArrayLike, slope: ArrayLike) -> float:
+@checked
+def excess_risk(
+    memory: ResidualMemory,
+    inputs: Annotated[ArrayLike, Shape("n {len(memory.slope)}")],
+    slope: Annotated[ArrayLike, Shape("{len(memory.slope)}")],
+) -> float:
     """The mean squared distance of the prediction from ⟨slope, x⟩, over given inputs.
 
     Parameters
@@ -162,7 +165,5 @@ def excess_risk(memory: ResidualMemory, inputs: ArrayLike, slope: ArrayLike) -> 
     >>> excess_risk(memory, [[0.5]], [1.0])
     0.0625
     """
-    check_instance("memory", memory, ResidualMemory)
-    x = as_shaped("inputs", inputs, (None, memory.inputs.shape[1]))
-    theta = as_shaped("slope", slope, memory.slope.shape)
+    x, theta = as_array("inputs", inputs), as_array("slope", slope)
     return float(((memory.predict(x) - x @ theta) ** 2).mean())

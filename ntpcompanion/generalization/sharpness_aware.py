@@ -3,20 +3,14 @@ of Springer, Nagarajan, Raghunathan 2024): f(x) = Σ_j u_j v_j x_j with the logi
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from ntpcompanion.validation import (
-    as_array,
-    as_integer,
-    as_number,
-    as_positive,
-    as_shaped,
-    check_finite,
-    check_flag,
-)
+from ntpcompanion.checks import Between, Is, Positive, Range, Shape, Size, checked, need
+from ntpcompanion.validation import as_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +51,21 @@ class FeatureModel:
         return np.asarray(labels * np.einsum("bnj,bj->bn", inputs, self.inner * self.outer))
 
 
+SIGNS = Is(lambda labels: np.isin(np.asarray(labels), (-1, 1)).all(), "be −1 or 1 throughout")
+Radius = Annotated[ArrayLike, Shape("..."), Range(0)]
+ONE_OR_EACH = need(
+    "radius",
+    lambda labels, radius: np.shape(radius) in ((), np.shape(labels)[:1]),
+    "be a number, or one for each of the {stack} data sets",
+)
+
+
+@checked(ONE_OR_EACH)
 def ascended(
     model: FeatureModel,
     inputs: Float[np.ndarray, "stack n features"],
     labels: Float[np.ndarray, "stack n"],
-    radius: ArrayLike,
+    radius: Radius,
     *,
     last_layer: bool = False,
 ) -> FeatureModel:
@@ -97,26 +101,40 @@ def ascended(
     >>> ascended(model, x, y, 0.5, last_layer=True).outer.tolist()
     [[0.5]]
     """
-    check_flag("last_layer", last_layer)
-    reach = _radii(radius, len(labels))
+    return _ascend(model, inputs, labels, as_array("radius", radius), last_layer)
+
+
+def _ascend(
+    model: FeatureModel,
+    inputs: Float[np.ndarray, "stack n features"],
+    labels: Float[np.ndarray, "stack n"],
+    radius: Float[np.ndarray, "*stack"],
+    last_layer: bool,
+) -> FeatureModel:
     down, out = model.gradients(inputs, labels)
     if last_layer:
         down = np.zeros_like(down)
     length = np.sqrt((down**2 + out**2).sum(axis=1))
-    step = (reach / np.where(length > 0, length, 1))[:, None]
+    step = (radius / np.where(length > 0, length, 1))[:, None]
     return FeatureModel(model.inner + step * down, model.outer + step * out)
 
 
+@checked(ONE_OR_EACH)
 def train_to_losses(
-    inputs: ArrayLike,
-    labels: ArrayLike,
+    inputs: Annotated[ArrayLike, Shape("stack n features")],
+    labels: Annotated[ArrayLike, Shape("stack n"), SIGNS],
     *,
-    radius: ArrayLike,
-    losses: ArrayLike,
+    radius: Radius,
+    losses: Annotated[
+        ArrayLike,
+        Shape("goals"),
+        Between(0, np.inf),
+        Is(lambda losses: (np.diff(np.asarray(losses)) < 0).all(), "fall"),
+    ],
     start: float = 0.5,
-    learning_rate: float = 0.1,
+    learning_rate: Positive = 0.1,
     last_layer: bool = False,
-    max_steps: int = 2_000,
+    max_steps: Size = 2_000,
 ) -> list[FeatureModel]:
     """Train by SAM with the full gradient, and keep each model when it first reaches each loss, so
     that models of equal loss can be compared.
@@ -162,32 +180,37 @@ def train_to_losses(
     >>> [round(float(model.losses(x, y)[0]), 2) for model in reached]
     [0.29, 0.1]
     """
-    X, y = _data(inputs, labels)
-    goals = as_shaped("losses", losses, (None,), "in nats")
-    if goals[-1] <= 0 or (np.diff(goals) >= 0).any():
-        raise ValueError(f"`losses` must be positive and fall, got {goals.tolist()}.")
-    rate, limit = as_positive("learning_rate", learning_rate), as_integer("max_steps", max_steps, 1)
-    first = np.full((len(X), X.shape[2]), as_number("start", start))
+    X, y = as_array("inputs", inputs), as_array("labels", labels)
+    goals, reach = as_array("losses", losses), as_array("radius", radius)
+    first = np.full((len(X), X.shape[2]), float(start))
     model, missing = FeatureModel(first, first), np.ones((len(goals), len(X)), dtype=bool)
     models = [FeatureModel(first.copy(), first.copy()) for _ in goals]
-    for _ in range(limit):
+    for _ in range(max_steps):
         now = missing & (model.losses(X, y) <= goals[:, None])
         for goal, reached in zip(models, now, strict=True):
             goal.inner[reached], goal.outer[reached] = model.inner[reached], model.outer[reached]
         missing &= ~now
         if not missing.any():
             return models
-        there = ascended(model, X, y, radius, last_layer=last_layer)
+        there = _ascend(model, X, y, reach, last_layer)
         down, out = there.gradients(X, y)
-        model = FeatureModel(model.inner - rate * down, model.outer - rate * out)
+        model = FeatureModel(model.inner - learning_rate * down, model.outer - learning_rate * out)
     raise ValueError(
-        f"`losses`: {np.count_nonzero(missing)} of {missing.size} were not reached in {limit} "
+        f"`losses`: {np.count_nonzero(missing)} of {missing.size} were not reached in {max_steps} "
         "steps. Raise `max_steps` or `learning_rate`; a `radius` near the length of the parameters "
         "at the start keeps SAM at the origin."
     )
 
 
-def gini(weights: ArrayLike) -> Float[np.ndarray, "..."]:
+@checked
+def gini(
+    weights: Annotated[
+        ArrayLike,
+        Shape("*stack n"),
+        Range(0),
+        Is(lambda weights: np.sum(np.asarray(weights), -1).all(), "not be all 0"),
+    ],
+) -> Float[np.ndarray, "..."]:
     """How uneven weights are: 0 if all are equal, 1 − 1/n if one of n has everything.
 
     Parameters
@@ -211,34 +234,7 @@ def gini(weights: ArrayLike) -> Float[np.ndarray, "..."]:
     >>> gini([[1, 1], [0, 1]]).tolist()
     [0.0, 0.5]
     """
-    ordered = np.sort(np.atleast_1d(as_array("weights", weights)), axis=-1)
-    check_finite("weights", ordered)
-    if not np.ndim(weights) or (ordered < 0).any() or (ordered.sum(axis=-1) <= 0).any():
-        raise ValueError(
-            "`weights` must be vectors without negative entries, and not all zero, got shape "
-            f"{np.shape(weights)} with entries {ordered.ravel()[:4].tolist()}."
-        )
+    ordered = np.sort(as_array("weights", weights), axis=-1)
     n = ordered.shape[-1]
     ranks = 2 * np.arange(1, n + 1) - n - 1
     return np.asarray(ordered @ ranks / (n * ordered.sum(axis=-1)))
-
-
-def _data(
-    inputs: ArrayLike, labels: ArrayLike
-) -> tuple[Float[np.ndarray, "stack n features"], Float[np.ndarray, "stack n"]]:
-    X, y = as_shaped("inputs", inputs, (None, None, None)), as_array("labels", labels)
-    if y.shape != X.shape[:2] or not np.isin(y, (-1, 1)).all():
-        raise ValueError(
-            f"`labels` must be -1 or 1 for each example, in the shape {X.shape[:2]}, got shape "
-            f"{y.shape} with entries {np.unique(y)[:4].tolist()}."
-        )
-    return X, y
-
-
-def _radii(radius: ArrayLike, stack: int) -> Float[np.ndarray, " stack"]:
-    radii = as_array("radius", radius)
-    if radii.shape not in ((), (stack,)) or not (np.isfinite(radii) & (radii >= 0)).all():
-        raise ValueError(
-            f"`radius` must be a number of at least 0, or {stack} of them, got {radii.tolist()}."
-        )
-    return np.broadcast_to(radii, (stack,))

@@ -3,6 +3,7 @@ and how the confidence of a student differs from its teacher's.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -10,23 +11,19 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from ntpcompanion.checks import Is, Positive, Shape, Size, checked, need
 from ntpcompanion.generalization.stacked_mlp import StackedMLP
-from ntpcompanion.validation import (
-    as_integer,
-    as_positive,
-    as_shaped,
-    check_tensor,
-    check_torch_generator,
-)
+from ntpcompanion.validation import as_array
 
 
+@checked
 def train_on_probabilities(
     inputs: Float[Tensor, "stack n d"],
     targets: Float[Tensor, "stack n classes"],
     *,
-    width: int,
-    steps: int,
-    learning_rate: float,
+    width: Size,
+    steps: Size,
+    learning_rate: Positive,
     generator: torch.Generator,
 ) -> StackedMLP:
     """Train a stack of independent perceptrons with one hidden ReLU layer, each on its own data.
@@ -69,18 +66,10 @@ def train_on_probabilities(
     >>> networks.predictions(inputs).tolist()
     [[0, 1]]
     """
-    check_tensor("inputs", inputs)
-    check_tensor("targets", targets)
-    if inputs.ndim != 3 or targets.ndim != 3 or targets.shape[:2] != inputs.shape[:2]:
-        raise ValueError(
-            "`inputs` must be (stack, n, d) and `targets` (stack, n, classes), got shapes "
-            f"{tuple(inputs.shape)} and {tuple(targets.shape)}."
-        )
-    check_torch_generator("generator", generator)
-    networks = _initial(inputs, as_integer("width", width, 1), targets.shape[-1], generator)
+    networks = _initial(inputs, width, targets.shape[-1], generator)
     parameters = [p.requires_grad_() for p in (*networks.weights, *networks.biases)]
-    optimizer = torch.optim.Adam(parameters, as_positive("learning_rate", learning_rate))
-    for _ in range(as_integer("steps", steps, 1)):
+    optimizer = torch.optim.Adam(parameters, learning_rate)
+    for _ in range(steps):
         log_probabilities = networks.logits(inputs).log_softmax(-1)
         loss = -(targets * log_probabilities).sum(-1).mean(1).sum()
         optimizer.zero_grad()
@@ -118,8 +107,22 @@ class ConfidenceShift:
     groups: Float[np.ndarray, " groups"]
 
 
+@checked(
+    need(
+        "groups",
+        lambda teacher_logits, groups: groups <= len(teacher_logits),
+        "be at most {m}, the points",
+    )
+)
 def confidence_shift(
-    teacher_logits: ArrayLike, student_logits: ArrayLike, *, groups: int = 5
+    teacher_logits: Annotated[
+        ArrayLike,
+        Shape("m classes"),
+        Is(lambda logits: min(np.shape(logits)) > 1, "have at least two points and two classes"),
+    ],
+    student_logits: Annotated[ArrayLike, Shape("m classes")],
+    *,
+    groups: Size = 5,
 ) -> ConfidenceShift:
     """Compare the log-odds log p/(1 − p) that teacher and student give to the teacher's top class.
 
@@ -150,14 +153,8 @@ def confidence_shift(
     >>> found.slope, found.groups.tolist()
     (0.5, [-0.5, -1.0, -1.5])
     """
-    teacher = as_shaped("teacher_logits", teacher_logits, (None, None))
-    student = as_shaped("student_logits", student_logits, teacher.shape)
-    groups = as_integer("groups", groups, 1)
-    if len(teacher) < max(groups, 2) or teacher.shape[1] < 2:
-        raise ValueError(
-            f"`teacher_logits` must have at least two classes and {max(groups, 2)} points, got "
-            f"shape {teacher.shape}."
-        )
+    teacher = as_array("teacher_logits", teacher_logits)
+    student = as_array("student_logits", student_logits)
     top = teacher.argmax(axis=1)
     reference, other = _log_odds(teacher, top), _log_odds(student, top)
     if reference.min() == reference.max():

@@ -3,22 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
-from ntpcompanion.validation import (
-    argument_check,
-    as_integer,
-    as_number,
-    as_positive,
-    check_instance,
-    check_shape,
-    check_tensor,
-    check_torch_generator,
-)
+from ntpcompanion.checks import Fraction, Length, Positive, Range, Size, checked, need
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +44,13 @@ class StackedMLP:
             return self.logits(inputs).argmax(-1)
 
 
-def draw_stacked_mlp(generators: Sequence[torch.Generator], sizes: Sequence[int]) -> StackedMLP:
+Generators = Annotated[Sequence[torch.Generator], Length()]
+
+
+@checked
+def draw_stacked_mlp(
+    generators: Generators, sizes: Annotated[Sequence[int], Length(2), Range(1)]
+) -> StackedMLP:
     """Draw one network from each generator.
 
     Parameters
@@ -80,9 +78,6 @@ def draw_stacked_mlp(generators: Sequence[torch.Generator], sizes: Sequence[int]
     >>> [tuple(weight.shape) for weight in networks.weights]
     [(2, 3, 8), (2, 8, 2)]
     """
-    _check_generators(generators)
-    if len(sizes) < 2 or min(sizes) < 1:
-        raise ValueError(f"`sizes` must be at least two widths of at least 1, got {sizes!r}.")
     drawn = [
         [torch.randn(a, b, generator=generator) * (2 / a) ** 0.5 for a, b in pairwise(sizes)]
         for generator in generators
@@ -91,14 +86,22 @@ def draw_stacked_mlp(generators: Sequence[torch.Generator], sizes: Sequence[int]
     return StackedMLP(weights, tuple(torch.zeros(len(generators), 1, b) for b in sizes[1:]))
 
 
+@checked(
+    need(
+        "labels",
+        lambda start, labels: labels.max() < start.weights[-1].shape[2],
+        "be classes of the networks `start`",
+    ),
+    need("order", lambda inputs, order: order.max() < inputs.shape[1], "be rows of `inputs`"),
+)
 def train_stacked_mlp(
     start: StackedMLP,
-    inputs: Float[Tensor, "k n d"],
-    labels: Int[Tensor, "k n"],
-    order: Int[Tensor, "k steps batch"],
+    inputs: Float[Tensor, "{len(start)} n {start.weights[0].shape[1]}"],
+    labels: Annotated[Int64[Tensor, "{len(start)} n"], Range(0)],
+    order: Annotated[Int64[Tensor, "{len(start)} steps batch"], Range(0)],
     *,
-    learning_rate: float,
-    momentum: float = 0.9,
+    learning_rate: Positive,
+    momentum: Fraction = 0.9,
 ) -> StackedMLP:
     """Train every network on its own examples by SGD with momentum on the cross-entropy.
 
@@ -141,14 +144,10 @@ def train_stacked_mlp(
     >>> train_stacked_mlp(start, x, labels, order, learning_rate=0.1).predictions(x).tolist()
     [[1, 0]]
     """
-    _check_examples(start, inputs, labels, order)
-    rate = as_positive("learning_rate", learning_rate)
-    if as_number("momentum", momentum, 0) >= 1:
-        raise ValueError(f"`momentum` must be at least 0 and below 1, got {momentum}.")
     weights = tuple(weight.clone().requires_grad_() for weight in start.weights)
     biases = tuple(bias.clone().requires_grad_() for bias in start.biases)
     networks = StackedMLP(weights, biases)
-    optimizer = torch.optim.SGD([*weights, *biases], lr=rate, momentum=momentum)
+    optimizer = torch.optim.SGD([*weights, *biases], lr=learning_rate, momentum=momentum)
     row = torch.arange(len(start))[:, None]
     for step in range(order.shape[1]):
         chosen = order[:, step]
@@ -161,38 +160,9 @@ def train_stacked_mlp(
     return StackedMLP(tuple(w.detach() for w in weights), tuple(b.detach() for b in biases))
 
 
-def _check_examples(start: StackedMLP, inputs: Tensor, labels: Tensor, order: Tensor) -> None:
-    check_instance("start", start, StackedMLP)
-    for name, tensor in {"inputs": inputs, "labels": labels, "order": order}.items():
-        check_tensor(name, tensor)
-    k, d = start.weights[0].shape[:2]
-    check_shape("inputs", tuple(inputs.shape), (k, None, d), "examples of each network")
-    check_shape("labels", tuple(labels.shape), tuple(inputs.shape[:2]), "a class for each example")
-    check_shape("order", tuple(order.shape), (k, None, None), "rows of each step")
-    _check_indices("labels", labels, start.weights[-1].shape[2], "classes")
-    _check_indices("order", order, inputs.shape[1], "rows of `inputs`")
-
-
-@argument_check
-def _check_indices(name: str, indices: Tensor, count: int, description: str) -> None:
-    if indices.dtype != torch.int64:
-        raise ValueError(f"`{name}` must be of torch.int64, got {indices.dtype}.")
-    if not 0 <= indices.min() <= indices.max() < count:
-        raise ValueError(
-            f"`{name}` must lie in 0 … {count - 1}, the {description}, got {indices.min()} … "
-            f"{indices.max()}."
-        )
-
-
-def _check_generators(generators: Sequence[torch.Generator]) -> None:
-    if not generators:
-        raise ValueError("`generators` must hold one generator for each network, got none.")
-    for generator in generators:
-        check_torch_generator("generators", generator)
-
-
+@checked(need("batch_size", lambda count, batch_size: batch_size <= count, "be at most {count}"))
 def draw_order(
-    generators: Sequence[torch.Generator], *, count: int, epochs: int, batch_size: int
+    generators: Generators, *, count: Size, epochs: Size, batch_size: Size
 ) -> Int[Tensor, "k steps batch"]:
     """Rows 0 … count − 1 in a random order for each epoch, cut into batches; what is left of an
     epoch after its last whole batch is left out.
@@ -203,9 +173,6 @@ def draw_order(
         no generator, fewer than one row or epoch, a batch that is empty or larger than the number
         of rows.
     """
-    _check_generators(generators)
-    count, epochs = as_integer("count", count, 1), as_integer("epochs", epochs, 1)
-    batch_size = as_integer("batch_size", batch_size, 1, count, "(`count`)")
     steps = count // batch_size
     rows = [
         torch.randperm(count, generator=generator)[: steps * batch_size].view(steps, batch_size)

@@ -4,21 +4,15 @@ by enumeration, and a linear problem in closed form (Nagarajan, Kolter 2019).
 
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from ntpcompanion.validation import (
-    as_between,
-    as_integer,
-    as_matrix,
-    as_shaped,
-    check_generator,
-    check_instance,
-    check_probabilities,
-)
+from ntpcompanion.checks import Is, Probability, Shape, Size, checked
+from ntpcompanion.validation import as_array, as_integer, as_shaped, check_probabilities
 
 MOST_SAMPLES = 16  # all their subsets are listed
 NOISE = 32.0  # expected squared length of the noise of one point
@@ -41,7 +35,15 @@ class Sample:
     labels: Int[np.ndarray, " n"]
 
 
+Weights = Annotated[
+    ArrayLike,
+    Shape("{1+self.dim}"),
+    Is(lambda w: np.any(np.asarray(w)), "not be 0: a margin of 0 is neither right nor wrong"),
+]
+
+
 @dataclass(frozen=True)
+@checked
 class LinearProblem:
     """Points whose first coordinate is a weak signal, 2y / √m, and whose other `dim` coordinates
     are Gaussian noise of variance 32 / dim. ValueError for sizes below 1.
@@ -70,13 +72,8 @@ class LinearProblem:
     ('0.023', True)
     """
 
-    m: int
-    dim: int
-
-    def __post_init__(self) -> None:
-        """ValueError for sizes below 1."""
-        as_integer("m", self.m, 1)
-        as_integer("dim", self.dim, 1)
+    m: Size
+    dim: Size
 
     @property
     def limit_error(self) -> float:
@@ -92,29 +89,29 @@ class LinearProblem:
         """
         return float(NOISE * (self.m / self.dim) ** 0.5)
 
-    def draw(self, rng: np.random.Generator, count: int | None = None) -> Sample:
+    @checked
+    def draw(self, rng: np.random.Generator, count: Size | None = None) -> Sample:
         """Independent points with fair labels: `count` of them, or m.
 
         Raises ValueError for no generator, or a count below 1.
         """
-        check_generator("rng", rng)
-        count = self.m if count is None else as_integer("count", count, 1)
+        count = count or self.m
         labels = rng.choice(np.array([-1, 1]), count)
         noise = rng.standard_normal((count, self.dim)) * (NOISE / self.dim) ** 0.5
         return Sample(np.column_stack([2 * labels / self.m**0.5, noise]), labels)
 
-    def test_error(self, w: ArrayLike) -> float:
+    @checked
+    def test_error(self, w: Weights) -> float:
         """P(y wᵀx ≤ 0) of weights w (1 + D,) on a fresh point, exactly, from the Gaussian
         distribution of the margin. ValueError for another shape, and for weights that are all 0.
         """
-        weights = as_shaped("w", w, (1 + self.dim,), "the signal's weight and those of the noise")
+        weights = as_array("w", w)
         mean = 2 * weights[0] / self.m**0.5
         deviation = np.linalg.norm(weights[1:]) * (NOISE / self.dim) ** 0.5
-        if mean == deviation == 0:
-            raise ValueError("`w` must not be 0: a margin of 0 is neither right nor wrong.")
         return float(ndtr(-mean / deviation)) if deviation else float(mean < 0)
 
 
+@checked
 def one_step(sample: Sample) -> Float[np.ndarray, " d"]:
     """One step of gradient descent of learning rate 1 from 0 on the loss -Σ y wᵀx.
 
@@ -141,11 +138,11 @@ def one_step(sample: Sample) -> Float[np.ndarray, " d"]:
     >>> one_step(Sample(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, -1]))).tolist()
     [-2.0, -2.0]
     """
-    check_instance("sample", sample, Sample)
     return sample.labels @ sample.inputs
 
 
-def margins(w: ArrayLike, sample: Sample) -> Float[np.ndarray, " n"]:
+@checked
+def margins(w: Annotated[ArrayLike, Shape("d")], sample: Sample) -> Float[np.ndarray, " n"]:
     """The margins y wᵀx of a sample: positive where the point is classified right.
 
     Parameters
@@ -173,10 +170,10 @@ def margins(w: ArrayLike, sample: Sample) -> Float[np.ndarray, " n"]:
     >>> margins([1, 0], Sample(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, -1]))).tolist()
     [1.0, -3.0]
     """
-    check_instance("sample", sample, Sample)
     return sample.labels * (sample.inputs @ as_shaped("w", w, sample.inputs.shape[1:]))
 
 
+@checked
 def reverse_noise(sample: Sample) -> Sample:
     """The sample S′ of the linear problem: signal and label stay, the noise changes its sign.
 
@@ -205,12 +202,16 @@ def reverse_noise(sample: Sample) -> Sample:
     >>> reverse_noise(Sample(np.array([[1.0, 2.0, 3.0]]), np.array([1]))).inputs.tolist()
     [[1.0, -2.0, -3.0]]
     """
-    check_instance("sample", sample, Sample)
     signs = np.where(np.arange(sample.inputs.shape[1]) == 0, 1, -1)
     return replace(sample, inputs=sample.inputs * signs)
 
 
-def tightest_uniform_bound(gaps: ArrayLike, probabilities: ArrayLike, delta: float) -> float:
+@checked
+def tightest_uniform_bound(
+    gaps: Annotated[ArrayLike, Shape("n n")],
+    probabilities: Annotated[ArrayLike, Shape("n")],
+    delta: Probability,
+) -> float:
     """The tightest algorithm-dependent uniform convergence bound of a finite problem.
 
     The bound has to hold for all pairs from a set of samples that has probability at least
@@ -245,11 +246,11 @@ def tightest_uniform_bound(gaps: ArrayLike, probabilities: ArrayLike, delta: flo
     >>> [tightest_uniform_bound([[0, 1], [1, 0]], [0.5, 0.5], delta) for delta in (0.4, 0.6)]
     [1.0, 0.0]
     """
-    weights = as_shaped("probabilities", probabilities, (None,), "one for each sample")
+    weights = as_array("probabilities", probabilities)
     check_probabilities("probabilities", weights, weights.sum())
     n = as_integer("len(probabilities)", len(weights), 1, MOST_SAMPLES, "(all sets are listed)")
-    table = as_matrix("gaps", gaps, (n, n))
-    enough = 1 - as_between("delta", delta, 0, 1) - ROUNDING
+    table = as_array("gaps", gaps)
+    enough = 1 - delta - ROUNDING
     sets = (list(chosen) for size in range(1, n + 1) for chosen in combinations(range(n), size))
     likely = (chosen for chosen in sets if weights[chosen].sum() >= enough)
     return float(min(table[np.ix_(chosen, chosen)].max() for chosen in likely))

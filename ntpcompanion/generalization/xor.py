@@ -4,21 +4,15 @@ quadratic network and the linear loss (Taheri, Thrampoulidis, Mazumdar 2025).
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from ntpcompanion.validation import (
-    as_integer,
-    as_positive,
-    check_choice,
-    check_generator,
-    check_instance,
-    check_shape,
-)
+from ntpcompanion.checks import Is, Positive, Range, Size, checked
+from ntpcompanion.validation import check_shape
 
-LOSSES = ("linear", "logistic")
 # numbers in a block of inputs: 1 MB in single precision, which a cache holds
 _BLOCK_ENTRIES = 2**18
 
@@ -54,7 +48,14 @@ class XorNetwork:
         return (self.weights[:, 0] - self.signs * self.weights[:, 1]) / np.sqrt(2)
 
 
-def draw_network(rng: np.random.Generator, *, width: int, dim: int) -> XorNetwork:
+Even = Annotated[int, Range(2), Is(lambda width: width % 2 == 0, "be even")]
+Bits = Annotated[int, Range(2)]
+FewBits = Annotated[int, Range(2, 20, "(each bit doubles the number of rows)")]
+Loss = Literal["linear", "logistic"]
+
+
+@checked
+def draw_network(rng: np.random.Generator, *, width: Even, dim: Bits) -> XorNetwork:
     """A network with standard normal weights in single precision, one half of its signs +1.
 
     Parameters
@@ -69,15 +70,12 @@ def draw_network(rng: np.random.Generator, *, width: int, dim: int) -> XorNetwor
     ValueError
         a width that is odd or below 2, fewer than two bits.
     """
-    check_generator("rng", rng)
-    m, d = as_integer("width", width, 2), as_integer("dim", dim, 2)
-    if m % 2:
-        raise ValueError(f"`width` must be even, half of it for each sign, got {m}.")
-    signs = np.repeat(np.array([1, -1], dtype=np.float32), m // 2)
-    return XorNetwork(rng.standard_normal((m, d), dtype=np.float32), signs)
+    signs = np.repeat(np.array([1, -1], dtype=np.float32), width // 2)
+    return XorNetwork(rng.standard_normal((width, dim), dtype=np.float32), signs)
 
 
-def population_step(network: XorNetwork, learning_rate: float) -> XorNetwork:
+@checked
+def population_step(network: XorNetwork, learning_rate: Positive) -> XorNetwork:
     """One step of gradient descent on the expected linear loss −E y f(x), in closed form.
 
     For x uniform on {−1, 1}^d and y = x_1 x_2, E y x xᵀ = e_1 e_2ᵀ + e_2 e_1ᵀ. So the step
@@ -116,15 +114,18 @@ def population_step(network: XorNetwork, learning_rate: float) -> XorNetwork:
     >>> bool(np.allclose(after.right, 2 * start.right)), bool(np.abs(after.wrong).max() < 1e-6)
     (True, True)
     """
-    check_instance("network", network, XorNetwork)
-    factor = as_positive("learning_rate", learning_rate) / len(network.signs)
+    factor = float(learning_rate) / len(network.signs)
     weights = network.weights.copy()
     weights[:, :2] += factor * network.signs[:, None] * network.weights[:, 1::-1]
     return XorNetwork(weights, network.signs)
 
 
+@checked
 def gradient_step(
-    network: XorNetwork, blocks: Iterable[ArrayLike], learning_rate: float, loss: str = "linear"
+    network: XorNetwork,
+    blocks: Iterable[ArrayLike],
+    learning_rate: Positive,
+    loss: Loss = "linear",
 ) -> XorNetwork:
     """One step of gradient descent on the mean loss over given inputs.
 
@@ -167,9 +168,7 @@ def gradient_step(
     >>> bool(np.allclose(both[0].weights, both[1].weights, atol=1e-5))
     True
     """
-    check_instance("network", network, XorNetwork)
-    check_choice("loss", loss, LOSSES)
-    factor = as_positive("learning_rate", learning_rate) / len(network.signs)
+    factor = float(learning_rate) / len(network.signs)
     total, count = np.zeros_like(network.weights), 0
     for block in blocks:
         inputs = np.asarray(block, dtype=network.weights.dtype)
@@ -195,8 +194,9 @@ def _weighted_sum(
     return (pull[:, None] * along).T @ inputs
 
 
+@checked
 def draw_blocks(
-    rng: np.random.Generator, count: int, dim: int
+    rng: np.random.Generator, count: Size, dim: Bits
 ) -> Iterator[Float[np.ndarray, "b d"]]:
     """`count` inputs, uniform on {−1, 1}^d, in blocks (b, d) of at most 1 MB in single precision.
 
@@ -205,31 +205,29 @@ def draw_blocks(
     ValueError
         no inputs, fewer than two bits.
     """
-    check_generator("rng", rng)
-    left, d = as_integer("count", count, 1), as_integer("dim", dim, 2)
-    rows, signs = max(_BLOCK_ENTRIES // d, 1), all_inputs(8)  # the eight signs of each byte
-    while left:
-        take = min(rows, left)
-        raw = np.frombuffer(rng.bytes(-(-take * d // 8)), dtype=np.uint8)
-        yield signs.take(raw, axis=0).reshape(-1)[: take * d].reshape(take, d)
-        left -= take
+    rows, signs = max(_BLOCK_ENTRIES // dim, 1), all_inputs(8)  # the eight signs of each byte
+    for first in range(0, count, rows):
+        take = min(rows, count - first)
+        raw = np.frombuffer(rng.bytes(-(-take * dim // 8)), dtype=np.uint8)
+        yield signs.take(raw, axis=0).reshape(-1)[: take * dim].reshape(take, dim)
 
 
-def all_inputs(dim: int) -> Float[np.ndarray, "n d"]:
+@checked
+def all_inputs(dim: FewBits) -> Float[np.ndarray, "n d"]:
     """The 2^d inputs with entries ±1, one a row. ValueError for d above 20."""
-    d = as_integer("dim", dim, 2, 20, "(each bit doubles the number of rows)")
-    bits = np.arange(2**d)[:, None] >> np.arange(d) & 1
+    bits = np.arange(2**dim)[:, None] >> np.arange(dim) & 1
     return (2.0 * bits - 1).astype(np.float32)
 
 
+@checked
 def sgd_path(
     network: XorNetwork,
     rng: np.random.Generator,
     *,
-    steps: int,
-    batch_size: int,
-    learning_rate: float,
-    loss: str = "linear",
+    steps: Size,
+    batch_size: Size,
+    learning_rate: Positive,
+    loss: Loss = "linear",
 ) -> Iterator[XorNetwork]:
     """The networks before the first step of SGD and after each, with fresh inputs in every step.
 
@@ -272,16 +270,16 @@ def sgd_path(
     >>> len(accuracies), accuracies[0] < 0.7, accuracies[-1] > 0.99
     (7, True, True)
     """
-    check_instance("network", network, XorNetwork)
     dim = network.weights.shape[1]
     yield network
-    for _ in range(as_integer("steps", steps, 1)):
+    for _ in range(steps):
         blocks = draw_blocks(rng, batch_size, dim)
         network = gradient_step(network, blocks, learning_rate, loss)
         yield network
 
 
-def estimate_accuracy(network: XorNetwork, rng: np.random.Generator, count: int) -> float:
+@checked
+def estimate_accuracy(network: XorNetwork, rng: np.random.Generator, count: Size) -> float:
     """The fraction of `count` fresh inputs on which f has the sign of y.
 
     Raises
@@ -289,7 +287,6 @@ def estimate_accuracy(network: XorNetwork, rng: np.random.Generator, count: int)
     ValueError
         a count below 1.
     """
-    check_instance("network", network, XorNetwork)
     right = 0
     for block in draw_blocks(rng, count, network.weights.shape[1]):
         right += int((block[:, 0] * block[:, 1] * network.outputs(block) > 0).sum())

@@ -3,14 +3,16 @@ the global one (Behnia, Thrampoulidis 2024).
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp, softmax
 
+from ntpcompanion.checks import Is, Positive, Range, Shape, checked
 from ntpcompanion.geometry.newton import newton
-from ntpcompanion.validation import as_integer_array, as_matrix, as_positive
+from ntpcompanion.validation import as_array, as_integer_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +63,27 @@ class ClassGram:
     spread: float
 
 
+Labels = Annotated[
+    ArrayLike,
+    Shape("n", integers=True),
+    Range(0),
+    Is(
+        lambda labels: min(np.bincount(np.asarray(labels))) > 1 and np.any(np.asarray(labels)),
+        "have at least two classes 0 … k − 1 with at least two samples each",
+    ),
+]
+
+
+@checked
 def contrastive_minimum(
-    labels: ArrayLike,
-    start: ArrayLike,
+    labels: Labels,
+    start: Annotated[
+        ArrayLike,
+        Shape("n d"),
+        Is(lambda start: np.asarray(start).any(1).all(), "have no row of zeros: no direction"),
+    ],
     *,
-    temperature: float,
+    temperature: Positive,
     tol: float = 1e-10,
     max_iterations: int = 1_000,
 ) -> ContrastiveMinimum:
@@ -116,13 +134,10 @@ def contrastive_minimum(
     >>> bool(found.gap < 1e-9), class_gram(found.gram, [0, 0, 1, 1]).means.round(4).tolist()
     (True, [[1.0, -1.0], [-1.0, 1.0]])
     """
-    classes = as_labels("labels", labels)
-    start = as_matrix("start", start, (len(classes), None))
+    classes, start = as_integer_array("labels", labels), as_array("start", start)
     lengths = np.linalg.norm(start, axis=1, keepdims=True)
-    if not lengths.all():
-        raise ValueError(f"`start` has a zero in row {int((lengths == 0).argmax())}: no direction.")
     same = (classes[:, None] == classes) & ~np.eye(len(classes), dtype=bool)
-    problem = _Loss(same, as_positive("temperature", temperature), start.shape)
+    problem = _Loss(same, temperature, start.shape)
 
     def proved(x: Float[np.ndarray, " nd"]) -> bool:
         features = problem.features(x)
@@ -134,7 +149,8 @@ def contrastive_minimum(
     return ContrastiveMinimum(features, loss, problem.bound(features), steps)
 
 
-def class_gram(gram: ArrayLike, labels: ArrayLike) -> ClassGram:
+@checked
+def class_gram(gram: Annotated[ArrayLike, Shape("n n")], labels: Labels) -> ClassGram:
     """Average the inner products of samples over pairs of classes.
 
     Parameters
@@ -161,27 +177,11 @@ def class_gram(gram: ArrayLike, labels: ArrayLike) -> ClassGram:
     >>> found.means.tolist(), found.spread
     ([[1.0, 0.0], [0.0, 1.0]], 0.0)
     """
-    classes = as_labels("labels", labels)
-    matrix = as_matrix("gram", gram, (len(classes), len(classes)))
+    classes, matrix = as_integer_array("labels", labels), as_array("gram", gram)
     member = np.eye(classes.max() + 1)[classes]
     weights = member / member.sum(axis=0)
     means = weights.T @ matrix @ weights
     return ClassGram(means, float(np.abs(matrix - means[classes][:, classes]).max()))
-
-
-def as_labels(name: str, value: ArrayLike) -> np.ndarray:
-    """Labels 0 … k − 1 (n,), each at least twice and at least two of them; ValueError otherwise."""
-    labels = as_integer_array(name, value)
-    if labels.ndim != 1 or not len(labels) or labels.min() < 0:
-        raise ValueError(f"`{name}` must be a list of class numbers from 0, got {value!r}.")
-    counts = np.bincount(labels)
-    if len(counts) < 2 or counts.min() < 2:
-        few = int(counts.argmin())
-        raise ValueError(
-            f"`{name}` must have at least two classes 0 … k − 1 with at least two samples each, "
-            f"got {counts[few]} of class {few} and {len(counts)} class(es)."
-        )
-    return labels
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,12 +1,14 @@
 """Gram matrices of word vectors and context embeddings, and how similar two of them are."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from ntpcompanion.validation import as_matrix
+from ntpcompanion.checks import Is, Shape, checked
+from ntpcompanion.validation import as_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +27,26 @@ class GramMatrices:
     contexts: Float[np.ndarray, "m m"]
 
 
-def gram_matrices(logits: ArrayLike) -> GramMatrices:
+Matrix = Annotated[ArrayLike, Shape("n m")]
+Gram = Annotated[
+    ArrayLike,
+    Shape("n n"),
+    Is(
+        lambda gram: np.diagonal(np.asarray(gram)).min() >= 0,
+        "have squared lengths on its diagonal",
+    ),
+]
+Varied = Annotated[
+    Matrix,
+    Is(
+        lambda matrix: np.asarray(matrix).max() > np.asarray(matrix).min(),
+        "not have the same entry everywhere: no correlation is defined",
+    ),
+]
+
+
+@checked
+def gram_matrices(logits: Matrix) -> GramMatrices:
     """The Gram matrices of the balanced factors W = V√Σ R and H = U√Σ R of logits L = U Σ Vᵀ, (m,
     V), the same for every rotation R.
 
@@ -55,9 +76,7 @@ def gram_matrices(logits: ArrayLike) -> GramMatrices:
     >>> found.words.round(6).tolist()
     [[2.0, 0.0], [0.0, 1.0]]
     """
-    left, values, right = np.linalg.svd(
-        as_matrix("logits", logits, (None, None)), full_matrices=False
-    )
+    left, values, right = np.linalg.svd(as_array("logits", logits), full_matrices=False)
     return GramMatrices((right.T * values) @ right, (left * values) @ left.T)
 
 
@@ -66,7 +85,8 @@ def plain_grams(matrix: Float[np.ndarray, "m V"]) -> GramMatrices:
     return GramMatrices(matrix.T @ matrix, matrix @ matrix.T)
 
 
-def cosines(gram: ArrayLike) -> Float[np.ndarray, "n n"]:
+@checked
+def cosines(gram: Gram) -> Float[np.ndarray, "n n"]:
     """Cosines of n vectors from their inner products; 0 for a vector of length zero, and 1 on the
     diagonal of others.
 
@@ -91,19 +111,14 @@ def cosines(gram: ArrayLike) -> Float[np.ndarray, "n n"]:
     >>> cosines([[4.0, -1.0], [-1.0, 1.0]]).tolist()
     [[1.0, -0.5], [-0.5, 1.0]]
     """
-    matrix = as_matrix("gram", gram, (None, None))
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"`gram` must be square, got shape {matrix.shape}.")
+    matrix = as_array("gram", gram)
     squares = matrix.diagonal()
-    if (squares < 0).any():
-        raise ValueError(
-            f"`gram` must have squared lengths on its diagonal, got {squares.min():g}."
-        )
     inverse = np.where(squares > 0, 1 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
     return matrix * inverse[:, None] * inverse
 
 
-def similarity(first: ArrayLike, second: ArrayLike) -> float:
+@checked
+def similarity(first: Varied, second: Varied) -> float:
     """The correlation of the entries of two matrices of one shape: 1 if one is a positive multiple
     of the other plus a constant (the structure term of SSIM, Zhao et al. 2024).
 
@@ -132,19 +147,15 @@ def similarity(first: ArrayLike, second: ArrayLike) -> float:
     >>> round(similarity(one, 3 * one - 1), 12), round(similarity(one, -one), 12)
     (1.0, -1.0)
     """
-    a = as_matrix("first", first, (None, None))
-    b = as_matrix("second", second, a.shape)
-    for name, matrix in (("first", a), ("second", b)):
-        if np.ptp(matrix) == 0:
-            raise ValueError(
-                f"`{name}` has the same entry everywhere ({matrix.flat[0]:g}), so that no "
-                "correlation is defined."
-            )
+    a, b = as_array("first", first), as_array("second", second)
     a, b = a - a.mean(), b - b.mean()
     return float((a * b).sum() / np.linalg.norm(a) / np.linalg.norm(b))
 
 
-def pair_similarity(first: ArrayLike, second: ArrayLike) -> float:
+@checked
+def pair_similarity(
+    first: Annotated[Gram, Is(lambda gram: len(gram) > 2, "be of 3 vectors or more")], second: Gram
+) -> float:
     """The correlation of the cosines of all pairs of different vectors, from two Gram matrices of n
     vectors.
 
@@ -180,9 +191,5 @@ def pair_similarity(first: ArrayLike, second: ArrayLike) -> float:
     (0.66, -0.01)
     """
     a, b = cosines(first), cosines(second)
-    if len(a) < 3:
-        raise ValueError(f"`first` must be of 3 vectors or more, got shape {a.shape}.")
-    if a.shape != b.shape:
-        raise ValueError(f"`second` must have shape {a.shape} as `first`, got {b.shape}.")
     pairs = np.triu_indices(len(a), 1)
     return similarity(a[pairs][None], b[pairs][None])

@@ -12,9 +12,9 @@ from torch import Tensor
 from ntpcompanion.checks import Count, Device, checked
 from ntpcompanion.languages.language import PADDING, cumulative, draw
 from ntpcompanion.languages.language_checks import (
+    check_possible,
     checked_distributions,
     checked_tokens,
-    refuse_impossible,
 )
 from ntpcompanion.validation import as_integer
 
@@ -161,7 +161,7 @@ class HMM:
         what are not tokens.
         """
         tokens, around, log_prob = self._read(tokens)
-        refuse_impossible(tokens, log_prob.isfinite())
+        check_possible(tokens, log_prob.isfinite())
         return (around @ self.emission.to(tokens.device)) * (tokens != PADDING)[..., None]
 
     def latent_posterior(
@@ -172,7 +172,7 @@ class HMM:
         Raises ValueError for a sentence of probability 0 and for what are not tokens.
         """
         tokens, around, log_prob = self._read(tokens)
-        refuse_impossible(tokens, log_prob.isfinite())
+        check_possible(tokens, log_prob.isfinite())
         weight = around * self._likelihood(tokens)
         return weight / weight.sum(-1, keepdim=True) * (tokens != PADDING)[..., None]
 

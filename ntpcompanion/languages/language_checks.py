@@ -49,7 +49,7 @@ def float64_copy(table: object, entries: Float[np.ndarray, "..."]) -> Tensor:
     return torch.tensor(entries, dtype=torch.float64, device=device)
 
 
-def refuse_unnormalized(name: str, sums: Tensor) -> None:
+def check_normalized(name: str, sums: Tensor) -> None:
     """Raise ValueError naming the row whose sum misses 1 most, if by more than SUM_TOLERANCE."""
     check_sums(name, sums.detach().cpu().numpy())
 
@@ -84,7 +84,7 @@ def checked_tokens(tokens: Tensor, vocab_size: int) -> tuple[Tensor, Tensor]:
     return tokens, present.sum(1)
 
 
-def refuse_impossible(tokens: Tensor, possible: Tensor) -> None:
+def check_possible(tokens: Tensor, possible: Tensor) -> None:
     """Raise ValueError naming the first sentence of probability 0, for which no conditional is
     defined.
     """

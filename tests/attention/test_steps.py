@@ -150,9 +150,9 @@ def test_wrong_arguments_are_refused(rng):
     rejected("`method` must be one of 'gd', 'ngd', 'polyak'", method="adam")
     rejected("`gradient` must be one of 'log', 'plain'", gradient="float")
     rejected("`keep` must hold increasing numbers of steps", keep=[3, 2])
-    rejected("`keep` must hold increasing numbers of steps", keep=[])
+    rejected("`keep` must be a vector of integers", keep=[])
     rejected("`learning_rate` must be positive", learning_rate=0.0)
-    rejected(r"`start` must be a matrix of shape \(5, 5\)", start=np.zeros((4, 5)))
+    rejected("`start` must be an array", start=np.zeros((4, 5)))
     rejected("`start` holds nan", start=np.full((5, 5), np.nan))
     both = stack_sequences([drawn.sequences] * 2)
     with pytest.raises(ValueError, match="`start` must have leading axes that go with"):

@@ -77,8 +77,10 @@ def test_wrong_arguments_are_refused(rng):
     drawn = plant_tokens(rng, count=4, length=3, dim=6)
     with pytest.raises(ValueError, match="`sequences` must be one data set of axes"):
         solve_w_svm(stack_sequences([drawn.sequences]), drawn.best[None])
-    with pytest.raises(ValueError, match="`best` must hold positions 0 … 2"):
+    with pytest.raises(ValueError, match="`best` must hold positions 0 … 3 − 1"):
         solve_w_svm(drawn.sequences, [0, 1, 2, 3])
+    with pytest.raises(ValueError, match="`best` must be a vector"):
+        solve_w_svm(drawn.sequences, [0.0, 1.0, 2.0])
     with pytest.raises(ValueError, match="`tol` must lie between"):
         solve_w_svm(drawn.sequences, drawn.best, tol=0.0)
     with pytest.raises(ValueError, match="`sequences` must be a TokenSequences"):

@@ -67,7 +67,7 @@ def test_a_markov_chain_follows_its_successors():
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_wrong_arguments_are_named():
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match=r"`documents` must have shape .n, T..*got .3, 1."):
+    with pytest.raises(ValueError, match=r"`documents` must have at least two columns, got"):
         tabulate_beginnings(np.zeros((3, 1), dtype=int))
     with pytest.raises(ValueError, match=r"`documents` must be an array of integers"):
         tabulate_beginnings(np.ones((2, 3)))
@@ -75,9 +75,7 @@ def test_wrong_arguments_are_named():
         paragraph_documents("one two\n\nthree", 2, 2, rng)
     with pytest.raises(ValueError, match=r"`content` must be a str"):
         paragraph_documents(3, 2, 2, rng)
-    with pytest.raises(ValueError, match=r"`successors` must lie in 1 … 4 .`num_states`., got 5"):
+    with pytest.raises(ValueError, match=r"`successors` must be at most `num_states` = 4, got 5"):
         markov_documents(3, 3, 4, 5, rng)
-    with pytest.raises(ValueError, match=r"`rng` must be a numpy.random.Generator"):
-        markov_documents(3, 3, 4, 2, 0)
     with pytest.raises(ValueError, match=r"`rng` must be a numpy.random.Generator"):
         tabulate_beginnings(DOCUMENTS).with_random_targets(0)

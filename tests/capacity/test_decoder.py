@@ -69,7 +69,7 @@ def test_positions_are_sines_and_cosines():
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_wrong_arguments_are_named():
     generator = torch.Generator()
-    with pytest.raises(ValueError, match=r"`widths` is empty"):
+    with pytest.raises(ValueError, match=r"`widths` must hold at least 1"):
         DecoderStack(3, 4, [], generator)
     with pytest.raises(ValueError, match=r"`dim` must be even.*got 3"):
         DecoderStack(3, 3, [2], generator)

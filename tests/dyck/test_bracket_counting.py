@@ -224,25 +224,25 @@ def test_the_error_of_a_memoriser_is_the_worst(rng):
         (lambda: balanced_share(0), "`T` must be even and at least 2, got 0"),
         (
             lambda: learning_curve(transferable(4), [], 5, np.random.default_rng(0)),
-            r"`sizes` must be at least 1 .* got \[\] and 5",
+            "`sizes` must hold at least 1",
         ),
         (
             lambda: learning_curve(transferable(4), [0, 1], 5, np.random.default_rng(0)),
-            r"`sizes` must be at least 1 .* got \[0, 1\] and 5",
+            "`sizes` must be at least 1, got 0",
         ),
         (
             lambda: learning_curve(transferable(4), [1], 1, np.random.default_rng(0)),
-            r"`draws` at least 2, got \[1\] and 1",
+            "`draws` must be at least 2, got 1",
         ),
         (
             lambda: pooled([learning_curve(transferable(4), [1], 2, np.random.default_rng(0))]),
-            "at least 2 learning curves .*, got 1",
+            "`curves` must hold at least 2 of LearningCurve, got 1",
         ),
         (
             lambda: pooled(
                 [learning_curve(transferable(4), [n], 2, np.random.default_rng(0)) for n in (1, 2)]
             ),
-            r"`curves` must have the same sizes, got \[\[1\], \[2\]\]",
+            "`curves` must have the same sizes",
         ),
         (
             lambda: downstream_features(uniform_attention(np.ones((1, 6)), np.ones(1))),

@@ -85,14 +85,10 @@ def test_the_loss_is_not_halved():
     [
         (
             {"W_V": np.zeros((0, 8)), "u": np.zeros(0)},
-            r"`W_V` must have a row for at least one neuron, got shape \(0, 8\)",
+            "`W_V` must be a matrix of floating-point numbers",
         ),
-        (
-            {"W_Q": np.zeros((4, 4))},
-            r"`W_Q` must be of shape \(8, 8\) beside `W_V` of shape \(3, 8\), got \(4, 4\)",
-        ),
-        ({"W_K": np.zeros(8)}, r"`W_K` must be of shape \(8, 8\) .* got \(8,\)"),
-        ({"u": np.zeros(2)}, r"`u` must be of shape \(3,\) .* got \(2,\)"),
+        ({"W_K": np.zeros((4, 4))}, r"`W_K` must be a matrix .* \(8, 8\), got .* \(4, 4\)"),
+        ({"u": np.zeros(2)}, r"`u` must be a vector .* \(3\), got .* \(2,\)"),
         (
             {"u": np.array([1, np.nan, 0])},
             r"`u` holds nan \(1 entries are not finite\)",
@@ -110,6 +106,6 @@ def test_parameters_that_do_not_fit_are_refused(change, words, rng):
 def test_inputs_of_another_length_are_refused(rng):
     with pytest.raises(
         ValueError,
-        match=r"`inputs` must be of shape \(N, T, 8\) for these parameters, got \(240, 6, 12\)",
+        match=r"`inputs` must be .* shape \(240, 6, 8\), got .* shape \(240, 6, 12\)",
     ):
         predict(attentive(4, 3, rng), masked_support(6, "random")[0])

@@ -104,7 +104,7 @@ def test_neurons_that_never_wake_keep_a_finite_scale():
     [
         (
             (np.zeros((0, 8), dtype=int), np.zeros(0, dtype=int)),
-            "`directions` must have a row for at least one neuron, got none",
+            "`directions` must be a matrix of integers",
         ),
         (
             (np.ones((1, 8), dtype=int), np.ones(1, dtype=int), 0),

@@ -6,7 +6,6 @@ import pytest
 
 from ntpcompanion.dyck.sentences import (
     balanced_sentences,
-    check_even,
     circulant,
     closed_under_flip,
     closed_under_swaps,
@@ -120,16 +119,16 @@ def test_the_circulant_of_four_brackets():
 def test_lengths_that_no_balanced_sentence_has_are_refused(function, T):
     with pytest.raises(
         ValueError,
-        match=rf"`T` must be even and at least 2, got {T}: a balanced sentence has as many",
+        match=rf"`T` must be even and at least 2, got {T}. A balanced sentence has as many",
     ):
         function(T)
 
 
 def test_lengths_that_cannot_be_enumerated_are_refused():
-    check_even(14)
+    circulant(14)
     for function in (balanced_sentences, downstream_strings):
         with pytest.raises(
-            ValueError, match="`T` must be at most 12, got 14: all sentences are enumerated"
+            ValueError, match=r"`T` must be at most 12, got 14\. All sentences are enumerated"
         ):
             function(14)
 

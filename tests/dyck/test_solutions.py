@@ -180,27 +180,22 @@ def test_random_neurons_fit_under_tilted_attention(rng):
     ("call", "words"),
     [
         (lambda: transferable(5), "`T` must be even and at least 2, got 5"),
-        (lambda: transferable_neurons(1), "`T` must be even and at least 2, got 1"),
-        (lambda: three_neurons(0, "fixed"), "`T` must be even and at least 2, got 0"),
         (
             lambda: three_neurons(4, "none"),
             "`mask_sign` must be one of 'random', 'fixed', got 'none'",
         ),
-        (lambda: memoriser(3), "`T` must be even and at least 2, got 3"),
         (
             lambda: with_dead_neuron(4, np.zeros(4, dtype=int)),
-            r"`alpha` must hold 4 integers that are not all zero, got \[0, 0, 0, 0\]",
+            "`alpha` must not be all 0, got",
         ),
         (
             lambda: with_dead_neuron(4, np.ones(3, dtype=int)),
-            r"`alpha` must hold 4 integers .* got \[1, 1, 1\]",
+            r"`alpha` must be a vector of integers .* \(4\), got",
         ),
         (
             lambda: random_features(4, 0, np.random.default_rng(0)),
             "`width` must be at least 1, got 0",
         ),
-        (lambda: random_features(7, 9, np.random.default_rng(0)), "`T` must be even"),
-        (lambda: tilted_attention(7, 1.0), "`T` must be even"),
         (lambda: tilted_attention(4, np.inf), "`tilt` must be a finite number, got inf"),
     ],
 )

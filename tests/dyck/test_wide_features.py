@@ -122,9 +122,11 @@ def test_enough_strings_of_a_short_sentence_leave_no_error():
     ("build", "words"),
     [
         (lambda: arc_cosine_kernel(3), "`T` must be even"),
-        (lambda: squared_kernel(0), "`T` must be even"),
-        (lambda: wide_learning_curve(4, [], 5, np.random.default_rng(0)), "`sizes` must be"),
-        (lambda: wide_learning_curve(4, [2], 1, np.random.default_rng(0)), "`draws` at least 2"),
+        (lambda: wide_learning_curve(4, [], 5, np.random.default_rng(0)), "`sizes` must hold"),
+        (
+            lambda: wide_learning_curve(4, [2], 1, np.random.default_rng(0)),
+            "`draws` must be at least 2",
+        ),
         (lambda: limiting_error(0.0), "`strings_per_position` must be positive"),
     ],
 )

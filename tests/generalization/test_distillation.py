@@ -81,28 +81,24 @@ def test_the_risk_is_the_mean_over_draws_of_noise():
     [
         (
             lambda: flow_filter([1, 0], 1),
-            "`eigenvalues` must be positive, got 0. Leave out the directions with eigenvalue 0.",
+            "`eigenvalues` must be positive and finite, so leave out directions with eigenvalue 0",
         ),
         (lambda: flow_filter([1], 0), "`time` must be positive and finite, got 0"),
-        (
-            lambda: student_filter([1], student_time=-1, teacher_time=1),
-            "`student_time` must be positive and finite, got -1",
-        ),
         (
             lambda: effective_time([1], student_time=1, teacher_time="x"),
             "`teacher_time` must be a number, got 'x'",
         ),
         (
             lambda: filter_risk(1, signal=[1], noise=[1]),
-            "`fractions` must have an entry for each eigenvector, got a number",
+            "`fractions` must be an array of floating-point numbers with shape",
         ),
         (
             lambda: filter_risk([1], signal=[-1], noise=[1]),
-            "`signal` must not be negative, got -1",
+            "`signal` must lie in 0 … inf, got",
         ),
         (
             lambda: filter_risk([1, 1], signal=[1, 1], noise=[1]),
-            "`noise` must be a vector of length 2, one entry for each eigenvector, got shape",
+            "`noise` must be a vector of floating-point numbers with shape",
         ),
     ],
 )

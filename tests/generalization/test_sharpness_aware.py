@@ -82,18 +82,17 @@ def test_gini_is_the_mean_difference_of_pairs():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"labels": np.zeros((3, 8))}, "`labels` must be -1 or 1 for each example, in the shape"),
-        ({"losses": [0.1, 0.2]}, r"`losses` must be positive and fall, got \[0.1, 0.2\]"),
-        ({"losses": [0.1, 0]}, r"`losses` must be positive and fall, got \[0.1, 0.0\]"),
-        ({"radius": -1}, "`radius` must be a number of at least 0, or 3 of them, got -1"),
-        ({"radius": [0, 1]}, r"`radius` must be .*, got \[0.0, 1.0\]"),
-        ({"learning_rate": 0}, "`learning_rate` must be positive and finite, got 0"),
+        ({"labels": np.zeros((3, 8))}, "`labels` must be −1 or 1 throughout, got"),
+        ({"losses": [0.1, 0.2]}, "`losses` must fall, got"),
+        ({"losses": [0.1, 0]}, "`losses` must be positive and finite, got 0"),
+        ({"radius": -1}, "`radius` must lie in 0 … inf, got"),
+        ({"radius": [0, 1]}, "`radius` must be a number, or one for each of the 3"),
         (
             {"max_steps": 2, "losses": [1e-9]},
             "3 of 3 were not reached in 2 steps. Raise `max_",
         ),
         ({"last_layer": "no"}, "`last_layer` must be True or False, got 'no'"),
-        ({"inputs": [1]}, "`inputs` must be an array of shape"),
+        ({"inputs": [1]}, "`inputs` must be an array of floating-point numbers with shape"),
     ],
 )
 def test_wrong_arguments_are_named(stack, change, words):
@@ -103,7 +102,10 @@ def test_wrong_arguments_are_named(stack, change, words):
         train_to_losses(**given)
 
 
-@pytest.mark.parametrize("weights", [[-1, 2], [0, 0], 3])
-def test_what_has_no_gini_is_refused(weights):
-    with pytest.raises(ValueError, match=r"`weights` must be vectors .*, got shape .* with "):
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [([-1, 2], "lie in 0 … inf"), ([0, 0], "not be all 0"), (3, "be an array")],
+)
+def test_what_has_no_gini_is_rejected(weights, words):
+    with pytest.raises(ValueError, match=f"`weights` must {words}"):
         gini(weights)

@@ -123,14 +123,12 @@ NETWORK = draw_network(np.random.default_rng(0), width=2, dim=4)
     ("call", "words"),
     [
         (lambda: draw_network(np.random.default_rng(0), width=3, dim=4), "`width` must be even"),
-        (lambda: draw_network(np.random.default_rng(0), width=2, dim=1), "`dim`"),
         (lambda: draw_network(0, width=2, dim=4), "`rng`"),
         (lambda: population_step(NETWORK, 0), "`learning_rate`"),
         (lambda: population_step(None, 1), "`network`"),
         (lambda: gradient_step(NETWORK, [], 1), "`blocks` must hold at least one"),
         (lambda: gradient_step(NETWORK, [np.ones((2, 3))], 1), "`blocks` .*shape"),
         (lambda: gradient_step(NETWORK, [np.ones((2, 4))], 1, "hinge"), "`loss`"),
-        (lambda: list(draw_blocks(np.random.default_rng(0), 0, 4)), "`count`"),
         (lambda: all_inputs(21), "`dim` must lie in 2 … 20"),
     ],
 )

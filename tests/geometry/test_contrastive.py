@@ -79,11 +79,10 @@ def test_a_stationary_point_that_is_not_the_minimum_keeps_its_gap():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"labels": [0, 0, 1]}, "at least two samples"),
-        ({"labels": [0, 0, 2, 2]}, "0 of class 1"),
+        ({"labels": [0, 0, 2, 2]}, "at least two samples"),
         ({"labels": [0, 0, 0, 0]}, "at least two classes"),
         ({"labels": [0.5, 0, 1, 1]}, "`labels`"),
-        ({"start": np.zeros((4, 2))}, "zero in row 0"),
+        ({"start": np.zeros((4, 2))}, "`start` must have no row of zeros"),
         ({"start": np.ones((3, 2))}, "`start`"),
         ({"temperature": 0}, "`temperature`"),
     ],

@@ -56,11 +56,11 @@ def test_pair_similarity_is_the_correlation_off_the_diagonal():
     ("call", "words"),
     [
         (lambda: pair_similarity(np.eye(2), np.eye(2)), "`first` must be of 3 vectors"),
-        (lambda: pair_similarity(np.eye(3), np.eye(4)), "`second` must have shape"),
-        (lambda: cosines([[1.0, 2.0]]), "`gram` must be square"),
+        (lambda: pair_similarity(np.eye(3), np.eye(4)), "`second` must be a matrix"),
+        (lambda: cosines([[1.0, 2.0]]), "`gram` must be a matrix"),
         (lambda: cosines([[-1.0]]), "squared lengths"),
         (lambda: similarity([[1.0, 2.0]], [[1.0], [2.0]]), "`second`"),
-        (lambda: similarity([[1.0, 1.0]], [[1.0, 2.0]]), "`first` has the same entry"),
+        (lambda: similarity([[1.0, 1.0]], [[1.0, 2.0]]), "`first` must not have the same entry"),
         (lambda: gram_matrices([[np.inf]]), "`logits`"),
     ],
 )

@@ -13,11 +13,11 @@ from ntpcompanion.checks import Count, Device, Size, checked
 from ntpcompanion.languages.grammars.inside_outside import Chart
 from ntpcompanion.languages.language import PADDING, cumulative, draw
 from ntpcompanion.languages.language_checks import (
+    check_normalized,
+    check_possible,
     checked_distributions,
     checked_entries,
     checked_tokens,
-    refuse_impossible,
-    refuse_unnormalized,
 )
 from ntpcompanion.validation import require
 
@@ -89,7 +89,7 @@ class PCFG:
         symbols = len(root)
         binary = checked_entries("binary", self.binary, (symbols, symbols, symbols))
         lexical = checked_entries("lexical", self.lexical, (symbols, None))
-        refuse_unnormalized("binary` and `lexical", binary.sum((1, 2)) + lexical.sum(1))
+        check_normalized("binary` and `lexical", binary.sum((1, 2)) + lexical.sum(1))
         for name, table in (("root", root), ("binary", binary), ("lexical", lexical)):
             object.__setattr__(self, name, table)
 
@@ -266,7 +266,7 @@ class PCFG:
         """
         tokens, lengths = checked_tokens(tokens, self.vocab_size)
         chart = self._chart(tokens, lengths)
-        refuse_impossible(tokens, chart.log_prob.isfinite())
+        check_possible(tokens, chart.log_prob.isfinite())
         if not tokens.numel():
             return tokens.new_zeros((*tokens.shape, self.vocab_size), dtype=torch.float64)
         weights = chart.outside()[:, :, 0] @ chart.lexical
@@ -283,7 +283,7 @@ class PCFG:
         """
         tokens, lengths = checked_tokens(tokens, self.vocab_size)
         chart = self._chart(tokens, lengths)
-        refuse_impossible(tokens, chart.log_prob.isfinite())
+        check_possible(tokens, chart.log_prob.isfinite())
         return chart.outside() * chart.inside
 
     def _chart(self, tokens: Tensor, lengths: Tensor) -> Chart:

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from ntpcompanion.checks import Count, Device, Size, checked
 from ntpcompanion.languages.language import PADDING
-from ntpcompanion.languages.language_checks import checked_tokens, refuse_impossible
+from ntpcompanion.languages.language_checks import check_possible, checked_tokens
 from ntpcompanion.languages.pretrained.word_model import WordModel
 from ntpcompanion.validation import as_integer, require
 
@@ -161,7 +161,7 @@ class CausalLanguage:
         Raises ValueError for a sentence of probability 0, for what are not tokens and for more
         words than the model has positions.
         """
-        refuse_impossible(tokens, self.log_prob(tokens).isfinite())
+        check_possible(tokens, self.log_prob(tokens).isfinite())
         inputs, targets, _ = self._checked(tokens)
         result = torch.zeros(
             (*tokens.shape, self.vocab_size), dtype=torch.float64, device=tokens.device

@@ -47,7 +47,7 @@ class WordModel:
     end: int | None = None
 
     def __post_init__(self) -> None:
-        _refuse_unfit_model(self.model)
+        _check_model(self.model)
         tokens = self._output.out_features
         words = _checked_words(self.words, tokens)
         object.__setattr__(self, "words", words)
@@ -55,7 +55,7 @@ class WordModel:
         if self.end is not None:
             as_integer("end", self.end, 0, tokens - 1, TOKENS)
             require(self.end not in words, f"`end` = {self.end} must not be one of `words`.")
-        self._refuse_changed_logits()
+        self._check_unchanged_logits()
 
     @property
     def device(self) -> torch.device:
@@ -127,7 +127,7 @@ class WordModel:
             hidden, self._output.weight[self.columns], None if bias is None else bias[self.columns]
         )
 
-    def _refuse_changed_logits(self) -> None:
+    def _check_unchanged_logits(self) -> None:
         """One token through the model and through its output layer alone: some models scale or cap
         what that layer gives.
         """
@@ -141,7 +141,7 @@ class WordModel:
         require(fits, f"`model`: {change}, by {apart:.3g} after bos. Use another, as OPT.")
 
 
-def _refuse_unfit_model(model: nn.Module) -> None:
+def _check_model(model: nn.Module) -> None:
     output = model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
     causal, got = isinstance(output, nn.Linear), type(model).__name__
     require(causal, f"`model` must be a causal language model of transformers, got {got}.")

@@ -127,7 +127,7 @@ def measured_traces(
     [True, True]
     """
     _check_inputs(network, parameters, tokens, positions, uniforms)
-    _refuse_few("tokens", len(tokens), 2, "for a standard error")
+    _check_count("tokens", len(tokens), 2, "for a standard error")
     labels = uniforms.shape[1]
 
     def per_input(p: Mapping[str, Tensor], x: Tensor, t: Tensor, u: Tensor) -> dict[str, Tensor]:
@@ -163,7 +163,7 @@ def _check_inputs(
     check_range("uniforms", uniforms, 0, 1)
 
 
-def _refuse_few(name: str, sentences: int, minimum: int, reason: str) -> None:
+def _check_count(name: str, sentences: int, minimum: int, reason: str) -> None:
     if sentences < minimum:
         raise ValueError(
             f"`{name}` must hold at least {minimum} sentences {reason}, got {sentences}."
@@ -231,7 +231,7 @@ def trace_slope(
     """
     as_integer("parts", parts, 3, reason="for a standard error")
     _check_inputs(network, parameters, tokens, positions, uniforms)
-    _refuse_few("tokens", len(tokens), parts, "one for each of the `parts`")
+    _check_count("tokens", len(tokens), parts, "one for each of the `parts`")
     cut = zip(*(x.tensor_split(parts) for x in (tokens, positions, uniforms)), strict=True)
     estimates = [_gradient_of_trace(network, parameters, part, chunk) for part in cut]
     gradients = torch.stack([gradient for gradient, _ in estimates], 1)

@@ -215,12 +215,12 @@ def with_posteriors(task: Task, language: HMM | PCFG, position: int) -> Posterio
 def _hidden_states(
     language: HMM, position: int, sentences: int, positions: int, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    _refuse_beyond(position, language.length)
+    _check_position(position, language.length)
     tokens, states = language.sample_with_states(sentences, generator, generator.device)
     return padded_to(tokens, positions), states[:, position - 1]
 
 
-def _refuse_beyond(position: int, longest: int) -> None:
+def _check_position(position: int, longest: int) -> None:
     if position > longest:
         raise ValueError(
             f"`position` must be at most {longest}, the length of the sentences, got {position}."
@@ -235,7 +235,7 @@ def _spanned(
         raise ValueError(
             "`language` must be a grammar with a longest sentence, got one that is recursive."
         )
-    _refuse_beyond(position, language.longest)
+    _check_position(position, language.longest)
     tokens, labels, drawn, count = [], [], 0, 0
     while count < sentences:
         part = language.sample(AT_ONCE, generator, generator.device)

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
 from ntpcompanion.checks import Is, Range, checked, need
-from ntpcompanion.languages.language_checks import refuse_unnormalized
+from ntpcompanion.languages.language_checks import check_normalized
 from ntpcompanion.validation import as_integer, check_range, described, require
 
 
@@ -107,7 +107,7 @@ def bayes_accuracy(posterior: Float[Tensor, "n classes"]) -> Accuracy:
     require(len(posterior), "`posterior` must have a row for each sentence, got none.")
     probable = (posterior.isfinite() & (posterior >= 0)).all()
     require(probable, "`posterior` must hold probabilities. Give Pr(label | sentence).")
-    refuse_unnormalized("posterior", posterior.double().sum(1))
+    check_normalized("posterior", posterior.double().sum(1))
     return accuracy_of(posterior.amax(1))
 
 

@@ -79,11 +79,3 @@ def as_numbers(
     if not (entries := as_list(name, values, "numbers")):
         raise ValueError(f"`{name}` must hold at least one number, got {described(values)}.")
     return [each(name, value) for value in entries]
-
-
-def as_fraction(name: str, value: object) -> float:
-    """`value` as a number of at least 0 and below 1. ValueError otherwise."""
-    number = as_number(name, value)
-    if not 0 <= number < 1:
-        raise ValueError(f"`{name}` must be at least 0 and below 1, got {number}.")
-    return number

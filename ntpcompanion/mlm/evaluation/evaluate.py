@@ -196,7 +196,7 @@ def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluatio
     for first in range(0, len(test.at), batch):
         part = slice(first, first + batch)
         logits = model(test.tokens[part], test.at[part])[:, 0]
-        _refuse_other_words(logits, test)
+        _check_words(logits, test)
         parts.append(divergence(test.conditional[part], logits))
     kl = torch.cat(parts).cpu()
     if not kl.isfinite().all():
@@ -212,7 +212,7 @@ def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluatio
     )
 
 
-def _refuse_other_words(logits: Tensor, test: TestSet) -> None:
+def _check_words(logits: Tensor, test: TestSet) -> None:
     words = test.conditional.shape[1]
     if logits.shape[-1] != words:
         raise ValueError(

@@ -2,31 +2,33 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ntpcompanion.mlm.data.mlm_checks import as_numbers
+from ntpcompanion.checks import Between, Length, Positive, Size, checked
 from ntpcompanion.mlm.probes.feature_scaling import scaled_stack
 from ntpcompanion.mlm.probes.logistic import fit_logistic
 from ntpcompanion.mlm.probes.probe_inputs import (
     accuracy_by_posterior,
-    refuse_features,
-    refuse_labels,
+    check_features,
+    check_labels,
 )
 from ntpcompanion.mlm.probes.ridge_choice import (
     RidgeChoice,
+    check_criterion,
     choose_ridge,
     grouped_logits,
-    refuse_criterion,
 )
-from ntpcompanion.validation import as_integer, as_positive, check_instance, check_torch_generator
+from ntpcompanion.validation import as_integer, check_instance, check_torch_generator
 
 HELD_OUT = 5  # one training example of so many chooses the ridge
 
 
 @dataclass(frozen=True)
+@checked
 class ConvergedProbe:
     """How features are probed by multinomial logistic regression on whitened features.
 
@@ -48,21 +50,24 @@ class ConvergedProbe:
         a number out of its range, or an unknown criterion.
     """
 
-    dims: int = 64
-    draws: int = 8
-    shots: int = 400
-    subsets: int = 10
-    ridges: tuple[float, ...] = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+    dims: Size = 64
+    draws: Size = 8
+    shots: Size = 400
+    subsets: Size = 10
+    ridges: Annotated[tuple[float, ...], Length(), Between(0, torch.inf)] = (
+        1e-5,
+        1e-4,
+        1e-3,
+        1e-2,
+        1e-1,
+        1.0,
+    )
     criterion: str = "accuracy"
-    tolerance: float = 1e-5
-    max_iterations: int = 500
+    tolerance: Positive = 1e-5
+    max_iterations: Size = 500
 
     def __post_init__(self) -> None:
-        refuse_criterion(self.criterion)
-        for name in ("dims", "draws", "shots", "subsets", "max_iterations"):
-            as_integer(name, getattr(self, name), 1)
-        as_positive("tolerance", self.tolerance)
-        as_numbers("ridges", self.ridges, as_positive)
+        check_criterion(self.criterion)
 
 
 @dataclass(frozen=True)
@@ -220,8 +225,8 @@ def _task(
     """What all models share. Raises ValueError for shapes that do not fit."""
     check_instance("plan", plan, ConvergedProbe)
     check_torch_generator("generator", generator)
-    refuse_features(train, test)
-    refuse_labels(labels, train.shape[1], posterior, test.shape[1])
+    check_features(train, test)
+    check_labels(labels, train.shape[1], posterior, test.shape[1])
     left = train.shape[1] - train.shape[1] // HELD_OUT
     if plan.subsets * plan.shots > left or train.shape[1] < HELD_OUT:
         raise ValueError(

@@ -32,7 +32,7 @@ def scaled(
     to the smallest variance is large, and for a trained network it can be 10⁸. Whitening takes O(n
     dims²) time and float64 copies of the features, 1024 at a time.
     """
-    refuse_scaling(scaling)
+    check_scaling(scaling)
     if scaling == "none":
         return fitted, others
     mean, scale = _mean_and_scale(fitted)
@@ -75,7 +75,7 @@ def _mean_and_scale(fitted: Tensor) -> tuple[Tensor, Tensor]:
     return mean, torch.where(std > FEWER_DIGITS * mean.abs(), std, 1.0)
 
 
-def refuse_scaling(scaling: str) -> None:
+def check_scaling(scaling: str) -> None:
     """Raise ValueError for a scaling that is not one of SCALINGS."""
     check_choice("scaling", scaling, SCALINGS)
 

@@ -18,7 +18,7 @@ def accuracy_by_posterior(
     return right.mean((1, 2))
 
 
-def refuse_features(train: Tensor, test: Tensor) -> None:
+def check_features(train: Tensor, test: Tensor) -> None:
     """Raise ValueError unless both are finite features of the same models, of one width."""
     check_tensor("train", train)
     check_tensor("test", test)
@@ -31,7 +31,7 @@ def refuse_features(train: Tensor, test: Tensor) -> None:
     check_numbers("test", test, (None, None, None))
 
 
-def refuse_labels(labels: Tensor, examples: int, posterior: Tensor, tests: int) -> None:
+def check_labels(labels: Tensor, examples: int, posterior: Tensor, tests: int) -> None:
     """Raise ValueError unless there is a label for each training example and a posterior for each
     test example, the labels are several of the classes, and the posterior holds probabilities.
     """

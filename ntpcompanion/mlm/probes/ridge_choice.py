@@ -62,7 +62,7 @@ def choose_ridge(
     ValueError
         no ridges, an unknown criterion, or what `fit_logistic` rejects.
     """
-    refuse_criterion(criterion)
+    check_criterion(criterion)
     if not ridges:
         raise ValueError("`ridges` must hold at least one candidate, got none.")
     choice: RidgeChoice | None = None
@@ -95,7 +95,7 @@ def grouped_logits(
     return logits.flatten(0, 1).unflatten(0, (models, -1))
 
 
-def refuse_criterion(criterion: str) -> None:
+def check_criterion(criterion: str) -> None:
     """Raise ValueError for a criterion that is not one of CRITERIA."""
     check_choice("criterion", criterion, CRITERIA)
 

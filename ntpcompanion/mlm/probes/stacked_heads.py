@@ -13,8 +13,8 @@ from ntpcompanion.mlm.probes.feature_scaling import scaled_stack
 from ntpcompanion.mlm.probes.probe import ProbePlan
 from ntpcompanion.mlm.probes.probe_inputs import (
     accuracy_by_posterior,
-    refuse_features,
-    refuse_labels,
+    check_features,
+    check_labels,
 )
 from ntpcompanion.mlm.training.cuda_graph import captured
 from ntpcompanion.networks.build_network import INITIAL_DEVIATION
@@ -81,8 +81,8 @@ def trained_heads(
     default plan: 0.3 s for 64 models on an H100, 4 s for each model on one core. Source: Liu et al.
     2023, appendix A.3.
     """
-    refuse_features(train, test)
-    refuse_labels(labels, train.shape[1], posterior, test.shape[1])
+    check_features(train, test)
+    check_labels(labels, train.shape[1], posterior, test.shape[1])
     train, test = scaled_stack(train, test, plan.scaling)
     heads = fit_heads(train, labels, posterior.shape[1], plan, generator)
     return accuracy_by_posterior(heads.logits(test), posterior)

@@ -11,7 +11,7 @@ from torch.func import vmap
 
 from ntpcompanion.mlm.data.special_tokens import padded_to
 from ntpcompanion.mlm.probes.probe import ProbePlan
-from ntpcompanion.mlm.probes.probe_inputs import accuracy_by_posterior, refuse_labels
+from ntpcompanion.mlm.probes.probe_inputs import accuracy_by_posterior, check_labels
 from ntpcompanion.mlm.probes.stacked_heads import Heads, new_heads, train_epochs
 from ntpcompanion.mlm.training.optimizer import contiguous_gradients
 from ntpcompanion.networks.stack import Stack, functional_features
@@ -114,8 +114,8 @@ def fine_tuned_stack(
     with 2 layers, for 8000 sentences of 8 words and the plan of the paper: 2.6 s for 64 networks on
     an H100, 8 s for each network on one core. Source: Liu et al. 2023, appendix A.3.
     """
-    _refuse(stack, plan)
-    refuse_labels(labels, len(train), posterior, len(test))
+    _check_stack(stack, plan)
+    check_labels(labels, len(train), posterior, len(test))
     device = stack.device
     train, test = (padded_to(t, stack.plan.positions).to(device) for t in (train, test))
     labels, posterior = labels.to(device), posterior.to(device)
@@ -127,11 +127,11 @@ def fine_tuned_stack(
         if epoch in (plan.epochs // 2, plan.epochs)
     }
     loss = _losses(tuned.all_logits(train), labels)
-    _refuse_divergence(loss, plan)
+    _check_finite_loss(loss, plan)
     return FineTuned(accuracies[plan.epochs // 2], accuracies[plan.epochs], loss)
 
 
-def _refuse(stack: Stack, plan: ProbePlan) -> None:
+def _check_stack(stack: Stack, plan: ProbePlan) -> None:
     if stack.plan.kind != "transformer":
         raise ValueError(
             f"`stack` must hold transformers, got kind {stack.plan.kind!r}: it has no CLS vector. "
@@ -143,7 +143,7 @@ def _refuse(stack: Stack, plan: ProbePlan) -> None:
         )
 
 
-def _refuse_divergence(loss: Tensor, plan: ProbePlan) -> None:
+def _check_finite_loss(loss: Tensor, plan: ProbePlan) -> None:
     if not loss.isfinite().all():
         row = int((~loss.isfinite()).nonzero()[0])
         raise FloatingPointError(

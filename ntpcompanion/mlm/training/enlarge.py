@@ -2,14 +2,17 @@
 al. 2023, appendix B).
 """
 
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 
+from ntpcompanion.checks import checked
 from ntpcompanion.networks.build_network import build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.network_plan import ModelPlan
 from ntpcompanion.networks.transformer import Transformer
-from ntpcompanion.validation import check_choice, check_instance, described
+from ntpcompanion.validation import described
 
 # r in "the squared gradient of this group is kʳ times that of the small model"
 GRADIENT_POWERS = {
@@ -34,8 +37,13 @@ GRADIENT_POWERS = {
 }
 
 
+@checked
 def enlarge(
-    model: LanguageModel, plan: ModelPlan, scaling: str, *, zeros: str = "all"
+    model: LanguageModel,
+    plan: ModelPlan,
+    scaling: Literal["released", "balanced"],
+    *,
+    zeros: Literal["all", "outputs"] = "all",
 ) -> Transformer:
     """A new transformer of shape `plan` with the logits of `model`, k times as wide; `model` is not
     changed.
@@ -104,9 +112,6 @@ def enlarge(
     >>> torch.allclose(large(tokens, at), small(tokens, at), atol=1e-5)
     True
     """
-    check_choice("scaling", scaling, GRADIENT_POWERS)
-    check_choice("zeros", zeros, ("all", "outputs"))
-    check_instance("plan", plan, ModelPlan)
     k = _factor(_checked(model).plan, plan)
     shrink = k if scaling == "released" else k**0.5
     state = {name: _repeated(name, value, k, shrink) for name, value in model.state_dict().items()}

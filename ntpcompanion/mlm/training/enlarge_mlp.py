@@ -4,18 +4,35 @@ small models in large ones (Liu et al. 2023, appendix B.4.1).
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 
-from ntpcompanion.validation import as_array, as_integer, check_choice, check_finite
+from ntpcompanion.checks import Is, Length, Size, checked
+from ntpcompanion.validation import as_array
 
 # powers of the factor k on the first matrix, those between, and the last
 MLP_SCALINGS = {"balanced": (-0.5, -1.0, -0.5), "naive": (0.0, -1.0, -1.0)}
-Weights = Sequence[Float[np.ndarray, "_ _"]]
+Scaling = Annotated[
+    str, Is(lambda scaling: scaling in MLP_SCALINGS, "be one of 'balanced', 'naive'")
+]
+Weights = Annotated[
+    Sequence[Float[np.ndarray, "_ _"]],
+    Length(2),
+    Is(
+        lambda weights: all(
+            np.shape(above)[1] == np.shape(below)[0] for below, above in pairwise(weights)
+        ),
+        "be matrices, each with as many columns as the one before has rows",
+    ),
+]
 
 
-def enlarge_mlp(weights: Weights, factor: int, *, scaling: str = "balanced") -> list[np.ndarray]:
+@checked
+def enlarge_mlp(
+    weights: Weights, factor: Size, *, scaling: Scaling = "balanced"
+) -> list[np.ndarray]:
     """The matrices of a network that is k times as wide and has the same logits.
 
     Parameters
@@ -53,19 +70,21 @@ def enlarge_mlp(weights: Weights, factor: int, *, scaling: str = "balanced") -> 
     that of the small network. Naive: powers 0, −1, −1. Hidden vectors are (h; …; h), gradients
     (g; …; g) / k, and the squares 1/k, 1 and k times those of the small network.
     """
-    checked = _checked(weights)
-    as_integer("factor", factor, 1)
-    check_choice("scaling", scaling, MLP_SCALINGS)
+    matrices = [as_array("weights", matrix) for matrix in weights]
     first, between, last = (float(factor) ** power for power in MLP_SCALINGS[scaling])
     return [
-        first * np.tile(checked[0], (factor, 1)),
-        *(between * np.tile(matrix, (factor, factor)) for matrix in checked[1:-1]),
-        last * np.tile(checked[-1], (1, factor)),
+        first * np.tile(matrices[0], (factor, 1)),
+        *(between * np.tile(matrix, (factor, factor)) for matrix in matrices[1:-1]),
+        last * np.tile(matrices[-1], (1, factor)),
     ]
 
 
+@checked
 def mlp_traces(
-    weights: Weights, inputs: Float[np.ndarray, "inputs dim"], *, slope: float = 0.0
+    weights: Weights,
+    inputs: Float[np.ndarray, "inputs {len(weights[0][0])}"],
+    *,
+    slope: float = 0.0,
 ) -> Float[np.ndarray, " layers"]:
     """The trace of the Fisher information with respect to each matrix: the mean over inputs of
     Σ_v f_v ‖∇ log f_v‖², with f the softmax of the logits.
@@ -97,14 +116,14 @@ def mlp_traces(
     what W_l gives and what it takes, so its square is a product of two squares. Time O(inputs ·
     classes · parameters).
     """
-    checked = _checked(weights)
-    hidden = _hidden(checked, as_array("inputs", inputs), slope)
-    logits = hidden[-1] @ checked[-1].T
+    matrices = [as_array("weights", matrix) for matrix in weights]
+    hidden = _hidden(matrices, as_array("inputs", inputs), slope)
+    logits = hidden[-1] @ matrices[-1].T
     odds = np.exp(logits - logits.max(1, keepdims=True))
     chances = odds / odds.sum(1, keepdims=True)
     gradients = np.eye(logits.shape[1]) - chances[:, None]  # (inputs, labels, outputs)
     traces = []
-    for matrix, taken in zip(reversed(checked), reversed(hidden), strict=True):
+    for matrix, taken in zip(reversed(matrices), reversed(hidden), strict=True):
         squares = np.square(gradients).sum(2) * np.square(taken).sum(1)[:, None]
         traces.append((chances * squares).sum(1).mean())
         gradients = gradients @ matrix * np.where(taken > 0, 1.0, slope)[:, None]
@@ -113,30 +132,8 @@ def mlp_traces(
 
 def _hidden(weights: list[np.ndarray], inputs: np.ndarray, slope: float) -> list[np.ndarray]:
     """What each matrix takes: the inputs, then the outputs of the activations."""
-    if inputs.ndim != 2 or inputs.shape[1] != weights[0].shape[1]:
-        raise ValueError(
-            f"`inputs` must be of shape (inputs, {weights[0].shape[1]}), as the first of `weights` "
-            f"takes them, got {inputs.shape}."
-        )
     taken = [inputs]
     for matrix in weights[:-1]:
         preactivations = taken[-1] @ matrix.T
         taken.append(np.where(preactivations > 0, preactivations, slope * preactivations))
     return taken
-
-
-def _checked(weights: Weights) -> list[np.ndarray]:
-    matrices = [as_array("weights", matrix) for matrix in weights]
-    shapes = [matrix.shape for matrix in matrices]
-    if (
-        len(matrices) < 2
-        or any(len(shape) != 2 for shape in shapes)
-        or any(above[1] != below[0] for below, above in pairwise(shapes))
-    ):
-        raise ValueError(
-            "`weights` must hold at least two matrices, each with as many columns as the one "
-            f"before has rows, got shapes {shapes}."
-        )
-    for matrix in matrices:
-        check_finite("weights", matrix)
-    return matrices

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from ntpcompanion.checks import Count, NotNegative, Positive, Size, checked
 from ntpcompanion.mlm.curvature.example_gradients import log_trace
 from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
 from ntpcompanion.mlm.data.stacked_sentences import STEPS_AT_ONCE
@@ -18,7 +19,6 @@ from ntpcompanion.mlm.training.stacked_training import StackedTerm
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.stack import Parameters, functional_features
 from ntpcompanion.randomness import torch_stream
-from ntpcompanion.validation import as_integer, as_number, as_positive
 
 
 def trace_penalty(
@@ -38,6 +38,7 @@ def trace_penalty(
 
 
 @dataclass(frozen=True)
+@checked
 class AdversarialPlan:
     """What is added to the pre-training loss: −`weight` times the validation loss of a ridge head.
     The paper states none of these numbers.
@@ -60,17 +61,11 @@ class AdversarialPlan:
         a number out of its range.
     """
 
-    weight: float
-    ridge: float
-    first: int
-    second: int
-    dims: int = 0
-
-    def __post_init__(self) -> None:
-        as_number("weight", self.weight, 0)
-        refuse_ridge(self.ridge)
-        for name, minimum in (("first", 1), ("second", 1), ("dims", 0)):
-            as_integer(name, getattr(self, name), minimum)
+    weight: NotNegative
+    ridge: Positive
+    first: Size
+    second: Size
+    dims: Count = 0
 
 
 def adversary(
@@ -116,11 +111,11 @@ def _common(plans: Sequence[AdversarialPlan], examples: int) -> tuple[int, int, 
             f"dims) = {sorted(kinds)}."
         )
     first, second, ridge, _ = kinds.pop()
-    refuse_few(examples, first, second)
+    check_examples(examples, first, second)
     return first, second, ridge
 
 
-def refuse_few(examples: int, first: int, second: int) -> None:
+def check_examples(examples: int, first: int, second: int) -> None:
     """Raise ValueError for fewer downstream examples than both sets together."""
     if first + second > examples:
         raise ValueError(
@@ -168,11 +163,6 @@ def solved_head(
     half = torch.linalg.solve_triangular(factor, right, upper=False)
     solved = torch.linalg.solve_triangular(factor.T, half, upper=True)
     return (solved if d <= n else features.T @ solved), failed
-
-
-def refuse_ridge(ridge: float) -> None:
-    """Raise ValueError unless the ridge is positive and finite."""
-    as_positive("ridge", ridge)
 
 
 def _drawn_in_chunks(

@@ -2,7 +2,6 @@ import pytest
 import torch
 
 from ntpcompanion.mlm.data.mlm_checks import (
-    as_fraction,
     as_integers,
     as_list,
     as_numbers,
@@ -16,7 +15,6 @@ def test_what_is_right_passes_as_it_is():
     assert as_list("x", (1, "a"), "things") == [1, "a"]
     assert as_integers("x", torch.arange(3), 0) == [0, 1, 2]
     assert as_numbers("x", (0.5, 2), as_positive) == [0.5, 2.0]
-    assert as_fraction("x", 0) == 0.0
     check_integers("x", torch.zeros((2, 3), dtype=torch.int8), (None, 3))
     check_numbers("x", torch.zeros((2, 3)), (2, None))
     check_range("x", torch.tensor([0.0, 1.0]), 0, 1)
@@ -29,7 +27,6 @@ def test_what_is_right_passes_as_it_is():
         (lambda: as_list("x", "ab", "words"), "`x` must be a list of words, got 'ab'."),
         (lambda: as_integers("x", [1, 2.5]), "`x` must be an integer, got 2.5."),
         (lambda: as_numbers("x", []), "`x` must hold at least one number, got a list."),
-        (lambda: as_fraction("x", 1.0), "`x` must be at least 0 and below 1, got 1.0."),
         (
             lambda: check_integers("x", torch.zeros(2), (2,)),
             "`x` must be a tensor of integers, got a torch.Tensor of torch.float32 with shape "

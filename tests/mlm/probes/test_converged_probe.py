@@ -116,7 +116,7 @@ WRONG = [
     ("shots", -1, "`shots` must be at least 1, got -1"),
     ("tolerance", 0.0, "`tolerance` must be positive and finite, got 0"),
     ("criterion", "f1", "`criterion` must be one of 'accuracy', 'loss', got 'f1'"),
-    ("ridges", (), "`ridges` must hold at least one number, got a tuple"),
+    ("ridges", (), "`ridges` must hold at least 1 of numbers, got an empty list"),
     ("ridges", (0.1, 0.0), "`ridges` must be positive and finite, got 0.0"),
 ]
 

@@ -4,8 +4,8 @@ import torch
 from ntpcompanion.mlm.data.labelled_examples import posterior_accuracy
 from ntpcompanion.mlm.probes.probe_inputs import (
     accuracy_by_posterior,
-    refuse_features,
-    refuse_labels,
+    check_features,
+    check_labels,
 )
 from tests.mlm.cases import generator
 
@@ -22,10 +22,10 @@ def test_the_accuracy_of_each_model_is_that_of_its_guesses():
 
 def test_features_of_different_models_are_refused():
     rows = torch.zeros(2, 5, 3)
-    refuse_features(rows, torch.zeros(2, 9, 3))
+    check_features(rows, torch.zeros(2, 9, 3))
     for other in (torch.zeros(3, 5, 3), torch.zeros(2, 5, 4)):
         with pytest.raises(ValueError, match="`train` and `test` must be features"):
-            refuse_features(rows, other)
+            check_features(rows, other)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,6 @@ def test_features_of_different_models_are_refused():
     ],
 )
 def test_labels_that_do_not_fit_are_refused(labels, message):
-    refuse_labels(torch.tensor([0, 1, 2]), 3, POSTERIOR, 7)
+    check_labels(torch.tensor([0, 1, 2]), 3, POSTERIOR, 7)
     with pytest.raises(ValueError, match=message):
-        refuse_labels(torch.tensor(labels), 3, POSTERIOR, 7)
+        check_labels(torch.tensor(labels), 3, POSTERIOR, 7)

@@ -158,7 +158,8 @@ def test_a_size_without_a_vocabulary_is_refused_by_name():
         enlarge(build_model(TRANSFORMER, 0), TransformerSize(16, 2, 2), "released")
 
 
-def test_lstms_and_unknown_choices_are_refused():
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_lstms_and_unknown_choices_are_rejected():
     recurrent, model = build_model(LSTM, 0), build_model(TRANSFORMER, 0)
     with pytest.raises(
         ValueError, match=r"`model` must be a Transformer, got a ntpcompanion\.BidirectionalLSTM"
