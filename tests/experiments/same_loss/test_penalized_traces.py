@@ -4,6 +4,7 @@ import pytest
 from ntpcompanion.experiments.same_loss import downstream
 from ntpcompanion.experiments.same_loss.penalized_traces import (
     Plan,
+    Result,
     TracedNetwork,
     run,
     with_function_traces,
