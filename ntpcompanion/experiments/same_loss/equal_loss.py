@@ -26,11 +26,12 @@ from ntpcompanion.mlm.data.special_tokens import padded_to
 from ntpcompanion.mlm.evaluation.evaluate import TestSet, divergence, draw_test_set
 from ntpcompanion.mlm.evaluation.feature_agreement import (
     canonical_correlations,
+    explained_variance,
     logit_agreement,
 )
 from ntpcompanion.mlm.probes.converged_probe import ConvergedProbe, full_probe
 from ntpcompanion.mlm.training.distributed import checked_device
-from ntpcompanion.mlm.training.silent_unit import separating_gate, with_silent_unit
+from ntpcompanion.mlm.training.silent_unit import above_gate, separating_gate, with_silent_unit
 from ntpcompanion.mlm.training.stacked_training import trained_stack
 from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.stack import Stack, stack_models
@@ -66,6 +67,7 @@ class DisturbedNetwork(experiment.Result):
     seed: int
     weight: Annotated[float, Field(description="of the penalty of the trace")]
     excess: Annotated[float, Field(description="loss above the floor, nats")]
+    excess_stderr: Annotated[float, Field(description="over sentences")]
     plain: Annotated[float, Field(description="trace of the Fisher information")]
     function: Annotated[float, Field(description="at its minimum over all symmetries")]
     noise: Rises
@@ -88,15 +90,20 @@ class FeaturePair(experiment.Result):
     predicted: Annotated[float, Field(description="the same, at least, by the two losses alone")]
     masked: Annotated[R2, Field(description="mean squared canonical correlation at masks")]
     unmasked: Annotated[R2, Field(description="of sentences without a mask, at the same words")]
+    truth: Annotated[R2, Field(description="as `log_probabilities`, by those of the language")]
+    masked_variance: Annotated[
+        R2, Field(description="of the features at masks, by an affine map, not whitened")
+    ]
+    unmasked_variance: Annotated[R2, Field(description="of sentences without a mask")]
 
 
 class SilentUnit(experiment.Result):
     """One network before and after a hidden unit that no mask activates."""
 
     seed: int
-    words: Annotated[float, Field(description="fraction of the words that activate it")]
+    words: Annotated[float, Field(description="fraction of the words of fresh sentences")]
     activated: Annotated[int, Field(description="of the plan's masked sentences, fresh ones")]
-    logit_change: Annotated[float, Field(description="largest at the other masks")]
+    logit_change: Annotated[float, Field(description="largest at these masks")]
     trace_change: Annotated[float, Field(description="relative, of the Fisher information")]
     before: Annotated[float, Field(description="accuracy of a probe on unmasked sentences")]
     after: float
@@ -163,7 +170,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     rows = iter(traced.networks)
     networks = [
         DisturbedNetwork(
-            **{name: getattr(row, name) for name in ("seed", "weight", "excess", "function")},
+            **{name: getattr(row, name) for name in ("seed", "weight", "function")},
             **measurements,
         )
         for stack in stacks
@@ -251,13 +258,14 @@ def disturbance_table(networks: Iterable[DisturbedNetwork], plan: Plan) -> pd.Da
 
 
 def _disturbed(stack: Stack, plan: Plan, test: TestSet) -> list[dict[str, Any]]:
-    before = divergences(stack, test).mean(1)
+    each = divergences(stack, test)
+    before = each.mean(1)
 
     def rise(other: Stack) -> Tensor:
         return divergences(other, test).mean(1) - before
 
     noise = [
-        torch.stack([rise(copy) for copy in noisy_pairs(stack, s, plan.pairs, plan.test_seed)])
+        torch.stack([rise(copy) for copy in noisy_pairs(stack, s, plan.pairs, plan.seeds)])
         for s in plan.noise
     ]
     # on the sentences of the loss, so that their choice adds no error to the comparison
@@ -280,6 +288,8 @@ def _disturbed(stack: Stack, plan: Plan, test: TestSet) -> list[dict[str, Any]]:
     )
     count = sum(p[0].numel() for p in stack.parameters.values())
     columns = {
+        "excess": before,
+        "excess_stderr": each.std(1) / each.shape[1] ** 0.5,
         "plain": traces.plain,
         "noise": torch.stack([x.mean(0) for x in noise], 1),
         "rounding": torch.stack([rise(rounded(stack, bits)) for bits in plan.bits], 1),
@@ -317,6 +327,7 @@ def _pairs(stacks: list[Stack], plan: Plan, test: TestSet) -> list[FeaturePair]:
         unmasked += list(stack.features(sentences).gather(2, index)[:, :, 0])
     losses = [float(divergence(test.conditional, x).mean()) for x in logits]
     keys = [(weight, seed) for weight in plan.weights for seed in plan.seeds]
+    truth = test.conditional.clamp_min(1e-300).log()
     pairs = []
     for i, j in combinations(range(len(keys)), 2):
         same_weight, same_seed = (x == y for x, y in zip(keys[i], keys[j], strict=True))
@@ -332,6 +343,9 @@ def _pairs(stacks: list[Stack], plan: Plan, test: TestSet) -> list[FeaturePair]:
                 predicted=agreement.at_least(losses[i], losses[j]),
                 masked=float(canonical_correlations(masked[i], masked[j]).square().mean()),
                 unmasked=float(canonical_correlations(unmasked[i], unmasked[j]).square().mean()),
+                truth=logit_agreement(test.conditional, logits[i], truth).explained,
+                masked_variance=explained_variance(masked[j], masked[i]),
+                unmasked_variance=explained_variance(unmasked[j], unmasked[i]),
             )
         )
     return pairs
@@ -349,7 +363,7 @@ def _silent(network: Transformer, seed: int, plan: Plan, test: TestSet) -> Silen
         language,
         1,
     )
-    sentences = padded_to(torch.cat([task.train.inputs, task.test.inputs]), positions)
+    sentences = padded_to(task.train.inputs, positions)
     masked = draw_test_set(language, 4 * plan.sentences, positions, plan.test_seed + 1, device)
     gate = separating_gate(network, masked.tokens, masked.at, sentences)
     constant = torch.zeros(network.plan.width).to(network.bias)
@@ -357,7 +371,7 @@ def _silent(network: Transformer, seed: int, plan: Plan, test: TestSet) -> Silen
     silent = with_silent_unit(network, gate, constant)
     stacks = [stack_models([model]) for model in (network, silent)]
     logits = [stack.logits(test.tokens, test.at) for stack in stacks]
-    changes = (logits[0] - logits[1]).abs().amax((0, 2, 3))
+    fresh = padded_to(task.test.inputs, positions)
     traced = _traced(plan, test)
     inputs = traced[0], traced[1], traced[2].double()
     traces = [float(measured_traces(s.network, s.parameters, *inputs).plain) for s in stacks]
@@ -376,9 +390,9 @@ def _silent(network: Transformer, seed: int, plan: Plan, test: TestSet) -> Silen
     ]
     return SilentUnit(
         seed=seed,
-        words=gate.words,
-        activated=int((changes > 1e-9).sum()),
-        logit_change=float(changes[changes <= 1e-9].max()),
+        words=float(above_gate(network, gate, fresh).double().mean()),
+        activated=int(above_gate(network, gate, test.tokens).gather(1, test.at).sum()),
+        logit_change=float((logits[0] - logits[1]).abs().max()),
         trace_change=abs(traces[1] / traces[0] - 1),
         before=accuracies[0],
         after=accuracies[1],

@@ -1,12 +1,13 @@
 """What the loss does when parameters are disturbed: by noise, by rounding, or by other training."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.checks import Count, Positive, Range, Size, checked
+from ntpcompanion.checks import Count, Positive, Range, Size, checked, need
 from ntpcompanion.mlm.curvature.traces import Traces
 from ntpcompanion.networks.stack import Stack
 from ntpcompanion.randomness import torch_stream
@@ -14,8 +15,8 @@ from ntpcompanion.randomness import torch_stream
 Bits = Annotated[int, Range(2, 16)]
 
 
-@checked
-def noisy_pairs(stack: Stack, scale: Positive, pairs: Size, seed: Count) -> list[Stack]:
+@checked(need("seeds", lambda stack, seeds: len(seeds) == len(stack), "hold one for each network"))
+def noisy_pairs(stack: Stack, scale: Positive, pairs: Size, seeds: Sequence[Count]) -> list[Stack]:
     """Copies of a stack with Gaussian noise in every parameter, in pairs θ + σξ, θ − σξ.
 
     The mean loss of a pair has no odd order in σ: L + ½ σ² ξᵀHξ + O(σ⁴), with the mean
@@ -24,13 +25,13 @@ def noisy_pairs(stack: Stack, scale: Positive, pairs: Size, seed: Count) -> list
     Parameters
     ----------
     stack
-        it is not changed; each of its networks gets noise of its own.
+        it is not changed.
     scale
         σ.
     pairs
         how many ξ.
-    seed
-        of the noise.
+    seeds
+        of the noise of each network, which does not depend on the others or on σ.
 
     Returns
     -------
@@ -39,9 +40,11 @@ def noisy_pairs(stack: Stack, scale: Positive, pairs: Size, seed: Count) -> list
     """
     copies = []
     for number in range(pairs):
-        generator = torch_stream(seed, f"weight noise {number}", stack.device)
+        generators = [torch_stream(seed, f"weight noise {number}", stack.device) for seed in seeds]
         noise = {
-            name: torch.randn(p.shape, generator=generator, device=stack.device)
+            name: torch.stack(
+                [torch.randn(p.shape[1:], generator=g, device=stack.device) for g in generators]
+            )
             for name, p in stack.parameters.items()
         }
         copies += [

@@ -64,6 +64,27 @@ def canonical_correlations(
     return torch.linalg.svdvals(bases[0].T @ bases[1]).clamp_max(1.0)
 
 
+@checked
+def explained_variance(
+    first: Annotated[Float[Tensor, "n d"], Finite], second: Annotated[Float[Tensor, "n k"], Finite]
+) -> float:
+    """How much of the variance of the second features an affine map of the first explains: the
+    coefficient of determination R², in which directions of large variance count most.
+
+    Raises ValueError for what are not rows of the same sentences, or not finite.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.mlm.evaluation.feature_agreement import explained_variance
+    >>> x = torch.tensor([[0.0], [1], [2], [3]])
+    >>> round(explained_variance(x, torch.cat([2 * x, torch.tensor([[0.0], [1], [1], [0]])], 1)), 6)
+    0.952381
+    """
+    basis, target = _orthonormal(first, 1e-6), second.double() - second.double().mean(0)
+    return float((basis.T @ target).square().sum() / target.square().sum())
+
+
 def _orthonormal(features: Tensor, tolerance: float) -> Float[Tensor, "n directions"]:
     centred = features.double() - features.double().mean(0)
     left, scale, _ = torch.linalg.svd(centred, full_matrices=False)

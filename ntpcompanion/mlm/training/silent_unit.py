@@ -1,5 +1,5 @@
-"""One hidden unit that no masked sentence activates: equal loss and equal curvature everywhere,
-other features of sentences without a mask.
+"""One hidden unit that no masked sentence of a sample activates: there equal loss, gradient and
+Hessian, and other features of sentences without a mask.
 """
 
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from sklearn.svm import LinearSVC
 from torch import Tensor
 
@@ -29,14 +29,11 @@ class Gate:
         a direction w (d,) with ‖w‖ = 1, and a number c: w·x ≤ c − margin at masked positions.
     margin
         how far below the hyperplane the highest masked position is.
-    words
-        the fraction of the words of unmasked sentences that are above it.
     """
 
     normal: Float[Tensor, " d"]
     offset: float
     margin: float
-    words: float
 
 
 @checked
@@ -86,8 +83,15 @@ def separating_gate(
             "`network` must tell masks from words in its last layer, but the median word is "
             f"{4 * margin:.3g} above the highest mask. Train it longer."
         )
-    offset = highest + margin
-    return Gate(normal, offset, margin, float((heights > offset).double().mean()))
+    return Gate(normal, highest + margin, margin)
+
+
+@checked
+def above_gate(
+    network: Transformer, gate: Gate, tokens: Int[Tensor, "n positions"]
+) -> Bool[Tensor, "n positions"]:
+    """Which positions of sentences the unit of a gate is on at."""
+    return _mlp_inputs(network, tokens)[:, 1:] @ gate.normal > gate.offset
 
 
 @checked
@@ -126,9 +130,10 @@ def with_silent_unit(
     silent = {"up.weight": factor * gate.normal[None], "down.weight": strength * output[:, None]}
     silent["up.bias"] = torch.full_like(gate.normal[:1], -factor * gate.offset)
     for layer, (name, unit) in product(range(network.plan.layers), silent.items()):
-        last, key = layer == network.plan.layers - 1, f"blocks.{layer}.{name}"
-        added = unit if last else torch.zeros_like(unit)  # all layers have one width
-        state[key] = torch.cat([state[key], added], int(name == "down.weight"))
+        key = f"blocks.{layer}.{name}"
+        if layer < network.plan.layers - 1:  # all layers have one width: a unit that is always off
+            unit = torch.full_like(unit, -OFF) if name == "up.bias" else torch.zeros_like(unit)
+        state[key] = torch.cat([state[key], unit], int(name == "down.weight"))
     wider.load_state_dict(state)
     return wider
 

@@ -31,7 +31,7 @@ def test_set():
 
 def test_a_pair_rises_by_half_the_curvature_along_its_noise(stack, test_set):
     scale, row = 1e-3, 1
-    copies = noisy_pairs(stack, scale, 2, seed=0)
+    copies = noisy_pairs(stack, scale, 2, seeds=[0, 1])
     model = OneMask(stack.model(row).double())
 
     def loss(parameters):
@@ -53,11 +53,11 @@ def test_a_pair_rises_by_half_the_curvature_along_its_noise(stack, test_set):
 
 
 def test_every_network_and_pair_has_noise_of_its_own_and_seeds_repeat_it(stack):
-    copies = noisy_pairs(stack, 0.1, 2, seed=3)
+    copies = noisy_pairs(stack, 0.1, 2, seeds=[3, 4])
     moved = [copy.parameters["bias"] - stack.parameters["bias"] for copy in copies]
     assert not torch.allclose(moved[0][0], moved[0][1])
     assert not torch.allclose(moved[0], moved[2])
-    again = noisy_pairs(stack, 0.1, 2, seed=3)
+    again = noisy_pairs(stack, 0.1, 2, seeds=[3, 4])
     assert all(
         torch.equal(x.parameters["bias"], y.parameters["bias"])
         for x, y in zip(copies, again, strict=True)
@@ -95,6 +95,8 @@ def test_the_prediction_sums_steps_and_traces_of_every_matrix(stack, test_set):
 
 def test_wrong_numbers_are_named(stack):
     with pytest.raises(ValueError, match="`scale`"):
-        noisy_pairs(stack, 0.0, 1, seed=0)
+        noisy_pairs(stack, 0.0, 1, seeds=[0, 1])
+    with pytest.raises(ValueError, match="`seeds` must hold one for each network"):
+        noisy_pairs(stack, 0.1, 1, seeds=[0])
     with pytest.raises(ValueError, match="`bits`"):
         rounded(stack, 1)

@@ -5,6 +5,7 @@ import torch
 from ntpcompanion.mlm.evaluation.evaluate import divergence
 from ntpcompanion.mlm.evaluation.feature_agreement import (
     canonical_correlations,
+    explained_variance,
     logit_agreement,
 )
 
@@ -24,6 +25,10 @@ def test_mean_square_is_what_least_squares_explains_of_whitened_features():
         assert len(pairs) == 3
         explained = float(pairs.square().sum()) / a.shape[1]
         assert explained == pytest.approx((fitted**2).sum() / a.shape[1], abs=1e-12)
+        predicted = a @ np.linalg.lstsq(a, b, rcond=None)[0]
+        assert explained_variance(first, second) == pytest.approx(
+            (predicted**2).sum() / (b**2).sum()
+        )
 
 
 def test_two_decoders_of_the_same_distributions_have_one_feature_map_up_to_affine_maps():
