@@ -84,7 +84,7 @@ def test_different_classifiers_are_compared_in_pairs(rng):
         ({"predictions": [0, 1]}, "`predictions` must be a matrix of integers"),
         ({"predictions": [[0, -1]]}, "`predictions` must lie in 0 … inf, .* from -1 to 0"),
         ({"labels": [[[1, 0]], [[1, 0]]]}, "`labels` must be classes, or a row for each input"),
-        ({"labels": [[1, 0]]}, r"`labels` must be .* with shape \(2, ...\), got"),
+        ({"labels": [[1, 0]]}, r"`labels` must be .* with shape \(2, ...\) .*, got"),
         ({"labels": [[1, 0], [0.5, 0]]}, "`labels` row 1 sums to 0.5"),
         ({"labels": [[1, 0], [0, 1]], "predictions": [[0, 2]]}, "must be columns of `labels`"),
         ({"weight": [1]}, "`weight`"),
