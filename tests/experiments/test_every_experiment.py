@@ -69,6 +69,9 @@ def cases() -> list[Any]:
     return rows
 
 
+CASES = cases()
+
+
 def holds(written: Any, stored: Any) -> bool:
     """Is every value of a stored plan in the written one, which has defaults, and no names?"""
     if isinstance(stored, dict):
@@ -80,10 +83,10 @@ def holds(written: Any, stored: Any) -> bool:
 
 def test_all_experiments_are_looked_at():
     assert len(EXPERIMENTS) > 50
-    assert len(cases()) > 8 * len(EXPERIMENTS)
+    assert len(CASES) > 8 * len(EXPERIMENTS)
 
 
-@pytest.mark.parametrize(("plan", "field", "value"), cases())
+@pytest.mark.parametrize(("plan", "field", "value"), CASES)
 def test_a_wrong_value_is_named_and_shown(plan, field, value):
     with pytest.raises(ValueError) as caught:
         plan.from_json({field: value})

@@ -235,26 +235,16 @@ def disturbance_table(networks: Iterable[DisturbedNetwork], plan: Plan) -> pd.Da
         `seed`, `weight`, `trace`, `disturbance` ("noise 0.01", "5 bits"), and the rise of the loss
         in nats, `predicted` (½ σ² tr H, or by `predicted_by_rounding`) and `measured`.
     """
+    names = [f"noise {scale:g}" for scale in plan.noise] + [f"{bits} bits" for bits in plan.bits]
     rows = []
     for network in networks:
-        noise = [f"noise {scale:g}" for scale in plan.noise]
-        rises = dict(
-            zip(
-                [*noise, *(f"{b} bits" for b in plan.bits)],
-                (*network.noise, *network.rounding),
-                strict=True,
-            )
-        )
-        predicted = (
-            *(scale**2 / 2 * network.plain for scale in plan.noise),
-            *network.rounding_predicted,
-        )
-        same = {"seed": network.seed, "weight": network.weight, "trace": network.plain}
-        rows += [
-            same | {"disturbance": name, "predicted": expected, "measured": rise}
-            for (name, rise), expected in zip(rises.items(), predicted, strict=True)
-        ]
-    return pd.DataFrame(rows)
+        by_noise = [scale**2 / 2 * network.plain for scale in plan.noise]
+        predicted = [*by_noise, *network.rounding_predicted]
+        measured = [*network.noise, *network.rounding]
+        same = network.seed, network.weight, network.plain
+        rows += [(*same, *rest) for rest in zip(names, predicted, measured, strict=True)]
+    columns = ["seed", "weight", "trace", "disturbance", "predicted", "measured"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _disturbed(stack: Stack, plan: Plan, test: TestSet) -> list[dict[str, Any]]:

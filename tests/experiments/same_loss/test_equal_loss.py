@@ -12,14 +12,10 @@ from ntpcompanion.experiments.same_loss.equal_loss import (
     run,
 )
 from tests.experiments.cases import RECORDS
+from tests.experiments.same_loss.test_penalized_traces import RIGHT as NETWORKS
 from tests.experiments.study_cases import STEPS, VALUES
 
-RIGHT = {name: VALUES[name] for name in ("language", "shape", "training", "seeds")} | {
-    "penalty": STEPS,
-    "weights": [0.0, 0.1],
-    "sentences": 100,
-    "inputs": 40,
-    "labels": 1,
+RIGHT = NETWORKS | {
     "noise": [0.01],
     "pairs": 1,
     "bits": [4, 12],
