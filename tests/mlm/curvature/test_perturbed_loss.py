@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.func import functional_call, grad
@@ -91,6 +93,19 @@ def test_the_prediction_sums_steps_and_traces_of_every_matrix(stack, test_set):
             float((p.max() - p.min()) / 15) ** 2 / 24 * exact[name] for name, p in of_row.items()
         )
         assert float(predicted[row]) == pytest.approx(expected, rel=0.05)
+
+
+def test_both_halves_of_keys_and_values_share_the_grid_of_their_matrix(stack, test_set):
+    uniforms = torch.rand(40, 1, generator=torch.Generator().manual_seed(0)).double()
+    traces = measured_traces(
+        stack.network, stack.parameters, test_set.tokens, test_set.at, uniforms
+    )
+    halves = {"blocks.0.key.weight": 3.0, "blocks.0.value.weight": 4.0}
+    planted = {name: torch.full((2,), halves.get(name, 0.0)).double() for name in traces.by_group}
+    predicted = predicted_by_rounding(stack, replace(traces, by_group=planted), bits=3)
+    for row, matrix in enumerate(stack.parameters["blocks.0.key_value.weight"]):
+        step = float(matrix.max() - matrix.min()) / 7
+        assert float(predicted[row]) == pytest.approx(step**2 / 24 * 7.0)
 
 
 def test_wrong_numbers_are_named(stack):

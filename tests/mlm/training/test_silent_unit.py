@@ -7,6 +7,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ntpcompanion.mlm.curvature.squared_gradients import fisher_by_parameter
 from ntpcompanion.mlm.data.special_tokens import MASK, masked_at
 from ntpcompanion.mlm.training.silent_unit import (
+    OFF,
     above_gate,
     separating_gate,
     with_silent_unit,
@@ -35,6 +36,21 @@ def silent(network):
     assert above_gate(network, gate, SENTENCES).all()
     assert not above_gate(network, gate, MASKED).gather(1, AT).any()
     return with_silent_unit(network, gate, torch.eye(8)[0].double())
+
+
+def test_the_unit_is_on_above_the_gate_and_off_by_far_at_every_mask(network, silent):
+    gate = separating_gate(network, MASKED, AT, SENTENCES)
+    entering = []
+    hook = silent.blocks[-1].up.register_forward_hook(
+        lambda _, __, out: entering.append(out.detach())
+    )
+    for sentences in (MASKED, SENTENCES):
+        silent.features(sentences)
+    hook.remove()
+    for sentences, units in zip((MASKED, SENTENCES), entering, strict=True):
+        assert torch.equal(units[:, 1:, -1] > 0, above_gate(network, gate, sentences))
+    at_masks = entering[0][:, 1:, -1].gather(1, AT)
+    assert float(at_masks.max()) == pytest.approx(-OFF)
 
 
 def test_every_masked_sentence_of_the_language_is_predicted_by_the_same_numbers(network, silent):
