@@ -21,6 +21,7 @@ KNOWN = (
     "views",
     "tmp",
     "release",
+    "pretrained",
 )
 
 
