@@ -21,7 +21,6 @@ KNOWN = (
     "views",
     "tmp",
     "release",
-    "pretrained",
 )
 
 
