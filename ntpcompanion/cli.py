@@ -18,7 +18,7 @@ from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.doctor.doctor_report import examine
 from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.notebooks.lab import start_lab
-from ntpcompanion.workflow.notebooks.notebook import find_notebooks
+from ntpcompanion.workflow.notebooks.notebook import notebook_paths
 from ntpcompanion.workflow.notebooks.profiles import check_profile
 from ntpcompanion.workflow.running import history as running_history
 from ntpcompanion.workflow.running.results import Result
@@ -109,7 +109,7 @@ def build_(
         raise WorkflowError("\n".join(faults))
     require_jupyter_book_1()
     with project.lock():
-        write_schemas(project, {run.notebook.name: run.notebook for run in runs})
+        write_schemas(project, [run.notebook.name for run in runs])
         recover_site(project.html(profile))
         terminal.execute(runs, jobs, force)
         seen = functools.partial(unchanged.changes, project, before, runs)
@@ -149,11 +149,11 @@ def check(
 @app.command()
 @terminal.sentences
 def schemas() -> None:
-    """Write the JSON Schemas by which an editor completes claims.yml and profiles.yml, and that of
-    the report of a check; `build` does so, too.
+    """Write the JSON Schema by which an editor completes claims.yml, and that of the report of a
+    check; `build` does so, too.
     """
     project = _project()
-    terminal.say(*map(str, write_schemas(project, find_notebooks(project))))
+    terminal.say(*map(str, write_schemas(project, notebook_paths(project))))
 
 
 @app.command()

@@ -60,9 +60,8 @@ def test_its_settings_claims_and_pages_are_whole(made):
     known = find_notebooks(project)
     assert page_faults(project, known) == []
     schemas = [path.resolve() for path in write_schemas(project, known)]
-    for file in (project.claims, project.notebooks / "profiles.yml"):
-        first = file.read_text(encoding="utf-8").partition("\n")[0]
-        assert (file.parent / first.partition("$schema=")[2]).resolve() in schemas
+    first = project.claims.read_text(encoding="utf-8").partition("\n")[0]
+    assert (project.claims.parent / first.partition("$schema=")[2]).resolve() in schemas
     profiles = read_profiles(project, known)
     measured = {claim for claim in load_claims(project)}
     for profile in ("smoke", "book"):
