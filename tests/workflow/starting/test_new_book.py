@@ -101,6 +101,12 @@ def test_its_makefile_knows_what_its_readme_tells(made):
     assert set(targets) <= set(re.findall(r"^(\w+):", makefile, re.M))
 
 
+def test_its_pull_requests_have_the_comment_of_this_book(made):
+    file = ".github/workflows/book.yml"
+    ours, its = (yaml.safe_load((root / file).read_text(encoding="utf-8")) for root in (ROOT, made))
+    assert its["jobs"]["comment"] == ours["jobs"]["comment"]
+
+
 @pytest.mark.parametrize("failing", ["write_text", "rename"])
 def test_what_fails_leaves_nothing(tmp_path, monkeypatch, failing):
     method = getattr(Path, failing)
