@@ -125,14 +125,13 @@ def check(
     parameter: options.Overrides = None,
     update: options.Update = False,
     json: options.JsonFile = None,
-    junit: options.JUnitFile = None,
     summary: options.SummaryFile = None,
     annotate: options.Annotate = None,
 ) -> None:
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
     one moved.
     """
-    files = Files(json, junit, summary)
+    files = Files(json, summary)
     if update and parameter:
         raise WorkflowError(
             "`--update` takes no `-p`: a baseline holds what the parameters of the profile give. "

@@ -83,9 +83,6 @@ JsonFile = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write the report as JSON; - is the output."),
 ]
-JUnitFile = Annotated[
-    Path | None, typer.Option("--junit", metavar="FILE", help="Write it as JUnit XML.")
-]
 SummaryFile = Annotated[
     Path | None,
     typer.Option(

@@ -1,13 +1,12 @@
 """The reports of a check in full, and what no sentence can do to their form."""
 
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 from markdown_it import MarkdownIt
 
 from ntpcompanion.workflow.checking.check_report import Report, Reported
-from ntpcompanion.workflow.checking.formats import annotations, headline, junit, markdown
+from ntpcompanion.workflow.checking.formats import annotations, headline, markdown
 from ntpcompanion.workflow.claims.measurement import Measurement
 from tests.toy import make_toy
 from tests.workflow.checking.cases import AS_STORED, HALF_MISSING, HALF_MOVED, report_of
@@ -40,9 +39,11 @@ def reports(toy):
 
 
 def written(toy):
-    """The three formats of all, under their titles."""
-    formats = {"annotations.txt": lambda report: "\n".join(annotations(report)) + "\n"}
-    formats |= {"junit.xml": junit, "summary.md": markdown}
+    """Both formats of all, under their titles."""
+    formats = {
+        "annotations.txt": lambda report: "\n".join(annotations(report)) + "\n",
+        "summary.md": markdown,
+    }
     made = reports(toy)
     return {
         name: "\n".join(f"== {title}\n{form(report)}" for title, report in made.items())
@@ -62,18 +63,6 @@ def test_the_reports_of_each_outcome_are_as_they_were(toy):
     """
     for name, text in written(toy).items():
         assert text == (GOLDEN / name).read_text(encoding="utf-8"), name
-
-
-@pytest.mark.parametrize("outcome", ["moved", "of no claim", "error"])
-def test_a_host_counts_the_cases_as_we_do(toy, outcome):
-    (suite,) = root = ElementTree.fromstring(junit(reports(toy)[outcome]))
-    for kind, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error")):
-        assert root.get(kind) == suite.get(kind) == str(len([*suite.iter(tag)]))
-
-
-def test_a_sign_that_xml_cannot_hold_is_replaced():
-    text = junit(Report(profile="book", outcome="error", error="never run\x1b"))
-    assert "never run\N{REPLACEMENT CHARACTER}<" in text
 
 
 def test_the_headline_counts_what_agrees_moved_and_is_wrong_otherwise(toy):
