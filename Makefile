@@ -85,7 +85,7 @@ release: book
 	cd $(RELEASE) && sha256sum * > SHA256SUMS
 
 serve: $(READY)
-	$(BIN)/ntpcompanion serve
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html
 
 # JupyterLab on the text notebooks; what it keeps lies in _build/lab
 lab: $(READY) $(LAB)

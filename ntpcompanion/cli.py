@@ -26,7 +26,6 @@ from ntpcompanion.workflow.running.runs import Run, chosen_runs
 from ntpcompanion.workflow.site import build_site as build
 from ntpcompanion.workflow.site import unchanged
 from ntpcompanion.workflow.site.render import recover_site, require_jupyter_book_1
-from ntpcompanion.workflow.site.server import site_server
 from ntpcompanion.workflow.starting.new_book import new_book, next_steps
 from ntpcompanion.workflow.sweeps.sweep_command import read_sweep
 
@@ -228,19 +227,6 @@ def doctor() -> None:
     terminal_checks.show_checks(checks)
     if any(check.state == "fault" for check in checks):
         raise typer.Exit(1)
-
-
-@app.command()
-@terminal.sentences
-def serve(port: options.Port = 8000, profile: options.Profile = "book") -> None:
-    """Show the built book at http://127.0.0.1:PORT until interrupted."""
-    html = build.built_site(_project(), check_profile(profile))
-    server = site_server(html, port)
-    terminal.say(f"http://127.0.0.1:{server.server_port}/index.html   (Ctrl-C ends)")
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        server.server_close()
 
 
 @app.command()

@@ -135,7 +135,6 @@ Retry = Annotated[bool, typer.Option("--retry", help="Run again what failed in a
 TableFile = Annotated[
     Path | None, typer.Option(metavar="FILE.parquet", help="Where to write the table.")
 ]
-Port = Annotated[int, typer.Option(help="Port on this machine.")]
 NewFolder = Annotated[Path, typer.Argument(help="Where to: one that is empty or not there yet.")]
 NewPackage = Annotated[
     str | None, typer.Option(help="Its package (default: as the folder).", show_default=False)

@@ -12,5 +12,4 @@
 - `markup_fixes`: small faults in the markup of themes and extensions
 - `look`: the styles and scripts of `assets` on every page
 - `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again
-- `server`: the site over HTTP on this machine
 """
