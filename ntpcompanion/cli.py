@@ -161,8 +161,8 @@ def history(profile: options.Profile = "book") -> None:
     project = _project()
     results = build.current_results(chosen_runs(project, profile))
     commit = running_history.present_commit(project)
-    made = running_history.build_of(results, load_claims(project), profile, commit)
-    path = running_history.append_build(project, made)
+    entry = running_history.entry_of(results, load_claims(project), profile, commit)
+    path = running_history.append_entry(project, entry)
     terminal.say(f"Wrote {path}." if path else "The history holds these values already.")
 
 
