@@ -13,7 +13,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.checking.reports import Files
-from ntpcompanion.workflow.checking.schemas import write_schemas
+from ntpcompanion.workflow.checking.schemas import write_schema
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.doctor.doctor_report import examine
 from ntpcompanion.workflow.notebooks.contents import page_faults
@@ -108,7 +108,7 @@ def build_(
         raise WorkflowError("\n".join(faults))
     require_jupyter_book_1()
     with project.lock():
-        write_schemas(project, [run.notebook.name for run in runs])
+        write_schema(project, [run.notebook.name for run in runs])
         recover_site(project.html(profile))
         terminal.execute(runs, jobs, force)
         seen = functools.partial(unchanged.changes, project, before, runs)
@@ -147,11 +147,9 @@ def check(
 @app.command()
 @terminal.sentences
 def schemas() -> None:
-    """Write the JSON Schema by which an editor completes claims.yml, and that of the report of a
-    check; `build` does so, too.
-    """
+    """Write the JSON Schema by which an editor completes claims.yml; `build` does so, too."""
     project = _project()
-    terminal.say(*map(str, write_schemas(project, notebook_paths(project))))
+    terminal.say(str(write_schema(project, notebook_paths(project))))
 
 
 @app.command()

@@ -1,6 +1,4 @@
-"""The JSON Schema of `book/claims.yml`, by which an editor completes and checks it, and that of the
-report of a check.
-"""
+"""The JSON Schema of `book/claims.yml`, by which an editor completes and checks it."""
 
 import json
 from collections.abc import Collection
@@ -9,7 +7,6 @@ from typing import Any
 
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking.check_report import SCHEMA, report_schema
 from ntpcompanion.workflow.claims.claims import Claim
 
 
@@ -24,7 +21,7 @@ def claims_schema(notebooks: Collection[str]) -> dict[str, Any]:
     definitions = claim.pop("$defs")
     claim["properties"]["notebook"]["enum"] = sorted(notebooks)
     return {
-        "$schema": SCHEMA,
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Claims",
         "type": ["array", "null"],
         "items": {"$ref": "#/$defs/Claim"},
@@ -32,12 +29,10 @@ def claims_schema(notebooks: Collection[str]) -> dict[str, Any]:
     }
 
 
-def write_schemas(project: Project, notebooks: Collection[str]) -> list[Path]:
-    """Write the schemas of a project to `_build/schemas`, where the first line of each file of
-    claims leads an editor. Raises WorkflowError if they cannot be written.
+def write_schema(project: Project, notebooks: Collection[str]) -> Path:
+    """Write the schema of the claims of a project to `_build/schemas`, where the first line of each
+    of their files leads an editor. Raises WorkflowError if it cannot be written.
     """
-    made = {"claims": claims_schema(notebooks), "check": report_schema()}
-    paths = {project.schemas / f"{name}.schema.json": schema for name, schema in made.items()}
-    for path, schema in paths.items():
-        write_atomically(path, json.dumps(schema, indent=1, ensure_ascii=False) + "\n")
-    return list(paths)
+    path = project.schemas / "claims.schema.json"
+    write_atomically(path, json.dumps(claims_schema(notebooks), indent=1) + "\n")
+    return path

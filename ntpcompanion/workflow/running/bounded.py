@@ -33,7 +33,7 @@ def bound_outputs(node: nbformat.NotebookNode) -> list[str]:
 def _cut(cell: nbformat.NotebookNode) -> Counter[str]:
     """Take from a cell what is beyond the bounds; how many characters and outputs that was."""
     left, lines, characters = Counter[str](), Counter[str](), Counter[str]()
-    kept: list[nbformat.NotebookNode] = []
+    remaining: list[nbformat.NotebookNode] = []
     others = 0
     for output in cell.outputs:
         if output.output_type == "stream":
@@ -43,11 +43,11 @@ def _cut(cell: nbformat.NotebookNode) -> Counter[str]:
             left["characters"] += len(whole) - len(output.text)
             lines[name] += output.text.count("\n")
             characters[name] += len(output.text)
-            kept += [output] if output.text else []
+            remaining += [output] if output.text else []
         elif others < OUTPUTS or {MEASUREMENT_MIME, RECORD_MIME} & set(output.get("data", {})):
             others += 1
-            kept.append(output)
+            remaining.append(output)
         else:
             left["outputs"] += 1
-    cell.outputs = kept
+    cell.outputs = remaining
     return left

@@ -1,5 +1,6 @@
 """The reports of a check in full, and what no sentence can do to their form."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,8 +88,8 @@ def test_a_small_drift_is_seen_in_the_columns_too(toy):
 
 def test_a_claim_is_named_in_plain_words_where_it_has_them(toy):
     report = reports(toy)["moved"]
-    claims = [c.model_copy(update={"short": "one half | of one"}) for c in report.claims]
-    text = markdown(report.model_copy(update={"claims": claims}))
+    claims = [replace(c, short="one half | of one") for c in report.claims]
+    text = markdown(replace(report, claims=claims))
     assert r"<br>one half \| of one | 0.5 |" in text
 
 

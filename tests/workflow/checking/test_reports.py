@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from ntpcompanion import cli
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking.check_report import Report
+from ntpcompanion.workflow.checking.check_report import Report, Reported
 from ntpcompanion.workflow.checking.reports import Files, annotations, write_reports
 from ntpcompanion.workflow.claims import baselines
 
@@ -117,7 +117,7 @@ def test_an_update_is_reported_as_it_left_things(drifted, tmp_path):
 def test_paths_begin_where_the_repository_does(toy, monkeypatch):
     found = {"kind": "new", "fault": True, "notebook": "coin", "claim": "a.b", "line": 1}
     found |= {"file": "notebooks/coin.md", "text": "x"}
-    report = Report(profile="book", outcome="differs", findings=[found])
+    report = Report(profile="book", outcome="differs", findings=[Reported(**found)])
     for workspace, start in (
         (toy.project.root.parent, "toy/notebooks/"),
         (toy.project.root, "notebooks/"),

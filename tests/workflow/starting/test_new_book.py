@@ -13,7 +13,7 @@ import yaml
 from ntpcompanion.settings import read_settings
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking.schemas import write_schemas
+from ntpcompanion.workflow.checking.schemas import write_schema
 from ntpcompanion.workflow.claims.baselines import read_baseline
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.contents import page_faults
@@ -59,9 +59,9 @@ def test_its_settings_claims_and_pages_are_whole(made):
     assert read_settings(made).libraries[:3] == ("ntpcompanion", "numpy", "pandas")
     known = find_notebooks(project)
     assert page_faults(project, known) == []
-    schemas = [path.resolve() for path in write_schemas(project, known)]
+    schema = write_schema(project, known).resolve()
     first = project.claims.read_text(encoding="utf-8").partition("\n")[0]
-    assert (project.claims.parent / first.partition("$schema=")[2]).resolve() in schemas
+    assert (project.claims.parent / first.partition("$schema=")[2]).resolve() == schema
     profiles = read_profiles(project, known)
     measured = {claim for claim in load_claims(project)}
     for profile in ("smoke", "book"):
