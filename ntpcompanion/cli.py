@@ -22,7 +22,7 @@ from ntpcompanion.workflow.notebooks.notebook import notebook_paths
 from ntpcompanion.workflow.notebooks.profiles import check_profile
 from ntpcompanion.workflow.running import history as running_history
 from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.running.runs import Run, chosen_runs
+from ntpcompanion.workflow.running.runs import chosen_runs
 from ntpcompanion.workflow.site import build_site as build
 from ntpcompanion.workflow.site import unchanged
 from ntpcompanion.workflow.site.render import recover_site, require_jupyter_book_1
@@ -64,21 +64,12 @@ def execute(
     parameter: options.Overrides = None,
     jobs: options.Jobs = options.CORES,
     force: options.Force = False,
-    open_: options.ThenOpen = False,
 ) -> None:
     """Run the notebooks that are stale; a failing one does not stop the others."""
     project = _project()
     runs = chosen_runs(project, profile, names or (), parameter or ())
-    if open_ and len(runs) != 1:
-        raise WorkflowError(
-            f"`--open` shows one notebook as a page, and {len(runs)} are chosen. Name one, like "
-            f"`ntpcompanion execute {runs[0].notebook.name} --open`."
-        )
-    if open_:
-        _view(project, runs[0], force, True)
-    else:
-        with project.lock():
-            terminal.execute(runs, jobs, force)
+    with project.lock():
+        terminal.execute(runs, jobs, force)
     if parameter:
         for run in runs:
             terminal.say(f"{run.notebook.name}: {run.page}")
@@ -249,7 +240,11 @@ def view(
     its claims beside the book's. The page lies in _build/views and never reaches the book.
     """
     project = _project()
-    _view(project, chosen_runs(project, profile, [name], parameter or ())[0], force, open_)
+    (run,) = chosen_runs(project, profile, [name], parameter or ())
+    (book_run,) = chosen_runs(project, "book", [name])
+    require_jupyter_book_1()
+    with project.lock():
+        terminal.view(run, book_run, force, open_)
 
 
 @app.command()
@@ -260,13 +255,6 @@ def lab(browser: options.Browser = True, port: options.FirstPort = 8888) -> None
     """
     taken = [f"--port={port}", *([] if browser else ["--no-browser"])]
     raise typer.Exit(start_lab(_project(), taken))
-
-
-def _view(project: Project, run: Run, force: bool, browse: bool) -> None:
-    book_run = chosen_runs(project, "book", [run.notebook.name])[0]
-    require_jupyter_book_1()
-    with project.lock():
-        terminal.view(run, book_run, force, browse)
 
 
 def _project() -> Project:

@@ -99,7 +99,6 @@ Annotate = Annotated[
         show_default=False,
     ),
 ]
-ThenOpen = Annotated[bool, typer.Option("--open", help="Then show it as a page, as `view` does.")]
 RecordName = Annotated[str, typer.Argument(help="An entry of book/records/plans.yml.")]
 Verify = Annotated[
     int | None, typer.Option(metavar="K", help="Run K of its tasks again instead, and compare.")

@@ -97,25 +97,18 @@ def test_a_view_that_fails_before_a_cell_ran_promises_no_traceback(run, toy, mon
     assert list((toy.project.build / "views").rglob("failure.txt")) == []
 
 
-@pytest.mark.parametrize("command", [("view",), ("execute", "--open")])
 @pytest.mark.parametrize(
     ("browser", "said"), [(True, "Opened it in the browser."), (False, "No browser can be opened")]
 )
-def test_a_run_is_shown_as_a_page(run, instant, monkeypatch, command, browser, said):
+def test_a_run_is_shown_as_a_page(run, instant, monkeypatch, browser, said):
     page = instant.project.build / "page.html"
     opened = []
     monkeypatch.setattr(terminal, "make_view", lambda run, book_run: (page, True))
     monkeypatch.setattr(terminal, "open_page", lambda path: opened.append(path) or browser)
-    words = run(*command, "coin", "-p", "n=10")
+    words = run("view", "coin", "-p", "n=10")
     assert "coin (book): executed" in words
     assert f"Rendered {page} {said}" in words
     assert opened == [page]
-
-
-def test_one_notebook_is_opened_and_no_more(run, instant):
-    said = run("execute", "--open", code=1)
-    assert "`--open` shows one notebook as a page, and 2 are chosen." in said
-    assert "executed" not in said
 
 
 def test_a_log_says_what_runs_and_what_has_ended(run, instant):

@@ -1,5 +1,6 @@
 """Run what is stale: one process per notebook, several at a time, each outcome whole or absent."""
 
+import contextlib
 import math
 import os
 import shutil
@@ -95,9 +96,10 @@ def execute(
     scratch = scratch or runs[0].project.build / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)  # left by a run that was killed
     with (
-        Workers(runs[0].project, lifeline) as workers,
+        contextlib.nullcontext(lifeline) if lifeline else Lifeline() as parent,
         ThreadPoolExecutor(max_workers=jobs) as pool,
     ):
+        workers = Workers(runs[0].project, parent)
         try:
             futures = {
                 run.stem: pool.submit(_bring_up_to_date, run, scratch, force, tell, workers)
@@ -109,7 +111,7 @@ def execute(
             return [futures[run.stem].result() for run in runs]
         except BaseException:  # Ctrl-C ends the workers before the pool waits for its threads
             pool.shutdown(wait=False, cancel_futures=True)
-            workers.cut()
+            parent.cut()
             raise
 
 

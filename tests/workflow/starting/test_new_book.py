@@ -262,7 +262,7 @@ def test_records_and_sweeps_import_the_package_and_hash_its_sources(made):
 
 @pytest.mark.slow
 def test_a_run_is_shown_as_a_page_of_the_small_book(made):
-    said = command(made, "execute", "mean", "--profile", "smoke", "-p", "means=40", "--open")
+    said = command(made, "view", "mean", "--profile", "smoke", "-p", "means=40")
     assert "mean (smoke): executed" in said
     assert "Rendered" in said
     assert ("Opened it in the browser." in said) != ("No browser can be opened here." in said)
