@@ -48,6 +48,7 @@ from ntpcompanion.workflow.running.runs import (
     stale_reasons,
     unused_defaults,
 )
+from ntpcompanion.workflow.running.sockets import socket_folder
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
 from ntpcompanion.workflow.running.workers import Workers
 
@@ -154,10 +155,12 @@ def _execute_one(
     declared = laid_out_files(run.project, run.notebook, inputs)
     layout = lay_out(run.project, scratch / "run", parts["package source"], declared)
     require_laid_out(run.project, run.notebook, inputs, parts, layout)
-    job = _job(run, scratch / "executed.ipynb", layout, elsewhere(run.project, inputs), workers)
-    undeclared = _undeclared(run, job)
     started, began = now(), time.perf_counter()
-    done = _run_worker(run, job.write(scratch / "job.json"), progress, workers, undeclared)
+    with socket_folder() as sockets:
+        places = scratch / "executed.ipynb", sockets
+        job = _job(run, layout, elsewhere(run.project, inputs), workers, *places)
+        undeclared = _undeclared(run, job)
+        done = _run_worker(run, job.write(scratch / "job.json"), progress, workers, undeclared)
     node = tidy(load_executed(Path(job.output)), run.notebook)
     require_listed_records(node, run.notebook)
     require_measured(node, run.notebook.name, done.measured)
@@ -213,7 +216,9 @@ def _result(
     )
 
 
-def _job(run: Run, output: Path, layout: Layout, inputs: list[str], workers: Workers) -> Job:
+def _job(
+    run: Run, layout: Layout, inputs: list[str], workers: Workers, output: Path, sockets: str
+) -> Job:
     around = workers.surroundings
     return Job(
         notebook=nbformat.writes(run.notebook.node),
@@ -224,6 +229,7 @@ def _job(run: Run, output: Path, layout: Layout, inputs: list[str], workers: Wor
         fonts=str(around.fonts),
         cell_timeout=run.project.settings.cell_limit(run.profile),
         output=str(output),
+        sockets=sockets,
     )
 
 

@@ -1,6 +1,7 @@
 """Workers of a toy project: each a process of its own, and none outlives the command."""
 
 import os
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -12,11 +13,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from ntpcompanion.workflow.base.messages import Done, Failed, heard
 from ntpcompanion.workflow.base.processes import Lifeline
-from ntpcompanion.workflow.running.job import Job
 from ntpcompanion.workflow.running.workers import Workers
 from tests.waiting import LIMIT, ended, wait_for
-
-KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+from tests.workflow.running.test_worker import KERNEL, job_of
 
 
 @pytest.fixture
@@ -31,18 +30,17 @@ def started(toy):
             new_code_cell("n = 1", metadata={"tags": ["parameters"]}),
             new_code_cell(code),
         ]
-        job = Job(
+        scratch.mkdir(parents=True)
+        job = job_of(
+            scratch,
             notebook=nbformat.writes(new_notebook(cells=cells, metadata=KERNEL)),
-            parameters={},
             folder=str(toy.project.root),
             import_path=[str(toy.project.root)],
-            readable=[],
-            fonts=str(toy.project.notebooks),
             cell_timeout=None,
-            output=str(scratch / "executed.ipynb"),
         )
         said = []
         end = crew.run(job.write(scratch / "job.json"), said.append)
+        shutil.rmtree(job.sockets, ignore_errors=True)  # as the runner does
         printed = ""
         if Path(job.output).exists():
             printed = nbformat.read(job.output, as_version=4).cells[-1].outputs[0].text
