@@ -157,8 +157,8 @@ def _execute_one(
     require_laid_out(run.project, run.notebook, inputs, parts, layout)
     started, began = now(), time.perf_counter()
     with socket_folder() as sockets:
-        places = scratch / "executed.ipynb", sockets
-        job = _job(run, layout, elsewhere(run.project, inputs), workers, *places)
+        output, outside = scratch / "executed.ipynb", elsewhere(run.project, inputs)
+        job = _job(run, layout, outside, workers, output, sockets)
         undeclared = _undeclared(run, job)
         done = _run_worker(run, job.write(scratch / "job.json"), progress, workers, undeclared)
     node = tidy(load_executed(Path(job.output)), run.notebook)
