@@ -1,53 +1,102 @@
-"""A bound on what is kept of a cell: of twenty thousand printed lines no reader looks at more than
-a few, and to store and check them takes a minute.
+"""papermill's engine with a bound on what is kept of a cell: of twenty thousand printed lines no
+reader looks at more than a few, and to store and check them takes a minute.
 """
 
 from collections import Counter
+from typing import Any
 
 import nbformat
+from papermill.clientwrap import PapermillNotebookClient
+from papermill.engines import NBClientEngine, papermill_engines
 
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
 
+NAME = "ntpcompanion"
+NOTES = "ntp-left-out"
 LINES, CHARACTERS, OUTPUTS = 1000, 200_000, 200  # of a stream of a cell; of a cell
 
 
-def bound_outputs(node: nbformat.NotebookNode) -> list[str]:
-    """Keep of each cell the first lines of its streams, its first outputs, and all measurements and
-    records, and say below them what was left out; a sentence on each such cell for the user.
+class BoundedClient(PapermillNotebookClient):  # type: ignore[misc]  # papermill has no types
+    """Keeps of each cell the first lines of its streams, its first outputs, and all measurements
+    and records. What was left out stands in the metadata of the notebook, under `NOTES`.
     """
-    notes, number = [], 0
-    for cell in code_cells(node):
-        number += not is_injected(cell)
-        left = [f"{count} {kind}" for kind, count in _cut(cell).items() if count]
-        if left:
-            text = f"\n… and {' and '.join(left)} more, which are not kept.\n"
-            cell.outputs.append(nbformat.v4.new_output("stream", name="stdout", text=text))
-            notes.append(
-                f"code cell {number} showed more than {LINES} lines or {OUTPUTS} outputs: "
-                f"{' and '.join(left)} are not kept. Print a summary."
-            )
-    return notes
 
+    def __init__(self, manager: Any, **settings: Any) -> None:
+        super().__init__(manager, **settings)
+        self._left_out: Counter[str] = Counter()
 
-def _cut(cell: nbformat.NotebookNode) -> Counter[str]:
-    """Take from a cell what is beyond the bounds; how many characters and outputs that was."""
-    left, lines, characters = Counter[str](), Counter[str](), Counter[str]()
-    remaining: list[nbformat.NotebookNode] = []
-    others = 0
-    for output in cell.outputs:
-        if output.output_type == "stream":
-            name, whole = output.name, output.text
-            text = whole[: max(CHARACTERS - characters[name], 0)]
-            output.text = "".join(text.splitlines(keepends=True)[: max(LINES - lines[name], 0)])
-            left["characters"] += len(whole) - len(output.text)
-            lines[name] += output.text.count("\n")
-            characters[name] += len(output.text)
-            remaining += [output] if output.text else []
-        elif others < OUTPUTS or {MEASUREMENT_MIME, RECORD_MIME} & set(output.get("data", {})):
-            others += 1
-            remaining.append(output)
+    def output(
+        self, outs: list[Any], msg: dict[str, Any], display_id: str | None, cell_index: int
+    ) -> Any:
+        """Add an output to those of a cell, unless it holds its share."""
+        if msg["msg_type"] == "stream":
+            stream = msg["content"]
+            stream["text"] = self._first_lines(outs, stream["name"], stream["text"])
+            if not stream["text"]:
+                return None
+        elif sum(out.output_type != "stream" for out in outs) >= OUTPUTS and not {
+            MEASUREMENT_MIME,
+            RECORD_MIME,
+        } & set(msg["content"].get("data", {})):
+            if msg["msg_type"] != "error":
+                self._left_out["outputs"] += 1
+                return None
+        return super().output(outs, msg, display_id, cell_index)
+
+    def _first_lines(self, outs: list[Any], name: str, text: str) -> str:
+        shown = [out.text for out in outs if out.output_type == "stream" and out.name == name]
+        characters = CHARACTERS - sum(map(len, shown))
+        lines = LINES - sum(each.count("\n") for each in shown)
+        if lines <= 0:
+            first = ""
         else:
-            left["outputs"] += 1
-    cell.outputs = remaining
-    return left
+            first = "".join(text[: max(characters, 0)].splitlines(keepends=True)[:lines])
+        self._left_out["characters"] += len(text) - len(first)
+        return first
+
+    def clear_output(self, outs: list[Any], msg: dict[str, Any], cell_index: int) -> None:
+        """What a cell clears does not count."""
+        self._left_out.clear()
+        super().clear_output(outs, msg, cell_index)
+
+    def execute_cell(self, cell: Any, cell_index: int, **settings: Any) -> Any:
+        """Execute a cell, and say below its outputs what was left out of them."""
+        self._left_out.clear()
+        try:
+            return super().execute_cell(cell, cell_index, **settings)
+        finally:
+            if left := [f"{number} {kind}" for kind, number in self._left_out.items() if number]:
+                note = f"… and {' and '.join(left)} more, which are not kept."
+                cell.outputs.append(
+                    nbformat.v4.new_output("stream", name="stdout", text=f"\n{note}\n")
+                )
+                cells = code_cells(self.nb)[: 1 + code_cells(self.nb).index(cell)]
+                number = sum(not is_injected(each) for each in cells)
+                self.nb.metadata.setdefault(NOTES, []).append(
+                    f"code cell {number} showed more than {LINES} lines or {OUTPUTS} outputs: "
+                    f"{' and '.join(left)} are not kept. Print a summary."
+                )
+
+
+class BoundedEngine(NBClientEngine):  # type: ignore[misc]  # papermill has no types
+    """Executes a notebook with a `BoundedClient`."""
+
+    @classmethod
+    def execute_managed_notebook(
+        cls,
+        nb_man: Any,
+        kernel_name: str,
+        *,
+        execution_timeout: float | None = None,
+        **settings: Any,
+    ) -> Any:
+        """Execute the cells that papermill manages."""
+        hooks = {name: settings.get(name) for name in ("on_cell_start", "on_cell_executed")}
+        hooks |= {"config": settings.get("config"), "timeout": execution_timeout}
+        return BoundedClient(nb_man, kernel_name=kernel_name, **hooks).execute()
+
+
+def register() -> None:
+    """From now on papermill knows the engine."""
+    papermill_engines.register(NAME, BoundedEngine)

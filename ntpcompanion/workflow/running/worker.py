@@ -31,7 +31,7 @@ from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.messages import Cell, Done, Failed, say
 from ntpcompanion.workflow.base.processes import end_with_parent
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
-from ntpcompanion.workflow.running.bounded import bound_outputs
+from ntpcompanion.workflow.running import bounded
 from ntpcompanion.workflow.running.job import Job
 from ntpcompanion.workflow.running.start import Start, kernel_file
 
@@ -71,7 +71,7 @@ def main(job_file: str) -> int:
     job = Job.read(Path(job_file))
     try:
         done = execute(job)
-        notes = bound_outputs(done.node)
+        notes = done.node.metadata.pop(bounded.NOTES, [])
         write_atomically(Path(job.output), nbformat.writes(done.node))
     except CellFailed as failure:
         say(failure.failed)
@@ -88,6 +88,7 @@ def execute(job: Job) -> Executed:
     """Run the notebook of a job with papermill in a kernel of its own. Raises CellFailed."""
     node = nbformat.reads(job.notebook, as_version=4)
     clock = _Clock(len(code_cells(node)))
+    bounded.register()
     log = Path(job.sockets, "log")
     try:
         manager = _own_kernel(Path(job.sockets), job, log)
@@ -99,6 +100,7 @@ def execute(job: Job) -> Executed:
                 progress_bar=False,
                 cwd=job.folder,
                 kernel_name="python3",
+                engine_name=bounded.NAME,
                 execution_timeout=job.cell_timeout,
                 config=Config(KernelManager=manager),
                 on_cell_start=clock.start,

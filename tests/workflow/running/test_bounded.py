@@ -1,51 +1,77 @@
-"""What is kept of the outputs of a cell."""
+"""What is kept of the outputs of a cell, without a kernel."""
+
+from types import SimpleNamespace
 
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_notebook
 
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
 from ntpcompanion.workflow.running import bounded
 
 
 @pytest.fixture
-def kept(monkeypatch):
-    """A function: the texts and data that small bounds leave of some outputs, and the notes."""
-    for name, bound in {"LINES": 3, "CHARACTERS": 20, "OUTPUTS": 2}.items():
-        monkeypatch.setattr(bounded, name, bound)
-
-    def cut(*outputs):
-        cell = new_code_cell("", outputs=[*outputs])
-        injected = new_code_cell("", metadata={"tags": ["injected-parameters"]})
-        notes = bounded.bound_outputs(new_notebook(cells=[injected, cell]))
-        return [
-            out.get("text") or out.get("data", {}).get("text/plain") for out in cell.outputs
-        ], notes
-
-    return cut
+def client(monkeypatch):
+    """A client whose bounds are small, and the outputs of its cell."""
+    monkeypatch.setattr(bounded, "LINES", 3)
+    monkeypatch.setattr(bounded, "CHARACTERS", 20)
+    monkeypatch.setattr(bounded, "OUTPUTS", 2)
+    node = new_notebook(cells=[new_code_cell("")])
+    client = bounded.BoundedClient(SimpleNamespace(nb=node, autosave_cell=lambda: None))
+    client.reset_execution_trackers()
+    client.clear_before_next_output = False
+    return client
 
 
-def printed(text, name="stdout"):
-    return new_output("stream", name=name, text=text)
+def sent(client, kind, **content):
+    message = {"msg_type": kind, "header": {"msg_type": kind}, "parent_header": {}}
+    message["content"] = content
+    client.process_message(message, client.nb.cells[0], 0)
 
 
-def shown(text, mime="text/plain"):
-    return new_output("display_data", {mime: {}, "text/plain": text})
+def printed(client, text, name="stdout"):
+    sent(client, "stream", name=name, text=text)
 
 
-def test_the_first_lines_of_each_stream_are_kept_and_what_is_left_out_is_said(kept):
-    lines = [printed(text) for text in ("1\n2\n", "3\n4\n", "5\n")]
-    texts, (note,) = kept(*lines, shown("a"), printed("to stderr\n", "stderr"))
-    said = "\n… and 4 characters more, which are not kept.\n"
-    assert texts == ["1\n2\n", "3\n", "a", "to stderr\n", said]
-    assert note.startswith("code cell 1 showed more than 3 lines or 2 outputs: 4 characters are")
-    assert kept(printed("1\n")) == (["1\n"], [])
+def texts(client):
+    return [out.get("text") for out in client.nb.cells[0].outputs]
 
 
-def test_a_line_without_end_is_cut(kept):
-    assert kept(printed("x" * 100), printed("y"))[0][:-1] == ["x" * 20]
+def test_the_first_lines_of_each_stream_are_kept(client):
+    for text in ("1\n2\n", "3\n4\n", "5\n"):
+        printed(client, text)
+    printed(client, "to stderr\n", "stderr")
+    assert texts(client) == ["1\n2\n", "3\n", "to stderr\n"]
 
 
-def test_the_first_outputs_are_kept_and_all_measurements(kept):
-    outputs = [*map(shown, "0123"), shown("5", MEASUREMENT_MIME)]
-    texts, _ = kept(*outputs)
-    assert texts == ["0", "1", "5", "\n… and 2 outputs more, which are not kept.\n"]
+def test_a_line_without_end_is_cut(client):
+    printed(client, "x" * 100)
+    printed(client, "y")
+    assert texts(client) == ["x" * 20]
+
+
+def test_the_first_outputs_are_kept_and_all_measurements(client):
+    for number in range(4):
+        sent(client, "display_data", data={"text/plain": str(number)}, metadata={})
+    sent(client, "display_data", data={MEASUREMENT_MIME: {}, "text/plain": "5"}, metadata={})
+    sent(client, "error", ename="E", evalue="", traceback=[])
+    kept = [out.get("data", {}).get("text/plain") for out in client.nb.cells[0].outputs]
+    assert kept == ["0", "1", "5", None]
+
+
+def test_what_was_left_out_is_said(client, monkeypatch):
+    def execute_cell(self, cell, cell_index, **_):
+        printed(client, "1\n2\n3\n4\n")
+        sent(client, "display_data", data={"text/plain": "a"}, metadata={})
+        return cell
+
+    monkeypatch.setattr(bounded.PapermillNotebookClient, "execute_cell", execute_cell)
+    client.execute_cell(client.nb.cells[0], 0)
+    assert texts(client)[-1] == "\n… and 2 characters more, which are not kept.\n"
+    (note,) = client.nb.metadata[bounded.NOTES]
+    assert note.startswith("code cell 1 showed more than 3 lines or 2 outputs: 2 characters")
+    client.nb.cells[0].outputs.clear()
+    monkeypatch.setattr(
+        bounded.PapermillNotebookClient, "execute_cell", lambda *_, **__: printed(client, "1\n")
+    )
+    client.execute_cell(client.nb.cells[0], 0)
+    assert texts(client) == ["1\n"]
