@@ -2,10 +2,11 @@
 what separates its loss on a text from the entropy of the text?
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 from pydantic import Field
 from scipy.special import logsumexp
@@ -164,6 +165,42 @@ def run(plan: Plan) -> Result:
         text_sha256=data.text_sha256,
         stored=_stored(loaded, data, read, matrix) if plan.store else None,
     )
+
+
+def read_tasks(tasks: Sequence[Mapping[str, Any]]) -> tuple[Result, ...]:
+    """The results of a record, `{"parameters", "result"}` for each part of the text."""
+    return tuple(Result.from_json(task["result"]) for task in tasks)
+
+
+def comparison_table(results: Sequence[Result]) -> pd.DataFrame:
+    """A row for each part of the text, numbered from 0, and `null`."""
+    rows = [
+        {"part": part, **vars(comparison)}
+        for part, result in enumerate(results)
+        for comparison in result.comparisons
+    ]
+    return pd.DataFrame(rows)
+
+
+def descent_table(results: Sequence[Result]) -> pd.DataFrame:
+    """A row for each part of the text and step."""
+    rows = [
+        {"part": part, **vars(step)}
+        for part, result in enumerate(results)
+        for step in result.descent
+    ]
+    return pd.DataFrame(rows)
+
+
+def loss_table(results: Sequence[Result]) -> pd.DataFrame:
+    """A row for each part of the text: `floor`, `inside` and `outside` for the text, and the same
+    with `own ` before it, means of the texts that the model drew.
+    """
+    rows = []
+    for result in results:
+        drawn = pd.DataFrame([vars(split) for split in result.samples]).mean()
+        rows.append({**vars(result.text), **drawn.add_prefix("own ")})
+    return pd.DataFrame(rows)
 
 
 def split_loss(counts: Int[np.ndarray, "m V"], log_q: Float[np.ndarray, "m V"]) -> Split:

@@ -1,8 +1,10 @@
 """How many dimensions of a language model's hidden states separate the contexts of a text?"""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 from pydantic import Field
 
@@ -47,7 +49,8 @@ class Plan(ModelText):
     vocab_size: Annotated[
         int, Field(ge=3, description="V, most frequent successors and one for all others")
     ]
-    max_iterations: Annotated[int, Field(ge=1, description="of one decision, at most")] = 3_200
+    max_iterations: Annotated[int, Field(ge=1, description="of one decision, at most")] = 1_600
+    max_undecided: Annotated[int, Field(ge=1, description="decisions that fail before the end")] = 4
 
 
 class Result(Sides):
@@ -92,7 +95,7 @@ def run(plan: Plan) -> Result:
     times = counts.sum(axis=1, keepdims=True)
     columns = orthonormal_columns(embed(plan, loaded, data))
     table = ContextTable(columns, counts / times, np.full(plan.contexts, 1 / plan.contexts))
-    separable_from, not_separable_to = proved_sides(table, plan.max_iterations)
+    separable_from, not_separable_to = proved_sides(table, plan.max_iterations, plan.max_undecided)
     gaussian = plan.embeddings == "Gaussian"
     return Result(
         contexts=table.num_contexts,
@@ -103,13 +106,32 @@ def run(plan: Plan) -> Result:
     )
 
 
-def proved_sides(table: ContextTable, max_iterations: int) -> tuple[int | None, int]:
+def read_tasks(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """A row for each task of a record, `{"parameters", "result"}`: `segment`, `embeddings`, `layer`
+    and `seed` of the plan, threshold `ratio` d/m with its `half_width`, and what is `predicted`.
+    """
+    rows = []
+    for task in tasks:
+        plan, result = Plan.from_json(task["parameters"]), Result.from_json(task["result"])
+        known = {name: getattr(plan, name) for name in ("segment", "embeddings", "layer", "seed")}
+        measured = {"ratio": result.ratio, "half_width": result.half_width}
+        rows.append({**known, **measured, "predicted": result.predicted})
+    return pd.DataFrame(rows)
+
+
+def proved_sides(
+    table: ContextTable, max_iterations: int, max_undecided: int
+) -> tuple[int | None, int]:
     """The smallest d that is proved separable, None if there is none, and the largest that is
-    proved not separable, by bisection; where a decision fails its neighbours are tried.
+    proved not separable, by bisection; where a decision fails its neighbours are tried, until
+    `max_undecided` have failed.
     """
     low, high = 0, table.dim + 1
     undecided: set[int] = set()
-    while left := [d for d in range(low + 1, high) if d not in undecided]:
+    while len(undecided) < max_undecided:
+        left = [d for d in range(low + 1, high) if d not in undecided]
+        if not left:
+            break
         d = left[len(left) // 2]
         first = ContextTable(table.embeddings[:, :d], table.next_token, table.weight)
         verdict = check_separability(first, max_iterations=max_iterations).verdict

@@ -6,7 +6,7 @@ import base64
 from typing import Annotated
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
@@ -45,12 +45,27 @@ class StoredTable(experiment.Result):
 
     def table(self, first: int | None = None) -> ContextTable:
         """The table of all contexts, or of the `first` ones with the tokens that follow them."""
-        counts = np.zeros((len(self.contexts), len(self.successors)))
-        rows, columns, times = np.array(self.times).T
-        counts[rows, columns] = times
-        counts = counts[:first]
-        counts = counts[:, counts.any(axis=0)]
+        counts = self._counts(first)
         total = counts.sum(axis=1)
         return ContextTable(
             self.states.array()[:first], counts / total[:, None], total / total.sum()
         )
+
+    def tokens(self, first: int | None = None) -> tuple[str, ...]:
+        """The tokens of that table."""
+        return tuple(self.successors[z] for z in self._followers(first))
+
+    def rows(self, first: int | None = None) -> Float[np.ndarray, "V d"]:
+        """The model's output rows of these tokens."""
+        rows: Float[np.ndarray, "V d"] = self.matrix.array()[self._followers(first)]
+        return rows
+
+    def _counts(self, first: int | None) -> Float[np.ndarray, "m V"]:
+        counts = np.zeros((len(self.contexts), len(self.successors)))
+        rows, columns, times = np.array(self.times).T
+        counts[rows, columns] = times
+        return counts[:first][:, self._followers(first)]
+
+    def _followers(self, first: int | None) -> Int[np.ndarray, " V"]:
+        last = len(self.contexts) if first is None else first
+        return np.unique([z for j, z, _ in self.times if j < last])

@@ -119,6 +119,11 @@ def test_the_stored_table_is_that_of_the_model(plan, result):
     few = result.stored.table(5)
     assert few.num_contexts == 5
     assert few.support.toarray().any(axis=0).all()
+    spelled = loaded.tokenizer.decode
+    followed = [int(z) for z in data.successors[(data.counts[:5] > 0).any(axis=0)]]
+    assert result.stored.tokens(5) == tuple(spelled([z]) for z in followed)
+    output = loaded.model.get_output_embeddings().weight[followed].detach().numpy()
+    assert result.stored.rows(5) == pytest.approx(output, rel=2**-10)
 
 
 def test_a_table_that_no_decoder_separates_is_named(plan):

@@ -69,14 +69,23 @@ def test_an_undecided_dimension_is_passed_on_both_sides(monkeypatch):
         return Separability(Verdict.UNDECIDED if first.dim in {3, 4, 6} else verdict)
 
     monkeypatch.setattr(state_dimensions, "check_separability", decide)
-    assert proved_sides(table, 7) == (7, 5)
+    assert proved_sides(table, 7, 4) == (7, 5)
     assert len(asked) == len(set(asked))
     monkeypatch.setattr(
         state_dimensions,
         "check_separability",
         lambda first, max_iterations: Separability(Verdict.NOT_SEPARABLE),
     )
-    assert proved_sides(table, 7) == (None, 9)
+    assert proved_sides(table, 7, 4) == (None, 9)
+    failed = []
+
+    def fail(first, max_iterations):
+        failed.append(first.dim)
+        return Separability(Verdict.UNDECIDED)
+
+    monkeypatch.setattr(state_dimensions, "check_separability", fail)
+    assert proved_sides(table, 7, 3) == (None, 0)
+    assert len(failed) == 3
 
 
 @pytest.mark.parametrize("kind", ["states", "principal"])
