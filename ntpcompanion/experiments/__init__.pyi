@@ -1,3 +1,4 @@
+from .experiment import tasks_table as tasks_table
 from .thresholds import text_crossing as text_crossing
 from .thresholds import shuffled_text as shuffled_text
 from .thresholds import phase as phase
@@ -8,6 +9,7 @@ from .thresholds import unlike_tokens as unlike_tokens
 from .adam import adam_bias as adam_bias
 from .adam import adam_limit as adam_limit
 from .adam import adam_rate as adam_rate
+from .adam import optimizer_runs as optimizer_runs
 from .geometry import geometry_text as geometry_text
 from .geometry import geometry_transformer as geometry_transformer
 from .same_loss import pretraining as pretraining
@@ -78,6 +80,7 @@ from .same_loss.interventions import Rescaled as Rescaled
 from .same_loss import study_table as study_table
 
 __all__ = [
+    "tasks_table",
     "text_crossing",
     "shuffled_text",
     "phase",
@@ -88,6 +91,7 @@ __all__ = [
     "adam_bias",
     "adam_limit",
     "adam_rate",
+    "optimizer_runs",
     "geometry_text",
     "geometry_transformer",
     "pretraining",
