@@ -12,6 +12,7 @@ from .adam import adam_rate as adam_rate
 from .adam import optimizer_runs as optimizer_runs
 from .geometry import geometry_text as geometry_text
 from .geometry import geometry_transformer as geometry_transformer
+from .languages import exact_conditionals as exact_conditionals
 from .same_loss import pretraining as pretraining
 from .same_loss import downstream as downstream
 from .same_loss import lookup_columns as lookup_columns
@@ -94,6 +95,7 @@ __all__ = [
     "optimizer_runs",
     "geometry_text",
     "geometry_transformer",
+    "exact_conditionals",
     "pretraining",
     "downstream",
     "lookup_columns",
