@@ -69,6 +69,7 @@ from .flatness import sparse_valley as sparse_valley
 from .flatness import trace_estimates as trace_estimates
 from .flatness import adam_drift as adam_drift
 from .flatness import enlarged_traces as enlarged_traces
+from .flatness import network_traces as network_traces
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .planning.path_star_runs import describe_runs as describe_runs
@@ -152,6 +153,7 @@ __all__ = [
     "trace_estimates",
     "adam_drift",
     "enlarged_traces",
+    "network_traces",
     "runs_table",
     "course_table",
     "describe_runs",
