@@ -29,6 +29,7 @@ from .generalization import hyperspheres as hyperspheres
 from .thresholds import least_width as least_width
 from .scale import large_svm as large_svm
 from .scale import large_descent as large_descent
+from .scale import blocked_rounds as blocked_rounds
 from .generalization import disagreement_mlp as disagreement_mlp
 from .generalization import xor_steps as xor_steps
 from .generalization import residual_risks as residual_risks
@@ -113,6 +114,7 @@ __all__ = [
     "least_width",
     "large_svm",
     "large_descent",
+    "blocked_rounds",
     "disagreement_mlp",
     "xor_steps",
     "residual_risks",
