@@ -175,7 +175,7 @@ def run(plan: Plan) -> Result:
     uniforms = torch.rand(plan.inputs, plan.labels, generator=generator, device=device)
     small = [stack.model(row).double() for row in range(len(seeds))]
     larger = _larger(plan, small[:1], "released")
-    squares = [squares_by_group(own, test.tokens[:SENTENCES]) for own in (small[0], *larger)]
+    squares = [squares_by_group(model, test.tokens[:SENTENCES]) for model in (small[0], *larger)]
     return Result(
         rescaled=tuple(_rescaled(plan, stack, test, uniforms)),
         transformed=tuple(_transformed(plan, stack, test, uniforms)),
@@ -194,7 +194,9 @@ def _rescaled(plan: Plan, stack: Stack, test: TestSet, uniforms: Tensor) -> Iter
     copies = stack.take([0] * len(scales)).parameters
     moved = rescale({name: p.double() for name, p in copies.items()}, scales)
     traces = measured_traces(stack.network, moved, test.tokens, test.at, uniforms)
-    plain, balanced = ((own / traces.plain[0]).tolist() for own in (traces.plain, traces.balanced))
+    plain, balanced = (
+        (values / traces.plain[0]).tolist() for values in (traces.plain, traces.balanced)
+    )
     for (kind, log), *multiples in zip(moves, plain[1:], balanced[1:], strict=True):
         yield Rescaled(kind=kind, factor=np.exp(log), plain=multiples[0], balanced=multiples[1])
 
@@ -210,12 +212,12 @@ def _transformed(
         transform(first, replace(none, **{name: getattr(drawn, name) for name in fields}))
         for fields in SYMMETRIES.values()
     ]
-    planted = {n: torch.cat([own[n] for own in changed]).to(uniforms.device) for n in first}
+    planted = {n: torch.cat([copy[n] for copy in changed]).to(uniforms.device) for n in first}
     logits = Stack(stack.plan, planted).logits(test.tokens, test.at)
     change = (logits - logits[0]).abs().flatten(1).amax(1).tolist()
     measured = stack.network, planted, test.tokens, test.at, uniforms
-    old, own = measured_traces(*measured), function_traces(*measured)
-    columns = {"plain": old.plain, "balanced": old.balanced, "function": own.value}
+    traces, function = measured_traces(*measured), function_traces(*measured).value
+    columns = {"plain": traces.plain, "balanced": traces.balanced, "function": function}
     for row, symmetry in enumerate(SYMMETRIES):
         multiples = {name: float(x[row] / x[0]) for name, x in columns.items()}
         yield Transformed(symmetry=symmetry, logit=change[row], **multiples)
@@ -249,5 +251,5 @@ def _embedded(plan: Plan, small: list[LanguageModel], test: TestSet) -> Iterator
             probes=plan.probes,
             generator=torch_stream(plan.seed + row, "vectors of Hutchinson's estimate"),
         )
-        ratios = {scaling: own[row] / before for scaling, own in inside.items()}
+        ratios = {scaling: values[row] / before for scaling, values in inside.items()}
         yield Embedded(hutchinson=estimate.value / before - 1, **ratios)

@@ -183,8 +183,8 @@ def run(plan: Plan) -> Result:
         grammar_error=errors[1],
         viterbi=tuple(viterbi),
         sentence=tuple(sentence),
-        per_sentence={k: tuple(one.per_sentence for one in found) for k, found in floors.items()},
-        per_token={k: tuple(one.per_token for one in found) for k, found in floors.items()},
+        per_sentence={k: tuple(one.per_sentence for one in kind) for k, kind in floors.items()},
+        per_token={k: tuple(one.per_token for one in kind) for k, kind in floors.items()},
         bayes=_bayes_accuracy(pictured[0], plan.sentences, generator),
         labels=_labels(grammars[0], plan.parsed // plan.draws, generator),
     )
@@ -253,7 +253,7 @@ def _labels(
     tasks: dict[str, int | None] = {"whole sentence": None}
     tasks |= {f"first {k} words": k for k in SPANS if k < (grammars[0].longest or k + 1)}
     columns = "sentences with a label", "most common label", "labels agree"
-    found: dict[str, list[Numbers]] = {task: [] for task in tasks}
+    fractions: dict[str, list[Numbers]] = {task: [] for task in tasks}
     for grammar in grammars:
         batch = grammar.sample(sentences, generator)
         order = (batch >= 0).sum(1).argsort()  # a batch costs what its longest does
@@ -265,9 +265,9 @@ def _labels(
             )
             labelled = (posterior != NO_LABEL) & (inside != NO_LABEL)
             agree = (posterior == inside)[labelled].double().mean()
-            most = posterior[labelled].bincount().max() / labelled.sum()
-            found[task].append((float(labelled.double().mean()), float(most), float(agree)))
+            common = posterior[labelled].bincount().max() / labelled.sum()
+            fractions[task].append((float(labelled.double().mean()), float(common), float(agree)))
     return {
         task: dict(zip(columns, zip(*rows, strict=True), strict=True))
-        for task, rows in found.items()
+        for task, rows in fractions.items()
     }
