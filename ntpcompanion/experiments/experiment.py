@@ -2,7 +2,6 @@
 
 import difflib
 import json
-from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -91,8 +90,10 @@ def tasks_table(experiment: Any, tasks: Iterable[Mapping[str, Any]]) -> pd.DataF
     for task in tasks:
         plan = experiment.Plan.from_json(task["parameters"])
         result = experiment.Result.from_json(task["result"])
-        parts = [vars(part) for part in vars(plan).values() if isinstance(part, BaseModel)]
-        rows.append(dict(ChainMap({"result": result}, vars(result), *parts, vars(plan))))
+        row: dict[str, Any] = {}
+        for name, value in vars(plan).items():
+            row |= vars(value) if isinstance(value, BaseModel) else {name: value}
+        rows.append(row | vars(result) | {"result": result})
     return pd.DataFrame(rows)
 
 

@@ -76,4 +76,5 @@ def test_a_table_of_tasks_has_the_fields_of_plans_their_parts_and_results():
     table = tasks_table(module, [task])
     row = {"draws": 2, "bias": 0.25, "sides": ("heads", "tails"), "seed": 7, "share": 0.5}
     assert row.items() <= table.iloc[0].to_dict().items()
+    assert "coin" not in table
     assert table.result[0] == Share(share=0.5, runs=(3,))
