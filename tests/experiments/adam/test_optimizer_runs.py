@@ -70,3 +70,8 @@ def test_rates_means_and_growths_are_those_of_planted_points():
     assert result.finite_left.mean == pytest.approx(1 / 101)
     assert result.behind["GD"].tolist() == pytest.approx([0, 0.01])
     assert result.growth.loc["GD"].tolist() == pytest.approx([0.1, 0.095, 0])
+
+
+def test_a_table_that_is_not_separable_is_named():
+    with pytest.raises(ValueError, match="Table 0 of `seed` 0 is not separable. Take another"):
+        run(Plan.from_json(PLAN | {"num_contexts": 20, "dim": 2}))
