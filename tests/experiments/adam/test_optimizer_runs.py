@@ -73,5 +73,5 @@ def test_rates_means_and_growths_are_those_of_planted_points():
 
 
 def test_a_table_that_is_not_separable_is_named():
-    with pytest.raises(ValueError, match="Table 0 of `seed` 0 is not separable. Take another"):
+    with pytest.raises(ValueError, match="Table 0 of `seed` 0 is not separable"):
         run(Plan.from_json(PLAN | {"num_contexts": 20, "dim": 2}))
