@@ -1,4 +1,4 @@
-from .experiment import tasks_table as tasks_table
+from .tasks import tasks_table as tasks_table
 from .thresholds import text_crossing as text_crossing
 from .thresholds import shuffled_text as shuffled_text
 from .thresholds import phase as phase

@@ -56,47 +56,6 @@ def table_of(rows: Iterable[Result]) -> pd.DataFrame:
     return pd.DataFrame([vars(row) for row in rows])
 
 
-def tasks_table(experiment: Any, tasks: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """The runs of a record, as `show_record` returns them.
-
-    Parameters
-    ----------
-    experiment
-        the module whose plans and results they are.
-    tasks
-        a mapping with `parameters` and `result` for each run.
-
-    Returns
-    -------
-    pd.DataFrame
-        a row for each run: the fields of its plan (those of a part of the plan instead of the
-        part) and of its result, and the `result` itself.
-
-    Raises
-    ------
-    ValueError
-        as `from_json`.
-
-    Examples
-    --------
-    >>> from ntpcompanion.experiments import phase, tasks_table
-    >>> plan = phase.Plan(num_contexts=8, vocab_size=4, support_sizes=(2,), draws=3, seed=0)
-    >>> task = {"parameters": plan.to_json(), "result": phase.run(plan).to_json()}
-    >>> table = tasks_table(phase, [task])
-    >>> table.num_contexts[0], sum(table.result[0].draws)
-    (8, 3)
-    """
-    rows = []
-    for task in tasks:
-        plan = experiment.Plan.from_json(task["parameters"])
-        result = experiment.Result.from_json(task["result"])
-        row: dict[str, Any] = {}
-        for name, value in vars(plan).items():
-            row |= vars(value) if isinstance(value, BaseModel) else {name: value}
-        rows.append(row | vars(result) | {"result": result})
-    return pd.DataFrame(rows)
-
-
 def _sentence(fault: Mapping[str, Any], known: list[str]) -> str:
     name = ".".join(map(str, fault["loc"])) or "plan"
     if fault["type"] == "missing":

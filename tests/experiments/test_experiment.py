@@ -1,10 +1,9 @@
-from types import SimpleNamespace
 from typing import Annotated
 
 import pytest
 from pydantic import Field, field_validator
 
-from ntpcompanion.experiments.experiment import Plan, Result, table_of, tasks_table
+from ntpcompanion.experiments.experiment import Plan, Result, table_of
 
 
 class Throws(Plan):
@@ -61,20 +60,3 @@ def test_a_table_has_a_row_for_each_result():
     table = table_of(rows)
     assert table.share.tolist() == [0.25, 0.5]
     assert table.runs.tolist() == [(1, 2), ()]
-
-
-def test_a_table_of_tasks_has_the_fields_of_plans_their_parts_and_results():
-    class Study(Plan):
-        coin: Throws
-        seed: int
-
-    module = SimpleNamespace(Plan=Study, Result=Share)
-    task = {
-        "parameters": {"coin": {"draws": 2, "bias": 0.25}, "seed": 7},
-        "result": {"share": 0.5, "runs": [3]},
-    }
-    table = tasks_table(module, [task])
-    row = {"draws": 2, "bias": 0.25, "sides": ("heads", "tails"), "seed": 7, "share": 0.5}
-    assert row.items() <= table.iloc[0].to_dict().items()
-    assert "coin" not in table
-    assert table.result[0] == Share(share=0.5, runs=(3,))
