@@ -1,3 +1,4 @@
+from .tasks import tasks_table as tasks_table
 from .thresholds import text_crossing as text_crossing
 from .thresholds import shuffled_text as shuffled_text
 from .thresholds import phase as phase
@@ -8,8 +9,10 @@ from .thresholds import unlike_tokens as unlike_tokens
 from .adam import adam_bias as adam_bias
 from .adam import adam_limit as adam_limit
 from .adam import adam_rate as adam_rate
+from .adam import optimizer_runs as optimizer_runs
 from .geometry import geometry_text as geometry_text
 from .geometry import geometry_transformer as geometry_transformer
+from .languages import exact_conditionals as exact_conditionals
 from .same_loss import pretraining as pretraining
 from .same_loss import downstream as downstream
 from .same_loss import lookup_columns as lookup_columns
@@ -28,6 +31,7 @@ from .generalization import hyperspheres as hyperspheres
 from .thresholds import least_width as least_width
 from .scale import large_svm as large_svm
 from .scale import large_descent as large_descent
+from .scale import blocked_rounds as blocked_rounds
 from .generalization import disagreement_mlp as disagreement_mlp
 from .generalization import xor_steps as xor_steps
 from .generalization import residual_risks as residual_risks
@@ -68,6 +72,7 @@ from .flatness import sparse_valley as sparse_valley
 from .flatness import trace_estimates as trace_estimates
 from .flatness import adam_drift as adam_drift
 from .flatness import enlarged_traces as enlarged_traces
+from .flatness import network_traces as network_traces
 from .planning.path_star_runs import runs_table as runs_table
 from .planning.path_star_runs import course_table as course_table
 from .planning.path_star_runs import describe_runs as describe_runs
@@ -80,6 +85,7 @@ from .same_loss.interventions import Rescaled as Rescaled
 from .same_loss import study_table as study_table
 
 __all__ = [
+    "tasks_table",
     "text_crossing",
     "shuffled_text",
     "phase",
@@ -90,8 +96,10 @@ __all__ = [
     "adam_bias",
     "adam_limit",
     "adam_rate",
+    "optimizer_runs",
     "geometry_text",
     "geometry_transformer",
+    "exact_conditionals",
     "pretraining",
     "downstream",
     "lookup_columns",
@@ -110,6 +118,7 @@ __all__ = [
     "least_width",
     "large_svm",
     "large_descent",
+    "blocked_rounds",
     "disagreement_mlp",
     "xor_steps",
     "residual_risks",
@@ -150,6 +159,7 @@ __all__ = [
     "trace_estimates",
     "adam_drift",
     "enlarged_traces",
+    "network_traces",
     "runs_table",
     "course_table",
     "describe_runs",

@@ -2,10 +2,12 @@
 the max norm, or in the norm that Adam's second moments define?
 """
 
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import Annotated, Any, Literal, cast
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 from pydantic import Field, model_validator
 
@@ -166,6 +168,19 @@ def run(plan: Plan) -> Result:
     curves = _curves(table, snapshots[::-THIN][::-1], frobenius, max_norm_solution.weights)
     growth = _growth(table, snapshots, plan.epsilon, frobenius, max_norm_solution.weights)
     return Result.model_validate(curves | growth)
+
+
+def mean_cosines(results: Sequence[Result]) -> pd.DataFrame:
+    """The means over runs of both cosines: a row for each step that all have, a column for the
+    solution in each norm.
+    """
+    common = min(len(result.steps) for result in results)
+    index = pd.Index(results[0].steps[:common], name="step k")
+    curves = {
+        "Frobenius": [result.cosine_frobenius[:common] for result in results],
+        "max": [result.cosine_max[:common] for result in results],
+    }
+    return pd.DataFrame({name: np.mean(values, axis=0) for name, values in curves.items()}, index)
 
 
 def _snapshots(table: ContextTable, plan: Plan) -> list[Snapshot]:

@@ -10,6 +10,7 @@ from . import sparse_valley as sparse_valley
 from . import trace_estimates as trace_estimates
 from . import adam_drift as adam_drift
 from . import enlarged_traces as enlarged_traces
+from . import network_traces as network_traces
 
 __all__ = [
     "flattest_neurons",
@@ -24,4 +25,5 @@ __all__ = [
     "trace_estimates",
     "adam_drift",
     "enlarged_traces",
+    "network_traces",
 ]

@@ -226,3 +226,13 @@ def test_a_program_without_solution_is_named(monkeypatch):
 def test_curves_have_a_value_for_each_step():
     with pytest.raises(ValueError, match=r"^`excess` must have a value for each of the 2 `steps`"):
         Result.from_json(RESULT | {"excess": [1.0]})
+
+
+def test_mean_cosines_end_with_the_shortest_run():
+    curves = {"cosine_frobenius": [0.2, 0.4], "cosine_max": [0.6, 0.8]}
+    long = Result.from_json(RESULT | curves)
+    short = {name: end[:1] for name, end in RESULT.items() if isinstance(end, list)}
+    cut = Result.from_json(RESULT | short | {"cosine_max": [0.4]})
+    means = module.mean_cosines([long, cut])
+    assert means["max"].tolist() == [pytest.approx(0.5)]
+    assert module.mean_cosines([long])["Frobenius"].tolist() == [0.2, 0.4]

@@ -5,7 +5,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from ntpcompanion.linear.dynamics.excess_bounds import excess_bound, excess_lower_bound
+from ntpcompanion.linear.dynamics.excess_bounds import (
+    excess_bound,
+    excess_lower_bound,
+    penalized_minima,
+)
 from ntpcompanion.linear.separability.decision import check_compatibility, check_separability
 from ntpcompanion.linear.tables.contexts import ContextTable
 
@@ -106,3 +110,14 @@ def test_what_is_no_certificate_bounds_nothing_or_is_refused():
     assert excess_lower_bound(table, np.zeros((2, 2))) == 0
     with pytest.raises(ValueError, match=r"must not be positive off support, .* is 1"):
         excess_lower_bound(table, np.array([[0.0, 0.0], [-1.0, 1.0]]))
+
+
+def test_penalized_minima_have_no_slope_and_grow_as_the_penalty_falls(rng):
+    table, penalties = ContextTable.random(4, 3, 2, 3, rng), [1.0, 0.1, 0.01]
+    minima = penalized_minima(table, penalties)
+    for W, c in zip(minima, penalties, strict=True):
+        moves = np.concatenate([np.eye(9), -np.eye(9)]).reshape(-1, 3, 3) * 1e-3
+        values = [table.cross_entropy(W + move) + c * ((W + move) ** 2).sum() for move in moves]
+        assert min(values) > table.cross_entropy(W) + c * (W**2).sum()
+    norms = np.linalg.norm(minima, axis=(1, 2))
+    assert norms[0] < norms[1] < norms[2]
