@@ -2,7 +2,7 @@
 what separates its loss on a text from the entropy of the text?
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -165,11 +165,6 @@ def run(plan: Plan) -> Result:
         text_sha256=data.text_sha256,
         stored=_stored(loaded, data, read, matrix) if plan.store else None,
     )
-
-
-def read_tasks(tasks: Sequence[Mapping[str, Any]]) -> tuple[Result, ...]:
-    """The results of a record, `{"parameters", "result"}` for each part of the text."""
-    return tuple(Result.from_json(task["result"]) for task in tasks)
 
 
 def comparison_table(results: Sequence[Result]) -> pd.DataFrame:

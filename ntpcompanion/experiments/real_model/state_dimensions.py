@@ -1,10 +1,8 @@
 """How many dimensions of a language model's hidden states separate the contexts of a text?"""
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Float
 from pydantic import Field
 
@@ -104,19 +102,6 @@ def run(plan: Plan) -> Result:
         predicted=predicted_ratio(table, stream(plan.seed, "draws")) if gaussian else None,
         text_sha256=data.text_sha256,
     )
-
-
-def read_tasks(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """A row for each task of a record, `{"parameters", "result"}`: `segment`, `embeddings`, `layer`
-    and `seed` of the plan, threshold `ratio` d/m with its `half_width`, and what is `predicted`.
-    """
-    rows = []
-    for task in tasks:
-        plan, result = Plan.from_json(task["parameters"]), Result.from_json(task["result"])
-        known = {name: getattr(plan, name) for name in ("segment", "embeddings", "layer", "seed")}
-        measured = {"ratio": result.ratio, "half_width": result.half_width}
-        rows.append({**known, **measured, "predicted": result.predicted})
-    return pd.DataFrame(rows)
 
 
 def proved_sides(
