@@ -8,12 +8,13 @@ from pydantic import Field
 
 from ntpcompanion.capacity.decoder import sinusoidal_positions
 from ntpcompanion.capacity.injectivity import all_contexts, attend_last, count_collisions
-from ntpcompanion.capacity.jacobian import generic_rank, logit_jacobian, rank_by_gap
+from ntpcompanion.capacity.jacobian import Activation, generic_rank, logit_jacobian, rank_by_gap
 from ntpcompanion.experiments import experiment
 from ntpcompanion.randomness import stream
 
 NETWORKS = ((7, 6, 8), (11, 4, 12), (5, 10, 6))  # V tokens, d inputs, m hidden units
-ACTIVATIONS = ("tanh", "gelu", "sine", "cube")  # the last one is a power, which loses rank
+# the last one is a power, which loses rank
+ACTIVATIONS: tuple[Activation, ...] = ("tanh", "gelu", "sine", "cube")
 ALPHABET, DIM = 4, 8  # tokens of the enumerated contexts, and dimensions of their vectors
 
 
