@@ -112,14 +112,14 @@ class Rank:
     ------
     rank
         how many singular values are not zero up to rounding.
-    kept, dropped
-        the smallest of those and the largest other one, relative to the largest of all; `dropped`
+    above_cut, below_cut
+        the smallest of those and the largest other one, relative to the largest of all; the latter
         is 0 where the matrix has full rank.
     """
 
     rank: int
-    kept: float
-    dropped: float
+    above_cut: float
+    below_cut: float
 
 
 # rounding leaves singular values of about 1e-16 times the largest
@@ -144,7 +144,7 @@ def rank_by_gap(
     -------
     Rank
         the number of singular values above 1e-12 of the largest. Whether that decides is for the
-        reader of `kept` and `dropped` to see.
+        reader of both values.
 
     Raises
     ------

@@ -107,8 +107,8 @@ def load_opt(
         )
         as_integer("words", words, 1, len(ordinary), "(tokens that are not special)")
         every = CausalLanguage(model, ordinary, bos, length, chunk=ALL_TOKENS_CHUNK)
-        shares = every.word_frequencies(sentences, torch.Generator().manual_seed(seed)).cpu()
-        chosen = every.words[shares.argsort(descending=True, stable=True)[:words]]
+        frequencies = every.word_frequencies(sentences, torch.Generator().manual_seed(seed)).cpu()
+        chosen = every.words[frequencies.argsort(descending=True, stable=True)[:words]]
     return CausalLanguage(model, chosen, bos, length, end if ends else None, chunk), tokenizer
 
 
