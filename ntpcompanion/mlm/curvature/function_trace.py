@@ -96,7 +96,8 @@ def function_traces(
     >>> stack = initial_stack(shape, seeds=[0, 1])
     >>> test = draw_test_set(HMMPlan(2, 6, 4).build(), 60, positions=4, seed=0)
     >>> uniforms = torch.rand(60, 1, generator=torch.Generator().manual_seed(0))
-    >>> found = function_traces(stack.network, stack.parameters, test.tokens, test.at, uniforms)
+    >>> sentences = test.tokens, test.positions
+    >>> found = function_traces(stack.network, stack.parameters, *sentences, uniforms)
     >>> (found.fitted < found.value).tolist()  # a symmetry fits its own inputs best
     [True, True]
     """

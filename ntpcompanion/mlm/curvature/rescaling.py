@@ -110,8 +110,8 @@ def rescale(
     >>> stack = initial_stack(shape, seeds=[0])
     >>> scales = torch.tensor([[1.0, -1.0, 0.5, 0.0, 0.0, 0.0]])  # those of `scale_names(1)`
     >>> moved = Stack(shape, rescale(stack.parameters, scales))
-    >>> tokens, at = torch.tensor([[3, -2, 1, 0]]), torch.tensor([[1]])
-    >>> torch.allclose(moved.logits(tokens, at), stack.logits(tokens, at), atol=1e-4)
+    >>> tokens, positions = torch.tensor([[3, -2, 1, 0]]), torch.tensor([[1]])
+    >>> torch.allclose(moved.logits(tokens, positions), stack.logits(tokens, positions), atol=1e-4)
     True
     """
     check_named_tensors("parameters", parameters)

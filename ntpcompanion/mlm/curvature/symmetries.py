@@ -146,8 +146,8 @@ def transform(parameters: Mapping[str, Tensor], symmetry: Symmetry) -> dict[str,
     >>> stack = initial_stack(shape, seeds=[0])
     >>> shift = replace(identity(stack.parameters, heads=2), last_shift=torch.full((1, 8), 3.0))
     >>> moved = Stack(shape, transform(stack.parameters, shift))
-    >>> tokens, at = torch.tensor([[3, -2, 1, 0]]), torch.tensor([[1]])
-    >>> torch.allclose(moved.logits(tokens, at), stack.logits(tokens, at), atol=1e-4)
+    >>> tokens, positions = torch.tensor([[3, -2, 1, 0]]), torch.tensor([[1]])
+    >>> torch.allclose(moved.logits(tokens, positions), stack.logits(tokens, positions), atol=1e-4)
     True
     """
     check_named_tensors("parameters", parameters)

@@ -122,7 +122,8 @@ def measured_traces(
     >>> stack = initial_stack(shape, seeds=[0, 1])
     >>> test = draw_test_set(HMMPlan(2, 6, 4).build(), 50, positions=4, seed=0)
     >>> uniforms = torch.rand(50, 1, generator=torch.Generator().manual_seed(0))
-    >>> found = measured_traces(stack.network, stack.parameters, test.tokens, test.at, uniforms)
+    >>> sentences = test.tokens, test.positions
+    >>> found = measured_traces(stack.network, stack.parameters, *sentences, uniforms)
     >>> (found.balanced < found.plain).tolist()  # no rescaling makes it smaller
     [True, True]
     """

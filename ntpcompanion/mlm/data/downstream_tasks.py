@@ -22,7 +22,7 @@ from ntpcompanion.mlm.data.mlm_checks import check_hmm_or_pcfg, check_integers
 from ntpcompanion.mlm.data.special_tokens import padded_to
 from ntpcompanion.validation import as_integer, check_instance, check_torch_generator
 
-AT_ONCE = 500  # sentences whose labels are worked out together
+SENTENCES_PER_CHUNK = 500  # sentences whose labels are worked out together
 FEWEST = 0.001  # share of sentences with a label below which drawing them is given up
 
 
@@ -142,7 +142,7 @@ def draw_task(
             torch.cat(
                 [
                     language.latent_posterior(part)[:, position - 1]
-                    for part in tokens[train:].split(AT_ONCE)
+                    for part in tokens[train:].split(SENTENCES_PER_CHUNK)
                 ]
             )
         )
@@ -176,7 +176,9 @@ def label_posterior(
     check_integers("tokens", tokens, (None, None))
     as_integer("position", position, 1, tokens.shape[1], reason="as the sentences have words")
     span = (position - 1,) if isinstance(language, HMM) else (0, position - 1)
-    joint = torch.cat([language.latent_posterior(part)[:, *span] for part in tokens.split(AT_ONCE)])
+    joint = torch.cat(
+        [language.latent_posterior(part)[:, *span] for part in tokens.split(SENTENCES_PER_CHUNK)]
+    )
     total = joint.sum(1, keepdim=True)
     if not (total > 0).all():
         row = int((total[:, 0] == 0).nonzero()[0])
@@ -238,11 +240,11 @@ def _spanned(
     _check_position(position, language.longest)
     tokens, labels, drawn, count = [], [], 0, 0
     while count < sentences:
-        part = language.sample(AT_ONCE, generator, generator.device)
+        part = language.sample(SENTENCES_PER_CHUNK, generator, generator.device)
         classes = span_labels(language, part, position, "posterior")
         tokens.append(padded_to(part, positions)[classes != NO_LABEL])
         labels.append(classes[classes != NO_LABEL])
-        drawn, count = drawn + AT_ONCE, count + len(labels[-1])
+        drawn, count = drawn + SENTENCES_PER_CHUNK, count + len(labels[-1])
         if drawn >= 10 / FEWEST and count < FEWEST * drawn:
             raise ValueError(
                 f"`position` = {position}: {count} of {drawn} sentences have a symbol over their "

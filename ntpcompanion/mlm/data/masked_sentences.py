@@ -32,14 +32,14 @@ class MaskedBatch:
     ------
     tokens
         (batch, positions) the sentences, MASK where a word is hidden, PADDING after the last word.
-    at
+    positions
         (batch, masks) the masked positions, drawn without replacement.
     targets
         (batch, masks) the hidden words; PADDING where a short sentence has fewer masks than others.
     """
 
     tokens: Int[Tensor, "batch positions"]
-    at: Int[Tensor, "batch masks"]
+    positions: Int[Tensor, "batch masks"]
     targets: Int[Tensor, "batch masks"]
 
 
@@ -87,7 +87,7 @@ def draw_batch(
     Returns
     -------
     MaskedBatch
-        `tokens` with masks −2, their positions `at`, and the hidden words `targets`.
+        `tokens` with masks −2, the `positions` of the masks, and the hidden words `targets`.
 
     Raises
     ------

@@ -57,7 +57,7 @@ def block_divergence(language: HMM, test: TestSet) -> Float[Tensor, " sentences"
         states.append(states[-1] @ language.transition)
     # a state belongs to the block if it emits a word that can stand here
     in_block = (test.conditional > 0).double() @ language.emission.T > 0
-    chances = torch.stack(states)[test.at[:, 0]] * in_block
+    chances = torch.stack(states)[test.positions[:, 0]] * in_block
     guess = (chances / chances.sum(1, keepdim=True)) @ language.emission
     ratio = (test.conditional / guess).clamp_min(1e-300).log()
     return torch.where(test.conditional > 0, test.conditional * ratio, 0.0).sum(1)

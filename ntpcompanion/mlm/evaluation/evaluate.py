@@ -21,14 +21,14 @@ class TestSet:
 
     Fields
     ------
-    tokens, at
-        (sentences, positions) with one MASK each, at position at[i, 0].
+    tokens, positions
+        (sentences, positions) with one MASK each, at position positions[i, 0].
     conditional
         (sentences, words) Pr(x_t | x₋ₜ), float64.
     """
 
     tokens: Int[Tensor, "sentences positions"]
-    at: Int[Tensor, "sentences 1"]
+    positions: Int[Tensor, "sentences 1"]
     conditional: Float[Tensor, "sentences words"]
 
     __test__ = False  # pytest: no test
@@ -122,8 +122,8 @@ def draw_test_set(
         parts.append(
             (
                 drawn.tokens,
-                drawn.at,
-                hidden_conditional(language, drawn.tokens, drawn.at, drawn.targets),
+                drawn.positions,
+                hidden_conditional(language, drawn.tokens, drawn.positions, drawn.targets),
             )
         )
     return TestSet(*(torch.cat(column) for column in zip(*parts, strict=True)))
@@ -161,7 +161,7 @@ def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluatio
     Parameters
     ----------
     model
-        any module whose `model(tokens, at)` are logits (sentences, 1, words).
+        any module whose `model(tokens, positions)` are logits (sentences, 1, words).
     test
         from `draw_test_set`.
     batch
@@ -193,9 +193,9 @@ def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluatio
     check_instance("test", test, TestSet)
     as_integer("batch", batch, 1)
     parts = []
-    for first in range(0, len(test.at), batch):
+    for first in range(0, len(test.positions), batch):
         part = slice(first, first + batch)
-        logits = model(test.tokens[part], test.at[part])[:, 0]
+        logits = model(test.tokens[part], test.positions[part])[:, 0]
         _check_words(logits, test)
         parts.append(divergence(test.conditional[part], logits))
     kl = torch.cat(parts).cpu()
@@ -230,7 +230,7 @@ def drawn_and_expected_losses(
     Parameters
     ----------
     model
-        `model(tokens, at)` are logits (n, 1, words).
+        `model(tokens, positions)` are logits (n, 1, words).
     language
         that drew the sentences.
     batch
@@ -248,12 +248,12 @@ def drawn_and_expected_losses(
     ValueError
         a sentence with several masks.
     """
-    if batch.at.shape[1] != 1:
+    if batch.positions.shape[1] != 1:
         raise ValueError(
-            f"`batch` must have one mask a sentence, got {batch.at.shape[1]}. Draw it with the "
-            "share 0."
+            f"`batch` must have one mask a sentence, got {batch.positions.shape[1]}. Draw it with "
+            "the share 0."
         )
-    true = hidden_conditional(language, batch.tokens, batch.at, batch.targets)
-    log_model = model(batch.tokens, batch.at)[:, 0].double().log_softmax(1)
+    true = hidden_conditional(language, batch.tokens, batch.positions, batch.targets)
+    log_model = model(batch.tokens, batch.positions)[:, 0].double().log_softmax(1)
     drawn = -log_model.gather(1, batch.targets)[:, 0]
     return drawn, -torch.where(true > 0, true * log_model, 0.0).sum(1)

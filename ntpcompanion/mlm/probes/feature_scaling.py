@@ -39,7 +39,7 @@ def scaled(
     if scaling == "standardized":
         return (fitted - mean) / scale, (others - mean) / scale
     mean, axes, retained = _principal_axes(fitted, mean.double(), scale.double())
-    return _turned(fitted, mean, axes[:, retained]), _turned(others, mean, axes[:, retained])
+    return _rotated(fitted, mean, axes[:, retained]), _rotated(others, mean, axes[:, retained])
 
 
 def scaled_stack(
@@ -67,7 +67,7 @@ def scaled_stack(
 def _whitened(fitted: Tensor, others: Tensor) -> tuple[Tensor, Tensor]:
     mean, scale = _mean_and_scale(fitted)
     mean, axes, _ = _principal_axes(fitted, mean.double(), scale.double())
-    return _turned(fitted, mean, axes), _turned(others, mean, axes)
+    return _rotated(fitted, mean, axes), _rotated(others, mean, axes)
 
 
 def _mean_and_scale(fitted: Tensor) -> tuple[Tensor, Tensor]:
@@ -97,5 +97,5 @@ def _principal_axes(rows: Tensor, mean: Tensor, scale: Tensor) -> tuple[Tensor, 
     return mean, directions / scale[:, None] / deviations, retained
 
 
-def _turned(rows: Tensor, mean: Tensor, axes: Tensor) -> Tensor:
+def _rotated(rows: Tensor, mean: Tensor, axes: Tensor) -> Tensor:
     return torch.cat([((part.double() - mean) @ axes).to(rows.dtype) for part in rows.split(1024)])
