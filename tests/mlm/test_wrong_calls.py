@@ -171,7 +171,7 @@ ConvergedProbe: tolerance=positive max_iterations=size
 LabelledExamples: inputs=inputs labels=labels classes=classes
 context_gaps: language=language sentences=few seed=seed device=device enumerated=integer
 train: model_plan=plan plan=plan language=language start=start second=second device=device
-train: eval_steps=stops checkpoint=path save_every=size processes=processes
+train: eval_steps=eval_steps checkpoint=path save_every=size processes=processes
 trained_stack: start=stack plan=plan language=language seeds=seeds name=name labels=choice
 trained_stack: rates=rates term=term
 batch_generator: seed=seed use=choice number=seed device=device

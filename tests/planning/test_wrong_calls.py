@@ -259,7 +259,7 @@ accuracy: logits=parities
 loss: logits=parities
 vectors_per_layer: decoder=decoder tokens=bit_tokens
 trained_rows: decoder=decoder tokens=bit_tokens
-train_with_pauses: decoder=decoder questions=questions_of_parity pauses=pauses eval_steps=stops
+train_with_pauses: decoder=decoder questions=questions_of_parity pauses=pauses eval_steps=eval_steps
 train_with_pauses: learning_rate=rate
 answer_logits: model=model task=task prefix=questions fed=given
 answer_loss: model=model graphs=graphs objective=objective

@@ -1,15 +1,17 @@
 """How far a model is from the exact conditionals: its loss as entropy plus divergence."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from ntpcompanion.checks import Range, Size, checked
 from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.data.masked_sentences import MaskedBatch, batch_generator, draw_batch
-from ntpcompanion.validation import as_integer, check_callable, check_instance
 
 SUBSETS = 5  # as in Liu et al. 2023
 SATURATED = 0.01  # nats: a model is called saturated when its KL plus two standard errors is below
@@ -66,14 +68,15 @@ class Evaluation:
         return self.kl + 2 * self.kl_stderr < SATURATED
 
 
+@checked
 def draw_test_set(
     language: Language,
-    sentences: int,
+    sentences: Annotated[int, Range(SUBSETS, reason="for a standard error")],
     positions: int,
     seed: int,
     device: torch.device | str = "cpu",
     *,
-    batch: int = 256,
+    batch: Size = 256,
 ) -> TestSet:
     """Draw masked sentences with their exact conditionals, one mask each.
 
@@ -112,9 +115,6 @@ def draw_test_set(
     >>> test.tokens.shape, test.conditional.shape
     (torch.Size([100, 4]), torch.Size([100, 6]))
     """
-    check_instance("language", language, Language)
-    as_integer("sentences", sentences, SUBSETS, reason="for a standard error")
-    as_integer("batch", batch, 1)
     parts = []
     for number, first in enumerate(range(0, sentences, batch)):
         generator = batch_generator(seed, "evaluation", number, device)
@@ -152,7 +152,10 @@ def divergence(
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluation:
+@checked
+def evaluate(
+    model: Callable[[Tensor, Tensor], Tensor], test: TestSet, *, batch: Size = 1024
+) -> Evaluation:
     """Compare a model with the exact conditionals on a test set.
 
     Divergences are computed in float64, and sums of probabilities that the model gives to words
@@ -189,9 +192,6 @@ def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluatio
     >>> found.loss == found.entropy + found.kl, found.saturated
     (True, False)
     """
-    check_callable("model", model)
-    check_instance("test", test, TestSet)
-    as_integer("batch", batch, 1)
     parts = []
     for first in range(0, len(test.positions), batch):
         part = slice(first, first + batch)

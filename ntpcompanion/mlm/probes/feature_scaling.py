@@ -2,21 +2,24 @@
 AdamW finds in its time is not.
 """
 
+from typing import Literal
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.validation import check_choice
+from ntpcompanion.checks import checked
 
-SCALINGS = ("none", "standardized", "whitened")
+Scaling = Literal["none", "standardized", "whitened"]
 # a feature that varies by less than this share of its mean is constant in float32
 FEWER_DIGITS = 1e-6
 # of a direction, as a share of the largest: what is below has few digits left in float32
 LEAST_VARIANCE = 1e-9
 
 
+@checked
 def scaled(
-    fitted: Float[Tensor, "n dims"], others: Float[Tensor, "k dims"], scaling: str
+    fitted: Float[Tensor, "n dims"], others: Float[Tensor, "k dims"], scaling: Scaling
 ) -> tuple[Float[Tensor, "n kept"], Float[Tensor, "k kept"]]:
     """Features in the coordinates that `scaling` takes from `fitted`, those of both arguments.
 
@@ -32,7 +35,6 @@ def scaled(
     to the smallest variance is large, and for a trained network it can be 10⁸. Whitening takes O(n
     dims²) time and float64 copies of the features, 1024 at a time.
     """
-    check_scaling(scaling)
     if scaling == "none":
         return fitted, others
     mean, scale = _mean_and_scale(fitted)
@@ -43,7 +45,7 @@ def scaled(
 
 
 def scaled_stack(
-    fitted: Float[Tensor, "k n dims"], others: Float[Tensor, "k m dims"], scaling: str
+    fitted: Float[Tensor, "k n dims"], others: Float[Tensor, "k m dims"], scaling: Scaling
 ) -> tuple[Float[Tensor, "k n dims"], Float[Tensor, "k m dims"]]:
     """`scaled` for a stack of k sets, each in the coordinates that it takes from its own `fitted`.
 
@@ -73,11 +75,6 @@ def _whitened(fitted: Tensor, others: Tensor) -> tuple[Tensor, Tensor]:
 def _mean_and_scale(fitted: Tensor) -> tuple[Tensor, Tensor]:
     std, mean = torch.std_mean(fitted, 0, correction=0)
     return mean, torch.where(std > FEWER_DIGITS * mean.abs(), std, 1.0)
-
-
-def check_scaling(scaling: str) -> None:
-    """Raise ValueError for a scaling that is not one of SCALINGS."""
-    check_choice("scaling", scaling, SCALINGS)
 
 
 def _principal_axes(rows: Tensor, mean: Tensor, scale: Tensor) -> tuple[Tensor, Tensor, Tensor]:
