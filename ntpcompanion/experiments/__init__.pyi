@@ -16,6 +16,8 @@ from .same_loss import lookup_columns as lookup_columns
 from .same_loss import penalized_traces as penalized_traces
 from .same_loss import equal_loss as equal_loss
 from .same_loss import bottleneck_ranks as bottleneck_ranks
+from .real_model import state_dimensions as state_dimensions
+from .real_model import output_matrix as output_matrix
 from .planning import pause_tokens as pause_tokens
 from .planning import pause_width as pause_width
 from .planning import path_star as path_star
@@ -96,6 +98,8 @@ __all__ = [
     "penalized_traces",
     "equal_loss",
     "bottleneck_ranks",
+    "state_dimensions",
+    "output_matrix",
     "pause_tokens",
     "pause_width",
     "path_star",

@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 import ntpcompanion.experiments
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.running.declared import files_below_root
+from ntpcompanion.workflow.sweeps.find_experiment import declared_inputs
 
 
 def experiments() -> dict[str, ModuleType]:
@@ -113,3 +116,13 @@ def test_every_plan_and_result_of_a_record_is_read_and_written_as_it_was(name):
     for row in RECORDS[name]["results"]:
         assert module.Result.from_json(row["result"]).to_json() == row["result"]
         assert holds(module.Plan.from_json(row["parameters"]).to_json(), row["parameters"])
+
+
+@pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if "plan" in record])
+def test_what_a_plan_of_a_record_reads_is_there(name):
+    """A task runs in a folder that holds nothing else."""
+    project = Project.find(Path(__file__).parent)
+    module = EXPERIMENTS[RECORDS[name]["plan"]["experiment"]]
+    for row in RECORDS[name]["results"]:
+        files = declared_inputs(module, module.Plan.from_json(row["parameters"]))
+        assert list(files_below_root(project, files, name)) == files

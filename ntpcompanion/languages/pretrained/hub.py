@@ -4,7 +4,7 @@ its most frequent tokens.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
 
@@ -92,12 +92,8 @@ def load_opt(
     The default samples 25,000 tokens of OPT-125M: a few minutes on two cores. Give the ids to skip
     that. Source: Liu et al. 2023, sections 3.2 and A.1.
     """
-    model, tokenizer = _load(source, dtype)
-    model = model.to(device)
-    bos, end = model.config.bos_token_id, model.config.eos_token_id
-    if not (isinstance(bos, int) and isinstance(end, int)):
-        got = f"{source!r}, whose config.json names {bos} and {end}"
-        raise ValueError(f"`source` must have tokens for start and end, got {got}.")
+    model, tokenizer = load_causal_model(source, dtype=dtype, device=device)
+    bos, end = (special_token(model, source, name) for name in ("bos", "eos"))
     if not isinstance(words, int):
         chosen = words
     else:
@@ -112,8 +108,14 @@ def load_opt(
     return CausalLanguage(model, chosen, bos, length, end if ends else None, chunk), tokenizer
 
 
-def _load(source: str, dtype: torch.dtype) -> tuple[torch.nn.Module, Any]:
-    """Model and tokenizer of a folder, or of a name that is downloaded."""
+@checked
+def load_causal_model(
+    source: str, *, dtype: FloatingType = torch.float32, device: Device = "cpu"
+) -> tuple[torch.nn.Module, Any]:
+    """A causal model of transformers in evaluation mode, and its tokenizer.
+
+    Parameters, and what is raised, as in `load_opt`.
+    """
     transformers = needed("transformers")
     if source in PACKAGED or str(source).endswith(".gguf"):
         folder = converted(source)
@@ -139,7 +141,17 @@ def _load(source: str, dtype: torch.dtype) -> tuple[torch.nn.Module, Any]:
             f"`source` = {source!r} holds no tokenizer, or an empty one. Get its files from where "
             "the weights are from."
         )
-    return model.eval(), tokenizer
+    return model.eval().to(device), tokenizer
+
+
+def special_token(model: Any, source: str, kind: Literal["bos", "eos"]) -> int:
+    """The token with which texts begin, or end; ValueError if the model names none."""
+    token = getattr(model.config, f"{kind}_token_id")
+    if not isinstance(token, int):
+        name = {"bos": "start", "eos": "end"}[kind]
+        got = f"{source!r}, whose config.json names {token}"
+        raise ValueError(f"`source` must have a token for the {name} of a text, got {got}.")
+    return token
 
 
 def local_copy(source: str, kind: str, files: Sequence[str]) -> Path:

@@ -14,8 +14,6 @@ import torch
 from ntpcompanion.languages.pretrained.needed import needed
 from ntpcompanion.numerics.memory import machine_memory
 
-CACHE = Path("_build") / "pretrained"  # of the folder where a process was started
-
 
 @dataclass(frozen=True)
 class PackagedModel:
@@ -53,7 +51,7 @@ PACKAGED = {
 }
 
 
-def converted(source: str, cache: Path = CACHE) -> Path:
+def converted(source: str, cache: Path | None = None) -> Path:
     """A folder with the weights in float32, configuration and tokenizer of a model in GGUF.
 
     Parameters
@@ -61,8 +59,8 @@ def converted(source: str, cache: Path = CACHE) -> Path:
     source
         a key of PACKAGED, or the path of a file that ends in .gguf.
     cache
-        where folders are kept; one is named by the hash of its file, so that another file never
-        takes its place.
+        where folders are kept, by default below `HF_HOME`, where downloaded models lie, too; one is
+        named by the hash of its file, so that another file never takes its place.
 
     Returns
     -------
@@ -94,6 +92,8 @@ def converted(source: str, cache: Path = CACHE) -> Path:
             f"`source` = {source!r} is damaged or another model: {file} has the hash "
             f"{digest[:12]}…, not {PACKAGED[source].sha256[:12]}…. Install {package} again."
         )
+    if cache is None:
+        cache = Path(needed("huggingface_hub").constants.HF_HOME) / "ntpcompanion"
     folder = cache / f"{file.stem}-{digest[:12]}"
     if not folder.is_dir():
         _check_memory(source, file)

@@ -47,7 +47,7 @@ class WordModel:
     end: int | None = None
 
     def __post_init__(self) -> None:
-        _check_model(self.model)
+        check_model(self.model)
         tokens = self._output.out_features
         words = _checked_words(self.words, tokens)
         object.__setattr__(self, "words", words)
@@ -141,7 +141,8 @@ class WordModel:
         require(fits, f"`model`: {change}, by {apart:.3g} after bos. Use another, as OPT.")
 
 
-def _check_model(model: nn.Module) -> None:
+def check_model(model: nn.Module) -> None:
+    """Raises ValueError unless `model` is causal, and in evaluation mode."""
     output = model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
     causal, got = isinstance(output, nn.Linear), type(model).__name__
     require(causal, f"`model` must be a causal language model of transformers, got {got}.")

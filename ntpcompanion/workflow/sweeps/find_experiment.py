@@ -11,6 +11,7 @@ others.
 """
 
 import importlib
+import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType
@@ -73,7 +74,8 @@ def read_plan(experiment: ModuleType, point: dict[str, Any]) -> Any:
 
 def declared_inputs(experiment: ModuleType, plan: Any) -> list[str]:
     """The files and folders that an experiment reads at a point: those under `FILES` of its module,
-    and the values of the fields of its plan that `INPUTS` of its module lists.
+    and the values of the fields of its plan that `INPUTS` of its module lists, unless they name a
+    module that can be imported.
 
     Raises
     ------
@@ -88,7 +90,19 @@ def declared_inputs(experiment: ModuleType, plan: Any) -> list[str]:
         )
     values = [getattr(plan, name) for name in fields]
     several = [value if isinstance(value, list | tuple) else [value] for value in values]
-    return [*getattr(experiment, "FILES", ()), *(name for each in several for name in each if name)]
+    files = [name for each in several for name in each if name and not _is_module(name)]
+    return [*getattr(experiment, "FILES", ()), *files]
+
+
+def _is_module(name: str) -> bool:
+    """Whether a text is the dotted name of a module, as `pydoc_data.topics`."""
+    parts = name.split(".")
+    if len(parts) == 1 or not all(part.isidentifier() for part in parts):
+        return False
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ImportError:  # of what stands before the last dot
+        return False
 
 
 def known_experiments(project: Project) -> list[str]:

@@ -69,6 +69,8 @@ def test_files_are_declared_by_the_module_and_by_fields_of_the_plan(study, impor
         ("b.txt", ["b.txt"]),
         (None, []),
         (["b.txt", "", "c.txt"], ["b.txt", "c.txt"]),
+        ("pydoc_data.topics", []),
+        (["pydoc_data.none", "json", "no.such"], ["pydoc_data.none", "json", "no.such"]),
     ):
         plan = type("Other", (), {"n": given})
         assert declared_inputs(reads, plan) == ["a.txt", *named]

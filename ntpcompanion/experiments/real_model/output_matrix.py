@@ -1,0 +1,303 @@
+"""Does the output matrix of a language model point where the theory of the next-token SVM says, and
+what separates its loss on a text from the entropy of the text?
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+from pydantic import Field
+from scipy.special import logsumexp
+
+from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.real_model.model_text import (
+    LoadedModel,
+    ModelContexts,
+    ModelText,
+    load,
+    read_contexts,
+)
+from ntpcompanion.experiments.real_model.stored_table import StoredTable
+from ntpcompanion.languages.pretrained.hidden_states import HiddenStates, hidden_states
+from ntpcompanion.linear.dynamics.descent import descend, step_bound
+from ntpcompanion.linear.separability.compatibility import check_compatibility
+from ntpcompanion.linear.separability.ties import centre, project_onto_F
+from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
+from ntpcompanion.linear.tables.contexts import ContextTable
+from ntpcompanion.linear.thresholds.order_parameters import saddle_threshold
+from ntpcompanion.linear.thresholds.support_bounds import (
+    distribution_of_supports,
+    most_frequent_tokens,
+    two_token_bound,
+)
+from ntpcompanion.randomness import stream
+
+INPUTS = ("text",)  # fields of a plan that name files
+# of the prediction of the threshold, as in the chapter on thresholds
+NUM_TOKENS, DRAWS, ITERATIONS, TOLERANCE = 24, 8_000, 200, 0.02
+Null = Literal["none", "shuffled", "layer", "rotated"]
+NULLS: tuple[Null, ...] = ("none", "shuffled", "layer", "rotated")
+
+
+class Plan(ModelText):
+    """Nulls, samples of the model, and steps of gradient descent from its output matrix."""
+
+    last_layer: Annotated[int, Field(ge=1, description="blocks of the model")]
+    other_layer: Annotated[int, Field(ge=0, description="whose states are a null")]
+    samples: Annotated[int, Field(ge=2, description="of the text, drawn from the model")]
+    steps: Annotated[
+        tuple[Annotated[int, Field(ge=1)], ...],
+        Field(min_length=1, description="of gradient descent that are looked at, rising"),
+    ]
+    store: Annotated[bool, Field(description="keep states and output rows")] = False
+
+
+class Split(experiment.Result):
+    """Loss of a model above the entropy of a table: floor + inside + outside, all in nats."""
+
+    floor: Annotated[float, Field(ge=0, description="entropy H of the table")]
+    inside: Annotated[float, Field(description="divergence from the table within supports")]
+    outside: Annotated[float, Field(ge=0, description="for probability off the supports")]
+
+    @property
+    def excess(self) -> float:
+        """Loss minus floor."""
+        return self.inside + self.outside
+
+
+class Comparison(experiment.Result):
+    """An output matrix beside the solutions that the first paper predicts for a table."""
+
+    null: Annotated[
+        Null,
+        Field(
+            description="none: the model on the text; otherwise successors of another context, "
+            "states of another layer, or the matrix in a random orthonormal basis"
+        ),
+    ]
+    outside: Annotated[
+        float, Field(ge=-1, le=1, description="cosine of the part outside of F with W^mm")
+    ]
+    outside_logits: Annotated[float, Field(ge=-1, le=1, description="the same of their logits")]
+    inside: Annotated[float, Field(ge=-1, le=1, description="cosine of the part in F with W*")]
+    odds: Annotated[
+        float, Field(ge=-1, le=1, description="cosine of its in-support log-odds with the text's")
+    ]
+    ordered: Annotated[
+        float, Field(ge=0, le=1, description="tokens off a support below all of it, mean fraction")
+    ]
+    norm: Annotated[float, Field(ge=0, description="of the part outside of F")]
+    svm_norm: Annotated[float, Field(gt=0, description="of W^mm")]
+
+
+class Step(experiment.Result):
+    """Gradient descent on the output matrix, all else fixed."""
+
+    step: int
+    excess: Annotated[float, Field(ge=0, description="over the floor, V tokens, nats")]
+    outside: Annotated[float, Field(description="cosine of the part outside of F with W^mm")]
+    change: Annotated[float, Field(description="cosine of what was added outside of F with W^mm")]
+
+
+class Result(experiment.Result):
+    """One part of a text."""
+
+    tokens: Annotated[int, Field(ge=2, description="V, different successors")]
+    times: Annotated[int, Field(ge=1, description="the contexts are seen, all together")]
+    one_successor: Annotated[float, Field(ge=0, le=1, description="fraction of the contexts")]
+    predicted: Annotated[float, Field(gt=0, description="d/m for Gaussian embeddings")]
+    entropy: Annotated[float, Field(ge=0, description="of the model's next token, nats")]
+    text: Split
+    samples: Annotated[tuple[Split, ...], Field(description="of texts drawn from the model")]
+    comparisons: tuple[Comparison, ...]
+    descent: tuple[Step, ...]
+    text_sha256: str
+    stored: StoredTable | None = None
+
+
+def run(plan: Plan) -> Result:
+    """Compare the output matrix of a model, at the most frequent contexts of a text, with W* and
+    W^mm of the text, and split its loss.
+
+    Parameters
+    ----------
+    plan
+        model, text and nulls.
+
+    Returns
+    -------
+    Result
+        for one part of the text.
+
+    Raises
+    ------
+    ValueError, FileNotFoundError, ImportError, MemoryError
+        as `load_causal_model`, `read_contexts` and `hidden_states`; a table that is not separable.
+
+    Notes
+    -----
+    SmolLM2-135M, 400 contexts, 3,000 steps: some minutes on one core.
+    """
+    loaded = load(plan)
+    data = read_contexts(plan, loaded.tokenizer)
+    layers = plan.last_layer, plan.other_layer
+    read = hidden_states(loaded.model, data.contexts, loaded.bos, layers)
+    output: Any = loaded.model.get_output_embeddings()
+    matrix = output.weight.detach().double().cpu().numpy()[data.successors]
+    tables = {null: data.table(read.states[int(null == "layer")]) for null in NULLS}
+    order = stream(plan.seed, "successors").permutation(plan.contexts)
+    plain = tables["none"]
+    tables["shuffled"] = ContextTable(plain.embeddings, plain.next_token[order], plain.weight)
+    dim = matrix.shape[1]
+    basis = np.linalg.qr(stream(plan.seed, "basis").standard_normal((dim, dim)))[0]
+    solutions: dict[Null, Float[np.ndarray, "V d"]]
+    solutions = {null: _svm(table) for null, table in tables.items() if null != "rotated"}
+    solutions["rotated"] = solutions["none"]
+    comparisons = tuple(
+        compare(
+            null, tables[null], matrix @ basis if null == "rotated" else matrix, solutions[null]
+        )
+        for null in NULLS
+    )
+    return Result(
+        tokens=len(data.successors),
+        times=int(data.counts.sum()),
+        one_successor=float((plain.support_sizes == 1).mean()),
+        predicted=predicted_ratio(plain, stream(plan.seed, "prediction")),
+        entropy=float(plain.weight @ -(np.exp(read.log_p) * read.log_p).sum(axis=1)),
+        text=split_loss(data.counts, read.log_p[:, data.successors]),
+        samples=sample_splits(data, read, plan),
+        comparisons=comparisons,
+        descent=follow(plain, matrix, solutions["none"], plan.steps),
+        text_sha256=data.text_sha256,
+        stored=_stored(loaded, data, read, matrix) if plan.store else None,
+    )
+
+
+def split_loss(counts: Int[np.ndarray, "m V"], log_q: Float[np.ndarray, "m V"]) -> Split:
+    """The loss of a model with log-probabilities `log_q`, which need not sum to 1, on m contexts
+    with the successors that were counted.
+    """
+    times = counts.sum(axis=1)
+    weight, p, support = times / times.sum(), counts / times[:, None], counts > 0
+    mass = logsumexp(np.where(support, log_q, -np.inf), axis=1)
+    log_p = np.log(p, out=np.zeros(p.shape), where=support)
+    within = (p * (log_p - np.where(support, log_q, 0.0))).sum(axis=1) + mass
+    floor = -(p * log_p).sum(axis=1)
+    return Split(
+        floor=abs(float(weight @ floor)),
+        inside=float(weight @ within),
+        outside=max(0.0, float(-(weight @ mass))),
+    )
+
+
+def sample_splits(data: ModelContexts, read: HiddenStates, plan: Plan) -> tuple[Split, ...]:
+    """As many successors of each context as in the text, drawn from the model: what its loss would
+    be if it were the language.
+    """
+    rng = stream(plan.seed, "samples")
+    q = np.exp(read.log_p)
+    q /= q.sum(axis=1, keepdims=True)
+    times = data.counts.sum(axis=1)
+    return tuple(split_loss(rng.multinomial(times, q), read.log_p) for _ in range(plan.samples))
+
+
+def compare(
+    null: Null, table: ContextTable, matrix: Float[np.ndarray, "V d"], svm: Float[np.ndarray, "V d"]
+) -> Comparison:
+    """The parts of the output matrix that act on the states of the table, beside W* and W^mm."""
+    inside, outside = parts(table, matrix)
+    logits, support = table.embeddings @ matrix.T, table.support.toarray()
+    lowest = np.where(support, logits, np.inf).min(axis=1, keepdims=True)
+    log_p = np.log(table.distributions.toarray(), where=support, out=np.zeros(support.shape))
+    return Comparison(
+        null=null,
+        outside=_cosine(outside, svm),
+        outside_logits=_cosine(table.embeddings @ outside.T, table.embeddings @ svm.T),
+        inside=_cosine(inside, check_compatibility(table).finite_part),
+        odds=_cosine(centre(logits, support), centre(log_p, support)),
+        ordered=float(((logits < lowest).sum(axis=1) / (~support).sum(axis=1)).mean()),
+        norm=float(np.linalg.norm(outside)),
+        svm_norm=float(np.linalg.norm(svm)),
+    )
+
+
+def parts(
+    table: ContextTable, matrix: Float[np.ndarray, "V d"]
+) -> tuple[Float[np.ndarray, "V d"], Float[np.ndarray, "V d"]]:
+    """The part in F and the part outside, of what a matrix does to these embeddings up to a
+    constant for all tokens: both lie in the span of (e_z − e_v) h_jᵀ, as W* and W^mm do.
+    """
+    _, singular, right = np.linalg.svd(table.embeddings, full_matrices=False)
+    span = right[singular > singular[0] * len(right) * np.finfo(float).eps]
+    seen = (matrix - matrix.mean(axis=0)) @ span.T @ span
+    inside = project_onto_F(table, seen)
+    return inside, seen - inside
+
+
+def follow(
+    table: ContextTable,
+    start: Float[np.ndarray, "V d"],
+    svm: Float[np.ndarray, "V d"],
+    steps: Sequence[int],
+) -> tuple[Step, ...]:
+    """Gradient descent on the table from `start`, at the largest step size of the theorem."""
+    snapshots = descend(
+        table,
+        optimizer="gd",
+        learning_rate=step_bound(table),
+        steps=steps[-1],
+        keep=steps,
+        rng=stream(0, "unused: the start is given"),
+        start=start,
+    )
+    return tuple(
+        Step(
+            step=snapshot.step,
+            excess=table.excess(snapshot.weights),
+            outside=_cosine(parts(table, snapshot.weights)[1], svm),
+            change=_cosine(parts(table, snapshot.weights - start)[1], svm),
+        )
+        for snapshot in snapshots
+    )
+
+
+def predicted_ratio(table: ContextTable, rng: np.random.Generator) -> float:
+    """d/m at which Gaussian embeddings should separate these supports: the larger of the saddle
+    point of the most frequent tokens and the bound from two tokens.
+    """
+    distribution = distribution_of_supports(table.support.toarray())
+    few, fraction = most_frequent_tokens(distribution, min(NUM_TOKENS, table.vocab_size))
+    saddle = saddle_threshold(few, rng, draws=DRAWS, iterations=ITERATIONS, tolerance=TOLERANCE)
+    return max(fraction * saddle.ratio, two_token_bound(distribution))
+
+
+def _svm(table: ContextTable) -> Float[np.ndarray, "V d"]:
+    solution = solve_ntp_svm(table)
+    if solution.weights is None:
+        raise ValueError(
+            f"`contexts` = {table.num_contexts} in {table.dim} dimensions: no next-token SVM "
+            f"({solution.verdict.value}). Take fewer contexts."
+        )
+    return solution.weights
+
+
+def _cosine(first: np.ndarray, second: np.ndarray) -> float:
+    lengths = np.linalg.norm(first) * np.linalg.norm(second)
+    return float(np.clip((first * second).sum() / lengths, -1, 1)) if lengths else 0.0
+
+
+def _stored(
+    loaded: LoadedModel, data: ModelContexts, read: HiddenStates, matrix: Float[np.ndarray, "V d"]
+) -> StoredTable:
+    rows, columns = np.nonzero(data.counts)
+    triples = np.column_stack([rows, columns, data.counts[rows, columns]]).tolist()
+    text = loaded.tokenizer.decode
+    return StoredTable(
+        contexts=tuple(text(context) for context in data.contexts),
+        successors=tuple(text([token]) for token in data.successors),
+        times=tuple((j, z, n) for j, z, n in triples),
+        states=read.states[0],
+        matrix=matrix,
+    )

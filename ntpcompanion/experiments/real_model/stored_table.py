@@ -1,0 +1,51 @@
+"""The table of a text with a model's states and output matrix, in half precision: what a page needs
+to go on without the model.
+"""
+
+import base64
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, PlainSerializer, PlainValidator
+
+from ntpcompanion.experiments import experiment
+from ntpcompanion.linear.tables.contexts import ContextTable
+
+
+def _encode(matrix: np.ndarray) -> dict[str, Any]:
+    data = np.ascontiguousarray(matrix, dtype="<f2").tobytes()
+    return {"shape": list(matrix.shape), "float16": base64.b64encode(data).decode()}
+
+
+def _decode(value: Any) -> np.ndarray:
+    if isinstance(value, np.ndarray):
+        return value
+    if not isinstance(value, dict) or value.keys() != {"shape", "float16"}:
+        raise ValueError("must have `shape` and `float16`")
+    numbers = np.frombuffer(base64.b64decode(value["float16"]), dtype="<f2")
+    return numbers.reshape(value["shape"]).astype(np.float64)
+
+
+HalfMatrix = Annotated[np.ndarray, PlainValidator(_decode), PlainSerializer(_encode)]
+
+
+class StoredTable(experiment.Result):
+    """m contexts and V successors of a text, with the states and the output rows of a model."""
+
+    contexts: Annotated[tuple[str, ...], Field(description="(m,), as text")]
+    successors: Annotated[tuple[str, ...], Field(description="(V,), as text")]
+    times: Annotated[
+        tuple[tuple[int, int, int], ...], Field(description="context, successor, how often")
+    ]
+    states: Annotated[HalfMatrix, Field(description="(m, d), after the last layer")]
+    matrix: Annotated[HalfMatrix, Field(description="(V, d), output rows of the successors")]
+
+    def table(self, first: int | None = None) -> ContextTable:
+        """The table of all contexts, or of the `first` ones with the tokens that follow them."""
+        counts = np.zeros((len(self.contexts), len(self.successors)))
+        rows, columns, times = np.array(self.times).T
+        counts[rows, columns] = times
+        counts = counts[:first]
+        counts = counts[:, counts.any(axis=0)]
+        total = counts.sum(axis=1)
+        return ContextTable(self.states[:first], counts / total[:, None], total / total.sum())
