@@ -1,4 +1,4 @@
-"""Variables, fields and functions are called what they are: a noun of the field, not one of ours."""
+"""Variables, fields and functions are called what they are: a noun of the field, not of ours."""
 
 import ast
 from collections.abc import Iterator
