@@ -14,7 +14,7 @@ Scaling = Literal["none", "standardized", "whitened"]
 # a feature that varies by less than this share of its mean is constant in float32
 FEWER_DIGITS = 1e-6
 # of a direction, as a share of the largest: what is below has few digits left in float32
-LEAST_VARIANCE = 1e-9
+MIN_VARIANCE = 1e-9
 
 
 @checked
@@ -25,7 +25,7 @@ def scaled(
 
     "none" leaves them as they are. "standardized" gives every feature mean 0 and variance 1 (those
     that are constant are only shifted). "whitened" also turns to the principal axes of the
-    standardized features and gives every axis variance 1; axes with less than LEAST_VARIANCE of the
+    standardized features and gives every axis variance 1; axes with less than MIN_VARIANCE of the
     largest variance are left out. Raises ValueError for another scaling.
 
     Notes
@@ -89,7 +89,7 @@ def _principal_axes(rows: Tensor, mean: Tensor, scale: Tensor) -> tuple[Tensor, 
         torch.zeros((), device=rows.device),
     )
     variances, directions = torch.linalg.eigh(moments / len(rows))
-    retained = variances > LEAST_VARIANCE * variances[-1]
+    retained = variances > MIN_VARIANCE * variances[-1]
     deviations = torch.where(retained, variances, torch.inf).sqrt()
     return mean, directions / scale[:, None] / deviations, retained
 
