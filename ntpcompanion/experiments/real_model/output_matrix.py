@@ -18,7 +18,7 @@ from ntpcompanion.experiments.real_model.model_text import (
     load,
     read_contexts,
 )
-from ntpcompanion.experiments.real_model.stored_table import StoredTable
+from ntpcompanion.experiments.real_model.stored_table import HalfMatrix, StoredTable
 from ntpcompanion.languages.pretrained.hidden_states import HiddenStates, hidden_states
 from ntpcompanion.linear.dynamics.descent import descend, step_bound
 from ntpcompanion.linear.separability.compatibility import check_compatibility
@@ -85,7 +85,8 @@ class Comparison(experiment.Result):
         float, Field(ge=-1, le=1, description="cosine of its in-support log-odds with the text's")
     ]
     ordered: Annotated[
-        float, Field(ge=0, le=1, description="tokens off a support below all of it, mean fraction")
+        float,
+        Field(ge=0, le=1, description="fraction of tokens off a support that are below all of it"),
     ]
     norm: Annotated[float, Field(ge=0, description="of the part outside of F")]
     svm_norm: Annotated[float, Field(gt=0, description="of W^mm")]
@@ -217,7 +218,7 @@ def compare(
         outside_logits=_cosine(table.embeddings @ outside.T, table.embeddings @ svm.T),
         inside=_cosine(inside, check_compatibility(table).finite_part),
         odds=_cosine(centre(logits, support), centre(log_p, support)),
-        ordered=float(((logits < lowest).sum(axis=1) / (~support).sum(axis=1)).mean()),
+        ordered=float((logits < lowest).sum() / (~support).sum()),
         norm=float(np.linalg.norm(outside)),
         svm_norm=float(np.linalg.norm(svm)),
     )
@@ -298,6 +299,6 @@ def _stored(
         contexts=tuple(text(context) for context in data.contexts),
         successors=tuple(text([token]) for token in data.successors),
         times=tuple((j, z, n) for j, z, n in triples),
-        states=read.states[0],
-        matrix=matrix,
+        states=HalfMatrix.of(read.states[0]),
+        matrix=HalfMatrix.of(matrix),
     )

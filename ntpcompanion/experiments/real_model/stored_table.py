@@ -3,30 +3,33 @@ to go on without the model.
 """
 
 import base64
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-from pydantic import Field, PlainSerializer, PlainValidator
+from jaxtyping import Float
+from pydantic import Field
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.linear.tables.contexts import ContextTable
 
 
-def _encode(matrix: np.ndarray) -> dict[str, Any]:
-    data = np.ascontiguousarray(matrix, dtype="<f2").tobytes()
-    return {"shape": list(matrix.shape), "float16": base64.b64encode(data).decode()}
+class HalfMatrix(experiment.Result):
+    """A matrix in half precision, as text."""
 
+    shape: tuple[int, int]
+    float16: Annotated[str, Field(description="base64 of its rows, little-endian")]
 
-def _decode(value: Any) -> np.ndarray:
-    if isinstance(value, np.ndarray):
-        return value
-    if not isinstance(value, dict) or value.keys() != {"shape", "float16"}:
-        raise ValueError("must have `shape` and `float16`")
-    numbers = np.frombuffer(base64.b64decode(value["float16"]), dtype="<f2")
-    return numbers.reshape(value["shape"]).astype(np.float64)
+    @classmethod
+    def of(cls, matrix: Float[np.ndarray, "n d"]) -> "HalfMatrix":
+        """Rounds."""
+        rows, columns = matrix.shape
+        data = np.ascontiguousarray(matrix, dtype="<f2").tobytes()
+        return cls(shape=(rows, columns), float16=base64.b64encode(data).decode())
 
-
-HalfMatrix = Annotated[np.ndarray, PlainValidator(_decode), PlainSerializer(_encode)]
+    def array(self) -> Float[np.ndarray, "n d"]:
+        """In float64."""
+        numbers = np.frombuffer(base64.b64decode(self.float16), dtype="<f2")
+        return numbers.reshape(self.shape).astype(np.float64)
 
 
 class StoredTable(experiment.Result):
@@ -48,4 +51,6 @@ class StoredTable(experiment.Result):
         counts = counts[:first]
         counts = counts[:, counts.any(axis=0)]
         total = counts.sum(axis=1)
-        return ContextTable(self.states[:first], counts / total[:, None], total / total.sum())
+        return ContextTable(
+            self.states.array()[:first], counts / total[:, None], total / total.sum()
+        )

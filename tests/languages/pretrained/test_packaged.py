@@ -77,8 +77,11 @@ def test_the_folder_holds_the_weights_of_the_file_and_is_made_once(file, tmp_pat
 
 
 def test_it_is_a_language_of_some_of_its_tokens(file, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path))
     language, tokenizer = load_opt(str(file), [4, 5, 6], length=2, ends=False)
+    assert [path.stem for path in (tmp_path / "ntpcompanion").iterdir()] == [
+        converted(str(file)).stem
+    ]
     assert len(tokenizer) >= WORDS
     every = torch.cartesian_prod(torch.arange(3), torch.arange(3))
     assert float(language.log_prob(every).exp().sum()) == pytest.approx(1)
